@@ -1,0 +1,144 @@
+/**
+ * The hinge between learning and tensors: `rl` receives a `Policy`, it never makes one. The ONNX Runtime
+ * implementation is `runtime/ortPolicy.ts`; tests of `rl` use a thirty-line fake.
+ *
+ * Per-token arrays live in the shifted frame: a sequence of L tokens has L−1 entries, entry t is the prediction of
+ * token t+1. Entries outside the action mask are 0 and never influence a result.
+ */
+import type { RandomStream } from '#shared/random.ts'
+
+/** Which weights answer: the frozen base alone, or the base with one of the adapters. */
+export type PolicyRole = 'base' | 'actor' | 'reference' | 'critic'
+
+/** A row to score or learn from. */
+export interface TokenSequence {
+  /** [L] prompt, completions and feedback of one trajectory. */
+  readonly ids: Int32Array
+  /** [L−1] 1 where ids[t+1] was chosen by the policy; only there is the head computed. */
+  readonly actionMask: Uint8Array
+}
+
+/** What the heads say of one sequence; every array is [L−1], natural log, nats. */
+export interface Heads {
+  /** log-probability of ids[t+1] under softmax(logits / temperature). */
+  readonly logprobs: Float64Array
+  /** Entropy of softmax(logits / temperature). */
+  readonly entropies: Float64Array
+  /** Value of the state before token t+1; only from the critic. */
+  readonly values: Float64Array | null
+}
+
+/** ∂loss/∂head of each token of one sequence, [L−1]; null where the loss does not touch that head. */
+export interface LossCoefficients {
+  readonly logprobs: Float64Array
+  readonly entropies: Float64Array | null
+  readonly values: Float64Array | null
+}
+
+export interface ScoreOptions {
+  readonly role: PolicyRole
+  readonly temperature: number
+  readonly signal?: AbortSignal
+}
+
+export interface AccumulateOptions {
+  readonly temperature: number
+  /** True when the loss has an entropy term: its gradient costs one more head multiplication. */
+  readonly entropyGradient: boolean
+  readonly signal?: AbortSignal
+}
+
+/** Order and meaning of the filters: Hugging Face's (repetition penalty, minimum length, temperature, top-k, top-p, min-p). */
+export interface SamplingOptions {
+  /** Takes the most probable token at every step; the filters are then irrelevant. */
+  readonly greedy: boolean
+  readonly temperature: number
+  /** 0 = off. */
+  readonly topK: number
+  /** 1 = off. */
+  readonly topP: number
+  /** 0 = off. */
+  readonly minP: number
+  /** 1 = off. */
+  readonly repetitionPenalty: number
+  readonly minNewTokens: number
+  readonly maxNewTokens: number
+  /** Generation ends after any of these ids; the id is kept. */
+  readonly stopIds: readonly number[]
+  /** Generation ends when the decoded completion contains any of these. */
+  readonly stopStrings: readonly string[]
+}
+
+/** One prompt and the streams of its samples; the prompt is computed once however many there are. */
+export interface GenerationRequest {
+  readonly promptIds: Int32Array
+  /** One stream per sample; token i of the completion uses position i. */
+  readonly streams: readonly RandomStream[]
+}
+
+export type StopReason = 'stop-id' | 'stop-string' | 'length'
+
+export interface Completion {
+  /** Index into the requests. */
+  readonly request: number
+  /** Index into that request's streams. */
+  readonly sample: number
+  /** Generated ids only, a stop id included. */
+  readonly ids: Int32Array
+  /** log-probability of each generated id under the unfiltered softmax(logits / temperature) (temperature 1 if greedy). */
+  readonly logprobs: Float64Array
+  readonly stopReason: StopReason
+}
+
+export interface GenerateOptions {
+  readonly role: PolicyRole
+  readonly sampling: SamplingOptions
+  /** Needed for stop strings: text of the generated ids. */
+  readonly decode?: (ids: readonly number[]) => string
+  readonly signal?: AbortSignal
+}
+
+export interface UpdateOptions {
+  /** Learning rate of each parameter group. */
+  readonly learningRates: Readonly<Record<'actor' | 'critic', number>>
+  /** L2 limit of each group's gradient; Infinity = off. */
+  readonly maxGradNorm: number
+}
+
+export interface UpdateResult {
+  /** L2 norm of each trained group's gradient before clipping. */
+  readonly gradNorms: Readonly<Partial<Record<'actor' | 'critic', number>>>
+}
+
+export interface Policy {
+  readonly vocabSize: number
+  /** Longest prompt plus completion. */
+  readonly contextLength: number
+
+  /** Yields completions as they finish, in any order. Continuous batching: finished rows leave, waiting ones enter. */
+  generate(requests: readonly GenerationRequest[], options: GenerateOptions): AsyncGenerator<Completion>
+
+  /** Heads of every sequence, in order. No gradient. */
+  score(sequences: readonly TokenSequence[], options: ScoreOptions): Promise<Heads[]>
+
+  /**
+   * One micro-batch: forward, then `coefficients` sees the heads of all its sequences and answers ∂loss/∂head, then
+   * backward; the parameter gradients add to those already accumulated. Returns the heads.
+   */
+  accumulate(
+    sequences: readonly TokenSequence[],
+    options: AccumulateOptions,
+    coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
+  ): Promise<Heads[]>
+
+  /** Clips each group, takes one AdamW step with what was accumulated, clears it. */
+  update(options: UpdateOptions): UpdateResult
+
+  /** Forgets accumulated gradients. */
+  discardGradients(): void
+
+  /** reference ← mix·actor + (1−mix)·reference. */
+  refreshReference(mix: number): void
+
+  [Symbol.dispose](): void
+}

@@ -1,0 +1,31 @@
+/**
+ * Errors a person can cause. Everything else (a broken assumption in our own code) throws a plain `Error`.
+ * Across processes only `{ code, message, hint }` travels.
+ */
+export type ErrorCode =
+  | 'config/invalid'
+  | 'model/invalid'
+  | 'model/unsupported'
+  | 'adapter/invalid'
+  | 'data/invalid'
+  | 'tokenizer/invalid'
+  | 'file/unreadable'
+  | 'file/unwritable'
+  | 'device/unavailable'
+  | 'runtime/out-of-memory'
+  | 'runtime/failed'
+  | 'run/not-found'
+  | 'usage/invalid'
+
+/** One clear sentence in `message`; `hint` says what is safe and what to do next. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly hint: string | undefined
+
+  constructor(code: ErrorCode, message: string, hint?: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'AppError'
+    this.code = code
+    this.hint = hint
+  }
+}
