@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'model/invalid'
   | 'model/unsupported'
   | 'adapter/invalid'
+  | 'checkpoint/invalid'
   | 'data/invalid'
   | 'tokenizer/invalid'
   | 'file/unreadable'
@@ -14,7 +15,11 @@ export type ErrorCode =
   | 'device/unavailable'
   | 'runtime/out-of-memory'
   | 'runtime/failed'
+  | 'reward/failed'
+  | 'run/diverged'
+  | 'run/busy'
   | 'run/not-found'
+  | 'run/stopped'
   | 'usage/invalid'
 
 /** One clear sentence in `message`; `hint` says what is safe and what to do next. */

@@ -1,6 +1,6 @@
 import type { ModelConfig } from './config.ts'
 
-export type TensorDtype = 'F32' | 'F16' | 'BF16'
+export type TensorDtype = 'F32' | 'F16' | 'BF16' | 'U8'
 
 /** Where a tensor's bytes lie on disk: row-major, little-endian. */
 export interface TensorLocation {

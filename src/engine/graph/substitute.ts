@@ -1,0 +1,49 @@
+import type { Node, Value } from './value.ts'
+import { apply, compose, outputOf, topologicalOrder } from './value.ts'
+
+/**
+ * The same expressions with some values replaced, such as activations of the forward pass by inputs that carry what was
+ * saved: everything that was needed only to compute them is gone.
+ */
+export function substitute(values: readonly Value[], replacements: ReadonlyMap<Value, Value>): Value[] {
+  const rebuilt = new Map<Value, Value>(replacements)
+  const read = (value: Value): Value => rebuilt.get(value) ?? value
+  const changed = (value: Value | null): boolean => value !== null && rebuilt.has(value)
+
+  for (const node of topologicalOrder(values, true)) {
+    const copy = rebuild(node, read, changed)
+    if (copy) {
+      node.outputs.forEach((output, index) => {
+        const replacement = copy[index]
+        if (replacement && !rebuilt.has(output)) rebuilt.set(output, replacement)
+      })
+    }
+  }
+  return values.map(read)
+}
+
+/** New outputs of a node that reads something replaced; null where it can stay. */
+function rebuild(
+  node: Node,
+  read: (value: Value) => Value,
+  changed: (value: Value | null) => boolean,
+): readonly Value[] | null {
+  if (node.kind === 'op' && node.inputs.some(changed)) {
+    const inputs = node.inputs.map((value) => value && read(value))
+    return apply(node.op, inputs, node.attributes, node.outputs)
+  }
+  if (node.kind === 'composite' && (node.expansion.some(changed) || node.inputs.some(changed))) {
+    return compose(node.op, node.inputs.map(read), node.expansion.map(read))
+  }
+  return null
+}
+
+/** The value a composite's output stands for; other values stand for themselves. */
+export function resolve(value: Value): Value {
+  let current = value
+  while (current.node.kind === 'composite') {
+    const inner = current.node.expansion[current.output]
+    current = inner ?? outputOf(current.node, current.output)
+  }
+  return current
+}

@@ -1,0 +1,173 @@
+/**
+ * The expression graph. A model is an immutable expression of `Value`s: inputs, constants, weights on disk, and the
+ * results of ops. Nothing is computed here; names appear only when the graph is written.
+ *
+ * Reading order: shape.ts (symbolic dimensions) → this file → ../ops (what can be said) → gradient.ts (the walk that
+ * derives the backward expression) → substitute.ts (cutting an expression at values) → onnx.ts (writing it).
+ */
+import type { Shape } from './shape.ts'
+
+export type Dtype = 'float32' | 'float64' | 'int64' | 'uint8' | 'bool'
+
+export interface TensorType {
+  readonly dtype: Dtype
+  readonly shape: Shape
+}
+
+/** One result of a node; compared by identity. */
+export interface Value extends TensorType {
+  readonly node: Node
+  /** Which of the node's outputs this is. */
+  readonly output: number
+}
+
+/** An ONNX attribute; a `Float` is written as float32 whatever its digits. */
+export type Attribute = { readonly int: number } | { readonly float: number } | { readonly ints: readonly number[] }
+export type Attributes = Readonly<Record<string, Attribute>>
+
+export type Node = OpNode | CompositeNode | InputNode | ConstantNode | WeightNode
+
+interface NodeBase {
+  readonly outputs: readonly Value[]
+}
+
+/** The application of one ONNX operator. */
+export interface OpNode extends NodeBase {
+  readonly kind: 'op'
+  readonly op: Op
+  readonly inputs: readonly (Value | null)[]
+  readonly attributes: Attributes
+}
+
+/** Several nodes that share one hand-written gradient; written as its expansion. */
+export interface CompositeNode extends NodeBase {
+  readonly kind: 'composite'
+  readonly op: CompositeOp
+  readonly inputs: readonly Value[]
+  readonly expansion: readonly Value[]
+}
+
+/** Fed at every run. */
+export interface InputNode extends NodeBase {
+  readonly kind: 'input'
+  readonly name: string
+}
+
+/** Small data written into the graph. */
+export interface ConstantNode extends NodeBase {
+  readonly kind: 'constant'
+  readonly data: Float32Array | Float64Array | BigInt64Array
+}
+
+/** Bytes that stay where they lie on disk and are mapped by the runtime. */
+export interface WeightNode extends NodeBase {
+  readonly kind: 'weight'
+  readonly name: string
+  readonly file: string
+  readonly offset: number
+  readonly byteLength: number
+}
+
+export interface VjpArguments<N extends OpNode | CompositeNode> {
+  readonly node: N
+  /** ∂loss/∂output of each output; null where the output does not reach the loss. */
+  readonly cotangents: readonly (Value | null)[]
+}
+
+/** ∂loss/∂input of each input; null where there is none. A broadcast input may get the broadcast shape: the walk sums it back. */
+export type VjpRule<N extends OpNode | CompositeNode> = (args: VjpArguments<N>) => readonly (Value | null)[]
+
+/** An operator. `vjp` is a rule, or a sentence that says why there is no gradient. */
+export interface Op {
+  /** Our name, unique in the registry. */
+  readonly name: string
+  /** ONNX operator type and domain. */
+  readonly type: string
+  readonly domain: '' | 'com.microsoft'
+  readonly vjp: VjpRule<OpNode> | string
+}
+
+export interface CompositeOp {
+  readonly name: string
+  readonly vjp: VjpRule<CompositeNode>
+}
+
+type Draft<N> = N extends NodeBase ? Omit<N, 'outputs'> : never
+
+/** Ties a node and its output values together; both are frozen from then on. */
+function finish(draft: Draft<Node>, types: readonly TensorType[]): Node {
+  const outputs: Value[] = []
+  const node = { ...draft, outputs } as Node
+  types.forEach(({ dtype, shape }, output) => outputs.push(Object.freeze({ node, output, dtype, shape })))
+  Object.freeze(outputs)
+  return Object.freeze(node)
+}
+
+export const outputOf = (node: Node, index = 0): Value => {
+  const value = node.outputs[index]
+  if (!value) throw new Error(`Expected output ${String(index)} of a node with ${String(node.outputs.length)}.`)
+  return value
+}
+
+/** Applies an operator; the caller states the types of the results. */
+export function apply(
+  op: Op,
+  inputs: readonly (Value | null)[],
+  attributes: Attributes,
+  types: readonly TensorType[],
+): readonly Value[] {
+  return finish({ kind: 'op', op, inputs, attributes }, types).outputs
+}
+
+/** Groups an expansion under one gradient rule. */
+export function compose(op: CompositeOp, inputs: readonly Value[], expansion: readonly Value[]): readonly Value[] {
+  return finish({ kind: 'composite', op, inputs, expansion }, expansion).outputs
+}
+
+export const input = (name: string, dtype: Dtype, shape: Shape): Value =>
+  outputOf(finish({ kind: 'input', name }, [{ dtype, shape }]))
+
+/** A float constant of the given shape, row-major. */
+export const constant = (values: readonly number[], shape: readonly number[], dtype: 'float32' | 'float64' = 'float32'): Value =>
+  outputOf(
+    finish({ kind: 'constant', data: dtype === 'float64' ? Float64Array.from(values) : Float32Array.from(values) }, [
+      { dtype, shape },
+    ]),
+  )
+
+/** A one-dimensional integer constant, such as the axes of a reduction. */
+export const integers = (values: readonly number[]): Value =>
+  outputOf(
+    finish({ kind: 'constant', data: BigInt64Array.from(values, BigInt) }, [{ dtype: 'int64', shape: [values.length] }]),
+  )
+
+export interface WeightLocation {
+  readonly file: string
+  readonly offset: number
+  readonly byteLength: number
+  readonly shape: readonly number[]
+}
+
+export const weight = (name: string, { shape, ...location }: WeightLocation, dtype: Dtype = 'float32'): Value =>
+  outputOf(finish({ kind: 'weight', name, ...location }, [{ dtype, shape }]))
+
+/** What a node reads; a composite reads its expansion only when written, not when differentiated. */
+export const nodeInputs = (node: Node): readonly (Value | null)[] =>
+  node.kind === 'op' || node.kind === 'composite' ? node.inputs : []
+
+/** All nodes needed for `values`, inputs before users. `inside` also enters composites. */
+export function topologicalOrder(values: readonly Value[], inside: boolean): Node[] {
+  const order: Node[] = []
+  const seen = new Set<Node>()
+  const stack = values.map(({ node }) => ({ node, expanded: false })).reverse()
+  for (let item = stack.pop(); item; item = stack.pop()) {
+    if (item.expanded) order.push(item.node)
+    else if (!seen.has(item.node)) {
+      seen.add(item.node)
+      stack.push({ node: item.node, expanded: true })
+      const reads = inside && item.node.kind === 'composite' ? item.node.expansion : nodeInputs(item.node)
+      for (const read of [...reads].reverse()) if (read && !seen.has(read.node)) stack.push({ node: read.node, expanded: false })
+    }
+  }
+  return order
+}

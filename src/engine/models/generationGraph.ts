@@ -1,0 +1,128 @@
+import type { Value } from '../graph/value.ts'
+import { input } from '../graph/value.ts'
+import { softmax } from '../ops/activation.ts'
+import { add, mul } from '../ops/arithmetic.ts'
+import { gatherPositions } from '../ops/gather.ts'
+import { addMask } from '../ops/addMask.ts'
+import { concat, lengthOf, reshape, splitAt, transpose } from '../ops/layout.ts'
+import { matmul } from '../ops/matmul.ts'
+import { rmsNorm } from '../ops/normalization.ts'
+import { rotary } from '../ops/rotary.ts'
+import type { LinearName, LoraConfig, ModelConfig } from './config.ts'
+import { linearPath } from './config.ts'
+import type { LayerScope } from './decoder.ts'
+import { decoderLayer } from './decoder.ts'
+import type { Program } from './learningGraphs.ts'
+import type { LoraFactors } from './lora.ts'
+import { addLora, loraInputs } from './lora.ts'
+
+/** Where the frozen weights of the generation graph come from: exact, or in 8-bit blocks. */
+export interface GenerationWeights {
+  /** A vector by its full checkpoint name: norms and biases. */
+  vector(name: string): Value
+  /** x Wᵀ with the matrix of that full checkpoint name. */
+  product(x: Value, name: string): Value
+}
+
+/** The graph inputs of a layer's adapter carry the layer's number, since all layers are in one graph. */
+export const generationInputName = (layer: number, name: string): string => `${String(layer)} ${name}`
+
+/**
+ * The whole decoder as one program over T new positions of B rows behind P cached slots; P may be 0, so the same program
+ * computes prompts (T > 1), pieces of prompts and single steps. Caches are inputs only, and only the new keys and values
+ * come out: nothing as large as a cache is ever copied.
+ *
+ * Inputs: hidden [B, T, D], positions [B, T], cos and sin [L, C/2], mask [B, 1, R, P+T] with R = 1 or g·T, last [B, 1],
+ * inverseTemperature [1], `key i` and `value i` [B, K, P, C], adapters.
+ * Outputs: logits [B, V], probabilities [B, V], `new key i` and `new value i` [B, K, T, C].
+ */
+export function generationProgram(config: ModelConfig, lora: LoraConfig | null, weights: GenerationWeights): Program {
+  const { hiddenSize, headDim, normEpsilon } = config
+  const shared: SharedInputs = {
+    positions: input('positions', 'int64', ['B', 'T']),
+    cos: input('cos', 'float32', ['L', headDim / 2]),
+    sin: input('sin', 'float32', ['L', headDim / 2]),
+    mask: input('mask', 'float32', ['B', 1, 'R', 'M']),
+  }
+  const outputs: Record<string, Value> = {}
+  let hidden = input('hidden', 'float32', ['B', 'T', hiddenSize])
+  for (let layer = 0; layer < config.layers; layer++) {
+    const adapter = lora ? loraInputs(config, lora, (name) => generationInputName(layer, name)) : new Map<LinearName, LoraFactors>()
+    const scope = cachedScope(config, { weights, adapter, layer }, shared, outputs)
+    hidden = decoderLayer(hidden, scope).hidden
+  }
+  // Only one position of each row is scored: the vocabulary product is the largest of all.
+  const last = gatherPositions(hidden, input('last', 'int64', ['B', 1])) // [B, D]
+  const normed = rmsNorm(last, weights.vector('model.norm.weight'), normEpsilon)
+  const logits = weights.product(normed, config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight')
+  const probabilities = softmax(mul(logits, input('inverseTemperature', 'float32', [1])))
+  return { logits, probabilities, ...outputs }
+}
+
+interface SharedInputs {
+  readonly positions: Value
+  readonly cos: Value
+  readonly sin: Value
+  readonly mask: Value
+}
+
+interface LayerSources {
+  readonly weights: GenerationWeights
+  readonly adapter: ReadonlyMap<LinearName, LoraFactors>
+  readonly layer: number
+}
+
+function cachedScope(
+  config: ModelConfig,
+  { weights, adapter, layer }: LayerSources,
+  shared: SharedInputs,
+  outputs: Record<string, Value>,
+): LayerScope {
+  const prefix = `model.layers.${String(layer)}.`
+  return {
+    config,
+    norm: (path, x) => rmsNorm(x, weights.vector(`${prefix}${path}.weight`), config.normEpsilon),
+    linear(name, x) {
+      const path = `${prefix}${linearPath(name)}`
+      const product = weights.product(x, `${path}.weight`)
+      const biased = config.biases[name] ? add(product, weights.vector(`${path}.bias`)) : product
+      const factors = adapter.get(name)
+      return factors ? addLora(biased, x, factors) : biased
+    },
+    rotate: (x) => rotary(x, shared),
+    attend(q, k, v) {
+      const byHead = (x: Value) =>
+        transpose(reshape(x, ['B', 'T', config.kvHeads, config.headDim]), [0, 2, 1, 3]) // [B, K, T, C]
+      const [newKey, newValue] = [byHead(k), byHead(v)]
+      outputs[`new key ${String(layer)}`] = newKey
+      outputs[`new value ${String(layer)}`] = newValue
+      return cachedAttention(config, { q, newKey, newValue, layer }, shared.mask)
+    },
+  }
+}
+
+interface AttentionInputs {
+  readonly q: Value
+  readonly newKey: Value
+  readonly newValue: Value
+  readonly layer: number
+}
+
+/** Attention over [cached | new] without ever joining the two: scores are joined, keys and values are not. */
+function cachedAttention(config: ModelConfig, { q, newKey, newValue, layer }: AttentionInputs, mask: Value): Value {
+  const { heads, kvHeads, headDim } = config
+  const group = heads / kvHeads
+  const cacheShape = ['B', kvHeads, 'P', headDim]
+  const pastKey = input(`key ${String(layer)}`, 'float32', cacheShape)
+  const pastValue = input(`value ${String(layer)}`, 'float32', cacheShape)
+
+  const split = transpose(reshape(q, ['B', 'T', kvHeads, group, headDim]), [0, 2, 3, 1, 4])
+  const queries = reshape(split, ['B', kvHeads, -1, headDim]) // [B, K, g·T, C]
+  const alpha = headDim ** -0.5
+  const scores = concat([matmul(queries, pastKey, { transB: true, alpha }), matmul(queries, newKey, { transB: true, alpha })], 3)
+  const weights = softmax(addMask(scores, mask))
+  const [past, fresh] = splitAt(weights, 3, { at: lengthOf(pastKey, 2), lengths: ['P', 'T'] })
+  const mixed = add(matmul(past, pastValue), matmul(fresh, newValue)) // [B, K, g·T, C]
+  const joined = transpose(reshape(mixed, ['B', kvHeads, group, 'T', headDim]), [0, 3, 1, 2, 4])
+  return reshape(joined, ['B', 'T', heads * headDim])
+}

@@ -1,0 +1,198 @@
+/**
+ * The graphs of learning. A layer is one forward and one backward program over packed tokens: the rows of all sequences
+ * of a micro-batch stand one after the other, so linear layers never see padding; only attention works on a padded block.
+ */
+import { gradients } from '../graph/gradient.ts'
+import { product } from '../graph/shape.ts'
+import { substitute } from '../graph/substitute.ts'
+import type { Value } from '../graph/value.ts'
+import { constant, input } from '../graph/value.ts'
+import { softmax } from '../ops/activation.ts'
+import { add, mul } from '../ops/arithmetic.ts'
+import type { RowMap } from '../ops/gather.ts'
+import { packRows, unpackRows } from '../ops/gather.ts'
+import { reshape, transpose } from '../ops/layout.ts'
+import { matmul } from '../ops/matmul.ts'
+import { rmsNorm } from '../ops/normalization.ts'
+import { expandLike } from '../ops/reduce.ts'
+import { rotary } from '../ops/rotary.ts'
+import { vocabularyHead } from '../ops/vocabularyHead.ts'
+import type { LinearName, ModelConfig } from './config.ts'
+import { linearNames, linearPath } from './config.ts'
+import type { LayerScope } from './decoder.ts'
+import { decoderLayer } from './decoder.ts'
+import type { LoraFactors } from './lora.ts'
+import { addLora } from './lora.ts'
+
+/** Named outputs of one program. */
+export type Program = Readonly<Record<string, Value>>
+
+/** Where a program's parameters come from. `weight` takes the path within the layer: `self_attn.q_proj.weight`. */
+export interface LayerParameters {
+  weight(path: string): Value
+  readonly adapter: ReadonlyMap<LinearName, LoraFactors>
+  /** Graph inputs whose gradients the backward program returns, as `gradient of NAME`. */
+  readonly trained: readonly Value[]
+}
+
+export interface LayerPrograms {
+  /** `output`: the layer's result. */
+  readonly forward: Program
+  /** As forward, and the activations that `backwardFromSaved` takes back. */
+  readonly forwardSaving: Program
+  /** From the layer's input: computes the layer again. */
+  readonly backward: Program
+  /** From the layer's input and its saved activations. */
+  readonly backwardFromSaved: Program
+  readonly savedNames: readonly string[]
+}
+
+export const gradientName = (inputName: string): string => `gradient of ${inputName}`
+
+/** Graph inputs every layer shares: packed tokens N in a padded block [B, T]. */
+function packedInputs(config: ModelConfig) {
+  const half = config.headDim / 2
+  const map: RowMap = { slots: input('slots', 'int64', ['B', 'T']), rows: input('rows', 'int64', ['N']) }
+  return {
+    hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
+    cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
+    // One row of the tables per packed token, so the tokens' order is their position in the tables.
+    positions: input('order', 'int64', [1, 'N']),
+    cos: input('cos', 'float32', ['N', half]),
+    sin: input('sin', 'float32', ['N', half]),
+    mask: input('mask', 'float32', [product([config.heads / config.kvHeads, 'T']), 'T']),
+    map,
+  }
+}
+
+type PackedInputs = ReturnType<typeof packedInputs>
+
+/** The programs of one decoder layer. `inputGradient` is false for the first layer, whose input nobody learns. */
+export function layerPrograms(config: ModelConfig, parameters: LayerParameters, inputGradient: boolean): LayerPrograms {
+  const inputs = packedInputs(config)
+  const { hidden, activations } = decoderLayer(inputs.hidden, packedScope(config, parameters, inputs))
+  const targets = [...(inputGradient ? [inputs.hidden] : []), ...parameters.trained]
+  const derived = gradients([{ value: hidden, cotangent: inputs.cotangent }], targets)
+  const backward: Record<string, Value> = {}
+  targets.forEach((target, index) => {
+    const gradient = derived[index]
+    const name = target.node.kind === 'input' ? target.node.name : ''
+    if (!gradient) throw new Error(`The layer's output does not depend on ${name}.`)
+    backward[gradientName(name)] = gradient
+  })
+
+  const saved = new Map(
+    Object.entries(activations).map(([name, value]) => [value, input(name, 'float32', value.shape)]),
+  )
+  const names = Object.keys(backward)
+  const fromSaved = substitute(Object.values(backward), saved)
+  return {
+    forward: { output: hidden },
+    forwardSaving: { output: hidden, ...activations },
+    backward,
+    backwardFromSaved: Object.fromEntries(names.map((name, index) => [name, fromSaved[index] as Value])),
+    savedNames: Object.keys(activations),
+  }
+}
+
+function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: PackedInputs): LayerScope {
+  return {
+    config,
+    norm: (path, x) => rmsNorm(x, parameters.weight(`${path}.weight`), config.normEpsilon),
+    linear(name, x) {
+      const path = linearPath(name)
+      const product = matmul(x, parameters.weight(`${path}.weight`), { transB: true })
+      const biased = config.biases[name] ? add(product, parameters.weight(`${path}.bias`)) : product
+      const factors = parameters.adapter.get(name)
+      return factors ? addLora(biased, x, factors) : biased
+    },
+    rotate(x) {
+      const rotated = rotary(reshape(x, [1, ...x.shape]), inputs)
+      return reshape(rotated, x.shape)
+    },
+    attend: (q, k, v) => blockAttention(config, { q, k, v }, inputs),
+  }
+}
+
+/** Attention of packed tokens: into a padded block, causal attention there, back. q [N, H·C], k and v [N, K·C] → [N, H·C]. */
+function blockAttention(
+  { heads, kvHeads, headDim }: ModelConfig,
+  { q, k, v }: { readonly q: Value; readonly k: Value; readonly v: Value },
+  { map, mask }: PackedInputs,
+): Value {
+  const group = heads / kvHeads // query heads per key head
+  const byHead = (x: Value) => transpose(reshape(unpackRows(x, map), ['B', 'T', kvHeads, headDim]), [0, 2, 1, 3])
+  const split = reshape(unpackRows(q, map), ['B', 'T', kvHeads, group, headDim])
+  // The query heads of one key head stand below each other: one product per key head instead of one per query head.
+  const queries = reshape(transpose(split, [0, 2, 3, 1, 4]), ['B', kvHeads, -1, headDim]) // [B, K, g·T, C]
+  const scores = matmul(queries, byHead(k), { transB: true, alpha: headDim ** -0.5 }) // [B, K, g·T, T]
+  const weights = softmax(add(scores, mask))
+  const mixed = reshape(matmul(weights, byHead(v)), ['B', kvHeads, group, 'T', headDim])
+  const joined = reshape(transpose(mixed, [0, 3, 1, 2, 4]), ['B', 'T', heads * headDim])
+  return packRows(joined, map)
+}
+
+/** Parameters of the output head: the final norm and the table of the vocabulary. */
+export interface HeadParameters {
+  readonly norm: Value
+  /** [V, D] */
+  readonly table: Value
+}
+
+function headInputs(config: ModelConfig) {
+  return {
+    hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
+    targets: input('targets', 'int64', ['N']),
+    inverseTemperature: input('inverseTemperature', 'float32', [1]),
+  }
+}
+
+function headValues(config: ModelConfig, parameters: HeadParameters, inputs: ReturnType<typeof headInputs>) {
+  const normed = rmsNorm(inputs.hidden, parameters.norm, config.normEpsilon)
+  return vocabularyHead(mul(normed, inputs.inverseTemperature), parameters.table, inputs.targets)
+}
+
+/**
+ * The output head over a chunk of N tokens. A token's log-probability and entropy depend on its own hidden state alone,
+ * so their gradients with respect to it ([N, D] each) come out of the same pass, before any loss is known.
+ */
+export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
+  const inputs = headInputs(config)
+  const { logprob, entropy } = headValues(config, parameters, inputs)
+  const one = expandLike(constant([1], [1, 1]), logprob)
+  const slope = (value: Value): Value => {
+    const [gradient] = gradients([{ value, cotangent: one }], [inputs.hidden])
+    if (!gradient) throw new Error('The head does not depend on its hidden states.')
+    return gradient
+  }
+  const score: Program = { logprob, entropy }
+  const learn: Program = { ...score, logprobSlope: slope(logprob) }
+  const learnEntropy: Program = { ...learn, entropySlope: slope(entropy) }
+  return { score, learn, learnEntropy }
+}
+
+/** The head when its own parameters learn: cross-entropy with a coefficient per token ([N, 1]) known beforehand. */
+export function trainedHeadProgram(config: ModelConfig, parameters: HeadParameters): Program {
+  const inputs = headInputs(config)
+  const { logprob, entropy } = headValues(config, parameters, inputs)
+  const coefficients = input('coefficients', 'float32', ['N', 1])
+  const targets = [inputs.hidden, parameters.norm, parameters.table]
+  const derived = gradients([{ value: logprob, cotangent: coefficients }], targets)
+  const program: Record<string, Value> = { logprob, entropy }
+  targets.forEach(({ node }, index) => {
+    const gradient = derived[index]
+    if (gradient && node.kind === 'input') program[gradientName(node.name)] = gradient
+  })
+  return program
+}
+
+/** Weight paths of one layer, as a checkpoint names them below `model.layers.N.`. */
+export function layerWeightPaths(config: ModelConfig): string[] {
+  const linears = linearNames.flatMap((name) => {
+    const path = linearPath(name)
+    return config.biases[name] ? [`${path}.weight`, `${path}.bias`] : [`${path}.weight`]
+  })
+  const norms = ['input_layernorm.weight', 'post_attention_layernorm.weight']
+  const headNorms = config.qkNorm ? ['self_attn.q_norm.weight', 'self_attn.k_norm.weight'] : []
+  return [...linears, ...norms, ...headNorms]
+}

@@ -1,0 +1,71 @@
+import type { Value } from '../graph/value.ts'
+import { input } from '../graph/value.ts'
+import { add } from '../ops/arithmetic.ts'
+import { matmul } from '../ops/matmul.ts'
+import type { LinearName, LoraConfig, ModelConfig } from './config.ts'
+import { linearNames, linearPath, linearShape, loraScale } from './config.ts'
+
+/** An adapter's two factors of one linear layer, as graph inputs. */
+export interface LoraFactors {
+  /** [R, in] */
+  readonly a: Value
+  /** [out, R] */
+  readonly b: Value
+  readonly scale: number
+}
+
+/** One trained tensor of an adapter and its place in the flat parameter array. */
+export interface LoraSlot {
+  /** `model.layers.0.self_attn.q_proj.lora_A` */
+  readonly name: string
+  readonly layer: number
+  /** Name of the graph input in every layer's program: `q_proj.lora_A`. */
+  readonly input: string
+  readonly factor: 'A' | 'B'
+  readonly shape: readonly [number, number]
+  /** Elements from the start of the flat array. */
+  readonly offset: number
+  readonly size: number
+}
+
+/** All tensors of an adapter in storage order: layer by layer, A before B. */
+export function loraSlots(config: ModelConfig, lora: LoraConfig): readonly LoraSlot[] {
+  const slots: LoraSlot[] = []
+  let offset = 0
+  for (let layer = 0; layer < config.layers; layer++) {
+    for (const target of linearNames.filter((name) => lora.targets.includes(name))) {
+      const [out, width] = linearShape(config, target)
+      for (const factor of ['A', 'B'] as const) {
+        const shape: readonly [number, number] = factor === 'A' ? [lora.rank, width] : [out, lora.rank]
+        const size = shape[0] * shape[1]
+        const name = `model.layers.${String(layer)}.${linearPath(target)}.lora_${factor}`
+        slots.push({ name, layer, input: `${target}.lora_${factor}`, factor, shape, offset, size })
+        offset += size
+      }
+    }
+  }
+  return slots
+}
+
+/** The graph inputs of a layer's adapter; `inputName` may tell layers of one graph apart. */
+export function loraInputs(
+  config: ModelConfig,
+  lora: LoraConfig,
+  inputName: (name: string) => string = (name) => name,
+): ReadonlyMap<LinearName, LoraFactors> {
+  const scale = loraScale(lora)
+  return new Map(
+    lora.targets.map((name) => {
+      const [out, width] = linearShape(config, name)
+      const a = input(inputName(`${name}.lora_A`), 'float32', [lora.rank, width])
+      const b = input(inputName(`${name}.lora_B`), 'float32', [out, lora.rank])
+      return [name, { a, b, scale }]
+    }),
+  )
+}
+
+/** y + s·B(A x). x […, in], y […, out]. Hu et al. 2021, arXiv:2106.09685, §4.1. */
+export function addLora(y: Value, x: Value, { a, b, scale }: LoraFactors): Value {
+  const reduced = matmul(x, a, { transB: true, alpha: scale }) // […, R]
+  return add(y, matmul(reduced, b, { transB: true }))
+}

@@ -1,0 +1,42 @@
+import { AppError } from '#shared/errors.ts'
+import type { Architecture } from './common.ts'
+import type { ModelConfig } from './config.ts'
+import { Fields } from './fields.ts'
+import { llama } from './llama.ts'
+import { qwen2 } from './qwen2.ts'
+import { qwen3 } from './qwen3.ts'
+
+/** Every family of decoders; a new one is a file beside this and a line here. */
+export const architectures: readonly Architecture[] = [llama, qwen2, qwen3]
+
+const supported = `Supported are ${architectures.map(({ modelType }) => modelType).join(', ')}.`
+
+/**
+ * Reads a Hugging Face config.json. `where` names the file in errors: AppError 'model/invalid' for nonsense,
+ * 'model/unsupported' for a model that would not be computed as its makers meant it.
+ */
+export function readModelConfig(json: unknown, where: string): ModelConfig {
+  const fields = new Fields(json, where)
+  const modelType = fields.text('model_type', '')
+  const classNames = fields.texts('architectures')
+  const architecture = architectures.find((candidate) =>
+    modelType === '' ? classNames.includes(candidate.className) : candidate.modelType === modelType,
+  )
+  const named = modelType === '' ? classNames[0] : modelType
+  if (named === undefined) {
+    throw new AppError('model/invalid', `${where} does not say what kind of model it is ("model_type").`)
+  }
+  if (!architecture) {
+    throw new AppError('model/unsupported', `${where} is for a model of type "${cut(named)}", which is not supported.`, supported)
+  }
+  if (classNames.length > 0 && !classNames.includes(architecture.className)) {
+    throw new AppError(
+      'model/unsupported',
+      `${where} is for a ${cut(classNames[0] ?? '')}, not for a ${architecture.className} that generates text.`,
+      supported,
+    )
+  }
+  return architecture.read(fields)
+}
+
+const cut = (name: string): string => name.slice(0, 60)

@@ -1,0 +1,114 @@
+import type { Dim, Shape } from '../graph/shape.ts'
+import { axisIndex, product, quotient, showShape, sum } from '../graph/shape.ts'
+import type { Value } from '../graph/value.ts'
+import { apply, integers } from '../graph/value.ts'
+import { defineOp, inputOf, int, ints, onlyCotangent } from './define.ts'
+
+export const reshapeOp = defineOp('Reshape', ({ node, cotangents }) => [
+  reshape(onlyCotangent(cotangents), inputOf(node, 0).shape),
+  null,
+])
+
+/**
+ * The same elements in another shape. Symbolic dimensions are written as ONNX's 0 (same as the input's at that place);
+ * one that is not at its place may be inferred, and -1 asks for that explicitly.
+ */
+export function reshape(x: Value, target: Shape): Value {
+  const shape = inferDims(x.shape, target)
+  let inferred = target.indexOf(-1)
+  const written = shape.map((dim, index) => {
+    if (index === inferred) return -1
+    if (typeof dim === 'number') return dim
+    if (x.shape[index] === dim) return 0
+    if (inferred >= 0) {
+      throw new Error(`Cannot reshape ${showShape(x.shape)} to ${showShape(target)}: two dimensions are unknown.`)
+    }
+    inferred = index
+    return -1
+  })
+  return apply(reshapeOp, [x, integers(written)], {}, [{ dtype: x.dtype, shape }])[0] as Value
+}
+
+function inferDims(from: Shape, target: Shape): Shape {
+  const known = product(target.filter((dim) => dim !== -1))
+  const missing = quotient(product(from), known)
+  const asked = target.filter((dim) => dim === -1).length
+  if (missing === null || asked > 1 || (asked === 0 && missing !== 1)) {
+    throw new Error(`Cannot reshape ${showShape(from)} to ${showShape(target)}.`)
+  }
+  return target.map((dim) => (dim === -1 ? missing : dim))
+}
+
+export const transposeOp = defineOp('Transpose', ({ node, cotangents }) => {
+  const order = node.attributes['perm'] as { ints: readonly number[] }
+  const inverse = order.ints.map((_, axis) => order.ints.indexOf(axis))
+  return [transpose(onlyCotangent(cotangents), inverse)]
+})
+/** Axes in a new order. */
+export function transpose(x: Value, order: readonly number[]): Value {
+  const shape = order.map((axis) => x.shape[axis] as Dim)
+  return apply(transposeOp, [x], { perm: ints(order) }, [{ dtype: x.dtype, shape }])[0] as Value
+}
+
+// The pieces of the cotangent; each starts where the ones before it end.
+export const concatOp = defineOp('Concat', ({ node, cotangents }) => {
+  const dy = onlyCotangent(cotangents)
+  const axis = (node.attributes['axis'] as { int: number }).int
+  let start: Value = integers([0])
+  return node.inputs.map((_, index) => {
+    const part = inputOf(node, index)
+    const end = addLengths(start, lengthOf(part, axis))
+    const piece = slice(dy, { axis, start, end, length: part.shape[axis] as Dim })
+    start = end
+    return piece
+  })
+})
+/** One after the other along an axis. */
+export function concat(parts: readonly Value[], axis: number): Value {
+  const [first] = parts
+  if (!first) throw new Error('Expected something to concatenate.')
+  const at = axisIndex(axis, first.shape.length)
+  const total = parts.slice(1).reduce((length, part) => sum(length, part.shape[at] as Dim), first.shape[at] as Dim)
+  const shape = first.shape.map((dim, index) => (index === at ? total : dim))
+  return apply(concatOp, parts, { axis: int(at) }, [{ dtype: first.dtype, shape }])[0] as Value
+}
+
+export const dimensionOp = defineOp('Dimension', 'A length does not depend on the numbers.', { type: 'Shape' })
+/** Length of one axis as a value: [1] i64. */
+export const lengthOf = (x: Value, axis: number): Value => {
+  const at = axisIndex(axis, x.shape.length)
+  return apply(dimensionOp, [x], { start: int(at), end: int(at + 1) }, [{ dtype: 'int64', shape: [1] }])[0] as Value
+}
+
+export const integerAddOp = defineOp('IntegerAdd', 'Adds lengths, which are not differentiable.', { type: 'Add' })
+const addLengths = (a: Value, b: Value): Value =>
+  apply(integerAddOp, [a, b], {}, [{ dtype: 'int64', shape: [1] }])[0] as Value
+
+export interface SliceRange {
+  readonly axis: number
+  /** [1] i64 */
+  readonly start: Value
+  /** [1] i64, exclusive */
+  readonly end: Value
+  /** What end − start is, as a dimension. */
+  readonly length: Dim
+}
+
+export const sliceOp = defineOp('Slice', 'Only concatenations are taken apart, and only where nothing learns.')
+/** Elements start ≤ i < end of one axis. */
+export function slice(x: Value, { axis, start, end, length }: SliceRange): Value {
+  const at = axisIndex(axis, x.shape.length)
+  const shape = x.shape.map((dim, index) => (index === at ? length : dim))
+  return apply(sliceOp, [x, start, end, integers([at])], {}, [{ dtype: x.dtype, shape }])[0] as Value
+}
+
+/** Takes a concatenation of two apart again: the elements before `at` ([1] i64) and from it on. */
+export function splitAt(
+  x: Value,
+  axis: number,
+  { at, lengths: [before, after] }: { readonly at: Value; readonly lengths: readonly [Dim, Dim] },
+): [Value, Value] {
+  const start = slice(x, { axis, start: integers([0]), end: at, length: before })
+  const end = slice(x, { axis, start: at, end: integers([Number.MAX_SAFE_INTEGER]), length: after })
+  return [start, end]
+}

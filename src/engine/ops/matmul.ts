@@ -1,0 +1,73 @@
+import type { Dim } from '../graph/shape.ts'
+import { broadcast, showShape } from '../graph/shape.ts'
+import type { Value } from '../graph/value.ts'
+import { apply } from '../graph/value.ts'
+import { defineOp, float, inputOf, int, onlyCotangent } from './define.ts'
+
+export interface MatmulOptions {
+  readonly transA?: boolean
+  readonly transB?: boolean
+  /** Factor on the product. */
+  readonly alpha?: number
+}
+
+// C = α·op(A)·op(B), op(X) = X or Xᵀ on the last two axes.
+export const matmulOp = defineOp(
+  'FusedMatMul',
+  ({ node, cotangents }) => {
+    const dc = onlyCotangent(cotangents)
+    const [a, b] = [inputOf(node, 0), inputOf(node, 1)]
+    const flag = (name: string) => (node.attributes[name] as { int: number }).int === 1
+    const alpha = (node.attributes['alpha'] as { float: number }).float
+    const [transA, transB] = [flag('transA'), flag('transB')]
+    const da = transA
+      ? matmul(b, dc, { transA: transB, transB: true, alpha })
+      : matmul(dc, b, { transB: !transB, alpha })
+    const db = transB
+      ? matmul(dc, a, { transA: true, transB: transA, alpha })
+      : matmul(a, dc, { transA: !transA, alpha })
+    return [da, db]
+  },
+  { domain: 'com.microsoft' },
+)
+
+/** α·A·B on the last two axes, each optionally transposed; leading axes broadcast. */
+export function matmul(a: Value, b: Value, { transA = false, transB = false, alpha = 1 }: MatmulOptions = {}): Value {
+  const rows = a.shape.at(transA ? -1 : -2) as Dim
+  const [inner, other] = [a.shape.at(transA ? -2 : -1), b.shape.at(transB ? -1 : -2)]
+  const columns = b.shape.at(transB ? -2 : -1) as Dim
+  if (inner !== other || a.shape.length < 2 || b.shape.length < 2) {
+    throw new Error(`Cannot multiply ${showShape(a.shape)} by ${showShape(b.shape)}.`)
+  }
+  const batch = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2))
+  const attributes = { transA: int(Number(transA)), transB: int(Number(transB)), alpha: float(alpha) }
+  return apply(matmulOp, [a, b], attributes, [{ dtype: a.dtype, shape: [...batch, rows, columns] }])[0] as Value
+}
+
+export const quantizedMatmulOp = defineOp('MatMulNBits', 'Used for rollouts only; learning reads the exact weights.', {
+  domain: 'com.microsoft',
+})
+
+export interface QuantizedWeight {
+  /** [N, ⌈K/block⌉, block] u8, zero point 128. */
+  readonly quantized: Value
+  /** [N, ⌈K/block⌉] */
+  readonly scales: Value
+  readonly outputs: number
+  readonly inputs: number
+  readonly blockSize: number
+}
+
+/** x Wᵀ with W in 8-bit blocks; the product runs in 8-bit integers (accuracy level 4). x […, K] → […, N]. */
+export function quantizedMatmul(x: Value, { quantized, scales, outputs, inputs, blockSize }: QuantizedWeight): Value {
+  const attributes = {
+    K: int(inputs),
+    N: int(outputs),
+    bits: int(8),
+    block_size: int(blockSize),
+    accuracy_level: int(4),
+  }
+  return apply(quantizedMatmulOp, [x, quantized, scales], attributes, [
+    { dtype: x.dtype, shape: [...x.shape.slice(0, -1), outputs] },
+  ])[0] as Value
+}

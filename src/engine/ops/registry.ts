@@ -1,0 +1,48 @@
+/** Every operator of the expression graph. A new op is one definition and one line here; its gradient case is then demanded by name. */
+import type { Op } from '../graph/value.ts'
+import { addMaskOp } from './addMask.ts'
+import { sigmoidOp, siluOp, softmaxOp } from './activation.ts'
+import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from './arithmetic.ts'
+import { gatherElementsOp, gatherLastOp, gatherOp } from './gather.ts'
+import { concatOp, dimensionOp, integerAddOp, reshapeOp, sliceOp, transposeOp } from './layout.ts'
+import { matmulOp, quantizedMatmulOp } from './matmul.ts'
+import { rmsNormOp } from './normalization.ts'
+import { expandOp, reduceMaxOp, reduceSumOp, shapeOp } from './reduce.ts'
+import { rotaryOp } from './rotary.ts'
+import { oneHotOp } from './vocabularyHead.ts'
+
+export const ops: readonly Op[] = [
+  addMaskOp,
+  addOp,
+  concatOp,
+  dimensionOp,
+  divOp,
+  expOp,
+  expandOp,
+  gatherElementsOp,
+  gatherLastOp,
+  gatherOp,
+  integerAddOp,
+  logOp,
+  matmulOp,
+  mulOp,
+  negOp,
+  oneHotOp,
+  quantizedMatmulOp,
+  reduceMaxOp,
+  reduceSumOp,
+  reshapeOp,
+  rmsNormOp,
+  rotaryOp,
+  shapeOp,
+  sigmoidOp,
+  siluOp,
+  sliceOp,
+  softmaxOp,
+  sqrtOp,
+  subOp,
+  transposeOp,
+]
+
+/** Groups of ops that share one hand-written gradient. */
+export const composites = ['PackRows', 'UnpackRows', 'VocabularyHead'] as const

@@ -1,0 +1,60 @@
+import type { Dim } from '../graph/shape.ts'
+import type { CompositeOp, Value } from '../graph/value.ts'
+import { apply, compose, constant, integers } from '../graph/value.ts'
+import { softmax } from './activation.ts'
+import { add, log, mul, neg, sub } from './arithmetic.ts'
+import { defineOp, int } from './define.ts'
+import { gather, gatherElements } from './gather.ts'
+import { reshape } from './layout.ts'
+import { matmul } from './matmul.ts'
+import { dotLastAxis, reduceMax } from './reduce.ts'
+
+export const oneHotOp = defineOp('OneHot', 'Indices are not differentiable.')
+/** Rows with a 1 at their index. indices [N] i64 → [N, V]. */
+function oneHot(indices: Value, size: number): Value {
+  const type = { dtype: 'float32' as const, shape: [...indices.shape, size] }
+  const levels = constant([0, 1], [2])
+  return apply(oneHotOp, [indices, integers([size]), levels], { axis: int(-1) }, [type])[0] as Value
+}
+
+export interface VocabularyHead {
+  /** [N, 1] log-probability of each row's target, nats. */
+  readonly logprob: Value
+  /** [N, 1] entropy of each row's distribution, nats. */
+  readonly entropy: Value
+}
+
+/**
+ * log softmax(h Eᵀ) at the targets, and the entropy of the distribution, with one gradient rule that needs neither the
+ * log-probabilities of the whole vocabulary nor their cotangent: ∂logprob/∂h = E[target] − p E and
+ * ∂entropy/∂h = −(p·(log p + entropy)) E. hidden [N, D], table [V, D], targets [N] i64.
+ */
+export function vocabularyHead(hidden: Value, table: Value, targets: Value): VocabularyHead {
+  const [rows, size] = [hidden.shape[0] as Dim, table.shape[0] as number]
+  const logits = matmul(hidden, table, { transB: true }) // [N, V]
+  const probabilities = softmax(logits)
+  // log Σ exp(z) = max z − log max p: no second pass over the vocabulary.
+  const normalizer = sub(reduceMax(logits, [-1]), log(reduceMax(probabilities, [-1])))
+  const logprob = sub(gatherElements(logits, reshape(targets, [rows, 1])), normalizer)
+  const entropy = sub(normalizer, dotLastAxis(probabilities, logits))
+
+  const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob, dEntropy] }) => {
+    const logitsByEntropy = dEntropy
+      ? mul(neg(dEntropy), mul(probabilities, add(sub(logits, normalizer), entropy)))
+      : null
+    const hiddenParts = [
+      dLogprob ? mul(dLogprob, sub(gather(table, targets), matmul(probabilities, table))) : null,
+      logitsByEntropy ? matmul(logitsByEntropy, table) : null,
+    ]
+    const tableParts = [
+      dLogprob ? mul(dLogprob, sub(oneHot(targets, size), probabilities)) : null,
+      logitsByEntropy,
+    ].map((dLogits) => dLogits && matmul(dLogits, hidden, { transA: true }))
+    return [addAll(hiddenParts), addAll(tableParts), null]
+  }
+  const [logprobOut, entropyOut] = compose({ name: 'VocabularyHead', vjp }, [hidden, table, targets], [logprob, entropy])
+  return { logprob: logprobOut as Value, entropy: entropyOut as Value }
+}
+
+const addAll = (parts: readonly (Value | null)[]): Value | null =>
+  parts.reduce((total, part) => (total && part ? add(total, part) : (total ?? part)), null)

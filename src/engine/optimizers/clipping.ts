@@ -1,0 +1,38 @@
+import { AppError } from '#shared/errors.ts'
+import type { ParameterGroup } from './optimizer.ts'
+
+/** Keeps the division finite when a group's gradient is all zero; PyTorch's `clip_grad_norm_` uses the same. */
+const NORM_OFFSET = 1e-6
+
+/**
+ * L2 norm of each group's gradient, summed in f64. Reads only.
+ * @throws AppError `runtime/failed` when a gradient is NaN or infinite, so nothing is updated with it.
+ */
+export function gradientNorms(gradients: Float32Array, groups: readonly ParameterGroup[]): number[] {
+  const norms = groups.map(({ ranges }) =>
+    Math.sqrt(ranges.reduce((sum, { start, end }) => sum + sumOfSquares(gradients, start, end), 0)),
+  )
+  // Squares of f32 numbers cannot overflow f64: a non-finite norm means a non-finite gradient.
+  if (!norms.every(Number.isFinite)) {
+    throw new AppError(
+      'runtime/failed',
+      'The gradient has become infinite or not a number, so this update was not applied.',
+      'The parameters are unchanged. Resume from the last checkpoint with a lower learning rate or a lower gradient limit.',
+    )
+  }
+  return norms
+}
+
+/** Factor that brings a gradient of this norm within the limit: min(1, limit / (norm + 1e-6)). */
+export function clipScale(norm: number, maxGradNorm: number): number {
+  return Math.min(1, maxGradNorm / (norm + NORM_OFFSET))
+}
+
+function sumOfSquares(values: Float32Array, start: number, end: number): number {
+  let sum = 0
+  for (let index = start; index < end; index++) {
+    const value = values[index]!
+    sum += value * value
+  }
+  return sum
+}

@@ -1,0 +1,8 @@
+import type { Schedule } from './schedule.ts'
+
+/** The base rate at every step; no warm-up. */
+export const constantSchedule: Schedule = {
+  id: 'constant',
+  title: 'Constant',
+  rateAt: (_step, baseRate) => baseRate,
+}

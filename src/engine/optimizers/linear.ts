@@ -1,0 +1,14 @@
+import { minimumRate, phases, warmupRate, type Schedule } from './schedule.ts'
+
+/** Straight up to the base rate, then straight down to the minimum at the end of the run; it stays there afterwards. */
+export const linearSchedule: Schedule = {
+  id: 'linear',
+  title: 'Linear with warm-up',
+  rateAt(step, baseRate, plan) {
+    const { warmup, rest } = phases(plan)
+    if (step < warmup) return warmupRate(step, baseRate, warmup)
+    const lowest = minimumRate(baseRate)
+    const done = rest === 0 ? 0 : Math.min(1, (step - warmup) / rest)
+    return baseRate - (baseRate - lowest) * done
+  },
+}

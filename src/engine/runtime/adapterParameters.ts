@@ -1,0 +1,65 @@
+import { SequentialRandom, randomStream } from '#shared/random.ts'
+import { AppError } from '#shared/errors.ts'
+import type { LoraConfig, ModelConfig } from '../models/config.ts'
+import type { LoraSlot } from '../models/lora.ts'
+import { loraSlots } from '../models/lora.ts'
+import type { NamedTensor } from '../models/source.ts'
+import type { Feed } from './session.ts'
+import { floats } from './session.ts'
+
+/** The tensors of one adapter in one flat array, and the same memory as graph inputs: an update needs no copy. */
+export class AdapterParameters {
+  readonly slots: readonly LoraSlot[]
+  readonly values: Float32Array
+  readonly #feeds: readonly Readonly<Record<string, Feed>>[]
+
+  constructor(config: ModelConfig, lora: LoraConfig) {
+    this.slots = loraSlots(config, lora)
+    this.values = new Float32Array(this.slots.reduce((total, { size }) => total + size, 0))
+    const feeds = Array.from({ length: config.layers }, (): Record<string, Feed> => ({}))
+    for (const slot of this.slots) {
+      const layer = feeds[slot.layer]
+      if (layer) layer[slot.input] = floats(this.#view(slot), slot.shape)
+    }
+    this.#feeds = feeds
+  }
+
+  #view({ offset, size }: LoraSlot): Float32Array {
+    return this.values.subarray(offset, offset + size)
+  }
+
+  /** Inputs of one layer's programs; always the current values. */
+  feeds(layer: number): Readonly<Record<string, Feed>> {
+    return this.#feeds[layer] ?? {}
+  }
+
+  /** A uniform in ±1/√in (Kaiming with a = √5), B zero: the adapted model starts equal to its base. */
+  initialize(seed: number): this {
+    const random = new SequentialRandom(randomStream(seed, 0x10a))
+    for (const slot of this.slots) {
+      const bound = slot.factor === 'A' ? 1 / Math.sqrt(slot.shape[1]) : 0
+      const view = this.#view(slot)
+      for (let index = 0; index < view.length; index++) view[index] = bound * (2 * random.uniform() - 1)
+    }
+    return this
+  }
+
+  /** Copies values in by name; every tensor must be there with its shape. */
+  load(tensors: readonly NamedTensor[]): this {
+    const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]))
+    for (const slot of this.slots) {
+      const tensor = byName.get(slot.name)
+      if (!tensor) throw new AppError('adapter/invalid', `The adapter lacks the tensor ${slot.name}.`)
+      if (tensor.data.length !== slot.size) {
+        throw new AppError('adapter/invalid', `The adapter's ${slot.name} has shape [${tensor.shape.join(', ')}], expected [${slot.shape.join(', ')}].`)
+      }
+      this.#view(slot).set(tensor.data)
+    }
+    return this
+  }
+
+  /** `array` (parameters, gradients or moments in storage order) as named tensors; copies. */
+  tensors(array: Float32Array = this.values): NamedTensor[] {
+    return this.slots.map(({ name, shape, offset, size }) => ({ name, shape, data: array.slice(offset, offset + size) }))
+  }
+}

@@ -1,0 +1,179 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { dirname, join } from 'node:path'
+import { InferenceSession, listSupportedBackends, Tensor } from 'onnxruntime-node'
+import { deviceKinds, deviceTitles, type Device, type DeviceKind, type DeviceReport } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+
+/**
+ * What a session is for; the options that cost memory or time depend on it.
+ * - `learn`: weights are fed or mapped and used by large products: no packed copy of them.
+ * - `generate`: weights are constants used by thin products, which are much faster on packed weights.
+ * - `weights`: only turns stored weights into f32; nothing may be precomputed, or the mapped file is copied.
+ */
+export type SessionPurpose = 'learn' | 'generate' | 'weights'
+
+const purposeOptions: Readonly<Record<SessionPurpose, InferenceSession.SessionOptions>> = {
+  learn: { graphOptimizationLevel: 'all', extra: { session: { disable_prepacking: '1' } } },
+  generate: { graphOptimizationLevel: 'all' },
+  weights: { graphOptimizationLevel: 'disabled', extra: { session: { disable_prepacking: '1' } } },
+}
+
+/**
+ * Session options for this device. Without arena and memory pattern, as both keep the largest shape ever seen: freed
+ * activations must be free for the next session (the launcher tunes malloc so that this costs no page faults).
+ */
+export function sessionOptions(device: Device, purpose: SessionPurpose): InferenceSession.SessionOptions {
+  expectCount('threads', device.threads, 1)
+  expectCount('deviceId', device.deviceId, 0)
+  return {
+    ...purposeOptions[purpose],
+    executionProviders: executionProviders(device),
+    intraOpNumThreads: device.threads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    enableCpuMemArena: false,
+    enableMemPattern: false,
+    logSeverityLevel: 3,
+  }
+}
+
+/** The CPU with one thread per physical core. */
+export function defaultDevice(): Device {
+  return { kind: 'cpu', threads: physicalCores(), deviceId: 0 }
+}
+
+/** Every kind of device, tried for real one after the other; takes tens of milliseconds. */
+export async function availableDevices(): Promise<DeviceReport[]> {
+  const reports: DeviceReport[] = []
+  for (const kind of deviceKinds) reports.push(await report(kind))
+  return reports
+}
+
+/**
+ * Runs a one-node model on the device.
+ * @throws AppError `device/unavailable` that says what is missing and what to do. There is no silent fallback: a run
+ * that asked for a GPU must not spend a night on the CPU.
+ */
+export async function requireDevice(device: Device): Promise<void> {
+  const missing = missingPart(device.kind)
+  if (missing) throw unavailable(device.kind, missing)
+  try {
+    const session = await InferenceSession.create(identityModel(), sessionOptions(device, 'learn'))
+    await session.run({ x: new Tensor('float32', [1], [1]) })
+    await session.release()
+  } catch (error) {
+    throw unavailable(device.kind, `It could not be started: ${firstSentence(error)}`, error)
+  }
+}
+
+async function report(kind: DeviceKind): Promise<DeviceReport> {
+  try {
+    await requireDevice({ kind, threads: 1, deviceId: 0 })
+    return { kind, available: true }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { kind, available: false, reason: error.message, hint: error.hint ?? '' }
+  }
+}
+
+function executionProviders({ kind, deviceId }: Device): InferenceSession.ExecutionProviderConfig[] {
+  if (kind === 'cpu') return ['cpu']
+  // Nodes the device has no kernel for go to the CPU; a device that is missing throws all the same.
+  return [kind === 'cuda' || kind === 'dml' ? { name: kind, deviceId } : kind, 'cpu']
+}
+
+/** What can be seen to be missing without asking a driver; asking for CUDA without its library would also litter stderr. */
+function missingPart(kind: DeviceKind): string | null {
+  if (!listSupportedBackends().some(({ name }) => name === kind)) return homes[kind]
+  if (kind === 'cuda' && !existsSync(join(binaryFolder(), 'libonnxruntime_providers_cuda.so'))) {
+    return "ONNX Runtime's CUDA library is not installed."
+  }
+  return null
+}
+
+/** Where the builds of ONNX Runtime that npm delivers have each kind. */
+const homes: Readonly<Record<DeviceKind, string>> = {
+  cpu: 'This build of ONNX Runtime does not run here.',
+  cuda: 'ONNX Runtime has it on Linux x64 only.',
+  dml: 'ONNX Runtime has it on Windows only.',
+  webgpu: 'ONNX Runtime has it on Windows, on macOS and on Linux x64.',
+  coreml: 'ONNX Runtime has it on macOS only.',
+}
+
+const remedies: Readonly<Record<DeviceKind, string>> = {
+  cpu: 'Install the packages again with npm ci.',
+  cuda:
+    'Run "node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12" once (it downloads from ' +
+    'nuget.org) and have an NVIDIA driver, CUDA 12 and cuDNN 9 installed; or use the device cpu.',
+  dml: 'On Windows, update the graphics driver; elsewhere use the device cpu, webgpu or cuda.',
+  webgpu:
+    'Install a graphics driver with Vulkan (Linux), Direct3D 12 (Windows) or Metal (macOS); or use the device cpu.',
+  coreml: 'On macOS, update the system; elsewhere use the device cpu, webgpu or cuda.',
+}
+
+function unavailable(kind: DeviceKind, reason: string, cause?: unknown): AppError {
+  const message = `The device ${deviceTitles[kind]} is not available. ${reason}`
+  return new AppError('device/unavailable', message, remedies[kind], cause)
+}
+
+/** The reason at the end of a native message such as «/path/file.cc:136 Context::Initialize(...) No supported adapters». */
+function firstSentence(error: unknown): string {
+  const text = (error instanceof Error ? error.message : String(error)).trim().split('\n')[0] ?? ''
+  const reason = /(?:was false\.|: \d+ : [A-Z_]+ :)\s*(.+)$/.exec(text)?.[1] ?? text
+  return reason.endsWith('.') ? reason : `${reason}.`
+}
+
+function binaryFolder(): string {
+  const entry = createRequire(import.meta.url).resolve('onnxruntime-node/package.json')
+  return join(dirname(entry), 'bin/napi-v6', process.platform, process.arch)
+}
+
+/**
+ * Physical cores this process may use: hyper-threads share the multiplier units and slow a matrix product down.
+ * Linux tells exactly. Elsewhere Node knows logical processors only: x64 is taken to have two per core, arm64 one.
+ */
+export function physicalCores(): number {
+  const usable = availableParallelism() // respects affinity and container limits
+  if (process.platform === 'linux') return Math.max(1, Math.min(usable, linuxCores()))
+  return Math.max(1, process.arch === 'x64' ? Math.floor(usable / 2) : usable)
+}
+
+/** Distinct (package, core) pairs; Infinity where the kernel does not show them. */
+function linuxCores(): number {
+  const root = '/sys/devices/system/cpu'
+  try {
+    const names = readdirSync(root).filter(
+      (name) => /^cpu\d+$/.test(name) && existsSync(`${root}/${name}/topology`),
+    )
+    const read = (name: string, file: string) =>
+      readFileSync(`${root}/${name}/topology/${file}`, 'utf8').trim()
+    const cores = names.map((name) => `${read(name, 'physical_package_id')}:${read(name, 'core_id')}`)
+    return new Set(cores).size || Infinity
+  } catch {
+    return Infinity
+  }
+}
+
+function expectCount(name: string, value: number, minimum: number): void {
+  if (!Number.isInteger(value) || value < minimum) {
+    throw new Error(`Expected \`${name}\` to be an integer from ${minimum} up, got ${value}.`)
+  }
+}
+
+/** y = x, one f32, ONNX IR 10, opset 21: the smallest model every device can run (67 bytes). */
+function identityModel(): Uint8Array {
+  const number = (tag: number, value: number) => [tag << 3, value]
+  const block = (tag: number, ...parts: readonly number[][]) => {
+    const body = parts.flat()
+    return [(tag << 3) | 2, body.length, ...body]
+  }
+  const text = (tag: number, value: string) => block(tag, [...Buffer.from(value)])
+  const shape = block(2, block(1, number(1, 1)))
+  const tensor = (tag: number, name: string) =>
+    block(tag, text(1, name), block(2, block(1, number(1, 1), shape)))
+  const node = block(1, text(1, 'x'), text(2, 'y'), text(4, 'Identity'))
+  const graph = block(7, node, text(2, 'probe'), tensor(11, 'x'), tensor(12, 'y'))
+  return Uint8Array.from([...number(1, 10), ...block(8, number(2, 21)), ...graph])
+}

@@ -1,0 +1,52 @@
+/**
+ * What generation asks of a model: one forward pass over T new positions of B rows on top of the slots of a
+ * `KvCache`. The loop, the cache and the sampling around it know nothing of ONNX Runtime.
+ */
+import type { PolicyRole } from '#engine/policy.ts'
+import type { KvCache, NewSlots } from './kvCache.ts'
+
+/** Finite on purpose: a row of minus infinities would make a softmax NaN. */
+export const HIDDEN = -1e9
+
+/** `none`: only the keys and values are wanted, as in all but the last pass over a long prompt. */
+export type PassScores = 'probabilities' | 'logits' | 'none'
+
+/**
+ * One pass. Its arrays belong to the caller, who edits them when the pass is over; views of the cache are to be taken
+ * anew in every pass. Letters: B rows, T new positions of each, P slots of each cache row (`cache.capacity`, 0 allowed), V vocabulary.
+ */
+export interface DecodePass {
+  /** B; they are the first B rows of the cache. */
+  readonly rows: number
+  /** T, the same for every row; a shorter row is padded on the right with id 0, position 0. */
+  readonly length: number
+  /** [B, T] */
+  readonly ids: Int32Array
+  /** [B, T] place in the sequence, from 0. */
+  readonly positions: Int32Array
+  /** Read only: the pass returns the new keys and values, the caller writes them. */
+  readonly cache: KvCache
+  /** [B, T, P+T] what each new position sees, slots first, then the new positions: 0 or `HIDDEN`. Added to the attention scores. */
+  readonly mask: Float32Array
+  /** [B] which of the T positions is the row's last real one; scores are computed there alone. */
+  readonly last: Int32Array
+  /** Divides the logits before the softmax of `probabilities`; raw `logits` ignore it. */
+  readonly inverseTemperature: number
+  readonly want: PassScores
+  readonly role: PolicyRole
+}
+
+export interface PassResult extends NewSlots {
+  /** [B, V] softmax(logits · inverseTemperature) or raw logits; empty when `none` was wanted. */
+  readonly scores: Float32Array
+}
+
+export interface DecodeStep {
+  readonly layers: number
+  /** K */
+  readonly kvHeads: number
+  /** C */
+  readonly headDim: number
+  readonly vocabSize: number
+  run(pass: DecodePass): Promise<PassResult>
+}

@@ -1,0 +1,49 @@
+/** Which slots and new positions a pass may see, as numbers added to the attention scores: 0 or `HIDDEN`. */
+import { HIDDEN } from './decodeStep.ts'
+
+/**
+ * Mask of a pass over `length` new positions behind `cached` filled slots, [rows, length, cached+length]: each
+ * position sees every slot, the new positions before it and itself. Padding on the right needs nothing more, since no
+ * real position sees what comes after it.
+ */
+export function causalMask(rows: number, length: number, cached: number): Float32Array {
+  const width = cached + length
+  const mask = new Float32Array(rows * length * width)
+  for (let position = 0; position < length; position++) {
+    mask.fill(HIDDEN, position * width + cached + position + 1, (position + 1) * width)
+  }
+  const block = mask.subarray(0, length * width)
+  for (let row = 1; row < rows; row++) mask.set(block, row * block.length)
+  return mask
+}
+
+/**
+ * Mask of decode steps, [rows, 1, capacity+1]: a row sees its filled slots and the new position. A step changes one
+ * entry of a row, so the mask is kept and edited, never rebuilt.
+ */
+export class DecodeMask {
+  readonly #width: number
+  readonly #data: Float32Array
+
+  constructor(rows: number, capacity: number) {
+    this.#width = capacity + 1
+    this.#data = new Float32Array(rows * this.#width)
+  }
+
+  /** Shows the first `length` slots of `row`, hides the others. */
+  show(row: number, length: number): void {
+    const start = row * this.#width
+    this.#data.fill(0, start, start + length)
+    this.#data.fill(HIDDEN, start + length, start + this.#width - 1)
+  }
+
+  /** Shows one more slot of `row`. */
+  reveal(row: number, slot: number): void {
+    this.#data[row * this.#width + slot] = 0
+  }
+
+  /** View of the first `rows` rows. */
+  view(rows: number): Float32Array {
+    return this.#data.subarray(0, rows * this.#width)
+  }
+}

@@ -1,0 +1,93 @@
+/** One completion while it grows: its ids, and whether the latest of them ends it. */
+import type { RandomStream } from '#shared/random.ts'
+import type { Completion, GenerateOptions, StopReason } from '#engine/policy.ts'
+import type { Choice } from '../sampling.ts'
+import { StopStringWatch } from './stopStrings.ts'
+
+export interface CompletionStart {
+  /** Index into the requests. */
+  readonly request: number
+  /** Index into that request's streams. */
+  readonly sample: number
+  readonly promptIds: Int32Array
+  readonly stream: RandomStream
+  /** Most ids it may get. */
+  readonly limit: number
+}
+
+export class OpenCompletion {
+  readonly #start: CompletionStart
+  readonly #stopIds: readonly number[]
+  readonly #watch: StopStringWatch | null
+  readonly #ids: number[] = []
+  readonly #logprobs: number[] = []
+  /** Distinct ids of prompt and completion; kept only where a repetition penalty reads it. */
+  readonly #seen: Set<number> | null
+  #stopReason: StopReason | null = null
+
+  constructor(start: CompletionStart, options: GenerateOptions) {
+    const { stopIds, stopStrings, repetitionPenalty } = options.sampling
+    this.#start = start
+    this.#stopIds = stopIds
+    this.#watch =
+      stopStrings.length > 0 && options.decode ? new StopStringWatch(stopStrings, options.decode) : null
+    this.#seen = repetitionPenalty === 1 ? null : new Set(start.promptIds)
+  }
+
+  get request(): number {
+    return this.#start.request
+  }
+
+  /** Ids so far. */
+  get length(): number {
+    return this.#ids.length
+  }
+
+  /** Prompt and completion ids so far. */
+  get totalLength(): number {
+    return this.#start.promptIds.length + this.#ids.length
+  }
+
+  get lastId(): number {
+    return this.#ids.at(-1) ?? this.#start.promptIds.at(-1)!
+  }
+
+  get seen(): Iterable<number> {
+    return this.#seen ?? []
+  }
+
+  get isFinished(): boolean {
+    return this.#stopReason !== null
+  }
+
+  /** The number in [0, 1) that chooses the next id; it depends on the position in the completion alone. */
+  nextUniform(): number {
+    return this.#start.stream.uniformAt(this.#ids.length)
+  }
+
+  /** Adds an id, also the one that ends the completion. */
+  add({ id, logprob }: Choice): void {
+    this.#ids.push(id)
+    this.#logprobs.push(logprob)
+    this.#seen?.add(id)
+    this.#stopReason = this.#reasonToStop(id)
+  }
+
+  /** The finished completion. */
+  finish(): Completion {
+    if (this.#stopReason === null) throw new Error('Expected a finished completion, got one still open.')
+    return {
+      request: this.#start.request,
+      sample: this.#start.sample,
+      ids: Int32Array.from(this.#ids),
+      logprobs: Float64Array.from(this.#logprobs),
+      stopReason: this.#stopReason,
+    }
+  }
+
+  #reasonToStop(id: number): StopReason | null {
+    if (this.#stopIds.includes(id)) return 'stop-id'
+    if (this.#watch?.isComplete(this.#ids)) return 'stop-string'
+    return this.#ids.length >= this.#start.limit ? 'length' : null
+  }
+}

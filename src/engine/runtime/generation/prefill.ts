@@ -1,0 +1,102 @@
+/** Computes prompts: several short ones in one ragged pass, a long one in several passes. */
+import type { DecodePass, DecodeStep, PassResult, PassScores } from './decodeStep.ts'
+import { KvCache } from './kvCache.ts'
+import { causalMask } from './mask.ts'
+
+/** What all passes of one generation share, and what runs a pass. */
+export interface PrefillContext {
+  readonly step: DecodeStep
+  /** Most positions, padding included, of one pass. */
+  readonly prefillTokens: number
+  readonly run: (pass: PrefillPass) => Promise<PassResult>
+}
+
+export type PrefillPass = Omit<DecodePass, 'inverseTemperature' | 'role'>
+
+export interface PrefilledPrompt {
+  /** One row, exactly as long as the prompt. */
+  readonly cache: KvCache
+  /** [V] of the position after the prompt. */
+  readonly scores: Float32Array
+}
+
+/** Padding that is cheaper than one more pass over the weights, per row. */
+const PADDING_PER_ROW = 16
+
+/**
+ * How many of the first prompts to compute together: as many as fit in the budget without much padding, at least one.
+ */
+export function ragFit(lengths: readonly number[], prefillTokens: number): number {
+  let [longest, total] = [0, 0]
+  for (const [index, length] of lengths.entries()) {
+    longest = Math.max(longest, length)
+    total += length
+    const padded = longest * (index + 1)
+    const tolerated = Math.max(total / 8, PADDING_PER_ROW * (index + 1))
+    if (index > 0 && (padded > prefillTokens || padded - total > tolerated)) return index
+  }
+  return lengths.length
+}
+
+/** Computes prompts chosen with `ragFit`, in order. `want` says which scores follow the last position. */
+export async function prefill(
+  context: PrefillContext,
+  prompts: readonly Int32Array[],
+  want: PassScores,
+): Promise<PrefilledPrompt[]> {
+  const [first] = prompts
+  if (prompts.length === 1 && first && first.length > context.prefillTokens) {
+    return [await prefillInChunks(context, first, want)]
+  }
+  return prefillTogether(context, prompts, want)
+}
+
+async function prefillTogether(
+  { step, run }: PrefillContext,
+  prompts: readonly Int32Array[],
+  want: PassScores,
+): Promise<PrefilledPrompt[]> {
+  const rows = prompts.length
+  const length = prompts.reduce((longest, prompt) => Math.max(longest, prompt.length), 0)
+  const ids = new Int32Array(rows * length) // [B, T]
+  const positions = new Int32Array(rows * length) // [B, T]
+  for (const [row, prompt] of prompts.entries()) {
+    ids.set(prompt, row * length)
+    for (let position = 0; position < prompt.length; position++) positions[row * length + position] = position
+  }
+  const last = Int32Array.from(prompts, (prompt) => prompt.length - 1)
+  const cache = new KvCache(step, rows, 0)
+  const mask = causalMask(rows, length, 0)
+  const result = await run({ rows, length, ids, positions, cache, mask, last, want })
+  return prompts.map((prompt, row) => {
+    const own = new KvCache(step, 1, prompt.length)
+    own.append(0, result, { row, length, count: prompt.length })
+    return { cache: own, scores: result.scores.subarray(row * step.vocabSize, (row + 1) * step.vocabSize) }
+  })
+}
+
+async function prefillInChunks(
+  { step, prefillTokens, run }: PrefillContext,
+  prompt: Int32Array,
+  want: PassScores,
+): Promise<PrefilledPrompt> {
+  // Grown chunk by chunk, so that no pass attends to slots which are not filled yet.
+  const cache = new KvCache(step, 1, 0)
+  for (let start = 0; ; start += prefillTokens) {
+    const ids = prompt.subarray(start, start + prefillTokens)
+    const isLast = start + ids.length === prompt.length
+    const result = await run({
+      rows: 1,
+      length: ids.length,
+      ids,
+      positions: Int32Array.from(ids, (_, index) => start + index),
+      cache,
+      mask: causalMask(1, ids.length, start),
+      last: Int32Array.of(ids.length - 1),
+      want: isLast ? want : 'none',
+    })
+    cache.resize(start + ids.length)
+    cache.append(0, result, { row: 0, length: ids.length, count: ids.length })
+    if (isLast) return { cache, scores: result.scores }
+  }
+}

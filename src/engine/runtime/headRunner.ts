@@ -1,0 +1,124 @@
+import type { Device } from '#shared/device.ts'
+import type { ModelConfig } from '../models/config.ts'
+import type { headPrograms } from '../models/learningGraphs.ts'
+import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
+import { Session, floats, int64s } from './session.ts'
+
+type HeadPass = keyof ReturnType<typeof headPrograms>
+
+/** Logits of one chunk stay below this; larger chunks gain no speed, smaller ones lose some. */
+const CHUNK_BYTES = 80e6
+const CHUNK_LIMITS = { smallest: 32, largest: 512 }
+
+export interface HeadScores {
+  /** [A] */
+  readonly logprobs: Float64Array
+  /** [A] */
+  readonly entropies: Float64Array
+}
+
+export interface HeadSlopes extends HeadScores {
+  /** [A, D] ∂logprob/∂hidden */
+  readonly logprobSlopes: Float32Array
+  /** [A, D] ∂entropy/∂hidden; null unless asked for */
+  readonly entropySlopes: Float32Array | null
+}
+
+/** Runs the vocabulary head over the rows that need it, a chunk of tokens at a time. */
+export class HeadRunner {
+  readonly #config: ModelConfig
+  readonly #programs: ReturnType<typeof headPrograms>
+  readonly #device: Device
+  readonly #sessions = new Map<HeadPass, Promise<Session>>()
+
+  constructor(config: ModelConfig, programs: ReturnType<typeof headPrograms>, device: Device) {
+    this.#config = config
+    this.#programs = programs
+    this.#device = device
+  }
+
+  /** Scores of the batch's head rows. hidden [N, D]. */
+  async score(hidden: Float32Array, batch: PackedBatch, temperature: number): Promise<HeadScores> {
+    const scores = emptyScores(batch.headRows.length)
+    await this.#chunks('score', hidden, batch, temperature, (start, results) => storeScores(scores, start, results))
+    return scores
+  }
+
+  /** Scores and their slopes. */
+  async learn(
+    hidden: Float32Array,
+    batch: PackedBatch,
+    { temperature, entropyGradient }: { readonly temperature: number; readonly entropyGradient: boolean },
+  ): Promise<HeadSlopes> {
+    const rows = batch.headRows.length
+    const width = this.#config.hiddenSize
+    const scores = emptyScores(rows)
+    const logprobSlopes = new Float32Array(rows * width)
+    const entropySlopes = entropyGradient ? new Float32Array(rows * width) : null
+    const pass = entropyGradient ? 'learnEntropy' : 'learn'
+    await this.#chunks(pass, hidden, batch, temperature, (start, results) => {
+      storeScores(scores, start, results)
+      logprobSlopes.set(results['logprobSlope']!, start * width)
+      entropySlopes?.set(results['entropySlope']!, start * width)
+    })
+    return { ...scores, logprobSlopes, entropySlopes }
+  }
+
+  /** ∂loss/∂hidden [N, D]: each head row's slopes times its coefficients, zero elsewhere. */
+  cotangent(batch: PackedBatch, head: HeadSlopes, coefficients: PackedCoefficients): Float32Array {
+    const width = this.#config.hiddenSize
+    const cotangent = new Float32Array(batch.tokens * width)
+    batch.headRows.forEach((row, index) => {
+      const byLogprob = coefficients.logprobs[index]!
+      const byEntropy = head.entropySlopes ? (coefficients.entropies?.[index] ?? 0) : 0
+      for (let at = 0; at < width; at++) {
+        const slope = byLogprob * head.logprobSlopes[index * width + at]!
+        const extra = byEntropy === 0 ? 0 : byEntropy * head.entropySlopes![index * width + at]!
+        cotangent[row * width + at] = slope + extra
+      }
+    })
+    return cotangent
+  }
+
+  async #chunks(
+    pass: HeadPass,
+    hidden: Float32Array,
+    batch: PackedBatch,
+    temperature: number,
+    store: (start: number, results: Readonly<Record<string, Float32Array>>) => void,
+  ): Promise<void> {
+    const { hiddenSize: width, vocabSize } = this.#config
+    const fitting = Math.floor(CHUNK_BYTES / (4 * vocabSize))
+    const size = Math.max(CHUNK_LIMITS.smallest, Math.min(CHUNK_LIMITS.largest, fitting))
+    const session = await this.#session(pass)
+    const inverseTemperature = floats(Float32Array.of(1 / temperature), [1])
+    for (let start = 0; start < batch.headRows.length; start += size) {
+      const rows = batch.headRows.subarray(start, start + size)
+      const chunk = new Float32Array(rows.length * width)
+      rows.forEach((row, index) => chunk.set(hidden.subarray(row * width, (row + 1) * width), index * width))
+      const targets = int64s(batch.headTargets.subarray(start, start + size), [rows.length])
+      store(start, await session.run({ hidden: floats(chunk, [rows.length, width]), targets, inverseTemperature }))
+    }
+  }
+
+  #session(pass: HeadPass): Promise<Session> {
+    const known = this.#sessions.get(pass)
+    if (known) return known
+    const program = this.#programs[pass]
+    const created = Session.create({ name: `head ${pass}`, program, device: this.#device, purpose: 'learn' })
+    this.#sessions.set(pass, created)
+    return created
+  }
+
+  [Symbol.dispose](): void {
+    for (const session of this.#sessions.values()) void session.then((created) => { created[Symbol.dispose]() })
+    this.#sessions.clear()
+  }
+}
+
+const emptyScores = (rows: number): HeadScores => ({ logprobs: new Float64Array(rows), entropies: new Float64Array(rows) })
+
+function storeScores(scores: HeadScores, start: number, results: Readonly<Record<string, Float32Array>>): void {
+  scores.logprobs.set(results['logprob']!, start)
+  scores.entropies.set(results['entropy']!, start)
+}

@@ -1,0 +1,154 @@
+import type { Device } from '#shared/device.ts'
+import type { Value } from '../graph/value.ts'
+import { weight } from '../graph/value.ts'
+import type { LoraConfig } from '../models/config.ts'
+import type { GenerationWeights } from '../models/generationGraph.ts'
+import { generationInputName, generationProgram } from '../models/generationGraph.ts'
+import type { ModelSource } from '../models/source.ts'
+import { matmul, quantizedMatmul } from '../ops/matmul.ts'
+import type { PolicyRole } from '../policy.ts'
+import type { AdapterParameters } from './adapterParameters.ts'
+import type { DecodePass, DecodeStep, PassResult } from './generation/decodeStep.ts'
+import { mappedWeight } from './layerStack.ts'
+import { RotaryTables } from './rotaryTables.ts'
+import type { Feed } from './session.ts'
+import { Session, floats, int64s } from './session.ts'
+
+const INT8_BLOCK = 32
+
+export interface DecodeStepOptions {
+  /** With `NAME.quantized` [N, ⌈K/32⌉, 32] u8 and `NAME.scales` [N, ⌈K/32⌉] of each matrix where precision is int8. */
+  readonly source: ModelSource
+  readonly precision: 'f32' | 'int8'
+  readonly lora: LoraConfig
+  readonly device: Device
+  /** Embeddings of ids: [N, D]. */
+  readonly embed: (ids: Int32Array) => Promise<Float32Array>
+  /** The adapter that answers for a role. */
+  readonly adapter: (role: PolicyRole) => AdapterParameters
+}
+
+/** The generation graph as one session; its weights are packed for thin products when it is created. */
+export class OrtDecodeStep implements DecodeStep {
+  readonly layers: number
+  readonly kvHeads: number
+  readonly headDim: number
+  readonly vocabSize: number
+  readonly #options: DecodeStepOptions
+  readonly #session: Session
+  readonly #rotary: RotaryTables
+
+  private constructor(options: DecodeStepOptions, session: Session) {
+    const { layers, kvHeads, headDim, vocabSize, rope } = options.source.config
+    this.layers = layers
+    this.kvHeads = kvHeads
+    this.headDim = headDim
+    this.vocabSize = vocabSize
+    this.#options = options
+    this.#session = session
+    this.#rotary = new RotaryTables(rope)
+  }
+
+  static async create(options: DecodeStepOptions): Promise<OrtDecodeStep> {
+    const { source, lora, device, precision } = options
+    const weights = precision === 'int8' ? blockWeights(source) : exactWeights(source)
+    const program = generationProgram(source.config, lora, weights)
+    return new OrtDecodeStep(options, await Session.create({ name: 'generation', program, device, purpose: 'generate' }))
+  }
+
+  async run(pass: DecodePass): Promise<PassResult> {
+    const { rows, length, want } = pass
+    const layers = Array.from({ length: this.layers }, (_, layer) => layer)
+    const keyNames = layers.map((layer) => `new key ${String(layer)}`)
+    const valueNames = layers.map((layer) => `new value ${String(layer)}`)
+    const results = await this.#session.run(await this.#feeds(pass, rows, length), [
+      ...(want === 'none' ? [] : [want]),
+      ...keyNames,
+      ...valueNames,
+    ])
+    return {
+      scores: want === 'none' ? new Float32Array(0) : results[want]!,
+      keys: keyNames.map((name) => results[name]!),
+      values: valueNames.map((name) => results[name]!),
+    }
+  }
+
+  async #feeds(pass: DecodePass, rows: number, length: number): Promise<Record<string, Feed>> {
+    const { cache, role } = pass
+    const { config } = this.#options.source
+    const hidden = await this.#options.embed(pass.ids)
+    const adapter = this.#options.adapter(role)
+    const cacheDims = [rows, this.kvHeads, cache.capacity, this.headDim]
+    const feeds: Record<string, Feed> = {
+      hidden: floats(hidden, [rows, length, config.hiddenSize]),
+      positions: int64s(pass.positions, [rows, length]),
+      // The kernel also refuses more new positions than table rows.
+      ...this.#rotary.feeds(Math.max(length, ...pass.positions) + 1),
+      mask: this.#mask(pass),
+      last: int64s(pass.last, [rows, 1]),
+      inverseTemperature: floats(Float32Array.of(pass.inverseTemperature), [1]),
+    }
+    for (let layer = 0; layer < this.layers; layer++) {
+      feeds[`key ${String(layer)}`] = floats(cache.keys(layer, rows), cacheDims)
+      feeds[`value ${String(layer)}`] = floats(cache.values(layer, rows), cacheDims)
+      for (const [name, feed] of Object.entries(adapter.feeds(layer))) feeds[generationInputName(layer, name)] = feed
+    }
+    return feeds
+  }
+
+  /** One mask row for all query heads; several positions repeat it for each query head of a key head. */
+  #mask({ mask, rows, length, cache }: DecodePass): Feed {
+    const width = cache.capacity + length
+    if (length === 1) return floats(mask, [rows, 1, 1, width])
+    const { heads, kvHeads } = this.#options.source.config
+    const copies = heads / kvHeads
+    const block = length * width
+    const repeated = new Float32Array(rows * copies * block)
+    for (let row = 0; row < rows; row++) {
+      const source = mask.subarray(row * block, (row + 1) * block)
+      for (let copy = 0; copy < copies; copy++) repeated.set(source, (row * copies + copy) * block)
+    }
+    return floats(repeated, [rows, 1, copies * length, width])
+  }
+
+  [Symbol.dispose](): void {
+    this.#session[Symbol.dispose]()
+  }
+}
+
+function cachedByName(make: (name: string) => Value): (name: string) => Value {
+  const made = new Map<string, Value>()
+  return (name) => {
+    const value = made.get(name) ?? make(name)
+    made.set(name, value)
+    return value
+  }
+}
+
+function exactWeights(source: ModelSource): GenerationWeights {
+  const vector = cachedByName((name) => mappedWeight(source, name))
+  return { vector, product: (x, name) => matmul(x, vector(name), { transB: true }) }
+}
+
+function blockWeights(source: ModelSource): GenerationWeights {
+  const stored = (name: string) => {
+    const location = source.tensors.get(name)
+    if (!location) throw new Error(`Expected the 8-bit source to have ${name}.`)
+    return location
+  }
+  return {
+    vector: cachedByName((name) => mappedWeight(source, name)),
+    product(x, name) {
+      const [outputs, inputs] = stored(name).shape as readonly [number, number]
+      const scales = stored(`${name}.scales`)
+      const count = scales.shape.reduce((total, dim) => total * dim, 1) // the kernel wants one axis
+      return quantizedMatmul(x, {
+        quantized: weight(`${name}.quantized`, stored(`${name}.quantized`), 'uint8'),
+        scales: weight(`${name}.scales`, { ...scales, shape: [count] }),
+        outputs,
+        inputs,
+        blockSize: INT8_BLOCK,
+      })
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
+import type { Feed } from './session.ts'
+import type { RotaryTables } from './rotaryTables.ts'
+import { floats, int64s } from './session.ts'
+
+/**
+ * A micro-batch of ragged sequences laid end to end. Only tokens that lead to a prediction are kept: what stands after a
+ * sequence's last action token influences nothing. N tokens of B sequences, the longest T.
+ */
+export interface PackedBatch {
+  readonly tokens: number
+  readonly longest: number
+  /** [N] */
+  readonly ids: Int32Array
+  /** Packed index of each sequence's first token. */
+  readonly starts: Int32Array
+  /** [A] packed rows where the head is computed, and the id it should predict. */
+  readonly headRows: Int32Array
+  readonly headTargets: Int32Array
+  /** What every layer's program reads beside the hidden states. */
+  readonly feeds: Readonly<Record<'order' | 'cos' | 'sin' | 'slots' | 'rows' | 'mask', Feed>>
+}
+
+/** Finite, so that no row of the softmax is all minus infinity. */
+const HIDDEN = -1e9
+
+/** Tokens of a sequence that lead to a prediction: up to its last action. */
+export const usedLength = ({ actionMask }: TokenSequence): number => actionMask.lastIndexOf(1) + 1
+
+/** `queryGroup`: query heads per key head, which share one causal mask laid out that many times. */
+export function packBatch(
+  sequences: readonly TokenSequence[],
+  queryGroup: number,
+  rotary: RotaryTables,
+): PackedBatch {
+  const lengths = sequences.map(usedLength)
+  const longest = Math.max(1, ...lengths)
+  const tokens = lengths.reduce((total, length) => total + length, 0)
+  const ids = new Int32Array(tokens)
+  const positions = new Int32Array(tokens)
+  const rows = new Int32Array(tokens)
+  const starts = new Int32Array(sequences.length)
+  const slots = new Int32Array(sequences.length * longest).fill(tokens)
+  const headRows: number[] = []
+  const headTargets: number[] = []
+
+  let packed = 0
+  sequences.forEach((sequence, row) => {
+    starts[row] = packed
+    for (let at = 0; at < lengths[row]!; at++, packed++) {
+      ids[packed] = sequence.ids[at]!
+      positions[packed] = at
+      rows[packed] = row * longest + at
+      slots[row * longest + at] = packed
+      if (sequence.actionMask[at] === 1) {
+        headRows.push(packed)
+        headTargets.push(sequence.ids[at + 1]!)
+      }
+    }
+  })
+  return {
+    tokens,
+    longest,
+    ids,
+    starts,
+    headRows: Int32Array.from(headRows),
+    headTargets: Int32Array.from(headTargets),
+    feeds: {
+      ...rotary.packed(positions),
+      order: int64s(positions.map((_, index) => index), [1, tokens]),
+      slots: int64s(slots, [sequences.length, longest]),
+      rows: int64s(rows, [tokens]),
+      mask: floats(causalMask(longest, queryGroup), [queryGroup * longest, longest]),
+    },
+  }
+}
+
+/** [g·T, T]: 0 where the key is not after the query. */
+function causalMask(length: number, copies: number): Float32Array {
+  const mask = new Float32Array(copies * length * length)
+  for (let query = 0; query < length; query++) {
+    mask.fill(HIDDEN, query * length + query + 1, (query + 1) * length)
+  }
+  for (let copy = 1; copy < copies; copy++) mask.copyWithin(copy * length * length, 0, length * length)
+  return mask
+}
+
+export const emptyHeads = ({ actionMask }: TokenSequence): Heads => ({
+  logprobs: new Float64Array(actionMask.length),
+  entropies: new Float64Array(actionMask.length),
+  values: null,
+})
+
+/** Per-row results back to the frame of their sequences. */
+export function unpackHeads(
+  sequences: readonly TokenSequence[],
+  batch: PackedBatch,
+  { logprobs, entropies }: { readonly logprobs: Float64Array; readonly entropies: Float64Array },
+): Heads[] {
+  const heads = sequences.map(emptyHeads)
+  forEachAction(sequences, batch, (row, at, index) => {
+    heads[row]!.logprobs[at] = logprobs[index]!
+    heads[row]!.entropies[at] = entropies[index]!
+  })
+  return heads
+}
+
+/** ∂loss/∂logprob and ∂loss/∂entropy of each head row. */
+export interface PackedCoefficients {
+  readonly logprobs: Float64Array
+  readonly entropies: Float64Array | null
+}
+
+/** The frame of the sequences to one entry per head row. */
+export function packCoefficients(
+  sequences: readonly TokenSequence[],
+  batch: PackedBatch,
+  coefficients: readonly LossCoefficients[],
+): PackedCoefficients {
+  const logprobs = new Float64Array(batch.headRows.length)
+  const entropies = coefficients.some((item) => item.entropies) ? new Float64Array(batch.headRows.length) : null
+  forEachAction(sequences, batch, (row, at, index) => {
+    logprobs[index] = coefficients[row]!.logprobs[at]!
+    if (entropies) entropies[index] = coefficients[row]!.entropies?.[at] ?? 0
+  })
+  return { logprobs, entropies }
+}
+
+/** Visits every action token: sequence, position in it, index among the head rows. */
+function forEachAction(
+  sequences: readonly TokenSequence[],
+  batch: PackedBatch,
+  visit: (row: number, at: number, index: number) => void,
+): void {
+  let row = 0
+  batch.headRows.forEach((packed, index) => {
+    while (row + 1 < sequences.length && batch.starts[row + 1]! <= packed) row++
+    visit(row, packed - batch.starts[row]!, index)
+  })
+}

@@ -1,0 +1,225 @@
+/**
+ * From the scores of one row to its next token. Order and meaning of the processors are Hugging Face's: repetition
+ * penalty, minimum length, temperature, top-k, top-p, min-p, softmax, draw.
+ *
+ * Two ways lead to the same choice. Usually the graph has divided by the temperature and taken the softmax, and the
+ * filters work on probabilities. A repetition penalty or an unreached minimum length changes raw logits, so those
+ * steps read logits and compute here in f64.
+ */
+import { AppError } from '#shared/errors.ts'
+import type { SamplingOptions } from '../policy.ts'
+import { isKept, Selection } from './generation/selection.ts'
+
+export interface Choice {
+  readonly id: number
+  /** Of the unfiltered softmax(logits / temperature), so that it equals what scoring the completion says. */
+  readonly logprob: number
+}
+
+export interface LogitOptions {
+  /** 1 = off. */
+  readonly repetitionPenalty: number
+  /** Ids that may not be chosen. */
+  readonly suppressed: readonly number[]
+  readonly temperature: number
+  /** 0 = off. */
+  readonly topK: number
+  /** 1 = off. */
+  readonly topP: number
+  /** 0 = off. */
+  readonly minP: number
+}
+
+/** What happened to a row before this token. */
+export interface RowHistory {
+  /** Distinct ids of prompt and completion; read only with a repetition penalty. */
+  readonly seen: Iterable<number>
+  /** Completion tokens so far. */
+  readonly generated: number
+}
+
+/** [V] arrays to work in, reused from token to token. */
+interface Workspace {
+  readonly scores: Float64Array
+  readonly probabilities: Float64Array
+  readonly selection: Selection
+}
+
+function workspaceOf(vocabSize: number): Workspace {
+  return {
+    scores: new Float64Array(vocabSize),
+    probabilities: new Float64Array(vocabSize),
+    selection: new Selection(vocabSize),
+  }
+}
+
+function largestOf(values: ArrayLike<number>): number {
+  let largest = -Infinity
+  for (let id = 0; id < values.length; id++) if (values[id]! > largest) largest = values[id]!
+  return largest
+}
+
+/** Lowest id among the largest values; −1 when there is none above minus infinity. */
+function argmax(values: ArrayLike<number>): number {
+  let [best, largest] = [-1, -Infinity]
+  for (let id = 0; id < values.length; id++) {
+    if (values[id]! > largest) [best, largest] = [id, values[id]!]
+  }
+  return best
+}
+
+/** First id whose cumulative weight exceeds `target`; where rounding leaves the sum short of it, the last positive one. */
+function categorical(weights: ArrayLike<number>, target: number): number {
+  let [sum, last] = [0, -1]
+  for (let id = 0; id < weights.length; id++) {
+    const weight = weights[id]!
+    if (!(weight > 0)) continue
+    sum += weight
+    if (sum > target) return id
+    last = id
+  }
+  return last
+}
+
+/** scores ← penalised and tempered logits, suppressed ids at minus infinity. */
+function writeScores(
+  scores: Float64Array,
+  logits: ArrayLike<number>,
+  seen: Iterable<number>,
+  options: LogitOptions,
+): void {
+  const { repetitionPenalty, suppressed, temperature } = options
+  for (let id = 0; id < logits.length; id++) scores[id] = logits[id]!
+  if (repetitionPenalty !== 1) {
+    for (const id of new Set(seen)) {
+      const score = scores[id]!
+      scores[id] = score < 0 ? score * repetitionPenalty : score / repetitionPenalty
+    }
+  }
+  for (const id of suppressed) scores[id] = -Infinity
+  if (temperature !== 1) for (let id = 0; id < scores.length; id++) scores[id] = scores[id]! / temperature
+}
+
+/** probabilities ← softmax(scores). */
+function writeSoftmax(probabilities: Float64Array, scores: Float64Array): void {
+  const largest = largestOf(scores)
+  let total = 0
+  for (let id = 0; id < scores.length; id++) {
+    const weight = Math.exp(scores[id]! - largest)
+    probabilities[id] = weight
+    total += weight
+  }
+  for (let id = 0; id < scores.length; id++) probabilities[id] = probabilities[id]! / total
+}
+
+/**
+ * Applies every processor to raw logits [V], given the distinct ids `seen` in prompt and completion. Returns the
+ * scores, minus infinity where a token was removed, and their softmax. The arrays are the workspace's own.
+ */
+export function processLogits(
+  logits: ArrayLike<number>,
+  seen: Iterable<number>,
+  options: LogitOptions,
+  workspace: Workspace = workspaceOf(logits.length),
+): { readonly scores: Float64Array; readonly probabilities: Float64Array } {
+  const { topK, topP, minP } = options
+  const { scores, probabilities, selection } = workspace
+  writeScores(scores, logits, seen, options)
+  if (topK > 0) {
+    const bound = selection.kthLargest(scores, topK)
+    for (let id = 0; id < scores.length; id++) if (scores[id]! < bound) scores[id] = -Infinity
+  }
+  writeSoftmax(probabilities, scores)
+  if (topP < 1 || minP > 0) {
+    const cut = selection.nucleus(probabilities, { floor: 0, topP, minP })
+    let total = 0
+    for (let id = 0; id < scores.length; id++) {
+      if (isKept(cut, probabilities[id]!, id)) {
+        total += probabilities[id]!
+      } else {
+        scores[id] = -Infinity
+        probabilities[id] = 0
+      }
+    }
+    for (let id = 0; id < scores.length; id++) probabilities[id] = probabilities[id]! / total
+  }
+  return { scores, probabilities }
+}
+
+/** log Σ exp(logits / temperature). */
+function logSumExp(logits: ArrayLike<number>, temperature: number): number {
+  const largest = largestOf(logits)
+  let total = 0
+  for (let id = 0; id < logits.length; id++) total += Math.exp((logits[id]! - largest) / temperature)
+  return largest / temperature + Math.log(total)
+}
+
+function expectToken(id: number): number {
+  if (id >= 0) return id
+  throw new AppError(
+    'runtime/failed',
+    'The model gave no finite probability to any token.',
+    'Its weights may have diverged: go back to an earlier checkpoint and lower the learning rate.',
+  )
+}
+
+/** Chooses tokens for any number of rows that share one set of sampling options. */
+export class Sampler {
+  /** What the graph must divide logits by; 1 for greedy. */
+  readonly temperature: number
+  readonly #sampling: SamplingOptions
+  readonly #workspace: Workspace
+
+  constructor(vocabSize: number, sampling: SamplingOptions) {
+    this.#sampling = sampling
+    this.#workspace = workspaceOf(vocabSize)
+    this.temperature = sampling.greedy ? 1 : sampling.temperature
+  }
+
+  /** Whether a row with so many completion tokens must be sampled from logits; others may be too. */
+  needsLogits(generated: number): boolean {
+    return this.#sampling.repetitionPenalty !== 1 || generated < this.#sampling.minNewTokens
+  }
+
+  /** `probabilities`: [V] softmax(logits / temperature); `uniform` in [0, 1). */
+  fromProbabilities(probabilities: Float32Array, uniform: number): Choice {
+    const id = expectToken(this.#sampling.greedy ? argmax(probabilities) : this.#draw(probabilities, uniform))
+    return { id, logprob: Math.log(probabilities[id]!) }
+  }
+
+  /** `logits`: [V], raw; `uniform` in [0, 1). */
+  fromLogits(logits: Float32Array, history: RowHistory, uniform: number): Choice {
+    const { greedy, repetitionPenalty, minNewTokens, stopIds } = this.#sampling
+    const filters = greedy ? { topK: 0, topP: 1, minP: 0 } : this.#sampling
+    const { scores, probabilities } = processLogits(
+      logits,
+      history.seen,
+      {
+        repetitionPenalty,
+        suppressed: history.generated < minNewTokens ? stopIds : [],
+        temperature: this.temperature,
+        topK: filters.topK,
+        topP: filters.topP,
+        minP: filters.minP,
+      },
+      this.#workspace,
+    )
+    const id = expectToken(greedy ? argmax(scores) : categorical(probabilities, uniform))
+    return { id, logprob: logits[id]! / this.temperature - logSumExp(logits, this.temperature) }
+  }
+
+  #draw(probabilities: Float32Array, uniform: number): number {
+    const { topK, topP, minP } = this.#sampling
+    if (topK === 0 && topP >= 1 && minP === 0) return categorical(probabilities, uniform)
+    const { selection, probabilities: kept } = this.#workspace
+    const floor = topK > 0 ? Math.max(0, selection.kthLargest(probabilities, topK)) : 0
+    const cut = selection.nucleus(probabilities, { floor, topP, minP })
+    let total = 0
+    for (let id = 0; id < probabilities.length; id++) {
+      const weight = isKept(cut, probabilities[id]!, id) ? probabilities[id]! : 0
+      kept[id] = weight
+      total += weight
+    }
+    return categorical(kept, uniform * total)
+  }
+}

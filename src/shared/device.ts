@@ -1,0 +1,25 @@
+/** Where the tensors of a run are computed. Part of the run config, so it says only what a person chooses. */
+export const deviceKinds = ['cpu', 'cuda', 'dml', 'webgpu', 'coreml'] as const
+
+export type DeviceKind = (typeof deviceKinds)[number]
+
+export interface Device {
+  readonly kind: DeviceKind
+  /** CPU threads of one session, from 1 up. Also used by the parts a GPU leaves to the CPU. */
+  readonly threads: number
+  /** Which GPU of that kind, from 0 up; the CPU has only 0. */
+  readonly deviceId: number
+}
+
+export const deviceTitles: Readonly<Record<DeviceKind, string>> = {
+  cpu: 'CPU',
+  cuda: 'CUDA',
+  dml: 'DirectML',
+  webgpu: 'WebGPU',
+  coreml: 'Core ML',
+}
+
+/** Whether a kind of device can be used here; what is missing and what to do about it where it cannot. */
+export type DeviceReport =
+  | { readonly kind: DeviceKind; readonly available: true }
+  | { readonly kind: DeviceKind; readonly available: false; readonly reason: string; readonly hint: string }

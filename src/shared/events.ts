@@ -1,0 +1,106 @@
+/**
+ * What a run says while it goes on: one discriminated union, plain JSON. Whoever stores or shows an event adds the
+ * time; the training loop itself knows no clock, so that a resumed run says the same.
+ */
+import type { ErrorCode } from './errors.ts'
+import type { Metrics } from './metrics.ts'
+
+/** All the loop needs besides adapters and optimizer to go on exactly where it was. */
+export interface TrainerState {
+  /** Steps completed. */
+  readonly step: number
+  /** Prompts drawn so far; says where in which pass over the (shuffled) training rows the next step begins. */
+  readonly promptsDrawn: number
+  /** Optimizer updates taken; the position in the learning-rate schedule. */
+  readonly updates: number
+  /** Prompt and completion tokens of all rollouts. */
+  readonly tokens: number
+}
+
+export type RunPhase = 'preparing' | 'evaluating' | 'training' | 'finished' | 'stopped'
+
+/** One trajectory to look at. */
+export interface TrajectorySample {
+  /** Row of the data set. */
+  readonly row: number
+  readonly prompt: string
+  readonly completion: string
+  /** Weighted sum; null when no reward function applied. */
+  readonly reward: number | null
+  /** Unweighted answer of each reward function. */
+  readonly parts: Readonly<Record<string, number | null>>
+  /** Mean over its tokens; null outside training. */
+  readonly advantage: number | null
+  readonly tokens: number
+  readonly stopReason: 'stop-id' | 'stop-string' | 'length'
+}
+
+export interface StatusEvent {
+  readonly type: 'status'
+  readonly phase: RunPhase
+  /** Steps completed, of `steps`. */
+  readonly step: number
+  readonly steps: number
+}
+
+export interface StepEvent {
+  readonly type: 'step'
+  /** Number of the step, from 1. */
+  readonly step: number
+  readonly steps: number
+  readonly metrics: Metrics
+}
+
+export interface EvaluationEvent {
+  readonly type: 'evaluation'
+  /** Steps completed when it was made; 0 = before training. */
+  readonly step: number
+  /** Held-out rows evaluated. */
+  readonly rows: number
+  readonly metrics: Metrics
+}
+
+export interface SamplesEvent {
+  readonly type: 'samples'
+  readonly step: number
+  readonly source: 'rollout' | 'evaluation'
+  readonly samples: readonly TrajectorySample[]
+}
+
+/** Asks the listener to write a checkpoint now: the loop goes on only when it asks for the next event. */
+export interface CheckpointDueEvent {
+  readonly type: 'checkpoint-due'
+  readonly step: number
+  readonly reason: 'interval' | 'stopped' | 'finished'
+  readonly state: TrainerState
+}
+
+export interface CheckpointSavedEvent {
+  readonly type: 'checkpoint-saved'
+  readonly step: number
+  readonly directory: string
+}
+
+export interface WarningEvent {
+  readonly type: 'warning'
+  readonly step: number
+  readonly message: string
+}
+
+/** The run ends with this. */
+export interface ErrorEvent {
+  readonly type: 'error'
+  readonly code: ErrorCode | null
+  readonly message: string
+  readonly hint?: string
+}
+
+export type RunEvent =
+  | StatusEvent
+  | StepEvent
+  | EvaluationEvent
+  | SamplesEvent
+  | CheckpointDueEvent
+  | CheckpointSavedEvent
+  | WarningEvent
+  | ErrorEvent

@@ -1,0 +1,143 @@
+/**
+ * Every number a run reports, declared once: charts, the command line and exports read label and unit from here.
+ * Names are TRL's where it has one. A name with {function} stands for one metric per reward function.
+ */
+
+export interface MetricDeclaration {
+  readonly unit:
+    'nats' | 'seconds' | 'tokens' | 'tokens/s' | 'share' | 'ratio' | 'reward' | 'count' | 'number'
+  /** Which way is progress; none where neither is. */
+  readonly better: 'higher' | 'lower' | 'none'
+  readonly explanation: string
+}
+
+/** [unit, better, explanation] */
+type Row = readonly [MetricDeclaration['unit'], MetricDeclaration['better'], string]
+
+const table = {
+  loss: [
+    'number',
+    'none',
+    'What the update minimised. In policy-gradient training its level says little by itself.',
+  ],
+  policy_loss: ['number', 'none', 'The part of the loss that comes from rewards.'],
+  value_loss: ['number', 'lower', 'How far the critic was from the returns.'],
+  grad_norm: ['number', 'none', 'Length of the gradient before clipping; sudden peaks announce trouble.'],
+  'grad_norm/critic': ['number', 'none', 'Length of the critic’s gradient before clipping.'],
+  learning_rate: ['number', 'none', 'Learning rate of the last update of the step.'],
+  epoch: ['number', 'none', 'Passes over the training prompts so far.'],
+  num_tokens: ['tokens', 'none', 'Prompt and completion tokens of all rollouts so far.'],
+  step_time: ['seconds', 'lower', 'Duration of the whole step.'],
+  'time/rollout': ['seconds', 'lower', 'Time spent generating.'],
+  'time/reward': ['seconds', 'lower', 'Time spent in reward functions.'],
+  'time/score': ['seconds', 'lower', 'Time spent on forward passes before the first update.'],
+  'time/update': ['seconds', 'lower', 'Time spent on gradients and optimizer.'],
+  'rollout/tokens_per_second': ['tokens/s', 'higher', 'Generated tokens per second of rollout.'],
+  'update/tokens_per_second': [
+    'tokens/s',
+    'higher',
+    'Prompt and completion tokens learned from per second of update.',
+  ],
+  reward: ['reward', 'higher', 'Mean reward of the trajectories of the step.'],
+  reward_std: [
+    'reward',
+    'none',
+    'Mean over groups of the standard deviation of the reward; 0 leaves nothing to learn.',
+  ],
+  frac_reward_zero_std: [
+    'share',
+    'lower',
+    'Share of groups whose rewards are all equal: they teach nothing.',
+  ],
+  'rewards/{function}/mean': [
+    'reward',
+    'higher',
+    'Mean of one reward function, unweighted, where it applies.',
+  ],
+  'rewards/{function}/std': ['reward', 'none', 'Standard deviation of one reward function over the step.'],
+  'reward/unscored': ['count', 'lower', 'Trajectories to which no reward function applied.'],
+  'reward/failures': ['count', 'lower', 'Calls of reward functions that failed.'],
+  'completions/mean_length': ['tokens', 'none', 'Mean length of completions.'],
+  'completions/min_length': ['tokens', 'none', 'Shortest completion.'],
+  'completions/max_length': ['tokens', 'none', 'Longest completion.'],
+  'completions/mean_terminated_length': [
+    'tokens',
+    'none',
+    'Mean length of completions that ended by themselves.',
+  ],
+  'completions/min_terminated_length': ['tokens', 'none', 'Shortest completion that ended by itself.'],
+  'completions/max_terminated_length': ['tokens', 'none', 'Longest completion that ended by itself.'],
+  'completions/clipped_ratio': ['share', 'lower', 'Share of completions cut off by the length limit.'],
+  entropy: [
+    'nats',
+    'none',
+    'Mean uncertainty of the policy per token; a steady fall to 0 means it stops exploring.',
+  ],
+  surprisal: ['nats', 'none', 'Mean negative log-probability of the chosen tokens; estimates the entropy.'],
+  kl: ['nats', 'none', 'Divergence from the reference policy per token, k3 estimate.'],
+  'clip_ratio/low_mean': ['share', 'none', 'Share of tokens whose ratio fell below the lower clip bound.'],
+  'clip_ratio/high_mean': ['share', 'none', 'Share of tokens whose ratio rose above the upper clip bound.'],
+  'clip_ratio/region_mean': ['share', 'none', 'Share of tokens outside either clip bound.'],
+  'sampling/sampling_logp_difference/mean': [
+    'nats',
+    'lower',
+    'Mean gap between recorded and re-scored log-probabilities.',
+  ],
+  'sampling/sampling_logp_difference/max': [
+    'nats',
+    'lower',
+    'Largest gap between recorded and re-scored log-probabilities.',
+  ],
+  'sampling/importance_sampling_ratio/min': [
+    'ratio',
+    'none',
+    'Smallest learner-to-sampler probability ratio.',
+  ],
+  'sampling/importance_sampling_ratio/mean': [
+    'ratio',
+    'none',
+    'Mean learner-to-sampler probability ratio; 1 is ideal.',
+  ],
+  'sampling/importance_sampling_ratio/p95': [
+    'ratio',
+    'none',
+    '95th percentile of the learner-to-sampler ratio.',
+  ],
+  'sampling/importance_sampling_ratio/capped': [
+    'share',
+    'lower',
+    'Share of tokens whose ratio reached the cap.',
+  ],
+  'sampling/rows_skipped': ['count', 'lower', 'Trajectories without a complete record of the sampler.'],
+  'update/trajectories': ['count', 'none', 'Trajectories that took part in the update.'],
+  'update/count': ['count', 'none', 'Optimizer updates of the step.'],
+  eval_reward: ['reward', 'higher', 'Mean reward on held-out rows with greedy decoding.'],
+  'eval_rewards/{function}/mean': ['reward', 'higher', 'Mean of one reward function on held-out rows.'],
+  'eval_completions/mean_length': ['tokens', 'none', 'Mean length of held-out completions.'],
+  'eval_completions/clipped_ratio': [
+    'share',
+    'lower',
+    'Share of held-out completions cut off by the length limit.',
+  ],
+  eval_time: ['seconds', 'lower', 'Duration of the evaluation.'],
+} as const satisfies Record<string, Row>
+
+type Expanded<Name extends string> = Name extends `${infer Head}{function}${infer Tail}`
+  ? `${Head}${string}${Tail}`
+  : Name
+
+export type MetricName = Expanded<keyof typeof table>
+export type Metrics = Readonly<Partial<Record<MetricName, number>>>
+
+/** Every declared metric, by name or by pattern. */
+export const metricDeclarations: ReadonlyMap<string, MetricDeclaration> = new Map(
+  Object.entries(table).map(([name, [unit, better, explanation]]) => [name, { unit, better, explanation }]),
+)
+
+/** The declaration of a concrete metric, such as rewards/exact-match/mean. */
+export function declarationOf(name: MetricName): MetricDeclaration {
+  const pattern = name.replace(/^((?:eval_)?rewards)\/.*\/(mean|std)$/, '$1/{function}/$2')
+  const declaration = metricDeclarations.get(name) ?? metricDeclarations.get(pattern)
+  if (!declaration) throw new Error(`Expected a declared metric, got ${name}.`)
+  return declaration
+}
