@@ -95,6 +95,8 @@ export interface GenerateOptions {
   readonly sampling: SamplingOptions
   /** Needed for stop strings: text of the generated ids. */
   readonly decode?: (ids: readonly number[]) => string
+  /** Told of every chosen id as soon as it is known; places as in `Completion`. */
+  readonly onToken?: (token: { readonly request: number; readonly sample: number; readonly id: number }) => void
   readonly signal?: AbortSignal
 }
 

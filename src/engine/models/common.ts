@@ -1,5 +1,6 @@
 /** What the Llama-like architectures share: reading the config's fields, and refusing what would be computed wrongly. */
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
 import type { LinearName, ModelConfig, RopeConfig } from './config.ts'
 import { Fields } from './fields.ts'
 import { ropeConfig } from './rope.ts'
@@ -82,7 +83,10 @@ function readHeadDim(fields: Fields, traits: ArchitectureTraits, share: number):
   }
   const headDim = fields.integer('head_dim', { min: 2, max: 1_024, fallback })
   if (headDim % 2 !== 0) {
-    throw new AppError('model/invalid', `${fields.where} gives each head ${headDim} channels, which must be even.`)
+    throw new AppError(
+      'model/invalid',
+      `${fields.where} gives each head ${headDim} channels, which must be even.`,
+    )
   }
   return headDim
 }
@@ -112,29 +116,44 @@ function readRope(fields: Fields, headDim: number, maxPositions: number): RopeCo
   const original = { min: 1, max: maxPositionsLimit, fallback: 0 }
   const originalMaxPositions = fields.integer('original_max_position_embeddings', original)
   return ropeConfig(
-    { headDim, theta, maxPositions, originalMaxPositions: originalMaxPositions === 0 ? null : originalMaxPositions },
+    {
+      headDim,
+      theta,
+      maxPositions,
+      originalMaxPositions: originalMaxPositions === 0 ? null : originalMaxPositions,
+    },
     rope,
   )
 }
 
 const unsupported = (fields: Fields, what: string, hint?: string): AppError =>
-  new AppError('model/unsupported', `${fields.where} describes a model with ${what}, which is not supported.`, hint)
+  new AppError(
+    'model/unsupported',
+    `${fields.where} describes a model with ${what}, which is not supported.`,
+    hint,
+  )
 
 function refuseUnsupported(fields: Fields): void {
   if (fields.has('quantization_config')) {
-    const method = fields.object('quantization_config').text('quant_method', 'unknown').slice(0, 40)
-    const hint = 'Take the original weights (F32, F16 or BF16); Turnwise quantises them itself for faster rollouts.'
+    const method = shorten(fields.object('quantization_config').text('quant_method', 'unknown'))
+    const hint =
+      'Take the original weights (F32, F16 or BF16); Turnwise quantises them itself for faster rollouts.'
     throw unsupported(fields, `weights quantised by "${method}"`, hint)
   }
   for (const key of ['num_experts', 'num_local_experts', 'n_routed_experts']) {
-    if (fields.number(key, { min: 0, max: 1e6, fallback: 0 }) > 1) throw unsupported(fields, 'a mixture of experts')
+    if (fields.number(key, { min: 0, max: 1e6, fallback: 0 }) > 1)
+      throw unsupported(fields, 'a mixture of experts')
   }
   const slides = fields.texts('layer_types').some((type) => type !== 'full_attention')
   if (slides || fields.boolean('use_sliding_window', false)) {
-    throw unsupported(fields, 'sliding-window attention', 'Choose a model whose layers all attend to the full context.')
+    throw unsupported(
+      fields,
+      'sliding-window attention',
+      'Choose a model whose layers all attend to the full context.',
+    )
   }
   const activation = fields.text('hidden_act', 'silu')
-  if (activation !== 'silu') throw unsupported(fields, `the activation "${activation.slice(0, 40)}"`)
+  if (activation !== 'silu') throw unsupported(fields, `the activation "${shorten(activation)}"`)
   if (fields.number('partial_rotary_factor', { min: 0, max: 1, fallback: 1 }) !== 1) {
     throw unsupported(fields, 'heads that are rotated only in part')
   }

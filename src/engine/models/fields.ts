@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
 
 export interface NumberLimits {
   readonly min: number
@@ -52,7 +53,8 @@ export class Fields {
 
   integer(key: string, limits: NumberLimits): number {
     const value = this.number(key, limits)
-    if (!Number.isInteger(value)) throw this.invalid(key, `a whole number from ${limits.min} to ${limits.max}`)
+    if (!Number.isInteger(value))
+      throw this.invalid(key, `a whole number from ${limits.min} to ${limits.max}`)
     return value
   }
 
@@ -84,13 +86,15 @@ export class Fields {
   invalid(key: string, expected: string): AppError {
     const value = this.value(key)
     const found = value === null ? 'it is missing' : `it is ${describe(value)}`
-    return new AppError('model/invalid', `"${this.#prefix}${key}" in ${this.where} must be ${expected}; ${found}.`)
+    return new AppError(
+      'model/invalid',
+      `"${this.#prefix}${key}" in ${this.where} must be ${expected}; ${found}.`,
+    )
   }
 }
 
 function describe(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'object') return 'an object'
-  if (typeof value !== 'string') return String(value)
-  return JSON.stringify(value.length > 40 ? `${value.slice(0, 37)}…` : value)
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return typeof value === 'string' ? `"${shorten(value)}"` : 'an object'
 }

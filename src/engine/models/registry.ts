@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
 import type { Architecture } from './common.ts'
 import type { ModelConfig } from './config.ts'
 import { Fields } from './fields.ts'
@@ -27,16 +28,18 @@ export function readModelConfig(json: unknown, where: string): ModelConfig {
     throw new AppError('model/invalid', `${where} does not say what kind of model it is ("model_type").`)
   }
   if (!architecture) {
-    throw new AppError('model/unsupported', `${where} is for a model of type "${cut(named)}", which is not supported.`, supported)
+    throw new AppError(
+      'model/unsupported',
+      `${where} is for a model of type "${shorten(named)}", which is not supported.`,
+      supported,
+    )
   }
   if (classNames.length > 0 && !classNames.includes(architecture.className)) {
     throw new AppError(
       'model/unsupported',
-      `${where} is for a ${cut(classNames[0] ?? '')}, not for a ${architecture.className} that generates text.`,
+      `${where} is for a ${shorten(classNames[0] ?? '')}, not for a ${architecture.className} that generates text.`,
       supported,
     )
   }
   return architecture.read(fields)
 }
-
-const cut = (name: string): string => name.slice(0, 60)

@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
 import type { RopeConfig } from './config.ts'
 import type { Fields } from './fields.ts'
 
@@ -33,7 +34,10 @@ const factorOf = (fields: Fields): number => fields.number('factor', { min: 1, m
 /** Chen et al. 2023, arXiv:2306.15595: positions divided by `factor`. */
 const linear: RopeRule = (basis, fields) => {
   const factor = factorOf(fields)
-  return { inverseFrequencies: plainFrequencies(basis).map((frequency) => f32(frequency / factor)), attentionFactor: 1 }
+  return {
+    inverseFrequencies: plainFrequencies(basis).map((frequency) => f32(frequency / factor)),
+    attentionFactor: 1,
+  }
 }
 
 /**
@@ -72,7 +76,11 @@ const llama3: RopeRule = (basis, fields) => {
 /** YaRN (Peng et al. 2023, arXiv:2309.00071): §3.2's blend per frequency, and §3.4's scale of the attention logits. */
 const yarn: RopeRule = (basis, fields) => {
   const context = originalMaxPositions(basis, fields)
-  const factor = fields.number('factor', { min: 1, max: 1e6, fallback: Math.max(1, basis.maxPositions / context) })
+  const factor = fields.number('factor', {
+    min: 1,
+    max: 1e6,
+    fallback: Math.max(1, basis.maxPositions / context),
+  })
   const { low, high } = yarnRange(basis, fields, context)
   const width = low === high ? 0.001 : high - low
   const inverseFrequencies = plainPeriods(basis).map((period, pair) => {
@@ -121,12 +129,15 @@ export function ropeConfig(basis: RopeBasis, fields: Fields): RopeConfig {
   if (!rule) {
     throw new AppError(
       'model/unsupported',
-      `${fields.where} asks for rope type "${type.slice(0, 40)}", which is not supported.`,
+      `${fields.where} asks for rope type "${shorten(type)}", which is not supported.`,
       `Supported are ${[...rules.keys()].join(', ')}.`,
     )
   }
   if (fields.number('partial_rotary_factor', { min: 0, max: 1, fallback: 1 }) !== 1) {
-    throw new AppError('model/unsupported', `${fields.where} rotates only a part of each head, which is not supported.`)
+    throw new AppError(
+      'model/unsupported',
+      `${fields.where} rotates only a part of each head, which is not supported.`,
+    )
   }
   return rule(basis, fields)
 }

@@ -29,9 +29,10 @@ export function adamwStep(task: OptimizerTask, settings: AdamWSettings): number[
 
   state.step += 1
   const arrays = { parameters, gradients, first, second }
-  groups.forEach(({ ranges, learningRate }, index) => {
+  groups.forEach(({ ranges, learningRate, weightDecay = settings.weightDecay }, index) => {
     const scale = clipScale(norms[index]!, maxGradNorm)
-    for (const range of ranges) updateRange(arrays, range, factors(settings, learningRate, state.step, scale))
+    const group = factors({ ...settings, weightDecay }, learningRate, state.step, scale)
+    for (const range of ranges) updateRange(arrays, range, group)
   })
   return norms
 }

@@ -17,6 +17,8 @@ export interface ParameterRange {
 export interface ParameterGroup {
   readonly ranges: readonly ParameterRange[]
   readonly learningRate: number
+  /** Overrides the optimizer's own weight decay, such as 0 for norms. */
+  readonly weightDecay?: number
 }
 
 /** Everything an optimizer remembers. `buffers` hold one entry per parameter; a checkpoint stores both fields as they are. */

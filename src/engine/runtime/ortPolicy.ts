@@ -182,6 +182,11 @@ export class OrtPolicy implements Policy {
     return this.#adapter(role).tensors()
   }
 
+  /** Takes an adapter's values, such as those of a checkpoint. */
+  restoreAdapter(role: 'actor' | 'reference', tensors: readonly NamedTensor[]): void {
+    this.#adapter(role).load(tensors)
+  }
+
   /** A copy of what was accumulated since the last update, under the adapter's names. */
   gradientTensors(): NamedTensor[] {
     return this.#actor.tensors(this.#gradients)

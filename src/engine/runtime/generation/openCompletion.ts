@@ -23,11 +23,13 @@ export class OpenCompletion {
   readonly #logprobs: number[] = []
   /** Distinct ids of prompt and completion; kept only where a repetition penalty reads it. */
   readonly #seen: Set<number> | null
+  readonly #onToken: GenerateOptions['onToken']
   #stopReason: StopReason | null = null
 
   constructor(start: CompletionStart, options: GenerateOptions) {
     const { stopIds, stopStrings, repetitionPenalty } = options.sampling
     this.#start = start
+    this.#onToken = options.onToken
     this.#stopIds = stopIds
     this.#watch =
       stopStrings.length > 0 && options.decode ? new StopStringWatch(stopStrings, options.decode) : null
@@ -71,6 +73,7 @@ export class OpenCompletion {
     this.#logprobs.push(logprob)
     this.#seen?.add(id)
     this.#stopReason = this.#reasonToStop(id)
+    this.#onToken?.({ request: this.#start.request, sample: this.#start.sample, id })
   }
 
   /** The finished completion. */

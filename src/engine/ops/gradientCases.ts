@@ -1,0 +1,251 @@
+/**
+ * One expression or more for every operator with a gradient, small enough to be differentiated numerically. The tests
+ * and the self-test of an installation compare each with central differences (runtime/gradientCheck.ts).
+ */
+import type { Shape } from '../graph/shape.ts'
+import { product } from '../graph/shape.ts'
+import type { Value } from '../graph/value.ts'
+import { sigmoid, silu, softmax } from './activation.ts'
+import { addMask } from './addMask.ts'
+import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
+import { packRows, unpackRows } from './gather.ts'
+import { concat, reshape, transpose } from './layout.ts'
+import { matmul } from './matmul.ts'
+import { rmsNorm } from './normalization.ts'
+import { expandLike, meanLastAxis, reduceSum } from './reduce.ts'
+import { rotary } from './rotary.ts'
+import { vocabularyHead } from './vocabularyHead.ts'
+
+/** Lengths that the cases' symbolic dimensions have when they run: all different, so that a mix-up shows. */
+export const caseLengths: Readonly<Record<string, number>> = { B: 2, T: 5, N: 7, P: 3 }
+
+/** Uniform numbers; what is differentiated. */
+interface RealInput {
+  readonly kind: 'real'
+  readonly shape: Shape
+  readonly from: number
+  readonly to: number
+}
+
+/** Numbers that stay as they are: indices, or tables and masks that nobody learns. */
+interface FixedInput {
+  readonly kind: 'integer' | 'constant'
+  readonly shape: Shape
+  readonly values: readonly number[]
+}
+
+export type CaseInput = RealInput | FixedInput
+
+export interface GradientCase {
+  /** The operator or composite that the case is about. */
+  readonly op: string
+  readonly name: string
+  /** f64 where the runtime's CPU has all kernels in it. */
+  readonly dtype: 'float64' | 'float32'
+  readonly inputs: readonly CaseInput[]
+  build(values: readonly Value[]): readonly Value[]
+}
+
+type ValuesOf<Inputs> = { readonly [Index in keyof Inputs]: Value }
+
+interface CaseDraft<Inputs extends readonly CaseInput[]> {
+  readonly dtype?: GradientCase['dtype']
+  readonly inputs: Inputs
+  readonly build: (values: ValuesOf<Inputs>) => Value | readonly Value[]
+}
+
+function gradientCase<const Inputs extends readonly CaseInput[]>(
+  op: string,
+  what: string,
+  { dtype = 'float64', inputs, build }: CaseDraft<Inputs>,
+): GradientCase {
+  return {
+    op,
+    name: what === '' ? op : `${op}, ${what}`,
+    dtype,
+    inputs,
+    build(values) {
+      const built = build(values as ValuesOf<Inputs>)
+      return 'node' in built ? [built] : built
+    },
+  }
+}
+
+const real = (...shape: Shape): RealInput => ({ kind: 'real', shape, from: -1.5, to: 1.5 })
+/** Away from zero, where logarithm, root and quotient are steep. */
+const positive = (...shape: Shape): RealInput => ({ kind: 'real', shape, from: 0.5, to: 2 })
+const integer = (shape: Shape, values: readonly number[]): FixedInput => ({ kind: 'integer', shape, values })
+const constant = (shape: Shape, values: readonly number[]): FixedInput => ({ kind: 'constant', shape, values })
+
+const arithmetic = [
+  gradientCase('Add', 'a row over a matrix', {
+    inputs: [real('B', 'T', 4), real(4)],
+    build: ([a, b]) => add(a, b),
+  }),
+  gradientCase('Add', 'both broadcast', {
+    inputs: [real('B', 1, 4), real('T', 1)],
+    build: ([a, b]) => add(a, b),
+  }),
+  gradientCase('Add', 'one value twice', { inputs: [real('N', 3)], build: ([a]) => add(a, a) }),
+  gradientCase('Sub', 'a column from a matrix', {
+    inputs: [real('T', 4), real('T', 1)],
+    build: ([a, b]) => sub(a, b),
+  }),
+  gradientCase('Mul', 'a scalar', { inputs: [real('T', 4), real(1)], build: ([a, b]) => mul(a, b) }),
+  gradientCase('Mul', 'both broadcast', {
+    inputs: [real('B', 1, 4), real('T', 1)],
+    build: ([a, b]) => mul(a, b),
+  }),
+  gradientCase('Mul', 'a square', { inputs: [real('N')], build: ([a]) => mul(a, a) }),
+  gradientCase('Div', 'a row below a matrix', {
+    inputs: [real('B', 'T', 4), positive(4)],
+    build: ([a, b]) => div(a, b),
+  }),
+  gradientCase('Div', 'a column over a matrix', {
+    inputs: [real('T', 1), positive('T', 4)],
+    build: ([a, b]) => div(a, b),
+  }),
+  gradientCase('Neg', '', { inputs: [real('N', 3)], build: ([a]) => neg(a) }),
+  gradientCase('Exp', '', { inputs: [real('N', 3)], build: ([a]) => exp(a) }),
+  gradientCase('Log', '', { inputs: [positive('N', 3)], build: ([a]) => log(a) }),
+  gradientCase('Sqrt', '', { inputs: [positive('N', 3)], build: ([a]) => sqrt(a) }),
+  gradientCase('AddMask', '', {
+    inputs: [real('B', 2, 'T', 3), constant(['B', 1, 1, 3], [0, -0.5, 1, 0.25, 0, -1])],
+    build: ([scores, mask]) => addMask(scores, mask),
+  }),
+]
+
+const layout = [
+  gradientCase('Reshape', 'two symbols joined', {
+    inputs: [real('B', 'T', 6)],
+    build: ([x]) => reshape(x, [product(['B', 'T']), 6]),
+  }),
+  gradientCase('Reshape', 'two symbols apart, one inferred', {
+    inputs: [real('B', 2, 'T', 3)],
+    build: ([x]) => reshape(x, ['B', -1, 3]),
+  }),
+  gradientCase('Reshape', 'an axis split and joined', {
+    inputs: [real('N', 12)],
+    build: ([x]) => reshape(reshape(x, ['N', 2, 3, 2]), ['N', 6, 2]),
+  }),
+  gradientCase('Transpose', 'five axes', {
+    inputs: [real('B', 'T', 2, 3, 4)],
+    build: ([x]) => mul(transpose(x, [0, 2, 3, 1, 4]), transpose(x, [0, 2, 3, 1, 4])),
+  }),
+  gradientCase('Transpose', 'no inverse of itself', { inputs: [real('B', 'T', 4)], build: ([x]) => transpose(x, [1, 2, 0]) }),
+  gradientCase('Concat', 'three parts of different lengths', {
+    inputs: [real('B', 'T', 2), real('B', 'P', 2), real('B', 1, 2)],
+    build: (parts) => exp(concat(parts, 1)),
+  }),
+  gradientCase('Concat', 'along the last axis', {
+    inputs: [real('N', 'P'), real('N', 'T')],
+    build: (parts) => exp(concat(parts, -1)),
+  }),
+]
+
+const reductions = [
+  gradientCase('ReduceSum', 'two axes', { inputs: [real('B', 'T', 4)], build: ([x]) => reduceSum(mul(x, x), [0, 2]) }),
+  gradientCase('ReduceSum', 'a mean', { inputs: [real('N', 6)], build: ([x]) => mul(x, meanLastAxis(x)) }),
+  gradientCase('Expand', '', {
+    inputs: [real('T', 1), real('B', 'T', 4)],
+    build: ([x, like]) => expandLike(x, like),
+  }),
+]
+
+const activations = [
+  gradientCase('Sigmoid', '', { inputs: [real('N', 3)], build: ([x]) => sigmoid(x) }),
+  gradientCase('Silu', '', { dtype: 'float32', inputs: [real('N', 3)], build: ([x]) => silu(x) }),
+  gradientCase('Softmax', '', { inputs: [real('B', 'T', 4)], build: ([x]) => softmax(x) }),
+  gradientCase('RmsNorm', '', {
+    dtype: 'float32',
+    inputs: [real('N', 8), positive(8)],
+    build: ([x, weight]) => rmsNorm(x, weight, 1e-2),
+  }),
+  gradientCase('RmsNorm', 'each head', {
+    dtype: 'float32',
+    inputs: [real('B', 'T', 2, 4), positive(4)],
+    build: ([x, weight]) => rmsNorm(x, weight, 1e-6),
+  }),
+  gradientCase('Rotary', 'two heads, positions out of order', {
+    dtype: 'float32',
+    inputs: [
+      real('B', 'T', 8),
+      integer(['B', 'T'], [0, 1, 2, 3, 4, 3, 0, 5, 1, 2]),
+      constant([6, 2], Array.from({ length: 12 }, (_, index) => Math.cos(index))),
+      constant([6, 2], Array.from({ length: 12 }, (_, index) => Math.sin(index))),
+    ],
+    build: ([x, positions, cos, sin]) => rotary(x, { positions, cos, sin }),
+  }),
+]
+
+const orientations = [
+  { transA: false, transB: false },
+  { transA: true, transB: false },
+  { transA: false, transB: true },
+  { transA: true, transB: true },
+]
+
+const products = [
+  ...orientations.map(({ transA, transB }) =>
+    gradientCase('FusedMatMul', `${transA ? 'Aᵀ' : 'A'}${transB ? 'Bᵀ' : 'B'} times alpha in batches`, {
+      dtype: 'float32',
+      inputs: [transA ? real('B', 2, 6, 'T') : real('B', 2, 'T', 6), transB ? real('B', 2, 4, 6) : real('B', 2, 6, 4)],
+      build: ([a, b]) => matmul(a, b, { transA, transB, alpha: -0.7 }),
+    }),
+  ),
+  gradientCase('FusedMatMul', 'one matrix for a batch', {
+    dtype: 'float32',
+    inputs: [real('B', 'T', 6), real(4, 6)],
+    build: ([a, b]) => matmul(a, b, { transB: true }),
+  }),
+  gradientCase('FusedMatMul', 'batch axes broadcast on both sides', {
+    dtype: 'float32',
+    inputs: [real('B', 1, 'T', 6), real(3, 6, 4)],
+    build: ([a, b]) => matmul(a, b),
+  }),
+]
+
+/** Two sequences of 5 and 2 rows in a block [2, 5]; 7 marks padding. */
+const slots = integer(['B', 'T'], [0, 1, 2, 3, 4, 5, 6, 7, 7, 7])
+const rows = integer(['N'], [0, 1, 2, 3, 4, 5, 6])
+const vocabulary = 9
+const targets = integer(['N'], [3, 0, 8, 8, 1, 5, 2])
+const headInputs = [real('N', 6), real(vocabulary, 6), targets] as const
+
+const composites = [
+  gradientCase('UnpackRows', 'ragged', {
+    inputs: [real('N', 3), slots, rows],
+    build: ([x, ...map]) => exp(unpackRows(x, { slots: map[0], rows: map[1] })),
+  }),
+  gradientCase('PackRows', 'ragged', {
+    inputs: [real('B', 'T', 3), slots, rows],
+    build: ([x, ...map]) => exp(packRows(x, { slots: map[0], rows: map[1] })),
+  }),
+  gradientCase('VocabularyHead', 'log-probability', {
+    dtype: 'float32',
+    inputs: headInputs,
+    build: ([hidden, table, ids]) => vocabularyHead(hidden, table, ids).logprob,
+  }),
+  gradientCase('VocabularyHead', 'entropy', {
+    dtype: 'float32',
+    inputs: headInputs,
+    build: ([hidden, table, ids]) => vocabularyHead(hidden, table, ids).entropy,
+  }),
+  gradientCase('VocabularyHead', 'both', {
+    dtype: 'float32',
+    inputs: headInputs,
+    build([hidden, table, ids]) {
+      const { logprob, entropy } = vocabularyHead(hidden, table, ids)
+      return [logprob, entropy]
+    },
+  }),
+]
+
+export const gradientCases: readonly GradientCase[] = [
+  ...arithmetic,
+  ...layout,
+  ...reductions,
+  ...activations,
+  ...products,
+  ...composites,
+]

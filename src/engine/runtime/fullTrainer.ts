@@ -1,0 +1,241 @@
+/**
+ * Trains every weight of a small model from scratch on the same graphs that adapters learn with: weights are graph inputs
+ * instead of mapped constants, so one pair of sessions serves all layers.
+ */
+import type { Device } from '#shared/device.ts'
+import { SequentialRandom, randomStream } from '#shared/random.ts'
+import type { Value } from '../graph/value.ts'
+import { input } from '../graph/value.ts'
+import type { ModelConfig } from '../models/config.ts'
+import type { LayerParameters } from '../models/learningGraphs.ts'
+import { gradientName, layerPrograms, layerWeightPaths, trainedHeadProgram } from '../models/learningGraphs.ts'
+import type { NamedTensor } from '../models/source.ts'
+import type { ExpectedTensor } from '../models/weightNames.ts'
+import { embeddingName, expectedTensors, finalNormName, headWeightName, layerPrefix } from '../models/weightNames.ts'
+import type { AdamWSettings } from '../optimizers/adamw.ts'
+import { adamw, adamwStep } from '../optimizers/adamw.ts'
+import type { OptimizerState, ParameterGroup } from '../optimizers/optimizer.ts'
+import { initialState } from '../optimizers/optimizer.ts'
+import type { TokenSequence } from '../policy.ts'
+import type { PackedBatch } from './packedBatch.ts'
+import { packBatch } from './packedBatch.ts'
+import { RotaryTables } from './rotaryTables.ts'
+import type { Feed } from './session.ts'
+import { Session, floats, int64s } from './session.ts'
+
+export interface FullTrainerOptions {
+  readonly config: ModelConfig
+  readonly device: Device
+  /** Of the initial weights. */
+  readonly seed: number
+  /** Deviation of the normal initial weights; outputs into the residual stream get it divided by √(2·layers). */
+  readonly initializerRange: number
+}
+
+export interface FullStep {
+  readonly learningRate: number
+  readonly maxGradNorm: number
+  readonly optimizer: AdamWSettings
+}
+
+interface Sessions {
+  readonly forward: Session
+  readonly backward: Session
+  readonly head: Session
+}
+
+interface Slot extends ExpectedTensor {
+  readonly offset: number
+  readonly size: number
+}
+
+export class FullTrainer {
+  readonly #config: ModelConfig
+  readonly #sessions: Sessions
+  readonly #slots: ReadonlyMap<string, Slot>
+  readonly #parameters: Float32Array
+  readonly #gradients: Float32Array
+  readonly #state: OptimizerState
+  readonly #rotary: RotaryTables
+
+  private constructor(options: FullTrainerOptions, sessions: Sessions) {
+    this.#config = options.config
+    this.#sessions = sessions
+    const slots: Slot[] = []
+    let offset = 0
+    for (const tensor of expectedTensors(options.config)) {
+      const size = tensor.shape.reduce((total, dim) => total * dim, 1)
+      slots.push({ ...tensor, offset, size })
+      offset += size
+    }
+    this.#slots = new Map(slots.map((slot) => [slot.name, slot]))
+    this.#parameters = initialWeights(slots, options)
+    this.#gradients = new Float32Array(offset)
+    this.#state = initialState(adamw, offset)
+    this.#rotary = new RotaryTables(options.config.rope)
+  }
+
+  static async create(options: FullTrainerOptions): Promise<FullTrainer> {
+    const { config, device } = options
+    const shapes = new Map(expectedTensors(config).map(({ name, shape }) => [name, shape]))
+    const inputOf = (path: string, name: string): Value => input(path, 'float32', shapes.get(name) ?? [])
+    const weights = new Map(layerWeightPaths(config).map((path) => [path, inputOf(path, `${layerPrefix(0)}${path}`)]))
+    const parameters: LayerParameters = {
+      adapter: new Map(),
+      trained: [...weights.values()],
+      weight: (path) => weights.get(path) ?? input(path, 'float32', []),
+    }
+    const programs = layerPrograms(config, parameters, true)
+    const head = trainedHeadProgram(config, {
+      norm: inputOf('norm', finalNormName),
+      table: inputOf('table', headWeightName(config)),
+    })
+    const create = (name: string, program: Readonly<Record<string, Value>>) =>
+      Session.create({ name, program, device, purpose: 'learn' })
+    return new FullTrainer(options, {
+      forward: await create('layer forward', programs.forwardSaving),
+      backward: await create('layer backward', programs.backwardFromSaved),
+      head: await create('head', head),
+    })
+  }
+
+  /** One update; returns the mean of −logprob over the action tokens of the batch (nats). */
+  async step(sequences: readonly TokenSequence[], { learningRate, maxGradNorm, optimizer }: FullStep): Promise<number> {
+    const { heads, kvHeads } = this.#config
+    const batch = packBatch(sequences, heads / kvHeads, this.#rotary)
+    this.#gradients.fill(0)
+    const loss = await this.#differentiate(batch)
+    const groups = [this.#group(learningRate, true), this.#group(learningRate, false)]
+    const task = { parameters: this.#parameters, gradients: this.#gradients, state: this.#state, groups, maxGradNorm }
+    adamwStep(task, optimizer)
+    return loss
+  }
+
+  async #differentiate(batch: PackedBatch): Promise<number> {
+    const { layers, hiddenSize } = this.#config
+    const tapes: Record<string, Feed>[] = []
+    let hidden = this.#embed(batch.ids)
+    for (let layer = 0; layer < layers; layer++) {
+      const feeds = { ...batch.feeds, ...this.#layerFeeds(layer), hidden: floats(hidden, [batch.tokens, hiddenSize]) }
+      const { output, ...activations } = await this.#sessions.forward.run(feeds)
+      const saved = Object.entries(activations).map(
+        ([name, data]) => [name, floats(data, [batch.tokens, data.length / batch.tokens])] as const,
+      )
+      tapes.push({ ...feeds, ...Object.fromEntries(saved) })
+      hidden = output!
+    }
+    const { loss, cotangent: fromHead } = await this.#head(batch, hidden)
+    let cotangent = fromHead
+    for (let layer = layers - 1; layer >= 0; layer--) {
+      const feeds = { ...tapes.pop(), cotangent: floats(cotangent, [batch.tokens, hiddenSize]) }
+      const results = await this.#sessions.backward.run(feeds)
+      for (const path of layerWeightPaths(this.#config)) {
+        this.#add(`${layerPrefix(layer)}${path}`, results[gradientName(path)]!)
+      }
+      cotangent = results[gradientName('hidden')]!
+    }
+    this.#addRows(embeddingName, batch.ids, cotangent)
+    return loss
+  }
+
+  async #head(batch: PackedBatch, hidden: Float32Array): Promise<{ loss: number; cotangent: Float32Array }> {
+    const { hiddenSize } = this.#config
+    const rows = batch.headRows.length
+    const chosen = new Float32Array(rows * hiddenSize)
+    batch.headRows.forEach((row, index) => {
+      chosen.set(hidden.subarray(row * hiddenSize, (row + 1) * hiddenSize), index * hiddenSize)
+    })
+    const results = await this.#sessions.head.run({
+      hidden: floats(chosen, [rows, hiddenSize]),
+      targets: int64s(batch.headTargets, [rows]),
+      inverseTemperature: floats(Float32Array.of(1), [1]),
+      coefficients: floats(new Float32Array(rows).fill(-1 / rows), [rows, 1]),
+      norm: this.#feed(finalNormName),
+      table: this.#feed(headWeightName(this.#config)),
+    })
+    this.#add(finalNormName, results[gradientName('norm')]!)
+    this.#add(headWeightName(this.#config), results[gradientName('table')]!)
+    const cotangent = new Float32Array(batch.tokens * hiddenSize)
+    const slopes = results[gradientName('hidden')]!
+    batch.headRows.forEach((row, index) => {
+      cotangent.set(slopes.subarray(index * hiddenSize, (index + 1) * hiddenSize), row * hiddenSize)
+    })
+    return { loss: -results['logprob']!.reduce((total, value) => total + value, 0) / rows, cotangent }
+  }
+
+  #slot(name: string): Slot {
+    const slot = this.#slots.get(name)
+    if (!slot) throw new Error(`The model has no tensor ${name}.`)
+    return slot
+  }
+
+  #feed(name: string): Feed {
+    const { offset, size, shape } = this.#slot(name)
+    return floats(this.#parameters.subarray(offset, offset + size), shape)
+  }
+
+  #layerFeeds(layer: number): Record<string, Feed> {
+    return Object.fromEntries(
+      layerWeightPaths(this.#config).map((path) => [path, this.#feed(`${layerPrefix(layer)}${path}`)]),
+    )
+  }
+
+  #embed(ids: Int32Array): Float32Array {
+    const { hiddenSize } = this.#config
+    const { offset } = this.#slot(embeddingName)
+    const rows = new Float32Array(ids.length * hiddenSize)
+    ids.forEach((id, row) => {
+      const start = offset + id * hiddenSize
+      rows.set(this.#parameters.subarray(start, start + hiddenSize), row * hiddenSize)
+    })
+    return rows
+  }
+
+  #add(name: string, gradient: Float32Array): void {
+    const { offset } = this.#slot(name)
+    for (let index = 0; index < gradient.length; index++) this.#gradients[offset + index]! += gradient[index]!
+  }
+
+  #addRows(name: string, ids: Int32Array, rows: Float32Array): void {
+    const { offset } = this.#slot(name)
+    const width = this.#config.hiddenSize
+    ids.forEach((id, row) => {
+      for (let at = 0; at < width; at++) this.#gradients[offset + id * width + at]! += rows[row * width + at]!
+    })
+  }
+
+  /** Matrices decay, norms and biases do not. */
+  #group(learningRate: number, matrices: boolean): ParameterGroup {
+    const slots = [...this.#slots.values()].filter(({ shape }) => shape.length > 1 === matrices)
+    const ranges = slots.map(({ offset, size }) => ({ start: offset, end: offset + size }))
+    return matrices ? { ranges, learningRate } : { ranges, learningRate, weightDecay: 0 }
+  }
+
+  /** A copy of every weight under its Hugging Face name. */
+  tensors(): NamedTensor[] {
+    return [...this.#slots.values()].map(({ name, shape, offset, size }) => ({
+      name,
+      shape,
+      data: this.#parameters.slice(offset, offset + size),
+    }))
+  }
+
+  [Symbol.dispose](): void {
+    for (const session of Object.values(this.#sessions)) (session as Session)[Symbol.dispose]()
+  }
+}
+
+function initialWeights(slots: readonly Slot[], { config, seed, initializerRange }: FullTrainerOptions): Float32Array {
+  const random = new SequentialRandom(randomStream(seed, 0xf11))
+  const parameters = new Float32Array(slots.reduce((total, { size }) => total + size, 0))
+  for (const { name, shape, offset, size } of slots) {
+    const isResidualOutput = name.endsWith('o_proj.weight') || name.endsWith('down_proj.weight')
+    const deviation = initializerRange / (isResidualOutput ? Math.sqrt(2 * config.layers) : 1)
+    const draw = (): number => {
+      if (shape.length > 1) return deviation * random.normal()
+      return name.endsWith('bias') ? 0 : 1
+    }
+    for (let index = 0; index < size; index++) parameters[offset + index] = draw()
+  }
+  return parameters
+}

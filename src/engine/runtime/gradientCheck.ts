@@ -1,0 +1,142 @@
+/** Compares gradients with differences of the function itself, for single operators and for a whole policy. */
+import { Tensor } from 'onnxruntime-node'
+import type { Device } from '#shared/device.ts'
+import { SequentialRandom, randomStream } from '#shared/random.ts'
+import { gradients } from '../graph/gradient.ts'
+import type { Dim, Shape } from '../graph/shape.ts'
+import type { Value } from '../graph/value.ts'
+import { input } from '../graph/value.ts'
+import type { CaseInput, GradientCase } from '../ops/gradientCases.ts'
+import { caseLengths } from '../ops/gradientCases.ts'
+import type { Feed } from './session.ts'
+import { Session, int64s } from './session.ts'
+
+type Dtype = GradientCase['dtype']
+
+/** Large enough that rounding does not show, small enough that the fifth derivative does not. */
+const STEP: Readonly<Record<Dtype, number>> = { float64: 2e-3, float32: 4e-2 }
+
+/** The largest error a correct rule has, with room: what rounding leaves in each type. */
+export const gradientLimits: Readonly<Record<Dtype, number>> = { float64: 1e-8, float32: 1e-4 }
+
+/** One length of a shape when it runs. */
+function lengthOf(dim: Dim): number {
+  const length = typeof dim === 'number' ? dim : caseLengths[dim]
+  if (length === undefined) throw new Error(`Expected a length for the symbol ${dim}.`)
+  return length
+}
+
+const lengthsOf = (shape: Shape): number[] => shape.map(lengthOf)
+
+function feed(dtype: Dtype | 'int64', values: ArrayLike<number>, dims: readonly number[]): Feed {
+  if (dtype === 'int64') return int64s(Int32Array.from(values), dims)
+  return dtype === 'float64'
+    ? new Tensor('float64', Float64Array.from(values), dims)
+    : new Tensor('float32', Float32Array.from(values), dims)
+}
+
+const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
+  let sum = 0
+  for (let index = 0; index < a.length; index++) sum += a[index]! * b[index]!
+  return sum
+}
+
+/**
+ * The derivative along `v` at 0 of a function given at multiples of `v`: central differences of fourth order,
+ * (8(f(h) − f(−h)) − (f(2h) − f(−2h))) / 12h.
+ */
+export async function directionalDerivative(
+  at: (step: number) => Promise<ArrayLike<number>>,
+  step: number,
+): Promise<Float64Array> {
+  const near = [await at(step), await at(-step)] as const
+  const far = [await at(2 * step), await at(-2 * step)] as const
+  return Float64Array.from({ length: near[0].length }, (_, index) => {
+    const [inner, outer] = [near[0][index]! - near[1][index]!, far[0][index]! - far[1][index]!]
+    return (8 * inner - outer) / (12 * step)
+  })
+}
+
+/**
+ * How far a case's gradient rule is from the function: |uᵀ(Jv) − (Jᵀu)ᵀv| / ‖Jv‖ for one random direction v of all
+ * inputs and one random cotangent u.
+ */
+export async function gradientError(gradientCase: GradientCase, seed: number, device: Device): Promise<number> {
+  const { dtype, inputs, build } = gradientCase
+  const random = new SequentialRandom(randomStream(seed))
+  const values = inputs.map(({ kind, shape }, index) =>
+    input(`input ${String(index)}`, kind === 'integer' ? 'int64' : dtype, shape),
+  )
+  const built = build(values)
+  const outputs = Object.fromEntries(built.map((value, index) => [`output ${String(index)}`, value]))
+  const points = inputs.map((item) => startingPoint(item, random))
+  const directions = inputs.map((item, index) =>
+    Float64Array.from(points[index]!, () => (item.kind === 'real' ? random.normal() : 0)),
+  )
+  const feedsAt = (step: number) =>
+    Object.fromEntries(
+      inputs.map(({ kind, shape }, index) => {
+        const moved = points[index]!.map((value, at) => value + step * directions[index]![at]!)
+        return [`input ${String(index)}`, feed(kind === 'integer' ? 'int64' : dtype, moved, lengthsOf(shape))]
+      }),
+    )
+
+  using forward = await Session.create({ name: gradientCase.name, program: outputs, device, purpose: 'learn' })
+  const evaluate = async (step: number) => concatenated(await forward.run(feedsAt(step)), built.length)
+  const derivative = await directionalDerivative(evaluate, STEP[dtype])
+  const cotangents = Float64Array.from(derivative, () => random.normal())
+
+  const result = await runBackward(gradientCase, { values, built, cotangents, feeds: feedsAt(0), device })
+  let byRule = 0
+  result.forEach((gradient, index) => (byRule += dot(gradient, directions[index]!)))
+  return Math.abs(dot(cotangents, derivative) - byRule) / Math.sqrt(dot(derivative, derivative))
+}
+
+function startingPoint(item: CaseInput, random: SequentialRandom): Float64Array {
+  const size = lengthsOf(item.shape).reduce((total, length) => total * length, 1)
+  if (item.kind !== 'real') {
+    if (item.values.length !== size) throw new Error(`Expected ${String(size)} values, got ${String(item.values.length)}.`)
+    return Float64Array.from(item.values)
+  }
+  return Float64Array.from({ length: size }, () => item.from + (item.to - item.from) * random.uniform())
+}
+
+const concatenated = (results: Readonly<Record<string, ArrayLike<number>>>, count: number): Float64Array =>
+  Float64Array.from(Array.from({ length: count }, (_, index) => Array.from(results[`output ${String(index)}`]!)).flat())
+
+interface BackwardRequest {
+  readonly values: readonly Value[]
+  readonly built: readonly Value[]
+  /** Of all outputs, one after the other. */
+  readonly cotangents: Float64Array
+  readonly feeds: Readonly<Record<string, Feed>>
+  readonly device: Device
+}
+
+/** Gradient of Σ cotangent · output for each input; empty where there is none. */
+async function runBackward(
+  { name, dtype, inputs }: GradientCase,
+  { values, built, cotangents, feeds, device }: BackwardRequest,
+): Promise<ArrayLike<number>[]> {
+  const seedFeeds: Record<string, Feed> = {}
+  let start = 0
+  const seeds = built.map((value, index) => {
+    const dims = lengthsOf(value.shape)
+    const size = dims.reduce((total, length) => total * length, 1)
+    seedFeeds[`cotangent ${String(index)}`] = feed(dtype, cotangents.subarray(start, start + size), dims)
+    start += size
+    return { value, cotangent: input(`cotangent ${String(index)}`, dtype, value.shape) }
+  })
+  const targets = values.map((value, index) => (inputs[index]!.kind === 'real' ? value : null))
+  const derived = gradients(seeds, targets.filter((value) => value !== null))
+  const program: Record<string, Value> = {}
+  targets
+    .filter((value) => value !== null)
+    .forEach((value, index) => {
+      const gradient = derived[index]
+      if (gradient) program[String(values.indexOf(value))] = gradient
+    })
+  using backward = await Session.create({ name: `gradient of ${name}`, program, device, purpose: 'learn' })
+  const results = await backward.run({ ...feeds, ...seedFeeds })
+  return values.map((_, index) => results[String(index)] ?? [])
+}

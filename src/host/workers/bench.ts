@@ -1,0 +1,231 @@
+/** Measures prefill, decoding and training of a model on this machine, beside its own matrix-product peak. */
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { SequentialRandom, randomStream } from '#shared/random.ts'
+import type { Device } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import { linearNames, type LoraConfig } from '#engine/models/config.ts'
+import type { ModelSource } from '#engine/models/source.ts'
+import { learningFlops } from '#engine/models/work.ts'
+import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/policy.ts'
+import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
+import { watchMemory } from '#engine/runtime/memory.ts'
+import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { asInt8Source } from '../artifacts/int8Cache.ts'
+import { openModelFolder } from '../artifacts/modelFolder.ts'
+import { isModelShapeName, modelShapes } from '../artifacts/modelShapes.ts'
+import { writeRandomModel } from '../artifacts/randomModel.ts'
+import { asFloat32Source } from '../artifacts/weightCache.ts'
+import type { BenchReport, BenchRequest, RolloutPrecision } from './benchReport.ts'
+import { chooseDevice } from './model.ts'
+
+const lora: LoraConfig = { rank: 16, alpha: 32, rsLora: false, targets: linearNames }
+const SEED = 1
+const PEAK_ROUNDS = 6
+const PREFILL = { prompts: 2, tokens: 512 }
+const DECODE = { promptTokens: 64, newTokens: 64 }
+
+export interface BenchOptions {
+  /** Told what is being measured. */
+  readonly onProgress?: (text: string) => void
+}
+
+interface Bench {
+  readonly request: BenchRequest
+  readonly device: Device
+  readonly directory: string
+  readonly say: (text: string) => void
+}
+
+export async function runBench(request: BenchRequest, { onProgress }: BenchOptions = {}): Promise<BenchReport> {
+  const say = onProgress ?? (() => undefined)
+  const device = await chooseDevice({ kind: 'cpu', threads: request.threads })
+  const bench: Bench = { request, device, say, directory: await subjectFolder(request, say) }
+  say('matrix-product peak')
+  const before = await matmulPeakGflops(device, PEAK_ROUNDS)
+  const train = request.parts.includes('train') ? await trainPart(bench) : null
+  const prefill = request.parts.includes('prefill') ? await prefillPart(bench) : null
+  const decode = request.parts.includes('decode') ? await decodePart(bench) : null
+  // Both ends of the run: a machine that was busy during one of them does not flatter the figures.
+  const peak = Math.max(before, await matmulPeakGflops(device, PEAK_ROUNDS))
+  return {
+    shape: 'shape' in request.subject ? request.subject.shape : request.subject.model,
+    threads: device.threads,
+    matmulPeakGflops: peak,
+    ...(prefill && { prefill }),
+    ...(decode && { decode }),
+    ...(train && {
+      train: {
+        tokensPerSecond: train.tokens / train.seconds,
+        peakFraction: train.flops / train.seconds / (peak * 1e9),
+        anonymousBytes: train.anonymousBytes,
+        mappedBytes: train.mappedBytes,
+      },
+    }),
+  }
+}
+
+/** The model's folder; a shape is written once into the cache. */
+async function subjectFolder({ subject, cacheDirectory }: BenchRequest, say: (text: string) => void): Promise<string> {
+  if ('model' in subject) return subject.model
+  const { shape } = subject
+  if (!isModelShapeName(shape)) {
+    const known = Object.keys(modelShapes).join(', ')
+    throw new AppError('usage/invalid', `There is no model shape called «${shape}».`, `Shapes: ${known}.`)
+  }
+  const directory = join(cacheDirectory, 'bench', shape)
+  if (existsSync(join(directory, 'config.json'))) return directory
+  say(`writing ${shape} with random weights`)
+  rmSync(directory, { recursive: true, force: true }) // what an interrupted bench left there
+  await writeRandomModel(directory, modelShapes[shape], SEED, 'F32')
+  return directory
+}
+
+async function openPolicy(bench: Bench, precision: RolloutPrecision, rows: number): Promise<OrtPolicy> {
+  const folder = openModelFolder(bench.directory)
+  const prepare = precision === 'int8' ? asInt8Source : asFloat32Source
+  const source: ModelSource = await prepare(folder, bench.request.cacheDirectory)
+  return createOrtPolicy({
+    source,
+    device: bench.device,
+    lora,
+    loraSeed: SEED,
+    rolloutPrecision: precision,
+    activations: bench.request.activations,
+    maxRows: rows,
+  })
+}
+
+const randomIds = (random: SequentialRandom, length: number, vocabSize: number): Int32Array =>
+  Int32Array.from({ length }, () => random.integer(vocabSize))
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
+
+interface TrainFigures {
+  readonly tokens: number
+  readonly seconds: number
+  readonly flops: number
+  readonly anonymousBytes: number
+  readonly mappedBytes: number | null
+}
+
+/** Forward, head, backward and update of one micro-batch, after one step that is not counted. */
+async function trainPart(bench: Bench): Promise<TrainFigures> {
+  const { request, say } = bench
+  using policy = await openPolicy(bench, 'f32', 1)
+  const random = new SequentialRandom(randomStream(SEED, 2))
+  const { rows, from, to } = request.lengths
+  const lengths = Array.from({ length: rows }, () => from + random.integer(to - from + 1))
+  const sequences: TokenSequence[] = lengths.map((length) => ({
+    ids: randomIds(random, length + 1, policy.vocabSize),
+    actionMask: new Uint8Array(length).fill(1),
+  }))
+  const tokens = lengths.reduce((total, length) => total + length, 0)
+  const micro = microBatches(sequences)
+  const step = async () => {
+    for (const batch of micro) await learnOnce(policy, batch, tokens)
+    policy.update({ learningRates: { actor: 1e-5, critic: 0 }, maxGradNorm: 1 })
+  }
+  const times: number[] = []
+  const watch = watchMemory()
+  for (let index = 0; index <= request.steps; index++) {
+    say(index === 0 ? 'training: warm-up' : `training: step ${String(index)} of ${String(request.steps)}`)
+    const startedAt = performance.now()
+    await step()
+    if (index > 0) times.push((performance.now() - startedAt) / 1000)
+  }
+  const memory = watch.stop()
+  const { config } = openModelFolder(bench.directory)
+  const flops = learningFlops({ config, lora, lengths, recompute: request.activations === 'recompute' })
+  return { tokens, seconds: median(times), flops, anonymousBytes: memory.anonymousBytes, mappedBytes: memory.mappedBytes }
+}
+
+async function learnOnce(policy: OrtPolicy, batch: readonly TokenSequence[], tokens: number): Promise<void> {
+  const options = { temperature: 1, entropyGradient: false }
+  await policy.accumulate(batch, options, (heads) =>
+    heads.map(({ logprobs }) => ({
+      logprobs: new Float64Array(logprobs.length).fill(-1 / tokens),
+      entropies: null,
+      values: null,
+    })),
+  )
+}
+
+/** As training does: similar lengths together, at most 2048 tokens. */
+function microBatches(sequences: readonly TokenSequence[]): TokenSequence[][] {
+  const batches: TokenSequence[][] = []
+  let tokens = Infinity
+  for (const sequence of sequences.toSorted((a, b) => a.ids.length - b.ids.length)) {
+    if (tokens + sequence.ids.length - 1 > 2048) {
+      batches.push([])
+      tokens = 0
+    }
+    batches.at(-1)?.push(sequence)
+    tokens += sequence.ids.length - 1
+  }
+  return batches
+}
+
+const sampling = (maxNewTokens: number): SamplingOptions => ({
+  greedy: false,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: 0,
+  maxNewTokens,
+  stopIds: [],
+  stopStrings: [],
+})
+
+function randomRequests(policy: OrtPolicy, count: number, tokens: number): GenerationRequest[] {
+  const random = new SequentialRandom(randomStream(SEED, 3))
+  return Array.from({ length: count }, (_, index) => ({
+    promptIds: randomIds(random, tokens, policy.vocabSize),
+    streams: [randomStream(SEED, 4, index)],
+  }))
+}
+
+/** Seconds to generate for all requests, sampling included. */
+async function generationSeconds(policy: OrtPolicy, requests: readonly GenerationRequest[], newTokens: number): Promise<number> {
+  const startedAt = performance.now()
+  let finished = 0
+  for await (const { ids } of policy.generate(requests, { role: 'actor', sampling: sampling(newTokens) })) finished += ids.length
+  if (finished !== requests.length * newTokens) throw new Error('The bench expected every completion to run to its end.')
+  return (performance.now() - startedAt) / 1000
+}
+
+async function prefillPart(bench: Bench): Promise<{ tokensPerSecond: number }> {
+  using policy = await openPolicy(bench, 'f32', PREFILL.prompts)
+  const requests = randomRequests(policy, PREFILL.prompts, PREFILL.tokens)
+  bench.say('prefill')
+  await generationSeconds(policy, requests.slice(0, 1), 1)
+  const seconds: number[] = []
+  for (let round = 0; round < bench.request.steps; round++) seconds.push(await generationSeconds(policy, requests, 1))
+  return { tokensPerSecond: (PREFILL.prompts * PREFILL.tokens) / median(seconds) }
+}
+
+async function decodePart(bench: Bench): Promise<NonNullable<BenchReport['decode']>> {
+  const results: NonNullable<BenchReport['decode']>[number][] = []
+  for (const precision of bench.request.precisions) {
+    using policy = await openPolicy(bench, precision, Math.max(...bench.request.batches))
+    for (const batch of bench.request.batches) {
+      bench.say(`decoding: ${precision}, ${String(batch)} rows`)
+      results.push({ batch, precision, tokensPerSecond: await decodeSpeed(policy, batch, bench.request.steps) })
+    }
+  }
+  return results
+}
+
+/** Tokens per second once the prompts are in: the time of a long generation less that of one that only reads them. */
+async function decodeSpeed(policy: OrtPolicy, batch: number, rounds: number): Promise<number> {
+  const requests = randomRequests(policy, batch, DECODE.promptTokens)
+  await generationSeconds(policy, requests, 2)
+  const seconds: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const reading = await generationSeconds(policy, requests, 1)
+    seconds.push((await generationSeconds(policy, requests, 1 + DECODE.newTokens)) - reading)
+  }
+  return (batch * DECODE.newTokens) / median(seconds)
+}

@@ -1,0 +1,50 @@
+/** What a bench is asked and what it answers; `bench.ts` measures. */
+export const benchParts = ['prefill', 'decode', 'train'] as const
+export type BenchPart = (typeof benchParts)[number]
+
+export const rolloutPrecisions = ['f32', 'int8'] as const
+export type RolloutPrecision = (typeof rolloutPrecisions)[number]
+
+/** Row lengths of a training batch: `rows` of `from`, or drawn evenly between `from` and `to`. */
+export interface BenchLengths {
+  readonly rows: number
+  readonly from: number
+  readonly to: number
+}
+
+export interface BenchRequest {
+  /** A model folder, or the name of a shape filled with random weights. */
+  readonly subject: { readonly model: string } | { readonly shape: string }
+  /** CPU threads; null = one per physical core. */
+  readonly threads: number | null
+  readonly parts: readonly BenchPart[]
+  /** Rows decoded together. */
+  readonly batches: readonly number[]
+  readonly precisions: readonly RolloutPrecision[]
+  /** Measured steps of each part, after one that is not counted. */
+  readonly steps: number
+  readonly lengths: BenchLengths
+  readonly activations: 'recompute' | 'save'
+  readonly cacheDirectory: string
+}
+
+/** Parts that were not asked for are absent. */
+export interface BenchReport {
+  readonly shape: string
+  readonly threads: number
+  /** 10⁹ floating-point operations per second of the best matrix product this machine was seen to do. */
+  readonly matmulPeakGflops: number
+  readonly prefill?: { readonly tokensPerSecond: number }
+  readonly decode?: readonly {
+    readonly batch: number
+    readonly precision: RolloutPrecision
+    readonly tokensPerSecond: number
+  }[]
+  readonly train?: {
+    readonly tokensPerSecond: number
+    /** Work done, recompute counted, as a fraction of the peak. */
+    readonly peakFraction: number
+    readonly anonymousBytes: number
+    readonly mappedBytes: number | null
+  }
+}
