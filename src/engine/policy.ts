@@ -96,7 +96,11 @@ export interface GenerateOptions {
   /** Needed for stop strings: text of the generated ids. */
   readonly decode?: (ids: readonly number[]) => string
   /** Told of every chosen id as soon as it is known; places as in `Completion`. */
-  readonly onToken?: (token: { readonly request: number; readonly sample: number; readonly id: number }) => void
+  readonly onToken?: (token: {
+    readonly request: number
+    readonly sample: number
+    readonly id: number
+  }) => void
   readonly signal?: AbortSignal
 }
 

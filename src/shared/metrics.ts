@@ -42,7 +42,7 @@ const table = {
   reward_std: [
     'reward',
     'none',
-    'Mean over groups of the standard deviation of the reward; 0 leaves nothing to learn.',
+    'Spread of the reward in its group (without groups: in the step); 0 leaves nothing to learn.',
   ],
   frac_reward_zero_std: [
     'share',
@@ -74,7 +74,11 @@ const table = {
     'Mean uncertainty of the policy per token; a steady fall to 0 means it stops exploring.',
   ],
   surprisal: ['nats', 'none', 'Mean negative log-probability of the chosen tokens; estimates the entropy.'],
-  kl: ['nats', 'none', 'Divergence from the reference policy per token, k3 estimate.'],
+  kl: [
+    'nats',
+    'none',
+    'Divergence from the reference policy per token: k3 estimate; REINFORCE: mean log-ratio.',
+  ],
   'clip_ratio/low_mean': ['share', 'none', 'Share of tokens whose ratio fell below the lower clip bound.'],
   'clip_ratio/high_mean': ['share', 'none', 'Share of tokens whose ratio rose above the upper clip bound.'],
   'clip_ratio/region_mean': ['share', 'none', 'Share of tokens outside either clip bound.'],
@@ -101,7 +105,7 @@ const table = {
   'sampling/importance_sampling_ratio/p95': [
     'ratio',
     'none',
-    '95th percentile of the learner-to-sampler ratio.',
+    'Learner-to-sampler ratio that 95 % of the tokens stay below.',
   ],
   'sampling/importance_sampling_ratio/capped': [
     'share',

@@ -278,6 +278,6 @@ function bound(origin: string, relation: string, limit: number | bigint): string
 }
 
 function shown(input: unknown): string {
-  const text = JSON.stringify(input) ?? String(input)
+  const text = JSON.stringify(input)
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

@@ -118,19 +118,23 @@ export function checkSettings<Table extends SettingsTable>(
 
 /** What was expected, or null when the value fits. */
 function violated(setting: Setting, value: unknown): string | null {
+  const [fits, wanted] = judge(setting, value)
+  return fits ? null : wanted
+}
+
+/** Whether the value fits, and what would. */
+function judge(setting: Setting, value: unknown): readonly [boolean, string] {
   switch (setting.kind) {
     case 'number':
-      return isNumberWithin(setting, value) ? null : describeNumber(setting)
+      return [isNumberWithin(setting, value), describeNumber(setting)]
     case 'optional-number':
-      return value === null || isNumberWithin(setting, value) ? null : `${describeNumber(setting)} or null`
+      return [value === null || isNumberWithin(setting, value), `${describeNumber(setting)} or null`]
     case 'flag':
-      return typeof value === 'boolean' ? null : 'true or false'
+      return [typeof value === 'boolean', 'true or false']
     case 'choice':
-      return setting.options.some((option) => option === value)
-        ? null
-        : `one of ${setting.options.join(', ')}`
+      return [setting.options.some((option) => option === value), `one of ${setting.options.join(', ')}`]
     case 'number-or-pair':
-      return isNumberOrPair(value) ? null : 'a number from 0 up, or a pair [low, high] with low ≤ high'
+      return [isNumberOrPair(value), 'a number from 0 up, or a pair [low, high] with low ≤ high']
   }
 }
 
@@ -151,7 +155,7 @@ function describeNumber({ integer, minimum, maximum }: Limits): string {
 
 function isNumberOrPair(value: unknown): boolean {
   if (!Array.isArray(value)) return isNumberWithin({ minimum: 0 }, value)
-  const [low, high]: unknown[] = value
+  const [low, high] = value as readonly unknown[]
   if (value.length !== 2 || !isNumberWithin({ minimum: 0 }, low) || !isNumberWithin({ minimum: 0 }, high))
     return false
   return (low as number) <= (high as number)

@@ -16,7 +16,10 @@ export interface Seed {
  * A target that no seed reaches gets null. A node without a rule is an error that names the op and where it was needed.
  */
 export function gradients(seeds: readonly Seed[], targets: readonly Value[]): (Value | null)[] {
-  const order = topologicalOrder(seeds.map(({ value }) => value), false)
+  const order = topologicalOrder(
+    seeds.map(({ value }) => value),
+    false,
+  )
   const relevant = dependents(order, targets)
   const cotangents = new Map<Value, Value>()
   const accumulate = (value: Value, cotangent: Value) => {
@@ -33,13 +36,17 @@ export function gradients(seeds: readonly Seed[], targets: readonly Value[]): (V
     const contributions = applyRule(node, received)
     nodeInputs(node).forEach((read, index) => {
       const contribution = contributions[index]
-      if (read && contribution && (relevant.has(read.node) || targets.includes(read))) accumulate(read, contribution)
+      if (read && contribution && (relevant.has(read.node) || targets.includes(read)))
+        accumulate(read, contribution)
     })
   }
   return targets.map((target) => cotangents.get(target) ?? null)
 }
 
-function applyRule(node: Node & { kind: 'op' | 'composite' }, cotangents: readonly (Value | null)[]): readonly (Value | null)[] {
+function applyRule(
+  node: Node & { kind: 'op' | 'composite' },
+  cotangents: readonly (Value | null)[],
+): readonly (Value | null)[] {
   if (node.kind === 'composite') return node.op.vjp({ node, cotangents })
   if (typeof node.op.vjp === 'string') {
     const shapes = node.inputs.map((read) => (read ? showShape(read.shape) : 'none')).join(', ')
@@ -55,7 +62,8 @@ function dependents(order: readonly Node[], targets: readonly Value[]): Set<Node
   const targetNodes = new Set(targets.map(({ node }) => node))
   const result = new Set<Node>()
   for (const node of order) {
-    if (targetNodes.has(node) || nodeInputs(node).some((read) => read && result.has(read.node))) result.add(node)
+    if (targetNodes.has(node) || nodeInputs(node).some((read) => read && result.has(read.node)))
+      result.add(node)
   }
   return result
 }

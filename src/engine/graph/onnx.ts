@@ -6,7 +6,17 @@ import { basename, dirname } from 'node:path'
 import { ProtobufWriter } from './protobuf.ts'
 import type { Shape } from './shape.ts'
 import { resolve } from './substitute.ts'
-import type { Attribute, ConstantNode, Dtype, InputNode, Node, OpNode, TensorType, Value, WeightNode } from './value.ts'
+import type {
+  Attribute,
+  ConstantNode,
+  Dtype,
+  InputNode,
+  Node,
+  OpNode,
+  TensorType,
+  Value,
+  WeightNode,
+} from './value.ts'
 import { topologicalOrder } from './value.ts'
 
 const IR_VERSION = 10
@@ -43,10 +53,17 @@ export function writeOnnx(name: string, outputs: Readonly<Record<string, Value>>
       if (node.kind === 'constant') graph.message(5, (tensor) => writeConstant(tensor, node, names))
       if (node.kind === 'weight') graph.message(5, (tensor) => writeWeight(tensor, node, names))
     }
-    for (const { name: inputName, outputs: [value] } of inputs) if (value) writeValueInfo(graph, 11, inputName, value)
+    for (const {
+      name: inputName,
+      outputs: [value],
+    } of inputs)
+      if (value) writeValueInfo(graph, 11, inputName, value)
     for (const [outputName, value] of resolved) writeValueInfo(graph, 12, outputName, value)
   })
-  for (const [domain, version] of [['', OPSET], ['com.microsoft', 1]] as const) {
+  for (const [domain, version] of [
+    ['', OPSET],
+    ['com.microsoft', 1],
+  ] as const) {
     writer.message(8, (opset) => opset.string(1, domain).integer(2, version))
   }
   return {
@@ -78,7 +95,10 @@ function nameValues(nodes: readonly Node[], outputs: NamedOutputs): Names {
   for (const node of nodes) {
     for (const value of node.outputs) {
       if (names.has(value) || node.kind === 'composite') continue
-      names.set(value, node.kind === 'input' || node.kind === 'weight' ? node.name : `value_${String(counter++)}`)
+      names.set(
+        value,
+        node.kind === 'input' || node.kind === 'weight' ? node.name : `value_${String(counter++)}`,
+      )
     }
   }
   return names
@@ -92,10 +112,14 @@ const nameOf = (names: Names, value: Value): string => {
 
 /** Outputs that are an input, a constant or another output under a second name. */
 const aliases = (outputs: NamedOutputs, names: Names): (readonly [string, string])[] =>
-  outputs.map(([outputName, value]) => [nameOf(names, value), outputName] as const).filter(([from, to]) => from !== to)
+  outputs
+    .map(([outputName, value]) => [nameOf(names, value), outputName] as const)
+    .filter(([from, to]) => from !== to)
 
 function writeIdentity(graph: ProtobufWriter, from: string, to: string): void {
-  graph.message(1, (node) => node.string(1, from).string(2, to).string(3, `identity_${to}`).string(4, 'Identity'))
+  graph.message(1, (node) =>
+    node.string(1, from).string(2, to).string(3, `identity_${to}`).string(4, 'Identity'),
+  )
 }
 
 function writeNode(graph: ProtobufWriter, node: OpNode, names: Names): void {
@@ -134,12 +158,22 @@ function writeConstant(writer: ProtobufWriter, node: ConstantNode, names: Names)
 function writeWeight(writer: ProtobufWriter, node: WeightNode, names: Names): void {
   const value = node.outputs[0] as Value
   writeTensorHeader(writer, value, nameOf(names, value))
-  const entries = { location: basename(node.file), offset: String(node.offset), length: String(node.byteLength) }
-  for (const [key, text] of Object.entries(entries)) writer.message(13, (entry) => entry.string(1, key).string(2, text))
+  const entries = {
+    location: basename(node.file),
+    offset: String(node.offset),
+    length: String(node.byteLength),
+  }
+  for (const [key, text] of Object.entries(entries))
+    writer.message(13, (entry) => entry.string(1, key).string(2, text))
   writer.integer(14, 1)
 }
 
-function writeValueInfo(graph: ProtobufWriter, field: number, name: string, { dtype, shape }: TensorType): void {
+function writeValueInfo(
+  graph: ProtobufWriter,
+  field: number,
+  name: string,
+  { dtype, shape }: TensorType,
+): void {
   graph.message(field, (info) =>
     info.string(1, name).message(2, (type) =>
       type.message(1, (tensor) => {

@@ -5,56 +5,79 @@
 export type Dim = number | string
 export type Shape = readonly Dim[]
 
-interface Product {
+/** One product of a dimension, which is a sum of them. */
+interface Term {
   readonly coefficient: number
   readonly symbols: readonly string[]
 }
 
-function toProduct(dim: Dim): Product {
-  if (typeof dim === 'number') return { coefficient: dim, symbols: [] }
-  const parts = dim.split('*')
-  const numbers = parts.filter((part) => /^\d+$/.test(part))
-  return {
-    coefficient: numbers.reduce((product, part) => product * Number(part), 1),
-    symbols: parts.filter((part) => !/^\d+$/.test(part)),
+function toTerms(dim: Dim): Term[] {
+  if (dim === 0) return []
+  return String(dim)
+    .split('+')
+    .map((text) => {
+      const parts = text.split('*')
+      const numbers = parts.filter((part) => /^\d+$/.test(part))
+      return {
+        coefficient: numbers.reduce((total, part) => total * Number(part), 1),
+        symbols: parts.filter((part) => !/^\d+$/.test(part)),
+      }
+    })
+}
+
+function fromTerms(terms: readonly Term[]): Dim {
+  const coefficients = new Map<string, number>()
+  for (const { coefficient, symbols } of terms) {
+    const key = [...symbols].sort().join('*')
+    coefficients.set(key, (coefficients.get(key) ?? 0) + coefficient)
   }
-}
-
-function fromProduct({ coefficient, symbols }: Product): Dim {
-  if (symbols.length === 0 || coefficient === 0) return coefficient
-  const text = [...symbols].sort().join('*')
-  return coefficient === 1 ? text : `${String(coefficient)}*${text}`
-}
-
-/** Number of elements, as a dimension. */
-export function product(dims: Shape): Dim {
-  const parts = dims.map(toProduct)
-  return fromProduct({
-    coefficient: parts.reduce((total, part) => total * part.coefficient, 1),
-    symbols: parts.flatMap((part) => part.symbols),
+  const written = [...coefficients.keys()].sort().flatMap((symbols) => {
+    const coefficient = coefficients.get(symbols) ?? 0
+    const factors = coefficient === 1 && symbols !== '' ? [symbols] : [String(coefficient), symbols]
+    return coefficient === 0 ? [] : [factors.filter((factor) => factor !== '').join('*')]
   })
+  const text = written.join('+')
+  return /^\d*$/.test(text) ? Number(text) : text
 }
 
-/** The factor that turns `divisor` into `dividend`; null when there is none. */
-export function quotient(dividend: Dim, divisor: Dim): Dim | null {
-  const [whole, part] = [toProduct(dividend), toProduct(divisor)]
-  if (part.coefficient === 0 || whole.coefficient % part.coefficient !== 0) return null
+const multiply = (a: Term, b: Term): Term => ({
+  coefficient: a.coefficient * b.coefficient,
+  symbols: [...a.symbols, ...b.symbols],
+})
+
+function divide(whole: Term, part: Term): Term | null {
   const symbols = [...whole.symbols]
   for (const symbol of part.symbols) {
     const at = symbols.indexOf(symbol)
     if (at < 0) return null
     symbols.splice(at, 1)
   }
-  return fromProduct({ coefficient: whole.coefficient / part.coefficient, symbols })
+  const coefficient = whole.coefficient / part.coefficient
+  return Number.isInteger(coefficient) ? { coefficient, symbols } : null
+}
+
+/** Number of elements, as a dimension. */
+export function product(dims: Shape): Dim {
+  const one: readonly Term[] = [{ coefficient: 1, symbols: [] }]
+  const expand = (terms: readonly Term[], dim: Dim) =>
+    toTerms(dim).flatMap((b) => terms.map((a) => multiply(a, b)))
+  return fromTerms(dims.reduce(expand, one))
+}
+
+/** The factor that turns `divisor` into `dividend`; null when there is none. */
+export function quotient(dividend: Dim, divisor: Dim): Dim | null {
+  const [first, ...others] = toTerms(divisor)
+  if (!first) return null
+  const divided = toTerms(dividend).map((term) => divide(term, first))
+  const whole = divided.filter((term) => term !== null)
+  if (others.length === 0) return whole.length === divided.length ? fromTerms(whole) : null
+  // A sum divides what is the sum times one product.
+  const candidates = whole.map((term) => fromTerms([term]))
+  return candidates.find((factor) => product([factor, divisor]) === dividend) ?? null
 }
 
 /** Length of two things one after the other. */
-export function sum(a: Dim, b: Dim): Dim {
-  if (typeof a === 'number' && typeof b === 'number') return a + b
-  if (a === 0) return b
-  if (b === 0) return a
-  return `(${[String(a), String(b)].sort().join('+')})`
-}
+export const sum = (a: Dim, b: Dim): Dim => fromTerms([...toTerms(a), ...toTerms(b)])
 
 /** NumPy broadcasting; symbols must be equal or face a 1. */
 export function broadcast(a: Shape, b: Shape): Shape {

@@ -22,7 +22,8 @@ export interface Value extends TensorType {
 }
 
 /** An ONNX attribute; a `Float` is written as float32 whatever its digits. */
-export type Attribute = { readonly int: number } | { readonly float: number } | { readonly ints: readonly number[] }
+export type Attribute =
+  { readonly int: number } | { readonly float: number } | { readonly ints: readonly number[] }
 export type Attributes = Readonly<Record<string, Attribute>>
 
 export type Node = OpNode | CompositeNode | InputNode | ConstantNode | WeightNode
@@ -105,7 +106,8 @@ function finish(draft: Draft<Node>, types: readonly TensorType[]): Node {
 
 export const outputOf = (node: Node, index = 0): Value => {
   const value = node.outputs[index]
-  if (!value) throw new Error(`Expected output ${String(index)} of a node with ${String(node.outputs.length)}.`)
+  if (!value)
+    throw new Error(`Expected output ${String(index)} of a node with ${String(node.outputs.length)}.`)
   return value
 }
 
@@ -120,7 +122,11 @@ export function apply(
 }
 
 /** Groups an expansion under one gradient rule. */
-export function compose(op: CompositeOp, inputs: readonly Value[], expansion: readonly Value[]): readonly Value[] {
+export function compose(
+  op: CompositeOp,
+  inputs: readonly Value[],
+  expansion: readonly Value[],
+): readonly Value[] {
   return finish({ kind: 'composite', op, inputs, expansion }, expansion).outputs
 }
 
@@ -128,17 +134,24 @@ export const input = (name: string, dtype: Dtype, shape: Shape): Value =>
   outputOf(finish({ kind: 'input', name }, [{ dtype, shape }]))
 
 /** A float constant of the given shape, row-major. */
-export const constant = (values: readonly number[], shape: readonly number[], dtype: 'float32' | 'float64' = 'float32'): Value =>
+export const constant = (
+  values: readonly number[],
+  shape: readonly number[],
+  dtype: 'float32' | 'float64' = 'float32',
+): Value =>
   outputOf(
-    finish({ kind: 'constant', data: dtype === 'float64' ? Float64Array.from(values) : Float32Array.from(values) }, [
-      { dtype, shape },
-    ]),
+    finish(
+      { kind: 'constant', data: dtype === 'float64' ? Float64Array.from(values) : Float32Array.from(values) },
+      [{ dtype, shape }],
+    ),
   )
 
 /** A one-dimensional integer constant, such as the axes of a reduction. */
 export const integers = (values: readonly number[]): Value =>
   outputOf(
-    finish({ kind: 'constant', data: BigInt64Array.from(values, BigInt) }, [{ dtype: 'int64', shape: [values.length] }]),
+    finish({ kind: 'constant', data: BigInt64Array.from(values, BigInt) }, [
+      { dtype: 'int64', shape: [values.length] },
+    ]),
   )
 
 export interface WeightLocation {
@@ -148,8 +161,11 @@ export interface WeightLocation {
   readonly shape: readonly number[]
 }
 
-export const weight = (name: string, { shape, ...location }: WeightLocation, dtype: Dtype = 'float32'): Value =>
-  outputOf(finish({ kind: 'weight', name, ...location }, [{ dtype, shape }]))
+export const weight = (
+  name: string,
+  { shape, ...location }: WeightLocation,
+  dtype: Dtype = 'float32',
+): Value => outputOf(finish({ kind: 'weight', name, ...location }, [{ dtype, shape }]))
 
 /** What a node reads; a composite reads its expansion only when written, not when differentiated. */
 export const nodeInputs = (node: Node): readonly (Value | null)[] =>
@@ -162,12 +178,13 @@ export function topologicalOrder(values: readonly Value[], inside: boolean): Nod
   const stack = values.map(({ node }) => ({ node, expanded: false })).reverse()
   for (let item = stack.pop(); item; item = stack.pop()) {
     if (item.expanded) order.push(item.node)
-    else if (!seen.has(item.node)) {
-      seen.add(item.node)
-      stack.push({ node: item.node, expanded: true })
-      const reads = inside && item.node.kind === 'composite' ? item.node.expansion : nodeInputs(item.node)
-      for (const read of [...reads].reverse()) if (read && !seen.has(read.node)) stack.push({ node: read.node, expanded: false })
-    }
+    if (item.expanded || seen.has(item.node)) continue
+    seen.add(item.node)
+    const reads = inside && item.node.kind === 'composite' ? item.node.expansion : nodeInputs(item.node)
+    const unseen = reads.flatMap((read) =>
+      read && !seen.has(read.node) ? [{ node: read.node, expanded: false }] : [],
+    )
+    stack.push({ node: item.node, expanded: true }, ...unseen.reverse())
   }
   return order
 }

@@ -32,7 +32,15 @@ export interface RopeConfig {
 }
 
 /** The linear layers of a block that LoRA can adapt, in the checkpoint's own words. */
-export const linearNames = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const
+export const linearNames = [
+  'q_proj',
+  'k_proj',
+  'v_proj',
+  'o_proj',
+  'gate_proj',
+  'up_proj',
+  'down_proj',
+] as const
 export type LinearName = (typeof linearNames)[number]
 
 /** `self_attn.q_proj`: the module path of a linear within its layer. */
@@ -66,4 +74,5 @@ export interface LoraConfig {
   readonly targets: readonly LinearName[]
 }
 
-export const loraScale = ({ rank, alpha, rsLora }: LoraConfig): number => alpha / (rsLora ? Math.sqrt(rank) : rank)
+export const loraScale = ({ rank, alpha, rsLora }: LoraConfig): number =>
+  alpha / (rsLora ? Math.sqrt(rank) : rank)

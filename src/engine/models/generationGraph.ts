@@ -36,7 +36,11 @@ export const generationInputName = (layer: number, name: string): string => `${S
  * inverseTemperature [1], `key i` and `value i` [B, K, P, C], adapters.
  * Outputs: logits [B, V], probabilities [B, V], `new key i` and `new value i` [B, K, T, C].
  */
-export function generationProgram(config: ModelConfig, lora: LoraConfig | null, weights: GenerationWeights): Program {
+export function generationProgram(
+  config: ModelConfig,
+  lora: LoraConfig | null,
+  weights: GenerationWeights,
+): Program {
   const { hiddenSize, headDim, normEpsilon } = config
   const shared: SharedInputs = {
     positions: input('positions', 'int64', ['B', 'T']),
@@ -47,7 +51,9 @@ export function generationProgram(config: ModelConfig, lora: LoraConfig | null, 
   const outputs: Record<string, Value> = {}
   let hidden = input('hidden', 'float32', ['B', 'T', hiddenSize])
   for (let layer = 0; layer < config.layers; layer++) {
-    const adapter = lora ? loraInputs(config, lora, (name) => generationInputName(layer, name)) : new Map<LinearName, LoraFactors>()
+    const adapter = lora
+      ? loraInputs(config, lora, (name) => generationInputName(layer, name))
+      : new Map<LinearName, LoraFactors>()
     const scope = cachedScope(config, { weights, adapter, layer }, shared, outputs)
     hidden = decoderLayer(hidden, scope).hidden
   }
@@ -109,7 +115,11 @@ interface AttentionInputs {
 }
 
 /** Attention over [cached | new] without ever joining the two: scores are joined, keys and values are not. */
-function cachedAttention(config: ModelConfig, { q, newKey, newValue, layer }: AttentionInputs, mask: Value): Value {
+function cachedAttention(
+  config: ModelConfig,
+  { q, newKey, newValue, layer }: AttentionInputs,
+  mask: Value,
+): Value {
   const { heads, kvHeads, headDim } = config
   const group = heads / kvHeads
   const cacheShape = ['B', kvHeads, 'P', headDim]
@@ -119,7 +129,10 @@ function cachedAttention(config: ModelConfig, { q, newKey, newValue, layer }: At
   const split = transpose(reshape(q, ['B', 'T', kvHeads, group, headDim]), [0, 2, 3, 1, 4])
   const queries = reshape(split, ['B', kvHeads, -1, headDim]) // [B, K, g·T, C]
   const alpha = headDim ** -0.5
-  const scores = concat([matmul(queries, pastKey, { transB: true, alpha }), matmul(queries, newKey, { transB: true, alpha })], 3)
+  const scores = concat(
+    [matmul(queries, pastKey, { transB: true, alpha }), matmul(queries, newKey, { transB: true, alpha })],
+    3,
+  )
   const weights = softmax(addMask(scores, mask))
   const [past, fresh] = splitAt(weights, 3, { at: lengthOf(pastKey, 2), lengths: ['P', 'T'] })
   const mixed = add(matmul(past, pastValue), matmul(fresh, newValue)) // [B, K, g·T, C]

@@ -68,7 +68,11 @@ function packedInputs(config: ModelConfig) {
 type PackedInputs = ReturnType<typeof packedInputs>
 
 /** The programs of one decoder layer. `inputGradient` is false for the first layer, whose input nobody learns. */
-export function layerPrograms(config: ModelConfig, parameters: LayerParameters, inputGradient: boolean): LayerPrograms {
+export function layerPrograms(
+  config: ModelConfig,
+  parameters: LayerParameters,
+  inputGradient: boolean,
+): LayerPrograms {
   const inputs = packedInputs(config)
   const { hidden, activations } = decoderLayer(inputs.hidden, packedScope(config, parameters, inputs))
   const targets = [...(inputGradient ? [inputs.hidden] : []), ...parameters.trained]
@@ -121,7 +125,8 @@ function blockAttention(
   { map, mask }: PackedInputs,
 ): Value {
   const group = heads / kvHeads // query heads per key head
-  const byHead = (x: Value) => transpose(reshape(unpackRows(x, map), ['B', 'T', kvHeads, headDim]), [0, 2, 1, 3])
+  const byHead = (x: Value) =>
+    transpose(reshape(unpackRows(x, map), ['B', 'T', kvHeads, headDim]), [0, 2, 1, 3])
   const split = reshape(unpackRows(q, map), ['B', 'T', kvHeads, group, headDim])
   // The query heads of one key head stand below each other: one product per key head instead of one per query head.
   const queries = reshape(transpose(split, [0, 2, 3, 1, 4]), ['B', kvHeads, -1, headDim]) // [B, K, g·T, C]

@@ -42,10 +42,14 @@ export const div = (a: Value, b: Value): Value => elementwise(divOp, a, b)
 export const negOp = defineOp('Neg', ({ cotangents }) => [neg(onlyCotangent(cotangents))])
 export const neg = (x: Value): Value => unary(negOp, x)
 
-export const expOp = defineOp('Exp', ({ node, cotangents }) => [mul(onlyCotangent(cotangents), outputOf(node))])
+export const expOp = defineOp('Exp', ({ node, cotangents }) => [
+  mul(onlyCotangent(cotangents), outputOf(node)),
+])
 export const exp = (x: Value): Value => unary(expOp, x)
 
-export const logOp = defineOp('Log', ({ node, cotangents }) => [div(onlyCotangent(cotangents), inputOf(node, 0))])
+export const logOp = defineOp('Log', ({ node, cotangents }) => [
+  div(onlyCotangent(cotangents), inputOf(node, 0)),
+])
 /** Natural logarithm. */
 export const log = (x: Value): Value => unary(logOp, x)
 

@@ -14,7 +14,12 @@ export const gather = (table: Value, indices: Value): Value =>
 
 const withZeroRow = (x: Value): Value => {
   const width = x.shape[1] as number
-  return concat([x, constant(new Array<number>(width).fill(0), [1, width])], 0)
+  const zeros = constant(
+    new Array<number>(width).fill(0),
+    [1, width],
+    x.dtype === 'float64' ? 'float64' : 'float32',
+  )
+  return concat([x, zeros], 0)
 }
 
 /** Where packed rows lie in a padded block; each is the other's inverse on the real rows. */
@@ -40,10 +45,15 @@ export function packRows(y: Value, map: RowMap): Value {
   return compose({ name: 'PackRows', vjp }, [y], [packed])[0] as Value
 }
 
-export const gatherElementsOp = defineOp('GatherElements', 'Used inside the vocabulary head, which has its own rule.')
+export const gatherElementsOp = defineOp(
+  'GatherElements',
+  'Used inside the vocabulary head, which has its own rule.',
+)
 /** One element of each row. x [N, V], indices [N, 1] i64 → [N, 1]. */
 export const gatherElements = (x: Value, indices: Value): Value =>
-  apply(gatherElementsOp, [x, indices], { axis: int(1) }, [{ dtype: x.dtype, shape: indices.shape }])[0] as Value
+  apply(gatherElementsOp, [x, indices], { axis: int(1) }, [
+    { dtype: x.dtype, shape: indices.shape },
+  ])[0] as Value
 
 export const gatherLastOp = defineOp('GatherLast', 'Used for generation only.', { type: 'GatherND' })
 /** One position of each row. x [B, S, D], positions [B, 1] i64 → [B, D]. */

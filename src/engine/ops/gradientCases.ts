@@ -75,7 +75,11 @@ const real = (...shape: Shape): RealInput => ({ kind: 'real', shape, from: -1.5,
 /** Away from zero, where logarithm, root and quotient are steep. */
 const positive = (...shape: Shape): RealInput => ({ kind: 'real', shape, from: 0.5, to: 2 })
 const integer = (shape: Shape, values: readonly number[]): FixedInput => ({ kind: 'integer', shape, values })
-const constant = (shape: Shape, values: readonly number[]): FixedInput => ({ kind: 'constant', shape, values })
+const constant = (shape: Shape, values: readonly number[]): FixedInput => ({
+  kind: 'constant',
+  shape,
+  values,
+})
 
 const arithmetic = [
   gradientCase('Add', 'a row over a matrix', {
@@ -132,7 +136,10 @@ const layout = [
     inputs: [real('B', 'T', 2, 3, 4)],
     build: ([x]) => mul(transpose(x, [0, 2, 3, 1, 4]), transpose(x, [0, 2, 3, 1, 4])),
   }),
-  gradientCase('Transpose', 'no inverse of itself', { inputs: [real('B', 'T', 4)], build: ([x]) => transpose(x, [1, 2, 0]) }),
+  gradientCase('Transpose', 'no inverse of itself', {
+    inputs: [real('B', 'T', 4)],
+    build: ([x]) => transpose(x, [1, 2, 0]),
+  }),
   gradientCase('Concat', 'three parts of different lengths', {
     inputs: [real('B', 'T', 2), real('B', 'P', 2), real('B', 1, 2)],
     build: (parts) => exp(concat(parts, 1)),
@@ -144,7 +151,10 @@ const layout = [
 ]
 
 const reductions = [
-  gradientCase('ReduceSum', 'two axes', { inputs: [real('B', 'T', 4)], build: ([x]) => reduceSum(mul(x, x), [0, 2]) }),
+  gradientCase('ReduceSum', 'two axes', {
+    inputs: [real('B', 'T', 4)],
+    build: ([x]) => reduceSum(mul(x, x), [0, 2]),
+  }),
   gradientCase('ReduceSum', 'a mean', { inputs: [real('N', 6)], build: ([x]) => mul(x, meanLastAxis(x)) }),
   gradientCase('Expand', '', {
     inputs: [real('T', 1), real('B', 'T', 4)],
@@ -171,8 +181,14 @@ const activations = [
     inputs: [
       real('B', 'T', 8),
       integer(['B', 'T'], [0, 1, 2, 3, 4, 3, 0, 5, 1, 2]),
-      constant([6, 2], Array.from({ length: 12 }, (_, index) => Math.cos(index))),
-      constant([6, 2], Array.from({ length: 12 }, (_, index) => Math.sin(index))),
+      constant(
+        [6, 2],
+        Array.from({ length: 12 }, (_, index) => Math.cos(index)),
+      ),
+      constant(
+        [6, 2],
+        Array.from({ length: 12 }, (_, index) => Math.sin(index)),
+      ),
     ],
     build: ([x, positions, cos, sin]) => rotary(x, { positions, cos, sin }),
   }),
@@ -189,7 +205,10 @@ const products = [
   ...orientations.map(({ transA, transB }) =>
     gradientCase('FusedMatMul', `${transA ? 'Aᵀ' : 'A'}${transB ? 'Bᵀ' : 'B'} times alpha in batches`, {
       dtype: 'float32',
-      inputs: [transA ? real('B', 2, 6, 'T') : real('B', 2, 'T', 6), transB ? real('B', 2, 4, 6) : real('B', 2, 6, 4)],
+      inputs: [
+        transA ? real('B', 2, 6, 'T') : real('B', 2, 'T', 6),
+        transB ? real('B', 2, 4, 6) : real('B', 2, 6, 4),
+      ],
       build: ([a, b]) => matmul(a, b, { transA, transB, alpha: -0.7 }),
     }),
   ),

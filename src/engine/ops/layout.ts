@@ -5,7 +5,7 @@ import { apply, integers } from '../graph/value.ts'
 import { defineOp, inputOf, int, ints, onlyCotangent } from './define.ts'
 
 export const reshapeOp = defineOp('Reshape', ({ node, cotangents }) => [
-  reshape(onlyCotangent(cotangents), inputOf(node, 0).shape),
+  reshapeLike(onlyCotangent(cotangents), inputOf(node, 0)),
   null,
 ])
 
@@ -15,18 +15,30 @@ export const reshapeOp = defineOp('Reshape', ({ node, cotangents }) => [
  */
 export function reshape(x: Value, target: Shape): Value {
   const shape = inferDims(x.shape, target)
-  let inferred = target.indexOf(-1)
+  const written = writtenDims(x.shape, shape, target.indexOf(-1))
+  if (!written) {
+    throw new Error(
+      `Cannot reshape ${showShape(x.shape)} to ${showShape(target)}: two dimensions are unknown.`,
+    )
+  }
+  return apply(reshapeOp, [x, integers(written)], {}, [{ dtype: x.dtype, shape }])[0] as Value
+}
+
+/** `x` in the shape of `like`; only where symbols are to be told apart does the graph read the shape from `like`. */
+function reshapeLike(x: Value, like: Value): Value {
+  if (writtenDims(x.shape, like.shape, -1)) return reshape(x, like.shape)
+  const shape = dimensionsOf(like, 0, like.shape.length)
+  return apply(reshapeOp, [x, shape], {}, [{ dtype: x.dtype, shape: like.shape }])[0] as Value
+}
+
+/** What ONNX is told; `inferred` is the place of the -1. Null if a second one would be needed. */
+function writtenDims(from: Shape, shape: Shape, inferred: number): number[] | null {
   const written = shape.map((dim, index) => {
     if (index === inferred) return -1
     if (typeof dim === 'number') return dim
-    if (x.shape[index] === dim) return 0
-    if (inferred >= 0) {
-      throw new Error(`Cannot reshape ${showShape(x.shape)} to ${showShape(target)}: two dimensions are unknown.`)
-    }
-    inferred = index
-    return -1
+    return from[index] === dim ? 0 : -1
   })
-  return apply(reshapeOp, [x, integers(written)], {}, [{ dtype: x.dtype, shape }])[0] as Value
+  return written.filter((dim) => dim === -1).length > 1 ? null : written
 }
 
 function inferDims(from: Shape, target: Shape): Shape {
@@ -68,19 +80,30 @@ export function concat(parts: readonly Value[], axis: number): Value {
   const [first] = parts
   if (!first) throw new Error('Expected something to concatenate.')
   const at = axisIndex(axis, first.shape.length)
-  const total = parts.slice(1).reduce((length, part) => sum(length, part.shape[at] as Dim), first.shape[at] as Dim)
+  const total = parts
+    .slice(1)
+    .reduce((length, part) => sum(length, part.shape[at] as Dim), first.shape[at] as Dim)
   const shape = first.shape.map((dim, index) => (index === at ? total : dim))
   return apply(concatOp, parts, { axis: int(at) }, [{ dtype: first.dtype, shape }])[0] as Value
 }
 
-export const dimensionOp = defineOp('Dimension', 'A length does not depend on the numbers.', { type: 'Shape' })
+export const dimensionOp = defineOp('Dimension', 'A length does not depend on the numbers.', {
+  type: 'Shape',
+})
+const dimensionsOf = (x: Value, start: number, end: number): Value =>
+  apply(dimensionOp, [x], { start: int(start), end: int(end) }, [
+    { dtype: 'int64', shape: [end - start] },
+  ])[0] as Value
+
 /** Length of one axis as a value: [1] i64. */
 export const lengthOf = (x: Value, axis: number): Value => {
   const at = axisIndex(axis, x.shape.length)
-  return apply(dimensionOp, [x], { start: int(at), end: int(at + 1) }, [{ dtype: 'int64', shape: [1] }])[0] as Value
+  return dimensionsOf(x, at, at + 1)
 }
 
-export const integerAddOp = defineOp('IntegerAdd', 'Adds lengths, which are not differentiable.', { type: 'Add' })
+export const integerAddOp = defineOp('IntegerAdd', 'Adds lengths, which are not differentiable.', {
+  type: 'Add',
+})
 const addLengths = (a: Value, b: Value): Value =>
   apply(integerAddOp, [a, b], {}, [{ dtype: 'int64', shape: [1] }])[0] as Value
 
@@ -94,7 +117,10 @@ export interface SliceRange {
   readonly length: Dim
 }
 
-export const sliceOp = defineOp('Slice', 'Only concatenations are taken apart, and only where nothing learns.')
+export const sliceOp = defineOp(
+  'Slice',
+  'Only concatenations are taken apart, and only where nothing learns.',
+)
 /** Elements start ≤ i < end of one axis. */
 export function slice(x: Value, { axis, start, end, length }: SliceRange): Value {
   const at = axisIndex(axis, x.shape.length)

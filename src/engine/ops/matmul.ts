@@ -32,21 +32,36 @@ export const matmulOp = defineOp(
 )
 
 /** α·A·B on the last two axes, each optionally transposed; leading axes broadcast. */
-export function matmul(a: Value, b: Value, { transA = false, transB = false, alpha = 1 }: MatmulOptions = {}): Value {
-  const rows = a.shape.at(transA ? -1 : -2) as Dim
-  const [inner, other] = [a.shape.at(transA ? -2 : -1), b.shape.at(transB ? -1 : -2)]
-  const columns = b.shape.at(transB ? -2 : -1) as Dim
-  if (inner !== other || a.shape.length < 2 || b.shape.length < 2) {
-    throw new Error(`Cannot multiply ${showShape(a.shape)} by ${showShape(b.shape)}.`)
-  }
+export function matmul(
+  a: Value,
+  b: Value,
+  { transA = false, transB = false, alpha = 1 }: MatmulOptions = {},
+): Value {
+  const [rows, inner] = lastAxes(a, transA)
+  const [other, columns] = lastAxes(b, transB)
+  if (inner !== other) throw new Error(`Cannot multiply ${showShape(a.shape)} by ${showShape(b.shape)}.`)
   const batch = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2))
   const attributes = { transA: int(Number(transA)), transB: int(Number(transB)), alpha: float(alpha) }
-  return apply(matmulOp, [a, b], attributes, [{ dtype: a.dtype, shape: [...batch, rows, columns] }])[0] as Value
+  return apply(matmulOp, [a, b], attributes, [
+    { dtype: a.dtype, shape: [...batch, rows, columns] },
+  ])[0] as Value
 }
 
-export const quantizedMatmulOp = defineOp('MatMulNBits', 'Used for rollouts only; learning reads the exact weights.', {
-  domain: 'com.microsoft',
-})
+/** Rows and columns of a matrix as the product sees it. */
+function lastAxes({ shape }: Value, transposed: boolean): readonly [Dim, Dim] {
+  const [rows, columns] = shape.slice(-2)
+  if (rows === undefined || columns === undefined)
+    throw new Error(`Expected a matrix, got ${showShape(shape)}.`)
+  return transposed ? [columns, rows] : [rows, columns]
+}
+
+export const quantizedMatmulOp = defineOp(
+  'MatMulNBits',
+  'Used for rollouts only; learning reads the exact weights.',
+  {
+    domain: 'com.microsoft',
+  },
+)
 
 export interface QuantizedWeight {
   /** [N, ⌈K/block⌉, block] u8, zero point 128. */
@@ -59,7 +74,10 @@ export interface QuantizedWeight {
 }
 
 /** x Wᵀ with W in 8-bit blocks; the product runs in 8-bit integers (accuracy level 4). x […, K] → […, N]. */
-export function quantizedMatmul(x: Value, { quantized, scales, outputs, inputs, blockSize }: QuantizedWeight): Value {
+export function quantizedMatmul(
+  x: Value,
+  { quantized, scales, outputs, inputs, blockSize }: QuantizedWeight,
+): Value {
   const attributes = {
     K: int(inputs),
     N: int(outputs),

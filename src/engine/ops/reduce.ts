@@ -40,14 +40,17 @@ export const reduceMax = (x: Value, axes: readonly number[]): Value => reduce(re
 /** Mean over the last axis, whose length must be a number. */
 export function meanLastAxis(x: Value): Value {
   const width = x.shape.at(-1)
-  if (typeof width !== 'number') throw new Error(`Expected a fixed last dimension, got ${showShape(x.shape)}.`)
+  if (typeof width !== 'number')
+    throw new Error(`Expected a fixed last dimension, got ${showShape(x.shape)}.`)
   return scale(reduceSum(x, [-1]), 1 / width)
 }
 
 /** Undoes broadcasting: sums `x` to a shape that broadcasts to its own. */
 export function sumToShape(x: Value, shape: Shape): Value {
   const lead = x.shape.length - shape.length
-  const axes = x.shape.flatMap((dim, index) => (index < lead || (shape[index - lead] === 1 && dim !== 1) ? [index] : []))
+  const axes = x.shape.flatMap((dim, index) =>
+    index < lead || (shape[index - lead] === 1 && dim !== 1) ? [index] : [],
+  )
   const summed = axes.length > 0 ? reduceSum(x, axes) : x
   const result = lead > 0 ? reshape(summed, shape) : summed
   if (!sameShape(result.shape, shape)) {

@@ -52,7 +52,11 @@ export function vocabularyHead(hidden: Value, table: Value, targets: Value): Voc
     ].map((dLogits) => dLogits && matmul(dLogits, hidden, { transA: true }))
     return [addAll(hiddenParts), addAll(tableParts), null]
   }
-  const [logprobOut, entropyOut] = compose({ name: 'VocabularyHead', vjp }, [hidden, table, targets], [logprob, entropy])
+  const [logprobOut, entropyOut] = compose(
+    { name: 'VocabularyHead', vjp },
+    [hidden, table, targets],
+    [logprob, entropy],
+  )
   return { logprob: logprobOut as Value, entropy: entropyOut as Value }
 }
 

@@ -51,7 +51,10 @@ export class AdapterParameters {
       const tensor = byName.get(slot.name)
       if (!tensor) throw new AppError('adapter/invalid', `The adapter lacks the tensor ${slot.name}.`)
       if (tensor.data.length !== slot.size) {
-        throw new AppError('adapter/invalid', `The adapter's ${slot.name} has shape [${tensor.shape.join(', ')}], expected [${slot.shape.join(', ')}].`)
+        throw new AppError(
+          'adapter/invalid',
+          `The adapter's ${slot.name} has shape [${tensor.shape.join(', ')}], expected [${slot.shape.join(', ')}].`,
+        )
       }
       this.#view(slot).set(tensor.data)
     }
@@ -60,6 +63,10 @@ export class AdapterParameters {
 
   /** `array` (parameters, gradients or moments in storage order) as named tensors; copies. */
   tensors(array: Float32Array = this.values): NamedTensor[] {
-    return this.slots.map(({ name, shape, offset, size }) => ({ name, shape, data: array.slice(offset, offset + size) }))
+    return this.slots.map(({ name, shape, offset, size }) => ({
+      name,
+      shape,
+      data: array.slice(offset, offset + size),
+    }))
   }
 }

@@ -8,10 +8,21 @@ import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import type { ModelConfig } from '../models/config.ts'
 import type { LayerParameters } from '../models/learningGraphs.ts'
-import { gradientName, layerPrograms, layerWeightPaths, trainedHeadProgram } from '../models/learningGraphs.ts'
+import {
+  gradientName,
+  layerPrograms,
+  layerWeightPaths,
+  trainedHeadProgram,
+} from '../models/learningGraphs.ts'
 import type { NamedTensor } from '../models/source.ts'
 import type { ExpectedTensor } from '../models/weightNames.ts'
-import { embeddingName, expectedTensors, finalNormName, headWeightName, layerPrefix } from '../models/weightNames.ts'
+import {
+  embeddingName,
+  expectedTensors,
+  finalNormName,
+  headWeightName,
+  layerPrefix,
+} from '../models/weightNames.ts'
 import type { AdamWSettings } from '../optimizers/adamw.ts'
 import { adamw, adamwStep } from '../optimizers/adamw.ts'
 import type { OptimizerState, ParameterGroup } from '../optimizers/optimizer.ts'
@@ -79,7 +90,9 @@ export class FullTrainer {
     const { config, device } = options
     const shapes = new Map(expectedTensors(config).map(({ name, shape }) => [name, shape]))
     const inputOf = (path: string, name: string): Value => input(path, 'float32', shapes.get(name) ?? [])
-    const weights = new Map(layerWeightPaths(config).map((path) => [path, inputOf(path, `${layerPrefix(0)}${path}`)]))
+    const weights = new Map(
+      layerWeightPaths(config).map((path) => [path, inputOf(path, `${layerPrefix(0)}${path}`)]),
+    )
     const parameters: LayerParameters = {
       adapter: new Map(),
       trained: [...weights.values()],
@@ -100,13 +113,22 @@ export class FullTrainer {
   }
 
   /** One update; returns the mean of −logprob over the action tokens of the batch (nats). */
-  async step(sequences: readonly TokenSequence[], { learningRate, maxGradNorm, optimizer }: FullStep): Promise<number> {
+  async step(
+    sequences: readonly TokenSequence[],
+    { learningRate, maxGradNorm, optimizer }: FullStep,
+  ): Promise<number> {
     const { heads, kvHeads } = this.#config
     const batch = packBatch(sequences, heads / kvHeads, this.#rotary)
     this.#gradients.fill(0)
     const loss = await this.#differentiate(batch)
     const groups = [this.#group(learningRate, true), this.#group(learningRate, false)]
-    const task = { parameters: this.#parameters, gradients: this.#gradients, state: this.#state, groups, maxGradNorm }
+    const task = {
+      parameters: this.#parameters,
+      gradients: this.#gradients,
+      state: this.#state,
+      groups,
+      maxGradNorm,
+    }
     adamwStep(task, optimizer)
     return loss
   }
@@ -116,7 +138,11 @@ export class FullTrainer {
     const tapes: Record<string, Feed>[] = []
     let hidden = this.#embed(batch.ids)
     for (let layer = 0; layer < layers; layer++) {
-      const feeds = { ...batch.feeds, ...this.#layerFeeds(layer), hidden: floats(hidden, [batch.tokens, hiddenSize]) }
+      const feeds = {
+        ...batch.feeds,
+        ...this.#layerFeeds(layer),
+        hidden: floats(hidden, [batch.tokens, hiddenSize]),
+      }
       const { output, ...activations } = await this.#sessions.forward.run(feeds)
       const saved = Object.entries(activations).map(
         ([name, data]) => [name, floats(data, [batch.tokens, data.length / batch.tokens])] as const,
@@ -225,7 +251,10 @@ export class FullTrainer {
   }
 }
 
-function initialWeights(slots: readonly Slot[], { config, seed, initializerRange }: FullTrainerOptions): Float32Array {
+function initialWeights(
+  slots: readonly Slot[],
+  { config, seed, initializerRange }: FullTrainerOptions,
+): Float32Array {
   const random = new SequentialRandom(randomStream(seed, 0xf11))
   const parameters = new Float32Array(slots.reduce((total, { size }) => total + size, 0))
   for (const { name, shape, offset, size } of slots) {

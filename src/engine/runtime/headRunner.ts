@@ -24,6 +24,14 @@ export interface HeadSlopes extends HeadScores {
   readonly entropySlopes: Float32Array | null
 }
 
+interface HeadTask {
+  readonly pass: HeadPass
+  /** [N, D] */
+  readonly hidden: Float32Array
+  readonly batch: PackedBatch
+  readonly temperature: number
+}
+
 /** Runs the vocabulary head over the rows that need it, a chunk of tokens at a time. */
 export class HeadRunner {
   readonly #config: ModelConfig
@@ -40,7 +48,9 @@ export class HeadRunner {
   /** Scores of the batch's head rows. hidden [N, D]. */
   async score(hidden: Float32Array, batch: PackedBatch, temperature: number): Promise<HeadScores> {
     const scores = emptyScores(batch.headRows.length)
-    await this.#chunks('score', hidden, batch, temperature, (start, results) => storeScores(scores, start, results))
+    await this.#chunks({ pass: 'score', hidden, batch, temperature }, (start, results) =>
+      storeScores(scores, start, results),
+    )
     return scores
   }
 
@@ -56,7 +66,7 @@ export class HeadRunner {
     const logprobSlopes = new Float32Array(rows * width)
     const entropySlopes = entropyGradient ? new Float32Array(rows * width) : null
     const pass = entropyGradient ? 'learnEntropy' : 'learn'
-    await this.#chunks(pass, hidden, batch, temperature, (start, results) => {
+    await this.#chunks({ pass, hidden, batch, temperature }, (start, results) => {
       storeScores(scores, start, results)
       logprobSlopes.set(results['logprobSlope']!, start * width)
       entropySlopes?.set(results['entropySlope']!, start * width)
@@ -81,10 +91,7 @@ export class HeadRunner {
   }
 
   async #chunks(
-    pass: HeadPass,
-    hidden: Float32Array,
-    batch: PackedBatch,
-    temperature: number,
+    { pass, hidden, batch, temperature }: HeadTask,
     store: (start: number, results: Readonly<Record<string, Float32Array>>) => void,
   ): Promise<void> {
     const { hiddenSize: width, vocabSize } = this.#config
@@ -97,7 +104,10 @@ export class HeadRunner {
       const chunk = new Float32Array(rows.length * width)
       rows.forEach((row, index) => chunk.set(hidden.subarray(row * width, (row + 1) * width), index * width))
       const targets = int64s(batch.headTargets.subarray(start, start + size), [rows.length])
-      store(start, await session.run({ hidden: floats(chunk, [rows.length, width]), targets, inverseTemperature }))
+      store(
+        start,
+        await session.run({ hidden: floats(chunk, [rows.length, width]), targets, inverseTemperature }),
+      )
     }
   }
 
@@ -111,14 +121,24 @@ export class HeadRunner {
   }
 
   [Symbol.dispose](): void {
-    for (const session of this.#sessions.values()) void session.then((created) => { created[Symbol.dispose]() })
+    for (const session of this.#sessions.values())
+      void session.then((created) => {
+        created[Symbol.dispose]()
+      })
     this.#sessions.clear()
   }
 }
 
-const emptyScores = (rows: number): HeadScores => ({ logprobs: new Float64Array(rows), entropies: new Float64Array(rows) })
+const emptyScores = (rows: number): HeadScores => ({
+  logprobs: new Float64Array(rows),
+  entropies: new Float64Array(rows),
+})
 
-function storeScores(scores: HeadScores, start: number, results: Readonly<Record<string, Float32Array>>): void {
+function storeScores(
+  scores: HeadScores,
+  start: number,
+  results: Readonly<Record<string, Float32Array>>,
+): void {
   scores.logprobs.set(results['logprob']!, start)
   scores.entropies.set(results['entropy']!, start)
 }

@@ -15,8 +15,10 @@ export type LayerPass = keyof Omit<LayerPrograms, 'savedNames'>
 /** A stored f32 tensor as a graph weight that the runtime maps from its file. */
 export function mappedWeight(source: ModelSource, name: string): Value {
   const location = source.tensors.get(name)
-  if (!location) throw new AppError('model/invalid', `The model in ${source.directory} has no tensor ${name}.`)
-  if (location.dtype !== 'F32') throw new Error(`Expected ${name} in f32, got ${location.dtype}: convert the model first.`)
+  if (!location)
+    throw new AppError('model/invalid', `The model in ${source.directory} has no tensor ${name}.`)
+  if (location.dtype !== 'F32')
+    throw new Error(`Expected ${name} in f32, got ${location.dtype}: convert the model first.`)
   return weight(name, location)
 }
 
@@ -75,7 +77,10 @@ export class LayerStack {
   }
 
   [Symbol.dispose](): void {
-    for (const session of this.#sessions.values()) void session.then((created) => { created[Symbol.dispose]() })
+    for (const session of this.#sessions.values())
+      void session.then((created) => {
+        created[Symbol.dispose]()
+      })
     this.#sessions.clear()
   }
 }

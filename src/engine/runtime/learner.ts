@@ -55,10 +55,18 @@ export class Learner {
     const { source, lora, device } = options
     const table = mappedWeight(source, 'model.embed_tokens.weight')
     const headTable = source.config.tiedHead ? table : mappedWeight(source, 'lm_head.weight')
-    const programs = headPrograms(source.config, { norm: mappedWeight(source, 'model.norm.weight'), table: headTable })
+    const programs = headPrograms(source.config, {
+      norm: mappedWeight(source, 'model.norm.weight'),
+      table: headTable,
+    })
     const program = { hidden: gather(table, input('ids', 'int64', ['N'])) }
     const embedding = await Session.create({ name: 'embedding', program, device, purpose: 'weights' })
-    return new Learner(options, new LayerStack(source, lora, device), new HeadRunner(source.config, programs, device), embedding)
+    return new Learner(
+      options,
+      new LayerStack(source, lora, device),
+      new HeadRunner(source.config, programs, device),
+      embedding,
+    )
   }
 
   get config() {
@@ -72,7 +80,11 @@ export class Learner {
   }
 
   /** Heads of the sequences as one packed batch; no gradient. */
-  async score(sequences: readonly TokenSequence[], adapter: AdapterParameters, options: Omit<ScoreOptions, 'role'>): Promise<Heads[]> {
+  async score(
+    sequences: readonly TokenSequence[],
+    adapter: AdapterParameters,
+    options: Omit<ScoreOptions, 'role'>,
+  ): Promise<Heads[]> {
     const batch = this.#pack(sequences)
     if (batch.headRows.length === 0) return sequences.map(emptyHeads)
     let hidden = await this.embed(batch.ids)
@@ -131,14 +143,22 @@ export class Learner {
     return packBatch(sequences, this.config.heads / this.config.kvHeads, this.#rotary)
   }
 
-  #feeds(batch: PackedBatch, layer: number, hidden: Float32Array, adapter: AdapterParameters): Record<string, Feed> {
+  #feeds(
+    batch: PackedBatch,
+    layer: number,
+    hidden: Float32Array,
+    adapter: AdapterParameters,
+  ): Record<string, Feed> {
     const shape = [hidden.length / this.config.hiddenSize, this.config.hiddenSize]
     return { ...batch.feeds, ...adapter.feeds(layer), hidden: floats(hidden, shape) }
   }
 
   #activationFeeds(batch: PackedBatch, activations: Readonly<Record<string, Float32Array>>): LayerTape {
     return Object.fromEntries(
-      Object.entries(activations).map(([name, data]) => [name, floats(data, [batch.tokens, data.length / batch.tokens])]),
+      Object.entries(activations).map(([name, data]) => [
+        name,
+        floats(data, [batch.tokens, data.length / batch.tokens]),
+      ]),
     )
   }
 

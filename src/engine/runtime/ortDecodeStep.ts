@@ -53,7 +53,10 @@ export class OrtDecodeStep implements DecodeStep {
     const { source, lora, device, precision } = options
     const weights = precision === 'int8' ? blockWeights(source) : exactWeights(source)
     const program = generationProgram(source.config, lora, weights)
-    return new OrtDecodeStep(options, await Session.create({ name: 'generation', program, device, purpose: 'generate' }))
+    return new OrtDecodeStep(
+      options,
+      await Session.create({ name: 'generation', program, device, purpose: 'generate' }),
+    )
   }
 
   async run(pass: DecodePass): Promise<PassResult> {
@@ -91,7 +94,8 @@ export class OrtDecodeStep implements DecodeStep {
     for (let layer = 0; layer < this.layers; layer++) {
       feeds[`key ${String(layer)}`] = floats(cache.keys(layer, rows), cacheDims)
       feeds[`value ${String(layer)}`] = floats(cache.values(layer, rows), cacheDims)
-      for (const [name, feed] of Object.entries(adapter.feeds(layer))) feeds[generationInputName(layer, name)] = feed
+      for (const [name, feed] of Object.entries(adapter.feeds(layer)))
+        feeds[generationInputName(layer, name)] = feed
     }
     return feeds
   }

@@ -67,7 +67,14 @@ function savesActivations({ source, activations }: OrtPolicyOptions, tokens: num
 }
 
 /** Saved activations of one token over all layers: query, key, value, mixed, attended, gate, up and the layer's input. */
-function activationBytes({ layers, heads, kvHeads, headDim, hiddenSize, intermediateSize }: ModelConfig): number {
+function activationBytes({
+  layers,
+  heads,
+  kvHeads,
+  headDim,
+  hiddenSize,
+  intermediateSize,
+}: ModelConfig): number {
   return 4 * layers * (2 * heads * headDim + 2 * kvHeads * headDim + 2 * hiddenSize + 2 * intermediateSize)
 }
 
@@ -114,7 +121,10 @@ export class OrtPolicy implements Policy {
     }
   }
 
-  async *generate(requests: readonly GenerationRequest[], options: GenerateOptions): AsyncGenerator<Completion> {
+  async *generate(
+    requests: readonly GenerationRequest[],
+    options: GenerateOptions,
+  ): AsyncGenerator<Completion> {
     this.#decodeStep ??= this.#createDecodeStep()
     yield* generateCompletions(await this.#decodeStep, requests, {
       ...options,
@@ -142,7 +152,11 @@ export class OrtPolicy implements Policy {
   async score(sequences: readonly TokenSequence[], { role, ...options }: ScoreOptions): Promise<Heads[]> {
     const heads = new Array<Heads>(sequences.length)
     for (const batch of scoringBatches(sequences)) {
-      const scored = await this.#learner.score(batch.map((index) => sequences[index]!), this.#adapter(role), options)
+      const scored = await this.#learner.score(
+        batch.map((index) => sequences[index]!),
+        this.#adapter(role),
+        options,
+      )
       batch.forEach((index, place) => {
         heads[index] = scored[place]!
       })
@@ -195,14 +209,18 @@ export class OrtPolicy implements Policy {
   /** A copy of what the optimizer remembers. */
   optimizerState(): OptimizerState {
     const { step, buffers } = this.#optimizer
-    return { step, buffers: Object.fromEntries(Object.entries(buffers).map(([name, data]) => [name, data.slice()])) }
+    return {
+      step,
+      buffers: Object.fromEntries(Object.entries(buffers).map(([name, data]) => [name, data.slice()])),
+    }
   }
 
   restoreOptimizer({ step, buffers }: OptimizerState): void {
     const fresh = initialState(adamw, this.#actor.values.length)
     for (const [name, target] of Object.entries(fresh.buffers)) {
       const stored = buffers[name]
-      if (stored?.length !== target.length) throw new Error(`Expected ${String(target.length)} entries in optimizer buffer ${name}.`)
+      if (stored?.length !== target.length)
+        throw new Error(`Expected ${String(target.length)} entries in optimizer buffer ${name}.`)
       target.set(stored)
     }
     this.#optimizer = { ...fresh, step }
@@ -218,7 +236,9 @@ export class OrtPolicy implements Policy {
 
 /** Indices of sequences scored together: similar lengths, so that little of the attention block is padding. */
 function scoringBatches(sequences: readonly TokenSequence[]): number[][] {
-  const order = sequences.map((sequence, index) => ({ index, length: usedLength(sequence) })).sort((a, b) => a.length - b.length)
+  const order = sequences
+    .map((sequence, index) => ({ index, length: usedLength(sequence) }))
+    .sort((a, b) => a.length - b.length)
   const batches: number[][] = []
   let tokens = Infinity
   for (const { index, length } of order) {

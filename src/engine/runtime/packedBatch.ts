@@ -67,7 +67,10 @@ export function packBatch(
     headTargets: Int32Array.from(headTargets),
     feeds: {
       ...rotary.packed(positions),
-      order: int64s(positions.map((_, index) => index), [1, tokens]),
+      order: int64s(
+        positions.map((_, index) => index),
+        [1, tokens],
+      ),
       slots: int64s(slots, [sequences.length, longest]),
       rows: int64s(rows, [tokens]),
       mask: floats(causalMask(longest, queryGroup), [queryGroup * longest, longest]),
@@ -118,7 +121,9 @@ export function packCoefficients(
   coefficients: readonly LossCoefficients[],
 ): PackedCoefficients {
   const logprobs = new Float64Array(batch.headRows.length)
-  const entropies = coefficients.some((item) => item.entropies) ? new Float64Array(batch.headRows.length) : null
+  const entropies = coefficients.some((item) => item.entropies)
+    ? new Float64Array(batch.headRows.length)
+    : null
   forEachAction(sequences, batch, (row, at, index) => {
     logprobs[index] = coefficients[row]!.logprobs[at]!
     if (entropies) entropies[index] = coefficients[row]!.entropies?.[at] ?? 0

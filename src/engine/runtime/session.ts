@@ -41,7 +41,12 @@ export class Session {
   readonly #inputs: OnnxModel['inputs']
   readonly #outputs: readonly string[]
 
-  private constructor(name: string, session: InferenceSession, inputs: OnnxModel['inputs'], outputs: readonly string[]) {
+  private constructor(
+    name: string,
+    session: InferenceSession,
+    inputs: OnnxModel['inputs'],
+    outputs: readonly string[],
+  ) {
     this.name = name
     this.#session = session
     this.#inputs = inputs
@@ -57,7 +62,10 @@ export class Session {
       : {}
     const session = { ...(options.extra?.['session'] as Record<string, string> | undefined), ...folder }
     try {
-      const created = await InferenceSession.create(model.bytes, { ...options, extra: { ...options.extra, session } })
+      const created = await InferenceSession.create(model.bytes, {
+        ...options,
+        extra: { ...options.extra, session },
+      })
       return new Session(name, created, model.inputs, model.outputs)
     } catch (error) {
       throw failure(`ONNX Runtime could not prepare ${name}`, error)
@@ -65,7 +73,10 @@ export class Session {
   }
 
   /** Computes the outputs named in `want` (default: all); `feeds` may hold more than this program reads. */
-  async run(feeds: Readonly<Record<string, Feed>>, want: readonly string[] = this.#outputs): Promise<Record<string, Float32Array>> {
+  async run(
+    feeds: Readonly<Record<string, Feed>>,
+    want: readonly string[] = this.#outputs,
+  ): Promise<Record<string, Float32Array>> {
     const used: Record<string, Feed> = {}
     for (const { name } of this.#inputs) {
       const feed = feeds[name]
@@ -76,7 +87,9 @@ export class Session {
       const results = await this.#session.run(used, want)
       return Object.fromEntries(want.map((name) => [name, results[name]?.data as Float32Array]))
     } catch (error) {
-      const shapes = this.#inputs.map(({ name }) => `${name} [${used[name]?.dims.join(', ') ?? ''}]`).join(', ')
+      const shapes = this.#inputs
+        .map(({ name }) => `${name} [${used[name]?.dims.join(', ') ?? ''}]`)
+        .join(', ')
       throw failure(`ONNX Runtime failed in ${this.name} (${shapes})`, error)
     }
   }
@@ -90,6 +103,16 @@ function failure(what: string, error: unknown): AppError {
   const text = error instanceof Error ? error.message : String(error)
   const outOfMemory = /bad_alloc|Failed to allocate|out of memory/i.test(text)
   return outOfMemory
-    ? new AppError('runtime/out-of-memory', `${what}: not enough memory.`, 'Lower the token budget, the rows per batch or the context length.', error)
-    : new AppError('runtime/failed', `${what}: ${text.split('\n')[0] ?? text}`, 'The files on disk are unchanged.', error)
+    ? new AppError(
+        'runtime/out-of-memory',
+        `${what}: not enough memory.`,
+        'Lower the token budget, the rows per batch or the context length.',
+        error,
+      )
+    : new AppError(
+        'runtime/failed',
+        `${what}: ${text.split('\n')[0] ?? text}`,
+        'The files on disk are unchanged.',
+        error,
+      )
 }

@@ -37,7 +37,10 @@ interface Bench {
   readonly say: (text: string) => void
 }
 
-export async function runBench(request: BenchRequest, { onProgress }: BenchOptions = {}): Promise<BenchReport> {
+export async function runBench(
+  request: BenchRequest,
+  { onProgress }: BenchOptions = {},
+): Promise<BenchReport> {
   const say = onProgress ?? (() => undefined)
   const device = await chooseDevice({ kind: 'cpu', threads: request.threads })
   const bench: Bench = { request, device, say, directory: await subjectFolder(request, say) }
@@ -66,7 +69,10 @@ export async function runBench(request: BenchRequest, { onProgress }: BenchOptio
 }
 
 /** The model's folder; a shape is written once into the cache. */
-async function subjectFolder({ subject, cacheDirectory }: BenchRequest, say: (text: string) => void): Promise<string> {
+async function subjectFolder(
+  { subject, cacheDirectory }: BenchRequest,
+  say: (text: string) => void,
+): Promise<string> {
   if ('model' in subject) return subject.model
   const { shape } = subject
   if (!isModelShapeName(shape)) {
@@ -99,7 +105,8 @@ async function openPolicy(bench: Bench, precision: RolloutPrecision, rows: numbe
 const randomIds = (random: SequentialRandom, length: number, vocabSize: number): Int32Array =>
   Int32Array.from({ length }, () => random.integer(vocabSize))
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 
 interface TrainFigures {
   readonly tokens: number
@@ -137,7 +144,13 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
   const memory = watch.stop()
   const { config } = openModelFolder(bench.directory)
   const flops = learningFlops({ config, lora, lengths, recompute: request.activations === 'recompute' })
-  return { tokens, seconds: median(times), flops, anonymousBytes: memory.anonymousBytes, mappedBytes: memory.mappedBytes }
+  return {
+    tokens,
+    seconds: median(times),
+    flops,
+    anonymousBytes: memory.anonymousBytes,
+    mappedBytes: memory.mappedBytes,
+  }
 }
 
 async function learnOnce(policy: OrtPolicy, batch: readonly TokenSequence[], tokens: number): Promise<void> {
@@ -188,11 +201,17 @@ function randomRequests(policy: OrtPolicy, count: number, tokens: number): Gener
 }
 
 /** Seconds to generate for all requests, sampling included. */
-async function generationSeconds(policy: OrtPolicy, requests: readonly GenerationRequest[], newTokens: number): Promise<number> {
+async function generationSeconds(
+  policy: OrtPolicy,
+  requests: readonly GenerationRequest[],
+  newTokens: number,
+): Promise<number> {
   const startedAt = performance.now()
   let finished = 0
-  for await (const { ids } of policy.generate(requests, { role: 'actor', sampling: sampling(newTokens) })) finished += ids.length
-  if (finished !== requests.length * newTokens) throw new Error('The bench expected every completion to run to its end.')
+  for await (const { ids } of policy.generate(requests, { role: 'actor', sampling: sampling(newTokens) }))
+    finished += ids.length
+  if (finished !== requests.length * newTokens)
+    throw new Error('The bench expected every completion to run to its end.')
   return (performance.now() - startedAt) / 1000
 }
 
@@ -202,7 +221,8 @@ async function prefillPart(bench: Bench): Promise<{ tokensPerSecond: number }> {
   bench.say('prefill')
   await generationSeconds(policy, requests.slice(0, 1), 1)
   const seconds: number[] = []
-  for (let round = 0; round < bench.request.steps; round++) seconds.push(await generationSeconds(policy, requests, 1))
+  for (let round = 0; round < bench.request.steps; round++)
+    seconds.push(await generationSeconds(policy, requests, 1))
   return { tokensPerSecond: (PREFILL.prompts * PREFILL.tokens) / median(seconds) }
 }
 
@@ -212,7 +232,11 @@ async function decodePart(bench: Bench): Promise<NonNullable<BenchReport['decode
     using policy = await openPolicy(bench, precision, Math.max(...bench.request.batches))
     for (const batch of bench.request.batches) {
       bench.say(`decoding: ${precision}, ${String(batch)} rows`)
-      results.push({ batch, precision, tokensPerSecond: await decodeSpeed(policy, batch, bench.request.steps) })
+      results.push({
+        batch,
+        precision,
+        tokensPerSecond: await decodeSpeed(policy, batch, bench.request.steps),
+      })
     }
   }
   return results

@@ -1,0 +1,122 @@
+/** Who may import whom. Three tables; the rules are derived from them. */
+
+/** A layer may import itself and these. */
+const layers = {
+  shared: [],
+  engine: ['shared'],
+  rl: ['shared', 'engine'],
+  host: ['shared', 'engine', 'rl'],
+  cli: ['shared', 'host'],
+  main: ['shared', 'host'],
+  preload: ['shared'],
+  renderer: ['shared'],
+}
+
+/** Each heavy package has one door. */
+const doors = {
+  'onnxruntime-(node|common)': '^src/engine/runtime/',
+  '@huggingface/(tokenizers|jinja)': '^src/engine/text/',
+  'better-sqlite3': '^src/host/store/',
+  'quickjs-emscripten-core': '^src/host/sandbox/',
+  '@jitl/.*': '^src/host/sandbox/',
+  zod: '^src/(shared|host|cli)/',
+  electron: '^src/(main|preload)/',
+  'react(-dom)?': '^src/renderer/',
+  recharts: '^src/renderer/components/',
+}
+
+/** Folders whose files are plug-ins: alike, independent, listed in registry.ts. */
+const plugins = [
+  'src/rl/algorithms',
+  'src/rl/environments',
+  'src/host/store/migrations',
+  'src/renderer/screens',
+]
+
+const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
+
+const layerRules = Object.entries(layers).map(([layer, allowed]) =>
+  error(
+    `layer-${layer}`,
+    `${layer} may import ${allowed.join(', ') || 'nothing else'}.`,
+    { path: `^src/${layer}/` },
+    { path: '^src/', pathNot: `^src/(${[layer, ...allowed].join('|')})/` },
+  ),
+)
+
+const doorRules = Object.entries(doors).map(([name, door]) =>
+  error(
+    `door-${name}`,
+    `Only files under ${door} may import this package.`,
+    { path: '^src/', pathNot: door },
+    { path: `(^|/)node_modules/(${name})/|^(${name})$` },
+  ),
+)
+
+const innerRules = [
+  error(
+    'inner-algorithms',
+    'An algorithm is arithmetic on arrays.',
+    { path: '^src/rl/algorithms/' },
+    { path: '^src/engine/' },
+  ),
+  error(
+    'inner-describing',
+    'Describing a graph needs no runtime.',
+    { path: '^src/engine/', pathNot: '^src/engine/runtime/' },
+    { path: '^src/engine/runtime/' },
+  ),
+  error(
+    'inner-learning',
+    'Learning receives a policy; it never makes one.',
+    { path: '^src/rl/' },
+    { path: '^src/engine/runtime/' },
+  ),
+  error(
+    'inner-host',
+    'The process with the window never loads ONNX Runtime.',
+    { path: '^src/host/', pathNot: '^src/host/workers/' },
+    { path: '^src/engine/runtime/' },
+  ),
+  error(
+    'inner-processes',
+    'Processes are started in two places only.',
+    { path: '^src/', pathNot: '^src/host/(workers|sandbox)/' },
+    { path: '^(node:)?child_process$' },
+  ),
+]
+
+const siblingRules = plugins.map((folder) =>
+  error(
+    `siblings-${folder}`,
+    'A plug-in never imports another; shared pieces go to common, types or define, the list to registry.ts.',
+    { path: `^${folder}/[^/]+$`, pathNot: `^${folder}/(registry|types|define|common)[.]ts$` },
+    { path: `^${folder}/[^/]+$`, pathNot: `^${folder}/(registry|types|define|common)[.]ts$` },
+  ),
+)
+
+module.exports = {
+  forbidden: [
+    ...layerRules,
+    ...doorRules,
+    ...innerRules,
+    ...siblingRules,
+    error('no-cycles', 'Two files that need each other are one file or three.', {}, { circular: true }),
+    error(
+      'no-orphans',
+      'Nobody imports it and it imports nobody.',
+      { orphan: true, pathNot: '[.]d[.]ts$' },
+      {},
+    ),
+    error('not-unresolvable', 'It is not there.', {}, { couldNotResolve: true }),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true, // an `import type` is a dependency too
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['types', 'import', 'require', 'node', 'default'],
+    },
+  },
+}

@@ -1,0 +1,16 @@
+import { defineConfig } from 'electron-vite'
+
+/**
+ * `cli` is the host without a window, `trainingProcess` the process of one run; both run under plain Node as well.
+ * Everything lands in out/main itself, chunks included, so that a path relative to a module means the same in all.
+ */
+export default defineConfig({
+  main: {
+    build: {
+      rolldownOptions: {
+        input: { cli: 'src/cli/main.ts', trainingProcess: 'src/host/workers/trainingProcess.ts' },
+        output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
+      },
+    },
+  },
+})

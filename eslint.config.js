@@ -1,0 +1,95 @@
+import comments from '@eslint-community/eslint-plugin-eslint-comments'
+import { defineConfig, globalIgnores } from 'eslint/config'
+import tseslint from 'typescript-eslint'
+
+/** A limit is raised here, with a reason, never by a comment in the file. */
+const limits = {
+  'max-lines': ['error', 350],
+  'max-lines-per-function': ['error', 50],
+  'max-params': ['error', 4],
+  'max-depth': ['error', 3],
+  complexity: ['error', 10],
+}
+
+const noDefaultExport = { selector: 'ExportDefaultDeclaration', message: 'Export by name.' }
+const noClock = {
+  selector: 'NewExpression[callee.name="Date"][arguments.length=0]',
+  message: 'A run must not depend on the time of day.',
+}
+
+export default defineConfig(
+  globalIgnores(['node_modules/', 'out/', 'dist/', 'bench/peers/', 'tests/fixtures/', 'resources/']),
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      ...limits,
+      'no-restricted-syntax': ['error', noDefaultExport],
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/consistent-type-exports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      // Code points are what tokenizers and generators want.
+      '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-unnecessary-condition': [
+        'error',
+        { allowConstantLoopConditions: 'only-allowed-literals' },
+      ],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+    },
+  },
+  {
+    plugins: { '@eslint-community/eslint-comments': comments },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@eslint-community/eslint-comments/require-description': 'error',
+      '@eslint-community/eslint-comments/no-unlimited-disable': 'error',
+      '@eslint-community/eslint-comments/no-restricted-disable': ['error', ...Object.keys(limits)],
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ regex: String.raw`^(\.\./){2,}`, message: 'Import across folders by #layer/….' }] },
+      ],
+    },
+  },
+  {
+    // With noUncheckedIndexedAccess a read of a typed array is `number | undefined`; in number crunching `!` says that
+    // the loop's bound is the array's length.
+    files: ['src/{engine,rl}/**/*.ts', 'tests/**/*.ts'],
+    rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
+  },
+  {
+    // A run depends on its seed alone.
+    files: ['src/{engine,rl}/**/*.ts'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'Math', property: 'random', message: 'Use a stream of #shared/random.ts.' },
+        { object: 'Date', property: 'now', message: 'A run must not depend on the time of day.' },
+      ],
+      'no-restricted-syntax': ['error', noDefaultExport, noClock],
+    },
+  },
+  {
+    // A describe block is a list of tests, and a fake may be async because the real one is.
+    files: ['tests/**/*.ts'],
+    rules: { 'max-lines-per-function': 'off', '@typescript-eslint/require-await': 'off' },
+  },
+  {
+    // These tools ask for a default export.
+    files: ['*.config.ts'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
+)

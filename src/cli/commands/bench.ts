@@ -1,0 +1,104 @@
+import {
+  benchParts,
+  rolloutPrecisions,
+  type BenchLengths,
+  type BenchReport,
+  type BenchRequest,
+} from '#host/workers/benchReport.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { defineCommand } from '../command.ts'
+import { choice, choices, integer, integers, text, usageError } from '../options.ts'
+import { tableLines } from '../output.ts'
+import { findModel } from '#host/artifacts/modelLibrary.ts'
+
+export const bench = defineCommand({
+  name: 'bench',
+  summary: 'Measure how fast this machine generates and trains',
+  positionals: [],
+  options: {
+    model: text('MODEL', 'model folder, or the name of an imported model'),
+    shape: text('NAME', 'a shape filled with random weights, such as qwen2.5-0.5b or smol-30m (default smol-30m)'),
+    threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
+    batch: integers('rows decoded together (default 1,8,16)'),
+    precision: choices(rolloutPrecisions, 'weights of the decoding policy (default f32,int8)'),
+    only: choice(benchParts, 'measure one part only'),
+    steps: integer('N', 'measured training steps (default 3)', { minimum: 1 }),
+    lengths: text('SPEC', 'training rows: ROWSxTOKENS or ROWSxFROM-TO (default 8x256)'),
+    activations: choice(['recompute', 'save'], 'compute activations again in the backward pass, or keep them (default recompute)'),
+  },
+  async run({ options }, context) {
+    const request = benchRequest(options, context.dataDirectory)
+    const { runBench } = await import('#host/workers/bench.ts')
+    const report = await runBench(request, { onProgress: context.output.note })
+    context.output.json(report)
+    for (const line of reportLines(report)) context.output.line(line)
+  },
+})
+
+interface GivenOptions {
+  readonly model: string | undefined
+  readonly shape: string | undefined
+  readonly threads: number | undefined
+  readonly batch: readonly number[] | undefined
+  readonly precision: BenchRequest['precisions'] | undefined
+  readonly only: BenchRequest['parts'][number] | undefined
+  readonly steps: number | undefined
+  readonly lengths: string | undefined
+  readonly activations: BenchRequest['activations'] | undefined
+}
+
+export function benchRequest(options: GivenOptions, dataDirectory: string): BenchRequest {
+  const { model, shape } = options
+  if (model !== undefined && shape !== undefined) throw usageError('Give either --model or --shape, not both.')
+  return {
+    subject: model === undefined ? { shape: shape ?? 'smol-30m' } : { model: findModel(model, dataDirectory) },
+    threads: options.threads ?? null,
+    parts: options.only === undefined ? benchParts : [options.only],
+    batches: options.batch ?? [1, 8, 16],
+    precisions: options.precision ?? rolloutPrecisions,
+    steps: options.steps ?? 3,
+    lengths: parseLengths(options.lengths ?? '8x256'),
+    activations: options.activations ?? 'recompute',
+    cacheDirectory: dataFolders(dataDirectory).cache,
+  }
+}
+
+/** `8x256`: 8 rows of 256 tokens; `8x32-512`: lengths drawn between. */
+export function parseLengths(given: string): BenchLengths {
+  const [, rows, from, to] = /^(\d{1,6})x(\d{1,7})(?:-(\d{1,7}))?$/.exec(given) ?? []
+  const lengths = { rows: Number(rows), from: Number(from), to: Number(to ?? from) }
+  const isValid = lengths.rows >= 1 && lengths.from >= 2 && lengths.to >= lengths.from
+  if (isValid) return lengths
+  throw usageError(`Option --lengths takes ROWSxTOKENS or ROWSxFROM-TO, not «${given}».`, 'For example 8x256 or 16x32-512.')
+}
+
+export function reportLines(report: BenchReport): string[] {
+  const { shape, threads, matmulPeakGflops, prefill, decode, train } = report
+  const rows = [
+    ...(prefill === undefined ? [] : [['prefill', '', '', rate(prefill.tokensPerSecond), '']]),
+    ...(decode ?? []).map(({ batch, precision, tokensPerSecond }) => [
+      'decode',
+      `${batch}`,
+      precision,
+      rate(tokensPerSecond),
+      '',
+    ]),
+    ...(train === undefined
+      ? []
+      : [['train', '', 'f32', rate(train.tokensPerSecond), `${(train.peakFraction * 100).toFixed(0)} %`]]),
+  ]
+  const memory =
+    train === undefined
+      ? []
+      : [`Memory of training: ${megabytes(train.anonymousBytes)} own, ${mapped(train.mappedBytes)}.`]
+  return [
+    `${shape} on ${threads} ${threads === 1 ? 'thread' : 'threads'}; matmul peak ${matmulPeakGflops.toFixed(1)} GFLOP/s`,
+    '',
+    ...tableLines(['part', 'batch', 'weights', 'tokens/s', 'of peak'], rows),
+    ...memory,
+  ]
+}
+
+const rate = (tokensPerSecond: number): string => tokensPerSecond.toFixed(tokensPerSecond < 100 ? 1 : 0)
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
+const mapped = (bytes: number | null): string => (bytes === null ? 'mapped unknown' : `${megabytes(bytes)} mapped`)

@@ -1,0 +1,56 @@
+import path from 'node:path'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { exportPeft } from '#host/artifacts/exportAdapter.ts'
+import { createRunFolder, runPaths } from '#host/artifacts/runFolder.ts'
+import { readRunConfig } from '#host/workers/runConfigFile.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { defineCommand } from '../command.ts'
+import { integer, text } from '../options.ts'
+import { duration } from '../progress.ts'
+import { followTraining } from '../training.ts'
+import { formatReward } from './runsList.ts'
+
+export const demo = defineCommand({
+  name: 'demo',
+  summary: 'Train the starter model on the demo data set, offline',
+  positionals: [],
+  options: {
+    algorithm: text('NAME', 'algorithm to train with (default grpo)'),
+    steps: integer('N', 'training steps', { minimum: 1 }),
+    seed: integer('S', 'seed of the run', { minimum: 0 }),
+  },
+  async run({ options }, context) {
+    const { output, dataDirectory } = context
+    const file = path.join(resourcesDirectory, 'demo', 'run.json')
+    const config = changed(readRunConfig(file, dataDirectory), options)
+    const run = createRunFolder(dataDirectory, config)
+    output.line(`Training the starter model with ${config.algorithm.id}, seed ${config.seed}. Run ${run.id}`)
+    const outcome = await followTraining({ run, resumeFrom: null, streamEvents: false }, context)
+    if (!outcome.isFinished || outcome.checkpoint === null) {
+      throw new AppError('run/stopped', `The demo was stopped after ${outcome.steps} steps.`, `Go on with: turnwise resume ${run.id}`)
+    }
+    const { directory: adapterDir } = await exportPeft(outcome.checkpoint, runPaths(run.directory).adapter)
+    const { rewardBefore, rewardAfter, steps, seconds } = outcome
+    const { algorithm, seed } = config
+    output.json({ algorithm: algorithm.id, seed, steps, rewardBefore, rewardAfter, seconds, adapterDir, runId: run.id })
+    output.line(`Held-out reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)} in ${steps} steps, ${duration(seconds)}.`)
+    output.line(`Adapter: ${adapterDir}`)
+  },
+})
+
+interface DemoChanges {
+  readonly algorithm: string | undefined
+  readonly steps: number | undefined
+  readonly seed: number | undefined
+}
+
+/** Another algorithm starts from its own default settings. */
+function changed(config: RunConfig, { algorithm = config.algorithm.id, steps, seed }: DemoChanges): RunConfig {
+  return {
+    ...config,
+    algorithm: algorithm === config.algorithm.id ? config.algorithm : { id: algorithm, settings: {} },
+    steps: steps ?? config.steps,
+    seed: seed ?? config.seed,
+  }
+}

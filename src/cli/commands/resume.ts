@@ -1,0 +1,29 @@
+import { resolveResume } from '#host/artifacts/runTarget.ts'
+import { summarizeRun } from '#host/artifacts/runSummary.ts'
+import { defineCommand } from '../command.ts'
+import { followTraining } from '../training.ts'
+import { reportOutcome } from './train.ts'
+
+export const resume = defineCommand({
+  name: 'resume',
+  summary: 'Go on with a run that was stopped or killed',
+  positionals: [{ name: 'RUN', description: 'Run id, an unambiguous part of it, the folder of a run or of one of its checkpoints' }],
+  options: {},
+  notes: () => [
+    'Goes on from the last whole checkpoint, exactly as if the run had never stopped.',
+    'With --json every event is a line on standard output.',
+  ],
+  async run({ positionals: [target = ''] }, context) {
+    const { run, checkpoint } = resolveResume(context.dataDirectory, target)
+    const { output } = context
+    output.json({ at: Date.now(), type: 'run', id: run.id, directory: run.directory })
+    if (summarizeRun(run).status === 'finished') {
+      output.line(`Run ${run.id} is finished; there is nothing to go on with.`)
+      return
+    }
+    const origin = checkpoint === null ? 'the start; it has no checkpoint yet' : `step ${checkpoint.step}`
+    output.line(`Run ${run.id} goes on from ${origin}.`)
+    const resumeFrom = checkpoint?.directory ?? null
+    reportOutcome(run.id, await followTraining({ run, resumeFrom, streamEvents: true }, context), context)
+  },
+})

@@ -1,0 +1,37 @@
+import { listRunFolders } from '#host/artifacts/runFolder.ts'
+import { summarizeRun, type RunSummary } from '#host/artifacts/runSummary.ts'
+import { defineCommand } from '../command.ts'
+import { tableLines } from '../output.ts'
+
+const header = ['run', 'name', 'status', 'step', 'algorithm', 'reward', 'held-out before', 'after', 'started']
+
+export const runsList = defineCommand({
+  name: 'runs list',
+  summary: 'List the runs of this data directory',
+  positionals: [],
+  options: {},
+  run(_given, { dataDirectory, output }) {
+    const runs = listRunFolders(dataDirectory).map(summarizeRun)
+    output.json({ runs })
+    if (runs.length === 0) output.line('No runs yet. turnwise demo makes one.')
+    else for (const line of tableLines(header, runs.map(row))) output.line(line)
+  },
+})
+
+const row = (run: RunSummary): string[] => [
+  run.id,
+  run.name ?? '–',
+  run.status,
+  run.steps === null ? `${run.step}` : `${run.step}/${run.steps}`,
+  run.algorithm,
+  ...[run.reward, run.rewardBefore, run.rewardAfter].map(formatReward),
+  formatTime(run.createdAt),
+]
+
+export const formatReward = (reward: number | null): string => reward?.toFixed(3) ?? '–'
+
+/** `2026-03-01 14:05`, local time. */
+export function formatTime(at: number): string {
+  const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString()
+  return `${local.slice(0, 10)} ${local.slice(11, 16)}`
+}

@@ -1,0 +1,35 @@
+import { writeFileAtomic } from '#host/artifacts/atomic.ts'
+import { openModelFolder } from '#host/artifacts/modelFolder.ts'
+import { readScoreInput } from '#host/workers/sequenceInput.ts'
+import { defineCommand } from '../command.ts'
+import { modelOptions, openRequest } from '../modelOptions.ts'
+import { requiredText } from '../options.ts'
+
+export const score = defineCommand({
+  name: 'score',
+  summary: 'Compute the log-probability of every token of given sequences',
+  positionals: [],
+  options: {
+    ...modelOptions,
+    input: requiredText('F', '{"sequences": [[ids…]…], "temperature": 1}'),
+    output: requiredText('F', 'gets {"logprobs": [[…]…], "entropy": [[…]…]}'),
+  },
+  notes: () => ['Entry t is the prediction of token t+1; natural logarithm. A sequence of L tokens has L-1 entries.'],
+  async run({ options }, { dataDirectory, output }) {
+    const request = openRequest(options, dataDirectory)
+    const input = readScoreInput(options.input, limitsOf(request.directory))
+    const { openModel } = await import('#host/workers/model.ts')
+    const { scoreSequences } = await import('#host/workers/scoring.ts')
+    using model = await openModel(request)
+    const scores = await scoreSequences(model, input)
+    writeFileAtomic(options.output, `${JSON.stringify(scores)}\n`)
+    output.json({ output: options.output, sequences: input.sequences.length })
+    output.line(`Scored ${input.sequences.length} sequences into ${options.output}.`)
+  },
+})
+
+/** Checked before weights are touched. */
+export function limitsOf(directory: string): { vocabSize: number; contextLength: number } {
+  const { vocabSize, maxPositions } = openModelFolder(directory).config
+  return { vocabSize, contextLength: maxPositions }
+}

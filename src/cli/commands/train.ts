@@ -1,0 +1,37 @@
+import { createRunFolder } from '#host/artifacts/runFolder.ts'
+import { readRunConfig } from '#host/workers/runConfigFile.ts'
+import { defineCommand, type CommandContext } from '../command.ts'
+import { configHelpLines } from '../configHelp.ts'
+import { duration } from '../progress.ts'
+import { followTraining, type TrainingOutcome } from '../training.ts'
+import { formatReward } from './runsList.ts'
+
+export const train = defineCommand({
+  name: 'train',
+  summary: 'Train a model as a config file says',
+  positionals: [{ name: 'CONFIG.json', description: 'Run config; paths in it are relative to it' }],
+  options: {},
+  notes: () => [
+    'With --json every event of the run is a line on standard output. Ctrl-C keeps a checkpoint.',
+    '',
+    ...configHelpLines(),
+  ],
+  async run({ positionals: [file = ''] }, context) {
+    const run = createRunFolder(context.dataDirectory, readRunConfig(file, context.dataDirectory))
+    context.output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
+    context.output.line(`Run ${run.id}`)
+    const outcome = await followTraining({ run, resumeFrom: null, streamEvents: true }, context)
+    reportOutcome(run.id, outcome, context)
+  },
+})
+
+/** The last lines of a training command. */
+export function reportOutcome(runId: string, outcome: TrainingOutcome, { output }: CommandContext): void {
+  const { isFinished, steps, rewardBefore, rewardAfter, seconds, checkpoint } = outcome
+  if (rewardBefore !== null) {
+    output.line(`Held-out reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`)
+  }
+  output.line(`${isFinished ? 'Finished' : 'Stopped'} after ${steps} steps, ${duration(seconds)}.`)
+  if (checkpoint !== null) output.line(`Checkpoint: ${checkpoint}`)
+  if (!isFinished) output.line(`Go on with: turnwise resume ${runId}`)
+}

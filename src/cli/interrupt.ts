@@ -1,0 +1,32 @@
+/** Ctrl-C: the first asks for a stop after the current step, the second stops now. */
+export interface Interrupt extends Disposable {
+  /** Aborted by the first Ctrl-C. */
+  readonly gently: AbortSignal
+  /** Aborted by the second. */
+  readonly now: AbortSignal
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+/** Listens until disposed; `onFirst` and `onSecond` tell the person what happens. */
+export function watchInterrupts(onFirst: () => void, onSecond: () => void): Interrupt {
+  const gently = new AbortController()
+  const now = new AbortController()
+  const listener = () => {
+    if (gently.signal.aborted) {
+      onSecond()
+      now.abort()
+      return
+    }
+    onFirst()
+    gently.abort()
+  }
+  for (const signal of signals) process.on(signal, listener)
+  return {
+    gently: gently.signal,
+    now: now.signal,
+    [Symbol.dispose]() {
+      for (const signal of signals) process.off(signal, listener)
+    },
+  }
+}

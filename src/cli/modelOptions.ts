@@ -1,0 +1,27 @@
+/** Options of the commands that open a model, and how they are read. */
+import { deviceKinds } from '#shared/device.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { findModel } from '#host/artifacts/modelLibrary.ts'
+import type { OpenModelRequest } from '#host/workers/model.ts'
+import { choice, integer, requiredText, text, type OptionValues } from './options.ts'
+
+export const modelOptions = {
+  model: requiredText('MODEL', 'model folder, or a name of model list'),
+  adapter: text('DIR', 'PEFT adapter folder, or the folder of a checkpoint'),
+  device: choice(deviceKinds, 'where to compute (default cpu)'),
+  threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
+} as const
+
+type ModelValues = Omit<OptionValues<typeof modelOptions>, 'adapter'> & { readonly adapter: string | undefined }
+
+/** What `openModel` needs, for exact weights. */
+export function openRequest(options: ModelValues, dataDirectory: string): OpenModelRequest {
+  return {
+    directory: findModel(options.model, dataDirectory),
+    adapter: options.adapter ?? null,
+    device: { kind: options.device ?? null, threads: options.threads ?? null },
+    precision: 'f32',
+    maxRows: 1,
+    cacheDirectory: dataFolders(dataDirectory).cache,
+  }
+}

@@ -1,0 +1,51 @@
+/** The two streams of a command. With `--json` stdout carries JSON only; what is meant for people goes to stderr. */
+export interface Output {
+  /** stderr is a terminal: a progress line may be rewritten in place. */
+  readonly isTerminal: boolean
+  /** Columns of the terminal. */
+  readonly columns: number
+  /** A line for people on stdout; dropped with `--json`. */
+  line(text: string): void
+  /** Text for people on stdout as it is, without a line end; dropped with `--json`. */
+  write(text: string): void
+  /** One JSON document or event on a line of its own on stdout; dropped without `--json`. */
+  json(value: unknown): void
+  /** A line for people on stderr, in both modes. */
+  note(text: string): void
+  /** Text on stderr as it is: for a progress line. */
+  writeNote(text: string): void
+}
+
+export interface Streams {
+  readonly stdout: NodeJS.WritableStream
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
+}
+
+export function createOutput(streams: Streams, json: boolean): Output {
+  const { stdout, stderr } = streams
+  return {
+    isTerminal: stderr.isTTY === true,
+    columns: stderr.columns ?? 80,
+    line: (text) => void (json || stdout.write(`${text}\n`)),
+    write: (text) => void (json || stdout.write(text)),
+    json: (value) => void (json && stdout.write(`${JSON.stringify(value)}\n`)),
+    note: (text) => void stderr.write(`${text}\n`),
+    writeNote: (text) => void stderr.write(text),
+  }
+}
+
+/** Rows of cells with aligned columns; cells that hold numbers are set to the right. */
+export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const isNumeric = header.map((_, column) => rows.length > 0 && rows.every((row) => /^[-\d]/.test(row[column] ?? '') || row[column] === '–'))
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  return [header, ...rows].map((row) =>
+    row
+      .map((cell, column) =>
+        isNumeric[column] === true ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd(),
+  )
+}

@@ -1,0 +1,95 @@
+/** Progress of long work: one line rewritten in place on a terminal, elsewhere plain lines now and then. */
+import type { Output } from './output.ts'
+
+export interface ProgressState {
+  /** Units done, of `total`. */
+  readonly done: number
+  readonly total: number
+  /** What one unit is called: `step`. */
+  readonly unit: string
+  /** Further facts, already formatted: `reward 0.42`. */
+  readonly facts: readonly string[]
+}
+
+export interface Progress {
+  update(state: ProgressState): void
+  /** A line for people that must not be torn by the progress line. */
+  note(text: string): void
+  /** Leaves the last state on screen and ends the line. */
+  end(): void
+}
+
+const plainIntervalMs = 5_000
+
+/** `clock` gives milliseconds; with `--json` nothing but notes is shown. */
+export function createProgress(output: Output, json: boolean, clock: () => number = Date.now): Progress {
+  if (json) return { update: () => {}, note: output.note, end: () => {} }
+  return output.isTerminal ? terminalProgress(output, clock) : plainProgress(output, clock)
+}
+
+function terminalProgress(output: Output, clock: () => number): Progress {
+  const pace = createPace(clock)
+  const clear = '\r\u001B[K'
+  let shown = ''
+  return {
+    update(state) {
+      shown = progressLine(state, pace(state)).slice(0, Math.max(1, output.columns - 1))
+      output.writeNote(`${clear}${shown}`)
+    },
+    note(text) {
+      output.writeNote(`${shown === '' ? '' : clear}${text}\n${shown}`)
+    },
+    end() {
+      if (shown !== '') output.writeNote('\n')
+      shown = ''
+    },
+  }
+}
+
+function plainProgress(output: Output, clock: () => number): Progress {
+  const pace = createPace(clock)
+  let last = Number.NEGATIVE_INFINITY
+  let held: string | null = null
+  const show = (line: string) => {
+    output.note(line)
+    last = clock()
+    held = null
+  }
+  return {
+    update(state) {
+      held = progressLine(state, pace(state))
+      if (clock() - last >= plainIntervalMs || state.done === state.total) show(held)
+    },
+    note: output.note,
+    end() {
+      if (held !== null) show(held)
+    },
+  }
+}
+
+/** Seconds per unit, from the units done since the first update: a resumed run does not count what was done before. */
+function createPace(clock: () => number): (state: ProgressState) => number | null {
+  let first: { at: number; done: number } | null = null
+  return ({ done }) => {
+    first ??= { at: clock(), done }
+    return done > first.done ? (clock() - first.at) / 1000 / (done - first.done) : null
+  }
+}
+
+function progressLine({ done, total, unit, facts }: ProgressState, secondsPerUnit: number | null): string {
+  const pace =
+    secondsPerUnit === null || done >= total
+      ? []
+      : [`${seconds(secondsPerUnit)}/${unit}`, `${duration(secondsPerUnit * (total - done))} left`]
+  return [`${unit} ${done}/${total}`, ...facts, ...pace].join('  ')
+}
+
+const seconds = (value: number): string => (value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`)
+
+/** `1 h 02 min`, `3 min 20 s`, `12 s`. */
+export function duration(totalSeconds: number): string {
+  const whole = Math.max(0, Math.round(totalSeconds))
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)]
+  if (hours > 0) return `${hours} h ${String(minutes).padStart(2, '0')} min`
+  return minutes > 0 ? `${minutes} min ${String(whole % 60).padStart(2, '0')} s` : `${whole} s`
+}

@@ -1,0 +1,94 @@
+/** Following a training run from the command line: progress, Ctrl-C, and what came out. Shared by train, resume and demo. */
+import type { RunEvent } from '#shared/events.ts'
+import type { RunFolder } from '#host/artifacts/runFolder.ts'
+import { summarizeRun } from '#host/artifacts/runSummary.ts'
+import { launchTraining } from '#host/workers/launch.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { CommandContext } from './command.ts'
+import { watchInterrupts } from './interrupt.ts'
+import { createProgress, type Progress } from './progress.ts'
+
+export interface TrainingOutcome {
+  readonly isFinished: boolean
+  readonly steps: number
+  /** Held-out reward at the run's first and last evaluation; null without held-out rows. */
+  readonly rewardBefore: number | null
+  readonly rewardAfter: number | null
+  readonly seconds: number
+  /** Folder of the last checkpoint. */
+  readonly checkpoint: string | null
+}
+
+interface FollowOptions {
+  readonly run: RunFolder
+  readonly resumeFrom: string | null
+  /** Every event as a line of JSON on stdout. */
+  readonly streamEvents: boolean
+}
+
+/** Trains to the end, or to a Ctrl-C. Errors: what training failed with; 'run/stopped' after a second Ctrl-C. */
+export async function followTraining(
+  { run, resumeFrom, streamEvents }: FollowOptions,
+  { dataDirectory, json, output }: CommandContext,
+): Promise<TrainingOutcome> {
+  const progress = createProgress(output, json)
+  using interrupt = watchInterrupts(
+    () => progress.note('Stopping after this step; a checkpoint will be kept. Press Ctrl-C again to stop at once.'),
+    () => progress.note('Stopping at once.'),
+  )
+  const request = { runDirectory: run.directory, cacheDirectory: dataFolders(dataDirectory).cache, resumeFrom }
+  const events: RunEvent[] = []
+  const startedAt = Date.now()
+  try {
+    for await (const event of launchTraining(request, interrupt)) {
+      if (streamEvents) output.json({ at: Date.now(), ...event })
+      if (event.type !== 'samples') events.push(event)
+      show(event, progress)
+    }
+  } finally {
+    progress.end()
+  }
+  const { rewardBefore, rewardAfter } = summarizeRun(run)
+  return { ...outcomeOf(events), rewardBefore, rewardAfter, seconds: (Date.now() - startedAt) / 1000 }
+}
+
+function show(event: RunEvent, progress: Progress): void {
+  switch (event.type) {
+    case 'status':
+      if (event.phase === 'preparing') progress.note('Preparing the model.')
+      if (event.phase === 'evaluating') progress.note('Measuring the reward on held-out rows.')
+      return
+    case 'step':
+      progress.update({ done: event.step, total: event.steps, unit: 'step', facts: stepFacts(event.metrics) })
+      return
+    case 'evaluation':
+      progress.note(`Held-out reward ${(event.metrics.eval_reward ?? Number.NaN).toFixed(3)} after ${event.step} steps.`)
+      return
+    case 'warning':
+      progress.note(`Warning: ${event.message}`)
+      return
+    case 'checkpoint-saved':
+    case 'checkpoint-due':
+    case 'samples':
+    case 'error':
+  }
+}
+
+function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): string[] {
+  const { reward, 'completions/mean_length': length } = metrics
+  const rate = metrics['rollout/tokens_per_second']
+  return [
+    ...(reward === undefined ? [] : [`reward ${reward.toFixed(3)}`]),
+    ...(length === undefined ? [] : [`length ${length.toFixed(0)}`]),
+    ...(rate === undefined ? [] : [`${rate.toFixed(0)} tokens/s`]),
+  ]
+}
+
+function outcomeOf(events: readonly RunEvent[]): Pick<TrainingOutcome, 'isFinished' | 'steps' | 'checkpoint'> {
+  const status = events.findLast((event) => event.type === 'status')
+  return {
+    isFinished: status?.phase === 'finished',
+    steps: status?.step ?? 0,
+    checkpoint: events.findLast((event) => event.type === 'checkpoint-saved')?.directory ?? null,
+  }
+}

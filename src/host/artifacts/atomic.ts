@@ -1,0 +1,147 @@
+/**
+ * Whole or not at all: a file or folder is written under a temporary name beside its place, flushed to the disk, then
+ * renamed. Whoever reads it sees the old content or the new one, also when the process is killed in between.
+ */
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { writeError } from './fileErrors.ts'
+
+let temporaryCount = 0
+
+/** Hidden, unique among all processes, in the same folder (a rename must not cross disks). */
+function temporaryPath(path: string): string {
+  return join(dirname(path), `.${basename(path).slice(0, 100)}.${process.pid}.${++temporaryCount}.partial`)
+}
+
+function syncFolder(folder: string): void {
+  // Windows cannot open a folder; there the rename itself is journalled.
+  if (process.platform === 'win32') return
+  const handle = openSync(folder, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** A file that appears under its name only on `commit`; disposing it earlier leaves nothing behind. */
+export class AtomicFile {
+  readonly #path: string
+  readonly #temporary: string
+  #handle: number | null
+
+  /** Errors: AppError 'file/unwritable'. */
+  constructor(path: string) {
+    this.#path = path
+    this.#temporary = temporaryPath(path)
+    try {
+      this.#handle = openSync(this.#temporary, 'wx')
+    } catch (error) {
+      throw writeError(path, error)
+    }
+  }
+
+  write(bytes: Uint8Array): void {
+    const handle = this.#handle
+    if (handle === null) throw new Error('Expected an open file, got one that was committed or disposed.')
+    try {
+      for (let done = 0; done < bytes.length;) {
+        done += writeSync(handle, bytes, done, Math.min(bytes.length - done, 1 << 30))
+      }
+    } catch (error) {
+      throw writeError(this.#path, error)
+    }
+  }
+
+  commit(): void {
+    const handle = this.#handle
+    if (handle === null) throw new Error('Expected an open file, got one that was committed or disposed.')
+    try {
+      fsyncSync(handle)
+      this.#close()
+      renameSync(this.#temporary, this.#path)
+      syncFolder(dirname(this.#path))
+    } catch (error) {
+      rmSync(this.#temporary, { force: true })
+      throw writeError(this.#path, error)
+    }
+  }
+
+  #close(): void {
+    if (this.#handle === null) return
+    closeSync(this.#handle)
+    this.#handle = null
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#handle === null) return
+    this.#close()
+    rmSync(this.#temporary, { force: true })
+  }
+}
+
+/** Writes a small file whole or not at all. Errors: AppError 'file/unwritable'. */
+export function writeFileAtomic(path: string, content: string | Uint8Array): void {
+  using file = new AtomicFile(path)
+  file.write(typeof content === 'string' ? Buffer.from(content, 'utf8') : content)
+  file.commit()
+}
+
+/** Makes a folder and its parents. Errors: AppError 'file/unwritable'. */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true })
+  } catch (error) {
+    throw writeError(path, error)
+  }
+}
+
+/** Where the former content waits while a folder is replaced. */
+const previousPath = (directory: string): string =>
+  join(dirname(directory), `.${basename(directory)}.previous`)
+
+/** Puts the former folder back if a process died between the two renames of `replaceFolder`. */
+export function recoverFolder(directory: string): void {
+  const previous = previousPath(directory)
+  if (existsSync(directory) || !existsSync(previous)) return
+  try {
+    renameSync(previous, directory)
+  } catch (error) {
+    throw writeError(directory, error)
+  }
+}
+
+/**
+ * Fills a new folder and puts it in the place of `directory`, whose former content is removed only after that.
+ * Errors: AppError 'file/unwritable'; then the former content is still there.
+ */
+export async function replaceFolder(
+  directory: string,
+  fill: (temporary: string) => void | Promise<void>,
+): Promise<void> {
+  const temporary = temporaryPath(directory)
+  makeFolder(dirname(directory))
+  try {
+    recoverFolder(directory)
+    mkdirSync(temporary)
+    await fill(temporary)
+    swapIn(temporary, directory)
+    syncFolder(dirname(directory))
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true })
+    throw writeError(directory, error)
+  }
+}
+
+function swapIn(temporary: string, directory: string): void {
+  const previous = previousPath(directory)
+  rmSync(previous, { recursive: true, force: true })
+  if (existsSync(directory)) renameSync(directory, previous)
+  try {
+    renameSync(temporary, directory)
+  } catch (error) {
+    recoverFolder(directory)
+    throw error
+  }
+  rmSync(previous, { recursive: true, force: true })
+}

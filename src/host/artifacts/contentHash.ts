@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeFileAtomic } from './atomic.ts'
+import { readError } from './fileErrors.ts'
+import { isJsonObject, parseStrictJson, readSmallFile } from './strictJson.ts'
+
+interface RememberedHash {
+  readonly size: number
+  readonly modifiedAt: number
+  readonly sha256: string
+}
+
+const fileName = 'hashes.json'
+const maxRemembered = 1_000
+const maxBytes = 4 * 1024 * 1024
+
+/**
+ * SHA-256 of each file, in hex. A hash is remembered in `cacheDirectory` by path, size and time of change, so that
+ * a large model is read only once. Errors: AppError 'file/unreadable'.
+ */
+export async function hashFiles(
+  files: readonly string[],
+  cacheDirectory: string,
+  onProgress: (readBytes: number, totalBytes: number) => void,
+): Promise<string[]> {
+  const memory = recall(cacheDirectory)
+  const stats = files.map((file) => statOf(file))
+  const totalBytes = stats.reduce((sum, { size }) => sum + size, 0)
+  const hashes: string[] = []
+  let doneBytes = 0
+  for (const [index, file] of files.entries()) {
+    const { size, modifiedAt } = stats[index] ?? statOf(file)
+    const known = memory.get(file)
+    const isKnown = known?.size === size && known.modifiedAt === modifiedAt
+    const before = doneBytes
+    const sha256 = isKnown
+      ? known.sha256
+      : await hashFile(file, (bytes) => {
+          onProgress(before + bytes, totalBytes)
+        })
+    // Re-inserted at the end: the map's order is the order of last use.
+    memory.delete(file)
+    memory.set(file, { size, modifiedAt, sha256 })
+    hashes.push(sha256)
+    doneBytes += size
+  }
+  const kept = [...memory].slice(-maxRemembered)
+  writeFileAtomic(join(cacheDirectory, fileName), `${JSON.stringify(Object.fromEntries(kept))}\n`)
+  return hashes
+}
+
+function statOf(file: string): { size: number; modifiedAt: number } {
+  try {
+    const { size, mtimeMs } = statSync(file)
+    return { size, modifiedAt: mtimeMs }
+  } catch (error) {
+    throw readError(file, error)
+  }
+}
+
+async function hashFile(file: string, onProgress: (readBytes: number) => void): Promise<string> {
+  const hash = createHash('sha256')
+  let readBytes = 0
+  try {
+    for await (const piece of createReadStream(file, { highWaterMark: 1 << 22 }) as AsyncIterable<Buffer>) {
+      hash.update(piece)
+      readBytes += piece.length
+      onProgress(readBytes)
+    }
+  } catch (error) {
+    throw readError(file, error)
+  }
+  return hash.digest('hex')
+}
+
+/** What was remembered; a broken file is forgotten, since everything in it can be computed again. */
+function recall(cacheDirectory: string): Map<string, RememberedHash> {
+  const path = join(cacheDirectory, fileName)
+  if (!existsSync(path)) return new Map()
+  let document: unknown
+  try {
+    document = parseStrictJson(readSmallFile(path, maxBytes))
+  } catch {
+    return new Map()
+  }
+  if (!isJsonObject(document)) return new Map()
+  return new Map(
+    Object.entries(document).filter((entry): entry is [string, RememberedHash] => isRemembered(entry[1])),
+  )
+}
+
+const isRemembered = (value: unknown): value is RememberedHash =>
+  isJsonObject(value) &&
+  typeof value.size === 'number' &&
+  typeof value.modifiedAt === 'number' &&
+  typeof value.sha256 === 'string' &&
+  /^[0-9a-f]{64}$/.test(value.sha256)

@@ -1,0 +1,34 @@
+/** Half-precision bits and f32 numbers. Every F16 and BF16 value is an f32 value, so widening is exact. */
+
+let widened: Float32Array | null = null
+
+function widenHalf(bits: number): number {
+  const sign = bits >>> 15 === 0 ? 1 : -1
+  const exponent = (bits >>> 10) & 0x1f
+  const fraction = bits & 0x3ff
+  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN
+  if (exponent === 0) return sign * fraction * 2 ** -24
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
+}
+
+/** IEEE 754 binary16 bits → f32, into `output`; both [n]. */
+export function f16ToF32(bits: Uint16Array, output: Float32Array): void {
+  const table = (widened ??= Float32Array.from({ length: 0x10000 }, (_, half) => widenHalf(half)))
+  for (let index = 0; index < bits.length; index++) output[index] = table[bits[index] ?? 0] ?? 0
+}
+
+/** bfloat16 bits (the upper half of an f32) → f32, into `output`; both [n]. */
+export function bf16ToF32(bits: Uint16Array, output: Float32Array): void {
+  const words = new Uint32Array(output.buffer, output.byteOffset, output.length)
+  for (let index = 0; index < bits.length; index++) words[index] = (bits[index] ?? 0) << 16
+}
+
+/** f32 → bfloat16 bits, rounded to nearest, ties to even; NaN stays NaN. Both [n]. */
+export function f32ToBf16(values: Float32Array, output: Uint16Array): void {
+  const words = new Uint32Array(values.buffer, values.byteOffset, values.length)
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? 0
+    const isNaNWord = (word & 0x7fffffff) > 0x7f800000
+    output[index] = isNaNWord ? (word >>> 16) | 0x40 : (word + 0x7fff + ((word >>> 16) & 1)) >>> 16
+  }
+}

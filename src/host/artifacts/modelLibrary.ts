@@ -1,0 +1,129 @@
+/** The models a person can name: imported ones in the data directory, the starter model, any folder by its path. */
+import { constants, copyFileSync, existsSync, readdirSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { dataFolders, resourcesDirectory } from '../dataDirectory.ts'
+import { replaceFolder } from './atomic.ts'
+import { readError, writeError } from './fileErrors.ts'
+import { openModelFolder, type ModelFolder } from './modelFolder.ts'
+
+const starterName = 'starter'
+
+/** Folder of the model called `nameOrPath`. Errors: AppError 'model/invalid' where there is none. */
+export function findModel(nameOrPath: string, dataDirectory: string): string {
+  if (existsSync(nameOrPath)) return path.resolve(nameOrPath)
+  const known = namedModels(dataDirectory).find(({ name }) => name === nameOrPath)
+  if (known !== undefined) return known.directory
+  throw new AppError(
+    'model/invalid',
+    `There is no model «${nameOrPath}».`,
+    'Give the path of a model folder, or a name of turnwise model list.',
+  )
+}
+
+export interface ModelSummary {
+  readonly name: string
+  readonly directory: string
+  readonly architecture: string
+  readonly parameters: number
+  readonly sizeBytes: number
+  readonly contextLength: number
+}
+
+/** What can be said of a model without reading its weights. */
+export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
+  const locations = [...model.tensors.values()]
+  return {
+    name,
+    directory: model.directory,
+    architecture: model.config.architecture,
+    parameters: locations.reduce((sum, { shape }) => sum + shape.reduce((size, side) => size * side, 1), 0),
+    sizeBytes: locations.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    contextLength: model.config.maxPositions,
+  }
+}
+
+/** A model in the list, or the sentence that says why it cannot be used. */
+export type ListedModel = ModelSummary | { readonly name: string; readonly directory: string; readonly problem: string }
+
+/** The starter model and the imported ones. */
+export function listModels(dataDirectory: string): ListedModel[] {
+  return namedModels(dataDirectory).map(({ name, directory }) => {
+    try {
+      return summarizeModel(name, openModelFolder(directory))
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { name, directory, problem: error.message }
+    }
+  })
+}
+
+function namedModels(dataDirectory: string): { name: string; directory: string }[] {
+  const starter = path.join(resourcesDirectory, starterName)
+  const { models } = dataFolders(dataDirectory)
+  const imported = existsSync(models) ? attemptRead(models, () => readdirSync(models)) : []
+  return [
+    ...(existsSync(starter) ? [{ name: starterName, directory: starter }] : []),
+    ...imported
+      .filter((name) => !name.startsWith('.'))
+      .sort()
+      .map((name) => ({ name, directory: path.join(models, name) })),
+  ]
+}
+
+/** Files besides the weights that belong to a model. */
+const companions = [
+  'config.json',
+  'generation_config.json',
+  'model.safetensors.index.json',
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  'chat_template.jinja',
+  'README.md',
+  'LICENSE',
+]
+
+/**
+ * Checks a Hugging Face folder and copies it into the data directory. Errors: AppError of `openModelFolder`;
+ * 'usage/invalid' for a name that is taken or cannot be one; 'file/unwritable'.
+ */
+export async function importModel(source: string, name: string, dataDirectory: string): Promise<ModelSummary> {
+  const model = openModelFolder(source)
+  if (!/^[\w][\w.-]{0,99}$/.test(name)) {
+    throw new AppError('usage/invalid', `«${name}» cannot be a model's name.`, 'Choose letters, digits, dots and dashes.')
+  }
+  if (namedModels(dataDirectory).some((known) => known.name === name)) {
+    throw new AppError('usage/invalid', `There is a model called «${name}» already.`, 'Choose another one with --name.')
+  }
+  const target = path.join(dataFolders(dataDirectory).models, name)
+  const weights = weightNames(model)
+  await replaceFolder(target, (folder) => {
+    for (const file of [...companions, ...weights]) copyIfThere(path.join(model.directory, file), path.join(folder, file))
+  })
+  return summarizeModel(name, openModelFolder(target))
+}
+
+/** Names as the folder has them: `weightFiles` are the ends of links. */
+function weightNames(model: ModelFolder): string[] {
+  const names = attemptRead(model.directory, () => readdirSync(model.directory))
+  return names.filter((name) => name.endsWith('.safetensors'))
+}
+
+function copyIfThere(from: string, to: string): void {
+  if (!existsSync(from) || !statSync(from).isFile()) return
+  try {
+    // Where the file system can share the bytes, nothing is copied.
+    copyFileSync(from, to, constants.COPYFILE_FICLONE)
+  } catch (error) {
+    throw writeError(to, error)
+  }
+}
+
+function attemptRead<T>(file: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw readError(file, error)
+  }
+}

@@ -1,0 +1,94 @@
+/** A decoder's sizes, enough to write one with random weights. */
+export interface ModelShape {
+  readonly modelType: 'llama' | 'qwen2' | 'qwen3'
+  readonly layers: number
+  readonly hiddenSize: number
+  readonly heads: number
+  readonly kvHeads: number
+  readonly headDim: number
+  readonly intermediateSize: number
+  readonly vocabSize: number
+  readonly maxPositions: number
+  readonly ropeTheta: number
+  readonly normEpsilon: number
+  readonly tiedHead: boolean
+  /** Standard deviation of the weights. Tiny models take a large one, or all their logits would be alike. */
+  readonly deviation: number
+}
+
+const tiny = {
+  layers: 2,
+  vocabSize: 288,
+  maxPositions: 512,
+  ropeTheta: 10_000,
+  normEpsilon: 1e-6,
+  deviation: 0.15,
+} as const
+
+/** By the names that the command line takes. The tiny ones differ in all that distinguishes the architectures. */
+export const modelShapes = {
+  'qwen2.5-0.5b': {
+    modelType: 'qwen2',
+    layers: 24,
+    hiddenSize: 896,
+    heads: 14,
+    kvHeads: 2,
+    headDim: 64,
+    intermediateSize: 4_864,
+    vocabSize: 151_936,
+    maxPositions: 32_768,
+    ropeTheta: 1_000_000,
+    normEpsilon: 1e-6,
+    tiedHead: true,
+    deviation: 0.02,
+  },
+  'smol-30m': {
+    modelType: 'llama',
+    layers: 8,
+    hiddenSize: 512,
+    heads: 8,
+    kvHeads: 2,
+    headDim: 64,
+    intermediateSize: 1_408,
+    vocabSize: 32_000,
+    maxPositions: 2_048,
+    ropeTheta: 10_000,
+    normEpsilon: 1e-5,
+    tiedHead: false,
+    deviation: 0.02,
+  },
+  'tiny-llama': {
+    ...tiny,
+    modelType: 'llama',
+    hiddenSize: 32,
+    heads: 4,
+    kvHeads: 2,
+    headDim: 8,
+    intermediateSize: 64,
+    tiedHead: false,
+  },
+  'tiny-qwen2': {
+    ...tiny,
+    modelType: 'qwen2',
+    hiddenSize: 48,
+    heads: 6,
+    kvHeads: 2,
+    headDim: 8,
+    intermediateSize: 80,
+    tiedHead: true,
+  },
+  'tiny-qwen3': {
+    ...tiny,
+    modelType: 'qwen3',
+    hiddenSize: 64,
+    heads: 4,
+    kvHeads: 4,
+    headDim: 24,
+    intermediateSize: 96,
+    tiedHead: true,
+  },
+} as const satisfies Readonly<Record<string, ModelShape>>
+
+export type ModelShapeName = keyof typeof modelShapes
+
+export const isModelShapeName = (name: string): name is ModelShapeName => Object.hasOwn(modelShapes, name)

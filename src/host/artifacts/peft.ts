@@ -1,0 +1,240 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
+import {
+  type LinearName,
+  linearNames,
+  linearPath,
+  type LoraConfig,
+  type ModelConfig,
+} from '#engine/models/config.ts'
+import { loraSlots } from '#engine/models/lora.ts'
+import type { NamedTensor, TensorLocation } from '#engine/models/source.ts'
+import { layerPrefix } from '#engine/models/weightNames.ts'
+import { recoverFolder, replaceFolder, writeFileAtomic } from './atomic.ts'
+import { formatPeftConfig, isHubId, isLinearName, type PeftConfig, readPeftConfig } from './peftConfig.ts'
+import { f32ToWrite, firstNonFinite, openSafetensors, readTensor, writeSafetensors } from './safetensors.ts'
+import { readJsonObject } from './strictJson.ts'
+
+/** LoRA parameters in memory, named `model.layers.0.self_attn.q_proj.lora_A` [R, in] and `….lora_B` [out, R]. */
+export interface Adapter {
+  readonly config: LoraConfig
+  /** Hub id of the base model, if known. */
+  readonly baseModel: string | null
+  readonly tensors: readonly NamedTensor[]
+}
+
+export interface AdapterToWrite extends Adapter {
+  /** Provenance, kept in the tensors' file, where no reader trips over it. */
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+const configName = 'adapter_config.json'
+const tensorsName = 'adapter_model.safetensors'
+const readmeName = 'README.md'
+/** `model.…` of a causal language model inside PEFT's two wrappers. */
+const diskPrefix = 'base_model.model.'
+const diskSuffix = '.weight'
+const maxLayers = 1_024
+
+/** The in-memory name of a LoRA matrix. */
+const loraTensorName = (layer: number, linear: LinearName, matrix: 'A' | 'B'): string =>
+  `${layerPrefix(layer)}${linearPath(linear)}.lora_${matrix}`
+
+/** The name PEFT gives it on disk. */
+export const peftTensorName = (name: string): string => `${diskPrefix}${name}${diskSuffix}`
+
+/**
+ * Writes an adapter folder that PEFT, vLLM and llama.cpp's converter read. The folder appears whole; one that is there is
+ * replaced if it is an adapter or empty, and refused otherwise. Errors: AppError 'file/unwritable'.
+ */
+export async function writeAdapter(directory: string, adapter: AdapterToWrite): Promise<void> {
+  recoverFolder(directory)
+  if (existsSync(directory) && !isReplaceable(directory)) {
+    throw new AppError(
+      'file/unwritable',
+      `${directory} already holds something else than an adapter.`,
+      'Choose another folder; nothing was changed.',
+    )
+  }
+  await replaceFolder(directory, (temporary) => writeAdapterFiles(temporary, adapter))
+}
+
+/** Writes the files of an adapter into a folder that exists, each whole or not at all. */
+export async function writeAdapterFiles(directory: string, adapter: AdapterToWrite): Promise<void> {
+  const { config, baseModel, tensors, metadata } = adapter
+  const renamed = tensors.map((tensor) => f32ToWrite({ ...tensor, name: peftTensorName(tensor.name) }))
+  await writeSafetensors(join(directory, tensorsName), renamed, { metadata: { ...metadata, format: 'pt' } })
+  writeFileAtomic(join(directory, configName), formatPeftConfig(config, baseModel))
+  writeFileAtomic(join(directory, readmeName), formatReadme(config, baseModel))
+}
+
+function formatReadme({ rank, alpha, rsLora, targets }: LoraConfig, baseModel: string | null): string {
+  const base = baseModel !== null && isHubId(baseModel) ? baseModel : null
+  return `---
+${base === null ? '' : `base_model: ${base}\n`}library_name: peft
+pipeline_tag: text-generation
+tags:
+- lora
+- turnwise
+---
+
+# LoRA adapter
+
+Trained with Turnwise${base === null ? '' : ` on \`${base}\``}: rank ${rank}, alpha ${alpha}${rsLora ? ', rsLoRA' : ''}, on ${targets.join(', ')}.
+
+\`\`\`python
+from peft import AutoPeftModelForCausalLM
+
+model = AutoPeftModelForCausalLM.from_pretrained("path/of/this/folder")
+\`\`\`
+`
+}
+
+/**
+ * Reads an adapter folder and checks it in itself: every tensor known, in pairs, of the config's rank, on the same
+ * linears in every layer. Errors: AppError 'file/unreadable' or 'adapter/invalid', naming file and tensor.
+ */
+export function readAdapter(directory: string): Adapter {
+  recoverFolder(directory)
+  const configPath = join(directory, configName)
+  const tensorsPath = join(directory, tensorsName)
+  requireFiles(directory, configPath, tensorsPath)
+  const peft = readPeftConfig(readJsonObject(configPath, 'adapter/invalid'), configPath)
+  const { tensors: locations, unreadable } = openSafetensors(tensorsPath, 'adapter/invalid')
+  for (const [name, dtype] of unreadable) throw wrongType(name, dtype, tensorsPath)
+  const matrices = [...locations].map(([name, location]) => parseMatrix(name, location, tensorsPath))
+  const targets = readLayout(matrices, peft, tensorsPath)
+  for (const matrix of matrices) requireRank(matrix, peft.rank, tensorsPath)
+  const { rank, alpha, rsLora, baseModel } = peft
+  const tensors = matrices.map((matrix) => load(matrix, tensorsPath))
+  return { config: { rank, alpha, rsLora, targets }, baseModel, tensors }
+}
+
+const adapterError = (path: string, problem: string, hint?: string): AppError =>
+  new AppError('adapter/invalid', `${path} ${problem}.`, hint)
+
+function requireFiles(directory: string, configPath: string, tensorsPath: string): void {
+  if (!existsSync(configPath)) {
+    throw adapterError(directory, `has no ${configName}, so it is not an adapter folder`)
+  }
+  if (existsSync(tensorsPath)) return
+  const isPickled = existsSync(join(directory, 'adapter_model.bin'))
+  const hint = isPickled
+    ? 'Its adapter_model.bin is a pickle, which can run code when opened and is never read; save the adapter as safetensors.'
+    : undefined
+  throw adapterError(directory, `has no ${tensorsName}`, hint)
+}
+
+interface Matrix {
+  readonly layer: number
+  readonly linear: LinearName
+  readonly matrix: 'A' | 'B'
+  readonly location: TensorLocation
+}
+
+const matrixPattern =
+  /^base_model\.model\.model\.layers\.(0|[1-9][0-9]{0,3})\.(self_attn|mlp)\.([a-z]+_proj)\.lora_([AB])\.weight$/
+
+function parseMatrix(name: string, location: TensorLocation, path: string): Matrix {
+  const [, layer = '', part = '', linear = '', matrix] = matrixPattern.exec(name) ?? []
+  const isKnown = isLinearName(linear) && linearPath(linear) === `${part}.${linear}`
+  if (!isKnown || Number(layer) >= maxLayers) throw unknownTensor(name, path)
+  if (location.dtype === 'U8') throw wrongType(name, 'U8', path)
+  return { layer: Number(layer), linear, matrix: matrix === 'A' ? 'A' : 'B', location }
+}
+
+function unknownTensor(name: string, path: string): AppError {
+  const hint = name.includes('magnitude') ? 'It is a DoRA adapter; only plain LoRA is supported.' : undefined
+  const problem = `holds the tensor "${shorten(name)}", which is not a LoRA matrix of a supported layer`
+  return adapterError(path, problem, hint)
+}
+
+const wrongType = (name: string, dtype: string, path: string): AppError =>
+  adapterError(path, `stores "${shorten(name)}" as ${dtype}; adapters must be F32, F16 or BF16`)
+
+/** The adapted linears, the same in every layer, each with both matrices. */
+function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string): readonly LinearName[] {
+  const present = new Set(matrices.map(({ layer, linear, matrix }) => loraTensorName(layer, linear, matrix)))
+  const found = new Set(matrices.map(({ linear }) => linear))
+  const targets = peft.targets ?? linearNames.filter((name) => found.has(name))
+  if (targets.length === 0) throw adapterError(path, 'holds no LoRA matrices')
+  const surplus = matrices.find(({ linear }) => !targets.includes(linear))
+  if (surplus) throw adapterError(path, `adapts ${surplus.linear}, which ${configName} does not name`)
+  const layers = matrices.reduce((count, { layer }) => Math.max(count, layer + 1), 1)
+  for (let layer = 0; layer < layers; layer++) {
+    for (const name of namesOfLayer(layer, targets)) {
+      if (!present.has(name)) throw adapterError(path, `lacks the tensor "${peftTensorName(name)}"`)
+    }
+  }
+  return targets
+}
+
+const namesOfLayer = (layer: number, targets: readonly LinearName[]): string[] =>
+  targets.flatMap((linear) => [loraTensorName(layer, linear, 'A'), loraTensorName(layer, linear, 'B')])
+
+function requireRank(
+  { layer, linear, matrix, location: { shape } }: Matrix,
+  rank: number,
+  path: string,
+): void {
+  if (shape.length === 2 && shape[matrix === 'A' ? 0 : 1] === rank) return
+  const name = peftTensorName(loraTensorName(layer, linear, matrix))
+  const form = matrix === 'A' ? `[${rank}, input]` : `[output, ${rank}]`
+  throw adapterError(path, `holds "${name}" as [${shape.join(', ')}]; for rank ${rank} it must be ${form}`)
+}
+
+function load({ layer, linear, matrix, location }: Matrix, path: string): NamedTensor {
+  const name = loraTensorName(layer, linear, matrix)
+  const data = readTensor(location)
+  if (firstNonFinite(data) !== -1) {
+    throw adapterError(path, `holds a value in "${peftTensorName(name)}" that is not a finite number`)
+  }
+  return { name, shape: location.shape, data }
+}
+
+/**
+ * Checks an adapter against the model it is to adapt, and returns it with its tensors in the model's order: by layer,
+ * linear, A before B. `where` names the adapter in errors: AppError 'adapter/invalid'.
+ */
+export function adapterForModel(adapter: Adapter, model: ModelConfig, where: string): Adapter {
+  const given = new Map(adapter.tensors.map((tensor) => [tensor.name, tensor]))
+  const tensors = loraSlots(model, adapter.config).map(({ name, shape }) => take(given, name, shape, where))
+  if (tensors.length !== given.size) {
+    throw adapterError(where, `adapts more layers than the ${model.layers} of this model`, wrongModelHint)
+  }
+  return { ...adapter, tensors }
+}
+
+const wrongModelHint = 'It was probably trained on another model; adapter_config.json may name it.'
+
+function take(
+  given: ReadonlyMap<string, NamedTensor>,
+  name: string,
+  shape: readonly number[],
+  where: string,
+): NamedTensor {
+  const tensor = given.get(name)
+  if (!tensor) throw adapterError(where, `lacks "${name}", which this model needs`, wrongModelHint)
+  if (tensor.shape.join() !== shape.join()) {
+    const found = tensor.shape.join(', ')
+    throw adapterError(
+      where,
+      `holds "${name}" as [${found}], but this model needs [${shape.join(', ')}]`,
+      wrongModelHint,
+    )
+  }
+  return tensor
+}
+
+const ownNames: readonly string[] = [configName, tensorsName, readmeName]
+
+/** Empty, or an adapter folder with nothing in it that a person would miss. */
+function isReplaceable(directory: string): boolean {
+  try {
+    return readdirSync(directory).every((name) => ownNames.includes(name))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,173 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
+import { readModelConfig } from '#engine/models/registry.ts'
+import { expectedTensors } from '#engine/models/weightNames.ts'
+import { makeFolder, writeFileAtomic } from './atomic.ts'
+import { byteTokenizerConfigJson, byteTokenizerJson, endOfTextId, turnEndId } from './byteTokenizer.ts'
+import { writeError } from './fileErrors.ts'
+import { f32ToBf16 } from './float16.ts'
+import type { ModelShape } from './modelShapes.ts'
+import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from './safetensors.ts'
+
+export type RandomModelDtype = 'F32' | 'BF16'
+
+const classNames = {
+  llama: 'LlamaForCausalLM',
+  qwen2: 'Qwen2ForCausalLM',
+  qwen3: 'Qwen3ForCausalLM',
+} as const
+
+/**
+ * Writes a Hugging Face model folder with random weights and a byte tokenizer, the same bytes for the same seed: linears
+ * and embeddings N(0, deviation²), biases N(0, 0.02²), norms 1 + N(0, 0.02²). The folder must be new or empty. Errors:
+ * AppError 'file/unwritable', 'usage/invalid'.
+ */
+export async function writeRandomModel(
+  directory: string,
+  shape: ModelShape,
+  seed: number,
+  dtype: RandomModelDtype,
+): Promise<void> {
+  makeFolder(directory)
+  requireEmpty(directory)
+  const document = configJson(shape, dtype)
+  const config = readModelConfig(document, 'config.json')
+  const pool = normalPool(seed)
+  const tensors = expectedTensors(config).map(({ name, shape: size }, index) =>
+    randomTensor(
+      { name, shape: size, dtype, ...distributionOf(name, shape) },
+      pool,
+      randomStream(seed, index),
+    ),
+  )
+  await writeSafetensors(join(directory, 'model.safetensors'), tensors, { metadata: { format: 'pt' } })
+  writeJson(directory, 'tokenizer.json', byteTokenizerJson())
+  writeJson(directory, 'tokenizer_config.json', byteTokenizerConfigJson(shape.maxPositions))
+  writeJson(directory, 'generation_config.json', {
+    eos_token_id: [turnEndId, endOfTextId],
+    pad_token_id: endOfTextId,
+  })
+  // Last: a folder with a config is a complete model.
+  writeJson(directory, 'config.json', document)
+}
+
+function requireEmpty(directory: string): void {
+  let names: string[]
+  try {
+    names = readdirSync(directory)
+  } catch (error) {
+    throw writeError(directory, error)
+  }
+  if (names.length === 0) return
+  throw new AppError('usage/invalid', `${directory} is not empty.`, 'Give a new folder; nothing was changed.')
+}
+
+function writeJson(directory: string, name: string, document: object): void {
+  writeFileAtomic(join(directory, name), `${JSON.stringify(document, null, 2)}\n`)
+}
+
+function configJson(shape: ModelShape, dtype: RandomModelDtype): object {
+  const { modelType } = shape
+  const families = {
+    llama: { attention_bias: false, mlp_bias: false },
+    qwen2: { use_sliding_window: false },
+    qwen3: { attention_bias: false, use_sliding_window: false },
+  }
+  return {
+    architectures: [classNames[modelType]],
+    model_type: modelType,
+    hidden_size: shape.hiddenSize,
+    intermediate_size: shape.intermediateSize,
+    num_hidden_layers: shape.layers,
+    num_attention_heads: shape.heads,
+    num_key_value_heads: shape.kvHeads,
+    head_dim: shape.headDim,
+    hidden_act: 'silu',
+    vocab_size: shape.vocabSize,
+    max_position_embeddings: shape.maxPositions,
+    rms_norm_eps: shape.normEpsilon,
+    rope_theta: shape.ropeTheta,
+    rope_scaling: null,
+    tie_word_embeddings: shape.tiedHead,
+    torch_dtype: dtype === 'F32' ? 'float32' : 'bfloat16',
+    bos_token_id: null,
+    eos_token_id: turnEndId,
+    pad_token_id: endOfTextId,
+    ...families[modelType],
+  }
+}
+
+interface Distribution {
+  readonly mean: number
+  readonly deviation: number
+}
+
+function distributionOf(name: string, { deviation }: ModelShape): Distribution {
+  if (name.includes('norm')) return { mean: 1, deviation: 0.02 }
+  return { mean: 0, deviation: name.endsWith('.bias') ? 0.02 : deviation }
+}
+
+/** The largest prime below 2²⁰, so that every stride visits the whole pool. */
+const poolSize = 1_048_573
+
+/** Standard normal numbers, each used many times: drawing half a billion of them would take minutes. */
+function normalPool(seed: number): Float32Array {
+  const random = new SequentialRandom(randomStream(seed))
+  const pool = new Float32Array(poolSize)
+  for (let index = 0; index < poolSize; index += 2) {
+    const radius = Math.sqrt(-2 * Math.log(1 - random.uniform()))
+    const angle = 2 * Math.PI * random.uniform()
+    pool[index] = radius * Math.cos(angle)
+    if (index + 1 < poolSize) pool[index + 1] = radius * Math.sin(angle)
+  }
+  return pool
+}
+
+interface RandomTensor extends Distribution {
+  readonly name: string
+  readonly shape: readonly number[]
+  readonly dtype: RandomModelDtype
+}
+
+const pieceElements = 1 << 20
+
+/**
+ * Walks the pool from a start and with a stride of its own for every piece of a million numbers; so no two rows of a
+ * tensor are alike, as they would be if one walk went round and round.
+ */
+function randomTensor(
+  tensor: RandomTensor,
+  pool: Float32Array,
+  stream: ReturnType<typeof randomStream>,
+): TensorToWrite {
+  const { name, shape, dtype, mean, deviation } = tensor
+  return {
+    name,
+    dtype,
+    shape,
+    *pieces() {
+      const random = new SequentialRandom(stream)
+      const count = elementCount(shape)
+      for (let done = 0; done < count; done += pieceElements) {
+        const values = new Float32Array(Math.min(pieceElements, count - done))
+        let position = random.integer(poolSize)
+        const stride = 1 + random.integer(poolSize - 1)
+        for (let index = 0; index < values.length; index++) {
+          values[index] = mean + deviation * (pool[position] ?? 0)
+          position += stride
+          if (position >= poolSize) position -= poolSize
+        }
+        yield encode(values, dtype)
+      }
+    },
+  }
+}
+
+function encode(values: Float32Array, dtype: RandomModelDtype): Uint8Array {
+  if (dtype === 'F32') return bytesOf(values)
+  const bits = new Uint16Array(values.length)
+  f32ToBf16(values, bits)
+  return bytesOf(bits)
+}

@@ -1,0 +1,31 @@
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Where runs, models and caches are kept: the given directory, else TURNWISE_HOME, else the system's usual place. */
+export function resolveDataDirectory(given: string | undefined): string {
+  return path.resolve(given ?? (process.env['TURNWISE_HOME'] || usualDirectory()))
+}
+
+function usualDirectory(): string {
+  const { APPDATA, XDG_DATA_HOME } = process.env
+  switch (process.platform) {
+    case 'win32':
+      return path.join(APPDATA || path.join(homedir(), 'AppData', 'Roaming'), 'Turnwise')
+    case 'darwin':
+      return path.join(homedir(), 'Library', 'Application Support', 'Turnwise')
+    default:
+      return path.join(XDG_DATA_HOME || path.join(homedir(), '.local', 'share'), 'turnwise')
+  }
+}
+
+/** Folders of the data directory. */
+export const dataFolders = (dataDirectory: string) => ({
+  runs: path.join(dataDirectory, 'runs'),
+  models: path.join(dataDirectory, 'models'),
+  /** Converted and quantised weights, keyed by content; safe to delete. */
+  cache: path.join(dataDirectory, 'cache'),
+})
+
+/** What comes with the program: the starter model, the demo. */
+export const resourcesDirectory = fileURLToPath(new URL('../../resources', import.meta.url))

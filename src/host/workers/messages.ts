@@ -1,0 +1,43 @@
+/** What a host and its training process say to each other; plain JSON, checked by the compiler on both sides. */
+import type { RunEvent } from '#shared/events.ts'
+import { AppError, type ErrorCode } from '#shared/errors.ts'
+
+export interface TrainingRequest {
+  /** Holds config.json. */
+  readonly runDirectory: string
+  readonly cacheDirectory: string
+  /** Folder of the checkpoint to go on from; null = from the start. */
+  readonly resumeFrom: string | null
+}
+
+export type ToTrainer =
+  | { readonly type: 'start'; readonly request: TrainingRequest }
+  /** Stop after the current step and keep a checkpoint. */
+  | { readonly type: 'stop' }
+
+export type FromTrainer =
+  | { readonly type: 'event'; readonly event: RunEvent }
+  | { readonly type: 'done' }
+  | { readonly type: 'failed'; readonly error: ErrorEnvelope }
+
+/** An error on its way between processes; `code` is null for a fault of ours. */
+export interface ErrorEnvelope {
+  readonly code: ErrorCode | null
+  readonly message: string
+  readonly hint: string | undefined
+  readonly stack: string | undefined
+}
+
+export function packError(error: unknown): ErrorEnvelope {
+  const message = error instanceof Error ? error.message : String(error)
+  const stack = error instanceof Error ? error.stack : undefined
+  return error instanceof AppError
+    ? { code: error.code, message, hint: error.hint, stack }
+    : { code: null, message, hint: undefined, stack }
+}
+
+export function unpackError({ code, message, hint, stack }: ErrorEnvelope): Error {
+  const error = code === null ? new Error(message) : new AppError(code, message, hint)
+  if (stack !== undefined) error.stack = stack
+  return error
+}

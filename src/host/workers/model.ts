@@ -1,0 +1,93 @@
+/** A model opened to be asked: scored, differentiated or let speak. Training is opened in entry.ts. */
+import type { Device, DeviceKind } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import type { LoraConfig } from '#engine/models/config.ts'
+import type { PolicyRole } from '#engine/policy.ts'
+import { defaultDevice, requireDevice } from '#engine/runtime/device.ts'
+import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { asInt8Source } from '../artifacts/int8Cache.ts'
+import { openModelFolder, type ModelFolder } from '../artifacts/modelFolder.ts'
+import { adapterForModel, readAdapter, type Adapter } from '../artifacts/peft.ts'
+import { asFloat32Source } from '../artifacts/weightCache.ts'
+import type { RolloutPrecision } from './benchReport.ts'
+
+export interface OpenModelRequest {
+  readonly directory: string
+  /** PEFT folder; null = the base alone. */
+  readonly adapter: string | null
+  readonly device: { readonly kind: DeviceKind | null; readonly threads: number | null }
+  readonly precision: RolloutPrecision
+  /** Rows generated together. */
+  readonly maxRows: number
+  readonly cacheDirectory: string
+}
+
+export interface OpenedModel extends Disposable {
+  readonly folder: ModelFolder
+  readonly policy: OrtPolicy
+  /** `actor` with an adapter, else `base`. */
+  readonly role: PolicyRole
+}
+
+/** Base without parameters to train. */
+const noAdapter: LoraConfig = { rank: 1, alpha: 1, rsLora: false, targets: [] }
+
+/** Errors: AppError 'model/…', 'adapter/invalid', 'device/unavailable', 'file/…'. */
+export async function openModel(request: OpenModelRequest): Promise<OpenedModel> {
+  const folder = openModelFolder(request.directory)
+  const adapter = request.adapter === null ? null : openAdapter(request.adapter, folder)
+  const device = await chooseDevice(request.device)
+  const prepare = request.precision === 'int8' ? asInt8Source : asFloat32Source
+  const source = await prepare(folder, request.cacheDirectory)
+  const policy = await createOrtPolicy({
+    source,
+    device,
+    lora: adapter?.config ?? noAdapter,
+    loraSeed: 0,
+    ...(adapter === null ? {} : { adapter: adapter.tensors }),
+    rolloutPrecision: request.precision,
+    activations: 'recompute',
+    maxRows: request.maxRows,
+  })
+  return { folder, policy, role: adapter === null ? 'base' : 'actor', [Symbol.dispose]: () => policy[Symbol.dispose]() }
+}
+
+/** Reads an adapter and checks it against the model. */
+export const openAdapter = (directory: string, { config }: ModelFolder): Adapter =>
+  adapterForModel(readAdapter(directory), config, directory)
+
+/** The wished-for device, tried for real; unsaid parts are the default's. */
+export async function chooseDevice(wish: {
+  readonly kind: DeviceKind | null
+  readonly threads: number | null
+  readonly deviceId?: number
+}): Promise<Device> {
+  const usual = defaultDevice()
+  const device: Device = {
+    kind: wish.kind ?? usual.kind,
+    threads: wish.threads ?? usual.threads,
+    deviceId: wish.deviceId ?? 0,
+  }
+  await requireDevice(device)
+  return device
+}
+
+/** Sequences cut into batches of a bounded number of tokens, in order: memory must not grow with the input. */
+export function* tokenBatches<T extends { readonly ids: Int32Array }>(rows: readonly T[]): Generator<T[]> {
+  const limit = 2048
+  let batch: T[] = []
+  let tokens = 0
+  for (const row of rows) {
+    if (batch.length > 0 && tokens + row.ids.length > limit) {
+      yield batch
+      ;[batch, tokens] = [[], 0]
+    }
+    batch.push(row)
+    tokens += row.ids.length
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Thrown where a command needs text but the model has no tokenizer. */
+export const withoutTokenizer = (directory: string): AppError =>
+  new AppError('tokenizer/invalid', `${directory} has no tokenizer.json, so text cannot be turned into tokens.`)

@@ -1,0 +1,25 @@
+import {
+  advantagesAtLevel,
+  groupNeeds,
+  groupSettings,
+  groupSize,
+  lossSettings,
+} from './common/groupSettings.ts'
+import { groupLoss } from './common/groupLoss.ts'
+import { ratioLevelSetting } from './common/units.ts'
+import { defineAlgorithm } from './define.ts'
+
+/** Clipped Importance Sampling Policy Optimization: clipped tokens keep their gradient. MiniMax 2025, arXiv:2506.13585, §3.1. */
+export const cispo = defineAlgorithm({
+  id: 'cispo',
+  title: 'CISPO',
+  description: 'GRPO that limits how much a token may weigh but never silences it.',
+  source: 'MiniMax 2025, arXiv:2506.13585',
+  experience: 'rollout',
+  groupSize,
+  settings: { ...groupSettings, importanceSamplingLevel: ratioLevelSetting },
+  needs: groupNeeds,
+  advantages: (batch, settings) => advantagesAtLevel(batch, settings, settings.importanceSamplingLevel),
+  minibatchLoss: (minibatch, settings) =>
+    groupLoss(minibatch, lossSettings(settings, settings.importanceSamplingLevel, 'cispo')),
+})

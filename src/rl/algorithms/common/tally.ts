@@ -1,0 +1,29 @@
+import type { MetricName, Metrics } from '#shared/metrics.ts'
+
+/** Sums that become means only at the end, so that the parts of a minibatch can be added in any cut. */
+export interface Tally {
+  readonly sum: number
+  readonly count: number
+}
+
+/** Tallies by metric name. */
+export type Tallies = Readonly<Partial<Record<MetricName, Tally>>>
+
+/** Adds tallies name by name. */
+export function addTallies(parts: readonly Tallies[]): Tallies {
+  const total: Partial<Record<MetricName, Tally>> = {}
+  for (const [name, tally] of parts.flatMap(entriesOf)) {
+    const before = total[name]
+    total[name] = before ? { sum: before.sum + tally.sum, count: before.count + tally.count } : tally
+  }
+  return total
+}
+
+/** The means; a metric that counted nothing is left out. */
+export function tallyMeans(tallies: Tallies): Metrics {
+  const counted = entriesOf(tallies).filter(([, { count }]) => count > 0)
+  return Object.fromEntries(counted.map(([name, { sum, count }]) => [name, sum / count]))
+}
+
+const entriesOf = (tallies: Tallies): [MetricName, Tally][] =>
+  Object.entries(tallies) as [MetricName, Tally][]

@@ -1,0 +1,25 @@
+import {
+  advantagesAtLevel,
+  groupNeeds,
+  groupSettings,
+  groupSize,
+  lossSettings,
+} from './common/groupSettings.ts'
+import { groupLoss } from './common/groupLoss.ts'
+import { ratioLevelSetting } from './common/units.ts'
+import { defineAlgorithm } from './define.ts'
+
+/** Group Relative Policy Optimization. Shao et al. 2024, arXiv:2402.03300, §4.1. */
+export const grpo = defineAlgorithm({
+  id: 'grpo',
+  title: 'GRPO',
+  description: 'Compares several completions of one prompt; what beats the group average becomes likelier.',
+  source: 'Shao et al. 2024, arXiv:2402.03300',
+  experience: 'rollout',
+  groupSize,
+  settings: { ...groupSettings, importanceSamplingLevel: ratioLevelSetting },
+  needs: groupNeeds,
+  advantages: (batch, settings) => advantagesAtLevel(batch, settings, settings.importanceSamplingLevel),
+  minibatchLoss: (minibatch, settings) =>
+    groupLoss(minibatch, lossSettings(settings, settings.importanceSamplingLevel, 'clipped')),
+})

@@ -1,0 +1,118 @@
+/**
+ * What an algorithm is. Reading guide of this folder:
+ *
+ *   types.ts      the interface below; the trainer knows nothing else
+ *   registry.ts   the list
+ *   grpo.ts …     one algorithm per file: its settings, and which pieces of common/ it is made of
+ *   common/       the pieces: group advantages, surrogate losses, pooling, KL, sampling mismatch
+ *
+ * An algorithm is arithmetic on plain f64 arrays. Every loss reaches the model only through ∂loss/∂{log-probability,
+ * entropy, value} of each token, so answering those numbers is all it does: no tensors, no engine.
+ *
+ * Per-token arrays are in the shifted frame: a sequence of L tokens has T = L−1 entries, entry t is the prediction of
+ * token t+1. Entries outside the action mask may hold anything and never influence a result.
+ */
+import type { SettingsOf, SettingsTable } from '#shared/settings.ts'
+import type { Tallies } from './common/tally.ts'
+
+/** One trajectory as an algorithm sees it; arrays are [T]. */
+export interface Experience {
+  /** Trajectories with the same number answer the same prompt. */
+  readonly group: number
+  /** 1 where the policy chose the token. */
+  readonly actionMask: Uint8Array
+  /** Turn of each action token, −1 elsewhere; null = all in turn 0. */
+  readonly turnIds: Int32Array | null
+  /** Reward of each turn. */
+  readonly turnRewards: readonly number[]
+  /** Under the parameters that generated the trajectory, as the learner computes it; null until scored. */
+  readonly behaviorLogprobs: Float64Array | null
+  /** Under the reference policy; null unless `needs.reference`. */
+  readonly referenceLogprobs: Float64Array | null
+  /** The critic's values before the first update; null unless `needs.values`. */
+  readonly behaviorValues: Float64Array | null
+}
+
+/** What a rollout batch teaches. */
+export interface Advantages {
+  /** [B][T]; 0 outside the action mask. */
+  readonly tokens: readonly Float64Array[]
+  /** [B][T] targets of the value head; null without a critic. */
+  readonly returns: readonly Float64Array[] | null
+  /** Indices of the trajectories that take part in the update, ascending. */
+  readonly kept: readonly number[]
+}
+
+/** A trajectory in a minibatch. */
+export interface LearningRow extends Experience {
+  readonly advantages: Float64Array
+  readonly returns: Float64Array | null
+}
+
+/** The same when the heads of the current policy are known. */
+export interface LossRow extends LearningRow {
+  readonly behaviorLogprobs: Float64Array
+  readonly logprobs: Float64Array
+  readonly entropies: Float64Array
+  readonly values: Float64Array | null
+  /** Weight of each token's policy term against the gap between sampler and learner; null = 1. */
+  readonly correction: Float64Array | null
+}
+
+/** ∂loss/∂head of one trajectory, [T]; null where the loss does not touch that head. */
+export interface HeadCoefficients {
+  readonly logprobs: Float64Array
+  readonly entropies: Float64Array | null
+  readonly values: Float64Array | null
+}
+
+/** Share of one part of a minibatch in the loss. The parts of a minibatch add up to its loss. */
+export interface PartLoss {
+  readonly loss: number
+  /** One per row. */
+  readonly coefficients: readonly HeadCoefficients[]
+  readonly tallies: Tallies
+}
+
+/** The loss of one minibatch, asked part by part. */
+export type MinibatchLoss = (part: readonly LossRow[]) => PartLoss
+
+/** What must be there before `advantages` is called, and how rows may be cut into parts. */
+export interface Needs {
+  /** Behaviour log-probabilities are part of the advantage. */
+  readonly behavior: boolean
+  readonly reference: boolean
+  readonly values: boolean
+  /** The loss has a coefficient on the entropy. */
+  readonly entropyGradient: boolean
+  /** Rows that belong together, such as 2 for a chosen and a rejected answer; they come adjacent, in one part. */
+  readonly unit: number
+}
+
+export interface AlgorithmDefinition<Table extends SettingsTable> {
+  readonly id: string
+  readonly title: string
+  /** One sentence for the list in the window. */
+  readonly description: string
+  /** Paper. */
+  readonly source: string
+  /** Where trajectories come from. */
+  readonly experience: 'rollout' | 'demonstrations' | 'preferences'
+  /** Trajectories per prompt. */
+  readonly groupSize: { readonly default: number; readonly minimum: number }
+  readonly settings: Table
+  needs(settings: NoInfer<SettingsOf<Table>>): Needs
+  /** Over the whole rollout batch, before it is cut into minibatches. */
+  advantages(batch: readonly Experience[], settings: NoInfer<SettingsOf<Table>>): Advantages
+  /** Fixes every token's weight from the masks of the whole minibatch, so that its parts simply add. */
+  minibatchLoss(minibatch: readonly LearningRow[], settings: NoInfer<SettingsOf<Table>>): MinibatchLoss
+}
+
+/** An algorithm with its settings applied: what the trainer holds. */
+export interface ConfiguredAlgorithm {
+  readonly id: string
+  readonly groupSize: { readonly default: number; readonly minimum: number }
+  readonly needs: Needs
+  advantages(batch: readonly Experience[]): Advantages
+  minibatchLoss(minibatch: readonly LearningRow[]): MinibatchLoss
+}

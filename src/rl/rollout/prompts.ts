@@ -1,0 +1,117 @@
+/** From data set rows to prompts: the text the policy reads and its tokens. */
+import type { ChatMessage, ChatTemplate } from '#engine/text/chatTemplate.ts'
+import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+
+export type DataRow = Readonly<Record<string, unknown>>
+export type PromptForm = RunConfig['data']['prompt']
+
+export interface Prompt {
+  /** Number of its row in the data set. */
+  readonly row: number
+  readonly columns: DataRow
+  /** What the policy reads, chat markup included. */
+  readonly text: string
+  readonly ids: Int32Array
+}
+
+/** What turns rows into prompts. */
+export interface PromptEncoder {
+  readonly form: PromptForm
+  readonly tokenizer: Pick<Tokenizer, 'encode'>
+  /** null where the model has none; then only text prompts work. */
+  readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
+}
+
+export interface EncodedPrompts {
+  readonly prompts: readonly Prompt[]
+  /** Rows left out because their prompt is longer than the limit. */
+  readonly tooLong: readonly number[]
+}
+
+/** Encodes every row. Errors: `data/invalid` naming the row, or when no row is short enough. */
+export function encodePrompts(
+  rows: readonly DataRow[],
+  encoder: PromptEncoder,
+  maxPromptTokens: number,
+): EncodedPrompts {
+  const all = rows.map((columns, row) => encodePrompt(columns, row, encoder))
+  const prompts = all.filter(({ ids }) => ids.length <= maxPromptTokens)
+  const tooLong = all.filter(({ ids }) => ids.length > maxPromptTokens).map(({ row }) => row)
+  if (prompts.length === 0) {
+    throw new AppError(
+      'data/invalid',
+      rows.length === 0
+        ? 'The data set has no rows.'
+        : `Every prompt is longer than ${maxPromptTokens} tokens.`,
+      rows.length === 0
+        ? undefined
+        : 'Raise data.maxPromptTokens, lower rollout.maxNewTokens, or shorten the prompts.',
+    )
+  }
+  return { prompts, tooLong }
+}
+
+function encodePrompt(columns: DataRow, row: number, encoder: PromptEncoder): Prompt {
+  const content = promptContent(columns, row, encoder.form)
+  const isText = typeof content === 'string'
+  const text = isText ? content : renderMessages(content, encoder)
+  const ids = encoder.tokenizer.encode(text, { addSpecialTokens: isText })
+  if (ids.length === 0) throw invalidRow(row, 'its prompt has no tokens')
+  return { row, columns, text, ids }
+}
+
+/** Text, or messages for the chat template. */
+function promptContent(columns: DataRow, row: number, form: PromptForm): string | ChatMessage[] {
+  if ('template' in form) return fillTemplate(form.template, columns, row)
+  if ('messages' in form) {
+    return form.messages.map(({ role, content }) => ({ role, content: fillTemplate(content, columns, row) }))
+  }
+  const value = columns[form.column]
+  if (typeof value === 'string') return value
+  if (Array.isArray(value) && value.length > 0 && value.every(isMessage)) return value
+  throw invalidRow(row, `column "${form.column}" holds neither text nor a list of {role, content} messages`)
+}
+
+function isMessage(value: unknown): value is ChatMessage {
+  if (typeof value !== 'object' || value === null) return false
+  return (
+    'role' in value &&
+    typeof value.role === 'string' &&
+    'content' in value &&
+    typeof value.content === 'string'
+  )
+}
+
+/** Replaces {column}; {{ and }} stand for the braces themselves. */
+function fillTemplate(template: string, columns: DataRow, row: number): string {
+  return template.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (match, column: string | undefined) => {
+    if (column === undefined) return match[0] ?? ''
+    const value = columns[column]
+    if (value === undefined || value === null) throw invalidRow(row, `it has no column "${column}"`)
+    return typeof value === 'string' ? value : JSON.stringify(value)
+  })
+}
+
+/** A last message by the assistant is the beginning of the answer: the policy goes on with it. */
+function renderMessages(messages: readonly ChatMessage[], { chatTemplate }: PromptEncoder): string {
+  if (chatTemplate === null) {
+    throw new AppError(
+      'data/invalid',
+      'The prompts are chat messages, but the model has no chat template.',
+      'Use a model with a chat template, or a text prompt with data.prompt.template.',
+    )
+  }
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant') return chatTemplate.render(messages, { addGenerationPrompt: true })
+  if (last.content === '') return chatTemplate.render(messages.slice(0, -1), { addGenerationPrompt: true })
+  return chatTemplate.render(messages, { addGenerationPrompt: false, continueFinalMessage: true })
+}
+
+const invalidRow = (row: number, what: string): AppError =>
+  new AppError(
+    'data/invalid',
+    `Row ${row + 1} of the data cannot become a prompt: ${what}.`,
+    'Check data.prompt.',
+  )

@@ -1,0 +1,150 @@
+/** What a step reports of its trajectories. */
+import type { Metrics } from '#shared/metrics.ts'
+import { membersByGroup } from '../algorithms/common/groupAdvantages.ts'
+import { type MismatchSummary, summarizeMismatch } from '../algorithms/common/samplingMismatch.ts'
+import { hasNoSpread, mean, sampleVariance } from '../algorithms/common/statistics.ts'
+import type { Trajectory } from '../rollout/trajectory.ts'
+import type { TrainingRow } from './experience.ts'
+import type { UpdateSummary } from './update.ts'
+
+/** Rewards, groups and lengths of a rollout. */
+export function rolloutMetrics(trajectories: readonly Trajectory[]): Metrics {
+  const failures = trajectories.reduce((sum, { reward }) => sum + reward.failures.length, 0)
+  const unscored = trajectories.filter(({ reward }) => reward.total === null).length
+  return {
+    ...totalMetrics(trajectories),
+    ...partMetrics(trajectories),
+    ...lengthMetrics(trajectories),
+    'reward/failures': failures,
+    'reward/unscored': unscored,
+  }
+}
+
+/** The same of held-out trajectories, each alone in its group. */
+export function evaluationMetrics(trajectories: readonly Trajectory[]): Metrics {
+  const { reward } = totalMetrics(trajectories)
+  const lengths = lengthMetrics(trajectories)
+  const parts = partNames(trajectories).flatMap((name) => {
+    const values = partValues(trajectories, name)
+    return values.length === 0 ? [] : [[`eval_rewards/${name}/mean`, mean(values)]]
+  })
+  return {
+    ...(reward === undefined ? {} : { eval_reward: reward }),
+    ...(Object.fromEntries(parts) as Metrics),
+    'eval_completions/mean_length': lengths['completions/mean_length'] ?? 0,
+    'eval_completions/clipped_ratio': lengths['completions/clipped_ratio'] ?? 0,
+  }
+}
+
+/** Trajectories without a reward take no part; nothing is said when none has one. */
+function totalMetrics(trajectories: readonly Trajectory[]): Metrics {
+  const rewarded = trajectories.filter(({ reward }) => reward.total !== null)
+  const totals = rewarded.map(({ reward }) => reward.total ?? 0)
+  if (totals.length === 0) return {}
+  return { reward: mean(totals), ...spreadMetrics(totals, rewarded) }
+}
+
+/** Spread within groups; where every prompt has one completion only, the spread of the step. */
+function spreadMetrics(totals: readonly number[], trajectories: readonly Trajectory[]): Metrics {
+  const members = membersByGroup(trajectories.map(({ group }) => group))
+  const groups = members.filter(({ length }) => length > 1).map((group) => group.map((i) => totals[i]!))
+  if (groups.length === 0) return { reward_std: Math.sqrt(sampleVariance(totals)) }
+  return {
+    reward_std: mean(groups.map((group) => Math.sqrt(sampleVariance(group)))),
+    frac_reward_zero_std: groups.filter(hasNoSpread).length / groups.length,
+  }
+}
+
+function partMetrics(trajectories: readonly Trajectory[]): Metrics {
+  const entries = partNames(trajectories).flatMap((name) => {
+    const values = partValues(trajectories, name)
+    if (values.length === 0) return []
+    return [
+      [`rewards/${name}/mean`, mean(values)],
+      [`rewards/${name}/std`, Math.sqrt(sampleVariance(values))],
+    ]
+  })
+  return Object.fromEntries(entries) as Metrics
+}
+
+const partNames = (trajectories: readonly Trajectory[]): string[] =>
+  Object.keys(trajectories[0]?.reward.parts ?? {})
+
+const partValues = (trajectories: readonly Trajectory[], name: string): number[] =>
+  trajectories.map(({ reward }) => reward.parts[name]).filter((value) => typeof value === 'number')
+
+function lengthMetrics(trajectories: readonly Trajectory[]): Metrics {
+  if (trajectories.length === 0) return {}
+  const all = trajectories.map(({ completionTokens }) => completionTokens)
+  const ended = trajectories.filter(({ stopReason }) => stopReason !== 'length')
+  const terminated = ended.map(({ completionTokens }) => completionTokens)
+  return {
+    'completions/mean_length': mean(all),
+    'completions/min_length': Math.min(...all),
+    'completions/max_length': Math.max(...all),
+    'completions/clipped_ratio': 1 - ended.length / trajectories.length,
+    ...(terminated.length === 0
+      ? {}
+      : {
+          'completions/mean_terminated_length': mean(terminated),
+          'completions/min_terminated_length': Math.min(...terminated),
+          'completions/max_terminated_length': Math.max(...terminated),
+        }),
+  }
+}
+
+/** What the updates of a step say; a step without any reports a loss of 0. */
+export function updateMetrics(summary: UpdateSummary, rows: readonly TrainingRow[], cap: number): Metrics {
+  return {
+    ...(summary.updates === 0 ? { loss: 0 } : summary.metrics),
+    ...mismatchMetrics(summary, cap),
+    'update/trajectories': rows.length,
+    'update/count': summary.updates,
+  }
+}
+
+/** The gap between recorded and re-scored log-probabilities. */
+function mismatchMetrics({ mismatch, skippedRows }: UpdateSummary, cap: number): Metrics {
+  const summary = summarizeMismatch(mismatch, cap)
+  return {
+    ...(skippedRows > 0 ? { 'sampling/rows_skipped': skippedRows } : {}),
+    ...(summary === null ? {} : namedSummary(summary)),
+  }
+}
+
+const namedSummary = (summary: MismatchSummary): Metrics => ({
+  'sampling/sampling_logp_difference/mean': summary.differenceMean,
+  'sampling/sampling_logp_difference/max': summary.differenceMax,
+  'sampling/importance_sampling_ratio/min': summary.ratioMin,
+  'sampling/importance_sampling_ratio/mean': summary.ratioMean,
+  'sampling/importance_sampling_ratio/p95': summary.ratioHigh,
+  'sampling/importance_sampling_ratio/capped': summary.cappedShare,
+})
+
+/** Seconds. */
+export interface StepTimes {
+  readonly rollout: number
+  readonly reward: number
+  readonly score: number
+  readonly update: number
+  readonly step: number
+}
+
+export function timeMetrics(
+  times: StepTimes,
+  trajectories: readonly Trajectory[],
+  rows: readonly TrainingRow[],
+  epochs: number,
+): Metrics {
+  const generated = trajectories.reduce((sum, { completionTokens }) => sum + completionTokens, 0)
+  const learned = epochs * rows.reduce((sum, { trajectory }) => sum + trajectory.ids.length, 0)
+  return {
+    step_time: times.step,
+    'time/rollout': times.rollout,
+    'time/reward': times.reward,
+    'time/score': times.score,
+    'time/update': times.update,
+    'rollout/tokens_per_second': generated / Math.max(times.rollout, 1e-9),
+    'update/tokens_per_second': learned / Math.max(times.update, 1e-9),
+  }
+}

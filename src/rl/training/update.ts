@@ -1,0 +1,153 @@
+/** The updates of a step: minibatch by minibatch, each cut into micro-batches whose gradients add. */
+import type { Heads, Policy, UpdateOptions } from '#engine/policy.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Metrics } from '#shared/metrics.ts'
+import {
+  alignSamplerLogprobs,
+  correctionWeights,
+  type MismatchRow,
+} from '../algorithms/common/samplingMismatch.ts'
+import { addTallies, type Tallies, tallyMeans } from '../algorithms/common/tally.ts'
+import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types.ts'
+import type { TrainingRow } from './experience.ts'
+import { packMicroBatches } from './packing.ts'
+
+export interface UpdateSettings {
+  readonly temperature: number
+  readonly tokenBudget: number
+  readonly maxGradNorm: number
+  /** Upper limit of the correction of the gap between sampler and learner; null = no correction. */
+  readonly mismatchCap: number | null
+  /** Learning rates of the k-th update of the step. */
+  readonly learningRatesOf: (update: number) => UpdateOptions['learningRates']
+}
+
+export interface Learning {
+  readonly policy: Pick<Policy, 'accumulate' | 'update' | 'discardGradients'>
+  readonly algorithm: ConfiguredAlgorithm
+  readonly settings: UpdateSettings
+}
+
+export interface UpdateSummary {
+  /** Optimizer updates taken. */
+  readonly updates: number
+  readonly metrics: Metrics
+  /** Sampler and learner log-probabilities of the rows that have both, each row once. */
+  readonly mismatch: readonly MismatchRow[]
+  /** Rows without a complete record of the sampler. */
+  readonly skippedRows: number
+}
+
+/** One optimizer update per minibatch (row indices), in order. Metrics are means over the updates. */
+export async function learnFrom(
+  rows: readonly TrainingRow[],
+  minibatches: readonly (readonly number[])[],
+  learning: Learning,
+): Promise<UpdateSummary> {
+  const mismatch = new Map<TrainingRow, MismatchRow | null>()
+  const updates: Metrics[] = []
+  for (const [update, indices] of minibatches.entries()) {
+    const members = indices.map((i) => rows[i]!)
+    const { loss, tallies } = await accumulateMinibatch(members, learning, mismatch)
+    updates.push({ loss, ...tallyMeans(tallies), ...takeUpdate(learning, update) })
+  }
+  const records = [...mismatch.values()]
+  return {
+    updates: updates.length,
+    metrics: meansOf(updates),
+    mismatch: records.filter((record) => record !== null),
+    skippedRows: records.filter((record) => record === null).length,
+  }
+}
+
+function takeUpdate({ policy, settings }: Learning, update: number): Metrics {
+  const learningRates = settings.learningRatesOf(update)
+  const { gradNorms } = policy.update({ learningRates, maxGradNorm: settings.maxGradNorm })
+  return {
+    learning_rate: learningRates.actor,
+    ...(gradNorms.actor === undefined ? {} : { grad_norm: gradNorms.actor }),
+    ...(gradNorms.critic === undefined ? {} : { 'grad_norm/critic': gradNorms.critic }),
+  }
+}
+
+/** Gradients of one minibatch; on a loss that is not finite nothing is kept of them. */
+async function accumulateMinibatch(
+  members: readonly TrainingRow[],
+  { policy, algorithm, settings }: Learning,
+  mismatch: Map<TrainingRow, MismatchRow | null>,
+): Promise<{ loss: number; tallies: Tallies }> {
+  const lossOf = algorithm.minibatchLoss(members.map(({ learning }) => learning))
+  const lengths = members.map(({ trajectory }) => trajectory.ids.length)
+  const parts: Pick<PartLoss, 'loss' | 'tallies'>[] = []
+  const options = { temperature: settings.temperature, entropyGradient: algorithm.needs.entropyGradient }
+  try {
+    for (const indices of packMicroBatches(lengths, settings.tokenBudget, algorithm.needs.unit)) {
+      const part = indices.map((i) => members[i]!)
+      const sequences = part.map(({ trajectory }) => trajectory)
+      await policy.accumulate(sequences, options, (heads) => {
+        const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchCap, mismatch))
+        const answer = lossOf(lossRows)
+        requireFinite(answer.loss)
+        parts.push({ loss: answer.loss, tallies: addTallies([answer.tallies, entropyTally(lossRows)]) })
+        return answer.coefficients
+      })
+    }
+  } catch (error) {
+    policy.discardGradients()
+    throw error
+  }
+  return {
+    loss: parts.reduce((sum, { loss }) => sum + loss, 0),
+    tallies: addTallies(parts.map(({ tallies }) => tallies)),
+  }
+}
+
+/** On the first and only update the policy still is the behaviour policy, so its own log-probabilities serve as both. */
+function lossRow(
+  row: TrainingRow,
+  { logprobs, entropies, values }: Heads,
+  cap: number | null,
+  mismatch: Map<TrainingRow, MismatchRow | null>,
+): LossRow {
+  const { learning, trajectory } = row
+  const { actionMask } = learning
+  const behaviorLogprobs = learning.behaviorLogprobs ?? logprobs
+  const aligned = alignSamplerLogprobs(behaviorLogprobs, actionMask, trajectory.samplerLogprobs)
+  const samplerLogprobs = aligned.logprobs
+  if (!mismatch.has(row)) {
+    mismatch.set(row, aligned.skipped ? null : { behaviorLogprobs, samplerLogprobs, actionMask })
+  }
+  const correction =
+    cap === null ? null : correctionWeights(behaviorLogprobs, samplerLogprobs, actionMask, cap)
+  return { ...learning, behaviorLogprobs, logprobs, entropies, values, correction }
+}
+
+function entropyTally(rows: readonly LossRow[]): Tallies {
+  let [sum, count] = [0, 0]
+  for (const { actionMask, entropies } of rows) {
+    actionMask.forEach((isAction, t) => {
+      if (isAction === 1) [sum, count] = [sum + entropies[t]!, count + 1]
+    })
+  }
+  return { entropy: { sum, count } }
+}
+
+function requireFinite(loss: number): void {
+  if (Number.isFinite(loss)) return
+  throw new AppError(
+    'run/diverged',
+    `The loss became ${loss}; training cannot go on from here.`,
+    'Resume from the last checkpoint with a lower learning rate or a smaller clip range.',
+  )
+}
+
+/** Mean of each metric over the records that have it; the learning rate is the last one's. */
+function meansOf(records: readonly Metrics[]): Metrics {
+  const single = (record: Metrics): Tallies =>
+    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, { sum: value ?? 0, count: 1 }]))
+  const last = records.at(-1)?.learning_rate
+  return {
+    ...tallyMeans(addTallies(records.map(single))),
+    ...(last === undefined ? {} : { learning_rate: last }),
+  }
+}

@@ -1,0 +1,87 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { createOutput } from '#cli/output.ts'
+import { createProgress, duration } from '#cli/progress.ts'
+
+function screen(isTTY: boolean, columns = 80) {
+  const stderr = Object.assign(new PassThrough(), { isTTY, columns })
+  const stdout = new PassThrough()
+  return { output: createOutput({ stdout, stderr }, false), text: () => String(stderr.read() ?? '') }
+}
+
+const state = (done: number, facts: string[] = []) => ({ done, total: 10, unit: 'step', facts })
+
+describe('progress', () => {
+  test('rewrites one line on a terminal and leaves the last state', () => {
+    const { output, text } = screen(true)
+    let now = 0
+    const progress = createProgress(output, false, () => now)
+    progress.update(state(4))
+    now = 3000
+    progress.update(state(6, ['reward 0.50']))
+    progress.end()
+    expect(text()).toBe('\r\u001B[Kstep 4/10\r\u001B[Kstep 6/10  reward 0.50  1.5 s/step  6 s left\n')
+  })
+
+  test('counts the pace from where this process began, not from step 0', () => {
+    const { output, text } = screen(true)
+    let now = 0
+    const progress = createProgress(output, false, () => now)
+    progress.update(state(8))
+    now = 20_000
+    progress.update(state(9))
+    expect(text()).toContain('20 s/step  20 s left')
+  })
+
+  test('fits the width of the terminal', () => {
+    const { output, text } = screen(true, 12)
+    createProgress(output, false).update(state(4, ['a very long fact']))
+    expect(text()).toBe('\r\u001B[Kstep 4/10  ')
+  })
+
+  test('a note does not tear the line', () => {
+    const { output, text } = screen(true)
+    const progress = createProgress(output, false)
+    progress.update(state(4))
+    progress.note('kept')
+    expect(text()).toBe('\r\u001B[Kstep 4/10\r\u001B[Kkept\nstep 4/10')
+  })
+
+  test('elsewhere plain lines, some seconds apart, and always the last', () => {
+    const { output, text } = screen(false)
+    let now = 0
+    const progress = createProgress(output, false, () => now)
+    for (let done = 1; done <= 10; done++) {
+      progress.update(state(done))
+      now += 1000
+    }
+    progress.end()
+    expect(text().split('\n').map((line) => line.split('  ')[0])).toEqual(['step 1/10', 'step 6/10', 'step 10/10', ''])
+  })
+
+  test('an end in between shows what was held back', () => {
+    const { output, text } = screen(false)
+    const progress = createProgress(output, false, () => 0)
+    progress.update(state(1))
+    progress.update(state(2))
+    progress.end()
+    expect(text()).toContain('step 2/10')
+  })
+
+  test('with --json there is none', () => {
+    const { output, text } = screen(true)
+    const progress = createProgress(output, true)
+    progress.update(state(1))
+    progress.end()
+    expect(text()).toBe('')
+  })
+
+  test.each([
+    [12, '12 s'],
+    [200, '3 min 20 s'],
+    [3725, '1 h 02 min'],
+    [0.4, '0 s'],
+  ])('%d seconds read %s', (value, written) => {
+    expect(duration(value)).toBe(written)
+  })
+})

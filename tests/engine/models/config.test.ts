@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '#shared/errors.ts'
+import { withGenerationConfig } from '#engine/models/common.ts'
+import { architectures, readModelConfig } from '#engine/models/registry.ts'
+import { expectedTensors } from '#engine/models/weightNames.ts'
+
+const sizes = {
+  hidden_size: 64,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  intermediate_size: 96,
+  num_hidden_layers: 2,
+  vocab_size: 300,
+  max_position_embeddings: 512,
+  rms_norm_eps: 1e-5,
+}
+const llama = { model_type: 'llama', architectures: ['LlamaForCausalLM'], ...sizes }
+const qwen2 = { model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'], ...sizes }
+const qwen3 = { model_type: 'qwen3', architectures: ['Qwen3ForCausalLM'], head_dim: 24, ...sizes }
+
+const errorOf = (config: unknown): AppError => {
+  try {
+    readModelConfig(config, '/m/config.json')
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+  throw new Error('Expected an error, got a config.')
+}
+const omit = (config: object, key: string): object =>
+  Object.fromEntries(Object.entries(config).filter(([name]) => name !== key))
+const shapesOf = (config: unknown): Map<string, readonly number[]> =>
+  new Map(expectedTensors(readModelConfig(config, 'c')).map(({ name, shape }) => [name, shape]))
+
+describe('model configs', () => {
+  test('llama: every size, its biases only where the config says so', () => {
+    const config = readModelConfig({ ...llama, attention_bias: true, mlp_bias: false }, 'c')
+    expect(config).toMatchObject({
+      architecture: 'llama',
+      layers: 2,
+      hiddenSize: 64,
+      heads: 4,
+      kvHeads: 2,
+      headDim: 16,
+      intermediateSize: 96,
+      vocabSize: 300,
+      maxPositions: 512,
+      normEpsilon: 1e-5,
+      tiedHead: false,
+      qkNorm: false,
+      bosId: 1,
+      eosIds: [2],
+      padId: null,
+    })
+    expect(config.biases).toMatchObject({ q_proj: true, o_proj: true, gate_proj: false, down_proj: false })
+  })
+
+  test('qwen2: biases on q, k and v only', () => {
+    const { biases, tiedHead, eosIds } = readModelConfig(
+      { ...qwen2, tie_word_embeddings: true, eos_token_id: 7 },
+      'c',
+    )
+    expect(Object.entries(biases).flatMap(([name, has]) => (has ? [name] : []))).toEqual([
+      'q_proj',
+      'k_proj',
+      'v_proj',
+    ])
+    expect(tiedHead).toBe(true)
+    expect(eosIds).toEqual([7])
+  })
+
+  test('qwen3: norms per head, width of heads independent of the hidden size', () => {
+    const config = readModelConfig(qwen3, 'c')
+    expect(config).toMatchObject({ qkNorm: true, headDim: 24, bosId: null, eosIds: [] })
+    expect(readModelConfig(omit(qwen3, 'head_dim'), 'c').headDim).toBe(128)
+  })
+
+  test('absent key/value heads mean the class default, null means as many as heads', () => {
+    expect(readModelConfig(omit(llama, 'num_key_value_heads'), 'c').kvHeads).toBe(4)
+    expect(readModelConfig({ ...qwen2, num_key_value_heads: null }, 'c').kvHeads).toBe(4)
+    expect(errorOf(omit(qwen2, 'num_key_value_heads')).message).toContain('"num_key_value_heads" (32)')
+  })
+
+  test('the class name decides where model_type is missing', () => {
+    expect(readModelConfig(omit(qwen2, 'model_type'), 'c').architecture).toBe('qwen2')
+  })
+
+  test('expected tensors: names and shapes, biases, head norms, a head only when untied', () => {
+    const tensors = shapesOf(qwen2)
+    expect(tensors.get('model.layers.1.self_attn.k_proj.weight')).toEqual([32, 64])
+    expect(tensors.get('model.layers.1.self_attn.k_proj.bias')).toEqual([32])
+    expect(tensors.get('model.layers.0.mlp.down_proj.weight')).toEqual([64, 96])
+    expect(tensors.get('lm_head.weight')).toEqual([300, 64])
+    expect(tensors.has('model.layers.0.self_attn.o_proj.bias')).toBe(false)
+    expect(tensors.has('model.layers.0.self_attn.q_norm.weight')).toBe(false)
+    expect(shapesOf(qwen3).get('model.layers.0.self_attn.q_norm.weight')).toEqual([24])
+    expect(shapesOf(qwen3).get('model.layers.0.self_attn.o_proj.weight')).toEqual([64, 96])
+    expect(shapesOf({ ...llama, tie_word_embeddings: true }).has('lm_head.weight')).toBe(false)
+    expect(tensors.size).toBe(3 + 2 * (2 + 7 + 3))
+  })
+
+  test('end-of-sequence ids of both files are kept, the generation config first', () => {
+    const config = readModelConfig({ ...qwen2, eos_token_id: 5 }, 'c')
+    const both = withGenerationConfig(config, { eos_token_id: [9, 5], bos_token_id: 3, pad_token_id: 4 }, 'g')
+    expect(both).toMatchObject({ eosIds: [9, 5], bosId: 3, padId: 4 })
+    expect(withGenerationConfig(config, {}, 'g')).toEqual(config)
+    expect(() => withGenerationConfig(config, { eos_token_id: [300] }, 'g.json')).toThrow(
+      '"eos_token_id" in g.json',
+    )
+  })
+
+  test('−1 means no token', () => {
+    expect(readModelConfig({ ...llama, pad_token_id: -1, bos_token_id: null }, 'c')).toMatchObject({
+      padId: null,
+      bosId: null,
+    })
+  })
+})
+
+describe('refused configs', () => {
+  test.each(['mistral', 'qwen2_moe', 'gemma3', 'gpt2', 'constructor'])('%s by name', (modelType) => {
+    const error = errorOf({ ...llama, model_type: modelType })
+    expect(error.code).toBe('model/unsupported')
+    expect(error.message).toBe(
+      `/m/config.json is for a model of type "${modelType}", which is not supported.`,
+    )
+    expect(error.hint).toBe(`Supported are ${architectures.map(({ modelType: type }) => type).join(', ')}.`)
+  })
+
+  test.each([
+    ['a classifier', { architectures: ['LlamaForSequenceClassification'] }, 'LlamaForSequenceClassification'],
+    ['sliding window', { use_sliding_window: true }, 'sliding-window'],
+    ['sliding layers', { layer_types: ['full_attention', 'sliding_attention'] }, 'sliding-window'],
+    ['quantised weights', { quantization_config: { quant_method: 'gptq' } }, 'gptq'],
+    ['experts', { num_experts: 8 }, 'experts'],
+    ['another activation', { hidden_act: 'gelu' }, 'gelu'],
+  ])('%s', (_, change, word) => {
+    const error = errorOf({ ...llama, ...change })
+    expect(error.code).toBe('model/unsupported')
+    expect(error.message).toContain(word)
+  })
+
+  test.each([
+    ['hidden_size', undefined],
+    ['hidden_size', '64'],
+    ['hidden_size', 0],
+    ['hidden_size', 66],
+    ['hidden_size', 1e9],
+    ['num_hidden_layers', 1.5],
+    ['num_hidden_layers', 1e15],
+    ['num_hidden_layers', true],
+    ['num_attention_heads', -4],
+    ['num_key_value_heads', 3],
+    ['vocab_size', [300]],
+    ['vocab_size', NaN],
+    ['max_position_embeddings', {}],
+    ['rms_norm_eps', 0],
+    ['rms_norm_eps', 1],
+    ['tie_word_embeddings', 'yes'],
+    ['attention_bias', 0],
+    ['eos_token_id', 300],
+    ['eos_token_id', [1, -2]],
+    ['bos_token_id', 'a'],
+    ['architectures', 'LlamaForCausalLM'],
+    ['rope_scaling', 'linear'],
+    ['head_dim', 15.5],
+  ])('%s = %j names file and field', (key, value) => {
+    const error = errorOf(value === undefined ? omit(llama, key) : { ...llama, [key]: value })
+    expect(error.code).toBe('model/invalid')
+    expect(error.message).toContain(`"${key}"`)
+    expect(error.message).toContain('/m/config.json')
+  })
+
+  test('an odd head width', () => {
+    expect(errorOf({ ...llama, head_dim: 15 }).message).toContain('15 channels')
+  })
+
+  test.each([null, [], 'text', 3])('%j instead of an object', (json) => {
+    expect(errorOf(json).message).toBe('/m/config.json must be a JSON object.')
+  })
+
+  test('a config that says nothing', () => {
+    expect(errorOf({}).message).toContain('model_type')
+  })
+})

@@ -1,0 +1,98 @@
+import { InferenceSession, listSupportedBackends } from 'onnxruntime-node'
+import { cpus } from 'node:os'
+import { describe, expect, test } from 'vitest'
+import {
+  availableDevices,
+  defaultDevice,
+  physicalCores,
+  requireDevice,
+  sessionOptions,
+} from '#engine/runtime/device.ts'
+import { deviceKinds, deviceTitles, type Device, type DeviceKind } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+
+const device = (kind: DeviceKind): Device => ({ kind, threads: 1, deviceId: 0 })
+
+describe('devices', () => {
+  test('the CPU works', async () => {
+    await requireDevice(defaultDevice())
+  })
+
+  test('every kind either works or says what is missing and what to do; nothing falls back', async () => {
+    const reports = await availableDevices()
+    expect(reports.map(({ kind }) => kind)).toEqual([...deviceKinds])
+    for (const report of reports) {
+      if (report.available) {
+        await requireDevice(device(report.kind))
+        continue
+      }
+      expect(report.reason).toContain(`The device ${deviceTitles[report.kind]} is not available.`)
+      expect(report.reason).not.toMatch(/onnxruntime_src|\.cc:\d/)
+      expect(report.hint.length).toBeGreaterThan(20)
+      await expect(requireDevice(device(report.kind))).rejects.toBeInstanceOf(AppError)
+    }
+  })
+
+  test('a kind this build does not have is unavailable', async () => {
+    const built = new Set(listSupportedBackends().map(({ name }) => name))
+    const absent = deviceKinds.filter((kind) => !built.has(kind))
+    expect(absent.length).toBeGreaterThan(0) // no platform has both DirectML and Core ML
+    for (const kind of absent) {
+      await expect(requireDevice(device(kind))).rejects.toMatchObject({ code: 'device/unavailable' })
+    }
+  })
+
+  test('a GPU that does not exist is unavailable, even where its kind is', async () => {
+    await expect(requireDevice({ kind: 'cuda', threads: 1, deviceId: 99 })).rejects.toMatchObject({
+      code: 'device/unavailable',
+    })
+  })
+})
+
+describe('session options', () => {
+  test('never let the runtime keep memory of the largest shape', () => {
+    for (const purpose of ['learn', 'generate', 'weights'] as const) {
+      expect(sessionOptions(device('cpu'), purpose)).toMatchObject({
+        enableMemPattern: false,
+        enableCpuMemArena: false,
+        intraOpNumThreads: 1,
+      })
+    }
+  })
+
+  test('only generation packs constant weights; only turning weights to f32 runs unoptimised', () => {
+    const packed = { extra: { session: { disable_prepacking: '1' } } }
+    expect(sessionOptions(device('cpu'), 'learn')).toMatchObject({ ...packed, graphOptimizationLevel: 'all' })
+    expect(sessionOptions(device('cpu'), 'weights')).toMatchObject({
+      ...packed,
+      graphOptimizationLevel: 'disabled',
+    })
+    expect(sessionOptions(device('cpu'), 'generate')).not.toHaveProperty('extra')
+  })
+
+  test('name the device first and leave the rest to the CPU', () => {
+    const providers = (kind: DeviceKind) =>
+      sessionOptions({ ...device(kind), deviceId: 1 }, 'learn').executionProviders
+    expect(providers('cpu')).toEqual(['cpu'])
+    expect(providers('cuda')).toEqual([{ name: 'cuda', deviceId: 1 }, 'cpu'])
+    expect(providers('webgpu')).toEqual(['webgpu', 'cpu'])
+  })
+
+  test.each([
+    { kind: 'cpu', threads: 0, deviceId: 0 },
+    { kind: 'cpu', threads: 1.5, deviceId: 0 },
+    { kind: 'cuda', threads: 1, deviceId: -1 },
+  ] as const)('refuse $threads threads on device $deviceId', (impossible) => {
+    expect(() => sessionOptions(impossible, 'learn')).toThrow(/^Expected/)
+  })
+})
+
+test('physical cores are at least one and no more than the logical processors', () => {
+  expect(physicalCores()).toBeGreaterThanOrEqual(1)
+  expect(physicalCores()).toBeLessThanOrEqual(cpus().length)
+})
+
+test('an unusable model is an ordinary exception, not a crash', async () => {
+  const options = sessionOptions(defaultDevice(), 'learn')
+  await expect(InferenceSession.create(Uint8Array.from([1, 2, 3]), options)).rejects.toThrow()
+})

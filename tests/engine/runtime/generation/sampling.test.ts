@@ -1,0 +1,206 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
+import type { SamplingOptions } from '#engine/policy.ts'
+import { processLogits, Sampler } from '#engine/runtime/sampling.ts'
+
+interface LogitsCase {
+  readonly name: string
+  readonly function: string
+  readonly inputs: {
+    readonly logits: readonly number[]
+    readonly token_history: readonly number[]
+    readonly options: Readonly<Record<string, number | readonly number[] | null>>
+  }
+  readonly expected: { readonly scores: readonly (number | null)[]; readonly probs: readonly number[] }
+}
+
+const directory = process.env['GOLDEN_DIR'] ?? new URL('../../../golden/', import.meta.url)
+const goldenCases = readdirSync(directory)
+  .filter((name) => name.endsWith('.json'))
+  .map((name) => JSON.parse(readFileSync(new URL(name, pathToUrl(directory)), 'utf8')) as LogitsCase)
+  .filter((golden) => golden.function === 'process_logits')
+
+function pathToUrl(path: string | URL): URL {
+  return path instanceof URL ? path : new URL(`file://${path.replace(/\/?$/, '/')}`)
+}
+
+describe('processLogits', () => {
+  test.each(goldenCases)('agrees with $name', ({ inputs, expected }) => {
+    const option = (name: string, off: number) => {
+      const value = inputs.options[name]
+      return typeof value === 'number' ? value : off
+    }
+    const { eos } = inputs.options
+    const { scores, probabilities } = processLogits(inputs.logits, inputs.token_history, {
+      repetitionPenalty: option('rep', 1),
+      suppressed: option('n_new', 0) < option('min_new', 0) ? [eos ?? []].flat() : [],
+      temperature: option('T', 1),
+      topK: option('top_k', 0),
+      topP: option('top_p', 1),
+      minP: option('min_p', 0),
+    })
+    const expectedScores = expected.scores.map((score) => score ?? -Infinity)
+    expect(scores.length).toBe(expectedScores.length)
+    for (const [id, score] of expectedScores.entries()) {
+      if (score === -Infinity) expect(scores[id]).toBe(-Infinity)
+      else expect(scores[id]).toBeCloseTo(score, 9)
+      expect(probabilities[id]).toBeCloseTo(expected.probs[id]!, 9)
+    }
+  })
+
+  test('there are golden cases', () => {
+    expect(goldenCases.map(({ name }) => name)).toContain('logits-top-p')
+  })
+
+  const off = { repetitionPenalty: 1, suppressed: [], temperature: 1, topK: 0, topP: 1, minP: 0 }
+
+  test('the repetition penalty lowers positive and negative logits once per id', () => {
+    const { scores } = processLogits([2, -2, 1, 4], [0, 1, 1, 0], { ...off, repetitionPenalty: 2 })
+    expect([...scores]).toEqual([1, -4, 1, 4])
+  })
+
+  test('top-k acts on penalised scores, top-p on what top-k kept, min-p on what top-p kept', () => {
+    const logits = [0.5, 0.2, 0.15, 0.1, 0.05].map(Math.log)
+    const kept = (options: Partial<typeof off>) =>
+      [...processLogits(logits, [0], { ...off, ...options }).probabilities.entries()].flatMap(([id, p]) =>
+        p > 0 ? [id] : [],
+      )
+    // log 0.5 is −0.69; five times that is −3.47, below all others.
+    expect(kept({ repetitionPenalty: 5, topK: 4 })).toEqual([1, 2, 3, 4])
+    // Of the three kept by top-k, 0.5 alone has 59 % of the mass, with 0.2 82 %.
+    expect(kept({ topK: 3, topP: 0.58 })).toEqual([0])
+    expect(kept({ topK: 3, topP: 0.6 })).toEqual([0, 1])
+    expect(kept({ topP: 0.9, minP: 0.25 })).toEqual([0, 1, 2])
+    expect(kept({ minP: 0.95, topP: 0.01 })).toEqual([0])
+  })
+})
+
+const plain: SamplingOptions = {
+  greedy: false,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: 0,
+  maxNewTokens: 10,
+  stopIds: [],
+  stopStrings: [],
+}
+
+function softmax(logits: ArrayLike<number>, temperature: number): Float32Array {
+  const values = Array.from(logits, (logit) => logit / temperature)
+  const largest = Math.max(...values)
+  const total = values.reduce((sum, value) => sum + Math.exp(value - largest), 0)
+  return Float32Array.from(values, (value) => Math.exp(value - largest) / total)
+}
+
+describe('Sampler', () => {
+  test('inverts the cumulative distribution in id order', () => {
+    const sampler = new Sampler(4, plain)
+    const probabilities = Float32Array.of(0.25, 0, 0.5, 0.25)
+    const ids = [0, 0.2499, 0.25, 0.7499, 0.75, 0.9999].map(
+      (u) => sampler.fromProbabilities(probabilities, u).id,
+    )
+    expect(ids).toEqual([0, 0, 2, 2, 3, 3])
+  })
+
+  test('takes the last possible token when rounding leaves the sum short', () => {
+    const sampler = new Sampler(4, plain)
+    expect(sampler.fromProbabilities(Float32Array.of(0.5, 0.49, 0, 0), 0.995).id).toBe(1)
+  })
+
+  test('never draws a token of probability 0', () => {
+    expect(new Sampler(3, plain).fromProbabilities(Float32Array.of(0, 1, 0), 0).id).toBe(1)
+  })
+
+  test('draws tokens as often as their probabilities say', () => {
+    const probabilities = softmax([0.3, 1.2, -0.5, 2, 0], 0.8)
+    const sampler = new Sampler(5, { ...plain, temperature: 0.8 })
+    const stream = randomStream(3)
+    const counts = [0, 0, 0, 0, 0]
+    const draws = 20_000
+    for (let i = 0; i < draws; i++)
+      counts[sampler.fromProbabilities(probabilities, stream.uniformAt(i)).id]!++
+    for (const [id, count] of counts.entries()) {
+      const deviation = Math.sqrt((probabilities[id]! * (1 - probabilities[id]!)) / draws)
+      expect(Math.abs(count / draws - probabilities[id]!)).toBeLessThan(4 * deviation)
+    }
+  })
+
+  test('records the unfiltered tempered log-probability', () => {
+    const logits = Float32Array.of(2, 1, 0, -1)
+    const sampling = { ...plain, temperature: 0.5, topK: 2 }
+    const expected = Math.log(softmax(logits, 0.5)[0]!)
+    const sampler = new Sampler(4, sampling)
+    const fromGraph = sampler.fromProbabilities(softmax(logits, 0.5), 0.1)
+    const fromLogits = sampler.fromLogits(logits, { seen: [], generated: 0 }, 0.1)
+    expect(fromGraph.id).toBe(0)
+    expect(fromGraph.logprob).toBeCloseTo(expected, 6)
+    expect(fromLogits.id).toBe(0)
+    expect(fromLogits.logprob).toBeCloseTo(expected, 6)
+  })
+
+  test('greedy takes the lowest of equal ids and reports temperature 1', () => {
+    const sampler = new Sampler(4, {
+      ...plain,
+      greedy: true,
+      temperature: 0.01,
+      topK: 1,
+      repetitionPenalty: 1,
+    })
+    expect(sampler.temperature).toBe(1)
+    expect(sampler.fromProbabilities(Float32Array.of(0.1, 0.4, 0.4, 0.1), 0.99)).toEqual({
+      id: 1,
+      logprob: Math.log(Math.fround(0.4)),
+    })
+    const logits = Float32Array.of(0, 3, 3, 1)
+    const chosen = sampler.fromLogits(logits, { seen: [], generated: 0 }, 0.99)
+    expect(chosen.id).toBe(1)
+    expect(chosen.logprob).toBeCloseTo(Math.log(softmax(logits, 1)[1]!), 6)
+  })
+
+  test('a stop id is impossible before the minimum length, and its log-probability stays the raw one', () => {
+    const logits = Float32Array.of(9, 1, 0)
+    const sampler = new Sampler(3, { ...plain, minNewTokens: 2, stopIds: [0] })
+    expect([sampler.needsLogits(0), sampler.needsLogits(1), sampler.needsLogits(2)]).toEqual([
+      true,
+      true,
+      false,
+    ])
+    const early = sampler.fromLogits(logits, { seen: [], generated: 1 }, 0)
+    expect(early.id).toBe(1)
+    expect(early.logprob).toBeCloseTo(Math.log(softmax(logits, 1)[1]!), 5)
+    expect(sampler.fromLogits(logits, { seen: [], generated: 2 }, 0).id).toBe(0)
+  })
+
+  test('both ways choose the same token under every filter', () => {
+    const random = new SequentialRandom(randomStream(17))
+    for (let round = 0; round < 400; round++) {
+      const size = 2 + random.integer(300)
+      const spread = 1 + 3 * random.uniform()
+      const logits = Float32Array.from({ length: size }, () => spread * random.normal())
+      const sampling = {
+        ...plain,
+        temperature: 0.3 + random.uniform(),
+        topK: random.uniform() < 0.5 ? 0 : 1 + random.integer(size),
+        topP: random.uniform() < 0.5 ? 1 : random.uniform(),
+        minP: random.uniform() < 0.5 ? 0 : 0.2 * random.uniform(),
+      }
+      const sampler = new Sampler(size, sampling)
+      const uniform = random.uniform()
+      const fromGraph = sampler.fromProbabilities(softmax(logits, sampling.temperature), uniform)
+      const fromLogits = sampler.fromLogits(logits, { seen: [], generated: 0 }, uniform)
+      expect(fromGraph.id).toBe(fromLogits.id)
+      expect(fromGraph.logprob).toBeCloseTo(fromLogits.logprob, 5)
+    }
+  })
+
+  test('says so when the model returns no numbers', () => {
+    const sampler = new Sampler(2, plain)
+    expect(() => sampler.fromProbabilities(Float32Array.of(NaN, NaN), 0.5)).toThrow('no finite probability')
+    const history = { seen: [], generated: 0 }
+    expect(() => sampler.fromLogits(Float32Array.of(NaN, NaN), history, 0.5)).toThrow('no finite probability')
+  })
+})

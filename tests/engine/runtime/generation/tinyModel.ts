@@ -1,0 +1,161 @@
+/**
+ * A real attention model small enough for plain TypeScript. Every visible slot, position and mask entry changes its
+ * scores, and a hidden slot contributes exactly zero, so a completion computed with cached, shared and moved rows
+ * must equal, bit for bit, one computed alone without a cache.
+ */
+import { randomStream } from '#shared/random.ts'
+import type { DecodePass, DecodeStep, PassResult } from '#engine/runtime/generation/decodeStep.ts'
+
+const LAYERS = 2
+const KV_HEADS = 2
+const HEAD_DIM = 3
+const HIDDEN_SIZE = KV_HEADS * HEAD_DIM
+
+type Matrix = readonly (readonly number[])[]
+
+function randomMatrix(seed: number, rows: number, columns: number): Matrix {
+  const stream = randomStream(seed)
+  return Array.from({ length: rows }, (_, row) =>
+    Array.from({ length: columns }, (_, column) => 2 * stream.uniformAt(row * columns + column) - 1),
+  )
+}
+
+function multiply(matrix: Matrix, vector: readonly number[]): number[] {
+  return matrix.map((row) => row.reduce((sum, weight, column) => sum + weight * vector[column]!, 0))
+}
+
+interface Head {
+  readonly query: readonly number[]
+  readonly mask: Float32Array
+  /** Visible or not, in order: slots, then new positions. */
+  readonly keys: readonly ArrayLike<number>[]
+  readonly values: readonly ArrayLike<number>[]
+}
+
+function attend({ query, mask, keys, values }: Head): number[] {
+  const scores = keys.map((key, slot) => query.reduce((sum, q, c) => sum + q * key[c]!, 2 * mask[slot]!))
+  const largest = Math.max(...scores)
+  const weights = scores.map((score) => Math.exp(score - largest))
+  const total = weights.reduce((sum, weight) => sum + weight, 0)
+  return query.map((_, c) => values.reduce((sum, value, slot) => sum + weights[slot]! * value[c]!, 0) / total)
+}
+
+export class TinyModel implements DecodeStep {
+  readonly layers = LAYERS
+  readonly kvHeads = KV_HEADS
+  readonly headDim = HEAD_DIM
+  readonly vocabSize: number
+  /** Every pass asked for, oldest first. */
+  readonly passes: { rows: number; length: number; capacity: number; want: string }[] = []
+  readonly #embeddings: Matrix
+  readonly #weights: readonly { query: Matrix; key: Matrix; value: Matrix; output: Matrix }[]
+  readonly #sharpness: number
+
+  constructor(seed: number, vocabSize = 23, sharpness = 4) {
+    this.vocabSize = vocabSize
+    this.#sharpness = sharpness
+    this.#embeddings = randomMatrix(seed, vocabSize, HIDDEN_SIZE)
+    this.#weights = Array.from({ length: LAYERS }, (_, layer) => {
+      const matrix = (part: number) => randomMatrix(seed * 100 + layer * 10 + part, HIDDEN_SIZE, HIDDEN_SIZE)
+      return { query: matrix(1), key: matrix(2), value: matrix(3), output: matrix(4) }
+    })
+  }
+
+  run(pass: DecodePass): Promise<PassResult> {
+    const { rows, length, cache } = pass
+    this.#check(pass)
+    this.passes.push({ rows, length, capacity: cache.capacity, want: pass.want })
+    const size = rows * KV_HEADS * length * HEAD_DIM
+    const keys = Array.from({ length: LAYERS }, () => new Float32Array(size))
+    const values = Array.from({ length: LAYERS }, () => new Float32Array(size))
+    const scores = new Float32Array(pass.want === 'none' ? 0 : rows * this.vocabSize)
+    for (let row = 0; row < rows; row++) {
+      const hidden = this.#runRow(pass, row, { keys, values })
+      if (pass.want !== 'none') scores.set(this.#scores(hidden, pass), row * this.vocabSize)
+    }
+    return Promise.resolve({ scores, keys, values })
+  }
+
+  #check({ rows, length, ids, positions, cache, mask, last }: DecodePass): void {
+    const expected = [rows * length, rows * length, rows, rows * length * (cache.capacity + length)]
+    const got = [ids.length, positions.length, last.length, mask.length]
+    if (expected.join() !== got.join())
+      throw new Error(`Expected sizes ${expected.join()}, got ${got.join()}.`)
+  }
+
+  /** Hidden state of the row's last position; writes its keys and values. */
+  #runRow(pass: DecodePass, row: number, fresh: { keys: Float32Array[]; values: Float32Array[] }): number[] {
+    const { length, ids, positions } = pass
+    let states = Array.from({ length }, (_, t) => {
+      const embedding = this.#embeddings[ids[row * length + t]!]!
+      return embedding.map((value, c) => value + Math.sin(positions[row * length + t]! * (0.3 + 0.7 * c)))
+    })
+    for (let layer = 0; layer < LAYERS; layer++) {
+      const weights = this.#weights[layer]!
+      for (const [t, state] of states.entries()) {
+        writeHeads(fresh.keys[layer]!, multiply(weights.key, state), { row, length, t })
+        writeHeads(fresh.values[layer]!, multiply(weights.value, state), { row, length, t })
+      }
+      states = states.map((state, t) => {
+        const query = multiply(weights.query, state)
+        const heads = Array.from({ length: KV_HEADS }, (_, head) =>
+          attend(headOf({ pass, row, t, layer, head, query, fresh })),
+        )
+        const update = multiply(weights.output, heads.flat())
+        return state.map((value, c) => Math.tanh(value + update[c]!))
+      })
+    }
+    return states[pass.last[row]!]!
+  }
+
+  #scores(hidden: readonly number[], pass: DecodePass): number[] {
+    const logits = multiply(this.#embeddings, hidden).map((logit) => Math.fround(logit * this.#sharpness))
+    if (pass.want === 'logits') return logits
+    const tempered = logits.map((logit) => logit * pass.inverseTemperature)
+    const largest = Math.max(...tempered)
+    const weights = tempered.map((score) => Math.exp(score - largest))
+    const total = weights.reduce((sum, weight) => sum + weight, 0)
+    return weights.map((weight) => weight / total)
+  }
+}
+
+function writeHeads(
+  target: Float32Array,
+  vector: readonly number[],
+  at: { row: number; length: number; t: number },
+): void {
+  for (const [index, value] of vector.entries()) {
+    const head = Math.floor(index / HEAD_DIM)
+    target[((at.row * KV_HEADS + head) * at.length + at.t) * HEAD_DIM + (index % HEAD_DIM)] = value
+  }
+}
+
+interface HeadAddress {
+  readonly pass: DecodePass
+  readonly row: number
+  readonly t: number
+  readonly layer: number
+  readonly head: number
+  readonly query: readonly number[]
+  readonly fresh: { keys: Float32Array[]; values: Float32Array[] }
+}
+
+function headOf({ pass, row, t, layer, head, query, fresh }: HeadAddress): Head {
+  const { length, cache, mask, rows } = pass
+  const width = cache.capacity + length
+  const rowHead = row * KV_HEADS + head
+  const slots = (cached: Float32Array, computed: Float32Array) => [
+    ...split(cached.subarray(rowHead * cache.capacity * HEAD_DIM), cache.capacity),
+    ...split(computed.subarray(rowHead * length * HEAD_DIM), length),
+  ]
+  return {
+    query: query.slice(head * HEAD_DIM, (head + 1) * HEAD_DIM),
+    mask: mask.subarray((row * length + t) * width, (row * length + t + 1) * width),
+    keys: slots(cache.keys(layer, rows), fresh.keys[layer]!),
+    values: slots(cache.values(layer, rows), fresh.values[layer]!),
+  }
+}
+
+function split(data: Float32Array, count: number): Float32Array[] {
+  return Array.from({ length: count }, (_, slot) => data.subarray(slot * HEAD_DIM, (slot + 1) * HEAD_DIM))
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import { createChatTemplate, type ChatMessage } from '#engine/text/chatTemplate.ts'
+
+const chatml =
+  "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}" +
+  "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+
+const messages: ChatMessage[] = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'Sort 7 2 9' },
+]
+const create = (
+  chat_template: unknown,
+  rest: Record<string, unknown> = {},
+  templateFile: string | null = null,
+) => createChatTemplate({ tokenizerConfig: { chat_template, ...rest }, templateFile, where: 'tiny' })
+const render = (chat_template: unknown, rest: Record<string, unknown> = {}) =>
+  create(chat_template, rest)?.render(messages, { addGenerationPrompt: true })
+
+describe('createChatTemplate', () => {
+  test('writes ChatML', () => {
+    expect(render(chatml)).toBe(
+      '<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nSort 7 2 9<|im_end|>\n<|im_start|>assistant\n',
+    )
+  })
+
+  test('leaves the generation prompt out when not asked for', () => {
+    expect(create(chatml)?.render(messages, { addGenerationPrompt: false })).toMatch(/<\|im_end\|>\n$/)
+  })
+
+  test('leaves the last message open to be continued', () => {
+    const opened = [...messages, { role: 'assistant', content: '2 7' }]
+    expect(
+      create(chatml)?.render(opened, { addGenerationPrompt: false, continueFinalMessage: true }),
+    ).toMatch(/assistant\n2 7$/)
+  })
+
+  test('takes the default of several named templates', () => {
+    const named = [
+      { name: 'tool_use', template: 'tools' },
+      { name: 'default', template: 'plain' },
+    ]
+    expect(render(named)).toBe('plain')
+  })
+
+  test('prefers chat_template.jinja', () => {
+    expect(create('config', {}, 'file')?.render(messages, { addGenerationPrompt: true })).toBe('file')
+  })
+
+  test('knows the special tokens, as text or object', () => {
+    const config = { bos_token: '<s>', eos_token: { content: '</s>' } }
+    expect(render('{{ bos_token }}|{{ eos_token }}|{{ pad_token }}', config)).toBe('<s>|</s>|')
+  })
+
+  test('is null for a model without one', () => {
+    expect(createChatTemplate({ tokenizerConfig: null, templateFile: null, where: 'tiny' })).toBeNull()
+  })
+
+  test('writes the same date whatever the day', () => {
+    expect(render("{{ strftime_now('%d %b %Y') }}")).toBe('26 Jul 2024')
+  })
+
+  test('keeps range and loops working within their limits, and attributes of that name', () => {
+    expect(render('{% for i in range(1, 8, 3) %}{{ i }}{% endfor %}')).toBe('147')
+    expect(render('{% set box = {"range": "wide"} %}{{ box.range }}')).toBe('wide')
+  })
+
+  test.each([
+    ['a syntax error', '{% for %}'],
+    ['an unclosed block', '{% if true %}'],
+    ['a wrong type', 7],
+    ['a list without templates', [{}]],
+    ['its own refusal', "{{ raise_exception('Roles must alternate') }}"],
+    ['a call of nothing', '{{ nothing() }}'],
+    ['loops without end', '{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}'],
+    [
+      'loops that skip to the next round',
+      '{% for a in range(9999) %}{% for b in range(9999) %}{% continue %}{% endfor %}{% endfor %}',
+    ],
+    ['a huge range', '{{ range(1000000000) | length }}'],
+    ['endless recursion', '{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}'],
+  ])('%s is one sentence', (_, template) => {
+    expect(() => render(template)).toThrow(
+      expect.objectContaining({
+        code: 'tokenizer/invalid',
+        message: expect.stringContaining('tiny') as string,
+      }),
+    )
+  })
+
+  test("passes on the template's own words", () => {
+    expect(() => render("{{ raise_exception('Roles must alternate') }}")).toThrow(/Roles must alternate/)
+  })
+})

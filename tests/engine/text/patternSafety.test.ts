@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest'
+import { hasBoundedBacktracking } from '#engine/text/patternSafety.ts'
+
+describe('hasBoundedBacktracking', () => {
+  test.each([
+    // Patterns of the kinds that published tokenizers use.
+    String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`,
+    String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+    String.raw`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{M}]*[\p{Ll}\p{M}]+(?i:'s|'t)?|\p{N}{1,3}`,
+    String.raw`\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))`,
+    String.raw`(?:\r?\n)+(?!\r?\n)`,
+    ' ?[^(\\s|[.,!?…。，、।۔،])]+',
+    String.raw`(?<!\S)\S{2,}`,
+    '[一-龥぀-ゟ゠-ヿ]+',
+  ])('lets through %s', (pattern) => {
+    expect(hasBoundedBacktracking(pattern)).toBe(true)
+  })
+
+  test.each([
+    '(a+)+$',
+    '(a*)*',
+    '(?:a|aa)+$',
+    String.raw`(\w+\s?)*$`,
+    '((a{1,100}){1,100}){1,100}$',
+    '(?:a?a)+$',
+    '(?:a?[ab])+$',
+    '(([a-z])+.)+[A-Z]',
+    '(?:x(?=a*)y|z){2,}',
+    '(unclosed',
+    '[unclosed',
+    'unopened)',
+  ])('turns away %s', (pattern) => {
+    expect(hasBoundedBacktracking(pattern)).toBe(false)
+  })
+})

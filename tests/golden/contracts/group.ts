@@ -1,0 +1,135 @@
+/** GRPO, GSPO, CISPO. */
+import { advantageCells, turnAdvantages } from '#rl/algorithms/common/groupAdvantages.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { clipBounds } from '#rl/algorithms/common/clipping.ts'
+import { spreadOverTurns } from '#rl/algorithms/common/turns.ts'
+import type { Experience } from '#rl/algorithms/types.ts'
+import {
+  asFloatRows,
+  asMaskRows,
+  asList,
+  asNumber,
+  asNumbers,
+  asObject,
+  asText,
+  exact,
+  type Json,
+  type JsonObject,
+  onlyValue,
+  underOnlyKey,
+} from '../contract.ts'
+import { experiencesOf, mismatchMetrics, replayUpdates } from './learning.ts'
+
+const kebab = (value: Json | undefined): string => asText(value).replace('_', '-')
+const lossNorms: Record<string, string> = {
+  micro_batch: 'trajectory-mean',
+  accumulation_window: 'token-mean',
+}
+
+function settingsOf(config: JsonObject): Record<string, unknown> {
+  const settings = {
+    klCoefficient: config.beta,
+    klAdvantageShaping: config.use_kl_advantage_shaping,
+    clipCoefficient: config.clip_coef,
+    advantageNorm: kebab(config.adv_norm),
+    advantageGranularity: config.advantage_granularity,
+    turnAdvantageFallback: config.turn_advantage_trajectory_fallback,
+    whitenAdvantages: config.whiten_advantages,
+    advantageClipRange: config.adv_clip_range ?? null,
+    filterZeroAdvantages: config.filter_zero_adv,
+    advantageFilterEpsilon: config.adv_filter_eps,
+    lossNorm: lossNorms[asText(config.loss_norm)],
+  }
+  if (config.loss_type === 'gspo') return settings
+  return { ...settings, importanceSamplingLevel: config.importance_sampling_level_resolved }
+}
+
+/** Advantages in the reference's shape: [B][1] per trajectory, [B][T] per turn. */
+function advantagesOf(batch: readonly Experience[], config: JsonObject) {
+  const level = config.importance_sampling_level_resolved
+  const automatic = level === 'turn' ? 'turn' : 'trajectory'
+  const { cells, cellIds, granularity, kept } = advantageCells(batch, {
+    advantageNorm: config.adv_norm === 'mean_only' ? 'mean-only' : 'mean-std',
+    granularity:
+      config.advantage_granularity === 'auto'
+        ? automatic
+        : config.advantage_granularity === 'turn'
+          ? 'turn'
+          : 'trajectory',
+    turnFallback: config.turn_advantage_trajectory_fallback === true,
+    whitenAdvantages: config.whiten_advantages === true,
+    advantageClipRange: typeof config.adv_clip_range === 'number' ? config.adv_clip_range : null,
+    filterZeroAdvantages: config.filter_zero_adv === true,
+    advantageFilterEpsilon: asNumber(config.adv_filter_eps),
+  })
+  const perToken = cells.map((row, i) => spreadOverTurns(row, cellIds[i]!))
+  return { advantages: granularity === 'turn' ? perToken : cells, kept_indices: kept }
+}
+
+function learn(inputs: JsonObject): unknown {
+  const config = asObject(inputs.config)
+  const batch = experiencesOf(inputs, asNumber(config.group_size))
+  const algorithm = algorithmById(asText(config.loss_type)).configure(settingsOf(config))
+  const replay = replayUpdates(algorithm, batch, algorithm.advantages(batch), inputs)
+  return {
+    ...advantagesOf(batch, config),
+    losses: replay.losses,
+    // A batch without a trajectory to learn from reports zeros.
+    metrics: {
+      loss: 0,
+      kl: 0,
+      ...replay.metrics,
+      ...(inputs.sampling_logps === undefined ? {} : mismatchMetrics(inputs)),
+    },
+    grad_lp: replay.logprobGradients,
+  }
+}
+
+function unmaskedTurnAdvantages(inputs: JsonObject): unknown {
+  const rewards = asList(inputs.rewards).map(asNumbers)
+  const size = asNumber(inputs.group_size)
+  const played = rewards.map((row) => row.map(() => true))
+  const groups = rewards.map((_, i) => Math.floor(i / size))
+  const norm = inputs.adv_norm === 'mean_only' ? 'mean-only' : 'mean-std'
+  return { turn_advantages: turnAdvantages(rewards, played, groups, norm) }
+}
+
+/** The plain policy gradient, −A·logprob averaged over tokens: CISPO while the policy still is the behaviour policy. */
+function plainPolicyGradient(inputs: JsonObject): unknown {
+  const advantages = asFloatRows(inputs.rewards)
+  const batch = asFloatRows(inputs.lp).map((behaviorLogprobs, i) => ({
+    group: i,
+    actionMask: asMaskRows(inputs.loss_mask)[i]!,
+    turnIds: null,
+    turnRewards: [],
+    behaviorLogprobs,
+    referenceLogprobs: null,
+    behaviorValues: null,
+  }))
+  const algorithm = algorithmById('cispo').configure({ klCoefficient: 0, lossNorm: 'token-mean' })
+  const minibatches = [batch.map((_, i) => i)]
+  const whole = { tokens: advantages, returns: null, kept: minibatches[0]! }
+  const { losses, logprobGradients } = replayUpdates(algorithm, batch, whole, { ...inputs, minibatches })
+  return { loss: losses[0], grad_lp: logprobGradients }
+}
+
+export const groupContracts = {
+  'areal.reinforce_loss': exact(plainPolicyGradient),
+  'grpo.learn': exact(learn),
+  'grpo.advantages': exact((inputs) => {
+    const config = asObject(inputs.config)
+    return advantagesOf(experiencesOf(inputs, asNumber(config.group_size)), config)
+  }),
+  'grpo.turn_advantage_unmasked': exact(unmaskedTurnAdvantages),
+  'grpo.clip_bounds': exact((inputs, golden) =>
+    underOnlyKey(
+      golden,
+      asList(onlyValue(inputs)).map((coefficient) => {
+        const { lower, upper } = clipBounds(
+          typeof coefficient === 'number' ? coefficient : (asNumbers(coefficient) as [number, number]),
+        )
+        return [lower, upper]
+      }),
+    ),
+  ),
+}

@@ -1,0 +1,68 @@
+/** Optimizer and learning-rate schedule. */
+import { adamw } from '#engine/optimizers/adamw.ts'
+import { cosineSchedule } from '#engine/optimizers/cosine.ts'
+import { initialState } from '#engine/optimizers/optimizer.ts'
+import { asList, asNumber, asNumbers, exact, type Json, type JsonObject, single } from '../contract.ts'
+
+function cosine(inputs: JsonObject, { expected }: { expected: JsonObject }): unknown {
+  const plan = {
+    totalSteps: asNumber(inputs.num_epochs),
+    warmupProportion: asNumber(inputs.warmup_proportion),
+    literalZeroWarmup: true,
+  }
+  const steps = asList(expected.lr_at_step).length
+  const rate = (step: number) => cosineSchedule.rateAt(step, asNumber(inputs.max_lr), plan)
+  return { lr_at_step: Array.from({ length: steps }, (_, step) => rate(step)) }
+}
+
+/** The two parameter groups of the case lie one after the other in one flat array, as in the engine. */
+function adamwSteps(inputs: JsonObject): unknown {
+  const groups = asList(inputs.params)
+  const start = groups.map(flat)
+  const lengths = start.map((group) => group.length)
+  const ranges = lengths.map((length, g) => {
+    const begin = lengths.slice(0, g).reduce((sum, other) => sum + other, 0)
+    return { start: begin, end: begin + length }
+  })
+  const rates = asNumbers(inputs.lrs)
+  const [beta1 = 0.9, beta2 = 0.999] = asNumbers(inputs.betas)
+  const settings = { beta1, beta2, epsilon: asNumber(inputs.eps), weightDecay: asNumber(inputs.weight_decay) }
+  const parameters = Float32Array.from(start.flat())
+  const state = initialState(adamw, parameters.length)
+  const steps = asList(inputs.grads_per_step).map((gradients) => {
+    const norms = adamw.step(
+      {
+        parameters,
+        gradients: Float32Array.from(asList(gradients).flatMap(flat)),
+        state,
+        groups: ranges.map((range, g) => ({ ranges: [range], learningRate: rates[g]! })),
+        maxGradNorm: asNumber(inputs.max_grad_norm),
+      },
+      settings,
+    )
+    return { norms, parameters: ranges.map(({ start: from, end }) => [...parameters.subarray(from, end)]) }
+  })
+  const shapes = groups.map((group) => asList(group).map((row) => (Array.isArray(row) ? row.length : null)))
+  return {
+    grad_norms_per_step: steps.map(({ norms }) => norms),
+    params_per_step: steps.map((step) => step.parameters.map((values, g) => shaped(values, shapes[g]!))),
+  }
+}
+
+const flat = (value: Json): number[] =>
+  asList(value).flatMap((item) => (Array.isArray(item) ? flat(item) : [Number(item)]))
+
+/** Rows of the given widths; a null width is a bare number. */
+function shaped(values: readonly number[], widths: readonly (number | null)[]): unknown[] {
+  let next = 0
+  return widths.map((width) => {
+    const row = values.slice(next, next + (width ?? 1))
+    next += width ?? 1
+    return width === null ? row[0] : row
+  })
+}
+
+export const optimizationContracts = {
+  adamw_step: single(adamwSteps),
+  cosine_lr_schedule: exact(cosine),
+}

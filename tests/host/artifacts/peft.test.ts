@@ -1,0 +1,297 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { AppError } from '#shared/errors.ts'
+import { type LinearName, linearNames, type LoraConfig, type ModelConfig } from '#engine/models/config.ts'
+import { loraSlots } from '#engine/models/lora.ts'
+import { readModelConfig } from '#engine/models/registry.ts'
+import type { NamedTensor } from '#engine/models/source.ts'
+import {
+  type Adapter,
+  adapterForModel,
+  peftTensorName,
+  readAdapter,
+  writeAdapter,
+} from '#host/artifacts/peft.ts'
+import { bytesOf, openSafetensors, writeSafetensors } from '#host/artifacts/safetensors.ts'
+import { temporaryFolder } from './temporaryFolder.ts'
+
+const root = temporaryFolder()
+let count = 0
+const newPath = (): string => join(root, `${++count}`)
+
+const model: ModelConfig = readModelConfig(
+  {
+    model_type: 'llama',
+    hidden_size: 16,
+    num_attention_heads: 4,
+    num_key_value_heads: 2,
+    intermediate_size: 24,
+    num_hidden_layers: 2,
+    vocab_size: 50,
+  },
+  'config.json',
+)
+const lora = (targets: readonly LinearName[] = ['q_proj', 'v_proj']): LoraConfig => ({
+  rank: 4,
+  alpha: 8,
+  rsLora: false,
+  targets,
+})
+
+const tensorsFor = (config: LoraConfig): NamedTensor[] =>
+  loraSlots(model, config).map(({ name, shape, size, offset }) => ({
+    name,
+    shape,
+    data: Float32Array.from({ length: size }, (_, index) => Math.sin(offset + index)),
+  }))
+
+async function write(
+  config = lora(),
+  change: (tensors: NamedTensor[]) => NamedTensor[] = (same) => same,
+): Promise<string> {
+  const path = newPath()
+  const tensors = change(tensorsFor(config))
+  await writeAdapter(path, { config, baseModel: 'Qwen/Qwen2.5-0.5B', tensors, metadata: { run: 'run_1' } })
+  return path
+}
+
+const configOf = (path: string): Record<string, unknown> =>
+  JSON.parse(readFileSync(join(path, 'adapter_config.json'), 'utf8')) as Record<string, unknown>
+
+function editConfig(path: string, change: Record<string, unknown>): void {
+  writeFileSync(join(path, 'adapter_config.json'), JSON.stringify({ ...configOf(path), ...change }))
+}
+
+function errorOf(action: () => unknown): AppError {
+  try {
+    action()
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+  throw new Error('Expected an error.')
+}
+
+const without =
+  (name: string) =>
+  (tensors: NamedTensor[]): NamedTensor[] =>
+    tensors.filter((tensor) => tensor.name !== name)
+const byName = (adapter: Adapter): Map<string, NamedTensor> =>
+  new Map(adapter.tensors.map((tensor) => [tensor.name, tensor]))
+
+describe('writing an adapter', () => {
+  test('PEFT’s names, shapes, type and metadata', async () => {
+    const path = await write()
+    const { tensors, metadata } = openSafetensors(join(path, 'adapter_model.safetensors'))
+    expect(tensors.get('base_model.model.model.layers.1.self_attn.v_proj.lora_A.weight')).toMatchObject({
+      dtype: 'F32',
+      shape: [4, 16],
+    })
+    expect(tensors.get('base_model.model.model.layers.0.self_attn.v_proj.lora_B.weight')).toMatchObject({
+      shape: [8, 4],
+    })
+    expect(tensors.size).toBe(8)
+    expect(metadata).toEqual(
+      new Map([
+        ['run', 'run_1'],
+        ['format', 'pt'],
+      ]),
+    )
+  })
+
+  test('the config every reader takes', async () => {
+    const path = await write()
+    expect(readFileSync(join(path, 'adapter_config.json'), 'utf8')).toBe(`{
+  "alpha_pattern": {},
+  "base_model_name_or_path": "Qwen/Qwen2.5-0.5B",
+  "bias": "none",
+  "fan_in_fan_out": false,
+  "inference_mode": true,
+  "init_lora_weights": true,
+  "lora_alpha": 8,
+  "lora_dropout": 0.0,
+  "modules_to_save": null,
+  "peft_type": "LORA",
+  "r": 4,
+  "rank_pattern": {},
+  "revision": null,
+  "target_modules": [
+    "q_proj",
+    "v_proj"
+  ],
+  "task_type": "CAUSAL_LM",
+  "use_dora": false,
+  "use_rslora": false
+}
+`)
+    expect(readFileSync(join(path, 'README.md'), 'utf8')).toMatch(
+      /^---\nbase_model: Qwen\/Qwen2\.5-0\.5B\nlibrary_name: peft\n/,
+    )
+  })
+
+  test.each(['/home/someone/models/qwen', './qwen', 'C:\\models', 'a/b/c', 'x\ny'])(
+    'a path (%j) is not told',
+    async (baseModel) => {
+      const path = newPath()
+      await writeAdapter(path, { config: lora(), baseModel, tensors: tensorsFor(lora()), metadata: {} })
+      expect(configOf(path).base_model_name_or_path).toBeNull()
+      expect(readFileSync(join(path, 'README.md'), 'utf8')).not.toContain(baseModel)
+    },
+  )
+
+  test('an adapter is replaced, anything else is not', async () => {
+    const path = await write()
+    const config = { ...lora(), alpha: 16 }
+    await writeAdapter(path, { config, baseModel: null, tensors: tensorsFor(config), metadata: {} })
+    expect(readAdapter(path).config.alpha).toBe(16)
+    writeFileSync(join(path, 'thesis.doc'), '')
+    const again = writeAdapter(path, { config, baseModel: null, tensors: tensorsFor(config), metadata: {} })
+    await expect(again).rejects.toMatchObject({ code: 'file/unwritable' })
+    expect(readdirSync(path)).toContain('thesis.doc')
+  })
+})
+
+describe('reading an adapter', () => {
+  test.each([[['q_proj', 'v_proj']], [linearNames]] as [LinearName[]][])(
+    '%j: what was written comes back',
+    async (targets) => {
+      const config = { ...lora(targets), rsLora: true, alpha: 5.5 }
+      const adapter = readAdapter(await write(config))
+      expect(adapter.config).toEqual({
+        ...config,
+        targets: linearNames.filter((name) => targets.includes(name)),
+      })
+      expect(adapter.baseModel).toBe('Qwen/Qwen2.5-0.5B')
+      expect(adapterForModel(adapter, model, 'a').tensors).toEqual(tensorsFor(config))
+    },
+  )
+
+  test('bf16 adapters are widened', async () => {
+    const path = await write()
+    const bits = Uint16Array.of(0x3f80, 0x4000)
+    const tensors = tensorsFor(lora()).map(({ name, shape, data }) => ({
+      name: peftTensorName(name),
+      dtype: 'BF16' as const,
+      shape,
+      pieces: () => Array.from({ length: data.length / 2 }, () => bytesOf(bits)),
+    }))
+    await writeSafetensors(join(path, 'adapter_model.safetensors'), tensors)
+    expect([
+      ...(byName(readAdapter(path)).get('model.layers.0.self_attn.q_proj.lora_A')?.data.subarray(0, 4) ?? []),
+    ]).toEqual([1, 2, 1, 2])
+  })
+
+  test.each([
+    ['all-linear', linearNames],
+    ['.*\\.(q_proj|v_proj)', ['q_proj', 'v_proj']],
+    [
+      ['model.layers.0.self_attn.q_proj', 'model.layers.1.self_attn.v_proj', 'v_proj'],
+      ['q_proj', 'v_proj'],
+    ],
+  ] as [string | string[], LinearName[]][])('target_modules %j', async (written, targets) => {
+    const path = await write(lora(targets))
+    editConfig(path, { target_modules: written })
+    expect(readAdapter(path).config.targets).toEqual(targets)
+  })
+
+  test('r and lora_alpha have PEFT’s defaults', async () => {
+    const config = { ...lora(), rank: 8 }
+    const path = await write(config)
+    const { r: _, lora_alpha: __, ...others } = configOf(path)
+    writeFileSync(join(path, 'adapter_config.json'), JSON.stringify(others))
+    expect(readAdapter(path).config).toMatchObject({ rank: 8, alpha: 8 })
+  })
+
+  test('an interrupted replacement is undone', async () => {
+    const path = await write()
+    renameSync(path, join(root, `.${count}.previous`))
+    expect(readAdapter(path).config.rank).toBe(4)
+  })
+})
+
+describe('refused adapters', () => {
+  test.each([
+    [{ peft_type: 'IA3' }, 'of type "IA3"'],
+    [{ use_dora: true }, 'DoRA'],
+    [{ modules_to_save: ['lm_head'] }, 'modules_to_save'],
+    [{ rank_pattern: { q_proj: 8 } }, 'rank_pattern'],
+    [{ alpha_pattern: { q_proj: 8 } }, 'alpha_pattern'],
+    [{ bias: 'all' }, 'trained biases'],
+    [{ fan_in_fan_out: true }, 'transposed'],
+    [{ layers_to_transform: [0] }, 'only some layers'],
+    [{ init_lora_weights: 'pissa_niter_4' }, 'changed the base model'],
+    [{ target_modules: ['q_proj', 'lm_head'] }, 'adapts "lm_head"'],
+    [{ target_modules: null }, 'target_modules'],
+    [{ target_modules: ['q_proj'] }, 'adapts v_proj'],
+    [
+      { target_modules: ['q_proj', 'v_proj', 'o_proj'] },
+      'lacks the tensor "base_model.model.model.layers.0.self_attn.o_proj.lora_A.weight"',
+    ],
+    [{ r: 3 }, 'for rank 3'],
+    [{ r: 0 }, '"r"'],
+    [{ r: '4' }, '"r"'],
+    [{ r: 1e9 }, '"r"'],
+    [{ lora_alpha: -1 }, 'lora_alpha'],
+    [{ use_rslora: 'no' }, 'use_rslora'],
+  ])('%j', async (change, problem) => {
+    const path = await write()
+    editConfig(path, change)
+    const error = errorOf(() => readAdapter(path))
+    expect(error.code).toBe('adapter/invalid')
+    expect(error.message).toContain(problem)
+    expect(error.message).toContain(path)
+  })
+
+  test('a matrix without its pair', async () => {
+    const path = await write(lora(), without('model.layers.1.self_attn.q_proj.lora_B'))
+    expect(errorOf(() => readAdapter(path)).message).toContain(
+      'lacks the tensor "base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight"',
+    )
+  })
+
+  test.each([
+    'lm_head.lora_A',
+    'model.layers.0.mlp.q_proj.lora_A',
+    'model.layers.01.self_attn.q_proj.lora_A',
+    'model.layers.0.self_attn.q_proj.lora_magnitude_vector',
+  ])('the tensor %s', async (name) => {
+    const path = await write(lora(), (tensors) => [
+      ...tensors,
+      { name, shape: [4, 16], data: new Float32Array(64) },
+    ])
+    expect(errorOf(() => readAdapter(path)).message).toContain(peftTensorName(name))
+  })
+
+  test('a value that is no number', async () => {
+    const path = await write(lora(), ([first, ...others]) => {
+      first?.data.fill(NaN, 5, 6)
+      return first ? [first, ...others] : others
+    })
+    expect(errorOf(() => readAdapter(path)).message).toContain('not a finite number')
+  })
+
+  test('a pickle, an empty folder, a missing folder', () => {
+    const path = newPath()
+    mkdirSync(path)
+    expect(errorOf(() => readAdapter(path)).message).toContain('no adapter_config.json')
+    writeFileSync(join(path, 'adapter_config.json'), '{}')
+    writeFileSync(join(path, 'adapter_model.bin'), '')
+    expect(errorOf(() => readAdapter(path)).hint).toContain('pickle')
+    expect(errorOf(() => readAdapter(join(path, 'none'))).code).toBe('adapter/invalid')
+  })
+
+  test('an adapter of another model', async () => {
+    const adapter = readAdapter(await write())
+    const wider = { ...model, hiddenSize: 32 }
+    expect(errorOf(() => adapterForModel(adapter, wider, 'a')).message).toContain(
+      '[4, 16], but this model needs [4, 32]',
+    )
+    const deeper = { ...model, layers: 3 }
+    expect(errorOf(() => adapterForModel(adapter, deeper, 'a')).message).toContain('lacks "model.layers.2.')
+    const shallower = { ...model, layers: 1 }
+    expect(errorOf(() => adapterForModel(adapter, shallower, 'a')).message).toContain(
+      'more layers than the 1',
+    )
+  })
+})

@@ -1,0 +1,123 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { spawn } from 'node:child_process'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openEventLog, readEvents } from '#host/artifacts/eventLog.ts'
+import {
+  createRunFolder,
+  listRunFolders,
+  lockRun,
+  openRunFolder,
+  runHolder,
+  runPaths,
+} from '#host/artifacts/runFolder.ts'
+
+let data: string
+
+beforeEach(() => {
+  data = mkdtempSync(path.join(tmpdir(), 'turnwise-'))
+})
+
+afterEach(() => {
+  rmSync(data, { recursive: true })
+})
+
+describe('run folders', () => {
+  test('are found by id, by a part of it and by path', () => {
+    const run = createRunFolder(data, { seed: 3 })
+    expect(run.id).toMatch(/^run_[0-9a-f]{8}-/)
+    for (const name of [run.id, run.id.slice(-8), run.directory]) expect(openRunFolder(data, name)).toEqual(run)
+    expect(JSON.parse(readFileSync(runPaths(run.directory).config, 'utf8'))).toEqual({ seed: 3 })
+  })
+
+  test('are listed oldest first', () => {
+    const ids = [1, 2, 3].map(() => createRunFolder(data, {}).id)
+    expect(listRunFolders(data).map(({ id }) => id)).toEqual(ids)
+  })
+
+  test('no run, or several, is an error in words', () => {
+    expect(() => openRunFolder(data, 'x')).toThrow('There is no run «x».')
+    createRunFolder(data, {})
+    createRunFolder(data, {})
+    expect(() => openRunFolder(data, 'run_')).toThrow('«run_» fits 2 runs.')
+  })
+
+  test('a damaged run.json names the file', () => {
+    const run = createRunFolder(data, {})
+    writeFileSync(runPaths(run.directory).run, '{"format": 2}')
+    expect(() => openRunFolder(data, run.id)).toThrow(/run\.json does not describe a run/)
+  })
+})
+
+describe('the lock', () => {
+  test('keeps a living process out', async () => {
+    const { directory } = createRunFolder(data, {})
+    const other = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'])
+    writeFileSync(runPaths(directory).lock, `${other.pid}\n`)
+    expect(() => lockRun(directory)).toThrow(`is being trained by process ${other.pid}.`)
+    const gone = new Promise((resolve) => other.once('exit', resolve))
+    other.kill('SIGKILL')
+    await gone
+    using lock = lockRun(directory) // the holder died: its lock is void
+    expect(lock).toBeDefined()
+    expect(runHolder(directory)).toBe(process.pid)
+  })
+
+  test.runIf(process.platform === 'linux')('is void when its process id went to another process', () => {
+    const { directory } = createRunFolder(data, {})
+    writeFileSync(runPaths(directory).lock, `${process.ppid} 1\n`)
+    expect(runHolder(directory)).toBeNull()
+  })
+
+  test('is released', () => {
+    const { directory } = createRunFolder(data, {})
+    lockRun(directory)[Symbol.dispose]()
+    expect(runHolder(directory)).toBeNull()
+  })
+})
+
+describe('the event log', () => {
+  const typesIn = (file: string) => readEvents(file).map((event) => `${event.type}${String(event['step'] ?? '')}`)
+
+  test('keeps events in order, with their time', () => {
+    const file = path.join(data, 'events.jsonl')
+    using log = openEventLog(file)
+    log.append({ type: 'step', ...{ step: 1 } })
+    log.append({ type: 'step', ...{ step: 2 } })
+    log.flush()
+    expect(typesIn(file)).toEqual(['step1', 'step2'])
+    expect(Math.abs((readEvents(file)[0]?.at ?? 0) - Date.now())).toBeLessThan(5000)
+    expect(log.length).toBe(2)
+  })
+
+  test('drops a line that was cut short, and goes on behind it', () => {
+    const file = path.join(data, 'events.jsonl')
+    openEventLog(file).append({ type: 'step', ...{ step: 1 } })
+    appendFileSync(file, '{"at":1,"type":"st')
+    expect(typesIn(file)).toEqual(['step1'])
+    using log = openEventLog(file)
+    log.append({ type: 'step', ...{ step: 2 } })
+    expect(typesIn(file)).toEqual(['step1', 'step2'])
+  })
+
+  test('a rewind leaves out steps that are done again, also after a second one', () => {
+    const file = path.join(data, 'events.jsonl')
+    {
+      using log = openEventLog(file)
+      for (const step of [1, 2, 3]) log.append({ type: 'step', ...{ step } })
+    }
+    {
+      using log = openEventLog(file)
+      log.rewind(1)
+      log.append({ type: 'step', ...{ step: 2 } })
+      expect(log.length).toBe(3)
+    }
+    expect(typesIn(file)).toEqual(['step1', 'resumed', 'step2'])
+    using log = openEventLog(file)
+    log.rewind(3)
+    log.append({ type: 'step', ...{ step: 3 } })
+    expect(typesIn(file)).toEqual(['step1', 'resumed', 'step2', 'resumed', 'step3'])
+    expect(readFileSync(file, 'utf8').split('\n').length).toBe(8) // nothing was removed
+  })
+})

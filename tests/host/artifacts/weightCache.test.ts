@@ -1,0 +1,242 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { SequentialRandom, randomStream } from '#shared/random.ts'
+import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
+import { asInt8Source, quantizableWeights, quantizedName, scalesName } from '#host/artifacts/int8Cache.ts'
+import { type ModelFolder, openModelFolder } from '#host/artifacts/modelFolder.ts'
+import { modelShapes } from '#host/artifacts/modelShapes.ts'
+import { blockScales, quantizeRows } from '#host/artifacts/quantize.ts'
+import { writeRandomModel } from '#host/artifacts/randomModel.ts'
+import { openSafetensors, readPieces, readTensor, writeSafetensors } from '#host/artifacts/safetensors.ts'
+import { asFloat32Source, requireFreeSpace, weightsFolder } from '#host/artifacts/weightCache.ts'
+import { temporaryFolder } from './temporaryFolder.ts'
+
+const root = temporaryFolder()
+const exactFolder = join(root, 'exact')
+const brainFolder = join(root, 'brain')
+let cacheCount = 0
+const newCache = (): string => join(root, `cache-${++cacheCount}`)
+
+beforeAll(async () => {
+  await writeRandomModel(exactFolder, modelShapes['tiny-qwen2'], 1, 'F32')
+  await writeRandomModel(brainFolder, modelShapes['tiny-llama'], 1, 'BF16')
+})
+
+const get = ({ tensors }: ModelSource, name: string): TensorLocation => tensors.get(name) ?? expect.fail(name)
+
+/** Both shards of the exact model, each in a folder of its own, seen through links. */
+async function scatteredModel(): Promise<ModelFolder> {
+  const folder = join(root, 'scattered')
+  const source = openModelFolder(exactFolder)
+  const names = [...source.tensors.keys()]
+  const weightMap: Record<string, string> = {}
+  for (const half of [0, 1]) {
+    const shard = `model-${half}.safetensors`
+    mkdirSync(join(root, `disk-${half}`))
+    const tensors = names
+      .filter((_, index) => index % 2 === half)
+      .map((name) => ({
+        name,
+        dtype: 'F32' as const,
+        shape: get(source, name).shape,
+        pieces: () => readPieces(get(source, name), 1 << 20),
+      }))
+    await writeSafetensors(join(root, `disk-${half}`, shard), tensors)
+    for (const { name } of tensors) weightMap[name] = shard
+  }
+  mkdirSync(folder)
+  cpSync(join(exactFolder, 'config.json'), join(folder, 'config.json'))
+  for (const half of [0, 1])
+    symlinkSync(
+      join('..', `disk-${half}`, `model-${half}.safetensors`),
+      join(folder, `model-${half}.safetensors`),
+    )
+  writeFileSync(join(folder, 'model.safetensors.index.json'), JSON.stringify({ weight_map: weightMap }))
+  return openModelFolder(folder)
+}
+
+describe('weights as f32', () => {
+  test('f32 weights are used where they lie', async () => {
+    const source = openModelFolder(exactFolder)
+    const cache = newCache()
+    expect(await asFloat32Source(source, cache)).toBe(source)
+    expect(existsSync(cache)).toBe(false)
+  })
+
+  test('bf16 weights are converted once, exactly', async () => {
+    const source = openModelFolder(brainFolder)
+    const cache = newCache()
+    const phases = new Set<string>()
+    const first = await asFloat32Source(source, cache, (phase) => phases.add(phase))
+    expect([...phases]).toEqual(['hash', 'convert'])
+    for (const [name, location] of source.tensors) {
+      expect(get(first, name).dtype).toBe('F32')
+      expect(readTensor(get(first, name))).toEqual(readTensor(location))
+    }
+    const file = get(first, 'model.norm.weight').file
+    const written = statSync(file).mtimeMs
+    phases.clear()
+    const second = await asFloat32Source(source, cache, (phase) => phases.add(phase))
+    expect(second.tensors).toEqual(first.tensors)
+    expect(statSync(file).mtimeMs).toBe(written)
+    expect([...phases]).toEqual([])
+    expect(second.tokenizerFile).toBe(source.tokenizerFile)
+  })
+
+  test('the same content elsewhere finds the same copy; other content does not', async () => {
+    const cache = newCache()
+    const folder = join(root, 'moved')
+    cpSync(brainFolder, folder, { recursive: true })
+    const place = async (): Promise<string> =>
+      get(await asFloat32Source(openModelFolder(folder), cache), 'model.norm.weight').file
+    const original = get(await asFloat32Source(openModelFolder(brainFolder), cache), 'model.norm.weight').file
+    expect(await place()).toBe(original)
+    const path = join(folder, 'model.safetensors')
+    const bytes = readFileSync(path)
+    bytes[bytes.length - 2] = (bytes[bytes.length - 2] ?? 0) ^ 1
+    writeFileSync(path, bytes)
+    // A coarse clock must not hide the change in this test.
+    utimesSync(path, 1, 1)
+    expect(await place()).not.toBe(original)
+  })
+
+  test('a damaged copy or memory of hashes is made again', async () => {
+    const cache = newCache()
+    const source = openModelFolder(brainFolder)
+    const { file } = get(await asFloat32Source(source, cache), 'model.norm.weight')
+    writeFileSync(file, readFileSync(file).subarray(0, 1000))
+    writeFileSync(join(cache, 'hashes.json'), '{"a":')
+    const again = await asFloat32Source(source, cache)
+    expect(readTensor(get(again, 'model.norm.weight'))).toEqual(readTensor(get(source, 'model.norm.weight')))
+    expect(readdirSync(dirname(file))).toEqual(['model.safetensors'])
+  })
+
+  test('files of several folders come together without a copy', async () => {
+    const source = await scatteredModel()
+    expect(weightsFolder(source)).toBeNull()
+    const cache = newCache()
+    const gathered = await asFloat32Source(source, cache)
+    expect(weightsFolder(gathered)?.startsWith(cache)).toBe(true)
+    for (const [name, location] of source.tensors) {
+      expect(statSync(get(gathered, name).file).ino).toBe(statSync(location.file).ino)
+      expect(readTensor(get(gathered, name))).toEqual(readTensor(location))
+    }
+    const again = await asFloat32Source(source, cache)
+    expect(again.tensors).toEqual(gathered.tensors)
+    expect(readdirSync(weightsFolder(again) ?? '')).toHaveLength(2)
+  })
+
+  test('a weight that is no number is named', async () => {
+    const folder = join(root, 'diverged')
+    cpSync(brainFolder, folder, { recursive: true })
+    const path = join(folder, 'model.safetensors')
+    const { offset } = get(openModelFolder(folder), 'model.layers.1.mlp.up_proj.weight')
+    const bytes = readFileSync(path)
+    bytes.writeUInt16LE(0x7fc0, offset + 10)
+    writeFileSync(path, bytes)
+    const cache = newCache()
+    await expect(asFloat32Source(openModelFolder(folder), cache)).rejects.toThrow(
+      `The tensor "model.layers.1.mlp.up_proj.weight" in ${path} holds a value that is not a finite number.`,
+    )
+    const [key] = readdirSync(cache).filter((name) => name !== 'hashes.json')
+    expect(readdirSync(join(cache, key ?? ''))).toEqual([])
+  })
+
+  test('a disk without room is noticed before anything is written', () => {
+    const petabyte = { name: 'a', dtype: 'F32' as const, shape: [2 ** 48], pieces: () => [] }
+    expect(() => requireFreeSpace(root, [petabyte])).toThrow(
+      /need 1125899\.9 GB in .*, where [0-9.]+ GB are free/,
+    )
+  })
+
+  test('a file that vanishes is one sentence', async () => {
+    const folder = join(root, 'vanishing')
+    cpSync(brainFolder, folder, { recursive: true })
+    const source = openModelFolder(folder)
+    renameSync(join(folder, 'model.safetensors'), join(folder, 'gone'))
+    await expect(asFloat32Source(source, newCache())).rejects.toMatchObject({ code: 'file/unreadable' })
+  })
+})
+
+describe('8-bit weights', () => {
+  const random = new SequentialRandom(randomStream(3))
+  const weights = (rows: number, columns: number): Float32Array =>
+    Float32Array.from({ length: rows * columns }, () => random.normal() * 0.02)
+
+  test.each([
+    [3, 64],
+    [5, 40],
+    [2, 7],
+    [1, 33],
+  ])('[%i, %i]: no value is off by more than half a scale, padding is zero', (rows, columns) => {
+    const exact = weights(rows, columns)
+    const scales = blockScales(exact, columns)
+    const values = quantizeRows(exact, scales, columns)
+    const blocks = Math.ceil(columns / 32)
+    expect(values).toHaveLength(rows * blocks * 32)
+    expect(scales).toHaveLength(rows * blocks)
+    for (let position = 0; position < values.length; position++) {
+      const row = Math.floor(position / (blocks * 32))
+      const column = position % (blocks * 32)
+      const scale = scales[Math.floor(position / 32)] ?? NaN
+      const value = ((values[position] ?? NaN) - 128) * scale
+      const target = column < columns ? (exact[row * columns + column] ?? NaN) : 0
+      expect(Math.abs(value - target)).toBeLessThanOrEqual(scale * (column < columns ? 0.50001 : 0))
+    }
+  })
+
+  test('the largest value of a block uses the whole range; zeros and dust stay zero', () => {
+    const row = new Float32Array(96)
+    row[0] = -2
+    row[1] = 1
+    row[40] = 1e-44
+    const scales = blockScales(row, 96)
+    expect([...scales]).toEqual([Math.fround(2 / 127), 0, 0])
+    const values = quantizeRows(row, scales, 96)
+    expect([values[0], values[1], values[2], values[40], values[95]]).toEqual([1, 128 + 64, 128, 128, 128])
+  })
+
+  test.each(['exact', 'brain'])(
+    '%s: every linear and the head, beside the f32 weights, in one folder',
+    async (name) => {
+      const source = openModelFolder(join(root, name))
+      const cache = newCache()
+      const quantized = await asInt8Source(source, cache)
+      expect(weightsFolder(quantized)?.startsWith(cache)).toBe(true)
+      expect(quantizableWeights(source)).toContain(
+        source.config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight',
+      )
+      for (const weight of quantizableWeights(source)) {
+        const [rows = 0, columns = 0] = get(source, weight).shape
+        const blocks = Math.ceil(columns / 32)
+        const scales = get(quantized, scalesName(weight))
+        expect(scales).toMatchObject({ dtype: 'F32', shape: [rows, blocks] })
+        expect(get(quantized, quantizedName(weight))).toMatchObject({
+          dtype: 'U8',
+          shape: [rows, blocks, 32],
+        })
+        const exact = readTensor(get(source, weight))
+        expect(readTensor(scales)).toEqual(blockScales(exact, columns))
+        const bytes = Buffer.concat([...readPieces(get(quantized, quantizedName(weight)), 1 << 24)])
+        expect(bytes.equals(quantizeRows(exact, blockScales(exact, columns), columns))).toBe(true)
+      }
+      const { file } = get(quantized, scalesName('model.layers.0.mlp.up_proj.weight'))
+      const { mtimeMs } = statSync(file)
+      expect((await asInt8Source(source, cache)).tensors).toEqual(quantized.tensors)
+      expect(statSync(file).mtimeMs).toBe(mtimeMs)
+      expect(openSafetensors(file).tensors.size).toBe(quantizableWeights(source).length * 2)
+    },
+  )
+})

@@ -1,0 +1,122 @@
+/** A bigram softmax policy with exact gradients: the smallest thing that can learn. One character is one token. */
+import type { Completion, Heads, Policy, PolicyRole, TokenSequence } from '#engine/policy.ts'
+
+const alphabet = '.abcdefgh' // '.' ends a completion
+const vocabulary = alphabet.length
+export const stopId = 0
+
+export const fakeTokenizer = {
+  encode: (text: string) => Int32Array.from(text, (letter) => Math.max(1, alphabet.indexOf(letter))),
+  decode: (ids: Iterable<number>) => Array.from(ids, (id) => (id === stopId ? '' : alphabet[id])).join(''),
+}
+
+export interface FakePolicy extends Policy {
+  /** [V·V] logit of the next token after each token. */
+  readonly table: Float64Array
+  /** Calls so far, by name. */
+  readonly calls: Record<string, number>
+}
+
+export interface FakeOptions {
+  /** Added to every recorded log-probability: a sampler that disagrees with the learner. */
+  readonly samplerGap?: number
+  readonly table?: Float64Array
+}
+
+export function fakePolicy({
+  samplerGap = 0,
+  table = new Float64Array(vocabulary ** 2),
+}: FakeOptions = {}): FakePolicy {
+  const start = new Float64Array(vocabulary ** 2)
+  const gradient = new Float64Array(vocabulary ** 2)
+  const calls: Record<string, number> = {}
+  const count = (name: string) => (calls[name] = (calls[name] ?? 0) + 1)
+  const distribution = (role: PolicyRole, token: number, temperature: number): Float64Array => {
+    const source = role === 'actor' ? table : start
+    const exps = source
+      .slice(token * vocabulary, (token + 1) * vocabulary)
+      .map((logit) => Math.exp(logit / temperature))
+    const sum = exps.reduce((a, b) => a + b, 0)
+    return exps.map((value) => value / sum)
+  }
+  const headsOf = ({ ids, actionMask }: TokenSequence, role: PolicyRole, temperature: number): Heads => {
+    const logprobs = new Float64Array(actionMask.length)
+    const entropies = new Float64Array(actionMask.length)
+    actionMask.forEach((isAction, t) => {
+      if (isAction !== 1) return
+      const p = distribution(role, ids[t]!, temperature)
+      logprobs[t] = Math.log(p[ids[t + 1]!]!)
+      entropies[t] = -p.reduce((sum, value) => sum + value * Math.log(value), 0)
+    })
+    return { logprobs, entropies, values: null }
+  }
+  return {
+    table,
+    calls,
+    vocabSize: vocabulary,
+    contextLength: 32,
+    async *generate(requests, { sampling, role }) {
+      count(sampling.greedy ? 'greedy' : 'generate')
+      const completions: Completion[] = requests.flatMap(({ promptIds, streams }, request) =>
+        streams.map((stream, sample) => {
+          const [ids, logprobs]: [number[], number[]] = [[], []]
+          while (ids.length < sampling.maxNewTokens && !sampling.stopIds.includes(ids.at(-1) ?? -1)) {
+            const p = distribution(
+              role,
+              ids.at(-1) ?? promptIds.at(-1)!,
+              sampling.greedy ? 1 : sampling.temperature,
+            )
+            let [id, rest] = [0, stream.uniformAt(ids.length)]
+            if (sampling.greedy) id = p.indexOf(Math.max(...p))
+            else while (id < vocabulary - 1 && (rest -= p[id]!) >= 0) id++
+            ids.push(id)
+            logprobs.push(Math.log(p[id]!) + samplerGap)
+          }
+          const stopReason = sampling.stopIds.includes(ids.at(-1)!) ? 'stop-id' : 'length'
+          return {
+            request,
+            sample,
+            ids: Int32Array.from(ids),
+            logprobs: Float64Array.from(logprobs),
+            stopReason,
+          }
+        }),
+      )
+      yield* completions.toReversed() // finished rows come in any order
+    },
+    async score(sequences, { role, temperature }) {
+      count(`score ${role}`)
+      return sequences.map((sequence) => headsOf(sequence, role, temperature))
+    },
+    async accumulate(sequences, { temperature }, coefficients) {
+      count('accumulate')
+      const heads = sequences.map((sequence) => headsOf(sequence, 'actor', temperature))
+      const answers = coefficients(heads)
+      sequences.forEach(({ ids }, i) =>
+        answers[i]!.logprobs.forEach((coefficient, t) => {
+          if (coefficient === 0) return
+          const p = distribution('actor', ids[t]!, temperature)
+          p.forEach((value, v) => {
+            gradient[ids[t]! * vocabulary + v]! +=
+              (coefficient * ((v === ids[t + 1] ? 1 : 0) - value)) / temperature
+          })
+        }),
+      )
+      return heads
+    },
+    update({ learningRates, maxGradNorm }) {
+      count('update')
+      const norm = Math.hypot(...gradient)
+      const scale = Math.min(1, maxGradNorm / (norm + 1e-6))
+      gradient.forEach((slope, i) => (table[i]! -= learningRates.actor * scale * slope))
+      gradient.fill(0)
+      return { gradNorms: { actor: norm } }
+    },
+    discardGradients() {
+      count('discardGradients')
+      gradient.fill(0)
+    },
+    refreshReference: () => start.set(table),
+    [Symbol.dispose]: () => undefined,
+  }
+}

@@ -1,0 +1,81 @@
+/** A small training run on the fake policy, and its events without timings. */
+import { grpo } from '#rl/algorithms/grpo.ts'
+import type { RewardSpec } from '#rl/rewards.ts'
+import type { TrainDependencies } from '#rl/training/plan.ts'
+import { train } from '#rl/training/train.ts'
+import type { RunEvent } from '#shared/events.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { fakePolicy, type FakePolicy, fakeTokenizer, stopId } from '../fakePolicy.ts'
+
+/** One sixth per letter c; six letters is the longest completion. */
+export const likesC: RewardSpec = {
+  name: 'c',
+  weight: 1,
+  function: {
+    id: 'c',
+    description: 'Letters c, of six.',
+    score: ({ completion }) => completion.split('').filter((letter) => letter === 'c').length / 6,
+  },
+}
+
+export interface RunOptions extends Partial<Omit<TrainDependencies, 'config' | 'policy'>> {
+  readonly policy?: FakePolicy
+  readonly settings?: Readonly<Record<string, unknown>>
+  readonly rollout?: Readonly<Record<string, unknown>>
+  readonly optimization?: Readonly<Record<string, unknown>>
+  readonly config?: Readonly<Record<string, unknown>>
+}
+
+export function dependenciesOf(options: RunOptions = {}): TrainDependencies {
+  const { settings, rollout, optimization, config, policy, ...rest } = options
+  return {
+    config: parseRunConfig({
+      model: 'fake',
+      data: { train: 'train', heldOut: 'held-out' },
+      rewards: [{ function: 'c' }],
+      rollout: { promptsPerStep: 4, maxNewTokens: 6, ...rollout },
+      optimization: { maxGradNorm: null, ...optimization },
+      steps: 6,
+      ...config,
+    }),
+    policy: policy ?? fakePolicy(),
+    algorithm: grpo.configure({ klCoefficient: 0, ...settings }),
+    rewards: [likesC],
+    trainRows: 'abdefgh'.split('').map((prompt) => ({ prompt })),
+    heldOutRows: [{ prompt: 'ab' }, { prompt: 'ba' }],
+    tokenizer: fakeTokenizer,
+    chatTemplate: null,
+    stopIds: [stopId],
+    learningRateAt: () => ({ actor: 8, critic: 0 }),
+    ...rest,
+  }
+}
+
+export async function collect(
+  dependencies: TrainDependencies,
+  each?: (event: RunEvent) => void,
+): Promise<RunEvent[]> {
+  const events: RunEvent[] = []
+  for await (const event of train(dependencies)) {
+    each?.(event)
+    events.push(event)
+  }
+  return events
+}
+
+const isTiming = (name: string): boolean => /(^|_)time$|^time\/|per_second$/.test(name)
+
+/** Everything but the measured seconds. */
+export const withoutTimings = (events: readonly RunEvent[]): unknown[] =>
+  events.map((event) =>
+    'metrics' in event
+      ? {
+          ...event,
+          metrics: Object.fromEntries(Object.entries(event.metrics).filter(([name]) => !isTiming(name))),
+        }
+      : event,
+  )
+
+export const steps = (events: readonly RunEvent[]) => events.filter((event) => event.type === 'step')
+export const evaluations = (events: readonly RunEvent[]) =>
+  events.filter((event) => event.type === 'evaluation')

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest'
+import { algorithms } from '#rl/algorithms/registry.ts'
+import type { TrainerState } from '#shared/events.ts'
+import { declarationOf, type MetricName } from '#shared/metrics.ts'
+import { fakePolicy } from '../fakePolicy.ts'
+import { collect, dependenciesOf, evaluations, likesC, steps, withoutTimings } from './run.ts'
+
+describe('learning', () => {
+  test.each(algorithms.map(({ id }) => id))('%s raises the reward on rows it never saw', async (id) => {
+    const algorithm = algorithms.find((candidate) => candidate.id === id)!.configure({})
+    const events = await collect(dependenciesOf({ algorithm, config: { steps: 40 } }))
+    const [before, after] = [evaluations(events)[0]!, evaluations(events).at(-1)!]
+    expect(before.metrics.eval_reward).toBe(0)
+    expect(after.metrics.eval_reward).toBeGreaterThan(0.8)
+    expect(steps(events).at(-1)!.metrics.reward).toBeGreaterThan(steps(events)[0]!.metrics.reward! + 0.4)
+  })
+
+  test('several updates per rollout learn too, with and without reference', async () => {
+    const optimization = { epochs: 2, minibatchSize: 8 }
+    const events = await collect(
+      dependenciesOf({ optimization, settings: { klCoefficient: 0.01 }, config: { steps: 12 } }),
+    )
+    expect(evaluations(events).at(-1)!.metrics.eval_reward).toBeGreaterThan(0.8)
+    expect(steps(events)[0]!.metrics['update/count']).toBe(8)
+    expect(steps(events).at(-1)!.metrics.kl).toBeGreaterThan(0)
+  })
+
+  test('every reported metric is declared', async () => {
+    const events = await collect(dependenciesOf({ settings: { klCoefficient: 0.1 } }))
+    const names = events.flatMap((event) => ('metrics' in event ? Object.keys(event.metrics) : []))
+    expect(names).toContain('rewards/c/mean')
+    for (const name of new Set(names)) expect(declarationOf(name as MetricName).explanation).not.toBe('')
+  })
+})
+
+describe('forward passes', () => {
+  test('one update per rollout needs no scoring pass', async () => {
+    const policy = fakePolicy()
+    await collect(dependenciesOf({ policy, config: { steps: 3 } }))
+    expect(policy.calls).toEqual({ greedy: 2, generate: 3, accumulate: 3, update: 3 })
+  })
+
+  test('several updates need the behaviour policy, a divergence the reference', async () => {
+    const policy = fakePolicy()
+    const optimization = { minibatchSize: 16 }
+    await collect(
+      dependenciesOf({ policy, optimization, settings: { klCoefficient: 1 }, config: { steps: 2 } }),
+    )
+    expect(policy.calls).toMatchObject({ 'score actor': 2, 'score reference': 2, accumulate: 4, update: 4 })
+  })
+
+  test('how a minibatch is cut into micro-batches does not change what is learned', async () => {
+    const [whole, cut] = [fakePolicy(), fakePolicy()]
+    await collect(dependenciesOf({ policy: whole }))
+    await collect(dependenciesOf({ policy: cut, optimization: { tokenBudget: 20 } }))
+    expect(cut.calls.accumulate).toBeGreaterThan(whole.calls.accumulate! * 3)
+    expect(Math.max(...cut.table.map((value, i) => Math.abs(value - whole.table[i]!)))).toBeLessThan(1e-9)
+  })
+})
+
+describe('resume', () => {
+  test('a run resumed from any checkpoint says and learns the same as one never stopped', async () => {
+    const options = {
+      optimization: { epochs: 2, minibatchSize: 8 },
+      config: { steps: 6, checkpoints: { every: 2 } },
+    }
+    const uninterrupted = fakePolicy()
+    const kept: { state: TrainerState; table: Float64Array; position: number }[] = []
+    let position = 0
+    const all = await collect(dependenciesOf({ ...options, policy: uninterrupted }), (event) => {
+      position++
+      if (event.type !== 'checkpoint-due') return
+      kept.push({ state: structuredClone(event.state), table: uninterrupted.table.slice(), position })
+    })
+    expect(kept.map(({ state }) => state.step)).toEqual([2, 4, 6])
+    for (const { state, table, position: at } of kept) {
+      const policy = fakePolicy({ table })
+      const resumed = await collect(dependenciesOf({ ...options, policy, state }))
+      const expected = all.slice(state.step === 6 ? at - 1 : at)
+      expect(withoutTimings(resumed.slice(1))).toEqual(withoutTimings(expected))
+      expect(resumed[0]).toMatchObject({ type: 'status', phase: 'training', step: state.step })
+      expect(policy.table).toEqual(uninterrupted.table)
+    }
+  })
+
+  test('a stop ends the run after the current step with a checkpoint', async () => {
+    const stop = new AbortController()
+    const events = await collect(dependenciesOf({ signal: stop.signal }), (event) => {
+      if (event.type === 'step' && event.step === 2) stop.abort()
+    })
+    expect(steps(events)).toHaveLength(2)
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'checkpoint-due', reason: 'stopped', state: { step: 2, promptsDrawn: 8, updates: 2 } },
+      { type: 'status', phase: 'stopped', step: 2, steps: 6 },
+    ])
+  })
+})
+
+describe('the gap between sampler and learner', () => {
+  test('is measured in every step', async () => {
+    const events = await collect(dependenciesOf({ policy: fakePolicy({ samplerGap: 0.25 }) }))
+    for (const { metrics } of steps(events)) {
+      expect(metrics['sampling/sampling_logp_difference/mean']).toBeCloseTo(0.25, 12)
+      expect(metrics['sampling/sampling_logp_difference/max']).toBeCloseTo(0.25, 12)
+      expect(metrics['sampling/importance_sampling_ratio/mean']).toBeCloseTo(Math.exp(-0.25), 12)
+    }
+    const honest = await collect(dependenciesOf({ config: { steps: 2 } }))
+    expect(steps(honest)[0]!.metrics['sampling/sampling_logp_difference/max']).toBe(0)
+  })
+
+  test('is corrected when rollouts are int8: every policy term weighs as much less', async () => {
+    const learned = async (rollout: Record<string, unknown>) => {
+      const policy = fakePolicy({ samplerGap: 0.25 })
+      await collect(dependenciesOf({ policy, rollout, config: { steps: 1 } }))
+      return policy.table
+    }
+    const [plain, corrected] = [await learned({}), await learned({ precision: 'int8' })]
+    const largest = plain.reduce((best, value, i) => (Math.abs(value) > Math.abs(plain[best]!) ? i : best), 0)
+    expect(corrected[largest]! / plain[largest]!).toBeCloseTo(Math.exp(-0.25), 9)
+  })
+})
+
+describe('what goes wrong', () => {
+  test('a loss that is not finite ends the run and forgets the gradients', async () => {
+    const policy = fakePolicy({ table: new Float64Array(81).fill(Number.NaN) })
+    await expect(collect(dependenciesOf({ policy }))).rejects.toMatchObject({ code: 'run/diverged' })
+    expect(policy.calls.discardGradients).toBe(1)
+  })
+
+  test('a step that teaches nothing is a warning, not an update', async () => {
+    const rewards = [{ ...likesC, function: { ...likesC.function, score: () => 1 } }]
+    const policy = fakePolicy()
+    const events = await collect(
+      dependenciesOf({ policy, rewards, settings: { filterZeroAdvantages: true } }),
+    )
+    expect(policy.calls.update).toBeUndefined()
+    expect(events.filter(({ type }) => type === 'warning')).toHaveLength(6)
+    expect(steps(events)[0]!.metrics).toMatchObject({ loss: 0, 'update/count': 0, frac_reward_zero_std: 1 })
+  })
+
+  test('failing rewards are counted, left out and named', async () => {
+    let call = 0
+    const score = () => {
+      if (call++ % 4 === 0) throw new Error('no such column')
+      return call % 3
+    }
+    const rewards = [{ ...likesC, function: { ...likesC.function, score } }]
+    const events = await collect(dependenciesOf({ rewards, heldOutRows: [], config: { steps: 1 } }))
+    expect(steps(events)[0]!.metrics).toMatchObject({
+      'reward/failures': 8,
+      'reward/unscored': 8,
+      'update/trajectories': 24,
+    })
+    expect(events.find(({ type }) => type === 'warning')).toMatchObject({
+      message: 'The reward function "c" failed on 8 of 32 completions: no such column',
+    })
+  })
+
+  test('parts that do not fit are refused before anything runs', async () => {
+    const refuse = (options: Parameters<typeof dependenciesOf>[0], text: string) =>
+      expect(collect(dependenciesOf(options))).rejects.toThrow(text)
+    await refuse({ rollout: { groupSize: 1 } }, 'rollout.groupSize is 1, but grpo compares at least 2')
+    await refuse({ rollout: { maxNewTokens: 40 } }, 'the model reads only 32 tokens')
+    await refuse({ trainRows: [] }, 'The data set has no rows.')
+    await refuse({ trainRows: [{ prompt: 'a'.repeat(30) }] }, 'Every prompt is longer than 26 tokens.')
+  })
+})

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest'
+import { parseRunConfig, rewardName } from '#shared/runConfig.ts'
+
+const smallest = { model: 'm', data: { train: 'rows.jsonl' }, rewards: [{ function: 'exact-match' }] }
+
+const messageOf = (json: unknown): string => {
+  try {
+    parseRunConfig(json)
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'config/invalid' })
+    return (error as Error).message
+  }
+  return 'no error'
+}
+
+describe('run config', () => {
+  test('everything but model, data and rewards has a default', () => {
+    expect(parseRunConfig(smallest)).toMatchObject({
+      data: { heldOut: null, prompt: { column: 'prompt' } },
+      algorithm: { id: 'grpo', settings: {} },
+      rollout: { promptsPerStep: 8, groupSize: null, precision: 'f32', temperature: 1 },
+      optimization: { epochs: 1, minibatchSize: null, maxGradNorm: 1 },
+      device: { kind: 'cpu', threads: null },
+    })
+  })
+
+  test('a checked config is a config', () => {
+    const config = parseRunConfig({ ...smallest, rollout: { groupSize: 4 }, seed: 7 })
+    expect(parseRunConfig(JSON.parse(JSON.stringify(config)))).toEqual(config)
+  })
+
+  test.each([
+    [{ ...smallest, rollouts: {} }, 'rollouts: unknown key.'],
+    [{ ...smallest, rollout: { grupSize: 4 } }, 'rollout.grupSize: unknown key.'],
+    [{ ...smallest, model: undefined }, 'model: expected text, it is missing.'],
+    [{ ...smallest, rollout: { topP: 0 } }, 'rollout.topP: expected more than 0, got 0.'],
+    [
+      { ...smallest, rollout: { precision: 'int4' } },
+      'rollout.precision: expected one of "f32", "int8", got "int4".',
+    ],
+    [{ ...smallest, seed: 1.5 }, 'seed: expected a whole number, got 1.5.'],
+    [{ ...smallest, rewards: [] }, 'rewards: expected at least 1 entries, got [].'],
+    [
+      { ...smallest, rewards: [{ weight: 'x', function: 'a' }] },
+      'rewards[0].weight: expected a number, got "x".',
+    ],
+    [{ ...smallest, rewards: [{ function: 'a' }, { function: 'b/a.ts' }] }, 'two rewards are called "a"'],
+    [
+      { ...smallest, data: { train: 'x', prompt: { template: '' } } },
+      'data.prompt.template: expected text that is not empty',
+    ],
+    [3, 'the file: expected an object, got 3.'],
+  ])('a mistake is named by its place: %j', (json, text) => {
+    expect(messageOf(json)).toContain(text)
+  })
+
+  test('all mistakes are listed at once', () => {
+    const message = messageOf({ ...smallest, seed: -1, steps: 0, nonsense: true })
+    expect(message).toContain('3 problems')
+    for (const part of ['seed:', 'steps:', 'nonsense:']) expect(message).toContain(part)
+  })
+
+  test('rewards are called after their file or id', () => {
+    expect(rewardName({ function: 'rewards/short.answer.ts' })).toBe('short.answer')
+    expect(rewardName({ function: 'exact-match', name: 'right' })).toBe('right')
+  })
+})

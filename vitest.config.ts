@@ -1,0 +1,21 @@
+import { defineConfig } from 'vitest/config'
+
+const golden = ['tests/golden/**/*.test.ts']
+
+/** Where a machine-readable report goes too, for scripts that count tests. */
+const report = process.env['TURNWISE_TEST_REPORT']
+
+export default defineConfig({
+  test: {
+    environment: 'node',
+    pool: 'forks', // a native crash ends one test file, not the run
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['tests/**/*.test.ts'], exclude: golden } },
+      // Reference numbers, read from GOLDEN_DIR.
+      { extends: true, test: { name: 'golden', include: golden } },
+    ],
+  },
+})
