@@ -7,8 +7,8 @@ import { product } from '../graph/shape.ts'
 import { substitute } from '../graph/substitute.ts'
 import type { Value } from '../graph/value.ts'
 import { constant, input } from '../graph/value.ts'
-import { softmax } from '../ops/activation.ts'
 import { add, mul } from '../ops/arithmetic.ts'
+import { attention } from '../ops/attention.ts'
 import type { RowMap } from '../ops/gather.ts'
 import { packRows, unpackRows } from '../ops/gather.ts'
 import { reshape, transpose } from '../ops/layout.ts'
@@ -130,9 +130,8 @@ function blockAttention(
   const split = reshape(unpackRows(q, map), ['B', 'T', kvHeads, group, headDim])
   // The query heads of one key head stand below each other: one product per key head instead of one per query head.
   const queries = reshape(transpose(split, [0, 2, 3, 1, 4]), ['B', kvHeads, -1, headDim]) // [B, K, g·T, C]
-  const scores = matmul(queries, byHead(k), { transB: true, alpha: headDim ** -0.5 }) // [B, K, g·T, T]
-  const weights = softmax(add(scores, mask))
-  const mixed = reshape(matmul(weights, byHead(v)), ['B', kvHeads, group, 'T', headDim])
+  const perHead = attention({ queries, keys: byHead(k), values: byHead(v), mask })
+  const mixed = reshape(perHead, ['B', kvHeads, group, 'T', headDim])
   const joined = reshape(transpose(mixed, [0, 3, 1, 2, 4]), ['B', 'T', heads * headDim])
   return packRows(joined, map)
 }
@@ -152,9 +151,15 @@ function headInputs(config: ModelConfig) {
   }
 }
 
-function headValues(config: ModelConfig, parameters: HeadParameters, inputs: ReturnType<typeof headInputs>) {
+function headValues(
+  config: ModelConfig,
+  parameters: HeadParameters,
+  inputs: ReturnType<typeof headInputs>,
+  isLearning: boolean,
+) {
   const normed = rmsNorm(inputs.hidden, parameters.norm, config.normEpsilon)
-  return vocabularyHead(mul(normed, inputs.inverseTemperature), parameters.table, inputs.targets)
+  const hidden = mul(normed, inputs.inverseTemperature)
+  return vocabularyHead({ hidden, table: parameters.table, targets: inputs.targets, isLearning })
 }
 
 /**
@@ -163,15 +168,15 @@ function headValues(config: ModelConfig, parameters: HeadParameters, inputs: Ret
  */
 export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
   const inputs = headInputs(config)
-  const { logprob, entropy } = headValues(config, parameters, inputs)
+  const { logprob, entropy } = headValues(config, parameters, inputs, true)
   const one = expandLike(constant([1], [1, 1]), logprob)
   const slope = (value: Value): Value => {
     const [gradient] = gradients([{ value, cotangent: one }], [inputs.hidden])
     if (!gradient) throw new Error('The head does not depend on its hidden states.')
     return gradient
   }
-  const score: Program = { logprob, entropy }
-  const learn: Program = { ...score, logprobSlope: slope(logprob) }
+  const score: Program = { ...headValues(config, parameters, inputs, false) }
+  const learn: Program = { logprob, entropy, logprobSlope: slope(logprob) }
   const learnEntropy: Program = { ...learn, entropySlope: slope(entropy) }
   return { score, learn, learnEntropy }
 }
@@ -179,7 +184,7 @@ export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
 /** The head when its own parameters learn: cross-entropy with a coefficient per token ([N, 1]) known beforehand. */
 export function trainedHeadProgram(config: ModelConfig, parameters: HeadParameters): Program {
   const inputs = headInputs(config)
-  const { logprob, entropy } = headValues(config, parameters, inputs)
+  const { logprob, entropy } = headValues(config, parameters, inputs, true)
   const coefficients = input('coefficients', 'float32', ['N', 1])
   const targets = [inputs.hidden, parameters.norm, parameters.table]
   const derived = gradients([{ value: logprob, cotangent: coefficients }], targets)

@@ -14,6 +14,7 @@ import { matmul } from './matmul.ts'
 import { rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum } from './reduce.ts'
 import { rotary } from './rotary.ts'
+import { attention } from './attention.ts'
 import { vocabularyHead } from './vocabularyHead.ts'
 
 /** Lengths that the cases' symbolic dimensions have when they run: all different, so that a mix-up shows. */
@@ -204,7 +205,6 @@ const orientations = [
 const products = [
   ...orientations.map(({ transA, transB }) =>
     gradientCase('FusedMatMul', `${transA ? 'Aᵀ' : 'A'}${transB ? 'Bᵀ' : 'B'} times alpha in batches`, {
-      dtype: 'float32',
       inputs: [
         transA ? real('B', 2, 6, 'T') : real('B', 2, 'T', 6),
         transB ? real('B', 2, 4, 6) : real('B', 2, 6, 4),
@@ -213,12 +213,10 @@ const products = [
     }),
   ),
   gradientCase('FusedMatMul', 'one matrix for a batch', {
-    dtype: 'float32',
     inputs: [real('B', 'T', 6), real(4, 6)],
     build: ([a, b]) => matmul(a, b, { transB: true }),
   }),
   gradientCase('FusedMatMul', 'batch axes broadcast on both sides', {
-    dtype: 'float32',
     inputs: [real('B', 1, 'T', 6), real(3, 6, 4)],
     build: ([a, b]) => matmul(a, b),
   }),
@@ -240,21 +238,27 @@ const composites = [
     inputs: [real('B', 'T', 3), slots, rows],
     build: ([x, ...map]) => exp(packRows(x, { slots: map[0], rows: map[1] })),
   }),
-  gradientCase('VocabularyHead', 'log-probability', {
-    dtype: 'float32',
-    inputs: headInputs,
-    build: ([hidden, table, ids]) => vocabularyHead(hidden, table, ids).logprob,
+  gradientCase('Attention', 'two query heads per key head', {
+    inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), real('2*T', 'T')],
+    build: ([queries, keys, values, mask]) => attention({ queries, keys, values, mask }),
   }),
-  gradientCase('VocabularyHead', 'entropy', {
-    dtype: 'float32',
-    inputs: headInputs,
-    build: ([hidden, table, ids]) => vocabularyHead(hidden, table, ids).entropy,
-  }),
+  ...[true, false].flatMap((isLearning) => [
+    gradientCase('VocabularyHead', `log-probability, learning ${isLearning}`, {
+      dtype: 'float32',
+      inputs: headInputs,
+      build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids, isLearning }).logprob,
+    }),
+    gradientCase('VocabularyHead', `entropy, learning ${isLearning}`, {
+      dtype: 'float32',
+      inputs: headInputs,
+      build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids, isLearning }).entropy,
+    }),
+  ]),
   gradientCase('VocabularyHead', 'both', {
     dtype: 'float32',
     inputs: headInputs,
     build([hidden, table, ids]) {
-      const { logprob, entropy } = vocabularyHead(hidden, table, ids)
+      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, isLearning: true })
       return [logprob, entropy]
     },
   }),

@@ -45,4 +45,4 @@ export const ops: readonly Op[] = [
 ]
 
 /** Groups of ops that share one hand-written gradient. */
-export const composites = ['PackRows', 'UnpackRows', 'VocabularyHead'] as const
+export const composites = ['Attention', 'PackRows', 'UnpackRows', 'VocabularyHead'] as const

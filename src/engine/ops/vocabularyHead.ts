@@ -17,6 +17,17 @@ function oneHot(indices: Value, size: number): Value {
   return apply(oneHotOp, [indices, integers([size]), levels], { axis: int(-1) }, [type])[0] as Value
 }
 
+export interface VocabularyHeadInputs {
+  /** [N, D] */
+  readonly hidden: Value
+  /** [V, D] */
+  readonly table: Value
+  /** [N] i64 */
+  readonly targets: Value
+  /** The slopes will be asked for, so the mean row p E is computed anyway. */
+  readonly isLearning: boolean
+}
+
 export interface VocabularyHead {
   /** [N, 1] log-probability of each row's target, nats. */
   readonly logprob: Value
@@ -27,23 +38,26 @@ export interface VocabularyHead {
 /**
  * log softmax(h Eᵀ) at the targets, and the entropy of the distribution, with one gradient rule that needs neither the
  * log-probabilities of the whole vocabulary nor their cotangent: ∂logprob/∂h = E[target] − p E and
- * ∂entropy/∂h = −(p·(log p + entropy)) E. hidden [N, D], table [V, D], targets [N] i64.
+ * ∂entropy/∂h = −(p·(log p + entropy)) E.
  */
-export function vocabularyHead(hidden: Value, table: Value, targets: Value): VocabularyHead {
+export function vocabularyHead({ hidden, table, targets, isLearning }: VocabularyHeadInputs): VocabularyHead {
   const [rows, size] = [hidden.shape[0] as Dim, table.shape[0] as number]
   const logits = matmul(hidden, table, { transB: true }) // [N, V]
   const probabilities = softmax(logits)
   // log Σ exp(z) = max z − log max p: no second pass over the vocabulary.
   const normalizer = sub(reduceMax(logits, [-1]), log(reduceMax(probabilities, [-1])))
   const logprob = sub(gatherElements(logits, reshape(targets, [rows, 1])), normalizer)
-  const entropy = sub(normalizer, dotLastAxis(probabilities, logits))
+  const meanRow = matmul(probabilities, table) // p E: [N, D]
+  // Σ p z = h · (p E): where the mean row is there, the entropy needs no pass of its own over the vocabulary.
+  const meanLogit = isLearning ? dotLastAxis(hidden, meanRow) : dotLastAxis(probabilities, logits)
+  const entropy = sub(normalizer, meanLogit)
 
   const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob, dEntropy] }) => {
     const logitsByEntropy = dEntropy
       ? mul(neg(dEntropy), mul(probabilities, add(sub(logits, normalizer), entropy)))
       : null
     const hiddenParts = [
-      dLogprob ? mul(dLogprob, sub(gather(table, targets), matmul(probabilities, table))) : null,
+      dLogprob ? mul(dLogprob, sub(gather(table, targets), meanRow)) : null,
       logitsByEntropy ? matmul(logitsByEntropy, table) : null,
     ]
     const tableParts = [

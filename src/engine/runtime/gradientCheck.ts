@@ -1,4 +1,4 @@
-/** Compares gradients with differences of the function itself, for single operators and for a whole policy. */
+/** Compares gradient rules with differences of the function itself. */
 import { Tensor } from 'onnxruntime-node'
 import type { Device } from '#shared/device.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'

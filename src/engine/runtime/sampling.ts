@@ -16,7 +16,7 @@ export interface Choice {
   readonly logprob: number
 }
 
-export interface LogitOptions {
+interface LogitOptions {
   /** 1 = off. */
   readonly repetitionPenalty: number
   /** Ids that may not be chosen. */
@@ -31,7 +31,7 @@ export interface LogitOptions {
 }
 
 /** What happened to a row before this token. */
-export interface RowHistory {
+interface RowHistory {
   /** Distinct ids of prompt and completion; read only with a repetition penalty. */
   readonly seen: Iterable<number>
   /** Completion tokens so far. */

@@ -16,7 +16,7 @@ export interface NewSlots {
 }
 
 /** Which positions of a pass's output to keep: `count` of the first positions of `row`, where each row has `length`. */
-export interface SlotRange {
+interface SlotRange {
   readonly row: number
   readonly length: number
   readonly count: number

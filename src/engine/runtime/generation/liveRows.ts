@@ -13,7 +13,7 @@ const CAPACITY_UNIT = 64
 const SHRINK_SLOTS = 256
 
 /** A step without what the caller wants to know of it. */
-export type StepInputs = Omit<DecodePass, 'want' | 'inverseTemperature' | 'role'>
+type StepInputs = Omit<DecodePass, 'want' | 'inverseTemperature' | 'role'>
 
 /** A completion with its first id. */
 export interface Arrival {

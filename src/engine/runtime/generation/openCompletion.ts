@@ -4,7 +4,7 @@ import type { Completion, GenerateOptions, StopReason } from '#engine/policy.ts'
 import type { Choice } from '../sampling.ts'
 import { StopStringWatch } from './stopStrings.ts'
 
-export interface CompletionStart {
+interface CompletionStart {
   /** Index into the requests. */
   readonly request: number
   /** Index into that request's streams. */

@@ -11,9 +11,9 @@ export interface PrefillContext {
   readonly run: (pass: PrefillPass) => Promise<PassResult>
 }
 
-export type PrefillPass = Omit<DecodePass, 'inverseTemperature' | 'role'>
+type PrefillPass = Omit<DecodePass, 'inverseTemperature' | 'role'>
 
-export interface PrefilledPrompt {
+interface PrefilledPrompt {
   /** One row, exactly as long as the prompt. */
   readonly cache: KvCache
   /** [V] of the position after the prompt. */

@@ -1,12 +1,12 @@
 /** Finds which tokens pass top-k, top-p and min-p without sorting the vocabulary. */
 
 /** What is kept: every weight above `threshold`, and of those equal to it the ids from `tieFrom` on. */
-export interface Cut {
+interface Cut {
   readonly threshold: number
   readonly tieFrom: number
 }
 
-export interface NucleusOptions {
+interface NucleusOptions {
   /** Weights below it take no part, as after top-k. */
   readonly floor: number
   /** 1 = off. */

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import { packBatch, packCoefficients, unpackHeads, usedLength } from '#engine/runtime/packedBatch.ts'
+import { RotaryTables } from '#engine/runtime/rotaryTables.ts'
+
+const rotary = new RotaryTables({ inverseFrequencies: [1, 0.1], attentionFactor: 1 })
+
+const sequence = (ids: readonly number[], actionMask: readonly number[]) => ({
+  ids: Int32Array.from(ids),
+  actionMask: Uint8Array.from(actionMask),
+})
+
+const long = sequence([10, 11, 12, 13, 14], [0, 1, 0, 1])
+const silent = sequence([20, 21, 22], [0, 0])
+const short = sequence([30, 31, 32, 33], [1, 0, 0])
+const batch = packBatch([long, silent, short], 2, rotary)
+
+const numbers = (data: unknown) => Array.from(data as ArrayLike<bigint | number>, Number)
+
+describe('a packed batch', () => {
+  test('keeps the tokens up to the one that leads to the last action', () => {
+    expect([long, silent, short].map(usedLength)).toEqual([4, 0, 1])
+    expect([...batch.ids]).toEqual([10, 11, 12, 13, 30])
+    expect([batch.tokens, batch.longest]).toEqual([5, 4])
+    expect([...batch.starts]).toEqual([0, 4, 4])
+  })
+
+  test('computes the head only where an action is predicted', () => {
+    expect([...batch.headRows]).toEqual([1, 3, 4])
+    expect([...batch.headTargets]).toEqual([12, 14, 31])
+  })
+
+  test('slots and rows are inverse to each other on real tokens; padding points past them', () => {
+    const [slots, rows] = [numbers(batch.feeds.slots.data), numbers(batch.feeds.rows.data)]
+    expect(batch.feeds.slots.dims).toEqual([3, 4])
+    expect(slots).toEqual([0, 1, 2, 3, 5, 5, 5, 5, 4, 5, 5, 5])
+    expect(rows.map((slot) => slots[slot])).toEqual([0, 1, 2, 3, 4])
+  })
+
+  test('hides later keys, once for each query head of a group', () => {
+    const { data, dims } = batch.feeds.mask
+    expect(dims).toEqual([8, 4])
+    const block = [0, -1e9, -1e9, -1e9, 0, 0, -1e9, -1e9, 0, 0, 0, -1e9, 0, 0, 0, 0]
+    expect([...(data as Float32Array)]).toEqual([...block, ...block])
+  })
+
+  test('every sequence starts at position 0', () => {
+    const { cos } = rotary.packed(Int32Array.of(0, 1, 2, 3, 0))
+    expect(batch.feeds.cos.data).toEqual(cos.data)
+    expect(numbers(batch.feeds.order.data)).toEqual([0, 1, 2, 3, 4])
+  })
+
+  test('without any action is empty', () => {
+    const empty = packBatch([silent], 1, rotary)
+    expect([empty.tokens, empty.headRows.length]).toEqual([0, 0])
+  })
+})
+
+describe('between head rows and sequences', () => {
+  test('results go where their action stands; all else is zero', () => {
+    const heads = unpackHeads([long, silent, short], batch, {
+      logprobs: Float64Array.of(-1, -2, -3),
+      entropies: Float64Array.of(0.1, 0.2, 0.3),
+    })
+    expect(heads.map(({ logprobs }) => [...logprobs])).toEqual([
+      [0, -1, 0, -2],
+      [0, 0],
+      [-3, 0, 0],
+    ])
+    expect([...heads[2]!.entropies]).toEqual([0.3, 0, 0])
+  })
+
+  test('coefficients are read where actions stand', () => {
+    const row = (logprobs: readonly number[], entropies: readonly number[] | null = null) => ({
+      logprobs: Float64Array.from(logprobs),
+      entropies: entropies && Float64Array.from(entropies),
+      values: null,
+    })
+    const given = [row([9, 1, 9, 2]), row([9, 9]), row([3, 9, 9], [4, 9, 9])]
+    const packed = packCoefficients([long, silent, short], batch, given)
+    expect([...packed.logprobs]).toEqual([1, 2, 3])
+    expect([...packed.entropies!]).toEqual([0, 0, 4])
+    const without = given.map(({ logprobs }) => ({ logprobs, entropies: null, values: null }))
+    expect(packCoefficients([long, silent, short], batch, without).entropies).toBeNull()
+  })
+})
