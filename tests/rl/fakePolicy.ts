@@ -1,5 +1,5 @@
 /** A bigram softmax policy with exact gradients: the smallest thing that can learn. One character is one token. */
-import type { Completion, Heads, Policy, PolicyRole, TokenSequence } from '#engine/policy.ts'
+import type { Completion, Heads, Policy, PolicyRole, TokenSequence, UpdateOptions } from '#engine/policy.ts'
 
 const alphabet = '.abcdefgh' // '.' ends a completion
 const vocabulary = alphabet.length
@@ -15,6 +15,9 @@ export interface FakePolicy extends Policy {
   readonly table: Float64Array
   /** Calls so far, by name. */
   readonly calls: Record<string, number>
+  /** Every temperature it was asked for, greedy decoding aside. */
+  readonly temperatures: number[]
+  readonly updates: UpdateOptions[]
 }
 
 export interface FakeOptions {
@@ -30,6 +33,8 @@ export function fakePolicy({
   const start = new Float64Array(vocabulary ** 2)
   const gradient = new Float64Array(vocabulary ** 2)
   const calls: Record<string, number> = {}
+  const temperatures: number[] = []
+  const updates: UpdateOptions[] = []
   const count = (name: string) => (calls[name] = (calls[name] ?? 0) + 1)
   const distribution = (role: PolicyRole, token: number, temperature: number): Float64Array => {
     const source = role === 'actor' ? table : start
@@ -53,10 +58,13 @@ export function fakePolicy({
   return {
     table,
     calls,
+    temperatures,
+    updates,
     vocabSize: vocabulary,
     contextLength: 32,
     async *generate(requests, { sampling, role }) {
       count(sampling.greedy ? 'greedy' : 'generate')
+      if (!sampling.greedy) temperatures.push(sampling.temperature)
       const completions: Completion[] = requests.flatMap(({ promptIds, streams }, request) =>
         streams.map((stream, sample) => {
           const [ids, logprobs]: [number[], number[]] = [[], []]
@@ -86,10 +94,12 @@ export function fakePolicy({
     },
     async score(sequences, { role, temperature }) {
       count(`score ${role}`)
+      temperatures.push(temperature)
       return sequences.map((sequence) => headsOf(sequence, role, temperature))
     },
     async accumulate(sequences, { temperature }, coefficients) {
       count('accumulate')
+      temperatures.push(temperature)
       const heads = sequences.map((sequence) => headsOf(sequence, 'actor', temperature))
       const answers = coefficients(heads)
       sequences.forEach(({ ids }, i) =>
@@ -106,6 +116,7 @@ export function fakePolicy({
     },
     update({ learningRates, maxGradNorm }) {
       count('update')
+      updates.push({ learningRates, maxGradNorm })
       const norm = Math.hypot(...gradient)
       const scale = Math.min(1, maxGradNorm / (norm + 1e-6))
       gradient.forEach((slope, i) => (table[i]! -= learningRates.actor * scale * slope))

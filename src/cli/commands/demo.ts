@@ -2,7 +2,7 @@ import path from 'node:path'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { exportPeft } from '#host/artifacts/exportAdapter.ts'
 import { createRunFolder, runPaths } from '#host/artifacts/runFolder.ts'
-import { readRunConfig } from '#host/workers/runConfigFile.ts'
+import { readRunConfig, requireKnownParts } from '#host/workers/runConfigFile.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { defineCommand } from '../command.ts'
@@ -24,6 +24,7 @@ export const demo = defineCommand({
     const { output, dataDirectory } = context
     const file = path.join(resourcesDirectory, 'demo', 'run.json')
     const config = changed(readRunConfig(file, dataDirectory), options)
+    requireKnownParts(config)
     const run = createRunFolder(dataDirectory, config)
     output.line(`Training the starter model with ${config.algorithm.id}, seed ${config.seed}. Run ${run.id}`)
     const outcome = await followTraining({ run, resumeFrom: null, streamEvents: false }, context)

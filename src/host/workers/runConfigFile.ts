@@ -2,12 +2,15 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { builtInReward } from '#rl/environments/registry.ts'
 import { findModel } from '../artifacts/modelLibrary.ts'
 import { readJsonObject } from '../artifacts/strictJson.ts'
 
 /** Paths in the file are relative to it; `model` may also be the name of a model. Errors: AppError 'config/invalid'. */
 export function readRunConfig(file: string, dataDirectory: string): RunConfig {
   const config = parseRunConfig(readJsonObject(file, 'config/invalid'))
+  requireKnownParts(config)
   const absolute = (given: string) => path.resolve(path.dirname(file), given)
   const { adapter, data } = config
   return {
@@ -20,4 +23,10 @@ export function readRunConfig(file: string, dataDirectory: string): RunConfig {
       heldOut: data.heldOut === null ? null : absolute(data.heldOut),
     },
   }
+}
+
+/** Algorithm and rewards are there and take their settings: better told now than after a model was prepared. */
+export function requireKnownParts({ algorithm, rewards }: RunConfig): void {
+  algorithmById(algorithm.id).configure(algorithm.settings)
+  for (const reward of rewards) builtInReward(reward.function)
 }

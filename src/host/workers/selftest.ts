@@ -41,7 +41,7 @@ export async function* runSelftest({ device, full }: SelftestRequest): AsyncGene
     const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-selftest-'))
     try {
       await writeRandomModel(directory, modelShapes[shape], seed, 'F32')
-      using policy = await openPolicy(directory, device)
+      using policy = await openSelftestPolicy(directory, device)
       yield* gradientFindings(policy, shape, full ? 4 : 1)
       yield await gapFinding(policy, shape)
     } finally {
@@ -61,7 +61,7 @@ async function* operatorFindings(device: Device): AsyncGenerator<SelftestFinding
 }
 
 /** With an adapter whose both factors matter: a fresh one has B = 0, and with it half of the gradient. */
-async function openPolicy(directory: string, device: Device): Promise<OrtPolicy> {
+export async function openSelftestPolicy(directory: string, device: Device): Promise<OrtPolicy> {
   const policy = await createOrtPolicy({
     source: openModelFolder(directory),
     device,
@@ -83,7 +83,7 @@ const mapValues = (tensor: NamedTensor, change: (value: number, index: number) =
 })
 
 /** One per adapted linear and factor: moves those tensors along a random direction and compares slopes. */
-async function* gradientFindings(policy: OrtPolicy, shape: string, directions: number): AsyncGenerator<SelftestFinding> {
+export async function* gradientFindings(policy: OrtPolicy, shape: string, directions: number): AsyncGenerator<SelftestFinding> {
   const random = new SequentialRandom(randomStream(seed, 2))
   const task = lossTask(policy, random)
   const gradients = await task.gradients()
@@ -183,7 +183,7 @@ const sampling: SamplingOptions = {
 }
 
 /** Largest difference between a log-probability recorded while sampling and the learner's for the same token. */
-async function gapFinding(policy: OrtPolicy, shape: string): Promise<SelftestFinding> {
+export async function gapFinding(policy: OrtPolicy, shape: string): Promise<SelftestFinding> {
   const random = new SequentialRandom(randomStream(seed, 3))
   const requests = [3, 17, 8].map((length, index) => ({
     promptIds: Int32Array.from({ length }, () => random.integer(policy.vocabSize)),

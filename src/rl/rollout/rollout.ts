@@ -42,7 +42,7 @@ export async function generateTrajectories(
     const place = completion.request * groupSize + completion.sample
     trajectories[place] = singleTurnTrajectory(prompt, completion.request, completion, text)
   }
-  return trajectories.map((trajectory, place) => {
+  return Array.from(trajectories, (trajectory, place) => {
     if (!trajectory)
       throw new Error(`Expected ${trajectories.length} completions, number ${place} never came.`)
     return trajectory

@@ -114,9 +114,7 @@ function lossRow(
   const behaviorLogprobs = learning.behaviorLogprobs ?? logprobs
   const aligned = alignSamplerLogprobs(behaviorLogprobs, actionMask, trajectory.samplerLogprobs)
   const samplerLogprobs = aligned.logprobs
-  if (!mismatch.has(row)) {
-    mismatch.set(row, aligned.skipped ? null : { behaviorLogprobs, samplerLogprobs, actionMask })
-  }
+  mismatch.set(row, aligned.skipped ? null : { behaviorLogprobs, samplerLogprobs, actionMask })
   const correction =
     cap === null ? null : correctionWeights(behaviorLogprobs, samplerLogprobs, actionMask, cap)
   return { ...learning, behaviorLogprobs, logprobs, entropies, values, correction }

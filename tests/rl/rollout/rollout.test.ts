@@ -126,4 +126,35 @@ describe('trajectories', () => {
       twice.slice(3).map(({ completion }) => completion),
     )
   })
+
+  test('what follows from a stop string on is not judged, but was chosen and is learned from', async () => {
+    const ids = Int32Array.of(1, 2, 3, 4) // abcd
+    const ends = {
+      async *generate() {
+        yield {
+          request: 0,
+          sample: 0,
+          ids,
+          logprobs: new Float64Array(4),
+          stopReason: 'stop-string' as const,
+        }
+      },
+    }
+    const generate = { role: 'actor' as const, sampling: { ...sampling, stopStrings: ['d', 'cd'] } }
+    const [trajectory] = await generateTrajectories(
+      { prompts: [prompts[0]!], groupSize: 1, seed: 1, step: 1 },
+      { policy: ends, generate, decode: fakeTokenizer.decode },
+    )
+    expect(trajectory).toMatchObject({ completion: 'ab', completionTokens: 4 })
+    expect([...trajectory!.actionMask]).toEqual([0, 1, 1, 1, 1])
+  })
+
+  test('a completion that never comes is an error', async () => {
+    const silent = { async *generate() {} }
+    const rolling = generateTrajectories(
+      { prompts, groupSize: 1, seed: 1, step: 1 },
+      { policy: silent, generate: { role: 'actor', sampling }, decode: fakeTokenizer.decode },
+    )
+    await expect(rolling).rejects.toThrow('number 0 never came')
+  })
 })

@@ -58,6 +58,43 @@ describe('forward passes', () => {
   })
 })
 
+describe('the config reaches the policy', () => {
+  test('every update has its own place in the schedule; the step reports the last rate', async () => {
+    const policy = fakePolicy()
+    const learningRateAt = (update: number, updates: number) => ({ actor: update / updates, critic: 0 })
+    const optimization = { epochs: 2, minibatchSize: 16, maxGradNorm: 0.5 }
+    const events = await collect(
+      dependenciesOf({ policy, learningRateAt, optimization, config: { steps: 3 } }),
+    )
+    expect(policy.updates).toEqual(
+      Array.from({ length: 12 }, (_, update) => ({
+        learningRates: { actor: update / 12, critic: 0 },
+        maxGradNorm: 0.5,
+      })),
+    )
+    expect(steps(events).map(({ metrics }) => metrics.learning_rate)).toEqual([3 / 12, 7 / 12, 11 / 12])
+  })
+
+  test('sampling, scoring and learning share one temperature', async () => {
+    const policy = fakePolicy()
+    const optimization = { minibatchSize: 16 }
+    const rollout = { temperature: 0.7 }
+    const settings = { klCoefficient: 0.1 }
+    const events = await collect(
+      dependenciesOf({ policy, optimization, rollout, settings, config: { steps: 1 } }),
+    )
+    expect(policy.temperatures).toEqual([0.7, 0.7, 0.7, 0.7, 0.7])
+    expect(steps(events)[0]!.metrics['sampling/sampling_logp_difference/max']).toBeLessThan(1e-12)
+  })
+
+  test('later updates of a step are measured against the policy that generated it', async () => {
+    const events = await collect(dependenciesOf({ optimization: { epochs: 3 }, config: { steps: 2 } }))
+    expect(steps(events)[0]!.metrics['clip_ratio/region_mean']).toBeGreaterThan(0)
+    const single = await collect(dependenciesOf({ config: { steps: 2 } }))
+    expect(steps(single)[0]!.metrics['clip_ratio/region_mean']).toBe(0)
+  })
+})
+
 describe('resume', () => {
   test('a run resumed from any checkpoint says and learns the same as one never stopped', async () => {
     const options = {
