@@ -32,7 +32,9 @@ function unknownCommand(words: readonly string[], commands: readonly Command[]):
     const given = second === undefined || second.startsWith('-') ? undefined : second
     const near = given === undefined ? undefined : suggest(`${first} ${given}`, family)
     return usageError(
-      given === undefined ? `Command ${first} needs a second word.` : `There is no command «${first} ${given}».`,
+      given === undefined
+        ? `Command ${first} needs a second word.`
+        : `There is no command «${first} ${given}».`,
       near === undefined ? `Choose one of: ${family.join(', ')}.` : `Did you mean ${near}?`,
     )
   }
@@ -53,7 +55,13 @@ export function parseArguments(command: Command, words: readonly string[]): Give
       { type: option.placeholder === '' ? ('boolean' as const) : ('string' as const) },
     ]),
   )
-  const { tokens } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true, tokens: true })
+  const { tokens } = parseArgs({
+    args: [...words],
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  })
   const given = new Map<string, string>()
   const positionals: string[] = []
   for (const token of tokens) {

@@ -33,7 +33,10 @@ export function commandHelp(command: Command): string {
     `Usage: turnwise ${parts.join(' ')}`,
     '',
     `${command.summary}.`,
-    ...section('Arguments:', command.positionals.map(({ name, description }) => [name, description])),
+    ...section(
+      'Arguments:',
+      command.positionals.map(({ name, description }) => [name, description]),
+    ),
     ...section('Options:', Object.entries(command.options).map(optionRow)),
     ...section('Every command takes:', Object.entries(globalOptions).map(optionRow)),
     ...(notes.length === 0 ? [] : ['', ...notes]),
@@ -45,7 +48,12 @@ const signature = (command: Command): string =>
 
 function optionRow([name, option]: [string, Option<unknown>]): [string, string] {
   const written = `--${kebabCase(name)}${option.placeholder === '' ? '' : ` ${option.placeholder}`}`
-  return [written, option.required ? `${option.description} (required)` : option.description]
+  const remark = option.required
+    ? ' (required)'
+    : option.fallback === undefined
+      ? ''
+      : ` (default ${option.fallback})`
+  return [written, `${option.description}${remark}`]
 }
 
 const section = (title: string, rows: [string, string][]): string[] =>
@@ -56,6 +64,8 @@ function columns(rows: readonly [string, string][]): string[] {
   const widest = 30
   const width = Math.max(...rows.map(([left]) => left.length).filter((length) => length <= widest), 8)
   return rows.flatMap(([left, right]) =>
-    left.length > widest ? [`  ${left}`, `  ${' '.repeat(width)}  ${right}`] : [`  ${left.padEnd(width)}  ${right}`],
+    left.length > widest
+      ? [`  ${left}`, `  ${' '.repeat(width)}  ${right}`]
+      : [`  ${left.padEnd(width)}  ${right}`],
   )
 }

@@ -29,7 +29,10 @@ async function dispatch(argv: readonly string[], streams: Streams): Promise<numb
   if (first === undefined) throw usageError('No command was given.', 'turnwise --help lists the commands.')
   if (first === '--help' || first === '-h' || first === 'help') {
     const words = argv.slice(1)
-    return answer(streams, words.length === 0 ? overview(commands) : commandHelp(findCommand(words, commands).command))
+    return answer(
+      streams,
+      words.length === 0 ? overview(commands) : commandHelp(findCommand(words, commands).command),
+    )
   }
   const { command, rest } = findCommand(argv, commands)
   if (rest.includes('--help') || rest.includes('-h')) return answer(streams, commandHelp(command))
@@ -68,7 +71,8 @@ function stackOf(error: Error): string {
 
 function version(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  if (typeof manifest === 'object' && manifest !== null && 'version' in manifest) return String(manifest.version)
+  if (typeof manifest === 'object' && manifest !== null && 'version' in manifest)
+    return String(manifest.version)
   throw new Error('package.json has no version.')
 }
 

@@ -12,7 +12,9 @@ export const modelOptions = {
   threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
 } as const
 
-type ModelValues = Omit<OptionValues<typeof modelOptions>, 'adapter'> & { readonly adapter: string | undefined }
+type ModelValues = Omit<OptionValues<typeof modelOptions>, 'adapter'> & {
+  readonly adapter: string | undefined
+}
 
 /** What `openModel` needs, for exact weights. */
 export function openRequest(options: ModelValues, dataDirectory: string): OpenModelRequest {

@@ -9,8 +9,10 @@ export interface Option<T> {
   readonly placeholder: string
   readonly description: string
   readonly required: boolean
+  /** As the help shows it; absent where there is none. */
+  readonly fallback?: string
   /** `text` is undefined where the option was not given; a flag that was given reads ''. */
-  read(name: string, text: string | undefined): T
+  readonly read: (name: string, text: string | undefined) => T
 }
 
 export type OptionTable = Readonly<Record<string, Option<unknown>>>
@@ -39,7 +41,8 @@ export function requiredText(placeholder: string, description: string): Option<s
     description,
     required: true,
     read(name, given) {
-      if (given === undefined) throw usageError(`Option --${name} is missing.`, `Write --${name} ${placeholder}.`)
+      if (given === undefined)
+        throw usageError(`Option --${name} is missing.`, `Write --${name} ${placeholder}.`)
       return given
     },
   }
@@ -51,61 +54,71 @@ interface NumberLimits {
   readonly integer?: boolean
 }
 
-/** A number, or undefined where it was not given. */
-export function number(
-  placeholder: string,
-  description: string,
-  limits: NumberLimits = {},
-): Option<number | undefined> {
-  return {
-    placeholder,
-    description,
-    required: false,
-    read: (name, given) => (given === undefined ? undefined : readNumber(name, given, limits)),
-  }
+interface NumberOption<Default> extends NumberLimits {
+  /** Its value where it is not given; without it that is undefined. */
+  readonly default?: Default
 }
 
-export function integer(
+export function number<Default extends number | undefined = undefined>(
   placeholder: string,
   description: string,
-  limits: Omit<NumberLimits, 'integer'> = {},
-): Option<number | undefined> {
+  limits: NumberOption<Default> = {},
+): Option<number | Default> {
+  return withFallback(
+    { placeholder, description, parse: (name, given) => readNumber(name, given, limits) },
+    limits.default as Default,
+  )
+}
+
+export function integer<Default extends number | undefined = undefined>(
+  placeholder: string,
+  description: string,
+  limits: Omit<NumberOption<Default>, 'integer'> = {},
+): Option<number | Default> {
   return number(placeholder, description, { ...limits, integer: true })
 }
 
 /** One of a few words. */
-export function choice<const Word extends string>(
+export function choice<const Word extends string, const Default extends Word | undefined = undefined>(
   words: readonly Word[],
   description: string,
-): Option<Word | undefined> {
-  return {
-    placeholder: words.join('|'),
-    description,
-    required: false,
-    read: (name, given) => (given === undefined ? undefined : readWord(name, given, words)),
-  }
+  fallback?: Default,
+): Option<Word | Default> {
+  return withFallback(
+    { placeholder: words.join('|'), description, parse: (name, given) => readWord(name, given, words) },
+    fallback as Default,
+  )
 }
 
 /** Comma-separated positive integers. */
-export function integers(description: string): Option<readonly number[] | undefined> {
-  return {
-    placeholder: 'N,N…',
-    description,
-    required: false,
-    read: (name, given) => given?.split(',').map((part) => readNumber(name, part, { integer: true, minimum: 1 })),
-  }
+export function integers(description: string, fallback: readonly number[]): Option<readonly number[]> {
+  const parse = (name: string, given: string) =>
+    given.split(',').map((part) => readNumber(name, part, { integer: true, minimum: 1 }))
+  return withFallback({ placeholder: 'N,N…', description, parse }, fallback)
 }
 
-/** Comma-separated words out of a few. */
+/** Comma-separated words out of a few; all of them where it is not given. */
 export function choices<const Word extends string>(
   words: readonly Word[],
   description: string,
-): Option<readonly Word[] | undefined> {
+): Option<readonly Word[]> {
+  const parse = (name: string, given: string) => given.split(',').map((part) => readWord(name, part, words))
+  return withFallback({ placeholder: words.join(','), description, parse }, words)
+}
+
+interface Parsed<T> {
+  readonly placeholder: string
+  readonly description: string
+  readonly parse: (name: string, given: string) => T
+}
+
+/** An option with a value of its own where it is not given. */
+function withFallback<T, Default>({ parse, ...words }: Parsed<T>, fallback: Default): Option<T | Default> {
   return {
-    placeholder: words.join(','),
-    description,
+    ...words,
     required: false,
-    read: (name, given) => given?.split(',').map((part) => readWord(name, part, words)),
+    ...(fallback === undefined ? {} : { fallback: String(fallback) }),
+    read: (name, given) => (given === undefined ? fallback : parse(name, given)),
   }
 }
 

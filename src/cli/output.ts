@@ -5,15 +5,15 @@ export interface Output {
   /** Columns of the terminal. */
   readonly columns: number
   /** A line for people on stdout; dropped with `--json`. */
-  line(text: string): void
+  readonly line: (text: string) => void
   /** Text for people on stdout as it is, without a line end; dropped with `--json`. */
-  write(text: string): void
+  readonly write: (text: string) => void
   /** One JSON document or event on a line of its own on stdout; dropped without `--json`. */
-  json(value: unknown): void
+  readonly json: (value: unknown) => void
   /** A line for people on stderr, in both modes. */
-  note(text: string): void
+  readonly note: (text: string) => void
   /** Text on stderr as it is: for a progress line. */
-  writeNote(text: string): void
+  readonly writeNote: (text: string) => void
 }
 
 export interface Streams {
@@ -26,9 +26,15 @@ export function createOutput(streams: Streams, json: boolean): Output {
   return {
     isTerminal: stderr.isTTY === true,
     columns: stderr.columns ?? 80,
-    line: (text) => void (json || stdout.write(`${text}\n`)),
-    write: (text) => void (json || stdout.write(text)),
-    json: (value) => void (json && stdout.write(`${JSON.stringify(value)}\n`)),
+    line: (text) => {
+      if (!json) stdout.write(`${text}\n`)
+    },
+    write: (text) => {
+      if (!json) stdout.write(text)
+    },
+    json: (value) => {
+      if (json) stdout.write(`${JSON.stringify(value)}\n`)
+    },
     note: (text) => void stderr.write(`${text}\n`),
     writeNote: (text) => void stderr.write(text),
   }
@@ -36,7 +42,10 @@ export function createOutput(streams: Streams, json: boolean): Output {
 
 /** Rows of cells with aligned columns; cells that hold numbers are set to the right. */
 export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const isNumeric = header.map((_, column) => rows.length > 0 && rows.every((row) => /^[-\d]/.test(row[column] ?? '') || row[column] === '–'))
+  const isNumeric = header.map(
+    (_, column) =>
+      rows.length > 0 && rows.every((row) => /^[-\d]/.test(row[column] ?? '') || row[column] === '–'),
+  )
   const widths = header.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
   )

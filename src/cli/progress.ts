@@ -12,11 +12,11 @@ export interface ProgressState {
 }
 
 export interface Progress {
-  update(state: ProgressState): void
+  readonly update: (state: ProgressState) => void
   /** A line for people that must not be torn by the progress line. */
-  note(text: string): void
+  readonly note: (text: string) => void
   /** Leaves the last state on screen and ends the line. */
-  end(): void
+  readonly end: () => void
 }
 
 const plainIntervalMs = 5_000

@@ -1,5 +1,5 @@
 /** Following a training run from the command line: progress, Ctrl-C, and what came out. Shared by train, resume and demo. */
-import type { RunEvent } from '#shared/events.ts'
+import type { RunEvent, RunPhase } from '#shared/events.ts'
 import type { RunFolder } from '#host/artifacts/runFolder.ts'
 import { summarizeRun } from '#host/artifacts/runSummary.ts'
 import { launchTraining } from '#host/workers/launch.ts'
@@ -33,10 +33,17 @@ export async function followTraining(
 ): Promise<TrainingOutcome> {
   const progress = createProgress(output, json)
   using interrupt = watchInterrupts(
-    () => progress.note('Stopping after this step; a checkpoint will be kept. Press Ctrl-C again to stop at once.'),
+    () =>
+      progress.note(
+        'Stopping after this step; a checkpoint will be kept. Press Ctrl-C again to stop at once.',
+      ),
     () => progress.note('Stopping at once.'),
   )
-  const request = { runDirectory: run.directory, cacheDirectory: dataFolders(dataDirectory).cache, resumeFrom }
+  const request = {
+    runDirectory: run.directory,
+    cacheDirectory: dataFolders(dataDirectory).cache,
+    resumeFrom,
+  }
   const events: RunEvent[] = []
   const startedAt = Date.now()
   try {
@@ -53,25 +60,25 @@ export async function followTraining(
 }
 
 function show(event: RunEvent, progress: Progress): void {
-  switch (event.type) {
-    case 'status':
-      if (event.phase === 'preparing') progress.note('Preparing the model.')
-      if (event.phase === 'evaluating') progress.note('Measuring the reward on held-out rows.')
-      return
-    case 'step':
-      progress.update({ done: event.step, total: event.steps, unit: 'step', facts: stepFacts(event.metrics) })
-      return
-    case 'evaluation':
-      progress.note(`Held-out reward ${(event.metrics.eval_reward ?? Number.NaN).toFixed(3)} after ${event.step} steps.`)
-      return
-    case 'warning':
-      progress.note(`Warning: ${event.message}`)
-      return
-    case 'checkpoint-saved':
-    case 'checkpoint-due':
-    case 'samples':
-    case 'error':
+  if (event.type === 'step') {
+    progress.update({ done: event.step, total: event.steps, unit: 'step', facts: stepFacts(event.metrics) })
+    return
   }
+  const words = wordsFor(event)
+  if (words !== null) progress.note(words)
+}
+
+const phaseWords: Partial<Record<RunPhase, string>> = {
+  preparing: 'Preparing the model.',
+  evaluating: 'Measuring the reward on held-out rows.',
+}
+
+/** What a person is told of an event; null where it is not worth a line. */
+function wordsFor(event: Exclude<RunEvent, { type: 'step' }>): string | null {
+  if (event.type === 'status') return phaseWords[event.phase] ?? null
+  if (event.type === 'warning') return `Warning: ${event.message}`
+  if (event.type !== 'evaluation') return null
+  return `Held-out reward ${(event.metrics.eval_reward ?? Number.NaN).toFixed(3)} after ${event.step} steps.`
 }
 
 function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): string[] {
@@ -84,7 +91,9 @@ function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): str
   ]
 }
 
-function outcomeOf(events: readonly RunEvent[]): Pick<TrainingOutcome, 'isFinished' | 'steps' | 'checkpoint'> {
+function outcomeOf(
+  events: readonly RunEvent[],
+): Pick<TrainingOutcome, 'isFinished' | 'steps' | 'checkpoint'> {
   const status = events.findLast((event) => event.type === 'status')
   return {
     isFinished: status?.phase === 'finished',

@@ -17,13 +17,12 @@ const bake: Command = defineCommand({
     salt: number('G', 'grams'),
     seeds: flag('with seeds'),
     crust: choice(['soft', 'hard'], 'crust'),
-    sizes: integers('loaves'),
+    sizes: integers('loaves', [1]),
     shapes: choices(['round', 'long'], 'forms'),
     label: text('TEXT', 'label'),
   },
   run(given) {
     received.push(given)
-
   },
 })
 const bakeTwice: Command = { ...bake, name: 'bake twice' }
@@ -57,7 +56,10 @@ describe('findCommand', () => {
     [['quantum'], 'usage/invalid: There is no command «quantum». turnwise --help lists the commands.'],
     [['model'], 'usage/invalid: Command model needs a second word. Choose one of: model list, model random.'],
     [['model', 'lst'], 'usage/invalid: There is no command «model lst». Did you mean model list?'],
-    [['model', '--json'], 'usage/invalid: Command model needs a second word. Choose one of: model list, model random.'],
+    [
+      ['model', '--json'],
+      'usage/invalid: Command model needs a second word. Choose one of: model list, model random.',
+    ],
   ])('%j is an error in words', async (words, sentence) => {
     expect(await problemOf(() => findCommand(words, commands))).toBe(sentence)
   })
@@ -91,7 +93,10 @@ describe('options', () => {
     [['rye'], 'Option --tray is missing. Write --tray DIR.'],
     [['--tray', 'a'], 'Command bake needs FLOUR: kind of flour. See turnwise bake --help.'],
     [['rye', 'oat', '--tray', 'a'], 'Command bake does not take «oat». See turnwise bake --help.'],
-    [['rye', '--tray', 'a', '--max-het', '3'], 'Command bake has no option --max-het. Did you mean --max-heat?'],
+    [
+      ['rye', '--tray', 'a', '--max-het', '3'],
+      'Command bake has no option --max-het. Did you mean --max-heat?',
+    ],
     [['rye', '--tray', 'a', '--zzzz'], 'Command bake has no option --zzzz. See turnwise bake --help.'],
     [['rye', '--tray', 'a', '-x'], 'Command bake has no option -x. See turnwise bake --help.'],
     [['rye', '--tray'], 'Option --tray needs a value. Write --tray DIR.'],
@@ -110,5 +115,10 @@ describe('options', () => {
 })
 
 test('names in code and on the command line', () => {
-  expect(['maxTokens', 'topP', 'topK', 'json'].map(kebabCase)).toEqual(['max-tokens', 'top-p', 'top-k', 'json'])
+  expect(['maxTokens', 'topP', 'topK', 'json'].map(kebabCase)).toEqual([
+    'max-tokens',
+    'top-p',
+    'top-k',
+    'json',
+  ])
 })

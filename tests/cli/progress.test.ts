@@ -56,7 +56,11 @@ describe('progress', () => {
       now += 1000
     }
     progress.end()
-    expect(text().split('\n').map((line) => line.split('  ')[0])).toEqual(['step 1/10', 'step 6/10', 'step 10/10', ''])
+    expect(
+      text()
+        .split('\n')
+        .map((line) => line.split('  ')[0]),
+    ).toEqual(['step 1/10', 'step 6/10', 'step 10/10', ''])
   })
 
   test('an end in between shows what was held back', () => {

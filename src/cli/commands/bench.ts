@@ -17,14 +17,21 @@ export const bench = defineCommand({
   positionals: [],
   options: {
     model: text('MODEL', 'model folder, or the name of an imported model'),
-    shape: text('NAME', 'a shape filled with random weights, such as qwen2.5-0.5b or smol-30m (default smol-30m)'),
+    shape: text(
+      'NAME',
+      'a shape filled with random weights, such as qwen2.5-0.5b or smol-30m (default smol-30m)',
+    ),
     threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
-    batch: integers('rows decoded together (default 1,8,16)'),
-    precision: choices(rolloutPrecisions, 'weights of the decoding policy (default f32,int8)'),
+    batch: integers('rows decoded together', [1, 8, 16]),
+    precision: choices(rolloutPrecisions, 'weights of the decoding policy'),
     only: choice(benchParts, 'measure one part only'),
-    steps: integer('N', 'measured training steps (default 3)', { minimum: 1 }),
+    steps: integer('N', 'measured steps of each part', { minimum: 1, default: 3 }),
     lengths: text('SPEC', 'training rows: ROWSxTOKENS or ROWSxFROM-TO (default 8x256)'),
-    activations: choice(['recompute', 'save'], 'compute activations again in the backward pass, or keep them (default recompute)'),
+    activations: choice(
+      ['recompute', 'save'],
+      'compute activations again in the backward pass, or keep them',
+      'recompute',
+    ),
   },
   async run({ options }, context) {
     const request = benchRequest(options, context.dataDirectory)
@@ -39,26 +46,28 @@ interface GivenOptions {
   readonly model: string | undefined
   readonly shape: string | undefined
   readonly threads: number | undefined
-  readonly batch: readonly number[] | undefined
-  readonly precision: BenchRequest['precisions'] | undefined
+  readonly batch: readonly number[]
+  readonly precision: BenchRequest['precisions']
   readonly only: BenchRequest['parts'][number] | undefined
-  readonly steps: number | undefined
+  readonly steps: number
   readonly lengths: string | undefined
-  readonly activations: BenchRequest['activations'] | undefined
+  readonly activations: BenchRequest['activations']
 }
 
 export function benchRequest(options: GivenOptions, dataDirectory: string): BenchRequest {
   const { model, shape } = options
-  if (model !== undefined && shape !== undefined) throw usageError('Give either --model or --shape, not both.')
+  if (model !== undefined && shape !== undefined)
+    throw usageError('Give either --model or --shape, not both.')
   return {
-    subject: model === undefined ? { shape: shape ?? 'smol-30m' } : { model: findModel(model, dataDirectory) },
+    subject:
+      model === undefined ? { shape: shape ?? 'smol-30m' } : { model: findModel(model, dataDirectory) },
     threads: options.threads ?? null,
     parts: options.only === undefined ? benchParts : [options.only],
-    batches: options.batch ?? [1, 8, 16],
-    precisions: options.precision ?? rolloutPrecisions,
-    steps: options.steps ?? 3,
+    batches: options.batch,
+    precisions: options.precision,
+    steps: options.steps,
     lengths: parseLengths(options.lengths ?? '8x256'),
-    activations: options.activations ?? 'recompute',
+    activations: options.activations,
     cacheDirectory: dataFolders(dataDirectory).cache,
   }
 }
@@ -69,7 +78,10 @@ export function parseLengths(given: string): BenchLengths {
   const lengths = { rows: Number(rows), from: Number(from), to: Number(to ?? from) }
   const isValid = lengths.rows >= 1 && lengths.from >= 2 && lengths.to >= lengths.from
   if (isValid) return lengths
-  throw usageError(`Option --lengths takes ROWSxTOKENS or ROWSxFROM-TO, not «${given}».`, 'For example 8x256 or 16x32-512.')
+  throw usageError(
+    `Option --lengths takes ROWSxTOKENS or ROWSxFROM-TO, not «${given}».`,
+    'For example 8x256 or 16x32-512.',
+  )
 }
 
 export function reportLines(report: BenchReport): string[] {
@@ -101,4 +113,5 @@ export function reportLines(report: BenchReport): string[] {
 
 const rate = (tokensPerSecond: number): string => tokensPerSecond.toFixed(tokensPerSecond < 100 ? 1 : 0)
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
-const mapped = (bytes: number | null): string => (bytes === null ? 'mapped unknown' : `${megabytes(bytes)} mapped`)
+const mapped = (bytes: number | null): string =>
+  bytes === null ? 'mapped unknown' : `${megabytes(bytes)} mapped`

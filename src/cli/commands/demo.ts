@@ -29,13 +29,28 @@ export const demo = defineCommand({
     output.line(`Training the starter model with ${config.algorithm.id}, seed ${config.seed}. Run ${run.id}`)
     const outcome = await followTraining({ run, resumeFrom: null, streamEvents: false }, context)
     if (!outcome.isFinished || outcome.checkpoint === null) {
-      throw new AppError('run/stopped', `The demo was stopped after ${outcome.steps} steps.`, `Go on with: turnwise resume ${run.id}`)
+      throw new AppError(
+        'run/stopped',
+        `The demo was stopped after ${outcome.steps} steps.`,
+        `Go on with: turnwise resume ${run.id}`,
+      )
     }
     const { directory: adapterDir } = await exportPeft(outcome.checkpoint, runPaths(run.directory).adapter)
     const { rewardBefore, rewardAfter, steps, seconds } = outcome
     const { algorithm, seed } = config
-    output.json({ algorithm: algorithm.id, seed, steps, rewardBefore, rewardAfter, seconds, adapterDir, runId: run.id })
-    output.line(`Held-out reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)} in ${steps} steps, ${duration(seconds)}.`)
+    output.json({
+      algorithm: algorithm.id,
+      seed,
+      steps,
+      rewardBefore,
+      rewardAfter,
+      seconds,
+      adapterDir,
+      runId: run.id,
+    })
+    output.line(
+      `Held-out reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)} in ${steps} steps, ${duration(seconds)}.`,
+    )
     output.line(`Adapter: ${adapterDir}`)
   },
 })
@@ -47,7 +62,10 @@ interface DemoChanges {
 }
 
 /** Another algorithm starts from its own default settings. */
-function changed(config: RunConfig, { algorithm = config.algorithm.id, steps, seed }: DemoChanges): RunConfig {
+function changed(
+  config: RunConfig,
+  { algorithm = config.algorithm.id, steps, seed }: DemoChanges,
+): RunConfig {
   return {
     ...config,
     algorithm: algorithm === config.algorithm.id ? config.algorithm : { id: algorithm, settings: {} },

@@ -8,11 +8,13 @@ const formats = ['peft']
 export const exportRun = defineCommand({
   name: 'export',
   summary: 'Export the result of a run',
-  positionals: [{ name: 'RUN_OR_CHECKPOINT', description: 'Run id, folder of a run, or folder of a checkpoint' }],
+  positionals: [
+    { name: 'RUN_OR_CHECKPOINT', description: 'Run id, folder of a run, or folder of a checkpoint' },
+  ],
   options: {
     format: requiredText(formats.join('|'), 'what to write; peft is a LoRA adapter folder'),
     out: requiredText('DIR', 'where to write it'),
-    checkpoint: choice(checkpointChoices, 'which checkpoint of a run (default last)'),
+    checkpoint: choice(checkpointChoices, 'which checkpoint of a run', 'last'),
   },
   async run({ options, positionals: [target = ''] }, { dataDirectory, output }) {
     if (!formats.includes(options.format)) {
@@ -21,7 +23,7 @@ export const exportRun = defineCommand({
         `This version writes ${formats.join(', ')}.`,
       )
     }
-    const checkpoint = resolveCheckpoint(dataDirectory, target, options.checkpoint ?? 'last')
+    const checkpoint = resolveCheckpoint(dataDirectory, target, options.checkpoint)
     const report = await exportPeft(checkpoint, options.out)
     output.json({ format: options.format, checkpoint, ...report })
     output.line(`Wrote ${report.tensors} tensors to ${report.directory}.`)

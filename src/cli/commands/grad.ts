@@ -14,7 +14,9 @@ export const grad = defineCommand({
     input: requiredText('F', '{"sequences": [[ids…]…], "coefficients": [[…]…], "temperature": 1}'),
     output: requiredText('DIR', 'gets gradients.safetensors, under the names PEFT gives the adapter'),
   },
-  notes: () => ['Coefficient t is ∂loss/∂log-probability of token t+1; a sequence of L tokens has L-1 of them.'],
+  notes: () => [
+    'Coefficient t is ∂loss/∂log-probability of token t+1; a sequence of L tokens has L-1 of them.',
+  ],
   async run({ options }, { dataDirectory, output }) {
     const request = openRequest(options, dataDirectory)
     const input = readGradInput(options.input, limitsOf(request.directory))

@@ -7,7 +7,9 @@ import { modelSize } from './modelList.ts'
 export const modelImport = defineCommand({
   name: 'model import',
   summary: 'Check a model folder and copy it into the data directory',
-  positionals: [{ name: 'FOLDER', description: 'Hugging Face folder with config.json and safetensors weights' }],
+  positionals: [
+    { name: 'FOLDER', description: 'Hugging Face folder with config.json and safetensors weights' },
+  ],
   options: {
     name: text('NAME', "what to call it here (default: the folder's name)"),
   },

@@ -17,8 +17,8 @@ export const modelRandom = defineCommand({
   options: {
     shape: requiredText('NAME', 'sizes of the model'),
     out: requiredText('DIR', 'new or empty folder'),
-    seed: integer('N', 'seed of the weights (default 1)', { minimum: 0 }),
-    dtype: choice(['f32', 'bf16'], 'type of the weights (default f32)'),
+    seed: integer('N', 'seed of the weights', { minimum: 0, default: 1 }),
+    dtype: choice(['f32', 'bf16'], 'type of the weights', 'f32'),
   },
   notes: () => [`Shapes: ${shapeNames.join(', ')}.`],
   async run({ options }, { output }) {
@@ -30,7 +30,7 @@ export const modelRandom = defineCommand({
         near === undefined ? `Shapes: ${shapeNames.join(', ')}.` : `Did you mean ${near}?`,
       )
     }
-    await writeRandomModel(options.out, modelShapes[shape], options.seed ?? 1, dtypes[options.dtype ?? 'f32'])
+    await writeRandomModel(options.out, modelShapes[shape], options.seed, dtypes[options.dtype])
     const model = summarizeModel(shape, openModelFolder(options.out))
     output.json(model)
     output.line(`Wrote ${modelSize(model)} of shape ${shape} to ${model.directory}.`)

@@ -7,7 +7,12 @@ import { reportOutcome } from './train.ts'
 export const resume = defineCommand({
   name: 'resume',
   summary: 'Go on with a run that was stopped or killed',
-  positionals: [{ name: 'RUN', description: 'Run id, an unambiguous part of it, the folder of a run or of one of its checkpoints' }],
+  positionals: [
+    {
+      name: 'RUN',
+      description: 'Run id, an unambiguous part of it, the folder of a run or of one of its checkpoints',
+    },
+  ],
   options: {},
   notes: () => [
     'Goes on from the last whole checkpoint, exactly as if the run had never stopped.',

@@ -29,7 +29,8 @@ function showLines(run: RunSummary, checkpoints: readonly CheckpointEntry[]): st
     `Held out    ${formatReward(run.rewardBefore)} → ${formatReward(run.rewardAfter)}`,
     `Folder      ${run.directory}`,
     ...checkpoints.map(
-      ({ step, reward, directory }) => `Checkpoint  step ${step}, held-out reward ${formatReward(reward)}, ${directory}`,
+      ({ step, reward, directory }) =>
+        `Checkpoint  step ${step}, held-out reward ${formatReward(reward)}, ${directory}`,
     ),
   ]
 }

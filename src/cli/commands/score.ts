@@ -14,7 +14,9 @@ export const score = defineCommand({
     input: requiredText('F', '{"sequences": [[ids…]…], "temperature": 1}'),
     output: requiredText('F', 'gets {"logprobs": [[…]…], "entropy": [[…]…]}'),
   },
-  notes: () => ['Entry t is the prediction of token t+1; natural logarithm. A sequence of L tokens has L-1 entries.'],
+  notes: () => [
+    'Entry t is the prediction of token t+1; natural logarithm. A sequence of L tokens has L-1 entries.',
+  ],
   async run({ options }, { dataDirectory, output }) {
     const request = openRequest(options, dataDirectory)
     const input = readScoreInput(options.input, limitsOf(request.directory))

@@ -225,6 +225,11 @@ const products = [
 /** Two sequences of 5 and 2 rows in a block [2, 5]; 7 marks padding. */
 const slots = integer(['B', 'T'], [0, 1, 2, 3, 4, 5, 6, 7, 7, 7])
 const rows = integer(['N'], [0, 1, 2, 3, 4, 5, 6])
+/** Two causal masks over 5 positions, one below the other. */
+const causalMask = constant(
+  ['2*T', 'T'],
+  Array.from({ length: 50 }, (_, at) => (at % 5 > Math.floor(at / 5) % 5 ? -1e9 : 0)),
+)
 const vocabulary = 9
 const targets = integer(['N'], [3, 0, 8, 8, 1, 5, 2])
 const headInputs = [real('N', 6), real(vocabulary, 6), targets] as const
@@ -240,7 +245,7 @@ const composites = [
   }),
   gradientCase('Attention', 'two query heads per key head', {
     dtype: 'float32',
-    inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), real('2*T', 'T')],
+    inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask],
     build: ([queries, keys, values, mask]) => attention({ queries, keys, values, mask }),
   }),
   ...[true, false].flatMap((isLearning) => [

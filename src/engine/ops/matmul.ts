@@ -39,7 +39,9 @@ export function matmul(
 ): Value {
   const [rows, inner] = lastAxes(a, transA)
   const [other, columns] = lastAxes(b, transB)
-  if (inner !== other) throw new Error(`Cannot multiply ${showShape(a.shape)} by ${showShape(b.shape)}.`)
+  if (rows === undefined || columns === undefined || inner !== other) {
+    throw new Error(`Cannot multiply ${showShape(a.shape)} by ${showShape(b.shape)}.`)
+  }
   const batch = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2))
   const attributes = { transA: int(Number(transA)), transB: int(Number(transB)), alpha: float(alpha) }
   return apply(matmulOp, [a, b], attributes, [
@@ -47,11 +49,10 @@ export function matmul(
   ])[0] as Value
 }
 
-/** Rows and columns of a matrix as the product sees it. */
-function lastAxes({ shape }: Value, transposed: boolean): readonly [Dim, Dim] {
-  const [rows, columns] = shape.slice(-2)
-  if (rows === undefined || columns === undefined)
-    throw new Error(`Expected a matrix, got ${showShape(shape)}.`)
+/** Rows and columns of a matrix as the product sees it; undefined for a vector. */
+function lastAxes({ shape }: Value, transposed: boolean): readonly [Dim | undefined, Dim | undefined] {
+  const [rows, columns] = [shape.at(-2), shape.at(-1)]
+  if (shape.length < 2) return [undefined, undefined]
   return transposed ? [columns, rows] : [rows, columns]
 }
 

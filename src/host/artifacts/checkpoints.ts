@@ -58,7 +58,7 @@ const stateSchema = z.strictObject({
   files: z.record(z.string(), z.strictObject({ bytes: z.number(), sha256: z.string() })),
 })
 
-export const checkpointDirectory = (runDirectory: string, step: number): string =>
+const checkpointDirectory = (runDirectory: string, step: number): string =>
   path.join(runPaths(runDirectory).checkpoints, `step-${String(step).padStart(6, '0')}`)
 
 /** Writes a checkpoint whole or not at all; one of the same step is replaced. Errors: AppError 'file/unwritable'. */
@@ -67,7 +67,14 @@ export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoin
   const directory = checkpointDirectory(runDirectory, trainer.step)
   await replaceFolder(directory, async (folder) => {
     await writeTensors(folder, checkpoint)
-    const state = { format: 1, trainer, optimizerStep: optimizer.step, events, reward, files: digests(folder) }
+    const state = {
+      format: 1,
+      trainer,
+      optimizerStep: optimizer.step,
+      events,
+      reward,
+      files: digests(folder),
+    }
     writeFileAtomic(path.join(folder, stateName), `${JSON.stringify(state, null, 2)}\n`)
   })
   return { step: trainer.step, reward, directory }
@@ -80,13 +87,17 @@ async function writeTensors(folder: string, checkpoint: Checkpoint): Promise<voi
   await replaceFolder(path.join(folder, referenceName), (inner) =>
     writeAdapterFiles(inner, { ...shared, tensors: reference }),
   )
-  const moments = Object.entries(optimizer.buffers).map(([name, data]) => f32ToWrite({ name, shape: [data.length], data }))
+  const moments = Object.entries(optimizer.buffers).map(([name, data]) =>
+    f32ToWrite({ name, shape: [data.length], data }),
+  )
   await writeSafetensors(path.join(folder, optimizerName), moments)
 }
 
 /** Relative path → size and SHA-256 of every file below a folder. */
 function digests(folder: string): z.infer<typeof stateSchema>['files'] {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  )
   return Object.fromEntries(
     files.map((entry) => {
       const file = path.join(entry.parentPath, entry.name)
@@ -185,6 +196,7 @@ export function pruneCheckpoints(runDirectory: string, keep: number): void {
     renameSync(entry.directory, removed)
   }
   for (const name of readdirSync(checkpoints)) {
-    if (/^\..*\.(removed|partial)$/.test(name)) rmSync(path.join(checkpoints, name), { recursive: true, force: true })
+    if (/^\..*\.(removed|partial)$/.test(name))
+      rmSync(path.join(checkpoints, name), { recursive: true, force: true })
   }
 }

@@ -1,7 +1,13 @@
 /** Rows of a data set from a jsonl, json, csv or tsv file. */
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { isJsonObject, JsonSyntaxError, parseStrictJson, readSmallFile, type JsonObject } from './strictJson.ts'
+import {
+  isJsonObject,
+  JsonSyntaxError,
+  parseStrictJson,
+  readSmallFile,
+  type JsonObject,
+} from './strictJson.ts'
 
 export type DataRow = JsonObject
 
@@ -97,23 +103,23 @@ function splitRecords(text: string, separator: string, file: string): TableRecor
   const cell = new RegExp(`"([^"]*(?:""[^"]*)*)"|([^"${separator}\\r\\n][^${separator}\\r\\n]*)?`, 'y')
   const records: TableRecord[] = []
   let [cells, line, start]: [string[], number, number] = [[], 1, 1]
-  for (let at = 0; at < text.length || cells.length > 0; ) {
+  for (let at = 0; at < text.length || cells.length > 0; at++) {
     cell.lastIndex = at
-    const [whole = '', quoted, plain] = cell.exec(text) ?? []
+    const [whole = '', quoted, plain = ''] = cell.exec(text) ?? []
     at += whole.length
     line += whole.split('\n').length - 1
-    cells.push(quoted?.replaceAll('""', '"') ?? plain ?? '')
-    if (text[at] === separator) {
-      at++
-      continue
-    }
-    if (text[at] === '\r' && text[at + 1] === '\n') at++
-    if (at < text.length && text[at] !== '\n') {
-      throw new AppError('data/invalid', `${file}, line ${line}, has a quotation mark that does not close a value.`)
-    }
-    at++
+    cells.push(quoted?.replaceAll('""', '"') ?? plain)
+    if (text[at] === separator) continue
+    at = lineEnd(text, at, `${file}, line ${line},`)
     if (cells.length > 1 || whole !== '') records.push({ cells, line: start })
     ;[cells, start, line] = [[], line + 1, line + 1]
   }
   return records
+}
+
+/** Place of the line feed that ends a record behind its last cell, or of the end of the text. */
+function lineEnd(text: string, at: number, place: string): number {
+  const end = text[at] === '\r' && text[at + 1] === '\n' ? at + 1 : at
+  if (end >= text.length || text[end] === '\n') return end
+  throw new AppError('data/invalid', `${place} has a quotation mark that does not close a value.`)
 }

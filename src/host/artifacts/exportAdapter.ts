@@ -20,7 +20,8 @@ export async function exportPeft(checkpoint: string, out: string): Promise<Expor
   let maxDifference = 0
   for (const { name, data } of actor) {
     const copy = written.get(name)
-    if (copy?.length !== data.length) throw new AppError('file/unwritable', `${directory} lacks ${name} after writing.`)
+    if (copy?.length !== data.length)
+      throw new AppError('file/unwritable', `${directory} lacks ${name} after writing.`)
     data.forEach((value, index) => {
       maxDifference = Math.max(maxDifference, Math.abs(value - (copy[index] ?? Infinity)))
     })

@@ -44,7 +44,8 @@ export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
 }
 
 /** A model in the list, or the sentence that says why it cannot be used. */
-export type ListedModel = ModelSummary | { readonly name: string; readonly directory: string; readonly problem: string }
+export type ListedModel =
+  ModelSummary | { readonly name: string; readonly directory: string; readonly problem: string }
 
 /** The starter model and the imported ones. */
 export function listModels(dataDirectory: string): ListedModel[] {
@@ -88,18 +89,31 @@ const companions = [
  * Checks a Hugging Face folder and copies it into the data directory. Errors: AppError of `openModelFolder`;
  * 'usage/invalid' for a name that is taken or cannot be one; 'file/unwritable'.
  */
-export async function importModel(source: string, name: string, dataDirectory: string): Promise<ModelSummary> {
+export async function importModel(
+  source: string,
+  name: string,
+  dataDirectory: string,
+): Promise<ModelSummary> {
   const model = openModelFolder(source)
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
-    throw new AppError('usage/invalid', `«${name}» cannot be a model's name.`, 'Choose letters, digits, dots and dashes.')
+    throw new AppError(
+      'usage/invalid',
+      `«${name}» cannot be a model's name.`,
+      'Choose letters, digits, dots and dashes.',
+    )
   }
   if (namedModels(dataDirectory).some((known) => known.name === name)) {
-    throw new AppError('usage/invalid', `There is a model called «${name}» already.`, 'Choose another one with --name.')
+    throw new AppError(
+      'usage/invalid',
+      `There is a model called «${name}» already.`,
+      'Choose another one with --name.',
+    )
   }
   const target = path.join(dataFolders(dataDirectory).models, name)
   const weights = weightNames(model)
   await replaceFolder(target, (folder) => {
-    for (const file of [...companions, ...weights]) copyIfThere(path.join(model.directory, file), path.join(folder, file))
+    for (const file of [...companions, ...weights])
+      copyIfThere(path.join(model.directory, file), path.join(folder, file))
   })
   return summarizeModel(name, openModelFolder(target))
 }

@@ -29,33 +29,47 @@ export interface RunSummary {
 const metrics = z.record(z.string(), z.number().nullable())
 const loggedStep = z.object({ type: z.literal('step'), step: z.number(), steps: z.number(), metrics })
 const loggedEvaluation = z.object({ type: z.literal('evaluation'), step: z.number(), metrics })
-const loggedStatus = z.object({ type: z.literal('status'), phase: z.string(), step: z.number(), steps: z.number() })
+const loggedStatus = z.object({
+  type: z.literal('status'),
+  phase: z.string(),
+  step: z.number(),
+  steps: z.number(),
+})
 const summarizedConfig = z.object({
-  name: z.string().optional(),
-  model: z.string(),
-  seed: z.number(),
-  algorithm: z.object({ id: z.string() }),
+  name: z.string().nullable().default(null),
+  model: z.string().default(''),
+  seed: z.number().default(0),
+  algorithm: z.object({ id: z.string() }).default({ id: '' }),
 })
 
 export function summarizeRun(run: RunFolder): RunSummary {
   const paths = runPaths(run.directory)
-  const config = summarizedConfig.safeParse(readJsonObject(paths.config, 'file/unreadable')).data
+  const config = summarizedConfig.parse(readJsonObject(paths.config, 'file/unreadable'))
   const events = readEvents(paths.events)
-  const steps = pick(events, loggedStep)
-  const evaluations = pick(events, loggedEvaluation)
-  const statuses = pick(events, loggedStatus)
   return {
     ...run,
-    name: config?.name ?? null,
-    status: statusOf(run.directory, events, statuses.at(-1)?.phase),
-    step: steps.at(-1)?.step ?? 0,
-    steps: steps.at(-1)?.steps ?? statuses.at(-1)?.steps ?? null,
-    algorithm: config?.algorithm.id ?? '',
-    seed: config?.seed ?? 0,
-    model: config?.model ?? '',
-    reward: steps.at(-1)?.metrics['reward'] ?? null,
-    rewardBefore: evaluations[0]?.metrics['eval_reward'] ?? null,
-    rewardAfter: evaluations.at(-1)?.metrics['eval_reward'] ?? null,
+    ...config,
+    algorithm: config.algorithm.id,
+    status: statusOf(run.directory, events),
+    ...progressOf(events),
+    ...rewardsOf(events),
+  }
+}
+
+function progressOf(events: readonly LoggedEvent[]): Pick<RunSummary, 'step' | 'steps'> {
+  const step = pick(events, loggedStep).at(-1)
+  const status = pick(events, loggedStatus).at(-1)
+  return { step: step?.step ?? 0, steps: step?.steps ?? status?.steps ?? null }
+}
+
+function rewardsOf(
+  events: readonly LoggedEvent[],
+): Pick<RunSummary, 'reward' | 'rewardBefore' | 'rewardAfter'> {
+  const heldOut = pick(events, loggedEvaluation).map((event) => event.metrics['eval_reward'] ?? null)
+  return {
+    reward: pick(events, loggedStep).at(-1)?.metrics['reward'] ?? null,
+    rewardBefore: heldOut[0] ?? null,
+    rewardAfter: heldOut.at(-1) ?? null,
   }
 }
 
@@ -64,10 +78,11 @@ function pick<T>(events: readonly LoggedEvent[], schema: z.ZodType<T>): T[] {
   return events.flatMap((event) => schema.safeParse(event).data ?? [])
 }
 
-function statusOf(directory: string, events: readonly LoggedEvent[], phase: string | undefined): RunStatus {
+function statusOf(directory: string, events: readonly LoggedEvent[]): RunStatus {
   if (runHolder(directory) !== null) return 'running'
   const last = events.at(-1)
   if (last === undefined) return 'new'
   if (last.type === 'error') return 'failed'
+  const phase = pick(events, loggedStatus).at(-1)?.phase
   return phase === 'finished' || phase === 'stopped' ? phase : 'interrupted'
 }

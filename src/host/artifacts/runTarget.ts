@@ -32,7 +32,10 @@ export function resolveResume(dataDirectory: string, target: string): ResumeTarg
     )
   }
   const { trainer, reward } = loadCheckpoint(directory)
-  return { run: openRunFolder(dataDirectory, runDirectory), checkpoint: { step: trainer.step, reward, directory } }
+  return {
+    run: openRunFolder(dataDirectory, runDirectory),
+    checkpoint: { step: trainer.step, reward, directory },
+  }
 }
 
 /** The newest checkpoint whose every file is as it was written. */

@@ -86,7 +86,8 @@ function answer(
   stopStrings: readonly string[],
 ): AnsweredCompletion {
   const whole = decode([...ids])
-  const ends = stopReason === 'stop-string' ? stopStrings.map((stop) => whole.indexOf(stop)).filter((at) => at >= 0) : []
+  const ends =
+    stopReason === 'stop-string' ? stopStrings.map((stop) => whole.indexOf(stop)).filter((at) => at >= 0) : []
   const text = ends.length === 0 ? whole : whole.slice(0, Math.min(...ends))
   return { sample, text, ids: [...ids], logprobs: [...logprobs], stopReason }
 }
@@ -100,7 +101,11 @@ export function stopIdsOf(folder: ModelFolder, { tokenizer }: LoadedTokenizer): 
 function encodeQuestion(question: Question, { tokenizer, chatTemplate }: LoadedTokenizer): Int32Array {
   if ('text' in question) return tokenizer.encode(question.text, { addSpecialTokens: true })
   if (chatTemplate === null) {
-    throw new AppError('data/invalid', 'The model has no chat template, so it takes no messages.', 'Use --prompt TEXT.')
+    throw new AppError(
+      'data/invalid',
+      'The model has no chat template, so it takes no messages.',
+      'Use --prompt TEXT.',
+    )
   }
   const prompt = chatTemplate.render(question.messages, { addGenerationPrompt: true })
   return tokenizer.encode(prompt, { addSpecialTokens: false })
@@ -112,10 +117,14 @@ function samplingFor(
   contextLength: number,
   stopIds: readonly number[],
 ): SamplingOptions {
-  if (promptTokens === 0) throw new AppError('data/invalid', 'The prompt has no tokens.', 'Give it at least one character.')
+  if (promptTokens === 0)
+    throw new AppError('data/invalid', 'The prompt has no tokens.', 'Give it at least one character.')
   const room = contextLength - promptTokens
   if (room < 1) {
-    throw new AppError('data/invalid', `The prompt has ${promptTokens} tokens; the model reads ${contextLength} in all.`)
+    throw new AppError(
+      'data/invalid',
+      `The prompt has ${promptTokens} tokens; the model reads ${contextLength} in all.`,
+    )
   }
   return { ...sampling, stopIds, maxNewTokens: Math.min(sampling.maxNewTokens, room) }
 }
@@ -127,7 +136,10 @@ export function readMessages(file: string): ChatMessage[] {
   const document = parseDocument(file)
   const messages: unknown = isJsonObject(document) ? document['messages'] : document
   if (Array.isArray(messages) && messages.length > 0 && messages.every(isMessage)) return messages
-  throw new AppError('data/invalid', `${file} must hold a list of messages, each with a "role" and a "content" text.`)
+  throw new AppError(
+    'data/invalid',
+    `${file} must hold a list of messages, each with a "role" and a "content" text.`,
+  )
 }
 
 function parseDocument(file: string): unknown {

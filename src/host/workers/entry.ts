@@ -18,7 +18,12 @@ import { algorithmById } from '#rl/algorithms/registry.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
 import type { TrainDependencies } from '#rl/training/plan.ts'
 import { train } from '#rl/training/train.ts'
-import { loadCheckpoint, pruneCheckpoints, saveCheckpoint, type Checkpoint } from '../artifacts/checkpoints.ts'
+import {
+  loadCheckpoint,
+  pruneCheckpoints,
+  saveCheckpoint,
+  type Checkpoint,
+} from '../artifacts/checkpoints.ts'
 import { readDataSet } from '../artifacts/dataSet.ts'
 import { openEventLog, type EventLog } from '../artifacts/eventLog.ts'
 import { asInt8Source } from '../artifacts/int8Cache.ts'
@@ -27,6 +32,7 @@ import { lockRun, runPaths } from '../artifacts/runFolder.ts'
 import { readJsonObject } from '../artifacts/strictJson.ts'
 import { loadTokenizer } from '../artifacts/tokenizerFolder.ts'
 import { asFloat32Source } from '../artifacts/weightCache.ts'
+import { stopIdsOf } from './completing.ts'
 import type { TrainingRequest } from './messages.ts'
 import { chooseDevice, openAdapter } from './model.ts'
 
@@ -65,7 +71,12 @@ const preparing = (config: RunConfig, checkpoint: Checkpoint | null): RunEvent =
 function errorEvent(error: unknown): RunEvent {
   const message = error instanceof Error ? error.message : String(error)
   if (!(error instanceof AppError)) return { type: 'error', code: null, message }
-  return { type: 'error', code: error.code, message, ...(error.hint === undefined ? {} : { hint: error.hint }) }
+  return {
+    type: 'error',
+    code: error.code,
+    message,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  }
 }
 
 function* recorded(log: EventLog, events: readonly RunEvent[]): Generator<RunEvent> {
@@ -89,7 +100,10 @@ async function* recordRun(run: RecordedRun, stop: AbortSignal): AsyncGenerator<R
   for await (const event of train({ ...training.dependencies, signal: stop })) {
     if (event.type === 'evaluation') heldOut = { step: event.step, reward: event.metrics.eval_reward ?? null }
     if (event.type !== 'checkpoint-due') yield* recorded(log, [event])
-    else yield* recorded(log, [await keepCheckpoint(run, event, heldOut.step === event.step ? heldOut.reward : null)])
+    else
+      yield* recorded(log, [
+        await keepCheckpoint(run, event, heldOut.step === event.step ? heldOut.reward : null),
+      ])
   }
   log.flush()
 }
@@ -156,8 +170,7 @@ async function openTraining(
 
 /** All but the policy: cheap, and wrong configs end here before weights are touched. */
 function readParts(config: RunConfig, folder: ModelFolder): Omit<TrainDependencies, 'config' | 'policy'> {
-  const { tokenizer, chatTemplate } = loadTokenizer(folder.directory)
-  const { eos } = tokenizer.special
+  const text = loadTokenizer(folder.directory)
   return {
     algorithm: algorithmById(config.algorithm.id).configure(config.algorithm.settings),
     rewards: config.rewards.map((entry) => ({
@@ -167,9 +180,8 @@ function readParts(config: RunConfig, folder: ModelFolder): Omit<TrainDependenci
     })),
     trainRows: readDataSet(config.data.train),
     heldOutRows: config.data.heldOut === null ? [] : readDataSet(config.data.heldOut),
-    tokenizer,
-    chatTemplate,
-    stopIds: [...new Set([...folder.config.eosIds, ...(eos === null ? [] : [eos])])],
+    ...text,
+    stopIds: stopIdsOf(folder, text),
     learningRateAt: learningRates(config),
   }
 }
@@ -186,7 +198,11 @@ function learningRates({ optimization }: RunConfig): TrainDependencies['learning
   }
 }
 
-const adapterOf = ({ lora, baseModel, actor }: Checkpoint): AdapterStart => ({ lora, baseModel, tensors: actor })
+const adapterOf = ({ lora, baseModel, actor }: Checkpoint): AdapterStart => ({
+  lora,
+  baseModel,
+  tensors: actor,
+})
 
 function firstAdapter({ adapter }: RunConfig, folder: ModelFolder): AdapterStart {
   if (adapter.initial !== null) {

@@ -21,13 +21,18 @@ export interface StopSignals {
  * Trains in a process of its own and yields its events. Errors: what the trainer threw; AppError 'runtime/failed' when
  * the process died, 'run/stopped' when it was told to stop at once.
  */
-export async function* launchTraining(request: TrainingRequest, signals: StopSignals): AsyncGenerator<RunEvent> {
+export async function* launchTraining(
+  request: TrainingRequest,
+  signals: StopSignals,
+): AsyncGenerator<RunEvent> {
   const child = fork(fileURLToPath(new URL('./trainingProcess.ts', import.meta.url)), {
     serialization: 'advanced',
     // The trainer's stdout is for accidents of native libraries only: it must not mix with our JSON.
     stdio: ['ignore', 2, 'inherit', 'ipc'],
   })
-  const tell = (message: ToTrainer) => void (child.connected && child.send(message))
+  const tell = (message: ToTrainer) => {
+    if (child.connected) child.send(message)
+  }
   const askToStop = () => tell({ type: 'stop' })
   const kill = () => void child.kill('SIGKILL')
   signals.gently.addEventListener('abort', askToStop)
@@ -64,27 +69,32 @@ async function* eventsOf(child: ChildProcess, { isWanted, runId }: Ending): Asyn
   if (isWanted.aborted) throw new AppError('run/stopped', 'Stopped at once.', remedy)
   const { signalCode, exitCode } = child
   const how = signalCode === null ? `status ${exitCode ?? 'unknown'}` : `signal ${signalCode}`
-  const cause = signalCode === 'SIGKILL' ? 'The system may have been short of memory: try a smaller batch. ' : ''
-  throw new AppError('runtime/failed', `The training process ended unexpectedly (${how}).`, `${cause}${remedy}`)
+  const cause =
+    signalCode === 'SIGKILL' ? 'The system may have been short of memory: try a smaller batch. ' : ''
+  throw new AppError(
+    'runtime/failed',
+    `The training process ended unexpectedly (${how}).`,
+    `${cause}${remedy}`,
+  )
 }
 
 /** The messages of a process in order, until it is gone. */
 async function* messagesOf(child: ChildProcess): AsyncGenerator<FromTrainer> {
-  const waiting: FromTrainer[] = []
-  let isGone = false
+  const waiting: (FromTrainer | null)[] = []
   let wake = () => {}
-  child.on('message', (message: FromTrainer) => {
+  const arrived = (message: FromTrainer | null) => {
     waiting.push(message)
     wake()
-  })
+  }
+  child.on('message', arrived)
   const left = () => {
-    isGone = true
-    wake()
+    arrived(null)
   }
   // Messages may still come between the exit and the end of the channel.
   void Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(left, left)
-  while (!isGone || waiting.length > 0) {
+  for (;;) {
     const message = waiting.shift()
+    if (message === null) return
     if (message !== undefined) yield message
     else await new Promise<void>((resolve) => (wake = resolve))
   }

@@ -1,6 +1,5 @@
 /** A model opened to be asked: scored, differentiated or let speak. Training is opened in entry.ts. */
 import type { Device, DeviceKind } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { PolicyRole } from '#engine/policy.ts'
 import { defaultDevice, requireDevice } from '#engine/runtime/device.ts'
@@ -49,7 +48,12 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
     activations: 'recompute',
     maxRows: request.maxRows,
   })
-  return { folder, policy, role: adapter === null ? 'base' : 'actor', [Symbol.dispose]: () => policy[Symbol.dispose]() }
+  return {
+    folder,
+    policy,
+    role: adapter === null ? 'base' : 'actor',
+    [Symbol.dispose]: () => policy[Symbol.dispose](),
+  }
 }
 
 /** Reads an adapter and checks it against the model. */
@@ -87,7 +91,3 @@ export function* tokenBatches<T extends { readonly ids: Int32Array }>(rows: read
   }
   if (batch.length > 0) yield batch
 }
-
-/** Thrown where a command needs text but the model has no tokenizer. */
-export const withoutTokenizer = (directory: string): AppError =>
-  new AppError('tokenizer/invalid', `${directory} has no tokenizer.json, so text cannot be turned into tokens.`)

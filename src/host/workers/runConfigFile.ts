@@ -15,7 +15,9 @@ export function readRunConfig(file: string, dataDirectory: string): RunConfig {
   const { adapter, data } = config
   return {
     ...config,
-    model: existsSync(absolute(config.model)) ? absolute(config.model) : findModel(config.model, dataDirectory),
+    model: existsSync(absolute(config.model))
+      ? absolute(config.model)
+      : findModel(config.model, dataDirectory),
     adapter: { ...adapter, initial: adapter.initial === null ? null : absolute(adapter.initial) },
     data: {
       ...data,

@@ -16,7 +16,10 @@ export interface Scores {
 
 /** Scores every prediction of every sequence. */
 export async function scoreSequences({ policy, role }: OpenedModel, input: SequenceInput): Promise<Scores> {
-  const heads = await policy.score(input.sequences.map(wholeSequence), { role, temperature: input.temperature })
+  const heads = await policy.score(input.sequences.map(wholeSequence), {
+    role,
+    temperature: input.temperature,
+  })
   return {
     logprobs: heads.map(({ logprobs }) => [...logprobs]),
     entropy: heads.map(({ entropies }) => [...entropies]),
@@ -26,9 +29,16 @@ export async function scoreSequences({ policy, role }: OpenedModel, input: Seque
 /** Gradient of Σ coefficient · log-probability with respect to every adapter tensor. */
 export async function adapterGradients(
   { policy }: OpenedModel,
-  { sequences, coefficients, temperature }: SequenceInput & { readonly coefficients: readonly Float64Array[] },
+  {
+    sequences,
+    coefficients,
+    temperature,
+  }: SequenceInput & { readonly coefficients: readonly Float64Array[] },
 ): Promise<NamedTensor[]> {
-  const rows = sequences.map((ids, index) => ({ ...wholeSequence(ids), coefficients: coefficients[index] ?? new Float64Array() }))
+  const rows = sequences.map((ids, index) => ({
+    ...wholeSequence(ids),
+    coefficients: coefficients[index] ?? new Float64Array(),
+  }))
   policy.discardGradients()
   for (const batch of tokenBatches(rows)) {
     await policy.accumulate(batch, { temperature, entropyGradient: false }, () =>
@@ -39,7 +49,10 @@ export async function adapterGradients(
 }
 
 /** Every prediction counts. */
-const wholeSequence = (ids: Int32Array): TokenSequence => ({ ids, actionMask: new Uint8Array(ids.length - 1).fill(1) })
+const wholeSequence = (ids: Int32Array): TokenSequence => ({
+  ids,
+  actionMask: new Uint8Array(ids.length - 1).fill(1),
+})
 
 /** Writes tensors under PEFT's names as `gradients.safetensors`; returns the file's path. */
 export async function writeGradients(directory: string, gradients: readonly NamedTensor[]): Promise<string> {

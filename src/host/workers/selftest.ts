@@ -53,10 +53,15 @@ export async function* runSelftest({ device, full }: SelftestRequest): AsyncGene
 async function* operatorFindings(device: Device): AsyncGenerator<SelftestFinding> {
   for (const gradientCase of gradientCases) {
     const { name, dtype } = gradientCase
-    yield finding(`operators/${name}`, await gradientError(gradientCase, seed, device), gradientLimits[dtype], {
-      good: 'The gradient rule agrees with differences of the operator.',
-      bad: 'The gradient rule does not agree with differences of the operator: every model that uses it would learn wrongly.',
-    })
+    yield finding(
+      `operators/${name}`,
+      await gradientError(gradientCase, seed, device),
+      gradientLimits[dtype],
+      {
+        good: 'The gradient rule agrees with differences of the operator.',
+        bad: 'The gradient rule does not agree with differences of the operator: every model that uses it would learn wrongly.',
+      },
+    )
   }
 }
 
@@ -73,7 +78,10 @@ export async function openSelftestPolicy(directory: string, device: Device): Pro
   })
   const random = new SequentialRandom(randomStream(seed, 1))
   const tensors = policy.adapterTensors('actor')
-  policy.restoreAdapter('actor', tensors.map((tensor) => mapValues(tensor, () => 0.1 * random.normal())))
+  policy.restoreAdapter(
+    'actor',
+    tensors.map((tensor) => mapValues(tensor, () => 0.1 * random.normal())),
+  )
   return policy
 }
 
@@ -83,7 +91,11 @@ const mapValues = (tensor: NamedTensor, change: (value: number, index: number) =
 })
 
 /** One per adapted linear and factor: moves those tensors along a random direction and compares slopes. */
-export async function* gradientFindings(policy: OrtPolicy, shape: string, directions: number): AsyncGenerator<SelftestFinding> {
+export async function* gradientFindings(
+  policy: OrtPolicy,
+  shape: string,
+  directions: number,
+): AsyncGenerator<SelftestFinding> {
   const random = new SequentialRandom(randomStream(seed, 2))
   const task = lossTask(policy, random)
   const gradients = await task.gradients()
@@ -113,8 +125,13 @@ function lossTask(policy: OrtPolicy, random: SequentialRandom): LossTask {
     ids: Int32Array.from({ length }, () => random.integer(policy.vocabSize)),
     actionMask: Uint8Array.from({ length: length - 1 }, (_, at) => Number(at >= 2)),
   }))
-  const masked = ({ actionMask }: TokenSequence) => Float64Array.from(actionMask, (mask) => mask * random.normal())
-  const coefficients = sequences.map((row) => ({ logprobs: masked(row), entropies: masked(row), values: null }))
+  const masked = ({ actionMask }: TokenSequence) =>
+    Float64Array.from(actionMask, (mask) => mask * random.normal())
+  const coefficients = sequences.map((row) => ({
+    logprobs: masked(row),
+    entropies: masked(row),
+    values: null,
+  }))
   return {
     async loss() {
       const heads = await policy.score(sequences, { role: 'actor', temperature: 1 })
@@ -145,7 +162,11 @@ interface Probe {
 }
 
 /** |slope by differences − slope by gradient| relative to the larger of slope and gradient. */
-async function slopeError(policy: OrtPolicy, task: LossTask, { gradients, linear, factor, random }: Probe): Promise<number> {
+async function slopeError(
+  policy: OrtPolicy,
+  task: LossTask,
+  { gradients, linear, factor, random }: Probe,
+): Promise<number> {
   const isMoved = ({ name }: NamedTensor) => name.endsWith(`${linear}.lora_${factor}`)
   const start = policy.adapterTensors('actor')
   const direction = start.map((tensor) =>
@@ -154,7 +175,9 @@ async function slopeError(policy: OrtPolicy, task: LossTask, { gradients, linear
   const lossAt = async (distance: number) => {
     policy.restoreAdapter(
       'actor',
-      start.map((tensor, at) => mapValues(tensor, (value, index) => value + distance * (direction[at]?.data[index] ?? 0))),
+      start.map((tensor, at) =>
+        mapValues(tensor, (value, index) => value + distance * (direction[at]?.data[index] ?? 0)),
+      ),
     )
     return task.loss()
   }

@@ -29,7 +29,10 @@ export function readScoreInput(file: string, limits: SequenceLimits): SequenceIn
 }
 
 /** The same with `"coefficients": [[…]…]`, one number for each prediction. */
-export function readGradInput(file: string, limits: SequenceLimits): SequenceInput & { coefficients: Float64Array[] } {
+export function readGradInput(
+  file: string,
+  limits: SequenceLimits,
+): SequenceInput & { coefficients: Float64Array[] } {
   const document = readInput(file, ['sequences', 'temperature', 'coefficients'])
   const sequences = sequencesOf(document, limits, file)
   return {
@@ -42,7 +45,8 @@ export function readGradInput(file: string, limits: SequenceLimits): SequenceInp
 function readInput(file: string, known: readonly string[]): JsonObject {
   const document = readJsonObject(file, 'data/invalid', maxInputBytes)
   const unknown = Object.keys(document).find((key) => !known.includes(key))
-  if (unknown !== undefined) throw invalid(file, `has the unknown key «${unknown}»`, `Known are ${known.join(', ')}.`)
+  if (unknown !== undefined)
+    throw invalid(file, `has the unknown key «${unknown}»`, `Known are ${known.join(', ')}.`)
   return document
 }
 
@@ -59,7 +63,8 @@ function sequencesOf(document: JsonObject, limits: SequenceLimits, file: string)
     }
     row.forEach((id, position) => {
       const problem = idProblem(id, limits.vocabSize)
-      if (problem !== null) throw invalid(file, `has ${problem} in sequence ${index + 1}, position ${position + 1}`)
+      if (problem !== null)
+        throw invalid(file, `has ${problem} in sequence ${index + 1}, position ${position + 1}`)
     })
     return Int32Array.from(row as number[])
   })
@@ -77,7 +82,11 @@ function temperatureOf(document: JsonObject, file: string): number {
   throw invalid(file, `has the temperature ${JSON.stringify(temperature)}; it must be a number above 0`)
 }
 
-function coefficientsOf(document: JsonObject, sequences: readonly Int32Array[], file: string): Float64Array[] {
+function coefficientsOf(
+  document: JsonObject,
+  sequences: readonly Int32Array[],
+  file: string,
+): Float64Array[] {
   const rows = rowsOf(document, 'coefficients', file)
   if (rows.length !== sequences.length) {
     throw invalid(file, `has ${sequences.length} sequences but ${rows.length} rows of coefficients`)
@@ -93,7 +102,10 @@ function coefficientsOf(document: JsonObject, sequences: readonly Int32Array[], 
     }
     const wrong = row.findIndex((value) => typeof value !== 'number' || !Number.isFinite(value))
     if (wrong >= 0) {
-      throw invalid(file, `has ${JSON.stringify(row[wrong])} as coefficient ${wrong + 1} of sequence ${index + 1}`)
+      throw invalid(
+        file,
+        `has ${JSON.stringify(row[wrong])} as coefficient ${wrong + 1} of sequence ${index + 1}`,
+      )
     }
     return Float64Array.from(row as number[])
   })

@@ -27,7 +27,8 @@ afterEach(() => {
   rmSync(data, { recursive: true })
 })
 
-const numbers = (length: number, seed: number) => Float32Array.from({ length }, (_, i) => Math.sin(seed + i) / 3)
+const numbers = (length: number, seed: number) =>
+  Float32Array.from({ length }, (_, i) => Math.sin(seed + i) / 3)
 
 function checkpointOf(step: number, reward: number | null = null): Checkpoint {
   const tensor = (name: string, shape: number[], seed: number) => ({
@@ -70,7 +71,13 @@ describe('checkpoints', () => {
   })
 
   test('the last few and the best stay', async () => {
-    for (const [step, reward] of [[1, 0.2], [2, 0.7], [3, null], [4, 0.5], [5, 0.6]] as const) {
+    for (const [step, reward] of [
+      [1, 0.2],
+      [2, 0.7],
+      [3, null],
+      [4, 0.5],
+      [5, 0.6],
+    ] as const) {
       await saveCheckpoint(run.directory, checkpointOf(step, reward))
     }
     pruneCheckpoints(run.directory, 2)

@@ -20,7 +20,14 @@ describe('readDataSet', () => {
     ['a.jsonl', '{"q":"1","n":2}\n\n{"q":"ü"}\r\n', [{ q: '1', n: 2 }, { q: 'ü' }]],
     ['a.json', '[{"q":[{"role":"user","content":"x"}]}]', [{ q: [{ role: 'user', content: 'x' }] }]],
     ['a.csv', 'q,a\n1,2\n', [{ q: '1', a: '2' }]],
-    ['a.csv', '\uFEFFq,a\r\n"1,""x""\r\ny",\r\n\r\n3,4', [{ q: '1,"x"\r\ny', a: '' }, { q: '3', a: '4' }]],
+    [
+      'a.csv',
+      '\uFEFFq,a\r\n"1,""x""\r\ny",\r\n\r\n3,4',
+      [
+        { q: '1,"x"\r\ny', a: '' },
+        { q: '3', a: '4' },
+      ],
+    ],
     ['a.csv', 'q\n""\nb"c\n', [{ q: '' }, { q: 'b"c' }]],
     ['a.tsv', 'q\ta\n1,5\t"2\t3"', [{ q: '1,5', a: '2\t3' }]],
     ['a.jsonl', '{"__proto__":{"x":1}}', [JSON.parse('{"__proto__":{"x":1}}')]],

@@ -27,7 +27,8 @@ describe('run folders', () => {
   test('are found by id, by a part of it and by path', () => {
     const run = createRunFolder(data, { seed: 3 })
     expect(run.id).toMatch(/^run_[0-9a-f]{8}-/)
-    for (const name of [run.id, run.id.slice(-8), run.directory]) expect(openRunFolder(data, name)).toEqual(run)
+    for (const name of [run.id, run.id.slice(-8), run.directory])
+      expect(openRunFolder(data, name)).toEqual(run)
     expect(JSON.parse(readFileSync(runPaths(run.directory).config, 'utf8'))).toEqual({ seed: 3 })
   })
 
@@ -78,7 +79,8 @@ describe('the lock', () => {
 })
 
 describe('the event log', () => {
-  const typesIn = (file: string) => readEvents(file).map((event) => `${event.type}${String(event['step'] ?? '')}`)
+  const typesIn = (file: string) =>
+    readEvents(file).map((event) => `${event.type}${typeof event['step'] === 'number' ? event['step'] : ''}`)
 
   test('keeps events in order, with their time', () => {
     const file = path.join(data, 'events.jsonl')

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import { benchRequest, parseLengths, reportLines } from '#cli/commands/bench.ts'
+import type { BenchReport } from '#host/workers/benchReport.ts'
+import { createWorkplace, linesOf } from './turnwise.ts'
+
+describe('lengths', () => {
+  test.each([
+    ['8x256', { rows: 8, from: 256, to: 256 }],
+    ['16x32-512', { rows: 16, from: 32, to: 512 }],
+  ])('%s', (given, lengths) => {
+    expect(parseLengths(given)).toEqual(lengths)
+  })
+
+  test.each(['8', 'x5', '0x5', '8x1', '8x9-5', '8x-5', '8x5-6-7', '1e3x5', '9999999x5'])(
+    '%s is wrong usage',
+    (given) => {
+      expect(() => parseLengths(given)).toThrow(`not «${given}»`)
+    },
+  )
+})
+
+test('a bench of one part asks for that part only', () => {
+  const options = {
+    model: undefined,
+    shape: 'tiny-llama',
+    threads: 2,
+    batch: [1, 4],
+    precision: ['int8'] as const,
+    only: 'decode' as const,
+    steps: 5,
+    lengths: undefined,
+    activations: 'save' as const,
+  }
+  expect(benchRequest(options, '/data')).toMatchObject({
+    subject: { shape: 'tiny-llama' },
+    threads: 2,
+    parts: ['decode'],
+    batches: [1, 4],
+    precisions: ['int8'],
+    steps: 5,
+    lengths: { rows: 8, from: 256, to: 256 },
+    activations: 'save',
+  })
+})
+
+test('the report is a table', () => {
+  const report: BenchReport = {
+    shape: 'smol-30m',
+    threads: 2,
+    matmulPeakGflops: 101.25,
+    prefill: { tokensPerSecond: 1500.4 },
+    decode: [{ batch: 16, precision: 'int8', tokensPerSecond: 99.95 }],
+    train: { tokensPerSecond: 820, peakFraction: 0.834, anonymousBytes: 5.1e8, mappedBytes: null },
+  }
+  expect(reportLines(report)).toEqual([
+    'smol-30m on 2 threads; matmul peak 101.3 GFLOP/s',
+    '',
+    'part     batch  weights  tokens/s  of peak',
+    'prefill                      1500',
+    'decode   16     int8         100.0',
+    'train           f32           820  83 %',
+    'Memory of training: 510 MB own, mapped unknown.',
+  ])
+})
+
+test('measures for real, and says it as JSON', async () => {
+  using place = createWorkplace()
+  const done = await place.run(
+    ...[
+      'bench',
+      '--shape',
+      'tiny-llama',
+      '--only',
+      'train',
+      '--steps',
+      '1',
+      '--lengths',
+      '2x8-16',
+      '--threads',
+      '1',
+      '--json',
+    ],
+  )
+  expect(done.status).toBe(0)
+  const [report] = linesOf(done.stdout) as [BenchReport]
+  expect(Object.keys(report)).toEqual(['shape', 'threads', 'matmulPeakGflops', 'train'])
+  expect(report).toMatchObject({ shape: 'tiny-llama', threads: 1 })
+  expect(report.train?.tokensPerSecond).toBeGreaterThan(0)
+  expect(report.train?.peakFraction).toBeLessThan(1.2)
+  expect(report.train?.anonymousBytes).toBeGreaterThan(1e6)
+})

@@ -1,0 +1,239 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { tmpdir } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { answer, createWorkplace, killGroup, linesOf, type Finished } from './turnwise.ts'
+
+const place = createWorkplace()
+const settings = {
+  name: 'tiny',
+  model: 'model',
+  data: { train: 'rows.csv', heldOut: 'rows.csv' },
+  rewards: [{ function: 'length-penalty' }, { function: 'starter-format', weight: 0.5 }],
+  adapter: { rank: 2, alpha: 4 },
+  algorithm: { settings: { klCoefficient: 0.05 } },
+  rollout: { promptsPerStep: 2, groupSize: 3, maxNewTokens: 6 },
+  optimization: { learningRate: 0.02, minibatchSize: 3, schedule: 'cosine', warmupProportion: 0.2 },
+  evaluation: { every: 4 },
+  checkpoints: { every: 2, keep: 2 },
+  steps: 8,
+}
+
+beforeAll(async () => {
+  await answer('model', 'random', '--shape', 'tiny-llama', '--out', place.path('model'))
+  place.write('rows.csv', 'prompt,answer\n1+1=,2\n2+2=,4\n"3, 4",7\n')
+  place.write('run.json', settings)
+})
+
+afterAll(() => {
+  place[Symbol.dispose]()
+})
+
+type Event = Record<string, unknown>
+const eventsOf = ({ stdout }: Finished) => linesOf(stdout) as Event[]
+const typed = (events: readonly Event[], type: string) => events.filter((event) => event['type'] === type)
+
+/** What of a step must not depend on how long anything took. */
+function timeless(events: readonly Event[]): unknown[] {
+  return typed(events, 'step').map(({ step, metrics }) => [
+    step,
+    Object.entries(metrics as Record<string, number>).filter(([name]) => !/time|per_second/.test(name)),
+  ])
+}
+
+function folderOf(run: Event): string {
+  return String(run['directory'])
+}
+
+/** Every byte of what training made: adapters and optimizer of the last checkpoint. */
+function trained(run: Event): Record<string, string> {
+  const folder = path.join(folderOf(run), 'checkpoints', 'step-000008')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.safetensors'),
+  )
+  expect(files.length).toBe(3)
+  return Object.fromEntries(
+    files.sort().map((name) => [name, readFileSync(path.join(folder, name), 'base64')]),
+  )
+}
+
+const logged = (run: Event) =>
+  linesOf(readFileSync(path.join(folderOf(run), 'events.jsonl'), 'utf8')) as Event[]
+
+/** A run that nothing disturbed. */
+let undisturbed: Event[]
+let undisturbedRun: Event
+
+beforeAll(async () => {
+  const done = await place.run('train', place.path('run.json'), '--json')
+  expect(done).toMatchObject({ status: 0, stderr: expect.not.stringContaining('turnwise:') as string })
+  undisturbed = eventsOf(done)
+  undisturbedRun = undisturbed[0] as Event
+})
+
+describe('train', () => {
+  test('with --json says everything as events on stdout', () => {
+    expect(undisturbedRun).toMatchObject({ type: 'run', id: expect.stringMatching(/^run_/) as string })
+    expect(typed(undisturbed, 'step').map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+    expect(typed(undisturbed, 'evaluation').map(({ step }) => step)).toEqual([0, 4, 8])
+    expect(typed(undisturbed, 'checkpoint-saved').map(({ step }) => step)).toEqual([2, 4, 6, 8])
+    expect(undisturbed.at(-1)).toMatchObject({ type: 'status', phase: 'finished', step: 8, steps: 8 })
+    expect(undisturbed.every(({ at }) => typeof at === 'number')).toBe(true)
+  })
+
+  test('keeps the same events in the run folder', () => {
+    const withoutTime = (events: readonly Event[]) => events.map(({ at: _, ...event }) => event)
+    expect(withoutTime(logged(undisturbedRun))).toEqual(withoutTime(undisturbed.slice(1)))
+  })
+
+  test('learns: the adapter moved', () => {
+    const norms = typed(undisturbed, 'step').map(
+      ({ metrics }) => (metrics as Record<string, number>)['grad_norm'],
+    )
+    expect(norms.some((norm) => (norm ?? 0) > 0)).toBe(true)
+  })
+
+  test('the run is in the list and can be looked at', async () => {
+    const { id, directory } = undisturbedRun
+    const list = await place.run('runs', 'list', '--json')
+    const [{ runs }] = linesOf(list.stdout) as [{ runs: Event[] }]
+    expect(runs.find((run) => run['id'] === id)).toMatchObject({
+      name: 'tiny',
+      status: 'finished',
+      step: 8,
+      steps: 8,
+      algorithm: 'grpo',
+    })
+    const shown = await place.run('runs', 'show', String(id).slice(-12), '--json')
+    const [run] = linesOf(shown.stdout) as [{ checkpoints: Event[] }]
+    expect(run).toMatchObject({
+      id,
+      directory,
+      rewardBefore: expect.any(Number) as number,
+      rewardAfter: expect.any(Number) as number,
+    })
+    expect(run.checkpoints.map(({ step }) => step)).toEqual(expect.arrayContaining([6, 8]))
+    expect((await place.run('runs', 'show', String(id))).stdout).toContain('finished, step 8 of 8')
+  })
+
+  test('a finished run has nothing to resume', async () => {
+    const done = await place.run('resume', String(undisturbedRun['id']))
+    expect(done).toMatchObject({ status: 0, stdout: expect.stringContaining('is finished') as string })
+  })
+
+  test('a wrong config is told before a run is made', async () => {
+    const home = mkdtempSync(path.join(tmpdir(), 'turnwise-home-'))
+    const wrong = place.write('wrong.json', { ...settings, stepz: 3, rollout: { temperature: 0 } })
+    const done = await answer('train', wrong, '--json', '--data-dir', home)
+    expect(done).toMatchObject({ status: 1, stdout: '' })
+    expect(done.stderr).toMatch(
+      /2 problems: .*rollout\.temperature: expected more than 0, got 0\..*stepz: unknown key\./,
+    )
+    const other = place.write('wrong.json', { ...settings, rewards: [{ function: 'no-such-reward' }] })
+    const refused = await answer('train', other, '--json', '--data-dir', home)
+    expect(refused).toMatchObject({ status: 1, stdout: '' })
+    expect(refused.stderr).toContain('turnwise: There is no reward function called "no-such-reward".')
+    expect(readdirSync(home)).toEqual([])
+    rmSync(home, { recursive: true })
+  })
+
+  test('what goes wrong in training is a sentence, in the log too', async () => {
+    const wrong = place.write('wrong.json', {
+      ...settings,
+      data: { ...settings.data, prompt: { column: 'question' } },
+    })
+    const done = await place.run('train', wrong, '--json')
+    expect(done.status).toBe(1)
+    expect(done.stderr).toContain(
+      'turnwise: Row 1 of the data cannot become a prompt: column "question" holds',
+    )
+    const [run] = eventsOf(done) as [Event]
+    expect(logged(run).at(-1)).toMatchObject({ type: 'error', code: 'data/invalid' })
+    const shown = await place.run('runs', 'show', folderOf(run), '--json')
+    expect(linesOf(shown.stdout)).toEqual([expect.objectContaining({ status: 'failed' })])
+  })
+})
+
+describe('a run that was disturbed ends with the same bytes', () => {
+  /** Everything but the steps that were lost, and what they led to, as one undisturbed history. */
+  function expectSameHistory(run: Event): void {
+    const events = logged(run)
+    const resumedAt = events.findIndex(({ type }) => type === 'resumed')
+    const history = [...events.slice(0, Number(events[resumedAt]?.['keep'])), ...events.slice(resumedAt)]
+    expect(timeless(history)).toEqual(timeless(undisturbed))
+    expect(trained(run)).toEqual(trained(undisturbedRun))
+  }
+
+  test.each([2, 5])('killed after step %d and resumed', async (step) => {
+    const running = place.start('train', place.path('run.json'), '--json')
+    await running.printed(`"type":"step","step":${step},`)
+    killGroup(running)
+    const [run] = eventsOf(await running.finished) as [Event]
+    const before = await place.run('runs', 'show', String(run['id']), '--json')
+    expect(linesOf(before.stdout)).toEqual([expect.objectContaining({ status: 'interrupted' })])
+
+    const resumed = await place.run('resume', String(run['id']), '--json')
+    expect(resumed.status).toBe(0)
+    expect(eventsOf(resumed).at(-1)).toMatchObject({ phase: 'finished', step: 8 })
+    expectSameHistory(run)
+  })
+
+  test('stopped by Ctrl-C and resumed from the folder of its checkpoint', async () => {
+    const running = place.start('train', place.path('run.json'), '--json')
+    await running.printed('"type":"step","step":3,')
+    running.child.kill('SIGINT')
+    const stopped = await running.finished
+    expect(stopped.status).toBe(0)
+    expect(stopped.stderr).toContain('Stopping after this step; a checkpoint will be kept.')
+    const events = eventsOf(stopped)
+    const [run] = events as [Event]
+    const saved = typed(events, 'checkpoint-saved').at(-1)
+    expect(events.at(-1)).toMatchObject({ type: 'status', phase: 'stopped', step: saved?.['step'] })
+    expect(saved?.['step']).toBeLessThan(8)
+
+    const resumed = await place.run('resume', String(saved?.['directory']), '--json')
+    expect(resumed.status).toBe(0)
+    expectSameHistory(run)
+  })
+})
+
+test('a second Ctrl-C stops at once, and says how to go on', async () => {
+  const running = place.start('train', place.write('long.json', { ...settings, steps: 10_000 }), '--json')
+  await running.printed('"type":"step","step":2,')
+  running.child.kill('SIGINT')
+  running.child.kill('SIGINT') // signals of one kind may be delivered as one
+  const again = setInterval(() => running.child.kill('SIGINT'), 5)
+  const done = await running.finished
+  clearInterval(again)
+  const [run] = eventsOf(done) as [Event]
+  if (done.status === 0) expect(eventsOf(done).at(-1)).toMatchObject({ phase: 'stopped' })
+  else expect(done.stderr).toContain(`turnwise resume ${String(run['id'])}`)
+})
+
+/** The run of this workplace that is being trained. */
+async function livingRun(): Promise<{ id: string; directory: string }> {
+  const [{ runs }] = linesOf((await place.run('runs', 'list', '--json')).stdout) as [{ runs: Event[] }]
+  const run = runs.find(({ status }) => status === 'running')
+  return { id: String(run?.['id']), directory: String(run?.['directory']) }
+}
+
+test('a run that is being trained cannot be resumed', async () => {
+  const running = place.start('train', place.write('long.json', { ...settings, steps: 10_000 }), '--json')
+  await running.printed('"type":"step","step":1,')
+  const done = await place.run('resume', (await livingRun()).id)
+  killGroup(running)
+  await running.finished
+  expect(done.status).toBe(1)
+  expect(done.stderr).toMatch(/is being trained by process \d+/)
+})
+
+test('a training process that dies is reported, and the command lives to do it', async () => {
+  const running = place.start('train', place.write('long.json', { ...settings, steps: 10_000 }), '--json')
+  await running.printed('"type":"step","step":1,')
+  const { id, directory } = await livingRun()
+  process.kill(Number.parseInt(readFileSync(path.join(directory, 'lock'), 'utf8'), 10), 'SIGKILL')
+  const done = await running.finished
+  expect(done.status).toBe(1)
+  expect(done.stderr).toContain('turnwise: The training process ended unexpectedly (signal SIGKILL).')
+  expect(done.stderr).toContain(`turnwise resume ${id}`)
+})

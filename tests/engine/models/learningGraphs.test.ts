@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import { writeOnnx } from '#engine/graph/onnx.ts'
+import { input, weight } from '#engine/graph/value.ts'
+import type { LinearName, LoraConfig } from '#engine/models/config.ts'
+import { linearNames } from '#engine/models/config.ts'
+import type { LayerParameters } from '#engine/models/learningGraphs.ts'
+import { gradientName, headPrograms, layerPrograms } from '#engine/models/learningGraphs.ts'
+import { loraInputs } from '#engine/models/lora.ts'
+import { countTypes, readOnnx, type ReadModel } from '../graph/onnxReader.ts'
+import { exampleConfig, fullConfig } from './exampleConfig.ts'
+
+const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames }
+
+function parameters(config = exampleConfig, targets: readonly LinearName[] = linearNames): LayerParameters {
+  const adapter = loraInputs(config, { ...lora, targets })
+  return {
+    adapter,
+    trained: [...adapter.values()].flatMap(({ a, b }) => [a, b]),
+    weight: (path) => weight(path, { file: '/nowhere/m.safetensors', offset: 0, byteLength: 0, shape: shapeOf(path, config) }),
+  }
+}
+
+function shapeOf(path: string, config: typeof exampleConfig): readonly number[] {
+  const linear = linearNames.find((name) => path.includes(name))
+  if (path.includes('q_norm') || path.includes('k_norm')) return [config.headDim]
+  if (!linear) return [config.hiddenSize]
+  const { hiddenSize: hidden, intermediateSize: wide, heads, kvHeads, headDim } = config
+  const [query, key] = [heads * headDim, kvHeads * headDim]
+  const shapes: Record<LinearName, readonly [number, number]> = {
+    q_proj: [query, hidden],
+    k_proj: [key, hidden],
+    v_proj: [key, hidden],
+    o_proj: [hidden, query],
+    gate_proj: [wide, hidden],
+    up_proj: [wide, hidden],
+    down_proj: [hidden, wide],
+  }
+  return path.endsWith('bias') ? [shapes[linear][0]] : shapes[linear]
+}
+
+const written = (program: Parameters<typeof writeOnnx>[1]): ReadModel => readOnnx(writeOnnx('test', program).bytes)
+
+/** How often a program multiplies by a frozen matrix. */
+const frozenProducts = (model: ReadModel): number =>
+  model.nodes.filter(({ type, inputs }) => type === 'FusedMatMul' && inputs[1]?.endsWith('_proj.weight')).length
+
+describe('a layer', () => {
+  const later = layerPrograms(exampleConfig, parameters(), true)
+  const first = layerPrograms(exampleConfig, parameters(), false)
+
+  test('multiplies by each frozen matrix once forward', () => {
+    expect(frozenProducts(written(later.forward))).toBe(7)
+    expect(frozenProducts(written(later.forwardSaving))).toBe(7)
+  })
+
+  test('multiplies by each frozen matrix once backward when activations were saved', () => {
+    expect(frozenProducts(written(later.backwardFromSaved))).toBe(7)
+  })
+
+  test('recomputes all but the last product, whose result no gradient needs', () => {
+    expect(frozenProducts(written(later.backward))).toBe(6 + 7)
+  })
+
+  test('computes no gradient for its input where nobody learns it', () => {
+    expect(Object.keys(first.backward)).not.toContain(gradientName('hidden'))
+    // q, k and v need no cotangent behind them.
+    expect(frozenProducts(written(first.backwardFromSaved))).toBe(4)
+  })
+
+  test('returns gradients of exactly the adapter and its input', () => {
+    const expected = linearNames.flatMap((name) => [`${name}.lora_A`, `${name}.lora_B`])
+    expect(Object.keys(later.backward).toSorted()).toEqual([...expected, 'hidden'].map(gradientName).toSorted())
+    for (const [name, value] of Object.entries(later.backward)) {
+      expect([name, value.shape]).toEqual([name, written(later.backward).inputs.find((item) => gradientName(item.name) === name)?.dims])
+    }
+  })
+
+  test('trained on some linears only, computes nothing for the others', () => {
+    const some = layerPrograms(exampleConfig, parameters(exampleConfig, ['down_proj']), false)
+    const model = written(some.backwardFromSaved)
+    expect(Object.keys(some.backward)).toEqual(['down_proj.lora_A', 'down_proj.lora_B'].map(gradientName))
+    // Nothing lies before the adapter that learns, so no cotangent passes a frozen matrix, and attention is not touched.
+    expect(frozenProducts(model)).toBe(0)
+    expect(countTypes(model)['Softmax']).toBeUndefined()
+  })
+
+  test('saved activations are all read, and replace what led to them', () => {
+    const model = written(later.backwardFromSaved)
+    const names = model.inputs.map(({ name }) => name)
+    expect(later.savedNames.filter((name) => !names.includes(name))).toEqual([])
+    const recomputed = written(later.backward).inputs.map(({ name }) => name)
+    expect(later.savedNames.filter((name) => recomputed.includes(name))).toEqual([])
+  })
+
+  test('the forward programs agree on their result and never hold a gradient', () => {
+    expect(Object.keys(later.forward)).toEqual(['output'])
+    expect(Object.keys(later.forwardSaving)).toEqual(['output', ...later.savedNames])
+    expect(written(later.forward).inputs.map(({ name }) => name)).not.toContain('cotangent')
+  })
+
+  test('with biases and head norms has no product more', () => {
+    const full = layerPrograms(fullConfig, parameters(fullConfig), true)
+    expect(frozenProducts(written(full.backward))).toBe(13)
+    expect(countTypes(written(full.forward))['SimplifiedLayerNormalization']).toBe(4)
+  })
+
+  test('whose parameters do not reach its output is an error', () => {
+    const stray = input('stray', 'float32', [3])
+    const build = () => layerPrograms(exampleConfig, { ...parameters(), trained: [stray] }, false)
+    expect(build).toThrow("The layer's output does not depend on stray.")
+  })
+})
+
+describe('the head', () => {
+  const { vocabSize, hiddenSize } = exampleConfig
+  const file = { file: '/nowhere/m.safetensors', offset: 0, byteLength: 0 }
+  const programs = headPrograms(exampleConfig, {
+    norm: weight('norm', { ...file, shape: [hiddenSize] }),
+    table: weight('table', { ...file, shape: [vocabSize, hiddenSize] }),
+  })
+  const products = (program: keyof typeof programs) =>
+    written(programs[program]).nodes.filter(({ inputs }) => inputs.includes('table')).map(({ type }) => type)
+
+  test('passes over the vocabulary once to score, twice to learn, three times with the entropy', () => {
+    const multiplications = (program: keyof typeof programs) => products(program).filter((type) => type === 'FusedMatMul').length
+    expect(multiplications('score')).toBe(1)
+    expect(multiplications('learn')).toBe(2)
+    expect(multiplications('learnEntropy')).toBe(3)
+  })
+
+  test('returns one number or one row per token, nothing as wide as the vocabulary', () => {
+    for (const program of Object.values(programs)) {
+      for (const { dims } of written(program).outputs) expect(dims).not.toContain(vocabSize)
+    }
+  })
+
+  test('computes nothing for its frozen table', () => {
+    for (const program of Object.values(programs)) expect(countTypes(written(program))['OneHot']).toBeUndefined()
+  })
+})

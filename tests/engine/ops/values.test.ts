@@ -1,0 +1,112 @@
+/** What the ops compute, and what they refuse. Their gradients are in gradients.test.ts. */
+import { describe, expect, test } from 'vitest'
+import { constant, input } from '#engine/graph/value.ts'
+import { silu } from '#engine/ops/activation.ts'
+import { add, mul } from '#engine/ops/arithmetic.ts'
+import { gatherPositions, packRows, unpackRows } from '#engine/ops/gather.ts'
+import { concat, lengthOf, reshape, splitAt, transpose } from '#engine/ops/layout.ts'
+import { matmul } from '#engine/ops/matmul.ts'
+import { rmsNorm } from '#engine/ops/normalization.ts'
+import { meanLastAxis, sumToShape } from '#engine/ops/reduce.ts'
+import { vocabularyHead } from '#engine/ops/vocabularyHead.ts'
+import { floats, int64s } from '#engine/runtime/session.ts'
+import { evaluate } from '../graph/evaluate.ts'
+
+describe('numbers', () => {
+  test('silu is x · sigmoid(x)', async () => {
+    const { y } = await evaluate({ y: silu(input('x', 'float32', ['N'])) }, { x: [-2, 0, 3] })
+    for (const [index, x] of [-2, 0, 3].entries()) expect(y![index]).toBeCloseTo(x / (1 + Math.exp(-x)), 6)
+  })
+
+  test('rmsNorm divides by the root of the mean square plus epsilon, then scales', async () => {
+    const y = rmsNorm(input('x', 'float32', ['N', 2]), constant([2, 10], [2]), 0.5)
+    const { y: found } = await evaluate({ y }, { x: { data: [3, 4, 0, 0], dims: [2, 2] } })
+    const root = Math.sqrt((9 + 16) / 2 + 0.5)
+    expect(found![0]).toBeCloseTo((2 * 3) / root, 5)
+    expect(found![1]).toBeCloseTo((10 * 4) / root, 5)
+    expect([found![2], found![3]]).toEqual([0, 0])
+  })
+
+  test('packRows takes out what unpackRows put in; padding is zero', async () => {
+    const x = input('x', 'float32', ['N', 2])
+    const map = { slots: input('slots', 'int64', ['B', 'T']), rows: input('rows', 'int64', ['N']) }
+    const block = unpackRows(x, map)
+    const found = await evaluate(
+      { block, packed: packRows(block, map) },
+      {
+        x: { data: [1, 2, 3, 4, 5, 6], dims: [3, 2] },
+        slots: int64s(Int32Array.of(0, 1, 2, 3), [2, 2]),
+        rows: int64s(Int32Array.of(0, 1, 2), [3]),
+      },
+    )
+    expect([...found['block']!]).toEqual([1, 2, 3, 4, 5, 6, 0, 0])
+    expect([...found['packed']!]).toEqual([1, 2, 3, 4, 5, 6])
+  })
+
+  test('splitAt takes a concatenation apart, also where the first part is empty', async () => {
+    const [a, b] = [input('a', 'float32', ['N', 'P']), input('b', 'float32', ['N', 'T'])]
+    const [first, second] = splitAt(concat([a, b], 1), 1, { at: lengthOf(a, 1), lengths: ['P', 'T'] })
+    expect([first.shape, second.shape]).toEqual([a.shape, b.shape])
+    const full = { data: [1, 2], dims: [2, 1] }
+    const rest = { data: [3, 4, 5, 6], dims: [2, 2] }
+    const found = await evaluate({ first, second }, { a: full, b: rest })
+    expect([[...found['first']!], [...found['second']!]]).toEqual([full.data, rest.data])
+    const empty = await evaluate({ first, second }, { a: floats(new Float32Array(0), [2, 0]), b: rest })
+    expect([[...empty['first']!], [...empty['second']!]]).toEqual([[], rest.data])
+  })
+
+  test('gatherPositions takes one position of each row', async () => {
+    const x = input('x', 'float32', ['B', 'T', 2])
+    const y = gatherPositions(x, input('last', 'int64', ['B', 1]))
+    const last = int64s(Int32Array.of(2, 0), [2, 1])
+    const found = await evaluate({ y }, { x: { data: Array.from({ length: 12 }, (_, i) => i), dims: [2, 3, 2] }, last })
+    expect([...found['y']!]).toEqual([4, 5, 6, 7])
+  })
+
+  test.each([true, false])('the vocabulary head stays exact for logits far apart (learning: %s)', async (isLearning) => {
+    const head = vocabularyHead({
+      hidden: input('hidden', 'float32', ['N', 1]),
+      table: constant([0, 1, 2, 3], [4, 1]),
+      targets: input('targets', 'int64', ['N']),
+      isLearning,
+    })
+    const hidden = [100, -100, 0.5]
+    const found = await evaluate({ ...head }, { hidden: { data: hidden, dims: [3, 1] }, targets: int64s(Int32Array.of(0, 0, 2), [3]) })
+    const expected = hidden.map((h, row) => {
+      const weights = [0, 1, 2, 3].map((id) => Math.exp(h * id - Math.max(0, 3 * h)))
+      const total = weights.reduce((sum, weight) => sum + weight, 0)
+      const logprobs = [0, 1, 2, 3].map((id) => h * id - Math.max(0, 3 * h) - Math.log(total))
+      const entropy = logprobs.reduce((sum, logprob) => sum - Math.exp(logprob) * logprob, 0)
+      return { logprob: logprobs[[0, 0, 2][row]!]!, entropy }
+    })
+    expected.forEach(({ logprob, entropy }, row) => {
+      expect(Math.abs(found['logprob']![row]! - logprob)).toBeLessThan(5e-5)
+      expect(Math.abs(found['entropy']![row]! - entropy)).toBeLessThan(5e-5)
+    })
+  })
+})
+
+describe('refusals', () => {
+  const [x, w] = [input('x', 'float32', ['N', 6]), input('w', 'float32', [4, 5])]
+
+  test.each([
+    ['a product of unlike inner dimensions', () => matmul(x, w), 'Cannot multiply [N, 6] by [4, 5].'],
+    ['a product with a vector', () => matmul(x, input('v', 'float32', [6])), '[6]'],
+    ['mixed types', () => mul(x, input('d', 'float64', ['N', 6])), 'Mul needs one dtype, got float32 and float64.'],
+    ['shapes that do not broadcast', () => add(x, w), 'Shapes [N, 6] and [4, 5] do not broadcast.'],
+    ['a reshape to another size', () => reshape(x, ['N', 5]), 'Cannot reshape [N, 6] to [N, 5].'],
+    ['a reshape with two unknowns', () => reshape(input('y', 'float32', ['M', 6]), ['B', -1]), 'Cannot reshape'],
+    ['a reshape that tells two symbols apart', () => reshape(input('y', 'float32', ['B*T', 6]), ['T', 'B', 6]), 'two dimensions are unknown'],
+    ['a mean over a symbol', () => meanLastAxis(transpose(x, [1, 0])), 'Expected a fixed last dimension, got [6, N].'],
+    ['a cotangent of another shape', () => sumToShape(x, ['N', 5]), 'does not fit'],
+    ['nothing to concatenate', () => concat([], 0), 'Expected something to concatenate.'],
+  ] as const)('%s', (_, build, message) => {
+    expect(build).toThrow(message)
+  })
+
+  test('shapes follow from the operands', () => {
+    expect(matmul(x, input('t', 'float32', ['B', 1, 4, 6]), { transB: true }).shape).toEqual(['B', 1, 'N', 4])
+    expect(transpose(input('y', 'float32', ['B', 'T', 3]), [2, 0, 1]).shape).toEqual([3, 'B', 'T'])
+    expect(reshape(input('y', 'float32', ['B', 'T', 6]), [-1, 3]).shape).toEqual(['2*B*T', 3])
+  })
+})

@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ModelSource } from '#engine/models/source.ts'
+import { adamw } from '#engine/optimizers/adamw.ts'
+import { initialState } from '#engine/optimizers/optimizer.ts'
+import type { Completion, SamplingOptions } from '#engine/policy.ts'
+import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { asInt8Source } from '#host/artifacts/int8Cache.ts'
+import { modelShapes } from '#host/artifacts/modelShapes.ts'
+import { randomStream } from '#shared/random.ts'
+import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { largestDifference } from './differences.ts'
+import {
+  completionsOf,
+  flat,
+  flatGradient,
+  openTiny,
+  randomAdapter,
+  randomCoefficients,
+  randomSequence,
+  tinyLora,
+  tinySource,
+  unfiltered,
+} from './tinyModel.ts'
+
+const folder = temporaryFolder()
+let source: ModelSource
+let policy: OrtPolicy
+beforeAll(async () => {
+  source = await tinySource(folder)
+  policy = await openTiny(source)
+})
+afterAll(() => policy[Symbol.dispose]())
+
+/** Ragged prompts with two samples each. */
+const requests = [3, 17, 1, 8].map((length, index) => ({
+  promptIds: randomSequence(258, length + 1, index).ids.slice(0, length),
+  streams: [0, 1].map((sample) => randomStream(7, index, sample)),
+}))
+
+/** Each completion's recorded log-probabilities and those of scoring it. */
+async function recordedAndScored(of: OrtPolicy, sampling: SamplingOptions, role: 'actor' | 'base' = 'actor') {
+  const completions = await completionsOf(of, requests, { role, sampling })
+  const sequences = completions.map(({ request, ids }) => {
+    const prompt = requests[request]!.promptIds
+    const actionMask = new Uint8Array(prompt.length + ids.length - 1).fill(1, prompt.length - 1)
+    return { ids: Int32Array.from([...prompt, ...ids]), actionMask }
+  })
+  const temperature = sampling.greedy ? 1 : sampling.temperature
+  const heads = await of.score(sequences, { role, temperature })
+  const scored = completions.map(({ request }, row) => heads[row]!.logprobs.subarray(requests[request]!.promptIds.length - 1))
+  return { completions, scored }
+}
+
+const gaps = ({ completions, scored }: { completions: readonly Completion[]; scored: readonly Float64Array[] }): number[] =>
+  completions.flatMap(({ logprobs }, row) => Array.from(logprobs, (logprob, at) => Math.abs(logprob - scored[row]![at]!)))
+
+describe('sampler and learner', () => {
+  test.each([
+    ['plain', unfiltered],
+    ['cool', { ...unfiltered, temperature: 0.6 }],
+    ['filtered', { ...unfiltered, temperature: 0.9, topK: 20, topP: 0.9, minP: 0.01 }],
+    ['penalised', { ...unfiltered, repetitionPenalty: 1.3, minNewTokens: 3, stopIds: [5] }],
+    ['greedy', { ...unfiltered, greedy: true }],
+  ] as const)('record the same log-probabilities to 1e-5 (%s)', async (_, sampling) => {
+    const result = await recordedAndScored(policy, sampling)
+    expect(result.completions).toHaveLength(8)
+    expect(Math.max(...gaps(result))).toBeLessThan(1e-5)
+  })
+
+  test('do so for the base without its adapter, which is another distribution', async () => {
+    const base = await recordedAndScored(policy, unfiltered, 'base')
+    expect(Math.max(...gaps(base))).toBeLessThan(1e-5)
+    const actor = await recordedAndScored(policy, unfiltered)
+    expect(largestDifference(base.scored[0]!, actor.scored[0]!)).toBeGreaterThan(0.01)
+  })
+
+  test('differ a little when rollouts read weights of 8 bits', async () => {
+    const quantized = await asInt8Source(source, folder)
+    using rollout = await openTiny(quantized, { rolloutPrecision: 'int8' })
+    const found = gaps(await recordedAndScored(rollout, unfiltered))
+    const mean = found.reduce((sum, gap) => sum + gap, 0) / found.length
+    expect(mean).toBeGreaterThan(1e-4)
+    expect(mean).toBeLessThan(0.05)
+    // The learner reads the exact weights all the same.
+    const sequences = [randomSequence(258, 20, 1)]
+    const [exact] = await policy.score(sequences, { role: 'actor', temperature: 1 })
+    const [ofInt8] = await rollout.score(sequences, { role: 'actor', temperature: 1 })
+    expect(largestDifference(ofInt8!.logprobs, exact!.logprobs)).toBeLessThan(1e-6)
+  })
+})
+
+describe('generation', () => {
+  test('does not depend on how many rows decode together', async () => {
+    const together = await completionsOf(policy, requests, { role: 'actor', sampling: unfiltered })
+    using narrow = await openTiny(source, { maxRows: 1 })
+    const alone = await completionsOf(narrow, requests, { role: 'actor', sampling: unfiltered })
+    expect(alone.map(({ ids }) => [...ids])).toEqual(together.map(({ ids }) => [...ids]))
+    expect(narrow.lastGeneration?.peakRows).toBe(1)
+    expect(policy.lastGeneration?.peakRows).toBe(4)
+    // Each prompt is computed once for both of its samples.
+    expect(policy.lastGeneration?.prefillTokens).toBe(3 + 17 + 1 + 8)
+  })
+
+  test('sees an update without being told', async () => {
+    using learning = await openTiny(source)
+    const [before] = await completionsOf(learning, requests, { role: 'actor', sampling: { ...unfiltered, greedy: true } })
+    learning.restoreAdapter('actor', randomAdapter(source.config, tinyLora, 99))
+    const result = await recordedAndScored(learning, { ...unfiltered, greedy: true })
+    expect(Math.max(...gaps(result))).toBeLessThan(1e-5)
+    expect(result.completions[0]!.logprobs).not.toEqual(before!.logprobs)
+  })
+
+  test('goes on to the end of a context that a model allows', async () => {
+    const small = await tinySource(folder, { ...modelShapes['tiny-qwen3'], maxPositions: 24 })
+    using rollout = await openTiny(small)
+    expect(rollout.contextLength).toBe(24)
+    const found = await completionsOf(rollout, requests, { role: 'actor', sampling: { ...unfiltered, maxNewTokens: 100 } })
+    expect(found.map(({ request, ids }) => requests[request]!.promptIds.length + ids.length)).toEqual(new Array(8).fill(24))
+    using shorter = await openTiny(small, { contextLength: 20 })
+    expect(shorter.contextLength).toBe(20)
+  })
+})
+
+describe('an update', () => {
+  const sequences = [randomSequence(258, 9, 1, 1), randomSequence(258, 14, 2, 1)]
+  const coefficients = randomCoefficients(sequences, 4, false)
+  const accumulate = (of: OrtPolicy) => of.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => coefficients)
+  const settings = { learningRates: { actor: 0.02, critic: 0 }, maxGradNorm: 0.7 }
+
+  test('moves the actor as AdamW does, twice, and forgets the gradients', async () => {
+    using learning = await openTiny(source)
+    const parameters = flat(learning.adapterTensors('actor'))
+    const state = initialState(adamw, parameters.length)
+    for (let step = 1; step <= 2; step++) {
+      await accumulate(learning)
+      const gradients = flatGradient(learning)
+      const groups = [{ ranges: [{ start: 0, end: parameters.length }], learningRate: 0.02 }]
+      const [norm] = adamw.step({ parameters, gradients, state, groups, maxGradNorm: 0.7 }, adamw.settings)
+      expect(learning.update(settings)).toEqual({ gradNorms: { actor: norm } })
+      expect(norm).toBeGreaterThan(0.7)
+      expect(flat(learning.adapterTensors('actor'))).toEqual(parameters)
+      expect(flatGradient(learning).every((value) => value === 0)).toBe(true)
+    }
+    expect(learning.optimizerState()).toEqual(state)
+  })
+
+  test('leaves base and reference where they were, and lowers the loss', async () => {
+    using learning = await openTiny(source)
+    const loss = async (role: 'actor' | 'base' | 'reference') => {
+      const heads = await learning.score(sequences, { role, temperature: 1 })
+      return heads.reduce((sum, { logprobs }, row) => sum + logprobs.reduce((part, value, at) => part + value * coefficients[row]!.logprobs[at]!, 0), 0)
+    }
+    const before = { actor: await loss('actor'), base: await loss('base'), reference: await loss('reference') }
+    expect(before.reference).toBe(before.actor)
+    await accumulate(learning)
+    learning.update({ ...settings, learningRates: { actor: 1e-3, critic: 0 } })
+    expect(await loss('actor')).toBeLessThan(before.actor)
+    expect(await loss('base')).toBe(before.base)
+    expect(await loss('reference')).toBe(before.reference)
+  })
+
+  test('continued from a stored state ends with the same bytes', async () => {
+    using first = await openTiny(source)
+    await accumulate(first)
+    first.update(settings)
+    using second = await openTiny(source)
+    second.restoreAdapter('actor', first.adapterTensors('actor'))
+    second.restoreOptimizer(first.optimizerState())
+    for (const of of [first, second]) {
+      await accumulate(of)
+      of.update(settings)
+    }
+    expect(flat(second.adapterTensors('actor'))).toEqual(flat(first.adapterTensors('actor')))
+  })
+
+  test('states are copies: what is taken out does not change afterwards', async () => {
+    using learning = await openTiny(source)
+    const [tensors, optimizer] = [learning.adapterTensors('actor'), learning.optimizerState()]
+    const kept = flat(tensors).slice()
+    await accumulate(learning)
+    learning.update(settings)
+    expect(flat(tensors)).toEqual(kept)
+    expect(optimizer.step).toBe(0)
+    expect(Object.values(optimizer.buffers).every((buffer) => buffer.every((value) => value === 0))).toBe(true)
+  })
+
+  test('a stored state of another size is refused', () => {
+    const wrong = { step: 1, buffers: { firstMoments: new Float32Array(3), secondMoments: new Float32Array(3) } }
+    expect(() => policy.restoreOptimizer(wrong)).toThrow('optimizer buffer firstMoments')
+  })
+})
+
+describe('adapters', () => {
+  test('refreshing the reference mixes the actor in', async () => {
+    using learning = await openTiny(source)
+    const old = flat(learning.adapterTensors('reference'))
+    const fresh = randomAdapter(source.config, tinyLora, 42)
+    learning.restoreAdapter('actor', fresh)
+    learning.refreshReference(0.25)
+    const mixed = flat(fresh).map((value, at) => Math.fround(0.25 * value + 0.75 * old[at]!))
+    expect(largestDifference(flat(learning.adapterTensors('reference')), mixed)).toBeLessThan(1e-7)
+    learning.refreshReference(1)
+    expect(flat(learning.adapterTensors('reference'))).toEqual(flat(fresh))
+  })
+
+  test('a fresh one starts equal to the base, with the same values for the same seed', async () => {
+    const open = (loraSeed: number) => openTiny(source, { loraSeed, adapter: undefined as never })
+    using fresh = await open(3)
+    using again = await open(3)
+    using other = await open(4)
+    expect(flat(again.adapterTensors('actor'))).toEqual(flat(fresh.adapterTensors('actor')))
+    expect(flat(other.adapterTensors('actor'))).not.toEqual(flat(fresh.adapterTensors('actor')))
+    for (const { name, shape, data } of fresh.adapterTensors('actor')) {
+      const bound = name.endsWith('A') ? 1 / Math.sqrt(shape[1]!) : 0
+      const largest = data.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+      expect(largest).toBeLessThanOrEqual(Math.fround(bound))
+      expect(largest).toBeGreaterThanOrEqual(0.9 * bound)
+    }
+    const sequences = [randomSequence(258, 12, 5)]
+    const [actor] = await fresh.score(sequences, { role: 'actor', temperature: 1 })
+    const [base] = await fresh.score(sequences, { role: 'base', temperature: 1 })
+    expect(actor).toEqual(base)
+  })
+
+  test('one that does not fit is an error that names the tensor', async () => {
+    const adapter = randomAdapter(source.config)
+    const named = 'model.layers.1.self_attn.k_proj.lora_A'
+    const missing = openTiny(source, { adapter: adapter.filter(({ name }) => name !== named) })
+    await expect(missing).rejects.toMatchObject({ code: 'adapter/invalid', message: `The adapter lacks the tensor ${named}.` })
+    const short = adapter.map((tensor) => (tensor.name === named ? { ...tensor, shape: [2, 32], data: new Float32Array(64) } : tensor))
+    await expect(openTiny(source, { adapter: short })).rejects.toThrow(`${named} has shape [2, 32], expected [4, 32]`)
+  })
+
+  test('on some linears only', async () => {
+    const lora = { ...tinyLora, targets: ['v_proj', 'o_proj'] as const }
+    using learning = await openTiny(source, { lora })
+    const sequences = [randomSequence(258, 9, 1, 1)]
+    await learning.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => randomCoefficients(sequences, 1, false))
+    const gradients = learning.gradientTensors()
+    expect(gradients).toHaveLength(2 * 2 * 2)
+    for (const { data } of gradients) expect(data.some((value) => value !== 0)).toBe(true)
+    expect(Math.max(...gaps(await recordedAndScored(learning, unfiltered)))).toBeLessThan(1e-5)
+  })
+})
+
+test('scoring many sequences in batches keeps their order', async () => {
+  const sequences = Array.from({ length: 40 }, (_, index) => randomSequence(258, 2 + ((index * 37) % 180), index, 0.3))
+  const heads = await policy.score(sequences, { role: 'actor', temperature: 1 })
+  expect(sequences.reduce((total, { ids }) => total + ids.length, 0)).toBeGreaterThan(3 * 1024)
+  for (const index of [0, 7, 21, 39]) {
+    const [alone] = await policy.score([sequences[index]!], { role: 'actor', temperature: 1 })
+    expect(largestDifference(heads[index]!.logprobs, alone!.logprobs)).toBeLessThan(5e-6)
+  }
+})
+
+test('there is no critic to ask', async () => {
+  await expect(policy.score([randomSequence(9, 4, 1)], { role: 'critic', temperature: 1 })).rejects.toThrow('without a critic')
+})
