@@ -20,11 +20,11 @@ const sampled = (seed) => ({ temperature: 1, topK: null, topP: null, minP: null,
 const greedy = () => ({ temperature: 0, yieldEogToken: true })
 
 /** All rows in step: what is asked for in the same tick is decoded in one batch. */
-async function generate(onStep, options) {
+async function generate(newTokens, onStep, options) {
   await Promise.all(sequences.map((sequence) => sequence.clearHistory()))
   const iterators = sequences.map((sequence, i) => sequence.evaluate(prompts[i], options(i)))
   const rows = prompts.map(() => [])
-  for (let step = 0; step < NEW_TOKENS; step++) {
+  for (let step = 0; step < newTokens; step++) {
     const tokens = await Promise.all(iterators.map((iterator) => iterator.next()))
     tokens.forEach(({ value }, i) => rows[i].push(value))
     onStep()
@@ -34,10 +34,10 @@ async function generate(onStep, options) {
 }
 
 if (flags.check) {
-  console.log(JSON.stringify({ ids: await generate(() => {}, greedy) }))
+  console.log(JSON.stringify({ ids: await generate(NEW_TOKENS, () => {}, greedy) }))
 } else {
   const options = flags.sampling === 'greedy' ? greedy : sampled
-  const result = await measureDecode(flags, (onStep) => generate(onStep, options))
+  const result = await measureDecode(flags, (newTokens, onStep) => generate(newTokens, onStep, options))
   console.log(JSON.stringify({ peer: 'llama.cpp', ...result }))
 }
 await llama.dispose()

@@ -25,12 +25,14 @@ class Clock extends BaseStreamer {
   end() {}
 }
 
-function generate(prompts, onStep, options) {
+const prompts = randomPrompts(flags.batch, flags.vocabSize)
+
+function generate(newTokens, onStep, options) {
   const dims = [prompts.length, PROMPT_TOKENS]
   return model.generate({
     input_ids: new Tensor('int64', BigInt64Array.from(prompts.flat().map(BigInt)), dims),
     attention_mask: new Tensor('int64', new BigInt64Array(dims[0] * dims[1]).fill(1n), dims),
-    max_new_tokens: NEW_TOKENS,
+    max_new_tokens: newTokens,
     eos_token_id: null,
     temperature: 1,
     top_k: 0, // the whole vocabulary
@@ -39,12 +41,11 @@ function generate(prompts, onStep, options) {
   })
 }
 
-const prompts = randomPrompts(flags.batch, flags.vocabSize)
 if (flags.check) {
-  const rows = await generate(prompts, () => {}, { do_sample: false })
+  const rows = await generate(NEW_TOKENS, () => {}, { do_sample: false })
   console.log(JSON.stringify({ ids: rows.tolist().map((row) => row.slice(PROMPT_TOKENS).map(Number)) }))
 } else {
-  const do_sample = flags.sampling === 'multinomial'
-  const result = await measureDecode(flags, (onStep) => generate(prompts, onStep, { do_sample }))
+  const options = { do_sample: flags.sampling === 'multinomial' }
+  const result = await measureDecode(flags, (newTokens, onStep) => generate(newTokens, onStep, options))
   console.log(JSON.stringify({ peer: 'transformers.js', ...result }))
 }

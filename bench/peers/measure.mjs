@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
 export const PROMPT_TOKENS = 64
-export const NEW_TOKENS = 64
+/** Tokens of a measured completion; they are counted from the first to the last. */
+export const NEW_TOKENS = 65
+const WARM_UP_TOKENS = 6
 
-/** Flags of every decode peer; `--check` prints greedy ids and their log-probabilities instead of a measurement. */
+/** Flags of every decode peer; `--check` prints greedy ids instead of a measurement. */
 export function readFlags() {
   const { values } = parseArgs({
     options: {
@@ -29,7 +31,7 @@ export function readFlags() {
   }
 }
 
-/** [batch][PROMPT_TOKENS] the same ids in every peer, in Python too (mulberry32). Ids below 3 are left out. */
+/** [batch][PROMPT_TOKENS] ids in [3, vocabSize), the same in every peer, in Python too (mulberry32). */
 export function randomPrompts(batch, vocabSize, seed = 1) {
   let state = seed >>> 0
   const next = () => {
@@ -49,40 +51,46 @@ export function peakRssBytes() {
   return Number(line[1]) * 1024
 }
 
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
+
 /**
- * Runs `generate(onStep)` once to warm up and `repeats` times for the clock; onStep is called when every row has its next
- * token. Decoding is counted from the first token to the last, prefill up to the first.
+ * Runs `generate(newTokens, onStep)` once to warm up and `repeats` times for the clock; onStep is called when every row
+ * has its next token. Decoding is counted from the first token to the last, prefill up to the first.
  */
 export async function measureDecode(flags, generate) {
+  await generate(WARM_UP_TOKENS, () => {})
   const rounds = []
-  for (let repeat = -1; repeat < flags.repeats; repeat++) {
-    const instants = [performance.now()]
-    const cpu = []
-    await generate(() => {
-      instants.push(performance.now())
-      cpu.push(process.cpuUsage())
-    })
-    if (instants.length !== NEW_TOKENS + 1) throw new Error(`expected ${NEW_TOKENS} steps, saw ${instants.length - 1}`)
-    const steps = instants.slice(2).map((instant, i) => instant - instants[i + 1])
-    const used = process.cpuUsage(cpu[0])
-    const cpuMsPerStep = (used.user + used.system) / 1000 / (NEW_TOKENS - 1)
-    rounds.push({ prefillMs: instants[1] - instants[0], decodeMs: instants.at(-1) - instants[1], steps, cpuMsPerStep })
-  }
-  rounds.shift()
+  for (let repeat = 0; repeat < flags.repeats; repeat++) rounds.push(await timeOne(generate))
   const rate = (tokens, ms) => (tokens * 1000) / ms
-  const decodeRates = rounds.map((round) => rate(flags.batch * (NEW_TOKENS - 1), round.decodeMs))
-  const steps = rounds.flatMap((round) => round.steps).sort((a, b) => a - b)
+  const rates = rounds.map((round) => rate(flags.batch * (NEW_TOKENS - 1), round.decodeMs))
   return {
     shape: flags.shape,
     threads: flags.threads,
     batch: flags.batch,
     precision: flags.precision,
     sampling: flags.sampling,
-    tokensPerSecond: Math.max(...decodeRates),
-    tokensPerSecondRounds: decodeRates,
-    stepMsMedian: steps[steps.length >> 1],
+    tokensPerSecond: median(rates),
+    tokensPerSecondBest: Math.max(...rates),
+    stepMsMedian: median(rounds.flatMap((round) => round.steps)),
     cpuMsPerStep: Math.min(...rounds.map((round) => round.cpuMsPerStep)),
-    prefillTokensPerSecond: Math.max(...rounds.map((r) => rate(flags.batch * PROMPT_TOKENS, r.prefillMs))),
+    prefillTokensPerSecond: median(rounds.map((r) => rate(flags.batch * PROMPT_TOKENS, r.prefillMs))),
     peakRssBytes: peakRssBytes(),
+  }
+}
+
+async function timeOne(generate) {
+  const instants = [performance.now()]
+  const cpu = []
+  await generate(NEW_TOKENS, () => {
+    instants.push(performance.now())
+    cpu.push(process.cpuUsage())
+  })
+  if (instants.length !== NEW_TOKENS + 1) throw new Error(`Expected ${NEW_TOKENS} steps, saw ${instants.length - 1}.`)
+  const used = cpu.at(-1).user + cpu.at(-1).system - cpu[0].user - cpu[0].system
+  return {
+    prefillMs: instants[1] - instants[0],
+    decodeMs: instants.at(-1) - instants[1],
+    steps: instants.slice(2).map((instant, i) => instant - instants[i + 1]),
+    cpuMsPerStep: used / 1000 / (NEW_TOKENS - 1),
   }
 }

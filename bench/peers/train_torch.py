@@ -80,11 +80,11 @@ def train(model, flags):
     decoder = model.base_model.model
     weight = decoder.get_output_embeddings().weight
     vocab = decoder.config.vocab_size
-    coefficients = torch.randn(flags.rows * (flags.length - 1)) / (flags.rows * flags.length)
+    coefficients = torch.randn(flags.rows * flags.length) / (flags.rows * flags.length)
     for step in range(flags.steps + 1):
-        ids = torch.tensor(random_rows(flags.rows, flags.length, vocab, seed=1 + step))
-        hidden = decoder.model(input_ids=ids, use_cache=False).last_hidden_state[:, :-1]
-        logprobs = head_logprobs(hidden.reshape(-1, hidden.shape[-1]), weight, ids[:, 1:].reshape(-1), flags)
+        ids = torch.tensor(random_rows(flags.rows, flags.length + 1, vocab, seed=1 + step))
+        hidden = decoder.model(input_ids=ids[:, :-1], use_cache=False).last_hidden_state.flatten(0, 1)
+        logprobs = head_logprobs(hidden, weight, ids[:, 1:].flatten(), flags)
         loss = (coefficients * logprobs).sum()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
@@ -104,6 +104,7 @@ def matmul_gflops() -> float:
 
 def measure(flags) -> dict:
     gflops = matmul_gflops()
+    imported = dict(importedRssBytes=status_bytes("VmRSS"), importedAnonymousBytes=status_bytes("RssAnon"))
     model = make_model(flags)
     reset_peak()
     seconds, cpu_seconds, losses = [], [], []
@@ -130,7 +131,9 @@ def measure(flags) -> dict:
         secondsPerStepMedian=statistics.median(seconds[1:]),
         secondsPerStepRounds=seconds[1:],
         cpuSecondsPerStep=min(cpu_seconds[1:]),
-        tokensPerSecond=flags.rows * flags.length / min(seconds[1:]),
+        tokensPerSecond=flags.rows * flags.length / statistics.median(seconds[1:]),
+        tokensPerSecondBest=flags.rows * flags.length / min(seconds[1:]),
+        **imported,
         peakRssBytes=status_bytes("VmHWM"),
         peakAnonymousBytes=anonymous.bytes,
         matmulGflops=gflops,

@@ -25,7 +25,10 @@ export function createOutput(streams: Streams, json: boolean): Output {
   const { stdout, stderr } = streams
   return {
     isTerminal: stderr.isTTY === true,
-    columns: stderr.columns ?? 80,
+    // Asked each time, as windows are resized; pseudo-terminals of scripts say 0.
+    get columns() {
+      return stderr.columns === undefined || stderr.columns === 0 ? 80 : stderr.columns
+    },
     line: (text) => {
       if (!json) stdout.write(`${text}\n`)
     },
@@ -42,10 +45,7 @@ export function createOutput(streams: Streams, json: boolean): Output {
 
 /** Rows of cells with aligned columns; cells that hold numbers are set to the right. */
 export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const isNumeric = header.map(
-    (_, column) =>
-      rows.length > 0 && rows.every((row) => /^[-\d]/.test(row[column] ?? '') || row[column] === '–'),
-  )
+  const isNumeric = header.map((_, column) => rows.every((row) => /^([-\d–]|$)/.test(row[column] ?? '')))
   const widths = header.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
   )

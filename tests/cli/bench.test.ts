@@ -57,8 +57,8 @@ test('the report is a table', () => {
     '',
     'part     batch  weights  tokens/s  of peak',
     'prefill                      1500',
-    'decode   16     int8         100.0',
-    'train           f32           820  83 %',
+    'decode      16  int8        100.0',
+    'train           f32           820     83 %',
     'Memory of training: 510 MB own, mapped unknown.',
   ])
 })

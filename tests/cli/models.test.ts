@@ -131,6 +131,33 @@ describe('generate', () => {
     expect(plain.stdout).toBe(`${completions[0].text}\n`)
   })
 
+  test('a stop text ends a completion and is not part of it', async () => {
+    const args = [
+      'generate',
+      '--model',
+      model,
+      '--prompt',
+      'abc',
+      '--seed',
+      '5',
+      '--max-tokens',
+      '40',
+      '--json',
+    ]
+    const [{ completions: whole }] = linesOf((await place.run(...args)).stdout) as [
+      { completions: [{ text: string }] },
+    ]
+    const stop = /[ -~]/.exec(whole[0].text.slice(3))?.[0] ?? ''
+    const stopped = await place.run(...args, '--stop', stop)
+    const [{ completions }] = linesOf(stopped.stdout) as [
+      { completions: [{ text: string; stopReason: string }] },
+    ]
+    expect(completions[0]).toMatchObject({
+      text: whole[0].text.slice(0, whole[0].text.indexOf(stop)),
+      stopReason: 'stop-string',
+    })
+  })
+
   test('wrong messages are refused', async () => {
     const done = await answer(
       'generate',

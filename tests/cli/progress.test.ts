@@ -39,6 +39,12 @@ describe('progress', () => {
     expect(text()).toBe('\r\u001B[Kstep 4/10  ')
   })
 
+  test('a terminal without a width counts as 80 columns', () => {
+    const { output, text } = screen(true, 0)
+    createProgress(output, false).update(state(4, ['x'.repeat(100)]))
+    expect(text().length).toBe('\r\u001B[K'.length + 79)
+  })
+
   test('a note does not tear the line', () => {
     const { output, text } = screen(true)
     const progress = createProgress(output, false)

@@ -15,6 +15,9 @@ export interface Finished {
   readonly stderr: string
 }
 
+// Commands in this process must not see the runs and models of whoever runs the tests.
+process.env['TURNWISE_HOME'] = path.join(tmpdir(), `turnwise-no-home-${process.pid}`)
+
 /** The command line in this process. */
 export async function answer(...args: readonly string[]): Promise<Finished> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]

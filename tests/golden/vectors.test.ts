@@ -32,9 +32,9 @@ describe('golden vectors', () => {
 
   test.each(covered.map((golden) => [golden.function, golden.name, golden] as const))(
     '%s · %s',
-    (_, __, golden) => {
+    async (_, __, golden) => {
       const contract = contracts.get(golden.function)!
-      const answer = contract.run(golden.inputs, golden)
+      const answer = await contract.run(golden.inputs, golden)
       expect(differences(answer, golden.expected, contract.tolerance)).toEqual([])
     },
   )

@@ -44,7 +44,7 @@ export interface GradientCase {
   /** f64 where the runtime's CPU has all kernels in it. */
   readonly dtype: 'float64' | 'float32'
   readonly inputs: readonly CaseInput[]
-  build(values: readonly Value[]): readonly Value[]
+  readonly build: (values: readonly Value[]) => readonly Value[]
 }
 
 type ValuesOf<Inputs> = { readonly [Index in keyof Inputs]: Value }
@@ -231,6 +231,7 @@ const causalMask = constant(
   Array.from({ length: 50 }, (_, at) => (at % 5 > Math.floor(at / 5) % 5 ? -1e9 : 0)),
 )
 const vocabulary = 9
+const frozenTable = Array.from({ length: vocabulary * 6 }, (_, index) => Math.sin(index + 1))
 const targets = integer(['N'], [3, 0, 8, 8, 1, 5, 2])
 const headInputs = [real('N', 6), real(vocabulary, 6), targets] as const
 
@@ -255,11 +256,17 @@ const composites = [
       build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids, isLearning }).logprob,
     }),
     gradientCase('VocabularyHead', `entropy, learning ${isLearning}`, {
-      dtype: 'float32',
       inputs: headInputs,
       build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids, isLearning }).entropy,
     }),
   ]),
+  gradientCase('VocabularyHead', 'frozen table', {
+    inputs: [real('N', 6), constant([vocabulary, 6], frozenTable), targets],
+    build([hidden, table, ids]) {
+      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, isLearning: true })
+      return [logprob, entropy]
+    },
+  }),
   gradientCase('VocabularyHead', 'both', {
     dtype: 'float32',
     inputs: headInputs,

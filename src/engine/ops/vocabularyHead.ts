@@ -10,10 +10,10 @@ import { matmul } from './matmul.ts'
 import { dotLastAxis, reduceMax } from './reduce.ts'
 
 export const oneHotOp = defineOp('OneHot', 'Indices are not differentiable.')
-/** Rows with a 1 at their index. indices [N] i64 → [N, V]. */
-function oneHot(indices: Value, size: number): Value {
-  const type = { dtype: 'float32' as const, shape: [...indices.shape, size] }
-  const levels = constant([0, 1], [2])
+/** Rows with a 1 at their index, in the type of `like`. indices [N] i64 → [N, V]. */
+function oneHot(indices: Value, size: number, like: Value): Value {
+  const type = { dtype: like.dtype, shape: [...indices.shape, size] }
+  const levels = constant([0, 1], [2], like.dtype === 'float64' ? 'float64' : 'float32')
   return apply(oneHotOp, [indices, integers([size]), levels], { axis: int(-1) }, [type])[0] as Value
 }
 
@@ -61,7 +61,7 @@ export function vocabularyHead({ hidden, table, targets, isLearning }: Vocabular
       logitsByEntropy ? matmul(logitsByEntropy, table) : null,
     ]
     const tableParts = [
-      dLogprob ? mul(dLogprob, sub(oneHot(targets, size), probabilities)) : null,
+      dLogprob ? mul(dLogprob, sub(oneHot(targets, size, probabilities), probabilities)) : null,
       logitsByEntropy,
     ].map((dLogits) => dLogits && matmul(dLogits, hidden, { transA: true }))
     return [addAll(hiddenParts), addAll(tableParts), null]

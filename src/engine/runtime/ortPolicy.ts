@@ -7,7 +7,7 @@ import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import type { ModelSource, NamedTensor } from '../models/source.ts'
-import { adamw } from '../optimizers/adamw.ts'
+import { adamw, type AdamWSettings } from '../optimizers/adamw.ts'
 import type { OptimizerState } from '../optimizers/optimizer.ts'
 import { initialState } from '../optimizers/optimizer.ts'
 import type {
@@ -45,6 +45,8 @@ export interface OrtPolicyOptions {
   readonly maxRows: number
   /** Longest prompt plus completion; the model's own limit if absent. */
   readonly contextLength?: number
+  /** The optimizer's defaults if absent. */
+  readonly optimizer?: AdamWSettings
 }
 
 /** Tokens scored together; bounds the memory of a scoring pass. */
@@ -177,7 +179,7 @@ export class OrtPolicy implements Policy {
     const parameters = this.#actor.values
     const groups = [{ ranges: [{ start: 0, end: parameters.length }], learningRate: learningRates.actor }]
     const task = { parameters, gradients: this.#gradients, state: this.#optimizer, groups, maxGradNorm }
-    const [actor = 0] = adamw.step(task, adamw.settings)
+    const [actor = 0] = adamw.step(task, this.#options.optimizer ?? adamw.settings)
     this.discardGradients()
     return { gradNorms: { actor } }
   }

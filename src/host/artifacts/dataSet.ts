@@ -111,11 +111,14 @@ function splitRecords(text: string, separator: string, file: string): TableRecor
     cells.push(quoted?.replaceAll('""', '"') ?? plain)
     if (text[at] === separator) continue
     at = lineEnd(text, at, `${file}, line ${line},`)
-    if (cells.length > 1 || whole !== '') records.push({ cells, line: start })
+    if (!isEmptyLine(cells, whole)) records.push({ cells, line: start })
     ;[cells, start, line] = [[], line + 1, line + 1]
   }
   return records
 }
+
+/** A line without any character, not even the quotation marks of an empty value. */
+const isEmptyLine = (cells: readonly string[], whole: string): boolean => cells.length === 1 && whole === ''
 
 /** Place of the line feed that ends a record behind its last cell, or of the end of the text. */
 function lineEnd(text: string, at: number, place: string): number {

@@ -226,6 +226,7 @@ async function openPolicy(
   { lora, tensors }: AdapterStart,
 ): Promise<OrtPolicy> {
   const prepare = rollout.precision === 'int8' ? asInt8Source : asFloat32Source
+  const { beta1, beta2, epsilon, weightDecay, memory } = optimization
   return createOrtPolicy({
     source: await prepare(folder, cacheDirectory),
     device: await chooseDevice(device),
@@ -233,7 +234,8 @@ async function openPolicy(
     loraSeed: seed,
     ...(tensors === null ? {} : { adapter: tensors }),
     rolloutPrecision: rollout.precision,
-    activations: optimization.memory,
+    activations: memory,
+    optimizer: { beta1, beta2, epsilon, weightDecay },
     maxRows,
   })
 }

@@ -6,7 +6,9 @@ type Given = readonly number[] | { readonly data: readonly number[]; readonly di
 
 const feedOf = (given: Given): Feed => {
   if ('location' in given) return given
-  return 'dims' in given ? floats(Float32Array.from(given.data), given.dims) : floats(Float32Array.from(given), [given.length])
+  return 'dims' in given
+    ? floats(Float32Array.from(given.data), given.dims)
+    : floats(Float32Array.from(given), [given.length])
 }
 
 /** Computes expressions once on the CPU; plain lists are f32 vectors. */
@@ -14,6 +16,13 @@ export async function evaluate(
   program: Readonly<Record<string, Value>>,
   inputs: Readonly<Record<string, Given>> = {},
 ): Promise<Record<string, Float32Array>> {
-  using session = await Session.create({ name: 'test', program, device: { kind: 'cpu', threads: 1, deviceId: 0 }, purpose: 'learn' })
-  return await session.run(Object.fromEntries(Object.entries(inputs).map(([name, given]) => [name, feedOf(given)])))
+  using session = await Session.create({
+    name: 'test',
+    program,
+    device: { kind: 'cpu', threads: 1, deviceId: 0 },
+    purpose: 'learn',
+  })
+  return await session.run(
+    Object.fromEntries(Object.entries(inputs).map(([name, given]) => [name, feedOf(given)])),
+  )
 }

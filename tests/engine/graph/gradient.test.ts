@@ -13,17 +13,30 @@ import { countTypes, readOnnx } from './onnxReader.ts'
 import { evaluate } from './evaluate.ts'
 
 const frozen = (name: string, shape: readonly number[]): Value =>
-  weight(name, { file: '/nowhere/model.safetensors', offset: 0, byteLength: 4 * shape[0]! * (shape[1] ?? 1), shape })
+  weight(name, {
+    file: '/nowhere/model.safetensors',
+    offset: 0,
+    byteLength: 4 * shape[0]! * (shape[1] ?? 1),
+    shape,
+  })
 
 const written = (values: readonly (Value | null)[]) =>
-  readOnnx(writeOnnx('test', Object.fromEntries(values.flatMap((value, index) => (value ? [[`g${String(index)}`, value]] : [])))).bytes)
+  readOnnx(
+    writeOnnx(
+      'test',
+      Object.fromEntries(values.flatMap((value, index) => (value ? [[`g${String(index)}`, value]] : []))),
+    ).bytes,
+  )
 
 describe('the walk', () => {
   test('nothing is computed for frozen weights', () => {
     const x = input('x', 'float32', ['N', 6])
     const table = frozen('W', [4, 6])
     const [a, b] = [input('A', 'float32', [2, 6]), input('B', 'float32', [4, 2])]
-    const y = add(matmul(x, table, { transB: true }), matmul(matmul(x, a, { transB: true }), b, { transB: true }))
+    const y = add(
+      matmul(x, table, { transB: true }),
+      matmul(matmul(x, a, { transB: true }), b, { transB: true }),
+    )
     const seeds = [{ value: y, cotangent: input('dy', 'float32', ['N', 4]) }]
     // dB = dyᵀ(xAᵀ), d(xAᵀ) = dy·B, dA = d(xAᵀ)ᵀx: four products, none with W.
     const adapterOnly = written(gradients(seeds, [a, b]))
@@ -82,7 +95,10 @@ describe('the walk', () => {
 
   test('broadcasting is undone: a row gets the sum over the rows it was added to', async () => {
     const [x, row] = [input('x', 'float32', ['N', 2]), input('row', 'float32', [2])]
-    const [dx, drow] = gradients([{ value: add(x, row), cotangent: input('dy', 'float32', ['N', 2]) }], [x, row])
+    const [dx, drow] = gradients(
+      [{ value: add(x, row), cotangent: input('dy', 'float32', ['N', 2]) }],
+      [x, row],
+    )
     expect(drow!.shape).toEqual([2])
     const dy = { data: [1, 2, 3, 4, 5, 6], dims: [3, 2] }
     const found = await evaluate({ dx: dx!, drow: drow! }, { dy })

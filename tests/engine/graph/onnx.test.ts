@@ -48,7 +48,10 @@ describe('the written model', () => {
   })
 
   test('constants keep type and bits', () => {
-    const values = read({ a: neg(constant([1.5, -0], [2], 'float64')), b: reshape(constant([1, 2], [2]), [2, 1]) }).initializers
+    const values = read({
+      a: neg(constant([1.5, -0], [2], 'float64')),
+      b: reshape(constant([1, 2], [2]), [2, 1]),
+    }).initializers
     expect(values.map(({ dataType, dims }) => [dataType, dims])).toEqual([
       [11, [2]],
       [1, [2]],
@@ -90,7 +93,10 @@ describe('weights', () => {
   /** A file whose numbers start at a byte that is no multiple of four, as a safetensors header may leave them. */
   const file = join(folder, 'odd.safetensors')
   const offset = 8 + 13
-  writeFileSync(file, Buffer.concat([Buffer.alloc(offset, 0xff), Buffer.from(stored.buffer), Buffer.alloc(5, 0xff)]))
+  writeFileSync(
+    file,
+    Buffer.concat([Buffer.alloc(offset, 0xff), Buffer.from(stored.buffer), Buffer.alloc(5, 0xff)]),
+  )
   const table = (from = file) => weight('table', { file: from, offset, byteLength: 24, shape: [2, 3] })
 
   test('are named by file, offset and length; the model holds none of their bytes', () => {
@@ -118,9 +124,19 @@ describe('weights', () => {
   test('in several files of one folder are fine, in several folders an error that names them', () => {
     const sub = join(folder, 'sub')
     mkdirSync(sub)
-    const beside = weight('beside', { file: join(folder, 'b.safetensors'), offset: 0, byteLength: 24, shape: [2, 3] })
+    const beside = weight('beside', {
+      file: join(folder, 'b.safetensors'),
+      offset: 0,
+      byteLength: 24,
+      shape: [2, 3],
+    })
     expect(writeOnnx('test', { y: add(table(), beside) }).externalFolder).toBe(folder)
-    const elsewhere = weight('elsewhere', { file: join(sub, 'c.safetensors'), offset: 0, byteLength: 24, shape: [2, 3] })
+    const elsewhere = weight('elsewhere', {
+      file: join(sub, 'c.safetensors'),
+      offset: 0,
+      byteLength: 24,
+      shape: [2, 3],
+    })
     const write = () => writeOnnx('test', { y: add(table(), elsewhere) })
     expect(write).toThrow(`Weights lie in several folders: ${folder}, ${sub}.`)
   })
@@ -136,5 +152,8 @@ describe('weights', () => {
 
 test('integer constants are 64-bit', () => {
   const [initializer] = read({ axes: integers([-1, 2 ** 40]) }).initializers
-  expect([initializer?.dataType, initializer?.raw]).toEqual([7, new Uint8Array(BigInt64Array.of(-1n, 2n ** 40n).buffer)])
+  expect([initializer?.dataType, initializer?.raw]).toEqual([
+    7,
+    new Uint8Array(BigInt64Array.of(-1n, 2n ** 40n).buffer),
+  ])
 })

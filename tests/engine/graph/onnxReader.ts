@@ -78,7 +78,9 @@ export function readOnnx(bytes: Uint8Array): ReadModel {
   const graph = messages(model, 7)[0] ?? []
   return {
     irVersion: integer(model, 1),
-    opsets: Object.fromEntries(messages(model, 8).map((opset) => [texts(opset, 1)[0] ?? '', integer(opset, 2)])),
+    opsets: Object.fromEntries(
+      messages(model, 8).map((opset) => [texts(opset, 1)[0] ?? '', integer(opset, 2)]),
+    ),
     nodes: messages(graph, 1).map(readNode),
     initializers: messages(graph, 5).map(readTensor),
     inputs: messages(graph, 11).map(readValue),
@@ -91,7 +93,9 @@ const readNode = (node: readonly Field[]): ReadNode => ({
   outputs: texts(node, 2),
   type: texts(node, 4)[0] ?? '',
   domain: texts(node, 7)[0] ?? '',
-  attributes: Object.fromEntries(messages(node, 5).map((attribute) => [texts(attribute, 1)[0] ?? '', readAttribute(attribute)])),
+  attributes: Object.fromEntries(
+    messages(node, 5).map((attribute) => [texts(attribute, 1)[0] ?? '', readAttribute(attribute)]),
+  ),
 })
 
 function readAttribute(attribute: readonly Field[]): number | readonly number[] {
@@ -103,7 +107,9 @@ function readAttribute(attribute: readonly Field[]): number | readonly number[] 
 }
 
 function readTensor(tensor: readonly Field[]): ReadTensor {
-  const entries = messages(tensor, 13).map((entry) => [texts(entry, 1)[0] ?? '', texts(entry, 2)[0] ?? ''])
+  const entries = messages(tensor, 13).map(
+    (entry) => [texts(entry, 1)[0] ?? '', texts(entry, 2)[0] ?? ''] as const,
+  )
   return {
     name: texts(tensor, 8)[0] ?? '',
     dims: all(tensor, 1).map(signed),

@@ -2,9 +2,12 @@ import { expect, test } from 'vitest'
 import { ProtobufWriter } from '#engine/graph/protobuf.ts'
 import { readFields } from './onnxReader.ts'
 
-test.each([0n, 1n, 127n, 128n, 300n, 2n ** 31n, 2n ** 53n, 2n ** 63n - 1n])('the number %s is read back', (value) => {
-  expect(readFields(new ProtobufWriter().integer(7, value).finish())).toEqual([{ number: 7, value }])
-})
+test.each([0n, 1n, 127n, 128n, 300n, 2n ** 31n, 2n ** 53n, 2n ** 63n - 1n])(
+  'the number %s is read back',
+  (value) => {
+    expect(readFields(new ProtobufWriter().integer(7, value).finish())).toEqual([{ number: 7, value }])
+  },
+)
 
 test('negative numbers take ten bytes, as in the format', () => {
   const bytes = new ProtobufWriter().integer(1, -1).finish()
@@ -22,7 +25,9 @@ test('a float is four little-endian bytes', () => {
 })
 
 test('messages nest and text is UTF-8', () => {
-  const bytes = new ProtobufWriter().message(3, (inner) => inner.string(1, 'Σ x').message(2, (deeper) => deeper.integer(1, 5))).finish()
+  const bytes = new ProtobufWriter()
+    .message(3, (inner) => inner.string(1, 'Σ x').message(2, (deeper) => deeper.integer(1, 5)))
+    .finish()
   const [outer] = readFields(bytes)
   const [text, deeper] = readFields(outer?.value as Uint8Array)
   expect(new TextDecoder().decode(text?.value as Uint8Array)).toBe('Σ x')

@@ -56,10 +56,18 @@ describe('dimensions', () => {
 
 describe('shapes', () => {
   test.each([
-    [['B', 1, 4], ['T', 1], ['B', 'T', 4]],
+    [
+      ['B', 1, 4],
+      ['T', 1],
+      ['B', 'T', 4],
+    ],
     [[4], ['N', 4], ['N', 4]],
     [[], ['N'], ['N']],
-    [['B', 'T'], ['B', 'T'], ['B', 'T']],
+    [
+      ['B', 'T'],
+      ['B', 'T'],
+      ['B', 'T'],
+    ],
   ] as const)('%j and %j broadcast to %j', (a, b, expected) => {
     expect(broadcast(a, b)).toEqual(expected)
   })

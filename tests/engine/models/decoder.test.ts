@@ -36,10 +36,17 @@ const weightsOf = (program: Parameters<typeof writeOnnx>[1]): string[] =>
 
 describe.each(configs)('%s', (_, config) => {
   const read = checkpoint(config)
-  const layerOf = (prefix: string) => ({ weight: (path: string) => read(prefix + path), adapter: new Map(), trained: [] })
+  const layerOf = (prefix: string) => ({
+    weight: (path: string) => read(prefix + path),
+    adapter: new Map(),
+    trained: [],
+  })
 
   test('generation reads every tensor of a checkpoint but the embedding table, which is looked up outside', () => {
-    const program = generationProgram(config, null, { vector: read, product: (x, name) => matmul(x, read(name), { transB: true }) })
+    const program = generationProgram(config, null, {
+      vector: read,
+      product: (x, name) => matmul(x, read(name), { transB: true }),
+    })
     const all = expectedTensors(config).map(({ name }) => name)
     const expected = config.tiedHead ? all : all.filter((name) => name !== 'model.embed_tokens.weight')
     expect([...new Set(weightsOf(program))].toSorted()).toEqual(expected.toSorted())
@@ -47,9 +54,15 @@ describe.each(configs)('%s', (_, config) => {
 
   test('learning reads every tensor of its layer', () => {
     const programs = layerPrograms(config, layerOf('model.layers.1.'), false)
-    const expected = expectedTensors(config).flatMap(({ name }) => (name.startsWith('model.layers.1.') ? [name] : []))
+    const expected = expectedTensors(config).flatMap(({ name }) =>
+      name.startsWith('model.layers.1.') ? [name] : [],
+    )
     expect([...new Set(weightsOf(programs.forward))].toSorted()).toEqual(expected.toSorted())
-    expect(layerWeightPaths(config).map((path) => `model.layers.1.${path}`).toSorted()).toEqual(expected.toSorted())
+    expect(
+      layerWeightPaths(config)
+        .map((path) => `model.layers.1.${path}`)
+        .toSorted(),
+    ).toEqual(expected.toSorted())
   })
 })
 
@@ -80,7 +93,9 @@ test('a block asks its scope for each part once, with the widths of its config',
   const { hidden, activations } = decoderLayer(input('hidden', 'float32', ['N', 24]), scope)
   expect(hidden.shape).toEqual(['N', 24])
   expect(asked.filter((part) => part === 'rotate')).toHaveLength(2)
-  expect(asked.filter((part) => linearNames.includes(part as LinearName)).toSorted()).toEqual(linearNames.toSorted())
+  expect(asked.filter((part) => linearNames.includes(part as LinearName)).toSorted()).toEqual(
+    linearNames.toSorted(),
+  )
   for (const [given, wanted] of widths.values()) expect(given).toBe(wanted)
   expect(asked).not.toContain('norm self_attn.q_norm')
   expect(Object.keys(activations)).toEqual(['query', 'key', 'value', 'mixed', 'attended', 'gate', 'up'])

@@ -1,6 +1,14 @@
 import type { ModelConfig } from '#engine/models/config.ts'
 
-const noBiases = { q_proj: false, k_proj: false, v_proj: false, o_proj: false, gate_proj: false, up_proj: false, down_proj: false }
+const noBiases = {
+  q_proj: false,
+  k_proj: false,
+  v_proj: false,
+  o_proj: false,
+  gate_proj: false,
+  up_proj: false,
+  down_proj: false,
+}
 
 /** Every size is different from every other, so that a mix-up shows in a shape. */
 export const exampleConfig: ModelConfig = {

@@ -11,8 +11,12 @@ import { exampleConfig } from './exampleConfig.ts'
 
 const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: ['q_proj', 'down_proj'] }
 const shapes = new Map(expectedTensors(exampleConfig).map(({ name, shape }) => [name, shape]))
-const vector = (name: string) => weight(name, { file: '/nowhere/m.safetensors', offset: 0, byteLength: 0, shape: shapes.get(name)! })
-const program = generationProgram(exampleConfig, lora, { vector, product: (x, name) => matmul(x, vector(name), { transB: true }) })
+const vector = (name: string) =>
+  weight(name, { file: '/nowhere/m.safetensors', offset: 0, byteLength: 0, shape: shapes.get(name)! })
+const program = generationProgram(exampleConfig, lora, {
+  vector,
+  product: (x, name) => matmul(x, vector(name), { transB: true }),
+})
 const model = readOnnx(writeOnnx('test', program).bytes)
 const { kvHeads, headDim, layers, vocabSize } = exampleConfig
 
@@ -46,14 +50,19 @@ describe('the generation program', () => {
   })
 
   test('every layer has its own adapter inputs', () => {
-    const expected = loraSlots(exampleConfig, lora).map(({ layer, input }) => generationInputName(layer, input))
+    const expected = loraSlots(exampleConfig, lora).map(({ layer, input }) =>
+      generationInputName(layer, input),
+    )
     const names = model.inputs.map(({ name }) => name)
     expect(expected.filter((name) => !names.includes(name))).toEqual([])
     expect(new Set(names).size).toBe(names.length)
   })
 
   test('without an adapter has none', () => {
-    const bare = generationProgram(exampleConfig, null, { vector, product: (x, name) => matmul(x, vector(name), { transB: true }) })
+    const bare = generationProgram(exampleConfig, null, {
+      vector,
+      product: (x, name) => matmul(x, vector(name), { transB: true }),
+    })
     const names = readOnnx(writeOnnx('test', bare).bytes).inputs.map(({ name }) => name)
     expect(names.filter((name) => name.includes('lora'))).toEqual([])
   })

@@ -16,7 +16,13 @@ function parameters(config = exampleConfig, targets: readonly LinearName[] = lin
   return {
     adapter,
     trained: [...adapter.values()].flatMap(({ a, b }) => [a, b]),
-    weight: (path) => weight(path, { file: '/nowhere/m.safetensors', offset: 0, byteLength: 0, shape: shapeOf(path, config) }),
+    weight: (path) =>
+      weight(path, {
+        file: '/nowhere/m.safetensors',
+        offset: 0,
+        byteLength: 0,
+        shape: shapeOf(path, config),
+      }),
   }
 }
 
@@ -38,11 +44,13 @@ function shapeOf(path: string, config: typeof exampleConfig): readonly number[] 
   return path.endsWith('bias') ? [shapes[linear][0]] : shapes[linear]
 }
 
-const written = (program: Parameters<typeof writeOnnx>[1]): ReadModel => readOnnx(writeOnnx('test', program).bytes)
+const written = (program: Parameters<typeof writeOnnx>[1]): ReadModel =>
+  readOnnx(writeOnnx('test', program).bytes)
 
 /** How often a program multiplies by a frozen matrix. */
 const frozenProducts = (model: ReadModel): number =>
-  model.nodes.filter(({ type, inputs }) => type === 'FusedMatMul' && inputs[1]?.endsWith('_proj.weight')).length
+  model.nodes.filter(({ type, inputs }) => type === 'FusedMatMul' && inputs[1]?.endsWith('_proj.weight'))
+    .length
 
 describe('a layer', () => {
   const later = layerPrograms(exampleConfig, parameters(), true)
@@ -69,9 +77,14 @@ describe('a layer', () => {
 
   test('returns gradients of exactly the adapter and its input', () => {
     const expected = linearNames.flatMap((name) => [`${name}.lora_A`, `${name}.lora_B`])
-    expect(Object.keys(later.backward).toSorted()).toEqual([...expected, 'hidden'].map(gradientName).toSorted())
+    expect(Object.keys(later.backward).toSorted()).toEqual(
+      [...expected, 'hidden'].map(gradientName).toSorted(),
+    )
     for (const [name, value] of Object.entries(later.backward)) {
-      expect([name, value.shape]).toEqual([name, written(later.backward).inputs.find((item) => gradientName(item.name) === name)?.dims])
+      expect([name, value.shape]).toEqual([
+        name,
+        written(later.backward).inputs.find((item) => gradientName(item.name) === name)?.dims,
+      ])
     }
   })
 
@@ -119,10 +132,13 @@ describe('the head', () => {
     table: weight('table', { ...file, shape: [vocabSize, hiddenSize] }),
   })
   const products = (program: keyof typeof programs) =>
-    written(programs[program]).nodes.filter(({ inputs }) => inputs.includes('table')).map(({ type }) => type)
+    written(programs[program])
+      .nodes.filter(({ inputs }) => inputs.includes('table'))
+      .map(({ type }) => type)
 
   test('passes over the vocabulary once to score, twice to learn, three times with the entropy', () => {
-    const multiplications = (program: keyof typeof programs) => products(program).filter((type) => type === 'FusedMatMul').length
+    const multiplications = (program: keyof typeof programs) =>
+      products(program).filter((type) => type === 'FusedMatMul').length
     expect(multiplications('score')).toBe(1)
     expect(multiplications('learn')).toBe(2)
     expect(multiplications('learnEntropy')).toBe(3)
@@ -135,6 +151,7 @@ describe('the head', () => {
   })
 
   test('computes nothing for its frozen table', () => {
-    for (const program of Object.values(programs)) expect(countTypes(written(program))['OneHot']).toBeUndefined()
+    for (const program of Object.values(programs))
+      expect(countTypes(written(program))['OneHot']).toBeUndefined()
   })
 })

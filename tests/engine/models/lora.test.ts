@@ -20,7 +20,11 @@ describe('slots', () => {
       ['model.layers.0.self_attn.q_proj.lora_A', [3, 24]],
       ['model.layers.0.self_attn.q_proj.lora_B', [60, 3]],
     ])
-    expect(slots.at(-1)).toMatchObject({ name: 'model.layers.1.mlp.down_proj.lora_B', layer: 1, shape: [24, 3] })
+    expect(slots.at(-1)).toMatchObject({
+      name: 'model.layers.1.mlp.down_proj.lora_B',
+      layer: 1,
+      shape: [24, 3],
+    })
     expect(slots).toHaveLength(2 * 7 * 2)
   })
 
@@ -41,7 +45,9 @@ describe('slots', () => {
 
 test('inputs of several layers in one graph are told apart', () => {
   const inputs = loraInputs(exampleConfig, { ...lora, targets: ['v_proj'] }, (name) => `5 ${name}`)
-  const names = [...inputs.values()].flatMap(({ a, b }) => [a, b]).map(({ node }) => (node.kind === 'input' ? node.name : ''))
+  const names = [...inputs.values()]
+    .flatMap(({ a, b }) => [a, b])
+    .map(({ node }) => (node.kind === 'input' ? node.name : ''))
   expect(names).toEqual(['5 v_proj.lora_A', '5 v_proj.lora_B'])
 })
 
@@ -52,7 +58,8 @@ test.each([
   const factors = loraInputs(exampleConfig, { ...lora, rsLora, targets: ['k_proj'] }).get('k_proj')!
   expect(factors.scale).toBeCloseTo(scale, 12)
   const [x, y] = [input('x', 'float32', ['N', 24]), input('y', 'float32', ['N', 20])]
-  const data = (count: number, step: number) => Array.from({ length: count }, (_, index) => Math.sin(index * step))
+  const data = (count: number, step: number) =>
+    Array.from({ length: count }, (_, index) => Math.sin(index * step))
   const [xs, ys, as, bs] = [data(24, 1.1), data(20, 0.7), data(72, 1.3), data(60, 2.1)]
   const { sum } = await evaluate(
     { sum: addLora(y, x, factors) },
@@ -63,7 +70,9 @@ test.each([
       'k_proj.lora_B': { data: bs, dims: [20, 3] },
     },
   )
-  const reduced = [0, 1, 2].map((row) => xs.reduce((total, value, at) => total + value * as[row * 24 + at]!, 0))
+  const reduced = [0, 1, 2].map((row) =>
+    xs.reduce((total, value, at) => total + value * as[row * 24 + at]!, 0),
+  )
   for (let out = 0; out < 20; out++) {
     const update = reduced.reduce((total, value, at) => total + value * bs[out * 3 + at]!, 0)
     expect(sum![out]).toBeCloseTo(ys[out]! + scale * update, 4)

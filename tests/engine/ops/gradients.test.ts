@@ -33,9 +33,13 @@ describe('gradient rules', () => {
 
 describe('the check itself', () => {
   // Sigmoid's rule without its factor 1 − y.
-  const wrong = defineOp('Wrong', ({ node, cotangents }) => [mul(onlyCotangent(cotangents), node.outputs[0]!)], {
-    type: 'Sigmoid',
-  })
+  const wrong = defineOp(
+    'Wrong',
+    ({ node, cotangents }) => [mul(onlyCotangent(cotangents), node.outputs[0]!)],
+    {
+      type: 'Sigmoid',
+    },
+  )
   const caseOf = (dtype: GradientCase['dtype']): GradientCase => ({
     op: 'Wrong',
     name: 'a wrong rule',

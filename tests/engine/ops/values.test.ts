@@ -59,31 +59,40 @@ describe('numbers', () => {
     const x = input('x', 'float32', ['B', 'T', 2])
     const y = gatherPositions(x, input('last', 'int64', ['B', 1]))
     const last = int64s(Int32Array.of(2, 0), [2, 1])
-    const found = await evaluate({ y }, { x: { data: Array.from({ length: 12 }, (_, i) => i), dims: [2, 3, 2] }, last })
+    const found = await evaluate(
+      { y },
+      { x: { data: Array.from({ length: 12 }, (_, i) => i), dims: [2, 3, 2] }, last },
+    )
     expect([...found['y']!]).toEqual([4, 5, 6, 7])
   })
 
-  test.each([true, false])('the vocabulary head stays exact for logits far apart (learning: %s)', async (isLearning) => {
-    const head = vocabularyHead({
-      hidden: input('hidden', 'float32', ['N', 1]),
-      table: constant([0, 1, 2, 3], [4, 1]),
-      targets: input('targets', 'int64', ['N']),
-      isLearning,
-    })
-    const hidden = [100, -100, 0.5]
-    const found = await evaluate({ ...head }, { hidden: { data: hidden, dims: [3, 1] }, targets: int64s(Int32Array.of(0, 0, 2), [3]) })
-    const expected = hidden.map((h, row) => {
-      const weights = [0, 1, 2, 3].map((id) => Math.exp(h * id - Math.max(0, 3 * h)))
-      const total = weights.reduce((sum, weight) => sum + weight, 0)
-      const logprobs = [0, 1, 2, 3].map((id) => h * id - Math.max(0, 3 * h) - Math.log(total))
-      const entropy = logprobs.reduce((sum, logprob) => sum - Math.exp(logprob) * logprob, 0)
-      return { logprob: logprobs[[0, 0, 2][row]!]!, entropy }
-    })
-    expected.forEach(({ logprob, entropy }, row) => {
-      expect(Math.abs(found['logprob']![row]! - logprob)).toBeLessThan(5e-5)
-      expect(Math.abs(found['entropy']![row]! - entropy)).toBeLessThan(5e-5)
-    })
-  })
+  test.each([true, false])(
+    'the vocabulary head stays exact for logits far apart (learning: %s)',
+    async (isLearning) => {
+      const head = vocabularyHead({
+        hidden: input('hidden', 'float32', ['N', 1]),
+        table: constant([0, 1, 2, 3], [4, 1]),
+        targets: input('targets', 'int64', ['N']),
+        isLearning,
+      })
+      const hidden = [100, -100, 0.5]
+      const found = await evaluate(
+        { ...head },
+        { hidden: { data: hidden, dims: [3, 1] }, targets: int64s(Int32Array.of(0, 0, 2), [3]) },
+      )
+      const expected = hidden.map((h, row) => {
+        const weights = [0, 1, 2, 3].map((id) => Math.exp(h * id - Math.max(0, 3 * h)))
+        const total = weights.reduce((sum, weight) => sum + weight, 0)
+        const logprobs = [0, 1, 2, 3].map((id) => h * id - Math.max(0, 3 * h) - Math.log(total))
+        const entropy = logprobs.reduce((sum, logprob) => sum - Math.exp(logprob) * logprob, 0)
+        return { logprob: logprobs[[0, 0, 2][row]!]!, entropy }
+      })
+      expected.forEach(({ logprob, entropy }, row) => {
+        expect(Math.abs(found['logprob']![row]! - logprob)).toBeLessThan(5e-5)
+        expect(Math.abs(found['entropy']![row]! - entropy)).toBeLessThan(5e-5)
+      })
+    },
+  )
 })
 
 describe('refusals', () => {
@@ -92,12 +101,28 @@ describe('refusals', () => {
   test.each([
     ['a product of unlike inner dimensions', () => matmul(x, w), 'Cannot multiply [N, 6] by [4, 5].'],
     ['a product with a vector', () => matmul(x, input('v', 'float32', [6])), '[6]'],
-    ['mixed types', () => mul(x, input('d', 'float64', ['N', 6])), 'Mul needs one dtype, got float32 and float64.'],
+    [
+      'mixed types',
+      () => mul(x, input('d', 'float64', ['N', 6])),
+      'Mul needs one dtype, got float32 and float64.',
+    ],
     ['shapes that do not broadcast', () => add(x, w), 'Shapes [N, 6] and [4, 5] do not broadcast.'],
     ['a reshape to another size', () => reshape(x, ['N', 5]), 'Cannot reshape [N, 6] to [N, 5].'],
-    ['a reshape with two unknowns', () => reshape(input('y', 'float32', ['M', 6]), ['B', -1]), 'Cannot reshape'],
-    ['a reshape that tells two symbols apart', () => reshape(input('y', 'float32', ['B*T', 6]), ['T', 'B', 6]), 'two dimensions are unknown'],
-    ['a mean over a symbol', () => meanLastAxis(transpose(x, [1, 0])), 'Expected a fixed last dimension, got [6, N].'],
+    [
+      'a reshape with two unknowns',
+      () => reshape(input('y', 'float32', ['M', 6]), ['B', -1]),
+      'Cannot reshape',
+    ],
+    [
+      'a reshape that tells two symbols apart',
+      () => reshape(input('y', 'float32', ['B*T', 6]), ['T', 'B', 6]),
+      'two dimensions are unknown',
+    ],
+    [
+      'a mean over a symbol',
+      () => meanLastAxis(transpose(x, [1, 0])),
+      'Expected a fixed last dimension, got [6, N].',
+    ],
     ['a cotangent of another shape', () => sumToShape(x, ['N', 5]), 'does not fit'],
     ['nothing to concatenate', () => concat([], 0), 'Expected something to concatenate.'],
   ] as const)('%s', (_, build, message) => {

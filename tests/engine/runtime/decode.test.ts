@@ -19,7 +19,12 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
   let step: OrtDecodeStep
   beforeAll(async () => {
     source = await tinySource(folder, modelShapes[name])
-    learner = await Learner.create({ source, lora: tinyLora, device: oneThread, saveActivations: () => false })
+    learner = await Learner.create({
+      source,
+      lora: tinyLora,
+      device: oneThread,
+      saveActivations: () => false,
+    })
     const adapter = new AdapterParameters(source.config, tinyLora).load(randomAdapter(source.config))
     step = await OrtDecodeStep.create({
       source,
@@ -36,7 +41,11 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
   })
 
   /** One pass of one row over `ids` behind the filled slots of `cache`; the new keys and values are appended. */
-  async function pass(cache: KvCache, ids: Int32Array, want: 'probabilities' | 'logits' | 'none' = 'probabilities') {
+  async function pass(
+    cache: KvCache,
+    ids: Int32Array,
+    want: 'probabilities' | 'logits' | 'none' = 'probabilities',
+  ) {
     const start = cache.lengthOf(0)
     if (cache.capacity !== start) throw new Error('Expected a full cache.')
     const result = await step.run({
@@ -79,7 +88,12 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
     const probabilities = await pass(new KvCache(step, 1, 0), ids)
     const weights = Float64Array.from(logits, (logit) => Math.exp(logit / 0.8))
     const total = weights.reduce((sum, weight) => sum + weight, 0)
-    expect(largestDifference(weights.map((weight) => weight / total), probabilities)).toBeLessThan(1e-6)
+    expect(
+      largestDifference(
+        weights.map((weight) => weight / total),
+        probabilities,
+      ),
+    ).toBeLessThan(1e-6)
   })
 
   test('what lies in slots that the mask hides does not matter', async () => {
@@ -90,7 +104,8 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
       const { kvHeads, headDim } = step
       for (let layer = 0; layer < step.layers; layer++) {
         for (const data of [cache.keys(layer, 1), cache.values(layer, 1)]) {
-          for (let head = 0; head < kvHeads; head++) data.fill(filler, (head * 24 + 20) * headDim, (head + 1) * 24 * headDim)
+          for (let head = 0; head < kvHeads; head++)
+            data.fill(filler, (head * 24 + 20) * headDim, (head + 1) * 24 * headDim)
         }
       }
       const mask = new Float32Array(25).fill(-1e9, 20, 24)

@@ -20,7 +20,12 @@ export function relativeError(a: ArrayLike<number>, b: ArrayLike<number>): numbe
 }
 
 /** The relative error of each tensor; not a number for one that `actual` lacks. */
-export function tensorErrors(actual: readonly NamedTensor[], expected: readonly NamedTensor[]): Record<string, number> {
+export function tensorErrors(
+  actual: readonly NamedTensor[],
+  expected: readonly NamedTensor[],
+): Record<string, number> {
   const byName = new Map(actual.map((tensor) => [tensor.name, tensor.data]))
-  return Object.fromEntries(expected.map(({ name, data }) => [name, relativeError(byName.get(name) ?? [], data)]))
+  return Object.fromEntries(
+    expected.map(({ name, data }) => [name, relativeError(byName.get(name) ?? [], data)]),
+  )
 }

@@ -36,7 +36,13 @@ describe('weights', () => {
   })
 
   test.skipIf(process.platform !== 'linux')('are not copied by a step of learning', async () => {
-    const large = await tinySource(folder, { hiddenSize: 768, intermediateSize: 3072, heads: 12, headDim: 64, kvHeads: 4 })
+    const large = await tinySource(folder, {
+      hiddenSize: 768,
+      intermediateSize: 3072,
+      heads: 12,
+      headDim: 64,
+      kvHeads: 4,
+    })
     const sizeBytes = [...large.tensors.values()].reduce((sum, { byteLength }) => sum + byteLength, 0)
     expect(sizeBytes).toBeGreaterThan(60e6)
     const before = memoryUse().anonymousBytes

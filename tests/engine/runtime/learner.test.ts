@@ -29,7 +29,12 @@ afterAll(() => policy[Symbol.dispose]())
 const ragged = [5, 23, 2, 14, 9].map((length, index) => randomSequence(288, length, index))
 
 /** The gradient of one micro-batch, and its heads. */
-async function learn(of: OrtPolicy, sequences: readonly TokenSequence[], coefficients: readonly LossCoefficients[], how = options) {
+async function learn(
+  of: OrtPolicy,
+  sequences: readonly TokenSequence[],
+  coefficients: readonly LossCoefficients[],
+  how = options,
+) {
   of.discardGradients()
   const heads = await of.accumulate(sequences, how, () => coefficients)
   const gradient = flatGradient(of)
@@ -55,7 +60,9 @@ describe('one gradient, however it is computed', () => {
       const alone = await learn(policy, [sequence], [coefficients[index]!])
       alone.gradient.forEach((value, at) => (sum[at]! += value))
       expect(largestDifference(alone.heads[0]!.logprobs, together.heads[index]!.logprobs)).toBeLessThan(5e-6)
-      expect(largestDifference(alone.heads[0]!.entropies, together.heads[index]!.entropies)).toBeLessThan(5e-6)
+      expect(largestDifference(alone.heads[0]!.entropies, together.heads[index]!.entropies)).toBeLessThan(
+        5e-6,
+      )
     }
     expect(relativeError(sum, together.gradient)).toBeLessThan(5e-6)
   })
@@ -93,7 +100,10 @@ describe('what must not matter', () => {
       entropies: Float64Array.from([...entropies!, 5, 5, 5, 5]),
       values: null,
     }))
-    const [plain, extended] = [await learn(policy, [short], coefficients), await learn(policy, [longer], padded)]
+    const [plain, extended] = [
+      await learn(policy, [short], coefficients),
+      await learn(policy, [longer], padded),
+    ]
     expect(extended.gradient).toEqual(plain.gradient)
     expect([...extended.heads[0]!.logprobs]).toEqual([...plain.heads[0]!.logprobs, 0, 0, 0, 0])
   })
@@ -108,7 +118,11 @@ describe('what must not matter', () => {
     }
     const masked = await learn(policy, [sequence], [inside!])
     expect((await learn(policy, [sequence], [everywhere])).gradient).toEqual(masked.gradient)
-    expect(masked.heads[0]!.logprobs.filter((_, at) => sequence.actionMask[at] === 0).every((value) => value === 0)).toBe(true)
+    expect(
+      masked.heads[0]!.logprobs.filter((_, at) => sequence.actionMask[at] === 0).every(
+        (value) => value === 0,
+      ),
+    ).toBe(true)
   })
 
   test('sequences without any action, alone or among others', async () => {
@@ -133,7 +147,9 @@ describe('what must not matter', () => {
     const among = await learn(policy, [silent, spoken, silent], [empty, coefficients[0]!, empty])
     expect(relativeError(among.gradient, alone.gradient)).toBeLessThan(1e-6)
     expect(largestDifference(among.heads[1]!.logprobs, alone.heads[0]!.logprobs)).toBeLessThan(5e-6)
-    expect((await policy.score([silent], { role: 'actor', temperature: 1 }))[0]!.logprobs).toEqual(new Float64Array(3))
+    expect((await policy.score([silent], { role: 'actor', temperature: 1 }))[0]!.logprobs).toEqual(
+      new Float64Array(3),
+    )
   })
 
   test('the entropy pass, when no coefficient asks for it', async () => {
@@ -145,19 +161,30 @@ describe('what must not matter', () => {
 })
 
 describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) => {
-  test.each(['recompute', 'save'] as const)('the gradient agrees with differences of the score (%s)', async (activations) => {
-    const model = await tinySource(folder, modelShapes[name])
-    using learner = await openTiny(model, { activations })
-    const sequences = [7, 12].map((length) => randomSequence(model.config.vocabSize, length, length))
-    const coefficients = randomCoefficients(sequences, 8, true)
-    const check = { sequences, coefficients, temperature: 0.9, seed: 3 }
-    expect(await policyGradientError(learner, check)).toBeLessThan(policyGradientLimit)
-  })
+  test.each(['recompute', 'save'] as const)(
+    'the gradient agrees with differences of the score (%s)',
+    async (activations) => {
+      const model = await tinySource(folder, modelShapes[name])
+      using learner = await openTiny(model, { activations })
+      const sequences = [7, 12].map((length) => randomSequence(model.config.vocabSize, length, length))
+      const coefficients = randomCoefficients(sequences, 8, true)
+      const check = { sequences, coefficients, temperature: 0.9, seed: 3 }
+      expect(await policyGradientError(learner, check)).toBeLessThan(policyGradientLimit)
+    },
+  )
 })
 
 test('a head computed in several chunks gives what single tokens give', async () => {
   // 80 MB of logits hold 32 rows of this vocabulary: 75 rows are three chunks, the last one short.
-  const large = await tinySource(folder, { vocabSize: 620_000, layers: 1, hiddenSize: 8, headDim: 4, heads: 2, kvHeads: 1, intermediateSize: 8 })
+  const large = await tinySource(folder, {
+    vocabSize: 620_000,
+    layers: 1,
+    hiddenSize: 8,
+    headDim: 4,
+    heads: 2,
+    kvHeads: 1,
+    intermediateSize: 8,
+  })
   const lora = { ...tinyLora, targets: ['down_proj'] as const }
   using learner = await openTiny(large, { lora })
   const sequence = randomSequence(620_000, 76, 1, 1)

@@ -13,6 +13,7 @@ import {
   completionsOf,
   flat,
   flatGradient,
+  openFresh,
   openTiny,
   randomAdapter,
   randomCoefficients,
@@ -47,12 +48,22 @@ async function recordedAndScored(of: OrtPolicy, sampling: SamplingOptions, role:
   })
   const temperature = sampling.greedy ? 1 : sampling.temperature
   const heads = await of.score(sequences, { role, temperature })
-  const scored = completions.map(({ request }, row) => heads[row]!.logprobs.subarray(requests[request]!.promptIds.length - 1))
+  const scored = completions.map(({ request }, row) =>
+    heads[row]!.logprobs.subarray(requests[request]!.promptIds.length - 1),
+  )
   return { completions, scored }
 }
 
-const gaps = ({ completions, scored }: { completions: readonly Completion[]; scored: readonly Float64Array[] }): number[] =>
-  completions.flatMap(({ logprobs }, row) => Array.from(logprobs, (logprob, at) => Math.abs(logprob - scored[row]![at]!)))
+const gaps = ({
+  completions,
+  scored,
+}: {
+  completions: readonly Completion[]
+  scored: readonly Float64Array[]
+}): number[] =>
+  completions.flatMap(({ logprobs }, row) =>
+    Array.from(logprobs, (logprob, at) => Math.abs(logprob - scored[row]![at]!)),
+  )
 
 describe('sampler and learner', () => {
   test.each([
@@ -103,7 +114,10 @@ describe('generation', () => {
 
   test('sees an update without being told', async () => {
     using learning = await openTiny(source)
-    const [before] = await completionsOf(learning, requests, { role: 'actor', sampling: { ...unfiltered, greedy: true } })
+    const [before] = await completionsOf(learning, requests, {
+      role: 'actor',
+      sampling: { ...unfiltered, greedy: true },
+    })
     learning.restoreAdapter('actor', randomAdapter(source.config, tinyLora, 99))
     const result = await recordedAndScored(learning, { ...unfiltered, greedy: true })
     expect(Math.max(...gaps(result))).toBeLessThan(1e-5)
@@ -114,8 +128,13 @@ describe('generation', () => {
     const small = await tinySource(folder, { ...modelShapes['tiny-qwen3'], maxPositions: 24 })
     using rollout = await openTiny(small)
     expect(rollout.contextLength).toBe(24)
-    const found = await completionsOf(rollout, requests, { role: 'actor', sampling: { ...unfiltered, maxNewTokens: 100 } })
-    expect(found.map(({ request, ids }) => requests[request]!.promptIds.length + ids.length)).toEqual(new Array(8).fill(24))
+    const found = await completionsOf(rollout, requests, {
+      role: 'actor',
+      sampling: { ...unfiltered, maxNewTokens: 100 },
+    })
+    expect(found.map(({ request, ids }) => requests[request]!.promptIds.length + ids.length)).toEqual(
+      new Array(8).fill(24),
+    )
     using shorter = await openTiny(small, { contextLength: 20 })
     expect(shorter.contextLength).toBe(20)
   })
@@ -124,7 +143,8 @@ describe('generation', () => {
 describe('an update', () => {
   const sequences = [randomSequence(258, 9, 1, 1), randomSequence(258, 14, 2, 1)]
   const coefficients = randomCoefficients(sequences, 4, false)
-  const accumulate = (of: OrtPolicy) => of.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => coefficients)
+  const accumulate = (of: OrtPolicy) =>
+    of.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => coefficients)
   const settings = { learningRates: { actor: 0.02, critic: 0 }, maxGradNorm: 0.7 }
 
   test('moves the actor as AdamW does, twice, and forgets the gradients', async () => {
@@ -148,9 +168,17 @@ describe('an update', () => {
     using learning = await openTiny(source)
     const loss = async (role: 'actor' | 'base' | 'reference') => {
       const heads = await learning.score(sequences, { role, temperature: 1 })
-      return heads.reduce((sum, { logprobs }, row) => sum + logprobs.reduce((part, value, at) => part + value * coefficients[row]!.logprobs[at]!, 0), 0)
+      return heads.reduce(
+        (sum, { logprobs }, row) =>
+          sum + logprobs.reduce((part, value, at) => part + value * coefficients[row]!.logprobs[at]!, 0),
+        0,
+      )
     }
-    const before = { actor: await loss('actor'), base: await loss('base'), reference: await loss('reference') }
+    const before = {
+      actor: await loss('actor'),
+      base: await loss('base'),
+      reference: await loss('reference'),
+    }
     expect(before.reference).toBe(before.actor)
     await accumulate(learning)
     learning.update({ ...settings, learningRates: { actor: 1e-3, critic: 0 } })
@@ -181,11 +209,16 @@ describe('an update', () => {
     learning.update(settings)
     expect(flat(tensors)).toEqual(kept)
     expect(optimizer.step).toBe(0)
-    expect(Object.values(optimizer.buffers).every((buffer) => buffer.every((value) => value === 0))).toBe(true)
+    expect(Object.values(optimizer.buffers).every((buffer) => buffer.every((value) => value === 0))).toBe(
+      true,
+    )
   })
 
   test('a stored state of another size is refused', () => {
-    const wrong = { step: 1, buffers: { firstMoments: new Float32Array(3), secondMoments: new Float32Array(3) } }
+    const wrong = {
+      step: 1,
+      buffers: { firstMoments: new Float32Array(3), secondMoments: new Float32Array(3) },
+    }
     expect(() => policy.restoreOptimizer(wrong)).toThrow('optimizer buffer firstMoments')
   })
 })
@@ -204,10 +237,9 @@ describe('adapters', () => {
   })
 
   test('a fresh one starts equal to the base, with the same values for the same seed', async () => {
-    const open = (loraSeed: number) => openTiny(source, { loraSeed, adapter: undefined as never })
-    using fresh = await open(3)
-    using again = await open(3)
-    using other = await open(4)
+    using fresh = await openFresh(source, { loraSeed: 3 })
+    using again = await openFresh(source, { loraSeed: 3 })
+    using other = await openFresh(source, { loraSeed: 4 })
     expect(flat(again.adapterTensors('actor'))).toEqual(flat(fresh.adapterTensors('actor')))
     expect(flat(other.adapterTensors('actor'))).not.toEqual(flat(fresh.adapterTensors('actor')))
     for (const { name, shape, data } of fresh.adapterTensors('actor')) {
@@ -226,16 +258,25 @@ describe('adapters', () => {
     const adapter = randomAdapter(source.config)
     const named = 'model.layers.1.self_attn.k_proj.lora_A'
     const missing = openTiny(source, { adapter: adapter.filter(({ name }) => name !== named) })
-    await expect(missing).rejects.toMatchObject({ code: 'adapter/invalid', message: `The adapter lacks the tensor ${named}.` })
-    const short = adapter.map((tensor) => (tensor.name === named ? { ...tensor, shape: [2, 32], data: new Float32Array(64) } : tensor))
-    await expect(openTiny(source, { adapter: short })).rejects.toThrow(`${named} has shape [2, 32], expected [4, 32]`)
+    await expect(missing).rejects.toMatchObject({
+      code: 'adapter/invalid',
+      message: `The adapter lacks the tensor ${named}.`,
+    })
+    const short = adapter.map((tensor) =>
+      tensor.name === named ? { ...tensor, shape: [2, 32], data: new Float32Array(64) } : tensor,
+    )
+    await expect(openTiny(source, { adapter: short })).rejects.toThrow(
+      `${named} has shape [2, 32], expected [4, 32]`,
+    )
   })
 
   test('on some linears only', async () => {
     const lora = { ...tinyLora, targets: ['v_proj', 'o_proj'] as const }
     using learning = await openTiny(source, { lora })
     const sequences = [randomSequence(258, 9, 1, 1)]
-    await learning.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => randomCoefficients(sequences, 1, false))
+    await learning.accumulate(sequences, { temperature: 1, entropyGradient: false }, () =>
+      randomCoefficients(sequences, 1, false),
+    )
     const gradients = learning.gradientTensors()
     expect(gradients).toHaveLength(2 * 2 * 2)
     for (const { data } of gradients) expect(data.some((value) => value !== 0)).toBe(true)
@@ -244,7 +285,9 @@ describe('adapters', () => {
 })
 
 test('scoring many sequences in batches keeps their order', async () => {
-  const sequences = Array.from({ length: 40 }, (_, index) => randomSequence(258, 2 + ((index * 37) % 180), index, 0.3))
+  const sequences = Array.from({ length: 40 }, (_, index) =>
+    randomSequence(258, 2 + ((index * 37) % 180), index, 0.3),
+  )
   const heads = await policy.score(sequences, { role: 'actor', temperature: 1 })
   expect(sequences.reduce((total, { ids }) => total + ids.length, 0)).toBeGreaterThan(3 * 1024)
   for (const index of [0, 7, 21, 39]) {
@@ -254,5 +297,7 @@ test('scoring many sequences in batches keeps their order', async () => {
 })
 
 test('there is no critic to ask', async () => {
-  await expect(policy.score([randomSequence(9, 4, 1)], { role: 'critic', temperature: 1 })).rejects.toThrow('without a critic')
+  await expect(policy.score([randomSequence(9, 4, 1)], { role: 'critic', temperature: 1 })).rejects.toThrow(
+    'without a critic',
+  )
 })

@@ -7,7 +7,13 @@ import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
 import { largestDifference, tensorErrors } from './differences.ts'
 import type { Reference } from './referenceFixture.ts'
-import { coefficientsOf, openReference, readGradients, readReference, wholeSequence } from './referenceFixture.ts'
+import {
+  coefficientsOf,
+  openReference,
+  readGradients,
+  readReference,
+  wholeSequence,
+} from './referenceFixture.ts'
 
 const names = [
   'llama-biases-llama3',
@@ -22,7 +28,12 @@ const roleOf = (adapter: boolean) => (adapter ? 'actor' : 'base')
 
 test('every reference folder is tested', () => {
   const folders = readdirSync(join(import.meta.dirname, '../../fixtures/reference'), { withFileTypes: true })
-  expect(folders.filter((entry) => entry.isDirectory()).map(({ name }) => name).toSorted()).toEqual([...names])
+  expect(
+    folders
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .toSorted(),
+  ).toEqual([...names])
 })
 
 describe.each(names)('%s', (name) => {
@@ -55,10 +66,16 @@ describe.each(names)('%s', (name) => {
   test.each(['recompute', 'save'] as const)('adapter gradients agree to 1e-3 (%s)', async (activations) => {
     using learner = await openReference(reference, cache, activations)
     const sequences = reference.sequences.map(wholeSequence)
-    expect(reference.gradients.map(({ entropyCoefficients }) => entropyCoefficients !== null)).toEqual([false, true])
+    expect(reference.gradients.map(({ entropyCoefficients }) => entropyCoefficients !== null)).toEqual([
+      false,
+      true,
+    ])
     for (const gradients of reference.gradients) {
       const coefficients = coefficientsOf(gradients)
-      const options = { temperature: gradients.temperature, entropyGradient: gradients.entropyCoefficients !== null }
+      const options = {
+        temperature: gradients.temperature,
+        entropyGradient: gradients.entropyCoefficients !== null,
+      }
       const heads = await learner.accumulate(sequences, options, () => coefficients)
       let loss = 0
       for (const [row, { logprobs, entropies }] of coefficients.entries()) {
@@ -69,7 +86,9 @@ describe.each(names)('%s', (name) => {
       const expected = readGradients(reference, gradients)
       const actual = learner.gradientTensors()
       learner.discardGradients()
-      expect(actual.map((tensor) => tensor.name).toSorted()).toEqual(expected.map((tensor) => tensor.name).toSorted())
+      expect(actual.map((tensor) => tensor.name).toSorted()).toEqual(
+        expected.map((tensor) => tensor.name).toSorted(),
+      )
       const errors = Object.entries(tensorErrors(actual, expected))
       expect(errors.filter(([, error]) => !(error < 1e-3))).toEqual([])
     }

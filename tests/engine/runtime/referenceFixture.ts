@@ -46,9 +46,13 @@ export function readReference(name: string): Reference {
   const directory = join(root, name)
   const files = ['model/config.json', 'adapter/adapter_model.safetensors', 'reference.json']
   for (const file of files) {
-    if (!existsSync(join(directory, file))) throw new Error(`The reference ${name} lacks ${file}: run make.py beside it.`)
+    if (!existsSync(join(directory, file)))
+      throw new Error(`The reference ${name} lacks ${file}: run make.py beside it.`)
   }
-  const reference = JSON.parse(readFileSync(join(directory, 'reference.json'), 'utf8')) as Omit<Reference, 'directory'>
+  const reference = JSON.parse(readFileSync(join(directory, 'reference.json'), 'utf8')) as Omit<
+    Reference,
+    'directory'
+  >
   return { ...reference, directory }
 }
 
@@ -87,7 +91,10 @@ export const wholeSequence = (ids: readonly number[]): TokenSequence => ({
   actionMask: new Uint8Array(ids.length - 1).fill(1),
 })
 
-export const coefficientsOf = ({ coefficients, entropyCoefficients }: ReferenceGradients): LossCoefficients[] =>
+export const coefficientsOf = ({
+  coefficients,
+  entropyCoefficients,
+}: ReferenceGradients): LossCoefficients[] =>
   coefficients.map((row, index) => ({
     logprobs: Float64Array.from(row),
     entropies: entropyCoefficients && Float64Array.from(entropyCoefficients[index]!),

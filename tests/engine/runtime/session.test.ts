@@ -13,8 +13,10 @@ import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
 import { oneThread } from './tinyModel.ts'
 
 const x = input('x', 'float32', ['N'])
-const create = (program: Parameters<typeof Session.create>[0]['program'], purpose: 'learn' | 'generate' | 'weights' = 'learn') =>
-  Session.create({ name: 'test', program, device: oneThread, purpose })
+const create = (
+  program: Parameters<typeof Session.create>[0]['program'],
+  purpose: 'learn' | 'generate' | 'weights' = 'learn',
+) => Session.create({ name: 'test', program, device: oneThread, purpose })
 
 describe('a session', () => {
   test('computes what is wanted and ignores feeds it does not read', async () => {
@@ -85,7 +87,12 @@ describe('memory', () => {
       const [rows, width] = [16_384, 1_024]
       const sizeBytes = rows * width * 4
       writeFileSync(join(folder, 'w.bin'), new Uint8Array(sizeBytes))
-      const table = weight('w', { file: join(folder, 'w.bin'), offset: 0, byteLength: sizeBytes, shape: [rows, width] })
+      const table = weight('w', {
+        file: join(folder, 'w.bin'),
+        offset: 0,
+        byteLength: sizeBytes,
+        shape: [rows, width],
+      })
       const tokens = input('tokens', 'float32', ['N', width])
       const before = memoryUse().anonymousBytes
       using session = await create({ y: matmul(tokens, table, { transB: true }) }, purpose)

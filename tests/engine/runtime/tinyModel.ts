@@ -5,7 +5,13 @@ import type { LoraConfig, ModelConfig } from '#engine/models/config.ts'
 import { linearNames } from '#engine/models/config.ts'
 import { loraSlots } from '#engine/models/lora.ts'
 import type { ModelSource, NamedTensor } from '#engine/models/source.ts'
-import type { Completion, GenerateOptions, GenerationRequest, LossCoefficients, TokenSequence } from '#engine/policy.ts'
+import type {
+  Completion,
+  GenerateOptions,
+  GenerationRequest,
+  LossCoefficients,
+  TokenSequence,
+} from '#engine/policy.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { createOrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder } from '#host/artifacts/modelFolder.ts'
@@ -36,19 +42,28 @@ export function randomAdapter(config: ModelConfig, lora: LoraConfig = tinyLora, 
   }))
 }
 
-export function openTiny(source: ModelSource, overrides: Partial<OrtPolicyOptions> = {}): Promise<OrtPolicy> {
-  return createOrtPolicy({
+/** With a random adapter. */
+export const openTiny = (
+  source: ModelSource,
+  overrides: Partial<OrtPolicyOptions> = {},
+): Promise<OrtPolicy> =>
+  openFresh(source, { adapter: randomAdapter(source.config, overrides.lora), ...overrides })
+
+/** With an adapter made from `loraSeed`. */
+export const openFresh = (
+  source: ModelSource,
+  overrides: Partial<OrtPolicyOptions> = {},
+): Promise<OrtPolicy> =>
+  createOrtPolicy({
     source,
     device: oneThread,
     lora: tinyLora,
     loraSeed: 1,
-    adapter: randomAdapter(source.config, overrides.lora),
     rolloutPrecision: 'f32',
     activations: 'recompute',
     maxRows: 4,
     ...overrides,
   })
-}
 
 /** A sequence of random ids; each prediction counts with probability `share`. */
 export function randomSequence(vocabSize: number, length: number, seed: number, share = 0.7): TokenSequence {
@@ -60,10 +75,19 @@ export function randomSequence(vocabSize: number, length: number, seed: number, 
 }
 
 /** Random coefficients where the action mask is 1. */
-export function randomCoefficients(sequences: readonly TokenSequence[], seed: number, entropies: boolean): LossCoefficients[] {
+export function randomCoefficients(
+  sequences: readonly TokenSequence[],
+  seed: number,
+  entropies: boolean,
+): LossCoefficients[] {
   const random = new SequentialRandom(randomStream(seed, 0xc0ef))
-  const row = ({ actionMask }: TokenSequence) => Float64Array.from(actionMask, (isAction) => isAction * random.normal())
-  return sequences.map((sequence) => ({ logprobs: row(sequence), entropies: entropies ? row(sequence) : null, values: null }))
+  const row = ({ actionMask }: TokenSequence) =>
+    Float64Array.from(actionMask, (isAction) => isAction * random.normal())
+  return sequences.map((sequence) => ({
+    logprobs: row(sequence),
+    entropies: entropies ? row(sequence) : null,
+    values: null,
+  }))
 }
 
 /** Everything a policy generates, in order of request and sample. */

@@ -1,6 +1,7 @@
 /** Every golden function that exists here, one entry per function; and those that do not exist yet. */
 import type { Contract } from '../contract.ts'
 import { elementaryContracts } from './elementary.ts'
+import { engineContracts } from './engine.ts'
 import { groupContracts } from './group.ts'
 import { optimizationContracts } from './optimization.ts'
 import { reinforceContracts } from './reinforce.ts'
@@ -9,6 +10,7 @@ import { samplingContracts } from './sampling.ts'
 export const contracts: ReadonlyMap<string, Contract> = new Map(
   Object.entries({
     ...elementaryContracts,
+    ...engineContracts,
     ...groupContracts,
     ...optimizationContracts,
     ...reinforceContracts,
@@ -22,10 +24,8 @@ export const missing: readonly string[] = [
   'completion_mask',
   'dpo.loss',
   'hpo.mutate_parameter',
-  'logprobs_from_hidden',
   'lora_config_equal',
   'lora_config_merge',
-  'lora_linear',
   'lora_rank_pad',
   'ppo.gae',
   'ppo.learn',

@@ -1,0 +1,25 @@
+/** Where things are, and how to start them. */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { resolve } from 'node:path'
+
+export const here = fileURLToPath(new URL('.', import.meta.url))
+export const turnwise = resolve(here, '../../bin/turnwise.mjs')
+export const shapes = ['smol-30m', 'qwen2.5-0.5b']
+export const venvPython = resolve(here, '.venv/bin/python')
+export const dataFolder = resolve(here, '.models/turnwise')
+
+/** hf/, gguf/ and onnx/ of a shape. PEERS_MODELS moves them to another disk. */
+export const modelFolder = (shape) => resolve(process.env.PEERS_MODELS ?? resolve(here, '.models'), shape)
+
+export const python = () => process.env.PEERS_PYTHON ?? venvPython
+
+/** tcmalloc, if this machine has it: PyTorch's tuning guide advises it, and it halves PyTorch's memory here. */
+export function tcmalloc() {
+  const name = 'libtcmalloc_minimal.so.4'
+  const places = [process.env.PEERS_TCMALLOC, `/usr/lib/x86_64-linux-gnu/${name}`, `/usr/lib64/${name}`]
+  return places.find((place) => place && existsSync(place)) ?? null
+}
+
+export const runHere = (command, args) => execFileSync(command, args, { cwd: here, stdio: 'inherit' })
