@@ -57,13 +57,17 @@ const data = z.strictObject({
 })
 
 const reward = z.strictObject({
-  function: z.string().min(1).describe('Id of a built-in reward function, or the path of one of your own.'),
+  function: z.string().min(1).describe('Id of a reward function.'),
   weight: z.number().default(1).describe('Factor in the sum.'),
   name: z
     .string()
     .regex(/^[^/]+$/, 'must not contain a slash')
     .optional()
     .describe('Name on charts; the id by default.'),
+  settings: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .default({})
+    .describe('Settings of the function, such as the column of the expected answer.'),
 })
 
 const algorithm = z.strictObject({
@@ -149,7 +153,7 @@ const evaluation = z.strictObject({
 
 const checkpoints = z.strictObject({
   every: wholeNumber(0)
-    .default(0)
+    .default(10)
     .describe('Steps between checkpoints; 0: only at the end and when stopped.'),
   keep: wholeNumber(1).default(3).describe('Older checkpoints are removed.'),
 })

@@ -26,7 +26,15 @@ export const bench = defineCommand({
     precision: choices(rolloutPrecisions, 'weights of the decoding policy'),
     only: choice(benchParts, 'measure one part only'),
     steps: integer('N', 'measured steps of each part', { minimum: 1, default: 3 }),
-    lengths: text('SPEC', 'training rows: ROWSxTOKENS or ROWSxFROM-TO (default 8x256)'),
+    lengths: text(
+      'SPEC',
+      'training rows: ROWSxTOKENS or ROWSxFROM-TO (default 8x256; 2x512 for qwen2.5-0.5b)',
+    ),
+    rank: integer('R', 'rank of the adapter; 0 generates with the base alone', {
+      minimum: 0,
+      maximum: 1024,
+      default: 16,
+    }),
     activations: choice(
       ['recompute', 'save'],
       'compute activations again in the backward pass, or keep them',
@@ -52,6 +60,7 @@ interface GivenOptions {
   readonly steps: number
   readonly lengths: string | undefined
   readonly activations: BenchRequest['activations']
+  readonly rank: number
 }
 
 export function benchRequest(options: GivenOptions, dataDirectory: string): BenchRequest {
@@ -66,8 +75,9 @@ export function benchRequest(options: GivenOptions, dataDirectory: string): Benc
     batches: options.batch,
     precisions: options.precision,
     steps: options.steps,
-    lengths: parseLengths(options.lengths ?? '8x256'),
+    lengths: parseLengths(options.lengths ?? (shape === 'qwen2.5-0.5b' ? '2x512' : '8x256')),
     activations: options.activations,
+    rank: options.rank,
     cacheDirectory: dataFolders(dataDirectory).cache,
   }
 }

@@ -245,7 +245,6 @@ const composites = [
     build: ([x, ...map]) => exp(packRows(x, { slots: map[0], rows: map[1] })),
   }),
   gradientCase('Attention', 'two query heads per key head', {
-    dtype: 'float32',
     inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask],
     build: ([queries, keys, values, mask]) => attention({ queries, keys, values, mask }),
   }),

@@ -19,7 +19,6 @@ import { asFloat32Source } from '../artifacts/weightCache.ts'
 import type { BenchReport, BenchRequest, RolloutPrecision } from './benchReport.ts'
 import { chooseDevice } from './model.ts'
 
-const lora: LoraConfig = { rank: 16, alpha: 32, rsLora: false, targets: linearNames }
 const SEED = 1
 const PEAK_ROUNDS = 6
 const PREFILL = { prompts: 2, tokens: 512 }
@@ -31,6 +30,7 @@ export interface BenchOptions {
 }
 
 interface Bench {
+  readonly lora: LoraConfig
   readonly request: BenchRequest
   readonly device: Device
   readonly directory: string
@@ -43,7 +43,13 @@ export async function runBench(
 ): Promise<BenchReport> {
   const say = onProgress ?? (() => undefined)
   const device = await chooseDevice({ kind: 'cpu', threads: request.threads })
-  const bench: Bench = { request, device, say, directory: await subjectFolder(request, say) }
+  const bench: Bench = {
+    request,
+    device,
+    say,
+    lora: adapterOf(request),
+    directory: await subjectFolder(request, say),
+  }
   say('matrix-product peak')
   const before = await matmulPeakGflops(device, PEAK_ROUNDS)
   const train = request.parts.includes('train') ? await trainPart(bench) : null
@@ -66,6 +72,16 @@ export async function runBench(
       },
     }),
   }
+}
+
+function adapterOf({ rank, parts }: BenchRequest): LoraConfig {
+  if (rank > 0) return { rank, alpha: 2 * rank, rsLora: false, targets: linearNames }
+  if (!parts.includes('train')) return { rank: 1, alpha: 1, rsLora: false, targets: [] }
+  throw new AppError(
+    'usage/invalid',
+    'Training needs an adapter of rank 1 or more.',
+    'Measure only decode or prefill with rank 0.',
+  )
 }
 
 /** The model's folder; a shape is written once into the cache. */
@@ -94,7 +110,7 @@ async function openPolicy(bench: Bench, precision: RolloutPrecision, rows: numbe
   return createOrtPolicy({
     source,
     device: bench.device,
-    lora,
+    lora: bench.lora,
     loraSeed: SEED,
     rolloutPrecision: precision,
     activations: bench.request.activations,
@@ -143,7 +159,12 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
   }
   const memory = watch.stop()
   const { config } = openModelFolder(bench.directory)
-  const flops = learningFlops({ config, lora, lengths, recompute: request.activations === 'recompute' })
+  const flops = learningFlops({
+    config,
+    lora: bench.lora,
+    lengths,
+    recompute: request.activations === 'recompute',
+  })
   return {
     tokens,
     seconds: median(times),
@@ -217,13 +238,14 @@ async function generationSeconds(
 
 async function prefillPart(bench: Bench): Promise<{ tokensPerSecond: number }> {
   using policy = await openPolicy(bench, 'f32', PREFILL.prompts)
-  const requests = randomRequests(policy, PREFILL.prompts, PREFILL.tokens)
+  const tokens = Math.min(PREFILL.tokens, policy.contextLength - 1)
+  const requests = randomRequests(policy, PREFILL.prompts, tokens)
   bench.say('prefill')
   await generationSeconds(policy, requests.slice(0, 1), 1)
   const seconds: number[] = []
   for (let round = 0; round < bench.request.steps; round++)
     seconds.push(await generationSeconds(policy, requests, 1))
-  return { tokensPerSecond: (PREFILL.prompts * PREFILL.tokens) / median(seconds) }
+  return { tokensPerSecond: (PREFILL.prompts * tokens) / median(seconds) }
 }
 
 async function decodePart(bench: Bench): Promise<NonNullable<BenchReport['decode']>> {

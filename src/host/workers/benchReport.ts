@@ -25,6 +25,8 @@ export interface BenchRequest {
   readonly steps: number
   readonly lengths: BenchLengths
   readonly activations: 'recompute' | 'save'
+  /** Rank of the adapter on all linears; 0 measures generation on the base alone (and nothing can be trained). */
+  readonly rank: number
   readonly cacheDirectory: string
 }
 

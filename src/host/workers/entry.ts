@@ -174,7 +174,7 @@ function readParts(config: RunConfig, folder: ModelFolder): Omit<TrainDependenci
   return {
     algorithm: algorithmById(config.algorithm.id).configure(config.algorithm.settings),
     rewards: config.rewards.map((entry) => ({
-      function: builtInReward(entry.function),
+      function: builtInReward(entry.function, entry.settings),
       weight: entry.weight,
       name: rewardName(entry),
     })),

@@ -30,5 +30,5 @@ export function readRunConfig(file: string, dataDirectory: string): RunConfig {
 /** Algorithm and rewards are there and take their settings: better told now than after a model was prepared. */
 export function requireKnownParts({ algorithm, rewards }: RunConfig): void {
   algorithmById(algorithm.id).configure(algorithm.settings)
-  for (const reward of rewards) builtInReward(reward.function)
+  for (const reward of rewards) builtInReward(reward.function, reward.settings)
 }

@@ -66,6 +66,13 @@ describe('the walk', () => {
     expect(dz).toBeNull()
   })
 
+  test('a seed that leads to no target asks no rule', () => {
+    const x = input('x', 'float32', ['N', 4])
+    const elsewhere = gather(frozen('E', [9, 4]), input('ids', 'int64', ['N']))
+    const cotangent = input('dy', 'float32', ['N', 4])
+    expect(gradients([{ value: elsewhere, cotangent }], [x])).toEqual([null])
+  })
+
   test('a seed that is itself a target passes its cotangent on', () => {
     const x = input('x', 'float32', [2])
     const dy = input('dy', 'float32', [2])

@@ -196,6 +196,14 @@ test('a head computed in several chunks gives what single tokens give', async ()
     expect(Math.abs(one!.logprobs[at]! - whole!.logprobs[at]!)).toBeLessThan(5e-6)
     expect(one!.logprobs[at]).not.toBe(0)
   }
+
+  const coefficients = randomCoefficients([sequence], 9, true)
+  const chunked = await learn(learner, [sequence], coefficients)
+  for (const from of [0, 32, 64]) {
+    const actionMask = new Uint8Array(75).fill(1, from, from + 32)
+    await learner.accumulate([{ ...sequence, actionMask }], options, () => coefficients)
+  }
+  expect(relativeError(flatGradient(learner), chunked.gradient)).toBeLessThan(5e-6)
 })
 
 test('an abort between layers stops and leaves what was accumulated', async () => {
