@@ -1,0 +1,83 @@
+/** Who takes part in an item: name → command line and how to read what it prints. */
+import { oursCommand, readOurs } from './ours.mjs'
+import { modelFolder, python, tcmalloc } from './places.mjs'
+
+const lastLine = (output) => JSON.parse(output.trim().split('\n').at(-1))
+
+const readTorchTraining = (output) => {
+  const { peakAnonymousBytes: anonymousBytes, ...rest } = lastLine(output)
+  return { ...rest, anonymousBytes }
+}
+
+const ours = (activations) => (item) => ({ ...oursCommand(item, activations), read: (output) => readOurs(item, output) })
+
+const torchTraining = (flags, preload) => (item) => ({
+  command: python(),
+  args: ['train_torch.py', ...shared(item), '--rows', item.rows, '--length', item.length, '--steps', item.steps, ...flags],
+  env: preload ? { LD_PRELOAD: tcmalloc() } : {},
+  read: readTorchTraining,
+})
+
+const decoding =
+  (command, script, ...flags) =>
+  (item) => ({
+    command: command(),
+    args: [script, ...shared(item), '--batch', item.batch, '--precision', item.precision, '--repeats', item.steps, ...flags],
+    read: lastLine,
+  })
+
+const shared = ({ shape, threads }) => ['--model', modelFolder(shape), '--shape', shape, '--threads', threads]
+const node = () => process.execPath
+const fused = ['--checkpoint', '--head', 'fused']
+
+/**
+ * `against`: which of ours a peer is divided into. `isExtra`: only with --all or by name.
+ * PyTorch trains with glibc's malloc as pip leaves it, and with tcmalloc where there is one.
+ */
+export const contestants = {
+  train: {
+    'turnwise (recompute)': { start: ours('recompute') },
+    'pytorch-checkpoint': { start: torchTraining(['--checkpoint']), against: 'turnwise (recompute)' },
+    'pytorch-checkpoint-tcmalloc': {
+      start: torchTraining(['--checkpoint'], true),
+      against: 'turnwise (recompute)',
+      needs: tcmalloc,
+    },
+    'pytorch-checkpoint-fused-head': {
+      start: torchTraining(fused),
+      against: 'turnwise (recompute)',
+      isExtra: true,
+    },
+    'pytorch-checkpoint-fused-head-tcmalloc': {
+      start: torchTraining(fused, true),
+      against: 'turnwise (recompute)',
+      needs: tcmalloc,
+      isExtra: true,
+    },
+    'turnwise (save)': { start: ours('save'), isExtra: true },
+    pytorch: { start: torchTraining([]), against: 'turnwise (save)', isExtra: true },
+    'pytorch-tcmalloc': { start: torchTraining([], true), against: 'turnwise (save)', needs: tcmalloc, isExtra: true },
+  },
+  decode: {
+    turnwise: { start: ours('recompute') },
+    'transformers.js': { start: decoding(node, 'decode-transformers-js.mjs'), against: 'turnwise' },
+    'transformers.js (greedy)': {
+      start: decoding(node, 'decode-transformers-js.mjs', '--sampling', 'greedy'),
+      against: 'turnwise',
+    },
+    'llama.cpp': { start: decoding(node, 'decode-llama-cpp.mjs'), against: 'turnwise', precisions: ['f32', 'int8'] },
+    pytorch: { start: decoding(python, 'decode_torch.py'), against: 'turnwise' },
+  },
+}
+
+/** Names that take part in this item: ours and those of `wanted` (empty = the usual ones). */
+export function participants(item, wanted, all) {
+  const table = contestants[item.kind]
+  const peers = Object.keys(table).filter((name) => {
+    const { against, isExtra, needs, precisions = ['f32'] } = table[name]
+    if (!against || (needs && !needs())) return false
+    if (item.kind === 'decode' && !precisions.includes(item.precision)) return false
+    return wanted.length > 0 ? wanted.includes(name) : all || !isExtra
+  })
+  return [...new Set(peers.map((name) => table[name].against)), ...peers]
+}

@@ -1,0 +1,21 @@
+/** How Turnwise is asked for one item, and how its report is read. The only file that knows `turnwise bench`. */
+import { dataFolder, modelFolder, turnwise } from './places.mjs'
+
+export function oursCommand(item, activations) {
+  const common = ['bench', '--json', '--data-dir', dataFolder, '--model', `${modelFolder(item.shape)}/hf`]
+  const part = ['--only', item.kind, '--threads', String(item.threads), '--steps', String(item.steps)]
+  const what =
+    item.kind === 'train'
+      ? ['--lengths', `${item.rows}x${item.length}`, '--activations', activations]
+      : ['--batch', String(item.batch), '--precision', item.precision]
+  return { command: process.execPath, args: [turnwise, ...common, ...part, ...what] }
+}
+
+/** → { tokensPerSecond, anonymousBytes while training, peakFraction, matmulGflops } */
+export function readOurs(item, output) {
+  const report = JSON.parse(output)
+  const { matmulPeakGflops: matmulGflops } = report
+  if (item.kind === 'decode') return { tokensPerSecond: report.decode[0].tokensPerSecond, matmulGflops }
+  const { tokensPerSecond, peakFraction, anonymousBytes } = report.train
+  return { tokensPerSecond, peakFraction, anonymousBytes, matmulGflops }
+}

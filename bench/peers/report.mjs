@@ -1,0 +1,65 @@
+/** Ratios and the markdown table. */
+import { contestants } from './contestants.mjs'
+
+const sorted = (values) => values.toSorted((a, b) => a - b)
+export const median = (values) => {
+  const list = sorted(values)
+  const middle = list.length >> 1
+  return list.length % 2 ? list[middle] : (list[middle - 1] + list[middle]) / 2
+}
+
+/** Each round's own figure over the peer's figure of the same round: { min, median, max } or null. */
+export function ratioOf(rounds, ourName, peerName, field) {
+  const ratios = rounds
+    .map((round) => round[ourName]?.[field] / round[peerName]?.[field])
+    .filter((ratio) => Number.isFinite(ratio))
+  if (ratios.length === 0) return null
+  return { min: Math.min(...ratios), median: median(ratios), max: Math.max(...ratios) }
+}
+
+const typical = (rounds, name, field) => {
+  const values = rounds.map((round) => round[name]?.[field]).filter((value) => Number.isFinite(value))
+  return values.length ? median(values) : null
+}
+
+const number = (value) => (value === null ? '–' : value.toFixed(value < 100 ? 1 : 0))
+const megabytes = (bytes) => (bytes === null ? '–' : `${(bytes / 1e6).toFixed(0)} MB`)
+const spread = (ratio) =>
+  ratio === null ? '–' : `**${ratio.median.toFixed(2)}** (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`
+
+const table = (header, rows) =>
+  [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+
+function rowsOf({ item, rounds }) {
+  const what = item.kind === 'train' ? `${item.rows}×${item.length}` : `${item.batch} × ${item.precision}`
+  const memory = item.kind === 'train' ? 'anonymousBytes' : 'processRssBytes'
+  return Object.keys(contestants[item.kind])
+    .filter((name) => rounds.some((round) => round[name]))
+    .map((name) => {
+      const { against } = contestants[item.kind][name]
+      const cells = [item.shape, `${item.threads}`, what, name, number(typical(rounds, name, 'tokensPerSecond'))]
+      cells.push(against ? spread(ratioOf(rounds, against, name, 'tokensPerSecond')) : '')
+      if (item.kind === 'decode') cells.push(number(typical(rounds, name, 'prefillTokensPerSecond')))
+      cells.push(megabytes(typical(rounds, name, memory)))
+      if (item.kind === 'train') cells.push(megabytes(typical(rounds, name, 'processRssBytes')))
+      cells.push(against ? spread(ratioOf(rounds, against, name, memory)) : '')
+      return cells
+    })
+}
+
+export function markdown({ machine, startedAt, results }) {
+  const sections = [
+    ['train', 'Training: one step of LoRA rank 16 on every linear', 'rows × tokens', ['own memory', 'process']],
+    ['decode', 'Decoding: 64 tokens after a prompt of 64, temperature 1, sampling included', 'batch', ['prefill/s', 'process']],
+  ]
+  const lines = ['# Turnwise beside its peers', '', `${startedAt}. ${machine}`, '']
+  lines.push('Ratios are ours ÷ peer of the same round, median (least–most): above 1 is faster, for memory below 1 is less.')
+  lines.push('«own memory» is the peak of anonymous memory while training, «process» the peak resident size with loading.')
+  for (const [kind, title, what, columns] of sections) {
+    const rows = results.filter(({ item }) => item.kind === kind).flatMap(rowsOf)
+    if (rows.length === 0) continue
+    const header = ['shape', 'threads', what, '', 'tokens/s', 'ratio', ...columns, 'memory ratio']
+    lines.push('', `## ${title}`, '', table(header, rows))
+  }
+  return lines.join('\n') + '\n'
+}

@@ -1,0 +1,152 @@
+/**
+ * Runs Turnwise and its peers in turn on the same work and prints ratios.
+ *
+ *   node run.mjs [--only train|decode] [--shape S]… [--threads N]… [--batch B]… [--precision f32|int8]… [--peer NAME]…
+ *                [--rounds 2] [--steps 2] [--minutes 25] [--all] [--no-pin] [--out NAME]
+ *
+ * Each contestant is a process of its own; a round is ours and every peer, the next round goes the other way (A B B A).
+ * Set up first with setup.mjs; check.mjs shows that all compute the same model.
+ */
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import { parseArgs } from 'node:util'
+import { contestants, participants } from './contestants.mjs'
+import { here } from './places.mjs'
+import { markdown } from './report.mjs'
+
+const CHILD_LIMIT_MS = 300_000
+const SAMPLE_MS = 20
+
+const list = { type: 'string', multiple: true }
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    shape: list,
+    threads: list,
+    batch: list,
+    precision: list,
+    peer: { ...list, default: [] },
+    rounds: { type: 'string', default: '2' },
+    steps: { type: 'string', default: '2' },
+    minutes: { type: 'string', default: '25' },
+    all: { type: 'boolean', default: false },
+    'no-pin': { type: 'boolean', default: false },
+    out: { type: 'string' },
+  },
+})
+
+/** The default is what fits in 25 minutes; --all adds both thread counts, both shapes and every variant. */
+function chosenItems() {
+  const numbers = (given, usual) => (given ?? usual).map(Number)
+  const threads = numbers(flags.threads, flags.all ? ['1', '2'] : ['1'])
+  const steps = Number(flags.steps)
+  const sizes = { 'smol-30m': { rows: 8, length: 256 }, 'qwen2.5-0.5b': { rows: 2, length: 512 } }
+  const shapes = flags.shape ?? Object.keys(sizes)
+  const train = shapes.flatMap((shape) =>
+    threads.map((count) => ({ kind: 'train', shape, threads: count, steps, ...sizes[shape] })),
+  )
+  const decodeShapes = flags.shape ?? (flags.all ? Object.keys(sizes) : ['qwen2.5-0.5b'])
+  const batches = numbers(flags.batch, flags.all ? ['1', '8', '16'] : ['1', '16'])
+  const decode = decodeShapes.flatMap((shape) =>
+    threads.flatMap((count) =>
+      (flags.precision ?? ['f32', 'int8']).flatMap((precision) =>
+        batches.map((batch) => ({ kind: 'decode', shape, threads: count, batch, precision, steps })),
+      ),
+    ),
+  )
+  return [...train, ...decode].filter(({ kind }) => !flags.only || kind === flags.only)
+}
+
+/** The last `threads` processors, the same for every contestant. */
+function pinned(threads, command, args) {
+  if (flags['no-pin'] || process.platform !== 'linux') return [command, args]
+  const count = os.cpus().length
+  const first = Math.max(0, count - threads)
+  return ['taskset', ['-c', `${first}-${count - 1}`, command, ...args]]
+}
+
+/** Peaks of resident and anonymous memory of a process, looked at from outside. */
+function watchProcess(pid) {
+  const peaks = { processRssBytes: 0, processAnonymousBytes: 0 }
+  const fields = { VmHWM: 'processRssBytes', RssAnon: 'processAnonymousBytes' }
+  const look = () => {
+    try {
+      for (const [, name, kilobytes] of readFileSync(`/proc/${pid}/status`, 'utf8').matchAll(/(\w+):\s+(\d+) kB/g)) {
+        const field = fields[name]
+        if (field) peaks[field] = Math.max(peaks[field], Number(kilobytes) * 1024)
+      }
+    } catch {
+      // Ended, or not Linux: the peaks stay as they are.
+    }
+  }
+  const timer = setInterval(look, SAMPLE_MS)
+  return () => {
+    clearInterval(timer)
+    return peaks
+  }
+}
+
+function runOne(item, name) {
+  const { command, args, env, read } = contestants[item.kind][name].start(item)
+  const [file, fullArgs] = pinned(item.threads, command, args.map(String))
+  return new Promise((settle) => {
+    const child = spawn(file, fullArgs, { cwd: here, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const stop = watchProcess(child.pid)
+    const limit = setTimeout(() => child.kill('SIGKILL'), CHILD_LIMIT_MS)
+    let output = ''
+    let errors = ''
+    child.stdout.on('data', (data) => (output += data))
+    child.stderr.on('data', (data) => (errors = (errors + data).slice(-2000)))
+    child.on('error', (error) => settle({ error: error.message }))
+    child.on('close', (code, signal) => {
+      clearTimeout(limit)
+      const memory = stop()
+      if (code !== 0) return settle({ error: `${signal ?? `exit ${code}`}: ${errors.trim().split('\n').at(-1)}` })
+      settle({ ...read(output), ...memory })
+    })
+  })
+}
+
+function describeMachine() {
+  const cpus = os.cpus()
+  const info = readFileSync('/proc/cpuinfo', 'utf8')
+  const isa = ['avx2', 'avx512f', 'avx512_vnni', 'amx_tile'].filter((flag) => info.includes(` ${flag}`))
+  const memory = `${(os.totalmem() / 2 ** 30).toFixed(0)} GB`
+  return `${cpus.length} × ${cpus[0].model} (${isa.join(', ')}), ${memory}, ${os.type()} ${os.release()}, Node ${process.version}.`
+}
+
+async function runItem(item, deadline) {
+  const names = participants(item, flags.peer, flags.all)
+  const rounds = []
+  if (names.length === 0) return rounds
+  for (let index = 0; index < Number(flags.rounds); index++) {
+    const round = {}
+    rounds.push(round)
+    for (const name of index % 2 ? names.toReversed() : names) {
+      if (performance.now() > deadline) return rounds
+      const result = await runOne(item, name)
+      const { kind, shape, threads, batch = '', precision = '' } = item
+      const label = [kind, shape, `${threads} threads`, batch && `batch ${batch}`, precision].filter(Boolean).join(' ')
+      console.error(`${label}  ${name}: ${result.error ?? `${result.tokensPerSecond.toFixed(1)} tokens/s`}`)
+      if (!result.error) round[name] = result
+    }
+  }
+  return rounds
+}
+
+const startedAt = new Date().toISOString().slice(0, 16).replace('T', ' ')
+const deadline = performance.now() + Number(flags.minutes) * 60_000
+const results = []
+const skipped = []
+for (const item of chosenItems()) {
+  if (performance.now() > deadline) skipped.push(item)
+  else results.push({ item, rounds: await runItem(item, deadline) })
+}
+const report = { startedAt, machine: describeMachine(), results, skipped }
+mkdirSync(`${here}results`, { recursive: true })
+const out = `${here}results/${flags.out ?? startedAt.slice(0, 10)}`
+writeFileSync(`${out}.json`, JSON.stringify(report, null, 1) + '\n')
+writeFileSync(`${out}.md`, markdown(report))
+console.log(markdown(report))
+if (skipped.length > 0) console.error(`${skipped.length} items did not fit in ${flags.minutes} minutes.`)
