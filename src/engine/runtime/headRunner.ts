@@ -8,7 +8,7 @@ type HeadPass = keyof ReturnType<typeof headPrograms>
 
 /** Logits of one chunk stay below this; larger chunks gain no speed, smaller ones lose some. */
 const CHUNK_BYTES = 80e6
-const CHUNK_LIMITS = { smallest: 32, largest: 512 }
+const CHUNK_LIMITS = { smallest: 32, largest: 256 }
 
 export interface HeadScores {
   /** [A] */
