@@ -1,7 +1,7 @@
 /**
  * Prepares the comparison once: a Python environment, the common models with random weights, and what each peer reads.
  *
- *   node setup.mjs [shape …]        (default: both shapes; about 5 GB for qwen2.5-0.5b)
+ *   node setup.mjs [shape …]        (default: both shapes; about 7 GB for qwen2.5-0.5b)
  *
  * PEERS_PYTHON names a Python that has requirements.txt already; else .venv is made here.
  */

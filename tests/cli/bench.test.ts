@@ -30,6 +30,7 @@ test('a bench of one part asks for that part only', () => {
     steps: 5,
     lengths: undefined,
     activations: 'save' as const,
+    rank: 4,
   }
   expect(benchRequest(options, '/data')).toMatchObject({
     subject: { shape: 'tiny-llama' },

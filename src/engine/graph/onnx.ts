@@ -2,27 +2,29 @@
  * Writes an expression graph as an ONNX model. Field numbers are those of onnx.proto (IR version 10, opset 21).
  * Weights on disk become external data, so a written graph holds no parameters.
  */
-import { basename, dirname } from 'node:path'
+import { dirname } from 'node:path'
+import type { Names } from './onnxMessages.ts'
+import {
+  nameOf,
+  writeConstant,
+  writeEmpty,
+  writeIdentity,
+  writeIf,
+  writeInteger,
+  writeIsSelected,
+  writeNode,
+  writeUnshapedOutput,
+  writeValueInfo,
+  writeWeight,
+} from './onnxMessages.ts'
 import { ProtobufWriter } from './protobuf.ts'
-import type { Shape } from './shape.ts'
+import { sameShape, showShape } from './shape.ts'
 import { resolve } from './substitute.ts'
-import type {
-  Attribute,
-  ConstantNode,
-  Dtype,
-  InputNode,
-  Node,
-  OpNode,
-  TensorType,
-  Value,
-  WeightNode,
-} from './value.ts'
-import { topologicalOrder } from './value.ts'
+import type { InputNode, Node, TensorType, Value, WeightNode } from './value.ts'
+import { outputOf, topologicalOrder } from './value.ts'
 
 const IR_VERSION = 10
 const OPSET = 21
-const DATA_TYPES: Record<Dtype, number> = { float32: 1, uint8: 2, int64: 7, bool: 9, float64: 11 }
-const ATTRIBUTE_TYPES = { float: 1, int: 2, ints: 7 }
 
 export interface OnnxModel {
   readonly bytes: Uint8Array
@@ -32,33 +34,147 @@ export interface OnnxModel {
   readonly externalFolder: string | null
 }
 
+/** Named outputs. */
+export type Program = Readonly<Record<string, Value>>
+
 /** Writes what is needed to compute `outputs`; inputs that nothing reads are left out. */
-export function writeOnnx(name: string, outputs: Readonly<Record<string, Value>>): OnnxModel {
-  const resolved = Object.entries(outputs).map(([outputName, value]) => [outputName, resolve(value)] as const)
+export function writeOnnx(name: string, outputs: Program): OnnxModel {
+  const body = bodyOf(outputs, '')
+  return finishModel(
+    name,
+    [body],
+    (graph) => {
+      writeBody(graph, body)
+      for (const [outputName, value] of body.outputs) writeValueInfo(graph, 12, outputName, value)
+    },
+    Object.keys(outputs),
+  )
+}
+
+/** The input of `writeChoice` that says which program runs: i64 [1], its place in the order of the programs. */
+export const SELECTOR = 'program'
+
+const selector = { name: SELECTOR, dtype: 'int64', shape: [1] } as const
+
+export const choiceOutput = (program: string, output: string): string => `${program}: ${output}`
+
+/**
+ * Several programs in one model, of which each run computes one: they share the memory of the session, and nothing of it
+ * is bound to one of them. Inputs and weights of the same name are the same. Outputs are called `PROGRAM: OUTPUT`; those
+ * of programs that did not run are empty. All inputs must be fed, with anything of the right rank if not read.
+ */
+export function writeChoice(name: string, programs: Readonly<Record<string, Program>>): OnnxModel {
+  const branches = Object.entries(programs).map(([program, outputs]) => ({
+    program,
+    outputs: Object.keys(outputs),
+    body: bodyOf(
+      rename(outputs, (output) => computed(program, output)),
+      `${program}/`,
+    ),
+  }))
+  const outputs = branches.flatMap(({ program, outputs: own }) =>
+    own.map((output) => choiceOutput(program, output)),
+  )
+  const write = (graph: ProtobufWriter) => {
+    branches.forEach((branch, index) => {
+      writeBranch(graph, branch, index)
+    })
+    writeValueInfo(graph, 11, SELECTOR, selector)
+    for (const output of outputs) writeUnshapedOutput(graph, output)
+  }
+  const bodies = branches.map(({ body }) => body)
+  const model = finishModel(name, bodies, write, outputs)
+  return { ...model, inputs: [...model.inputs, selector] }
+}
+
+const computed = (program: string, output: string): string => `${choiceOutput(program, output)}, computed`
+
+const rename = (outputs: Program, newName: (name: string) => string): Program =>
+  Object.fromEntries(Object.entries(outputs).map(([name, value]) => [newName(name), value]))
+
+interface Branch {
+  readonly program: string
+  readonly outputs: readonly string[]
+  readonly body: Body
+}
+
+/** An `If` that computes the program where it is selected and gives empty tensors where not. */
+function writeBranch(graph: ProtobufWriter, { program, outputs, body }: Branch, index: number): void {
+  const [place, condition] = [`index of ${program}`, `is ${program}`]
+  const names = outputs.map((output) => choiceOutput(program, output))
+  graph.message(5, (tensor) => {
+    writeInteger(tensor, place, index)
+  })
+  writeIsSelected(graph, { selector: SELECTOR, index: place, condition })
+  writeIf(
+    graph,
+    { name: program, condition, outputs: names },
+    {
+      then_branch(inner) {
+        writeBody(inner, body)
+        inner.string(2, `${program}, computed`)
+        for (const [output, value] of body.outputs) writeValueInfo(inner, 12, output, value)
+      },
+      else_branch(inner) {
+        for (const output of names) writeEmpty(inner, `${output}, left out`)
+        inner.string(2, `${program}, left out`)
+        for (const output of names) writeUnshapedOutput(inner, `${output}, left out`)
+      },
+    },
+  )
+}
+
+/** The nodes of one program and what its values are called. */
+interface Body {
+  readonly nodes: readonly Node[]
+  readonly names: Names
+  readonly outputs: NamedOutputs
+}
+
+function bodyOf(program: Program, prefix: string): Body {
+  const outputs = Object.entries(program).map(([name, value]) => [name, resolve(value)] as const)
   const nodes = topologicalOrder(
-    resolved.map(([, value]) => value),
+    outputs.map(([, value]) => value),
     true,
   )
-  const names = nameValues(nodes, resolved)
-  const inputs = nodes.filter((node): node is InputNode => node.kind === 'input')
-  const weights = nodes.filter((node): node is WeightNode => node.kind === 'weight')
-  const externalFolder = commonFolder(weights)
+  return { nodes, names: nameValues(nodes, outputs, prefix), outputs }
+}
 
+/** Nodes and constants; an output that is an input, a constant or another output is repeated under its own name. */
+function writeBody(graph: ProtobufWriter, { nodes, names, outputs }: Body): void {
+  for (const node of nodes) {
+    if (node.kind === 'op') writeNode(graph, node, names)
+    if (node.kind === 'constant') {
+      graph.message(5, (tensor) => {
+        writeConstant(tensor, node, names)
+      })
+    }
+  }
+  for (const [name, value] of outputs) {
+    const own = nameOf(names, value)
+    if (own !== name) writeIdentity(graph, own, name)
+  }
+}
+
+/** What all programs share: inputs and weights, then the model around the graph. */
+function finishModel(
+  name: string,
+  bodies: readonly Body[],
+  write: (graph: ProtobufWriter) => void,
+  outputs: readonly string[],
+): OnnxModel {
+  const nodes = bodies.flatMap((body) => body.nodes)
+  const inputs = byName(nodes.filter((node): node is InputNode => node.kind === 'input'))
+  const weights = byName(nodes.filter((node): node is WeightNode => node.kind === 'weight'))
   const writer = new ProtobufWriter().integer(1, IR_VERSION).string(2, 'turnwise')
   writer.message(7, (graph) => {
-    for (const node of nodes) if (node.kind === 'op') writeNode(graph, node, names)
-    aliases(resolved, names).forEach(([from, to]) => writeIdentity(graph, from, to))
+    write(graph)
     graph.string(2, name)
-    for (const node of nodes) {
-      if (node.kind === 'constant') graph.message(5, (tensor) => writeConstant(tensor, node, names))
-      if (node.kind === 'weight') graph.message(5, (tensor) => writeWeight(tensor, node, names))
-    }
-    for (const {
-      name: inputName,
-      outputs: [value],
-    } of inputs)
-      if (value) writeValueInfo(graph, 11, inputName, value)
-    for (const [outputName, value] of resolved) writeValueInfo(graph, 12, outputName, value)
+    for (const node of weights)
+      graph.message(5, (tensor) => {
+        writeWeight(tensor, node)
+      })
+    for (const node of inputs) writeValueInfo(graph, 11, node.name, outputOf(node))
   })
   for (const [domain, version] of [
     ['', OPSET],
@@ -68,12 +184,29 @@ export function writeOnnx(name: string, outputs: Readonly<Record<string, Value>>
   }
   return {
     bytes: writer.finish(),
-    inputs: inputs.flatMap(({ name: inputName, outputs: [value] }) =>
-      value ? [{ name: inputName, dtype: value.dtype, shape: value.shape }] : [],
-    ),
-    outputs: Object.keys(outputs),
-    externalFolder,
+    inputs: inputs.map((node) => ({
+      name: node.name,
+      dtype: outputOf(node).dtype,
+      shape: outputOf(node).shape,
+    })),
+    outputs,
+    externalFolder: commonFolder(weights),
   }
+}
+
+/** One node of each name; programs of one model mean the same by it. */
+function byName<N extends InputNode | WeightNode>(nodes: readonly N[]): N[] {
+  const found = new Map<string, N>()
+  for (const node of nodes) {
+    const known = found.get(node.name)
+    if (known && !sameShape(outputOf(known).shape, outputOf(node).shape)) {
+      throw new Error(
+        `Two values called ${node.name} have shapes ${showShape(outputOf(known).shape)} and ${showShape(outputOf(node).shape)}.`,
+      )
+    }
+    found.set(node.name, known ?? node)
+  }
+  return [...found.values()]
 }
 
 /** External data must lie below the folder that the session is given: the runtime refuses other paths. */
@@ -83,109 +216,20 @@ function commonFolder(weights: readonly WeightNode[]): string | null {
   return [...folders][0] ?? null
 }
 
-type Names = ReadonlyMap<Value, string>
 type NamedOutputs = readonly (readonly [string, Value])[]
 
-function nameValues(nodes: readonly Node[], outputs: NamedOutputs): Names {
+/** Inputs and weights keep their names, outputs get theirs; the rest is numbered behind the prefix. */
+function nameValues(nodes: readonly Node[], outputs: NamedOutputs, prefix: string): Names {
   const names = new Map<Value, string>()
-  for (const [outputName, value] of outputs) {
-    if (value.node.kind === 'op' && !names.has(value)) names.set(value, outputName)
+  for (const [name, value] of outputs) {
+    if (value.node.kind === 'op' && !names.has(value)) names.set(value, name)
   }
-  let counter = 0
   for (const node of nodes) {
     for (const value of node.outputs) {
       if (names.has(value) || node.kind === 'composite') continue
-      names.set(
-        value,
-        node.kind === 'input' || node.kind === 'weight' ? node.name : `value_${String(counter++)}`,
-      )
+      const isNamed = node.kind === 'input' || node.kind === 'weight'
+      names.set(value, isNamed ? node.name : `${prefix}value_${String(names.size)}`)
     }
   }
   return names
-}
-
-const nameOf = (names: Names, value: Value): string => {
-  const name = names.get(resolve(value))
-  if (name === undefined) throw new Error('A value of the graph has no name.')
-  return name
-}
-
-/** Outputs that are an input, a constant or another output under a second name. */
-const aliases = (outputs: NamedOutputs, names: Names): (readonly [string, string])[] =>
-  outputs
-    .map(([outputName, value]) => [nameOf(names, value), outputName] as const)
-    .filter(([from, to]) => from !== to)
-
-function writeIdentity(graph: ProtobufWriter, from: string, to: string): void {
-  graph.message(1, (node) =>
-    node.string(1, from).string(2, to).string(3, `identity_${to}`).string(4, 'Identity'),
-  )
-}
-
-function writeNode(graph: ProtobufWriter, node: OpNode, names: Names): void {
-  graph.message(1, (writer) => {
-    for (const read of node.inputs) writer.string(1, read ? nameOf(names, read) : '')
-    for (const output of node.outputs) writer.string(2, nameOf(names, output))
-    writer.string(3, `${node.op.name}_${nameOf(names, node.outputs[0] as Value)}`).string(4, node.op.type)
-    for (const [key, attribute] of Object.entries(node.attributes)) {
-      writer.message(5, (inner) => writeAttribute(inner, key, attribute))
-    }
-    if (node.op.domain) writer.string(7, node.op.domain)
-  })
-}
-
-function writeAttribute(writer: ProtobufWriter, name: string, attribute: Attribute): void {
-  writer.string(1, name)
-  if ('float' in attribute) writer.float(2, attribute.float).integer(20, ATTRIBUTE_TYPES.float)
-  else if ('int' in attribute) writer.integer(3, attribute.int).integer(20, ATTRIBUTE_TYPES.int)
-  else {
-    for (const item of attribute.ints) writer.integer(8, item)
-    writer.integer(20, ATTRIBUTE_TYPES.ints)
-  }
-}
-
-function writeTensorHeader(writer: ProtobufWriter, value: Value, name: string): void {
-  for (const dim of value.shape) writer.integer(1, dim as number)
-  writer.integer(2, DATA_TYPES[value.dtype]).string(8, name)
-}
-
-function writeConstant(writer: ProtobufWriter, node: ConstantNode, names: Names): void {
-  const value = node.outputs[0] as Value
-  writeTensorHeader(writer, value, nameOf(names, value))
-  writer.bytes(9, new Uint8Array(node.data.buffer, node.data.byteOffset, node.data.byteLength))
-}
-
-function writeWeight(writer: ProtobufWriter, node: WeightNode, names: Names): void {
-  const value = node.outputs[0] as Value
-  writeTensorHeader(writer, value, nameOf(names, value))
-  const entries = {
-    location: basename(node.file),
-    offset: String(node.offset),
-    length: String(node.byteLength),
-  }
-  for (const [key, text] of Object.entries(entries))
-    writer.message(13, (entry) => entry.string(1, key).string(2, text))
-  writer.integer(14, 1)
-}
-
-function writeValueInfo(
-  graph: ProtobufWriter,
-  field: number,
-  name: string,
-  { dtype, shape }: TensorType,
-): void {
-  graph.message(field, (info) =>
-    info.string(1, name).message(2, (type) =>
-      type.message(1, (tensor) => {
-        tensor.integer(1, DATA_TYPES[dtype])
-        tensor.message(2, (dims) => writeShape(dims, shape))
-      }),
-    ),
-  )
-}
-
-function writeShape(writer: ProtobufWriter, shape: Shape): void {
-  for (const dim of shape) {
-    writer.message(1, (entry) => (typeof dim === 'number' ? entry.integer(1, dim) : entry.string(2, dim)))
-  }
 }

@@ -1,10 +1,7 @@
-import type { Device } from '#shared/device.ts'
 import type { ModelConfig } from '../models/config.ts'
-import type { headPrograms } from '../models/learningGraphs.ts'
+import type { HeadPass, LearningPrograms } from './learningPrograms.ts'
 import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
-import { Session, floats, int64s } from './session.ts'
-
-type HeadPass = keyof ReturnType<typeof headPrograms>
+import { floats, int64s } from './session.ts'
 
 /** Logits of one chunk stay below this; larger chunks gain no speed, smaller ones lose some. */
 const CHUNK_BYTES = 80e6
@@ -35,14 +32,11 @@ interface HeadTask {
 /** Runs the vocabulary head over the rows that need it, a chunk of tokens at a time. */
 export class HeadRunner {
   readonly #config: ModelConfig
-  readonly #programs: ReturnType<typeof headPrograms>
-  readonly #device: Device
-  readonly #sessions = new Map<HeadPass, Promise<Session>>()
+  readonly #programs: LearningPrograms
 
-  constructor(config: ModelConfig, programs: ReturnType<typeof headPrograms>, device: Device) {
+  constructor(config: ModelConfig, programs: LearningPrograms) {
     this.#config = config
     this.#programs = programs
-    this.#device = device
   }
 
   /** Scores of the batch's head rows. hidden [N, D]. */
@@ -97,35 +91,16 @@ export class HeadRunner {
     const { hiddenSize: width, vocabSize } = this.#config
     const fitting = Math.floor(CHUNK_BYTES / (4 * vocabSize))
     const size = Math.max(CHUNK_LIMITS.smallest, Math.min(CHUNK_LIMITS.largest, fitting))
-    const session = await this.#session(pass)
+    const use = pass === 'score' ? 'score' : 'learn'
     const inverseTemperature = floats(Float32Array.of(1 / temperature), [1])
     for (let start = 0; start < batch.headRows.length; start += size) {
       const rows = batch.headRows.subarray(start, start + size)
       const chunk = new Float32Array(rows.length * width)
       rows.forEach((row, index) => chunk.set(hidden.subarray(row * width, (row + 1) * width), index * width))
       const targets = int64s(batch.headTargets.subarray(start, start + size), [rows.length])
-      store(
-        start,
-        await session.run({ hidden: floats(chunk, [rows.length, width]), targets, inverseTemperature }),
-      )
+      const feeds = { hidden: floats(chunk, [rows.length, width]), targets, inverseTemperature }
+      store(start, await this.#programs.run(use, `head ${pass}`, feeds))
     }
-  }
-
-  #session(pass: HeadPass): Promise<Session> {
-    const known = this.#sessions.get(pass)
-    if (known) return known
-    const program = this.#programs[pass]
-    const created = Session.create({ name: `head ${pass}`, program, device: this.#device, purpose: 'learn' })
-    this.#sessions.set(pass, created)
-    return created
-  }
-
-  [Symbol.dispose](): void {
-    for (const session of this.#sessions.values())
-      void session.then((created) => {
-        created[Symbol.dispose]()
-      })
-    this.#sessions.clear()
   }
 }
 

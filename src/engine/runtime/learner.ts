@@ -6,13 +6,14 @@
 import type { Device } from '#shared/device.ts'
 import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSequence } from '../policy.ts'
 import type { LoraConfig } from '../models/config.ts'
-import { gradientName, headPrograms } from '../models/learningGraphs.ts'
+import { gradientName } from '../models/learningGraphs.ts'
 import type { ModelSource } from '../models/source.ts'
 import { input } from '../graph/value.ts'
 import { gather } from '../ops/gather.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { HeadRunner } from './headRunner.ts'
-import { LayerStack, mappedWeight } from './layerStack.ts'
+import type { BackwardPass } from './learningPrograms.ts'
+import { LearningPrograms } from './learningPrograms.ts'
 import type { PackedBatch } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import { RotaryTables } from './rotaryTables.ts'
@@ -23,6 +24,8 @@ export interface LearnerOptions {
   readonly source: ModelSource
   readonly lora: LoraConfig
   readonly device: Device
+  /** The ways to go back that may be asked for. */
+  readonly backward: readonly BackwardPass[]
   /** Keep activations for the backward pass (faster) or compute layers again (less memory). */
   readonly saveActivations: (tokens: number) => boolean
 }
@@ -38,35 +41,25 @@ type LayerTape = Readonly<Record<string, Feed>>
 
 export class Learner {
   readonly #options: LearnerOptions
-  readonly #stack: LayerStack
+  readonly #programs: LearningPrograms
   readonly #head: HeadRunner
   readonly #embedding: Session
   readonly #rotary: RotaryTables
 
-  private constructor(options: LearnerOptions, stack: LayerStack, head: HeadRunner, embedding: Session) {
+  private constructor(options: LearnerOptions, programs: LearningPrograms, embedding: Session) {
     this.#options = options
-    this.#stack = stack
-    this.#head = head
+    this.#programs = programs
+    this.#head = new HeadRunner(options.source.config, programs)
     this.#embedding = embedding
     this.#rotary = new RotaryTables(options.source.config.rope)
   }
 
   static async create(options: LearnerOptions): Promise<Learner> {
-    const { source, lora, device } = options
-    const table = mappedWeight(source, 'model.embed_tokens.weight')
-    const headTable = source.config.tiedHead ? table : mappedWeight(source, 'lm_head.weight')
-    const programs = headPrograms(source.config, {
-      norm: mappedWeight(source, 'model.norm.weight'),
-      table: headTable,
-    })
-    const program = { hidden: gather(table, input('ids', 'int64', ['N'])) }
+    const { source, lora, device, backward } = options
+    const programs = new LearningPrograms(source, lora, device, backward)
+    const program = { hidden: gather(programs.embeddingTable(), input('ids', 'int64', ['N'])) }
     const embedding = await Session.create({ name: 'embedding', program, device, purpose: 'weights' })
-    return new Learner(
-      options,
-      new LayerStack(source, lora, device),
-      new HeadRunner(source.config, programs, device),
-      embedding,
-    )
+    return new Learner(options, programs, embedding)
   }
 
   get config() {
@@ -90,8 +83,8 @@ export class Learner {
     let hidden = await this.embed(batch.ids)
     for (let layer = 0; layer < this.config.layers; layer++) {
       options.signal?.throwIfAborted()
-      const session = await this.#stack.session(layer, 'forward')
-      hidden = (await session.run(this.#feeds(batch, layer, hidden, adapter)))['output']!
+      const feeds = this.#feeds(batch, layer, hidden, adapter)
+      hidden = (await this.#programs.run('score', `forward ${layer}`, feeds))['output']!
     }
     const result = await this.#head.score(hidden, batch, options.temperature)
     return unpackHeads(sequences, batch, result)
@@ -115,9 +108,9 @@ export class Learner {
     let hidden = await this.embed(batch.ids)
     for (let layer = 0; layer < this.config.layers; layer++) {
       options.signal?.throwIfAborted()
-      const session = await this.#stack.session(layer, saving ? 'forwardSaving' : 'forward')
       const feeds = this.#feeds(batch, layer, hidden, adapter)
-      const { output, ...activations } = await session.run(feeds)
+      const want = saving ? undefined : ['output']
+      const { output, ...activations } = await this.#programs.run('learn', `forward ${layer}`, feeds, want)
       tapes.push({ hidden: feeds['hidden']!, ...this.#activationFeeds(batch, activations) })
       hidden = output!
     }
@@ -127,8 +120,8 @@ export class Learner {
 
     for (let layer = this.config.layers - 1; layer >= 0; layer--) {
       options.signal?.throwIfAborted()
-      const session = await this.#stack.session(layer, saving ? 'backwardFromSaved' : 'backward')
-      const results = await session.run({
+      const pass = saving ? 'backwardFromSaved' : 'backward'
+      const results = await this.#programs.run('learn', `${pass} ${layer}`, {
         ...this.#feeds(batch, layer, new Float32Array(0), adapter),
         ...tapes.pop(),
         cotangent: floats(cotangent, [batch.tokens, this.config.hiddenSize]),
@@ -163,8 +156,7 @@ export class Learner {
   }
 
   [Symbol.dispose](): void {
-    this.#stack[Symbol.dispose]()
-    this.#head[Symbol.dispose]()
+    this.#programs[Symbol.dispose]()
     this.#embedding[Symbol.dispose]()
   }
 }

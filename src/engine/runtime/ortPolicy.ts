@@ -1,6 +1,6 @@
 /**
  * The policy on ONNX Runtime: one set of adapter arrays, read by the learning programs and the generation program alike,
- * so an update is seen by the next rollout without a copy. Reading order: session.ts → layerStack.ts and headRunner.ts →
+ * so an update is seen by the next rollout without a copy. Reading order: session.ts → programSet.ts → learningPrograms.ts and headRunner.ts →
  * learner.ts; ortDecodeStep.ts → generation/generate.ts.
  */
 import { totalmem } from 'node:os'
@@ -59,9 +59,16 @@ const ACTIVATION_SHARE = 0.25
 export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPolicy> {
   const { source, lora, device } = options
   const saveActivations = (tokens: number) => savesActivations(options, tokens)
-  const learner = await Learner.create({ source, lora, device, saveActivations })
+  const backward = backwardPasses[options.activations]
+  const learner = await Learner.create({ source, lora, device, backward, saveActivations })
   return new OrtPolicy(options, learner)
 }
+
+const backwardPasses = {
+  recompute: ['backward'],
+  save: ['backwardFromSaved'],
+  auto: ['backward', 'backwardFromSaved'],
+} as const
 
 function savesActivations({ source, activations }: OrtPolicyOptions, tokens: number): boolean {
   if (activations !== 'auto') return activations === 'save'

@@ -8,8 +8,7 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { AppError } from '#shared/errors.ts'
 import type { Device } from '#shared/device.ts'
-import type { Value } from '../graph/value.ts'
-import type { OnnxModel } from '../graph/onnx.ts'
+import type { OnnxModel, Program } from '../graph/onnx.ts'
 import { writeOnnx } from '../graph/onnx.ts'
 import type { SessionPurpose } from './device.ts'
 import { sessionOptions } from './device.ts'
@@ -26,36 +25,47 @@ export function int64s(values: Int32Array, dims: readonly number[]): Feed {
   return new Tensor('int64', data, dims)
 }
 
-export interface SessionRequest {
+export interface SessionOptions {
   readonly name: string
-  /** What to compute, by output name. */
-  readonly program: Readonly<Record<string, Value>>
   readonly device: Device
   readonly purpose: SessionPurpose
 }
 
-/** One compiled program; whoever creates it disposes it. */
+export interface SessionRequest extends SessionOptions {
+  /** What to compute, by output name. */
+  readonly program: Program
+}
+
+type SessionInput = OnnxModel['inputs'][number]
+
+/** What an input gets whose numbers do not matter: nothing where a dimension is open, zeros where all are fixed. */
+export function emptyFeed({ dtype, shape }: SessionInput): Feed {
+  const dims = shape.map((dim) => (typeof dim === 'number' ? dim : 0))
+  const size = dims.reduce((total, dim) => total * dim, 1)
+  return dtype === 'int64' ? int64s(new Int32Array(size), dims) : floats(new Float32Array(size), dims)
+}
+
+/** One compiled model; whoever creates it disposes it. */
 export class Session {
   readonly name: string
+  readonly inputs: readonly SessionInput[]
   readonly #session: InferenceSession
-  readonly #inputs: OnnxModel['inputs']
   readonly #outputs: readonly string[]
 
-  private constructor(
-    name: string,
-    session: InferenceSession,
-    inputs: OnnxModel['inputs'],
-    outputs: readonly string[],
-  ) {
+  private constructor(name: string, session: InferenceSession, { inputs, outputs }: OnnxModel) {
     this.name = name
+    this.inputs = inputs
     this.#session = session
-    this.#inputs = inputs
     this.#outputs = outputs
   }
 
+  /** Writes a program and opens it. */
+  static create({ program, ...options }: SessionRequest): Promise<Session> {
+    return Session.open(writeOnnx(options.name, program), options)
+  }
+
   /** @throws AppError `runtime/failed` when ONNX Runtime refuses the graph or the device. */
-  static async create({ name, program, device, purpose }: SessionRequest): Promise<Session> {
-    const model = writeOnnx(name, program)
+  static async open(model: OnnxModel, { name, device, purpose }: SessionOptions): Promise<Session> {
     const options = sessionOptions(device, purpose)
     const folder = model.externalFolder
       ? { model_external_initializers_file_folder_path: model.externalFolder }
@@ -66,7 +76,7 @@ export class Session {
         ...options,
         extra: { ...options.extra, session },
       })
-      return new Session(name, created, model.inputs, model.outputs)
+      return new Session(name, created, model)
     } catch (error) {
       throw failure(`ONNX Runtime could not prepare ${name}`, error)
     }
@@ -78,7 +88,7 @@ export class Session {
     want: readonly string[] = this.#outputs,
   ): Promise<Record<string, Float32Array>> {
     const used: Record<string, Feed> = {}
-    for (const { name } of this.#inputs) {
+    for (const { name } of this.inputs) {
       const feed = feeds[name]
       if (!feed) throw new Error(`${this.name} needs the input ${name}.`)
       used[name] = feed
@@ -87,7 +97,7 @@ export class Session {
       const results = await this.#session.run(used, want)
       return Object.fromEntries(want.map((name) => [name, results[name]?.data as Float32Array]))
     } catch (error) {
-      const shapes = this.#inputs
+      const shapes = this.inputs
         .map(({ name }) => `${name} [${used[name]?.dims.join(', ') ?? ''}]`)
         .join(', ')
       throw failure(`ONNX Runtime failed in ${this.name} (${shapes})`, error)

@@ -23,6 +23,7 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
       source,
       lora: tinyLora,
       device: oneThread,
+      backward: ['backward'],
       saveActivations: () => false,
     })
     const adapter = new AdapterParameters(source.config, tinyLora).load(randomAdapter(source.config))

@@ -1,0 +1,136 @@
+import type { Device } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Program } from '../graph/onnx.ts'
+import type { Value } from '../graph/value.ts'
+import { weight } from '../graph/value.ts'
+import type { LoraConfig } from '../models/config.ts'
+import type { LayerParameters, LayerPrograms } from '../models/learningGraphs.ts'
+import { headPrograms, layerPrograms, layerWeightPaths } from '../models/learningGraphs.ts'
+import { loraInputs } from '../models/lora.ts'
+import type { ModelSource } from '../models/source.ts'
+import { embeddingName, finalNormName, headWeightName, layerPrefix } from '../models/weightNames.ts'
+import { ProgramSet } from './programSet.ts'
+import type { Feed } from './session.ts'
+
+/** What is computed again in the backward pass: the layer, or nothing because its activations were kept. */
+export type BackwardPass = 'backward' | 'backwardFromSaved'
+
+/** `forward 3`, `backward 3`, `head learn` … */
+export type ProgramName = `${'forward' | BackwardPass} ${number}` | `head ${HeadPass}`
+export type HeadPass = keyof ReturnType<typeof headPrograms>
+
+type Programs = Record<string, Program>
+
+/** A stored f32 tensor as a graph weight that the runtime maps from its file. */
+export function mappedWeight(source: ModelSource, name: string): Value {
+  const location = source.tensors.get(name)
+  if (!location) {
+    throw new AppError('model/invalid', `The model in ${source.directory} has no tensor ${name}.`)
+  }
+  if (location.dtype !== 'F32') {
+    throw new Error(`Expected ${name} in f32, got ${location.dtype}: convert the model first.`)
+  }
+  return weight(name, location)
+}
+
+/**
+ * The compiled programs of every layer and of the head, with weights mapped from disk: their pages are shared by all
+ * sessions and can be dropped by the system at any time. Two sets, made when first used: one that only scores, one that
+ * learns.
+ */
+export class LearningPrograms {
+  readonly #source: ModelSource
+  readonly #lora: LoraConfig
+  readonly #device: Device
+  readonly #backward: readonly BackwardPass[]
+  readonly #sets = new Map<'score' | 'learn', Promise<ProgramSet>>()
+
+  constructor(source: ModelSource, lora: LoraConfig, device: Device, backward: readonly BackwardPass[]) {
+    this.#source = source
+    this.#lora = lora
+    this.#device = device
+    this.#backward = backward
+  }
+
+  /** Runs one program of a set; the learning set has all that the scoring set has except `head score`. */
+  async run(
+    use: 'score' | 'learn',
+    program: ProgramName,
+    feeds: Readonly<Record<string, Feed>>,
+    want?: readonly string[],
+  ): Promise<Record<string, Float32Array>> {
+    return (await this.#set(use)).run(program, feeds, want)
+  }
+
+  #set(use: 'score' | 'learn'): Promise<ProgramSet> {
+    const known = this.#sets.get(use)
+    if (known) return known
+    const created =
+      use === 'score'
+        ? ProgramSet.create('scoring', this.#scoringPrograms(), this.#device)
+        : ProgramSet.create('learning', this.#learningPrograms(), this.#device)
+    this.#sets.set(use, created)
+    return created
+  }
+
+  #scoringPrograms(): Programs {
+    const programs: Programs = { 'head score': this.#head().score }
+    for (let layer = 0; layer < this.#source.config.layers; layer++) {
+      programs[`forward ${layer}`] = this.#layer(layer).forward
+    }
+    return programs
+  }
+
+  #learningPrograms(): Programs {
+    const { learn, learnEntropy } = this.#head()
+    const programs: Programs = { 'head learn': learn, 'head learnEntropy': learnEntropy }
+    const saves = this.#backward.includes('backwardFromSaved')
+    for (let layer = 0; layer < this.#source.config.layers; layer++) {
+      const all = this.#layer(layer)
+      programs[`forward ${layer}`] = saves ? all.forwardSaving : all.forward
+      for (const pass of this.#backward) programs[`${pass} ${layer}`] = all[pass]
+    }
+    return programs
+  }
+
+  #head(): ReturnType<typeof headPrograms> {
+    const { config } = this.#source
+    const norm = mappedWeight(this.#source, finalNormName)
+    return headPrograms(config, { norm, table: mappedWeight(this.#source, headWeightName(config)) })
+  }
+
+  #layer(layer: number): LayerPrograms {
+    const { config } = this.#source
+    const adapter = loraInputs(config, this.#lora)
+    const weights = new Map(
+      layerWeightPaths(config).map((path) => [
+        path,
+        mappedWeight(this.#source, `${layerPrefix(layer)}${path}`),
+      ]),
+    )
+    const parameters: LayerParameters = {
+      adapter,
+      trained: [...adapter.values()].flatMap(({ a, b }) => [a, b]),
+      weight(path) {
+        const value = weights.get(path)
+        if (!value) throw new Error(`A layer has no weight ${path}.`)
+        return value
+      },
+    }
+    return layerPrograms(config, parameters, layer > 0)
+  }
+
+  /** The embedding table, which the runtime maps as well. */
+  embeddingTable(): Value {
+    return mappedWeight(this.#source, embeddingName)
+  }
+
+  [Symbol.dispose](): void {
+    for (const set of this.#sets.values()) {
+      void set.then((created) => {
+        created[Symbol.dispose]()
+      })
+    }
+    this.#sets.clear()
+  }
+}

@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { ModelSource } from '#engine/models/source.ts'
+import { input } from '#engine/graph/value.ts'
+import { add, exp, mul } from '#engine/ops/arithmetic.ts'
+import { LearningPrograms, mappedWeight } from '#engine/runtime/learningPrograms.ts'
+import { ProgramSet } from '#engine/runtime/programSet.ts'
+import { floats } from '#engine/runtime/session.ts'
+import { memoryUse } from '#engine/runtime/memory.ts'
+import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { oneThread, openTiny, randomCoefficients, randomSequence, tinyLora, tinySource } from './tinyModel.ts'
+
+const folder = temporaryFolder()
+let source: ModelSource
+beforeAll(async () => {
+  source = await tinySource(folder)
+})
+
+describe('programs in sets', () => {
+  const feeds = { hidden: floats(new Float32Array(0), [0, 1]) }
+
+  test('a set has its own programs and refuses others by name', async () => {
+    using programs = new LearningPrograms(source, tinyLora, oneThread, ['backward'])
+    await expect(programs.run('score', 'head learn', feeds)).rejects.toThrow(
+      'There is no program head learn.',
+    )
+    await expect(programs.run('learn', 'backwardFromSaved 0', feeds)).rejects.toThrow('backwardFromSaved 0')
+  })
+
+  test('programs of one set give what each gives alone', async () => {
+    const x = input('x', 'float32', ['N'])
+    const y = input('y', 'float32', ['N'])
+    using set = await ProgramSet.create(
+      'test',
+      { sum: { z: add(x, y) }, both: { z: mul(x, y), x } },
+      oneThread,
+    )
+    const [two, three] = [floats(Float32Array.of(2, 4), [2]), floats(Float32Array.of(3, 5), [2])]
+    expect((await set.run('sum', { x: two, y: three }))['z']).toEqual(Float32Array.of(5, 9))
+    const both = await set.run('both', { x: two, y: three })
+    expect(both).toEqual({ z: Float32Array.of(6, 20), x: Float32Array.of(2, 4) })
+    expect(Object.keys(await set.run('both', { x: two, y: three }, ['z']))).toEqual(['z'])
+  })
+
+  test('one name for two shapes is an error', async () => {
+    const programs = { a: { z: exp(input('x', 'float32', [2])) }, b: { z: exp(input('x', 'float32', [3])) } }
+    await expect(ProgramSet.create('test', programs, oneThread)).rejects.toThrow(
+      'Two values called x have shapes [2] and [3]',
+    )
+  })
+})
+
+describe('weights', () => {
+  test('that are missing or not in f32 are errors that name them', () => {
+    expect(() => mappedWeight(source, 'model.layers.9.x')).toThrow('has no tensor model.layers.9.x')
+    const [name, location] = [...source.tensors][0]!
+    const half = { ...source, tensors: new Map([[name, { ...location, dtype: 'BF16' as const }]]) }
+    expect(() => mappedWeight(half, name)).toThrow(`Expected ${name} in f32, got BF16`)
+  })
+
+  test.skipIf(process.platform !== 'linux')('are not copied by a step of learning', async () => {
+    const large = await tinySource(folder, {
+      hiddenSize: 768,
+      intermediateSize: 3072,
+      heads: 12,
+      headDim: 64,
+      kvHeads: 4,
+    })
+    const sizeBytes = [...large.tensors.values()].reduce((sum, { byteLength }) => sum + byteLength, 0)
+    expect(sizeBytes).toBeGreaterThan(60e6)
+    const before = memoryUse().anonymousBytes
+    using policy = await openTiny(large)
+    const sequences = [randomSequence(258, 6, 1, 1)]
+    const coefficients = randomCoefficients(sequences, 1, true)
+    await policy.accumulate(sequences, { temperature: 1, entropyGradient: true }, () => coefficients)
+    const { anonymousBytes, mappedBytes } = memoryUse()
+    expect(mappedBytes).toBeGreaterThan(sizeBytes)
+    // What was allocated is the adapter, its gradient, moments and copies, not the weights.
+    expect(anonymousBytes - before).toBeLessThan(0.4 * sizeBytes)
+  })
+})
