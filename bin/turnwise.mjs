@@ -62,8 +62,8 @@ function restart(node) {
 }
 
 /**
- * ONNX Runtime runs with its arena off, so every activation is a malloc. glibc would map and unmap each large one, and
- * every page would be faulted in again at the next step; keep them on the heap instead, in few arenas.
+ * Every result of ONNX Runtime is copied into a fresh buffer. glibc would map and unmap each large one, and every page
+ * would be faulted in again at the next step; keep them on the heap instead, in few arenas.
  */
 function mallocSettings() {
   if (process.platform !== 'linux') return {}

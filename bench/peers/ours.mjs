@@ -7,7 +7,7 @@ export function oursCommand(item, activations) {
   const what =
     item.kind === 'train'
       ? ['--lengths', `${item.rows}x${item.length}`, '--activations', activations]
-      : ['--batch', String(item.batch), '--precision', item.precision]
+      : ['--batch', String(item.batch), '--precision', item.precision, '--rank', '0'] // as the peers: no adapter
   return { command: process.execPath, args: [turnwise, ...common, ...part, ...what] }
 }
 

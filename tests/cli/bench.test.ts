@@ -49,7 +49,7 @@ test('the report is a table', () => {
     shape: 'smol-30m',
     threads: 2,
     matmulPeakGflops: 101.25,
-    prefill: { tokensPerSecond: 1500.4 },
+    prefill: { tokensPerSecond: 1500.4, groupOfEight: 1.02 },
     decode: [{ batch: 16, precision: 'int8', tokensPerSecond: 99.95 }],
     train: { tokensPerSecond: 820, peakFraction: 0.834, anonymousBytes: 5.1e8, mappedBytes: null },
   }
@@ -60,6 +60,7 @@ test('the report is a table', () => {
     'prefill                      1500',
     'decode      16  int8        100.0',
     'train           f32           820     83 %',
+    'A group of 8 reads its prompt in 1.02 times the time of one completion.',
     'Memory of training: 510 MB own, mapped unknown.',
   ])
 })

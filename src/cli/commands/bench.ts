@@ -109,6 +109,12 @@ export function reportLines(report: BenchReport): string[] {
       ? []
       : [['train', '', 'f32', rate(train.tokensPerSecond), `${(train.peakFraction * 100).toFixed(0)} %`]]),
   ]
+  const group =
+    prefill === undefined
+      ? []
+      : [
+          `A group of 8 reads its prompt in ${prefill.groupOfEight.toFixed(2)} times the time of one completion.`,
+        ]
   const memory =
     train === undefined
       ? []
@@ -117,6 +123,7 @@ export function reportLines(report: BenchReport): string[] {
     `${shape} on ${threads} ${threads === 1 ? 'thread' : 'threads'}; matmul peak ${matmulPeakGflops.toFixed(1)} GFLOP/s`,
     '',
     ...tableLines(['part', 'batch', 'weights', 'tokens/s', 'of peak'], rows),
+    ...group,
     ...memory,
   ]
 }

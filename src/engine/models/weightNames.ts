@@ -7,7 +7,7 @@ export interface ExpectedTensor {
 
 export const embeddingName = 'model.embed_tokens.weight'
 export const finalNormName = 'model.norm.weight'
-export const headName = 'lm_head.weight'
+const headName = 'lm_head.weight'
 
 /** `model.layers.3.`: where the names of a layer begin. */
 export const layerPrefix = (layer: number): string => `model.layers.${layer}.`

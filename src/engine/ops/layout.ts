@@ -122,7 +122,7 @@ export const sliceOp = defineOp(
   'Only concatenations are taken apart, and only where nothing learns.',
 )
 /** Elements start ≤ i < end of one axis. */
-export function slice(x: Value, { axis, start, end, length }: SliceRange): Value {
+function slice(x: Value, { axis, start, end, length }: SliceRange): Value {
   const at = axisIndex(axis, x.shape.length)
   const shape = x.shape.map((dim, index) => (index === at ? length : dim))
   return apply(sliceOp, [x, start, end, integers([at])], {}, [{ dtype: x.dtype, shape }])[0] as Value

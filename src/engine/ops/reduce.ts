@@ -61,7 +61,3 @@ export function sumToShape(x: Value, shape: Shape): Value {
 
 /** Σ a·b over the last axis, kept with length 1. */
 export const dotLastAxis = (a: Value, b: Value): Value => reduceSum(mul(a, b), [-1])
-
-/** Ones of the given fixed shape. */
-export const ones = (shape: readonly number[]): Value =>
-  constant(new Array<number>(shape.reduce((total, dim) => total * dim, 1)).fill(1), shape)

@@ -22,6 +22,8 @@ import { chooseDevice } from './model.ts'
 const SEED = 1
 const PEAK_ROUNDS = 6
 const PREFILL = { prompts: 2, tokens: 512 }
+/** Completions of one prompt. */
+const GROUP = 8
 const DECODE = { promptTokens: 64, newTokens: 64 }
 
 export interface BenchOptions {
@@ -231,21 +233,31 @@ async function generationSeconds(
   let finished = 0
   for await (const { ids } of policy.generate(requests, { role: 'actor', sampling: sampling(newTokens) }))
     finished += ids.length
-  if (finished !== requests.length * newTokens)
+  const samples = requests.reduce((total, { streams }) => total + streams.length, 0)
+  if (finished !== samples * newTokens)
     throw new Error('The bench expected every completion to run to its end.')
   return (performance.now() - startedAt) / 1000
 }
 
-async function prefillPart(bench: Bench): Promise<{ tokensPerSecond: number }> {
-  using policy = await openPolicy(bench, 'f32', PREFILL.prompts)
+async function prefillPart(bench: Bench): Promise<NonNullable<BenchReport['prefill']>> {
+  using policy = await openPolicy(bench, 'f32', GROUP)
   const tokens = Math.min(PREFILL.tokens, policy.contextLength - 1)
   const requests = randomRequests(policy, PREFILL.prompts, tokens)
+  const single = requests.slice(0, 1)
+  const streams = Array.from({ length: GROUP }, (_, sample) => randomStream(SEED, 5, sample))
+  const group = single.map((request) => ({ ...request, streams }))
   bench.say('prefill')
-  await generationSeconds(policy, requests.slice(0, 1), 1)
-  const seconds: number[] = []
-  for (let round = 0; round < bench.request.steps; round++)
-    seconds.push(await generationSeconds(policy, requests, 1))
-  return { tokensPerSecond: (PREFILL.prompts * tokens) / median(seconds) }
+  await generationSeconds(policy, requests, 1)
+  const times: { all: number; one: number; group: number }[] = []
+  for (let round = 0; round < bench.request.steps; round++) {
+    const all = await generationSeconds(policy, requests, 1)
+    const one = await generationSeconds(policy, single, 1)
+    times.push({ all, one, group: await generationSeconds(policy, group, 1) })
+  }
+  return {
+    tokensPerSecond: (PREFILL.prompts * tokens) / median(times.map(({ all }) => all)),
+    groupOfEight: median(times.map((time) => time.group / time.one)),
+  }
 }
 
 async function decodePart(bench: Bench): Promise<NonNullable<BenchReport['decode']>> {

@@ -36,7 +36,11 @@ export interface BenchReport {
   readonly threads: number
   /** 10⁹ floating-point operations per second of the best matrix product this machine was seen to do. */
   readonly matmulPeakGflops: number
-  readonly prefill?: { readonly tokensPerSecond: number }
+  readonly prefill?: {
+    readonly tokensPerSecond: number
+    /** Time to the first tokens of eight completions of one prompt, over that of one completion. */
+    readonly groupOfEight: number
+  }
   readonly decode?: readonly {
     readonly batch: number
     readonly precision: RolloutPrecision

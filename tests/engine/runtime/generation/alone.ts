@@ -6,7 +6,7 @@ import { generateCompletions, type BatchLimits } from '#engine/runtime/generatio
 import { KvCache } from '#engine/runtime/generation/kvCache.ts'
 import { Sampler } from '#engine/runtime/sampling.ts'
 
-export const plain: SamplingOptions = {
+const plain: SamplingOptions = {
   greedy: false,
   temperature: 1,
   topK: 0,
