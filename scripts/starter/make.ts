@@ -32,7 +32,8 @@ function writeData(): Prepared {
   const demo = makeDemoData(seeds.demo, rowCounts)
   const starter = makeTokenizer(seeds.tokenizer, demo.heldoutContents)
   const { vocabSize, special } = starter.tokenizer
-  if (special.eos === null || special.pad === null) throw new Error('The starter tokenizer lost its special tokens.')
+  if (special.eos === null || special.pad === null)
+    throw new Error('The starter tokenizer lost its special tokens.')
   const ids = { eos: special.eos, pad: special.pad }
   const config = starterConfig(vocabSize, ids)
   const generation = {
@@ -64,14 +65,18 @@ async function makeModel({ demo, starter, config }: Prepared): Promise<void> {
   const corpus = conversations(seeds.corpus, demo.heldoutContents)
   let recentLoss = 0
   for (let step = 0; step < steps; step++) {
-    const batch = Array.from({ length: conversationsPerStep }, () => tokenSequence(starter.encoder, corpus.next().value))
+    const batch = Array.from({ length: conversationsPerStep }, () =>
+      tokenSequence(starter.encoder, corpus.next().value),
+    )
     recentLoss += await trainer.step(batch, { learningRate: learningRate(step), maxGradNorm, optimizer })
     if ((step + 1) % stepsBetweenReports !== 0) continue
     console.log(`step ${step + 1} of ${steps}: loss ${(recentLoss / stepsBetweenReports).toFixed(4)}`)
     recentLoss = 0
     // Every time anew: an interrupted run leaves weights to look at.
     const weights = trainer.tensors().map(f32ToWrite)
-    await writeSafetensors(join(folders.starter, 'model.safetensors'), weights, { metadata: { format: 'pt' } })
+    await writeSafetensors(join(folders.starter, 'model.safetensors'), weights, {
+      metadata: { format: 'pt' },
+    })
   }
 }
 

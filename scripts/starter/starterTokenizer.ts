@@ -42,7 +42,11 @@ export function makeTokenizer(seed: number, heldoutContents: ReadonlySet<string>
     model_max_length: 128,
     chat_template: chatTemplate,
   }
-  const tokenizer = createTokenizer({ tokenizerJson: json, tokenizerConfig: config, where: 'the starter model' })
+  const tokenizer = createTokenizer({
+    tokenizerJson: json,
+    tokenizerConfig: config,
+    where: 'the starter model',
+  })
   const encode = (text: string) => tokenizer.encode(text, { addSpecialTokens: false })
   return {
     json,

@@ -8,7 +8,7 @@ import { substitute } from '../graph/substitute.ts'
 import type { Value } from '../graph/value.ts'
 import { constant, input } from '../graph/value.ts'
 import { add, mul } from '../ops/arithmetic.ts'
-import { attention } from '../ops/attention.ts'
+import { CAUSAL_PARTS, causalAttention } from '../ops/attention.ts'
 import type { RowMap } from '../ops/gather.ts'
 import { packRows, unpackRows } from '../ops/gather.ts'
 import { reshape, transpose } from '../ops/layout.ts'
@@ -49,10 +49,17 @@ export interface LayerPrograms {
 
 export const gradientName = (inputName: string): string => `gradient of ${inputName}`
 
+/** Length T of the padded block: as many parts of Q slots as causal attention has. */
+const BLOCK = product([CAUSAL_PARTS, 'Q'])
+
+export type MaskName = `mask ${number}`
+export const maskName = (part: number): MaskName => `mask ${part}`
+
 /** Graph inputs every layer shares: packed tokens N in a padded block [B, T]. */
 function packedInputs(config: ModelConfig) {
   const half = config.headDim / 2
-  const map: RowMap = { slots: input('slots', 'int64', ['B', 'T']), rows: input('rows', 'int64', ['N']) }
+  const group = config.heads / config.kvHeads
+  const map: RowMap = { slots: input('slots', 'int64', ['B', BLOCK]), rows: input('rows', 'int64', ['N']) }
   return {
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
     cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
@@ -60,7 +67,9 @@ function packedInputs(config: ModelConfig) {
     positions: input('order', 'int64', [1, 'N']),
     cos: input('cos', 'float32', ['N', half]),
     sin: input('sin', 'float32', ['N', half]),
-    mask: input('mask', 'float32', [product([config.heads / config.kvHeads, 'T']), 'T']),
+    masks: Array.from({ length: CAUSAL_PARTS }, (_, part) =>
+      input(maskName(part), 'float32', [product([group, 'Q']), product([part + 1, 'Q'])]),
+    ),
     map,
   }
 }
@@ -122,18 +131,14 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
 function blockAttention(
   { heads, kvHeads, headDim }: ModelConfig,
   { q, k, v }: { readonly q: Value; readonly k: Value; readonly v: Value },
-  { map, mask }: PackedInputs,
+  { map, masks }: PackedInputs,
 ): Value {
-  const group = heads / kvHeads // query heads per key head
   const byHead = (x: Value) =>
-    transpose(reshape(unpackRows(x, map), ['B', 'T', kvHeads, headDim]), [0, 2, 1, 3])
-  const split = reshape(unpackRows(q, map), ['B', 'T', kvHeads, group, headDim])
-  // The query heads of one key head stand below each other: one product per key head instead of one per query head.
-  const queries = reshape(transpose(split, [0, 2, 3, 1, 4]), ['B', kvHeads, -1, headDim]) // [B, K, g·T, C]
-  const perHead = attention({ queries, keys: byHead(k), values: byHead(v), mask })
-  const mixed = reshape(perHead, ['B', kvHeads, group, 'T', headDim])
-  const joined = reshape(transpose(mixed, [0, 3, 1, 2, 4]), ['B', 'T', heads * headDim])
-  return packRows(joined, map)
+    transpose(reshape(unpackRows(x, map), ['B', BLOCK, kvHeads, headDim]), [0, 2, 1, 3]) // [B, K, T, C]
+  const grouped = reshape(unpackRows(q, map), ['B', BLOCK, kvHeads, heads / kvHeads, headDim])
+  const queries = transpose(grouped, [0, 2, 3, 1, 4]) // [B, K, g, T, C]
+  const mixed = causalAttention({ queries, keys: byHead(k), values: byHead(v), masks })
+  return packRows(reshape(transpose(mixed, [0, 3, 1, 2, 4]), ['B', BLOCK, heads * headDim]), map)
 }
 
 /** Parameters of the output head: the final norm and the table of the vocabulary. */

@@ -9,7 +9,7 @@ import { sigmoid, silu, softmax } from './activation.ts'
 import { addMask } from './addMask.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { packRows, unpackRows } from './gather.ts'
-import { concat, reshape, transpose } from './layout.ts'
+import { concat, split, reshape, transpose } from './layout.ts'
 import { matmul } from './matmul.ts'
 import { rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum } from './reduce.ts'
@@ -140,6 +140,13 @@ const layout = [
   gradientCase('Transpose', 'no inverse of itself', {
     inputs: [real('B', 'T', 4)],
     build: ([x]) => transpose(x, [1, 2, 0]),
+  }),
+  gradientCase('Split', 'three equal parts', {
+    inputs: [real('B', 6, 2)],
+    build([x]) {
+      const [first, second, third] = split(x, 1, 3)
+      return [exp(first as Value), mul(second as Value, third as Value)]
+    },
   }),
   gradientCase('Concat', 'three parts of different lengths', {
     inputs: [real('B', 'T', 2), real('B', 'P', 2), real('B', 1, 2)],

@@ -128,6 +128,27 @@ function slice(x: Value, { axis, start, end, length }: SliceRange): Value {
   return apply(sliceOp, [x, start, end, integers([at])], {}, [{ dtype: x.dtype, shape }])[0] as Value
 }
 
+// Every part reaches the loss or none does: a part nobody asked about would have no cotangent to put in its place.
+export const splitOp = defineOp('Split', ({ node, cotangents }) => {
+  const axis = (node.attributes['axis'] as { int: number }).int
+  const parts = cotangents.flatMap((cotangent) => cotangent ?? [])
+  if (parts.length < cotangents.length) throw new Error('Expected a cotangent for every part of a split.')
+  return [concat(parts, axis)]
+})
+/** Equal parts along an axis, whose length must be a multiple of `count`. */
+export function split(x: Value, axis: number, count: number): readonly Value[] {
+  const at = axisIndex(axis, x.shape.length)
+  const length = quotient(x.shape[at] as Dim, count)
+  if (length === null) {
+    throw new Error(
+      `Cannot split axis ${String(at)} of ${showShape(x.shape)} into ${String(count)} equal parts.`,
+    )
+  }
+  const type = { dtype: x.dtype, shape: x.shape.map((dim, index) => (index === at ? length : dim)) }
+  const types = Array.from({ length: count }, () => type)
+  return apply(splitOp, [x], { axis: int(at), num_outputs: int(count) }, types)
+}
+
 /** Takes a concatenation of two apart again: the elements before `at` ([1] i64) and from it on. */
 export function splitAt(
   x: Value,

@@ -1,7 +1,7 @@
 import type { Shape } from '../graph/shape.ts'
 import { axisIndex, sameShape, showShape } from '../graph/shape.ts'
 import type { Op, Value } from '../graph/value.ts'
-import { apply, constant, integers } from '../graph/value.ts'
+import { apply, integers } from '../graph/value.ts'
 import { mul, scale } from './arithmetic.ts'
 import { defineOp, inputOf, int, onlyCotangent } from './define.ts'
 import { reshape } from './layout.ts'

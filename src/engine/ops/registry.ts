@@ -4,7 +4,7 @@ import { addMaskOp } from './addMask.ts'
 import { sigmoidOp, siluOp, softmaxOp } from './activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from './arithmetic.ts'
 import { gatherElementsOp, gatherLastOp, gatherOp } from './gather.ts'
-import { concatOp, dimensionOp, integerAddOp, reshapeOp, sliceOp, transposeOp } from './layout.ts'
+import { concatOp, dimensionOp, integerAddOp, reshapeOp, sliceOp, splitOp, transposeOp } from './layout.ts'
 import { matmulOp, quantizedMatmulOp } from './matmul.ts'
 import { rmsNormOp } from './normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, shapeOp } from './reduce.ts'
@@ -39,6 +39,7 @@ export const ops: readonly Op[] = [
   siluOp,
   sliceOp,
   softmaxOp,
+  splitOp,
   sqrtOp,
   subOp,
   transposeOp,

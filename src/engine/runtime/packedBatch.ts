@@ -1,3 +1,6 @@
+import { CAUSAL_PARTS } from '../ops/attention.ts'
+import type { MaskName } from '../models/learningGraphs.ts'
+import { maskName } from '../models/learningGraphs.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import type { Feed } from './session.ts'
 import type { RotaryTables } from './rotaryTables.ts'
@@ -5,11 +8,12 @@ import { floats, int64s } from './session.ts'
 
 /**
  * A micro-batch of ragged sequences laid end to end. Only tokens that lead to a prediction are kept: what stands after a
- * sequence's last action token influences nothing. N tokens of B sequences, the longest T.
+ * sequence's last action token influences nothing. N tokens of B sequences.
  */
 export interface PackedBatch {
   readonly tokens: number
-  readonly longest: number
+  /** T, the longest sequence rounded up to whole parts of causal attention. */
+  readonly blockLength: number
   /** [N] */
   readonly ids: Int32Array
   /** Packed index of each sequence's first token. */
@@ -18,7 +22,7 @@ export interface PackedBatch {
   readonly headRows: Int32Array
   readonly headTargets: Int32Array
   /** What every layer's program reads beside the hidden states. */
-  readonly feeds: Readonly<Record<'order' | 'cos' | 'sin' | 'slots' | 'rows' | 'mask', Feed>>
+  readonly feeds: Readonly<Record<'order' | 'cos' | 'sin' | 'slots' | 'rows' | MaskName, Feed>>
 }
 
 /** Finite, so that no row of the softmax is all minus infinity. */
@@ -34,13 +38,14 @@ export function packBatch(
   rotary: RotaryTables,
 ): PackedBatch {
   const lengths = sequences.map(usedLength)
-  const longest = Math.max(1, ...lengths)
+  const partLength = Math.ceil(Math.max(1, ...lengths) / CAUSAL_PARTS)
+  const blockLength = partLength * CAUSAL_PARTS
   const tokens = lengths.reduce((total, length) => total + length, 0)
   const ids = new Int32Array(tokens)
   const positions = new Int32Array(tokens)
   const rows = new Int32Array(tokens)
   const starts = new Int32Array(sequences.length)
-  const slots = new Int32Array(sequences.length * longest).fill(tokens)
+  const slots = new Int32Array(sequences.length * blockLength).fill(tokens)
   const headRows: number[] = []
   const headTargets: number[] = []
 
@@ -50,8 +55,8 @@ export function packBatch(
     for (let at = 0; at < lengths[row]!; at++, packed++) {
       ids[packed] = sequence.ids[at]!
       positions[packed] = at
-      rows[packed] = row * longest + at
-      slots[row * longest + at] = packed
+      rows[packed] = row * blockLength + at
+      slots[row * blockLength + at] = packed
       if (sequence.actionMask[at] === 1) {
         headRows.push(packed)
         headTargets.push(sequence.ids[at + 1]!)
@@ -60,7 +65,7 @@ export function packBatch(
   })
   return {
     tokens,
-    longest,
+    blockLength,
     ids,
     starts,
     headRows: Int32Array.from(headRows),
@@ -71,21 +76,26 @@ export function packBatch(
         positions.map((_, index) => index),
         [1, tokens],
       ),
-      slots: int64s(slots, [sequences.length, longest]),
+      slots: int64s(slots, [sequences.length, blockLength]),
       rows: int64s(rows, [tokens]),
-      mask: floats(causalMask(longest, queryGroup), [queryGroup * longest, longest]),
+      ...causalMasks(partLength, queryGroup),
     },
   }
 }
 
-/** [g·T, T]: 0 where the key is not after the query. */
-function causalMask(length: number, copies: number): Float32Array {
-  const mask = new Float32Array(copies * length * length)
-  for (let query = 0; query < length; query++) {
-    mask.fill(HIDDEN, query * length + query + 1, (query + 1) * length)
-  }
-  for (let copy = 1; copy < copies; copy++) mask.copyWithin(copy * length * length, 0, length * length)
-  return mask
+/** Part i of the queries, [g·Q, (i+1)·Q]: 0 where the key is not after the query. */
+function causalMasks(partLength: number, copies: number): Record<MaskName, Feed> {
+  const masks = Array.from({ length: CAUSAL_PARTS }, (_, part) => {
+    const width = (part + 1) * partLength
+    const mask = new Float32Array(copies * partLength * width)
+    for (let query = 0; query < partLength; query++) {
+      mask.fill(HIDDEN, query * width + part * partLength + query + 1, (query + 1) * width)
+    }
+    for (let copy = 1; copy < copies; copy++)
+      mask.copyWithin(copy * partLength * width, 0, partLength * width)
+    return [maskName(part), floats(mask, [copies * partLength, width])] as const
+  })
+  return Object.fromEntries(masks)
 }
 
 export const emptyHeads = ({ actionMask }: TokenSequence): Heads => ({

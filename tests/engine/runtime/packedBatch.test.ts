@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { maskName } from '#engine/models/learningGraphs.ts'
 import { packBatch, packCoefficients, unpackHeads, usedLength } from '#engine/runtime/packedBatch.ts'
 import { RotaryTables } from '#engine/runtime/rotaryTables.ts'
 
@@ -20,7 +21,7 @@ describe('a packed batch', () => {
   test('keeps the tokens up to the one that leads to the last action', () => {
     expect([long, silent, short].map(usedLength)).toEqual([4, 0, 1])
     expect([...batch.ids]).toEqual([10, 11, 12, 13, 30])
-    expect([batch.tokens, batch.longest]).toEqual([5, 4])
+    expect([batch.tokens, batch.blockLength]).toEqual([5, 4])
     expect([...batch.starts]).toEqual([0, 4, 4])
   })
 
@@ -36,11 +37,19 @@ describe('a packed batch', () => {
     expect(rows.map((slot) => slots[slot])).toEqual([0, 1, 2, 3, 4])
   })
 
-  test('hides later keys, once for each query head of a group', () => {
-    const { data, dims } = batch.feeds.mask
-    expect(dims).toEqual([8, 4])
-    const block = [0, -1e9, -1e9, -1e9, 0, 0, -1e9, -1e9, 0, 0, 0, -1e9, 0, 0, 0, 0]
-    expect([...(data as Float32Array)]).toEqual([...block, ...block])
+  test('hides later keys from each quarter of the queries, once for each query head of a group', () => {
+    const ids = Int32Array.from({ length: 8 }, (_, index) => index)
+    const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], 2, rotary)
+    expect(feeds.slots.dims).toEqual([1, 8]) // seven tokens in four parts of two
+    const parts = [0, 1, 2, 3].map((part) => feeds[maskName(part)]!)
+    expect(parts.map(({ dims }) => dims)).toEqual([
+      [4, 2],
+      [4, 4],
+      [4, 6],
+      [4, 8],
+    ])
+    const second = [0, 0, 0, -1e9, 0, 0, 0, 0]
+    expect([...(parts[1]!.data as Float32Array)]).toEqual([...second, ...second])
   })
 
   test('every sequence starts at position 0', () => {

@@ -42,7 +42,10 @@ describe('loadTokenizer', () => {
   test('a missing tokenizer.json is named', () => {
     rmSync(join(folder, 'tokenizer.json'))
     expect(() => loadTokenizer(folder)).toThrow(
-      expect.objectContaining({ code: 'file/unreadable', message: expect.stringContaining('tokenizer.json') as string }),
+      expect.objectContaining({
+        code: 'file/unreadable',
+        message: expect.stringContaining('tokenizer.json') as string,
+      }),
     )
   })
 
@@ -57,13 +60,19 @@ describe('loadTokenizer', () => {
     for (let length = 0; length < whole.length; length += 97) {
       write('tokenizer.json', whole.slice(0, length))
       expect(() => loadTokenizer(folder), `${length} characters`).toThrow(
-        expect.objectContaining({ code: 'tokenizer/invalid', message: expect.stringContaining(folder) as string }),
+        expect.objectContaining({
+          code: 'tokenizer/invalid',
+          message: expect.stringContaining(folder) as string,
+        }),
       )
     }
   })
 
-  test.each(['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'])('%s that is not UTF-8', (name) => {
-    write(name, Uint8Array.of(0xff, 0xfe, 0x00))
-    expect(() => loadTokenizer(folder)).toThrow(expect.objectContaining({ code: 'tokenizer/invalid' }))
-  })
+  test.each(['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'])(
+    '%s that is not UTF-8',
+    (name) => {
+      write(name, Uint8Array.of(0xff, 0xfe, 0x00))
+      expect(() => loadTokenizer(folder)).toThrow(expect.objectContaining({ code: 'tokenizer/invalid' }))
+    },
+  )
 })
