@@ -1,5 +1,5 @@
 /** How Turnwise is asked for one item, and how its report is read. The only file that knows `turnwise bench`. */
-import { dataFolder, modelFolder, turnwise } from './places.mjs'
+import { dataFolder, modelFolder, pinnedNode, turnwise } from './places.mjs'
 
 export function oursCommand(item, activations) {
   const common = ['bench', '--json', '--data-dir', dataFolder, '--model', `${modelFolder(item.shape)}/hf`]
@@ -8,7 +8,8 @@ export function oursCommand(item, activations) {
     item.kind === 'train'
       ? ['--lengths', `${item.rows}x${item.length}`, '--activations', activations]
       : ['--batch', String(item.batch), '--precision', item.precision, '--rank', '0'] // as the peers: no adapter
-  return { command: process.execPath, args: [turnwise, ...common, ...part, ...what] }
+  // On its own Node the launcher becomes the process that works, so that its memory is what is watched.
+  return { command: pinnedNode(), args: [turnwise, ...common, ...part, ...what] }
 }
 
 /** → { tokensPerSecond, anonymousBytes while training, peakFraction, matmulGflops } */

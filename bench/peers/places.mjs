@@ -23,3 +23,9 @@ export function tcmalloc() {
 }
 
 export const runHere = (command, args) => execFileSync(command, args, { cwd: here, stdio: 'inherit' })
+
+/** The Node that the product runs on, where npm has brought it; else this one. */
+export function pinnedNode() {
+  const path = resolve(here, `../../node_modules/node-${process.platform}-${process.arch}/bin/node`)
+  return existsSync(path) ? path : process.execPath
+}

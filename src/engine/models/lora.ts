@@ -1,7 +1,7 @@
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { add } from '../ops/arithmetic.ts'
-import { matmul } from '../ops/matmul.ts'
+import { matmul, matmulAdd } from '../ops/matmul.ts'
 import type { LinearName, LoraConfig, ModelConfig } from './config.ts'
 import { linearNames, linearPath, linearShape, loraScale } from './config.ts'
 
@@ -67,5 +67,5 @@ export function loraInputs(
 /** y + s·B(A x). x […, in], y […, out]. Hu et al. 2021, arXiv:2106.09685, §4.1. */
 export function addLora(y: Value, x: Value, { a, b, scale }: LoraFactors): Value {
   const reduced = matmul(x, a, { transB: true, alpha: scale }) // […, R]
-  return add(y, matmul(reduced, b, { transB: true }))
+  return y.shape.length === 2 ? matmulAdd(reduced, b, y) : add(y, matmul(reduced, b, { transB: true }))
 }

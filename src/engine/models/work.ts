@@ -21,17 +21,26 @@ export interface LearningWork {
 export function learningFlops({ config, lora, lengths, recompute }: LearningWork): number {
   const tokens = lengths.reduce((total, length) => total + length, 0)
   const squares = lengths.reduce((total, length) => total + length * length, 0)
-  const passes = recompute ? 2 : 1 // forward, and forward again
   let perLayer = 0
   for (const name of linearNames) {
     const [out, width] = linearShape(config, name)
-    perLayer += (passes + 1) * 2 * out * width * tokens // y = Wx, dx = Wᵀdy
-    if (lora.targets.includes(name)) perLayer += (passes + 2) * 2 * lora.rank * (out + width) * tokens
+    // The last product of a layer is never computed again: only the next layer reads it.
+    const again = recompute && name !== 'down_proj' ? 1 : 0
+    perLayer += (2 + again) * 2 * out * width * tokens // y = Wx, dx = Wᵀdy
+    // A x is never kept, so it is computed again for the gradient of B.
+    const adapter = 3 * (out + width) + width + again * out
+    if (lora.targets.includes(name)) perLayer += 2 * lora.rank * adapter * tokens
   }
-  const attention = (passes + 2) * 4 * config.heads * config.headDim * squares * CAUSAL_SHARE
-  // Nobody learns the first layer's input.
-  const [query, key] = [linearShape(config, 'q_proj'), linearShape(config, 'k_proj')]
-  const unneeded = 2 * (query[0] + 2 * key[0]) * config.hiddenSize * tokens
+  // Scores and mixing forward, both again in the backward pass (they are never kept), and their four gradients.
+  const attention = 4 * 4 * config.heads * config.headDim * squares * CAUSAL_SHARE
   const head = 4 * config.vocabSize * config.hiddenSize * tokens
-  return config.layers * (perLayer + attention) - unneeded + head
+  return config.layers * (perLayer + attention) - firstLayerFlops(config, lora) * tokens + head
+}
+
+/** What the first layer saves per token, since nobody learns its input: the way back through q, k and v. */
+function firstLayerFlops(config: ModelConfig, { targets, rank }: LoraConfig): number {
+  return (['q_proj', 'k_proj', 'v_proj'] as const).reduce((total, name) => {
+    const [out, width] = linearShape(config, name)
+    return total + 2 * width * (out + (targets.includes(name) ? rank : 0))
+  }, 0)
 }

@@ -10,7 +10,7 @@ import { addMask } from './addMask.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { packRows, unpackRows } from './gather.ts'
 import { concat, split, reshape, transpose } from './layout.ts'
-import { matmul } from './matmul.ts'
+import { matmul, matmulAdd } from './matmul.ts'
 import { rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum } from './reduce.ts'
 import { rotary } from './rotary.ts'
@@ -219,6 +219,10 @@ const products = [
       build: ([a, b]) => matmul(a, b, { transA, transB, alpha: -0.7 }),
     }),
   ),
+  gradientCase('MatmulAdd', 'onto another product', {
+    inputs: [real('N', 6), real(4, 6), real('N', 4)],
+    build: ([a, b, c]) => matmulAdd(a, b, c),
+  }),
   gradientCase('FusedMatMul', 'one matrix for a batch', {
     inputs: [real('B', 'T', 6), real(4, 6)],
     build: ([a, b]) => matmul(a, b, { transB: true }),

@@ -1,5 +1,5 @@
-import type { Dim } from '../graph/shape.ts'
-import { broadcast, showShape } from '../graph/shape.ts'
+import type { Dim, Shape } from '../graph/shape.ts'
+import { broadcast, sameShape, showShape } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { apply } from '../graph/value.ts'
 import { defineOp, float, inputOf, int, onlyCotangent } from './define.ts'
@@ -47,6 +47,25 @@ export function matmul(
   return apply(matmulOp, [a, b], attributes, [
     { dtype: a.dtype, shape: [...batch, rows, columns] },
   ])[0] as Value
+}
+
+// Y = A·Bᵀ + C
+export const matmulAddOp = defineOp(
+  'MatmulAdd',
+  ({ node, cotangents }) => {
+    const dy = onlyCotangent(cotangents)
+    return [matmul(dy, inputOf(node, 1)), matmul(dy, inputOf(node, 0), { transA: true }), dy]
+  },
+  { type: 'Gemm' },
+)
+/** A·Bᵀ + C in one pass over the result. a [N, K], b [M, K], c [N, M]. */
+export function matmulAdd(a: Value, b: Value, c: Value): Value {
+  const expected = [a.shape[0], b.shape[0]]
+  if (a.shape.length !== 2 || a.shape[1] !== b.shape[1] || !sameShape(c.shape, expected as Shape)) {
+    throw new Error(`Cannot add ${showShape(a.shape)} times ${showShape(b.shape)} to ${showShape(c.shape)}.`)
+  }
+  const attributes = { transA: int(0), transB: int(1), alpha: float(1), beta: float(1) }
+  return apply(matmulAddOp, [a, b, c], attributes, [c])[0] as Value
 }
 
 /** Rows and columns of a matrix as the product sees it; undefined for a vector. */

@@ -5,7 +5,7 @@ import { sigmoidOp, siluOp, softmaxOp } from './activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from './arithmetic.ts'
 import { gatherElementsOp, gatherLastOp, gatherOp } from './gather.ts'
 import { concatOp, dimensionOp, integerAddOp, reshapeOp, sliceOp, splitOp, transposeOp } from './layout.ts'
-import { matmulOp, quantizedMatmulOp } from './matmul.ts'
+import { matmulAddOp, matmulOp, quantizedMatmulOp } from './matmul.ts'
 import { rmsNormOp } from './normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, shapeOp } from './reduce.ts'
 import { rotaryOp } from './rotary.ts'
@@ -24,6 +24,7 @@ export const ops: readonly Op[] = [
   gatherOp,
   integerAddOp,
   logOp,
+  matmulAddOp,
   matmulOp,
   mulOp,
   negOp,

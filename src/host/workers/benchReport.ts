@@ -34,7 +34,7 @@ export interface BenchRequest {
 export interface BenchReport {
   readonly shape: string
   readonly threads: number
-  /** 10⁹ floating-point operations per second of the best matrix product this machine was seen to do. */
+  /** 10⁹ floating-point operations per second that this machine's matrix product sustains. */
   readonly matmulPeakGflops: number
   readonly prefill?: {
     readonly tokensPerSecond: number

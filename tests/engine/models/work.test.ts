@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import type { Program } from '#engine/graph/onnx.ts'
+import type { Dim } from '#engine/graph/shape.ts'
+import { input, topologicalOrder, type OpNode } from '#engine/graph/value.ts'
+import { linearNames, type LinearName, type LoraConfig } from '#engine/models/config.ts'
+import { headPrograms, layerPrograms, layerWeightPaths } from '#engine/models/learningGraphs.ts'
+import { loraInputs } from '#engine/models/lora.ts'
+import { expectedTensors, layerPrefix } from '#engine/models/weightNames.ts'
+import { learningFlops } from '#engine/models/work.ts'
+import { matmulAddOp, matmulOp } from '#engine/ops/matmul.ts'
+import { exampleConfig } from './exampleConfig.ts'
+
+/** One sequence of eight tokens: the block has four parts of two. */
+const lengths: Readonly<Record<string, number>> = { B: 1, N: 8, Q: 2 }
+
+const size = (dims: readonly Dim[]): number =>
+  dims
+    .flatMap((dim) => String(dim).split('*'))
+    .reduce((total, factor) => total * (lengths[factor] ?? Number(factor)), 1)
+
+/** Operations of all matrix products that a program would run. */
+function productsOf(program: Program): number {
+  const nodes = topologicalOrder(Object.values(program), true)
+  const products = nodes.filter((node): node is OpNode => node.kind === 'op' && (node.op === matmulOp || node.op === matmulAddOp))
+  return products.reduce((total, { inputs, outputs, attributes }) => {
+    const isTransposed = (attributes['transA'] as { int: number }).int === 1
+    return total + 2 * size(outputs[0]!.shape) * size([inputs[0]!.shape.at(isTransposed ? -2 : -1)!])
+  }, 0)
+}
+
+const shapes = new Map(expectedTensors(exampleConfig).map(({ name, shape }) => [name, shape]))
+
+function layer(targets: readonly LinearName[], index: number) {
+  const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets }
+  const adapter = loraInputs(exampleConfig, lora)
+  const weights = new Map(
+    layerWeightPaths(exampleConfig).map((path) => [
+      path,
+      input(path, 'float32', shapes.get(`${layerPrefix(0)}${path}`)!),
+    ]),
+  )
+  const trained = [...adapter.values()].flatMap(({ a, b }) => [a, b])
+  return layerPrograms(exampleConfig, { adapter, trained, weight: (path) => weights.get(path)! }, index > 0)
+}
+
+test.each([true, false])('the work is that of the graphs that run (layers again: %s)', (recompute) => {
+  const { hiddenSize, vocabSize, layers } = exampleConfig
+  const head = headPrograms(exampleConfig, {
+    norm: input('norm', 'float32', [hiddenSize]),
+    table: input('table', 'float32', [vocabSize, hiddenSize]),
+  })
+  let run = productsOf(head.learn)
+  for (let index = 0; index < layers; index++) {
+    const programs = layer(linearNames, index)
+    run += productsOf(programs.forward)
+    run += productsOf(recompute ? programs.backward : programs.backwardFromSaved)
+  }
+  const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames }
+  const counted = learningFlops({ config: exampleConfig, lora, lengths: [8], recompute })
+  expect(counted / run).toBeCloseTo(1, 9)
+})
