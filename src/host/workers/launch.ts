@@ -5,7 +5,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { RunEvent } from '#shared/events.ts'
 import { AppError } from '#shared/errors.ts'
 import { unpackError, type FromTrainer, type ToTrainer, type TrainingRequest } from './messages.ts'
@@ -25,7 +24,7 @@ export async function* launchTraining(
   request: TrainingRequest,
   signals: StopSignals,
 ): AsyncGenerator<RunEvent> {
-  const child = fork(fileURLToPath(new URL('./trainingProcess.ts', import.meta.url)), {
+  const child = fork(path.join(import.meta.dirname, `trainingProcess${path.extname(import.meta.filename)}`), {
     serialization: 'advanced',
     // The trainer's stdout is for accidents of native libraries only: it must not mix with our JSON.
     stdio: ['ignore', 2, 'inherit', 'ipc'],

@@ -21,7 +21,9 @@ const size = (dims: readonly Dim[]): number =>
 /** Operations of all matrix products that a program would run. */
 function productsOf(program: Program): number {
   const nodes = topologicalOrder(Object.values(program), true)
-  const products = nodes.filter((node): node is OpNode => node.kind === 'op' && (node.op === matmulOp || node.op === matmulAddOp))
+  const products = nodes.filter(
+    (node): node is OpNode => node.kind === 'op' && (node.op === matmulOp || node.op === matmulAddOp),
+  )
   return products.reduce((total, { inputs, outputs, attributes }) => {
     const isTransposed = (attributes['transA'] as { int: number }).int === 1
     return total + 2 * size(outputs[0]!.shape) * size([inputs[0]!.shape.at(isTransposed ? -2 : -1)!])
