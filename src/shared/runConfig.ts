@@ -109,6 +109,9 @@ const rollout = z.strictObject({
   mismatchCap: z.number().positive().default(2).describe('Upper limit of that weight.'),
 })
 
+/** Small enough that a layer's activations stay near the processor, large enough for its matrix products. */
+export const usualTokenBudget = 512
+
 const optimization = z.strictObject({
   learningRate: z.number().positive().default(1e-4).describe('Learning rate of the adapter.'),
   criticLearningRate: z
@@ -138,8 +141,8 @@ const optimization = z.strictObject({
     .default(null)
     .describe('Trajectories per update; null: all of the step.'),
   tokenBudget: wholeNumber(1)
-    .default(4096)
-    .describe('Tokens learned from at once; memory only, not the result.'),
+    .default(usualTokenBudget)
+    .describe('Tokens learned from at once; memory and speed only, not the result.'),
   memory: z
     .enum(['auto', 'recompute', 'save'])
     .default('auto')

@@ -11,6 +11,8 @@ import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/
 import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
 import { watchMemory } from '#engine/runtime/memory.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { usualTokenBudget } from '#shared/runConfig.ts'
+import { packMicroBatches } from '#rl/training/packing.ts'
 import { asInt8Source } from '../artifacts/int8Cache.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { isModelShapeName, modelShapes } from '../artifacts/modelShapes.ts'
@@ -146,7 +148,9 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
     actionMask: new Uint8Array(length).fill(1),
   }))
   const tokens = lengths.reduce((total, length) => total + length, 0)
-  const micro = microBatches(sequences)
+  const micro = packMicroBatches(lengths, usualTokenBudget, 1).map((rows) =>
+    rows.flatMap((row) => sequences[row] ?? []),
+  )
   const step = async () => {
     for (const batch of micro) await learnOnce(policy, batch, tokens)
     policy.update({ learningRates: { actor: 1e-5, critic: 0 }, maxGradNorm: 1 })
@@ -187,21 +191,6 @@ async function learnOnce(policy: OrtPolicy, batch: readonly TokenSequence[], tok
       values: null,
     })),
   )
-}
-
-/** As training does: similar lengths together, at most 2048 tokens. */
-function microBatches(sequences: readonly TokenSequence[]): TokenSequence[][] {
-  const batches: TokenSequence[][] = []
-  let tokens = Infinity
-  for (const sequence of sequences.toSorted((a, b) => a.ids.length - b.ids.length)) {
-    if (tokens + sequence.ids.length - 1 > 2048) {
-      batches.push([])
-      tokens = 0
-    }
-    batches.at(-1)?.push(sequence)
-    tokens += sequence.ids.length - 1
-  }
-  return batches
 }
 
 const sampling = (maxNewTokens: number): SamplingOptions => ({
