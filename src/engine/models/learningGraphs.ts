@@ -44,7 +44,6 @@ export interface LayerPrograms {
   readonly backward: Program
   /** From the layer's input and its saved activations. */
   readonly backwardFromSaved: Program
-  readonly savedNames: readonly string[]
 }
 
 export const gradientName = (inputName: string): string => `gradient of ${inputName}`
@@ -104,7 +103,6 @@ export function layerPrograms(
     forwardSaving: { output: hidden, ...activations },
     backward,
     backwardFromSaved: Object.fromEntries(names.map((name, index) => [name, fromSaved[index] as Value])),
-    savedNames: Object.keys(activations),
   }
 }
 

@@ -19,7 +19,7 @@ export type SessionPurpose = 'learn' | 'generate' | 'weights'
  * core from the next session, so it stops with the run.
  *
  * Masked attention weights come out of the runtime's softmax as denormal numbers, not as zeros, and products with those
- * are many times slower on Intel processors: taken as zero, the attention of a layer ran five times faster.
+ * are many times slower on Intel processors, unless they are taken as zero.
  */
 const common = { set_denormal_as_zero: '1', force_spinning_stop: '1' }
 const unpacked = { ...common, disable_prepacking: '1' }

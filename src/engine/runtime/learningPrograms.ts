@@ -127,9 +127,13 @@ export class LearningPrograms {
 
   [Symbol.dispose](): void {
     for (const set of this.#sets.values()) {
-      void set.then((created) => {
-        created[Symbol.dispose]()
-      })
+      // What could not be made was reported where it was asked for; there is nothing to release.
+      void set.then(
+        (created) => {
+          created[Symbol.dispose]()
+        },
+        () => undefined,
+      )
     }
     this.#sets.clear()
   }

@@ -237,9 +237,13 @@ export class OrtPolicy implements Policy {
 
   [Symbol.dispose](): void {
     this.#learner[Symbol.dispose]()
-    void this.#decodeStep?.then((step) => {
-      step[Symbol.dispose]()
-    })
+    // If it could not be made, that was reported where it was asked for.
+    void this.#decodeStep?.then(
+      (step) => {
+        step[Symbol.dispose]()
+      },
+      () => undefined,
+    )
   }
 }
 

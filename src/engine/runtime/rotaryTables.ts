@@ -18,7 +18,7 @@ export class RotaryTables {
    */
   packed(positions: Int32Array): { readonly cos: Feed; readonly sin: Feed } {
     const half = this.#rope.inverseFrequencies.length
-    const tables = this.feeds(Math.max(...positions) + 1)
+    const tables = this.feeds(positions.reduce((longest, at) => Math.max(longest, at), 0) + 1)
     const gatherRows = (table: Feed): Feed => {
       const rows = new Float32Array(positions.length * half)
       const data = table.data as Float32Array

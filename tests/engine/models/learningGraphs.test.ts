@@ -54,6 +54,7 @@ const frozenProducts = (model: ReadModel): number =>
 
 describe('a layer', () => {
   const later = layerPrograms(exampleConfig, parameters(), true)
+  const savedNames = Object.keys(later.forwardSaving).filter((name) => name !== 'output')
   const first = layerPrograms(exampleConfig, parameters(), false)
 
   test('multiplies by each frozen matrix once forward', () => {
@@ -100,14 +101,17 @@ describe('a layer', () => {
   test('saved activations are all read, and replace what led to them', () => {
     const model = written(later.backwardFromSaved)
     const names = model.inputs.map(({ name }) => name)
-    expect(later.savedNames.filter((name) => !names.includes(name))).toEqual([])
+    expect(savedNames.filter((name) => !names.includes(name))).toEqual([])
     const recomputed = written(later.backward).inputs.map(({ name }) => name)
-    expect(later.savedNames.filter((name) => recomputed.includes(name))).toEqual([])
+    expect(savedNames.filter((name) => recomputed.includes(name))).toEqual([])
   })
 
   test('the forward programs agree on their result and never hold a gradient', () => {
     expect(Object.keys(later.forward)).toEqual(['output'])
-    expect(Object.keys(later.forwardSaving)).toEqual(['output', ...later.savedNames])
+    expect(Object.keys(later.forwardSaving)).toEqual([
+      'output',
+      ...['query', 'key', 'value', 'mixed', 'attended', 'gate', 'up'],
+    ])
     expect(written(later.forward).inputs.map(({ name }) => name)).not.toContain('cotangent')
   })
 

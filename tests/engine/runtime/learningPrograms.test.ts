@@ -26,6 +26,16 @@ describe('programs in sets', () => {
     await expect(programs.run('learn', 'backwardFromSaved 0', feeds)).rejects.toThrow('backwardFromSaved 0')
   })
 
+  test('can be given up after one that could not be made', async () => {
+    const tensors = new Map(
+      [...source.tensors].map(([name, location]) => [name, { ...location, offset: 1e12 }]),
+    )
+    const programs = new LearningPrograms({ ...source, tensors }, tinyLora, oneThread, ['backward'])
+    await expect(programs.run('score', 'forward 0', feeds)).rejects.toThrow('could not prepare scoring')
+    programs[Symbol.dispose]() // a rejection nobody handles would fail this file
+    await new Promise((resolve) => setImmediate(resolve))
+  })
+
   test('programs of one set give what each gives alone', async () => {
     const x = input('x', 'float32', ['N'])
     const y = input('y', 'float32', ['N'])
