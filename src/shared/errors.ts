@@ -20,6 +20,14 @@ export type ErrorCode =
   | 'run/busy'
   | 'run/not-found'
   | 'run/stopped'
+  | 'store/unreadable'
+  | 'store/too-new'
+  | 'sandbox/failed'
+  | 'api/unknown'
+  | 'api/invalid'
+  | 'api/refused'
+  | 'api/disconnected'
+  | 'api/cancelled'
   | 'usage/invalid'
 
 /** One clear sentence in `message`; `hint` says what is safe and what to do next. */

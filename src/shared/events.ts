@@ -17,7 +17,25 @@ export interface TrainerState {
   readonly tokens: number
 }
 
-export type RunPhase = 'preparing' | 'evaluating' | 'training' | 'finished' | 'stopped'
+export type RunPhase = 'preparing' | 'evaluating' | 'training' | 'paused' | 'finished' | 'stopped'
+
+/** Per-token arrays of one trajectory, each base64 of little-endian numbers (packedArray.ts); the first covers all T tokens, the others the T−1 predictions. */
+export interface TokenArrays {
+  /** [T] i32, prompt first. */
+  readonly ids: string
+  /** [T−1] f32, 1 where the policy chose the next token. */
+  readonly actionMask: string
+  /** [T−1] f32, under the policy that learned; null when the trajectory took no part in the update. */
+  readonly logprobs: string | null
+  /** [T−1] f32, as the sampler recorded them. */
+  readonly behaviorLogprobs: string | null
+  /** [T−1] f32, under the reference policy, where the algorithm asks for it. */
+  readonly referenceLogprobs: string | null
+  /** [T−1] f32, nats. */
+  readonly entropies: string | null
+  /** [T−1] f32. */
+  readonly advantages: string | null
+}
 
 /** One trajectory to look at. */
 export interface TrajectorySample {
@@ -33,6 +51,28 @@ export interface TrajectorySample {
   readonly advantage: number | null
   readonly tokens: number
   readonly stopReason: 'stop-id' | 'stop-string' | 'length'
+  /** Columns that reward functions logged for this completion. */
+  readonly logged?: Readonly<Record<string, unknown>>
+  /** What went wrong in reward functions, one sentence each. */
+  readonly failures?: readonly string[]
+  readonly arrays?: TokenArrays
+}
+
+/** Digests (SHA-256, hex) of everything that determines a run; said once, before training begins. */
+export interface RunManifest {
+  /** Version of Turnwise and the runtimes it trains with. */
+  readonly app: string
+  readonly config: string
+  readonly model: string
+  /** Data file path → digest. */
+  readonly data: Readonly<Record<string, string>>
+  /** Reward name → digest of its code; built-ins: their id and settings. */
+  readonly rewards: Readonly<Record<string, string>>
+}
+
+export interface ManifestEvent {
+  readonly type: 'manifest'
+  readonly manifest: RunManifest
 }
 
 export interface StatusEvent {
@@ -79,6 +119,16 @@ export interface CheckpointSavedEvent {
   readonly type: 'checkpoint-saved'
   readonly step: number
   readonly directory: string
+  /** Held-out reward measured at this step; null where it was not. */
+  readonly reward: number | null
+  readonly sizeBytes: number
+}
+
+/** Older checkpoints that retention removed. */
+export interface CheckpointsRemovedEvent {
+  readonly type: 'checkpoints-removed'
+  readonly step: number
+  readonly directories: readonly string[]
 }
 
 export interface WarningEvent {
@@ -97,10 +147,12 @@ export interface ErrorEvent {
 
 export type RunEvent =
   | StatusEvent
+  | ManifestEvent
   | StepEvent
   | EvaluationEvent
   | SamplesEvent
   | CheckpointDueEvent
   | CheckpointSavedEvent
+  | CheckpointsRemovedEvent
   | WarningEvent
   | ErrorEvent

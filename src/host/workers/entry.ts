@@ -126,7 +126,7 @@ async function keepCheckpoint(
     optimizer: policy.optimizerState(),
   })
   pruneCheckpoints(request.runDirectory, config.checkpoints.keep)
-  return { type: 'checkpoint-saved', step, directory }
+  return { type: 'checkpoint-saved', step, directory, reward, sizeBytes: 0 }
 }
 
 /** Everything a run holds while it trains. */
