@@ -1,10 +1,11 @@
+import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { softmax } from '../ops/activation.ts'
 import { add, mul } from '../ops/arithmetic.ts'
-import { gatherPositions } from '../ops/gather.ts'
+import { gather } from '../ops/gather.ts'
 import { addMask } from '../ops/addMask.ts'
-import { concat, lengthOf, reshape, splitAt, transpose } from '../ops/layout.ts'
+import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
 import { rmsNorm } from '../ops/normalization.ts'
 import { rotary } from '../ops/rotary.ts'
@@ -14,14 +15,14 @@ import type { LayerScope } from './decoder.ts'
 import { decoderLayer } from './decoder.ts'
 import type { Program } from './learningGraphs.ts'
 import type { LoraFactors } from './lora.ts'
-import { addLora, loraInputs } from './lora.ts'
+import { loraInputs } from './lora.ts'
 
 /** Where the frozen weights of the generation graph come from: exact, or in 8-bit blocks. */
 export interface GenerationWeights {
   /** A vector by its full checkpoint name: norms and biases. */
   vector(name: string): Value
-  /** x Wᵀ with the matrix of that full checkpoint name. */
-  product(x: Value, name: string): Value
+  /** x Wᵀ + s·(x Aᵀ) Bᵀ with the matrix of that full checkpoint name; x [N, in] → [N, out]. */
+  product(x: Value, name: string, lora?: LoraFactors): Value
 }
 
 /** The graph inputs of a layer's adapter carry the layer's number, since all layers are in one graph. */
@@ -32,7 +33,7 @@ export const generationInputName = (layer: number, name: string): string => `${S
  * computes prompts (T > 1), pieces of prompts and single steps. Caches are inputs only, and only the new keys and values
  * come out: nothing as large as a cache is ever copied.
  *
- * Inputs: hidden [B, T, D], positions [B, T], cos and sin [L, C/2], mask [B, 1, R, P+T] with R = 1 or g·T, last [B, 1],
+ * Inputs: hidden [N = B·T, D], positions [B, T], cos and sin [L, C/2], mask [B, 1, R, P+T] with R = 1 or g·T, last [B],
  * inverseTemperature [1], `key i` and `value i` [B, K, P, C], adapters.
  * Outputs: logits [B, V], probabilities [B, V], `new key i` and `new value i` [B, K, T, C].
  */
@@ -49,7 +50,7 @@ export function generationProgram(
     mask: input('mask', 'float32', ['B', 1, 'R', 'M']),
   }
   const outputs: Record<string, Value> = {}
-  let hidden = input('hidden', 'float32', ['B', 'T', hiddenSize])
+  let hidden = input('hidden', 'float32', [product(['B', 'T']), hiddenSize])
   for (let layer = 0; layer < config.layers; layer++) {
     const adapter = lora
       ? loraInputs(config, lora, (name) => generationInputName(layer, name))
@@ -58,7 +59,7 @@ export function generationProgram(
     hidden = decoderLayer(hidden, scope).hidden
   }
   // Only one position of each row is scored: the vocabulary product is the largest of all.
-  const last = gatherPositions(hidden, input('last', 'int64', ['B', 1])) // [B, D]
+  const last = gather(hidden, input('last', 'int64', ['B'])) // [B, D]
   const normed = rmsNorm(last, weights.vector('model.norm.weight'), normEpsilon)
   const logits = weights.product(normed, config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight')
   const probabilities = softmax(mul(logits, input('inverseTemperature', 'float32', [1])))
@@ -90,16 +91,14 @@ function cachedScope(
     norm: (path, x) => rmsNorm(x, weights.vector(`${prefix}${path}.weight`), config.normEpsilon),
     linear(name, x) {
       const path = `${prefix}${linearPath(name)}`
-      const product = weights.product(x, `${path}.weight`)
-      const biased = config.biases[name] ? add(product, weights.vector(`${path}.bias`)) : product
-      const factors = adapter.get(name)
-      return factors ? addLora(biased, x, factors) : biased
+      const y = weights.product(x, `${path}.weight`, adapter.get(name))
+      return config.biases[name] ? add(y, weights.vector(`${path}.bias`)) : y
     },
-    rotate: (x) => rotary(x, shared),
+    rotate: (x) => rotary(splitRows(x, shared.positions), shared),
     attend(q, k, v) {
       const byHead = (x: Value) =>
         transpose(reshape(x, ['B', 'T', config.kvHeads, config.headDim]), [0, 2, 1, 3]) // [B, K, T, C]
-      const [newKey, newValue] = [byHead(k), byHead(v)]
+      const [newKey, newValue] = [byHead(k), byHead(splitRows(v, shared.positions))]
       outputs[`new key ${String(layer)}`] = newKey
       outputs[`new value ${String(layer)}`] = newValue
       return cachedAttention(config, { q, newKey, newValue, layer }, shared.mask)
@@ -137,5 +136,5 @@ function cachedAttention(
   const [past, fresh] = splitAt(weights, 3, { at: lengthOf(pastKey, 2), lengths: ['P', 'T'] })
   const mixed = add(matmul(past, pastValue), matmul(fresh, newValue)) // [B, K, g·T, C]
   const joined = transpose(reshape(mixed, ['B', kvHeads, group, 'T', headDim]), [0, 3, 1, 2, 4])
-  return reshape(joined, ['B', 'T', heads * headDim])
+  return reshape(joined, [product(['B', 'T']), heads * headDim])
 }

@@ -64,6 +64,11 @@ export function loraInputs(
   )
 }
 
+/** (y + s·B(A x))ᵀ from yᵀ [out, N] and x [N, in]. */
+export function addLoraTransposed(yT: Value, x: Value, { a, b, scale }: LoraFactors): Value {
+  return matmulAdd(b, matmul(x, a, { transB: true, alpha: scale }), yT)
+}
+
 /** y + s·B(A x). x […, in], y […, out]. Hu et al. 2021, arXiv:2106.09685, §4.1. */
 export function addLora(y: Value, x: Value, { a, b, scale }: LoraFactors): Value {
   const reduced = matmul(x, a, { transB: true, alpha: scale }) // […, R]

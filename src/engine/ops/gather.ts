@@ -54,10 +54,3 @@ export const gatherElements = (x: Value, indices: Value): Value =>
   apply(gatherElementsOp, [x, indices], { axis: int(1) }, [
     { dtype: x.dtype, shape: indices.shape },
   ])[0] as Value
-
-export const gatherLastOp = defineOp('GatherLast', 'Used for generation only.', { type: 'GatherND' })
-/** One position of each row. x [B, S, D], positions [B, 1] i64 → [B, D]. */
-export const gatherPositions = (x: Value, positions: Value): Value =>
-  apply(gatherLastOp, [x, positions], { batch_dims: int(1) }, [
-    { dtype: x.dtype, shape: [x.shape[0] as Dim, x.shape[2] as Dim] },
-  ])[0] as Value

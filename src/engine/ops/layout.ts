@@ -31,6 +31,17 @@ function reshapeLike(x: Value, like: Value): Value {
   return apply(reshapeOp, [x, shape], {}, [{ dtype: x.dtype, shape: like.shape }])[0] as Value
 }
 
+/** Splits the first axis [B·T, …] into the two first ones of `like` [B, T, …], whose lengths the graph reads from it. */
+export function splitRows(x: Value, like: Value): Value {
+  const [batch, length] = like.shape as readonly [Dim, Dim]
+  const shape = [batch, length, ...x.shape.slice(1)]
+  const rest = integers(x.shape.slice(1).map((dim) => (typeof dim === 'number' ? dim : -1)))
+  const written = apply(integerConcatOp, [dimensionsOf(like, 0, 2), rest], { axis: int(0) }, [
+    { dtype: 'int64', shape: [shape.length] },
+  ])[0] as Value
+  return apply(reshapeOp, [x, written], {}, [{ dtype: x.dtype, shape }])[0] as Value
+}
+
 /** What ONNX is told; `inferred` is the place of the -1. Null if a second one would be needed. */
 function writtenDims(from: Shape, shape: Shape, inferred: number): number[] | null {
   const written = shape.map((dim, index) => {
@@ -100,6 +111,10 @@ export const lengthOf = (x: Value, axis: number): Value => {
   const at = axisIndex(axis, x.shape.length)
   return dimensionsOf(x, at, at + 1)
 }
+
+export const integerConcatOp = defineOp('IntegerConcat', 'Joins lengths, which are not differentiable.', {
+  type: 'Concat',
+})
 
 export const integerAddOp = defineOp('IntegerAdd', 'Adds lengths, which are not differentiable.', {
   type: 'Add',

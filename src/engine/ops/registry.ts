@@ -3,8 +3,17 @@ import type { Op } from '../graph/value.ts'
 import { addMaskOp } from './addMask.ts'
 import { sigmoidOp, siluOp, softmaxOp } from './activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from './arithmetic.ts'
-import { gatherElementsOp, gatherLastOp, gatherOp } from './gather.ts'
-import { concatOp, dimensionOp, integerAddOp, reshapeOp, sliceOp, splitOp, transposeOp } from './layout.ts'
+import { gatherElementsOp, gatherOp } from './gather.ts'
+import {
+  concatOp,
+  dimensionOp,
+  integerAddOp,
+  integerConcatOp,
+  reshapeOp,
+  sliceOp,
+  splitOp,
+  transposeOp,
+} from './layout.ts'
 import { matmulAddOp, matmulOp, quantizedMatmulOp } from './matmul.ts'
 import { rmsNormOp } from './normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, shapeOp } from './reduce.ts'
@@ -20,9 +29,9 @@ export const ops: readonly Op[] = [
   expOp,
   expandOp,
   gatherElementsOp,
-  gatherLastOp,
   gatherOp,
   integerAddOp,
+  integerConcatOp,
   logOp,
   matmulAddOp,
   matmulOp,

@@ -5,6 +5,8 @@ import type { LoraConfig } from '../models/config.ts'
 import type { GenerationWeights } from '../models/generationGraph.ts'
 import { generationInputName, generationProgram } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
+import { addLora, addLoraTransposed } from '../models/lora.ts'
+import { transpose } from '../ops/layout.ts'
 import { matmul, quantizedMatmul } from '../ops/matmul.ts'
 import type { PolicyRole } from '../policy.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
@@ -14,10 +16,8 @@ import { RotaryTables } from './rotaryTables.ts'
 import type { Feed } from './session.ts'
 import { Session, floats, int64s } from './session.ts'
 
-const INT8_BLOCK = 32
-
 export interface DecodeStepOptions {
-  /** With `NAME.quantized` [N, ⌈K/32⌉, 32] u8 and `NAME.scales` [N, ⌈K/32⌉] of each matrix where precision is int8. */
+  /** With `NAME.quantized` [N, ⌈K/block⌉, block] u8 and `NAME.scales` [N, ⌈K/block⌉] of each matrix where precision is int8. */
   readonly source: ModelSource
   readonly precision: 'f32' | 'int8'
   readonly lora: LoraConfig
@@ -83,12 +83,15 @@ export class OrtDecodeStep implements DecodeStep {
     const adapter = this.#options.adapter(role)
     const cacheDims = [rows, this.kvHeads, cache.capacity, this.headDim]
     const feeds: Record<string, Feed> = {
-      hidden: floats(hidden, [rows, length, config.hiddenSize]),
+      hidden: floats(hidden, [rows * length, config.hiddenSize]),
       positions: int64s(pass.positions, [rows, length]),
       // The kernel also refuses more new positions than table rows.
       ...this.#rotary.feeds(Math.max(length, ...pass.positions) + 1),
       mask: this.#mask(pass),
-      last: int64s(pass.last, [rows, 1]),
+      last: int64s(
+        pass.last.map((position, row) => row * length + position),
+        [rows],
+      ),
       inverseTemperature: floats(Float32Array.of(pass.inverseTemperature), [1]),
     }
     for (let layer = 0; layer < this.layers; layer++) {
@@ -131,7 +134,14 @@ function cachedByName(make: (name: string) => Value): (name: string) => Value {
 
 function exactWeights(source: ModelSource): GenerationWeights {
   const vector = cachedByName((name) => mappedWeight(source, name))
-  return { vector, product: (x, name) => matmul(x, vector(name), { transB: true }) }
+  return {
+    vector,
+    // W xᵀ instead of x Wᵀ: the large matrix streams through row by row as it lies on disk, and is never packed.
+    product(x, name, lora) {
+      const yT = matmul(vector(name), x, { transB: true })
+      return transpose(lora ? addLoraTransposed(yT, x, lora) : yT, [1, 0])
+    },
+  }
 }
 
 function blockWeights(source: ModelSource): GenerationWeights {
@@ -142,17 +152,19 @@ function blockWeights(source: ModelSource): GenerationWeights {
   }
   return {
     vector: cachedByName((name) => mappedWeight(source, name)),
-    product(x, name) {
+    product(x, name, lora) {
       const [outputs, inputs] = stored(name).shape as readonly [number, number]
-      const scales = stored(`${name}.scales`)
+      const [quantized, scales] = [stored(`${name}.quantized`), stored(`${name}.scales`)]
+      const blockSize = quantized.shape[2] as number
       const count = scales.shape.reduce((total, dim) => total * dim, 1) // the kernel wants one axis
-      return quantizedMatmul(x, {
-        quantized: weight(`${name}.quantized`, stored(`${name}.quantized`), 'uint8'),
+      const y = quantizedMatmul(x, {
+        quantized: weight(`${name}.quantized`, quantized, 'uint8'),
         scales: weight(`${name}.scales`, { ...scales, shape: [count] }),
         outputs,
         inputs,
-        blockSize: INT8_BLOCK,
+        blockSize,
       })
+      return lora ? addLora(y, x, lora) : y
     },
   }
 }

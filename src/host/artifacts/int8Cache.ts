@@ -25,9 +25,9 @@ import {
 const int8Name = 'int8.safetensors'
 const piecesOfRows = 1 << 20
 
-/** U8 [N, ⌈K/32⌉, 32], 128 means zero. */
+/** U8 [N, ⌈K/block⌉, block], 128 means zero. */
 export const quantizedName = (weight: string): string => `${weight}.quantized`
-/** F32 [N, ⌈K/32⌉] */
+/** F32 [N, ⌈K/block⌉] */
 export const scalesName = (weight: string): string => `${weight}.scales`
 
 /** The weights that are quantised: every linear and the vocabulary projection (the embedding, where they are one). */

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { constant, input } from '#engine/graph/value.ts'
 import { silu } from '#engine/ops/activation.ts'
 import { add, mul } from '#engine/ops/arithmetic.ts'
-import { gatherPositions, packRows, unpackRows } from '#engine/ops/gather.ts'
-import { concat, lengthOf, reshape, splitAt, transpose } from '#engine/ops/layout.ts'
+import { packRows, unpackRows } from '#engine/ops/gather.ts'
+import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '#engine/ops/layout.ts'
 import { matmul } from '#engine/ops/matmul.ts'
 import { rmsNorm } from '#engine/ops/normalization.ts'
-import { meanLastAxis, sumToShape } from '#engine/ops/reduce.ts'
+import { meanLastAxis, reduceSum, sumToShape } from '#engine/ops/reduce.ts'
 import { vocabularyHead } from '#engine/ops/vocabularyHead.ts'
 import { floats, int64s } from '#engine/runtime/session.ts'
 import { evaluate } from '../graph/evaluate.ts'
@@ -55,15 +55,14 @@ describe('numbers', () => {
     expect([[...empty['first']!], [...empty['second']!]]).toEqual([[], rest.data])
   })
 
-  test('gatherPositions takes one position of each row', async () => {
-    const x = input('x', 'float32', ['B', 'T', 2])
-    const y = gatherPositions(x, input('last', 'int64', ['B', 1]))
-    const last = int64s(Int32Array.of(2, 0), [2, 1])
-    const found = await evaluate(
-      { y },
-      { x: { data: Array.from({ length: 12 }, (_, i) => i), dims: [2, 3, 2] }, last },
-    )
-    expect([...found['y']!]).toEqual([4, 5, 6, 7])
+  test('splitRows takes its first two lengths from another value', async () => {
+    const x = input('x', 'float32', ['B*T', 2])
+    const y = splitRows(x, input('positions', 'int64', ['B', 'T']))
+    expect(y.shape).toEqual(['B', 'T', 2])
+    const first = reduceSum(y, [1]) // [B, 1, 2]: tells [2, 3] from [3, 2]
+    const rows = { data: Array.from({ length: 12 }, (_, i) => i), dims: [6, 2] }
+    const found = await evaluate({ first }, { x: rows, positions: int64s(new Int32Array(6), [2, 3]) })
+    expect([...found['first']!]).toEqual([6, 9, 24, 27])
   })
 
   test.each([true, false])(

@@ -176,21 +176,21 @@ describe('8-bit weights', () => {
     Float32Array.from({ length: rows * columns }, () => random.normal() * 0.02)
 
   test.each([
-    [3, 64],
-    [5, 40],
+    [3, 256],
+    [5, 160],
     [2, 7],
-    [1, 33],
+    [1, 129],
   ])('[%i, %i]: no value is off by more than half a scale, padding is zero', (rows, columns) => {
     const exact = weights(rows, columns)
     const scales = blockScales(exact, columns)
     const values = quantizeRows(exact, scales, columns)
-    const blocks = Math.ceil(columns / 32)
-    expect(values).toHaveLength(rows * blocks * 32)
+    const blocks = Math.ceil(columns / 128)
+    expect(values).toHaveLength(rows * blocks * 128)
     expect(scales).toHaveLength(rows * blocks)
     for (let position = 0; position < values.length; position++) {
-      const row = Math.floor(position / (blocks * 32))
-      const column = position % (blocks * 32)
-      const scale = scales[Math.floor(position / 32)] ?? NaN
+      const row = Math.floor(position / (blocks * 128))
+      const column = position % (blocks * 128)
+      const scale = scales[Math.floor(position / 128)] ?? NaN
       const value = ((values[position] ?? NaN) - 128) * scale
       const target = column < columns ? (exact[row * columns + column] ?? NaN) : 0
       expect(Math.abs(value - target)).toBeLessThanOrEqual(scale * (column < columns ? 0.50001 : 0))
@@ -198,14 +198,14 @@ describe('8-bit weights', () => {
   })
 
   test('the largest value of a block uses the whole range; zeros and dust stay zero', () => {
-    const row = new Float32Array(96)
+    const row = new Float32Array(384)
     row[0] = -2
     row[1] = 1
-    row[40] = 1e-44
-    const scales = blockScales(row, 96)
+    row[160] = 1e-44
+    const scales = blockScales(row, 384)
     expect([...scales]).toEqual([Math.fround(2 / 127), 0, 0])
-    const values = quantizeRows(row, scales, 96)
-    expect([values[0], values[1], values[2], values[40], values[95]]).toEqual([1, 128 + 64, 128, 128, 128])
+    const values = quantizeRows(row, scales, 384)
+    expect([values[0], values[1], values[2], values[160], values[383]]).toEqual([1, 128 + 64, 128, 128, 128])
   })
 
   test.each(['exact', 'brain'])(
@@ -220,12 +220,12 @@ describe('8-bit weights', () => {
       )
       for (const weight of quantizableWeights(source)) {
         const [rows = 0, columns = 0] = get(source, weight).shape
-        const blocks = Math.ceil(columns / 32)
+        const blocks = Math.ceil(columns / 128)
         const scales = get(quantized, scalesName(weight))
         expect(scales).toMatchObject({ dtype: 'F32', shape: [rows, blocks] })
         expect(get(quantized, quantizedName(weight))).toMatchObject({
           dtype: 'U8',
-          shape: [rows, blocks, 32],
+          shape: [rows, blocks, 128],
         })
         const exact = readTensor(get(source, weight))
         expect(readTensor(scales)).toEqual(blockScales(exact, columns))
