@@ -1,0 +1,118 @@
+/** The database itself: statements prepared once, transactions, and errors in words. */
+import Database from 'better-sqlite3'
+import { unreadable, storeError } from './storeErrors.ts'
+
+export type SqlValue = string | number | Uint8Array | null
+type Parameters = readonly (SqlValue | Readonly<Record<string, SqlValue>>)[]
+
+/** A prepared SELECT. */
+export interface Query<Row> {
+  all(...parameters: Parameters): Row[]
+  get(...parameters: Parameters): Row | undefined
+  each(...parameters: Parameters): Generator<Row>
+}
+
+/** How long a statement waits for another process. */
+const busyTimeoutMs = 10_000
+
+export class Connection implements Disposable {
+  readonly file: string
+  readonly #database: Database.Database
+  readonly #statements = new Map<string, Database.Statement>()
+
+  /** `readonly` changes nothing in the file; else it is made where it does not exist. */
+  constructor(file: string, { readonly = false } = {}) {
+    this.file = file
+    this.#database = this.#attempt(
+      () => new Database(file, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs }),
+    )
+    // SQLite's own lower() knows only the letters of ASCII.
+    this.#database.function('fold', { deterministic: true }, (text) => String(text).toLowerCase())
+  }
+
+  /** A query whose rows are objects. */
+  query<Row>(sql: string): Query<Row> {
+    return this.#queryOf<Row>(this.#prepared(sql))
+  }
+
+  /** A query whose rows are arrays: faster where there are many. */
+  tuples<Row extends readonly SqlValue[]>(sql: string): Query<Row> {
+    return this.#queryOf<Row>(this.#prepared(sql, 'raw'))
+  }
+
+  /** Returns how many rows changed and the key of the last one made. */
+  run(sql: string, ...parameters: Parameters): { readonly changes: number; readonly key: number } {
+    const statement = this.#prepared(sql)
+    const { changes, lastInsertRowid } = this.#attempt(() => statement.run(...parameters))
+    return { changes, key: Number(lastInsertRowid) }
+  }
+
+  /** Several statements, without parameters. */
+  execute(sql: string): void {
+    this.#attempt(() => this.#database.exec(sql))
+  }
+
+  /** The answer of `PRAGMA text`. */
+  pragma(text: string): unknown {
+    return this.#attempt(() => this.#database.pragma(text, { simple: true }))
+  }
+
+  /** All or nothing; no other process writes meanwhile. May stand within another. */
+  write<T>(action: () => T): T {
+    return this.#attempt(() => this.#database.transaction(action).immediate())
+  }
+
+  /** Everything read within is of one moment. */
+  read<T>(action: () => T): T {
+    return this.#attempt(() => this.#database.transaction(action).deferred())
+  }
+
+  /** Parses JSON that a row holds. Errors: AppError 'store/unreadable'. */
+  parse(text: string): unknown {
+    try {
+      return JSON.parse(text)
+    } catch (error) {
+      throw unreadable(this.file, 'a stored document is not whole', error)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close()
+  }
+
+  #prepared(sql: string, form: 'object' | 'raw' = 'object'): Database.Statement {
+    const name = form === 'raw' ? `raw ${sql}` : sql
+    const known = this.#statements.get(name)
+    if (known) return known
+    const statement = this.#attempt(() => this.#database.prepare(sql))
+    if (form === 'raw') statement.raw(true)
+    this.#statements.set(name, statement)
+    return statement
+  }
+
+  #queryOf<Row>(statement: Database.Statement): Query<Row> {
+    const attempt = <T>(action: () => T): T => this.#attempt(action)
+    return {
+      all: (...parameters) => attempt(() => statement.all(...parameters) as Row[]),
+      get: (...parameters) => attempt(() => statement.get(...parameters) as Row | undefined),
+      *each(...parameters) {
+        const rows = attempt(() => statement.iterate(...parameters) as IterableIterator<Row>)
+        try {
+          for (let next = attempt(() => rows.next()); next.done !== true; next = attempt(() => rows.next())) {
+            yield next.value
+          }
+        } finally {
+          rows.return?.()
+        }
+      },
+    }
+  }
+
+  #attempt<T>(action: () => T): T {
+    try {
+      return action()
+    } catch (error) {
+      throw storeError(this.file, error)
+    }
+  }
+}

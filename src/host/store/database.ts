@@ -1,0 +1,133 @@
+/** Opens the database of the history: looks before it writes, then brings the tables to this version. */
+import { existsSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { makeFolder } from '../artifacts/atomic.ts'
+import { Connection } from './connection.ts'
+import { migrations } from './migrations/registry.ts'
+import { tooNew, unreadable } from './storeErrors.ts'
+
+/** Says in the file's header that it is a history of Turnwise: «Turn». */
+export const applicationId = 0x5475726e
+
+export const latestVersion = migrations.length
+
+/** Small tables that hold what exists nowhere else, or lead to the rest: checked whole at every start. */
+const vitalTables = [
+  'runs',
+  'run_documents',
+  'run_tags',
+  'log_cursors',
+  'names',
+  'data_sets',
+  'data_set_versions',
+  'rewards',
+  'reward_versions',
+  'settings',
+  'queue',
+]
+
+/**
+ * Opens the database, or makes it. Errors: AppError 'store/too-new', 'store/unreadable' (then the file is as it was),
+ * 'store/busy', 'file/unwritable'.
+ */
+export function openDatabase(file: string): Connection {
+  refuseOldNode()
+  makeFolder(path.dirname(file))
+  if (existsSync(file) && statSync(file).size > 0) inspect(file)
+  const connection = new Connection(file)
+  try {
+    configure(connection)
+    migrate(connection, latestVersion)
+    return connection
+  } catch (error) {
+    connection[Symbol.dispose]()
+    throw error
+  }
+}
+
+/** better-sqlite3 ends an older process without a word. */
+function refuseOldNode(): void {
+  if (Number(process.versions['napi']) >= 10) return
+  throw new AppError('usage/invalid', `The history needs Node 22.14 or newer, this is ${process.version}.`)
+}
+
+/** Every commit is on the disk before it counts: tags, notes and code exist nowhere else. */
+function configure(connection: Connection): void {
+  patiently(() => connection.pragma('journal_mode = WAL'))
+  for (const setting of ['synchronous = FULL', 'foreign_keys = ON', 'trusted_schema = OFF']) {
+    connection.pragma(setting)
+  }
+}
+
+/** The change to WAL does not wait for a process that makes the same change at this moment. */
+function patiently(action: () => unknown): void {
+  const deadline = Date.now() + 10_000
+  for (;;) {
+    try {
+      action()
+      return
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'store/busy') || Date.now() > deadline) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+    }
+  }
+}
+
+/** Brings a database to a version, all or nothing. */
+export function migrate(connection: Connection, target: number): void {
+  if (versionOf(connection) === target) return
+  connection.write(() => {
+    const version = versionOf(connection) // another process may have been first
+    if (version > latestVersion) throw tooNew(connection.file, version, latestVersion)
+    for (const migration of migrations.slice(version, target)) {
+      connection.execute(migration.sql)
+      connection.pragma(`user_version = ${migration.version}`)
+    }
+    connection.pragma(`application_id = ${applicationId}`)
+  })
+}
+
+const versionOf = (connection: Connection): number => Number(connection.pragma('user_version'))
+
+/** Refuses what this version must not write to, without writing. */
+function inspect(file: string): void {
+  try {
+    inspectTables(file)
+  } catch (error) {
+    if (error instanceof AppError || !(error instanceof Error)) throw error
+    throw unreadable(file, error.message, error) // even of a sound statement SQLite could make no sense
+  }
+}
+
+function inspectTables(file: string): void {
+  using connection = new Connection(file, { readonly: true })
+  const version = versionOf(connection)
+  const tables = schemaOf(connection)
+  if (tables.size === 0 && version === 0) return
+  if (connection.pragma('application_id') !== applicationId) {
+    throw unreadable(file, 'it is a database of another program')
+  }
+  if (version > latestVersion) throw tooNew(file, version, latestVersion)
+  for (const [name, sql] of expectedSchema(version)) {
+    if (tables.get(name) !== sql) throw unreadable(file, `its table ${name} is not as it should be`)
+  }
+  for (const table of vitalTables.filter((name) => tables.has(name))) {
+    const finding = connection.pragma(`quick_check('${table}')`)
+    if (finding !== 'ok') throw unreadable(file, String(finding))
+  }
+}
+
+/** Name → statement that made it, of every table and index. */
+function schemaOf(connection: Connection): ReadonlyMap<string, string> {
+  const rows = connection.tuples<[name: string, sql: string]>(
+    'SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid',
+  )
+  return new Map(rows.all())
+}
+
+function expectedSchema(version: number): ReadonlyMap<string, string> {
+  using fresh = new Connection(':memory:')
+  migrate(fresh, version)
+  return schemaOf(fresh)
+}

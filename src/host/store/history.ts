@@ -1,0 +1,215 @@
+/** One run's history being written: each event to its table, and back where a resume says so. */
+import type { LoggedEvent } from '../artifacts/eventLog.ts'
+import type { RunStatus } from '#shared/runs.ts'
+import type { Connection } from './connection.ts'
+import type { StoredEvent } from './events.ts'
+import { parseLine, understand, type KnownEvent } from './loggedEvents.ts'
+import { MetricWriter } from './metricWriter.ts'
+import type { NamesTable } from './names.ts'
+import { SampleWriter } from './sampleWriter.ts'
+
+type Of<Type extends KnownEvent['type']> = Extract<KnownEvent, { type: Type }>
+
+/** Where the history stands; a row of log_cursors without the position in the file. */
+export interface HistoryState {
+  /** Number of the next event. */
+  readonly seq: number
+  readonly rewinds: number
+  readonly damaged: number
+}
+
+export const emptyHistory: HistoryState = { seq: 0, rewinds: 0, damaged: 0 }
+
+/** Phases that end a run or halt it; in every other it runs. */
+const statusOfPhase: Readonly<Record<string, RunStatus>> = {
+  paused: 'paused',
+  finished: 'finished',
+  stopped: 'stopped',
+}
+
+/** All calls within one transaction; `finish` ends them. */
+export class HistoryWriter {
+  readonly #db: Connection
+  readonly #run: number
+  readonly #metrics: MetricWriter
+  readonly #samples: SampleWriter
+  readonly #stored: StoredEvent[] = []
+  #seq: number
+  #rewinds: number
+  #damaged: number
+
+  constructor(db: Connection, names: NamesTable, run: number, state: HistoryState) {
+    this.#db = db
+    this.#run = run
+    this.#metrics = new MetricWriter(db, names, run)
+    this.#samples = new SampleWriter(db, names, run)
+    this.#seq = state.seq
+    this.#rewinds = state.rewinds
+    this.#damaged = state.damaged
+  }
+
+  /** Records a line of the log; every whole line has a number, even a damaged one. */
+  add(line: string): void {
+    const event = parseLine(line)
+    if (event === null) {
+      this.#damaged++
+      // The file still has it whole; this is enough to see what it was.
+      this.#store({ at: 0, type: 'damaged-line', text: line.slice(0, 200) }, true)
+      return
+    }
+    const known = understand(event)
+    if (known?.type === 'resumed') this.rewind(known.keep)
+    const { isKept, told } = known ? this.#record(known, event) : { isKept: true, told: event }
+    this.#store(told, isKept)
+  }
+
+  /** Forgets the events from `keep` on. */
+  rewind(keep: number): void {
+    const seq = Math.min(keep, this.#seq)
+    this.#metrics.rewind(seq)
+    this.#samples.rewind(seq)
+    const scope = [this.#run, seq]
+    this.#db.run('DELETE FROM events WHERE run = ? AND seq >= ?', ...scope)
+    // A checkpoint is announced by the event right after those it keeps: the one resumed from stays.
+    this.#db.run(`DELETE FROM checkpoints WHERE run = ? AND seq ${keep === 0 ? '>=' : '>'} ?`, ...scope)
+    this.#rewinds++
+    this.#db.run(
+      `INSERT INTO rewinds (run, number, keep, step) VALUES (:run, :number, :keep,
+         (SELECT ifnull(max(step), -1) FROM measurements WHERE run = :run AND seq < :keep))`,
+      { run: this.#run, number: this.#rewinds, keep: seq },
+    )
+    this.#seq = seq
+  }
+
+  /** Brings what is derived from the rows up to date. Returns where the history stands and the events added. */
+  finish(): { readonly state: HistoryState; readonly events: readonly StoredEvent[] } {
+    this.#metrics.flush()
+    this.#db.run(summary, { run: this.#run, now: Date.now() })
+    return {
+      state: { seq: this.#seq, rewinds: this.#rewinds, damaged: this.#damaged },
+      events: this.#stored,
+    }
+  }
+
+  /** `isKept`: in the table of events; others have tables of their own. */
+  #store(event: LoggedEvent, isKept: boolean): void {
+    let id = 0
+    if (isKept) {
+      id = this.#db.run(
+        'INSERT INTO events (run, seq, at, type, body) VALUES (?, ?, ?, ?, ?)',
+        ...[this.#run, this.#seq, instant(event.at), event.type, JSON.stringify(event)],
+      ).key
+    }
+    this.#stored.push({ id, seq: this.#seq, event })
+    this.#seq++
+  }
+
+  #record(known: KnownEvent, event: LoggedEvent): { readonly isKept: boolean; readonly told: LoggedEvent } {
+    switch (known.type) {
+      case 'step':
+      case 'evaluation':
+        this.#measure(known, event.at)
+        return { isKept: false, told: event }
+      case 'samples':
+        this.#samples.write(this.#seq, known)
+        return { isKept: false, told: { ...event, samples: known.samples.map(withoutArrays) } }
+      default:
+        this.#apply(known, event.at)
+        return { isKept: true, told: event }
+    }
+  }
+
+  /** What an event changes besides being told. */
+  #apply(known: Exclude<KnownEvent, Of<'step'> | Of<'evaluation'> | Of<'samples'>>, at: number): void {
+    switch (known.type) {
+      case 'checkpoint-saved':
+        this.#saveCheckpoint(known, at)
+        break
+      case 'checkpoints-removed':
+        this.#removeCheckpoints(known)
+        break
+      case 'manifest':
+        this.#setManifest(known)
+        break
+      case 'status':
+        this.#setStatus(statusOfPhase[known.phase] ?? 'running', known.phase)
+        break
+      case 'resumed':
+        this.#setStatus('running', null)
+        break
+      case 'error':
+        this.#fail(known)
+    }
+  }
+
+  #setManifest({ manifest }: Of<'manifest'>): void {
+    const text = JSON.stringify(manifest)
+    this.#db.run('UPDATE run_documents SET manifest = ? WHERE run = ?', text, this.#run)
+  }
+
+  #measure(known: Of<'step'> | Of<'evaluation'>, at: number): void {
+    this.#metrics.write({
+      seq: this.#seq,
+      at: instant(at),
+      kind: known.type,
+      step: known.step,
+      steps: known.type === 'step' ? known.steps : null,
+      rows: known.type === 'evaluation' ? known.rows : null,
+      metrics: known.metrics,
+    })
+  }
+
+  #saveCheckpoint({ directory, step, reward, sizeBytes }: Of<'checkpoint-saved'>, at: number): void {
+    this.#db.run(
+      `INSERT OR REPLACE INTO checkpoints (run, directory, seq, step, reward, size_bytes, saved_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      ...[this.#run, directory, this.#seq, step, reward, sizeBytes, instant(at)],
+    )
+  }
+
+  #removeCheckpoints({ directories }: Of<'checkpoints-removed'>): void {
+    for (const directory of directories) {
+      this.#db.run('DELETE FROM checkpoints WHERE run = ? AND directory = ?', this.#run, directory)
+    }
+  }
+
+  #setStatus(status: RunStatus, phase: string | null): void {
+    this.#db.run(
+      'UPDATE runs SET status = ?, phase = ?, error = NULL, last_words = NULL WHERE key = ?',
+      ...[status, phase, this.#run],
+    )
+  }
+
+  #fail({ code, message, hint }: Of<'error'>): void {
+    const error = JSON.stringify({ code, message, hint: hint ?? null })
+    this.#db.run("UPDATE runs SET status = 'failed', error = ? WHERE key = ?", error, this.#run)
+  }
+}
+
+/** Whole milliseconds; 0 where no clock could have said so. */
+const instant = (at: number): number => (Number.isSafeInteger(Math.trunc(at)) ? Math.trunc(at) : 0)
+
+const withoutArrays = ({ arrays: _arrays, ...sample }: Of<'samples'>['samples'][number]) => sample
+
+/** Value of a metric at one event of a kind. */
+const at = (metric: string, kind: string, order: 'ASC' | 'DESC') => `(
+  SELECT value FROM measurements AS m LEFT JOIN metric_rows AS r
+    ON r.run = m.run AND r.step = m.step AND r.seq = m.seq
+      AND r.metric = (SELECT key FROM names WHERE name = '${metric}')
+  WHERE m.run = :run AND m.kind = '${kind}' ORDER BY m.seq ${order} LIMIT 1)`
+
+const lastStep = (column: string) =>
+  `(SELECT ${column} FROM measurements WHERE run = :run AND kind = 'step' ORDER BY seq DESC LIMIT 1)`
+
+const plannedSteps = `(
+  SELECT nullif(body ->> 'steps', 0) FROM events WHERE run = :run AND type = 'status' ORDER BY seq DESC LIMIT 1)`
+
+const summary = `
+  UPDATE runs SET
+    step = ifnull(${lastStep('step')}, 0),
+    steps = coalesce(${lastStep('steps')}, ${plannedSteps}, steps),
+    reward = ${at('reward', 'step', 'DESC')},
+    reward_before = ${at('eval_reward', 'evaluation', 'ASC')},
+    reward_after = ${at('eval_reward', 'evaluation', 'DESC')},
+    updated_at = :now
+  WHERE key = :run`

@@ -1,0 +1,206 @@
+/**
+ * Saves what is readable of a damaged history into a new file; the damaged one is only read. A page that is gone takes
+ * some rows with it: rowCopy.ts reads around it.
+ */
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { writeError } from '../artifacts/fileErrors.ts'
+import { Connection } from './connection.ts'
+import { latestVersion, migrate } from './database.ts'
+import { copyRows, type Table } from './rowCopy.ts'
+
+export interface Recovery {
+  readonly recoveredFile: string
+  /** Table → rows saved. */
+  readonly rowsByTable: Readonly<Record<string, number>>
+  /** What could not be saved, a sentence each; empty when everything was. */
+  readonly lost: readonly string[]
+}
+
+/** What a run's log says again: where any of it is lost, all logs are read anew. */
+const tablesOfLogs = new Set([
+  ...['events', 'checkpoints', 'measurements', 'metric_rows', 'metric_buckets', 'log_cursors', 'rewinds'],
+  ...['samples', 'sample_parts', 'sample_arrays'],
+])
+
+/**
+ * Copies the readable rows into a new file beside the damaged one, which no process may have open. Errors: AppError
+ * 'file/unreadable', 'file/unwritable'; 'store/unreadable' where nothing can be read.
+ */
+export function recoverStore(file: string): Recovery {
+  const folder = attempt(file, () => mkdtempSync(`${file}-recovery-`))
+  try {
+    const copy = path.join(folder, 'damaged')
+    attempt(file, () => copyDatabase(file, copy))
+    const target = path.join(folder, 'recovered')
+    const saved = rescue(copy, target) ?? rescueWithoutWal(copy, target)
+    if (!saved) {
+      throw new AppError('store/unreadable', `Nothing in ${file} can be read.`, 'It was left as it is.')
+    }
+    const recoveredFile = freeName(file)
+    attempt(file, () => renameSync(target, recoveredFile))
+    return { recoveredFile, ...saved }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+type Saved = Omit<Recovery, 'recoveredFile'>
+
+/** null where not even the list of tables can be read. */
+function rescue(damaged: string, target: string): Saved | null {
+  try {
+    using source = new Connection(damaged)
+    source.pragma('writable_schema = ON') // opens a file that is shorter than its header says
+    const present = new Set(tablesOf(source).map(({ name }) => name))
+    if (present.size === 0) return null
+    using recovered = new Connection(target)
+    recovered.pragma('foreign_keys = OFF')
+    migrate(recovered, latestVersion)
+    const tables = tablesOf(recovered).filter(({ name }) => present.has(name))
+    return recovered.write(() => copyTables(source, recovered, tables))
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'store/unreadable') return null
+    throw error
+  }
+}
+
+/** Changes not yet in the main file are given up where they keep it from being read. */
+function rescueWithoutWal(damaged: string, target: string): Saved | null {
+  if (!existsSync(`${damaged}-wal`)) return null
+  for (const name of [`${damaged}-wal`, `${damaged}-shm`, target]) rmSync(name, { force: true })
+  return rescue(damaged, target)
+}
+
+function copyTables(source: Connection, target: Connection, tables: readonly Table[]): Saved {
+  const damaged = tables.filter((table) => !copyRows(source, target, table)).map(({ name }) => name)
+  const orphans = dropOrphans(target, tables)
+  if ([...damaged, ...orphans].some((name) => tablesOfLogs.has(name))) readLogsAgain(target)
+  const lost = [
+    ...damaged.map((name) => `Rows of ${name} could not be read.`),
+    ...orphans.map((name) => `Rows of ${name} belonged to lost ones.`),
+  ]
+  const count = ({ name }: Table) =>
+    target.tuples<[count: number]>(`SELECT count(*) FROM ${name}`).get()?.[0] ?? 0
+  return { rowsByTable: Object.fromEntries(tables.map((table) => [table.name, count(table)])), lost }
+}
+
+/** Removes rows whose run, sample or the like is gone; returns the tables that had such. */
+function dropOrphans(db: Connection, tables: readonly Table[]): string[] {
+  const owners = tables.flatMap(({ name, columns }) => {
+    const keys = db
+      .query<{ readonly table: string; readonly from: string; readonly to: string }>(
+        `SELECT "table", "from", "to" FROM pragma_foreign_key_list('${name}')`,
+      )
+      .all()
+      .map((key) => ({ name, ...key }))
+    if (keys.length > 0 || !columns.includes('run')) return keys
+    return [{ name, table: 'runs', from: 'run', to: 'key' }]
+  })
+  // Samples before their parts: an owner that goes takes its own with it.
+  return owners
+    .filter(
+      ({ name, table, from, to }) =>
+        db.run(`DELETE FROM ${name} WHERE "${from}" NOT IN (SELECT "${to}" FROM ${table})`).changes > 0,
+    )
+    .map(({ name }) => name)
+}
+
+/** Makes every log look replaced: the next ingest forgets what came from it and reads it whole, if it is there. */
+function readLogsAgain(db: Connection): void {
+  db.execute(`
+    INSERT OR IGNORE INTO log_cursors (run, offset, seq, tail, rewinds, damaged)
+      SELECT key, 1, 0, '', ifnull((SELECT max(number) FROM rewinds WHERE run = key), 0), 0 FROM runs;
+    UPDATE log_cursors SET tail = '', offset = max(offset, 1)`)
+}
+
+/** The tables of our own, those that others refer to first. */
+function tablesOf(db: Connection): Table[] {
+  const query = db.query<{ readonly name: string; readonly wr: number }>(
+    `SELECT t.name, t.wr FROM pragma_table_list AS t JOIN sqlite_schema AS s ON s.name = t.name AND s.type = 'table'
+     WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite_%' ORDER BY s.rowid`,
+  )
+  return query.all().map(({ name, wr }) => {
+    const columns = db
+      .query<{ readonly name: string; readonly pk: number }>(
+        `SELECT name, pk FROM pragma_table_info('${name}') ORDER BY cid`,
+      )
+      .all()
+    const key = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk)
+    return {
+      name,
+      columns: columns.map((column) => column.name),
+      key: wr === 1 ? key.map((column) => column.name) : ['rowid'],
+    }
+  })
+}
+
+/** With the changes that are not in the main file yet, and a header as every history has it. */
+function copyDatabase(file: string, copy: string): void {
+  copyFileSync(file, copy)
+  if (existsSync(`${file}-wal`)) copyFileSync(`${file}-wal`, `${copy}-wal`)
+  const { size } = statSync(copy)
+  if (size < pageSize) return
+  const handle = openSync(copy, 'r+')
+  try {
+    const header = Buffer.alloc(100)
+    readSync(handle, header, 0, header.length, 0)
+    const pages = repairHeader(header, Math.floor(size / pageSize))
+    writeSync(handle, header, 0, header.length, 0)
+    ftruncateSync(handle, pages * pageSize)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+const pageSize = 4096
+
+/**
+ * Writes every field that is the same in all our files, and the page count: https://sqlite.org/fileformat2.html, §1.3.
+ * Returns the pages the file should have: where it was cut short, the missing ones must at least be there.
+ */
+function repairHeader(header: Buffer, actualPages: number): number {
+  const claimed = header.readUInt32BE(28)
+  const pages = claimed > actualPages && claimed <= actualPages * 1000 ? claimed : actualPages
+  header.write('SQLite format 3\0', 0, 'latin1')
+  header.writeUInt16BE(pageSize, 16)
+  header.set([2, 2, 0, 64, 32, 32], 18) // WAL for writing and reading, no reserved space, fixed fractions
+  header.writeUInt32BE(pages, 28)
+  header.fill(0, 32, 40) // no free pages: theirs are left alone
+  header.writeUInt32BE(4, 44) // schema format
+  header.fill(0, 52, 56) // no automatic vacuum
+  header.writeUInt32BE(1, 56) // UTF-8
+  header.fill(0, 64, 68)
+  header.fill(0, 72, 92)
+  header.copy(header, 92, 24, 28) // the page count is of the last change
+  return pages
+}
+
+function freeName(file: string): string {
+  const { dir, name, ext } = path.parse(file)
+  for (let number = 1; ; number++) {
+    const candidate = path.join(dir, `${name}-recovered${number === 1 ? '' : `-${number}`}${ext}`)
+    if (!existsSync(candidate)) return candidate
+  }
+}
+
+function attempt<T>(file: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw writeError(file, error)
+  }
+}

@@ -1,0 +1,252 @@
+/** Runs: what they are, where they stand, and what people say of them. */
+import { AppError } from '#shared/errors.ts'
+import type { RunManifest, RunPhase } from '#shared/events.ts'
+import type { RunEntry, RunFailure, RunRecord, RunStatus } from '#shared/runs.ts'
+import type { Connection, SqlValue } from './connection.ts'
+import { likePattern } from './likePattern.ts'
+import { factsOf } from './runFacts.ts'
+
+/** What a run's folder tells when it is made. */
+export interface NewRun {
+  readonly id: string
+  readonly directory: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  /** The text of config.json. */
+  readonly config: string
+  readonly parent?: { readonly runId: string; readonly step: number } | null
+}
+
+export interface RunFilter {
+  readonly status?: RunStatus | undefined
+  readonly tag?: string | undefined
+  /** Found in name, notes, tags, model, algorithm or id, whatever its case. */
+  readonly text?: string | undefined
+  readonly limit?: number | undefined
+  /** The id of the last run of the page before. */
+  readonly before?: string | undefined
+}
+
+/** What goes with a status: why it failed, or the end of what a dead process wrote. */
+export interface StatusDetails {
+  readonly error?: RunFailure | null
+  readonly lastWords?: string | null
+}
+
+interface RunRow {
+  readonly id: string
+  readonly name: string | null
+  readonly directory: string
+  readonly created_at: number
+  readonly status: RunStatus
+  readonly phase: RunPhase | null
+  readonly step: number
+  readonly steps: number | null
+  readonly algorithm: string
+  readonly seed: number
+  readonly model: string
+  readonly reward: number | null
+  readonly reward_before: number | null
+  readonly reward_after: number | null
+  readonly parent_run_id: string | null
+  readonly parent_step: number | null
+  readonly notes: string
+  readonly error: string | null
+  readonly last_words: string | null
+  readonly updated_at: number
+  readonly tags: string
+}
+
+/** Tables that removing a run does not empty by itself. */
+const tablesOfRuns = ['samples', 'metric_buckets', 'metric_rows', 'measurements', 'events', 'checkpoints']
+
+const columns = `runs.id, name, directory, created_at, status, phase, step, steps, algorithm, seed, model, reward,
+  reward_before, reward_after, parent_run_id, parent_step, notes, error, last_words, updated_at,
+  (SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run = runs.key ORDER BY tag)) AS tags`
+
+export class RunsTable {
+  readonly #db: Connection
+
+  constructor(db: Connection) {
+    this.#db = db
+  }
+
+  /** Makes the run known; one that is known already stays as it is. */
+  add(run: NewRun): RunRecord {
+    const facts = factsOf(run.config)
+    this.#db.write(() => {
+      const { changes, key } = this.#db.run(
+        `INSERT INTO runs (id, name, directory, created_at, status, steps, algorithm, seed, model, parent_run_id,
+           parent_step, updated_at)
+         VALUES (?, ?, ?, ?, 'new', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+        run.id,
+        facts.name,
+        run.directory,
+        run.createdAt,
+        facts.steps,
+        facts.algorithm,
+        facts.seed,
+        facts.model,
+        run.parent?.runId ?? null,
+        run.parent?.step ?? null,
+        run.createdAt,
+      )
+      if (changes > 0) this.#db.run('INSERT INTO run_documents (run, config) VALUES (?, ?)', key, run.config)
+    })
+    return this.get(run.id)
+  }
+
+  /** Errors: AppError 'run/not-found'. */
+  get(id: string): RunRecord {
+    const run = this.find(id)
+    if (!run) throw notFound(id)
+    return run
+  }
+
+  find(id: string): RunRecord | null {
+    const row = this.#db
+      .query<RunRow & { readonly config: string; readonly manifest: string | null }>(
+        `SELECT ${columns}, config, manifest FROM runs JOIN run_documents ON run = key WHERE id = ?`,
+      )
+      .get(id)
+    if (!row) return null
+    const manifest = row.manifest === null ? null : (this.#db.parse(row.manifest) as RunManifest)
+    return { ...this.#entry(row), config: row.config, manifest }
+  }
+
+  /** The newest first. Reads no config. */
+  list({ status, tag, text, limit, before }: RunFilter = {}): RunEntry[] {
+    const rows = this.#db.query<RunRow>(`
+      SELECT ${columns} FROM runs
+      WHERE (:status IS NULL OR status = :status)
+        AND (:tag IS NULL OR EXISTS (SELECT 1 FROM run_tags WHERE run = runs.key AND tag = :tag))
+        AND (:before IS NULL OR (created_at, runs.id) < (SELECT created_at, id FROM runs WHERE id = :before))
+        AND (:pattern IS NULL OR fold(concat_ws(char(10), name, notes, tags, model, algorithm, runs.id))
+          LIKE :pattern ESCAPE '\\')
+      ORDER BY created_at DESC, runs.id DESC LIMIT :limit`)
+    return rows
+      .all({
+        status: status ?? null,
+        tag: tag ?? null,
+        before: before ?? null,
+        pattern: likePattern(text) ?? null,
+        limit: limit ?? -1,
+      })
+      .map((row) => this.#entry(row))
+  }
+
+  /** The run with its ancestors and everything forked from them, the oldest first. */
+  family(id: string): RunEntry[] {
+    this.key(id)
+    const rows = this.#db.query<RunRow>(`
+      WITH RECURSIVE
+        ancestors (id, parent) AS (
+          SELECT id, parent_run_id FROM runs WHERE id = ?
+          UNION SELECT runs.id, parent_run_id FROM runs JOIN ancestors ON runs.id = ancestors.parent
+        ),
+        members (id) AS (
+          SELECT id FROM ancestors UNION SELECT runs.id FROM runs JOIN members ON parent_run_id = members.id
+        )
+      SELECT ${columns} FROM runs WHERE id IN (SELECT id FROM members) ORDER BY created_at, runs.id`)
+    return rows.all(id).map((row) => this.#entry(row))
+  }
+
+  /** Every tag in use, with the number of its runs. */
+  tags(): { readonly tag: string; readonly runs: number }[] {
+    return this.#db
+      .query<{
+        tag: string
+        runs: number
+      }>('SELECT tag, count(*) AS runs FROM run_tags GROUP BY tag ORDER BY tag')
+      .all()
+  }
+
+  /** A detail not given stays as it was. */
+  setStatus(id: string, status: RunStatus, details: StatusDetails = {}): void {
+    this.#db.write(() => {
+      this.#update(id, 'status', status)
+      if (details.error !== undefined) {
+        this.#update(id, 'error', details.error === null ? null : JSON.stringify(details.error))
+      }
+      if (details.lastWords !== undefined) this.#update(id, 'last_words', details.lastWords)
+    })
+  }
+
+  setName(id: string, name: string | null): void {
+    this.#update(id, 'name', name)
+  }
+
+  setNotes(id: string, notes: string): void {
+    this.#update(id, 'notes', notes)
+  }
+
+  /** Where its folder is, after the data directory was moved. */
+  setDirectory(id: string, directory: string): void {
+    this.#update(id, 'directory', directory)
+  }
+
+  setTags(id: string, tags: readonly string[]): void {
+    this.#db.write(() => {
+      const run = this.key(id)
+      this.#db.run('DELETE FROM run_tags WHERE run = ?', run)
+      for (const tag of new Set(tags)) this.#db.run('INSERT INTO run_tags (run, tag) VALUES (?, ?)', run, tag)
+      this.#db.run('UPDATE runs SET updated_at = ? WHERE key = ?', Date.now(), run)
+    })
+  }
+
+  /** Forgets the run and all that is known of it; its folder stays. */
+  remove(id: string): void {
+    this.#db.write(() => {
+      const run = this.key(id)
+      for (const table of tablesOfRuns) this.#db.run(`DELETE FROM ${table} WHERE run = ?`, run)
+      this.#db.run('DELETE FROM queue WHERE run_id = ?', id)
+      this.#db.run('DELETE FROM runs WHERE key = ?', run)
+    })
+  }
+
+  /** The run's short name in other tables. Errors: AppError 'run/not-found'. */
+  key(id: string): number {
+    const row = this.#db.query<{ readonly key: number }>('SELECT key FROM runs WHERE id = ?').get(id)
+    if (!row) throw notFound(id)
+    return row.key
+  }
+
+  #update(
+    id: string,
+    column: 'status' | 'error' | 'last_words' | 'name' | 'notes' | 'directory',
+    value: SqlValue,
+  ): void {
+    const now = Date.now()
+    const sql = `UPDATE runs SET updated_at = ?, ${column} = ? WHERE id = ?`
+    if (this.#db.run(sql, now, value, id).changes === 0) throw notFound(id)
+  }
+
+  #entry(row: RunRow): RunEntry {
+    return {
+      id: row.id,
+      name: row.name,
+      directory: row.directory,
+      createdAt: row.created_at,
+      status: row.status,
+      phase: row.phase,
+      step: row.step,
+      steps: row.steps,
+      algorithm: row.algorithm,
+      seed: row.seed,
+      model: row.model,
+      reward: row.reward,
+      rewardBefore: row.reward_before,
+      rewardAfter: row.reward_after,
+      parentRunId: row.parent_run_id,
+      parentCheckpointStep: row.parent_step,
+      tags: this.#db.parse(row.tags) as string[],
+      notes: row.notes,
+      error: row.error === null ? null : (this.#db.parse(row.error) as RunFailure),
+      lastWords: row.last_words,
+      updatedAt: row.updated_at,
+    }
+  }
+}
+
+const notFound = (id: string): AppError =>
+  new AppError('run/not-found', `The history knows no run «${id}».`, 'It may have been removed.')

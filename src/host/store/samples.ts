@@ -1,0 +1,254 @@
+/** Trajectories kept to look at, their token arrays, and what other versions of a reward say of them. */
+import type { SamplesEvent, TrajectorySample } from '#shared/events.ts'
+import type { Connection, SqlValue } from './connection.ts'
+import { likePattern } from './likePattern.ts'
+
+export interface SampleRecord {
+  readonly id: number
+  readonly runId: string
+  readonly step: number
+  readonly source: SamplesEvent['source']
+  /** Row of the data set. */
+  readonly row: number
+  /** Among the samples told of together. */
+  readonly position: number
+  readonly prompt: string
+  readonly completion: string
+  readonly reward: number | null
+  readonly parts: Readonly<Record<string, number | null>>
+  readonly advantage: number | null
+  readonly tokens: number
+  readonly stopReason: TrajectorySample['stopReason']
+  readonly logged: Readonly<Record<string, unknown>>
+  readonly failures: readonly string[]
+  readonly hasArrays: boolean
+}
+
+export interface SampleFilter {
+  readonly runId: string
+  readonly step?: number | undefined
+  /** Inclusive. */
+  readonly fromStep?: number | undefined
+  readonly toStep?: number | undefined
+  readonly source?: SamplesEvent['source'] | undefined
+  readonly row?: number | undefined
+  /** Found in prompt or completion, whatever its case. */
+  readonly text?: string | undefined
+  readonly minReward?: number | undefined
+  readonly maxReward?: number | undefined
+  readonly hasFailures?: boolean | undefined
+  readonly limit?: number | undefined
+  /** `id` of the last sample of the page before. */
+  readonly before?: number | undefined
+}
+
+/** As TokenArrays of #shared/events.ts, decoded: [T] ids, the others [T−1]. */
+export interface SampleArrays {
+  readonly ids: Int32Array
+  readonly actionMask: Float32Array
+  readonly logprobs: Float32Array | null
+  readonly behaviorLogprobs: Float32Array | null
+  readonly referenceLogprobs: Float32Array | null
+  readonly entropies: Float32Array | null
+  readonly advantages: Float32Array | null
+}
+
+export interface SampleScore {
+  readonly sampleId: number
+  /** Digest of the reward's code. */
+  readonly version: string
+  readonly parts: Readonly<Record<string, number | null>>
+  readonly error: string | null
+}
+
+interface SampleRow {
+  readonly id: number
+  readonly step: number
+  readonly source: SamplesEvent['source']
+  readonly row: number
+  readonly position: number
+  readonly prompt: string
+  readonly completion: string
+  readonly reward: number | null
+  readonly advantage: number | null
+  readonly tokens: number
+  readonly stop_reason: TrajectorySample['stopReason']
+  readonly logged: string | null
+  readonly failures: string | null
+  readonly has_arrays: number
+}
+
+interface ArraysRow {
+  readonly ids: Uint8Array
+  readonly action_mask: Uint8Array
+  readonly logprobs: Uint8Array | null
+  readonly behavior_logprobs: Uint8Array | null
+  readonly reference_logprobs: Uint8Array | null
+  readonly entropies: Uint8Array | null
+  readonly advantages: Uint8Array | null
+}
+
+const columns = `id, step, source, row, position, prompt, completion, reward, advantage, tokens, stop_reason, logged,
+  failures, has_arrays`
+
+export class SamplesTable {
+  readonly #db: Connection
+
+  constructor(db: Connection) {
+    this.#db = db
+  }
+
+  /** The newest event first, in it as they were told. Reads no token arrays. */
+  list({ runId, limit, before, ...filter }: SampleFilter): SampleRecord[] {
+    const conditions: readonly (readonly [string, SqlValue | undefined])[] = [
+      ['step = ?', filter.step],
+      ['step >= ?', filter.fromStep],
+      ['step <= ?', filter.toStep],
+      ['source = ?', filter.source],
+      ['row = ?', filter.row],
+      [`fold(concat_ws(char(10), prompt, completion)) LIKE ? ESCAPE '\\'`, likePattern(filter.text)],
+      ['reward >= ?', filter.minReward],
+      ['reward <= ?', filter.maxReward],
+      [
+        "(ifnull(failures, '[]') <> '[]') = ?",
+        filter.hasFailures === undefined ? undefined : Number(filter.hasFailures),
+      ],
+      ['(seq, -position) < (SELECT seq, -position FROM samples WHERE id = ?)', before],
+    ]
+    const used = conditions.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]))
+    const query = this.#db.query<SampleRow>(
+      `SELECT ${columns} FROM samples WHERE ${['run = (SELECT key FROM runs WHERE id = ?)', ...used.map(({ sql }) => sql)].join(' AND ')}
+       ORDER BY seq DESC, position LIMIT ?`,
+    )
+    return query
+      .all(runId, ...used.map(({ value }) => value), limit ?? -1)
+      .map((row) => this.#record(runId, row))
+  }
+
+  /** The sample, or null where it was forgotten. */
+  find(sampleId: number): SampleRecord | null {
+    const row = this.#db
+      .query<SampleRow & { readonly run_id: string }>(
+        `SELECT ${columns}, (SELECT runs.id FROM runs WHERE key = run) AS run_id FROM samples WHERE id = ?`,
+      )
+      .get(sampleId)
+    return row ? this.#record(row.run_id, row) : null
+  }
+
+  /** The token arrays of a sample; null where none were kept. */
+  arrays(sampleId: number): SampleArrays | null {
+    const row = this.#db
+      .query<ArraysRow>(
+        `SELECT ids, action_mask, logprobs, behavior_logprobs, reference_logprobs, entropies, advantages
+         FROM sample_arrays WHERE sample = ?`,
+      )
+      .get(sampleId)
+    if (!row) return null
+    return {
+      ids: new Int32Array(alone(row.ids)),
+      actionMask: new Float32Array(alone(row.action_mask)),
+      logprobs: floats(row.logprobs),
+      behaviorLogprobs: floats(row.behavior_logprobs),
+      referenceLogprobs: floats(row.reference_logprobs),
+      entropies: floats(row.entropies),
+      advantages: floats(row.advantages),
+    }
+  }
+
+  /** The steps that have samples. */
+  steps(
+    runId: string,
+  ): { readonly step: number; readonly source: SamplesEvent['source']; readonly count: number }[] {
+    return this.#db
+      .query<{ step: number; source: SamplesEvent['source']; count: number }>(
+        `SELECT step, source, count(*) AS count FROM samples WHERE run = (SELECT key FROM runs WHERE id = ?)
+         GROUP BY step, source ORDER BY step, source`,
+      )
+      .all(runId)
+  }
+
+  /** The steps that have samples with an id above `after`, and the highest id there is. */
+  stepsAfter(runId: string, after: number): { readonly steps: readonly number[]; readonly last: number } {
+    const rows = this.#db
+      .query<{ step: number; last: number }>(
+        `SELECT step, max(id) AS last FROM samples WHERE run = (SELECT key FROM runs WHERE id = ?) AND id > ?
+         GROUP BY step ORDER BY step`,
+      )
+      .all(runId, after)
+    return { steps: rows.map(({ step }) => step), last: Math.max(after, ...rows.map(({ last }) => last)) }
+  }
+
+  /** Records what a version of a reward says; samples forgotten meanwhile are passed over. */
+  addScores(scores: readonly SampleScore[]): void {
+    this.#db.write(() => {
+      for (const { sampleId, version, parts, error } of scores) {
+        this.#db.run(
+          `INSERT OR REPLACE INTO sample_scores (sample, version, parts, error, scored_at)
+           SELECT id, ?, ?, ?, ? FROM samples WHERE id = ?`,
+          ...[version, JSON.stringify(parts), error, Date.now(), sampleId],
+        )
+      }
+    })
+  }
+
+  /** What other versions of a reward said of a sample, the oldest first. */
+  scores(sampleId: number): SampleScore[] {
+    return this.#db
+      .query<{ readonly version: string; readonly parts: string; readonly error: string | null }>(
+        'SELECT version, parts, error FROM sample_scores WHERE sample = ? ORDER BY scored_at, version',
+      )
+      .all(sampleId)
+      .map(({ version, parts, error }) => ({
+        sampleId,
+        version,
+        parts: this.#db.parse(parts) as SampleScore['parts'],
+        error,
+      }))
+  }
+
+  /** What versions of a reward, or one of them, said of the samples of a run. */
+  scoresOf(runId: string, version?: string): SampleScore[] {
+    return this.#db
+      .query<{ sample: number; version: string; parts: string; error: string | null }>(
+        `SELECT sample, version, parts, error FROM sample_scores
+         WHERE sample IN (SELECT id FROM samples WHERE run = (SELECT key FROM runs WHERE id = :run))
+           AND (:version IS NULL OR version = :version) ORDER BY sample, scored_at, version`,
+      )
+      .all({ run: runId, version: version ?? null })
+      .map(({ sample, parts, ...score }) => ({
+        ...score,
+        sampleId: sample,
+        parts: this.#db.parse(parts) as SampleScore['parts'],
+      }))
+  }
+
+  #record(runId: string, row: SampleRow): SampleRecord {
+    const parts = this.#db.tuples<[name: string, value: number | null]>(
+      'SELECT name, value FROM sample_parts JOIN names ON part = key WHERE sample = ? ORDER BY name',
+    )
+    return {
+      id: row.id,
+      runId,
+      step: row.step,
+      source: row.source,
+      row: row.row,
+      position: row.position,
+      prompt: row.prompt,
+      completion: row.completion,
+      reward: row.reward,
+      parts: Object.fromEntries(parts.all(row.id)),
+      advantage: row.advantage,
+      tokens: row.tokens,
+      stopReason: row.stop_reason,
+      logged: row.logged === null ? {} : (this.#db.parse(row.logged) as SampleRecord['logged']),
+      failures: row.failures === null ? [] : (this.#db.parse(row.failures) as string[]),
+      hasArrays: row.has_arrays === 1,
+    }
+  }
+}
+
+const floats = (bytes: Uint8Array | null): Float32Array | null =>
+  bytes === null ? null : new Float32Array(alone(bytes))
+
+/** The bytes in a buffer of their own, from its beginning. */
+const alone = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
