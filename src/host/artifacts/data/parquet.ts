@@ -1,0 +1,266 @@
+/** Parquet, one row group (or a part of one) at a time; values become what JSON can hold. */
+import { isUtf8 } from 'node:buffer'
+import {
+  parquetMetadataAsync,
+  parquetScan,
+  parquetSchema,
+  type Compressors,
+  type FileMetaData,
+  type ParquetScan,
+  type SchemaTree,
+} from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
+import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
+import type { DataFile, DataRow, ReadItem } from './dataFile.ts'
+
+/** So much of a row group, uncompressed, is decoded at once where the file has an index of its pages. */
+const windowBytes = 64 << 20
+/** Without such an index a whole row group is decoded; strings of a larger one would not fit the process. */
+const maxGroupBytes = 1 << 30
+const maxPageBytes = 1 << 28
+const maxRows = 2 ** 31
+const batchRows = 1_024
+
+/** A few bytes may claim to be gigabytes. */
+const limitedCompressors: Compressors = Object.fromEntries(
+  Object.entries(compressors).map(([codec, decompress]) => [
+    codec,
+    (input: Uint8Array, length: number) => {
+      if (!(length <= maxPageBytes)) throw new Error(`it has a page of ${length} bytes`)
+      return decompress(input, length)
+    },
+  ]),
+)
+
+interface Source {
+  readonly byteLength: number
+  slice(start: number, end?: number): Promise<ArrayBuffer>
+}
+
+/** Rows of a Parquet file. A part that cannot be decoded is a problem of its rows. Errors: 'data/invalid'. */
+export async function* readParquet(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
+  const source = sourceOf(file)
+  const metadata = await readMetadata(source, file.path)
+  const table = { decimals: takeDecimals(metadata), scan: await openScan(source, metadata) }
+  let first = 0
+  for (const group of metadata.row_groups) {
+    const end = first + Number(group.num_rows)
+    for (const range of windowsOf(group, first, end)) yield* readWindow(table, range)
+    first = end
+  }
+}
+
+const openScan = (file: Source, metadata: FileMetaData): Promise<ParquetScan> =>
+  parquetScan({ file, metadata, compressors: limitedCompressors, parsers, utf8: false, geoparquet: false })
+
+function sourceOf(file: DataFile): Source {
+  return {
+    byteLength: file.sizeBytes,
+    slice(start, end = file.sizeBytes) {
+      const bytes = readBytes(file, start, end)
+      // The library may start several reads and wait for one; a failure of the others must not end the process.
+      bytes.catch(() => undefined)
+      return bytes
+    },
+  }
+}
+
+async function readBytes(file: DataFile, start: number, end: number): Promise<ArrayBuffer> {
+  if (!(start >= 0 && start <= end && end <= file.sizeBytes)) throw new Error('it points outside the file')
+  const bytes = await file.read(start, end)
+  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+}
+
+async function readMetadata(source: Source, path: string): Promise<FileMetaData> {
+  try {
+    const metadata = await parquetMetadataAsync(source, { geoparquet: false })
+    requireConsistent(metadata)
+    return metadata
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    throw new AppError('data/invalid', `${path} is not a readable Parquet file: ${reasonOf(error)}.`)
+  }
+}
+
+/** Every row group has each column of the schema once; the library relies on it. */
+function requireConsistent(metadata: FileMetaData): void {
+  const leaves = leafPaths(parquetSchema(metadata).children)
+  const twice = leaves.find((leaf, index) => leaves.indexOf(leaf) !== index)
+  if (twice !== undefined) throw new Error(`it has two columns called "${twice}"`)
+  let rows = 0
+  for (const { columns, num_rows } of metadata.row_groups) {
+    const paths = columns.map(({ meta_data }) => meta_data?.path_in_schema.join('.'))
+    const isWhole = paths.length === leaves.length && leaves.every((leaf) => paths.includes(leaf))
+    if (!isWhole || num_rows < 0) throw new Error('its parts do not fit its schema')
+    rows += Number(num_rows)
+  }
+  if (rows > maxRows) throw new Error(`it claims to have ${rows} rows`)
+}
+
+const leafPaths = (trees: readonly SchemaTree[]): string[] =>
+  trees.flatMap(({ children, path }) => (children.length === 0 ? [path.join('.')] : leafPaths(children)))
+
+interface RowRange {
+  readonly rowStart: number
+  readonly rowEnd: number
+}
+
+type RowGroup = FileMetaData['row_groups'][number]
+
+function windowsOf(group: RowGroup, first: number, end: number): RowRange[] {
+  const hasIndex = group.columns.every(({ offset_index_offset }) => offset_index_offset !== undefined)
+  const bytes = Number(group.total_byte_size)
+  if (!hasIndex && bytes > maxGroupBytes) {
+    throw new AppError(
+      'data/invalid',
+      `The Parquet file has a row group of ${Math.round(bytes / 1e6)} MB without an index of its pages, which would have to be in memory as a whole.`,
+      'Write it again with row groups of some ten thousand rows, or with a page index.',
+    )
+  }
+  const parts = hasIndex ? Math.max(1, Math.ceil(bytes / windowBytes)) : 1
+  const size = Math.max(256, Math.ceil((end - first) / parts))
+  const ranges: RowRange[] = []
+  for (let rowStart = first; rowStart < end; rowStart += size) {
+    ranges.push({ rowStart, rowEnd: Math.min(rowStart + size, end) })
+  }
+  return ranges
+}
+
+interface Table {
+  readonly scan: ParquetScan
+  readonly decimals: ReadonlyMap<string, number>
+}
+
+interface DecodedColumn {
+  readonly name: string
+  readonly values: ArrayLike<unknown>
+  readonly plain: (value: unknown) => unknown
+}
+
+async function* readWindow(table: Table, range: RowRange): AsyncGenerator<readonly ReadItem[]> {
+  const columns = await decodeColumns(table, range)
+  for (let start = range.rowStart; start < range.rowEnd; start += batchRows) {
+    const length = Math.min(batchRows, range.rowEnd - start)
+    yield Array.from({ length }, (_, index): ReadItem => {
+      const place = { number: start + index + 1, line: null }
+      if (typeof columns === 'string') return { ...place, sentence: columns }
+      return { ...place, row: rowAt(columns, start + index - range.rowStart) }
+    })
+  }
+}
+
+/** One column after another, as they lie in the file; or the sentence about what is wrong with them. */
+async function decodeColumns({ scan, decimals }: Table, range: RowRange): Promise<DecodedColumn[] | string> {
+  const columns: DecodedColumn[] = []
+  try {
+    for (const { element } of parquetSchema(scan.metadata).children) {
+      const { name } = element
+      const scale = decimals.get(name)
+      const values = await scan.readColumn({ column: name, ...range })
+      if (values.length !== range.rowEnd - range.rowStart) return `its column "${shorten(name)}" is cut short`
+      columns.push({
+        name,
+        values,
+        plain: scale === undefined ? plainValue : (value) => plainDecimal(value, scale),
+      })
+    }
+    return columns
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    return `its part of the file cannot be decoded: ${reasonOf(error)}`
+  }
+}
+
+function rowAt(columns: readonly DecodedColumn[], index: number): DataRow {
+  const row = Object.create(null) as Record<string, unknown>
+  for (const { name, values, plain } of columns) row[name] = plain(values[index])
+  return row
+}
+
+const reasonOf = (error: unknown): string =>
+  shorten(
+    error instanceof Error ? error.message.replace(/^parquet:? /, '').replace(/\.$/, '') : String(error),
+  )
+
+const instant = (count: bigint, perSecond: bigint): string => {
+  const rest = ((count % perSecond) + perSecond) % perSecond
+  const fraction = rest === 0n ? '' : `.${String(rest).padStart(String(perSecond).length - 1, '0')}`
+  const date = new Date(Number((count - rest) / perSecond) * 1000)
+  // Years a date cannot show stay the number they are.
+  return Number.isNaN(date.getTime()) ? String(count) : `${date.toISOString().slice(0, -5)}${fraction}Z`
+}
+
+/** Dates and times as ISO 8601 text, to the last digit. */
+const parsers = {
+  timestampFromMilliseconds: (count: bigint | null) => textOf(count, (value) => instant(value, 1_000n)),
+  timestampFromMicroseconds: (count: bigint | null) => textOf(count, (value) => instant(value, 1_000_000n)),
+  timestampFromNanoseconds: (count: bigint | null) =>
+    textOf(count, (value) => instant(value, 1_000_000_000n)),
+  dateFromDays: (days: number | null) =>
+    textOf(days, (value) => instant(BigInt(value) * 86_400n, 1n).replace(/T.*/, '')),
+}
+
+const textOf = <T>(value: T | null | undefined, write: (value: T) => string): string | null =>
+  value === null || value === undefined ? null : write(value)
+
+/**
+ * Scales of the file's decimal columns, which are read as whole numbers from now on: the library would multiply by a
+ * power of ten, which makes 0.5700000000000001 of 0.57.
+ */
+function takeDecimals(metadata: FileMetaData): ReadonlyMap<string, number> {
+  const scales = new Map<string, number>()
+  for (let at = 1; at < metadata.schema.length; at += 1 + descendants(metadata, at)) {
+    const element = metadata.schema[at]
+    if (element?.converted_type !== 'DECIMAL') continue
+    scales.set(element.name, element.scale ?? 0)
+    delete element.converted_type
+    delete element.logical_type
+  }
+  return scales
+}
+
+/** Elements below one: the schema is a tree written in preorder. */
+function descendants({ schema }: FileMetaData, at: number): number {
+  let next = at + 1
+  for (let left = schema[at]?.num_children ?? 0; left > 0 && next < schema.length; left--) {
+    next += 1 + descendants({ schema } as FileMetaData, next)
+  }
+  return next - at - 1
+}
+
+/** Numbers stay numbers where JSON readers get them back exactly; others become text. NaN and infinities are null. */
+function plainValue(value: unknown): unknown {
+  if (value === undefined || value === null) return null
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  if (typeof value === 'bigint') return plainInteger(value)
+  return typeof value === 'object' ? plainObject(value) : value
+}
+
+function plainObject(value: object): unknown {
+  if (value instanceof Uint8Array) return bytesAsText(value)
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return value.map(plainValue)
+  if (ArrayBuffer.isView(value)) return Array.from(value as unknown as Iterable<unknown>, plainValue)
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plainValue(inner)]))
+}
+
+const plainInteger = (value: bigint): number | string =>
+  Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+
+/** Text, which some writers do not mark as such; other bytes in base64. */
+const bytesAsText = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(isUtf8(bytes) ? 'utf8' : 'base64')
+
+function plainDecimal(value: unknown, scale: number): number | string | null {
+  if (value === null || value === undefined) return null
+  const units = value instanceof Uint8Array ? signedInteger(value) : BigInt(value as number | bigint)
+  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
+  const fraction = scale === 0 ? '' : `.${digits.slice(digits.length - scale)}`
+  const text = `${units < 0n ? '-' : ''}${digits.slice(0, digits.length - scale)}${fraction}`
+  return digits.length <= 15 ? Number(text) : text
+}
+
+/** Big-endian two's complement. */
+const signedInteger = (bytes: Uint8Array): bigint =>
+  bytes.length === 0 ? 0n : BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes).toString('hex')}`))

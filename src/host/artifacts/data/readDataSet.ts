@@ -1,0 +1,81 @@
+/** The rows a training run learns from and is measured on, in memory. */
+import { statSync } from 'node:fs'
+import { AppError } from '#shared/errors.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { isProblem, openDataFile, problemText, type DataRow } from './dataFile.ts'
+import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
+import { formatOf } from './formats.ts'
+import { splitRows } from './split.ts'
+
+export type { DataRow } from './dataFile.ts'
+
+/** Rows become objects of several times their size; beyond this a machine with 8 GB would be in trouble. */
+const maxBytes = 512 << 20
+
+/**
+ * Rows of a file, or of an imported version's folder. A run is not started on half a file: a row with a problem is an
+ * error here, where an import would leave it out. Errors: AppError 'file/unreadable', or 'data/invalid' naming the row.
+ */
+export async function readDataSet(source: string): Promise<readonly DataRow[]> {
+  const rows = isFolder(source) ? await rowsOfVersion(source) : await rowsOfFile(source)
+  if (rows.length === 0) throw new AppError('data/invalid', `${source} holds no rows.`)
+  return rows
+}
+
+/** Training and held-out rows as `data` of the run config says. Errors: as `readDataSet`. */
+export async function readRunData(
+  data: Pick<RunConfig['data'], 'train' | 'heldOut'>,
+): Promise<{ readonly train: readonly DataRow[]; readonly heldOut: readonly DataRow[] }> {
+  const train =
+    typeof data.train === 'string' ? await readDataSet(data.train) : emptyRows(data.train.episodes)
+  if (data.heldOut === null) return { train, heldOut: [] }
+  if (typeof data.heldOut === 'string') return { train, heldOut: await readDataSet(data.heldOut) }
+  return splitRows(train, data.heldOut)
+}
+
+/** Rows for an environment that makes up its episodes: each but a number. */
+const emptyRows = (count: number): DataRow[] => Array.from({ length: count }, (_, episode) => ({ episode }))
+
+function isFolder(source: string): boolean {
+  return statSync(source, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+async function rowsOfVersion(directory: string): Promise<DataRow[]> {
+  if (!isDataSetVersion(directory)) {
+    throw new AppError('data/invalid', `${directory} is a folder, but not that of an imported data set.`)
+  }
+  const version = openDataSetVersion(directory)
+  requireSmall(directory, version.info.sizeBytes)
+  const rows: DataRow[] = []
+  for await (const batch of version.batches()) rows.push(...batch)
+  return rows
+}
+
+async function rowsOfFile(file: string): Promise<DataRow[]> {
+  const format = formatOf(file)
+  await using source = await openDataFile(file)
+  requireSmall(file, source.sizeBytes)
+  const rows: DataRow[] = []
+  for await (const items of format.read(source)) {
+    for (const item of items) {
+      if (isProblem(item)) {
+        throw new AppError(
+          'data/invalid',
+          `${file}, ${problemText(item)}.`,
+          'Correct the file, or import it with turnwise dataset import, which leaves such rows out and lists them.',
+        )
+      }
+      rows.push(Object.assign(Object.create(null) as Record<string, unknown>, item.row))
+    }
+  }
+  return rows
+}
+
+function requireSmall(source: string, sizeBytes: number): void {
+  if (sizeBytes <= maxBytes) return
+  throw new AppError(
+    'data/invalid',
+    `${source} has ${Math.round(sizeBytes / 1e6)} MB; a run keeps its rows in memory and takes ${Math.round(maxBytes / 1e6)} MB at most.`,
+    'Train on a part of it: reinforcement learning seldom needs more than some ten thousand prompts.',
+  )
+}

@@ -1,0 +1,158 @@
+/** Tables as RFC 4180 has them, with commas or tabs: the first record names the columns, values stay text. */
+import { isUtf8 } from 'node:buffer'
+import Papa from 'papaparse'
+import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
+import { lineBlocks, type DataFile, type ReadItem } from './dataFile.ts'
+
+const maxRecordLength = 8 << 20
+const maxRunaways = 64
+
+export const readCommaTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, ',')
+export const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, '\t')
+
+/** Rows of a table whose columns are separated by `usual`, or by what its first line shows. Errors: 'data/invalid'. */
+async function* readTable(file: DataFile, usual: string): AsyncGenerator<readonly ReadItem[]> {
+  const parser = new TableParser(file.path, usual)
+  for await (const block of lineBlocks(file)) {
+    if (block === null) throw new AppError('data/invalid', `${file.path} has a line longer than 64 MiB.`)
+    yield parser.push(block.toString('utf8'), { isLast: false, isText: isUtf8(block) })
+  }
+  yield parser.push('', { isLast: true, isText: true })
+}
+
+interface PushOptions {
+  readonly isLast: boolean
+  /** False where the bytes were not all UTF-8. */
+  readonly isText: boolean
+}
+
+interface StepResult {
+  readonly data: readonly (readonly string[])[]
+  readonly errors: readonly unknown[]
+  readonly meta: { readonly cursor: number }
+}
+
+/** Follows records over the blocks they arrive in; knows the line each begins at. */
+class TableParser {
+  readonly #path: string
+  readonly #usual: string
+  #layout: { readonly delimiter: string; readonly newline: '\n' | '\r' } | null = null
+  #names: readonly string[] | null = null
+  /** From the beginning of the first record not yet taken. */
+  #text = ''
+  #isText = true
+  #line = 1
+  #number = 0
+  #runaways = 0
+  #items: ReadItem[] = []
+
+  constructor(path: string, usual: string) {
+    this.#path = path
+    this.#usual = usual
+  }
+
+  push(text: string, { isLast, isText }: PushOptions): readonly ReadItem[] {
+    this.#text += text
+    this.#isText &&= isText
+    this.#layout ??= layoutOf(this.#text, this.#usual)
+    while (this.#text !== '') {
+      const isBroken = this.#takeRecords(isLast)
+      const isRunaway = isLast ? this.#text !== '' : this.#text.length > maxRecordLength
+      if (!isBroken && !isRunaway) break
+      if (!isBroken && ++this.#runaways > maxRunaways) {
+        throw new AppError(
+          'data/invalid',
+          `${this.#path}, line ${this.#line}, and ${maxRunaways} lines before it open a quotation mark that never closes.`,
+          'Values that hold quotation marks must be quoted, with the marks inside doubled.',
+        )
+      }
+      this.#dropLine()
+    }
+    const items = this.#items
+    this.#items = []
+    return items
+  }
+
+  /** Takes whole records off the text, up to one whose quotation marks do not fit; then true. */
+  #takeRecords(isLast: boolean): boolean {
+    const { delimiter, newline } = this.#layout ?? { delimiter: this.#usual, newline: '\n' }
+    const text = this.#text
+    let [start, isBroken] = [0, false]
+    const step = ({ data, errors, meta }: StepResult) => {
+      isBroken = errors.length > 0
+      if (isBroken) parser.abort()
+      else {
+        this.#take(data[0] ?? [], text.slice(start, meta.cursor))
+        start = meta.cursor
+      }
+    }
+    const parser = new Papa.Parser({ delimiter, newline, step })
+    parser.parse(text, 0, !isLast)
+    this.#text = text.slice(start)
+    return isBroken
+  }
+
+  #take(cells: readonly string[], source: string): void {
+    const line = this.#line
+    this.#line += newlinesIn(source, this.#layout?.newline ?? '\n')
+    if (cells.length === 1 && source.trim() === '') return
+    const values = [...cells]
+    const last = values.at(-1) ?? ''
+    // Lines may end in \r\n here and in \n there, when files were put together; the parser looks for \n.
+    if (last.endsWith('\r')) values[values.length - 1] = last.slice(0, -1)
+    if (this.#names === null) this.#names = columnNames(values, this.#path)
+    else this.#items.push(this.#item(values, { names: this.#names, line }))
+  }
+
+  #item(values: readonly string[], { names, line }: { names: readonly string[]; line: number }): ReadItem {
+    const number = ++this.#number
+    if (!this.#isText && values.some((value) => value.includes('\uFFFD'))) {
+      return { number, line, sentence: 'it is not UTF-8 text; save the file as UTF-8' }
+    }
+    if (values.length !== names.length) {
+      return { number, line, sentence: `it has ${values.length} values for ${names.length} columns` }
+    }
+    const row = Object.create(null) as Record<string, unknown>
+    for (const [index, name] of names.entries()) row[name] = values[index]
+    return { number, line, row }
+  }
+
+  /** The line whose quotation marks do not fit is left out; reading goes on behind it. */
+  #dropLine(): void {
+    const newline = this.#layout?.newline ?? '\n'
+    const sentence = 'it has a quotation mark that does not close a value'
+    if (this.#names === null)
+      throw new AppError('data/invalid', `${this.#path}, line ${this.#line}: ${sentence}.`)
+    this.#items.push({ number: ++this.#number, line: this.#line++, sentence })
+    const end = this.#text.indexOf(newline)
+    this.#text = end < 0 ? '' : this.#text.slice(end + 1)
+  }
+}
+
+function newlinesIn(source: string, newline: string): number {
+  let count = 0
+  for (let at = source.indexOf(newline); at >= 0; at = source.indexOf(newline, at + 1)) count++
+  return count
+}
+
+/** Spreadsheets of some countries write semicolons into files called .csv. */
+function layoutOf(text: string, usual: string): { delimiter: string; newline: '\n' | '\r' } {
+  const newline = text.includes('\n') || !text.includes('\r') ? '\n' : '\r'
+  const header = (text.trimStart().split(newline, 1)[0] ?? '').replaceAll(/"[^"]*"/g, '')
+  const counts = [usual, ',', '\t', ';'].map((delimiter) => ({
+    delimiter,
+    count: header.split(delimiter).length - 1,
+  }))
+  const first = counts.find(({ count }) => count > 0)
+  return { delimiter: first?.delimiter ?? usual, newline }
+}
+
+function columnNames(cells: readonly string[], path: string): readonly string[] {
+  const names = cells.map((cell, index) => (cell.trim() === '' ? `column ${index + 1}` : cell))
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) {
+    throw new AppError('data/invalid', `${path} has two columns called «${shorten(twice)}».`)
+  }
+  return names
+}

@@ -1,0 +1,82 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, test } from 'vitest'
+import { createWorkplace, linesOf } from './turnwise.ts'
+
+const place = createWorkplace()
+const zstd = fileURLToPath(new URL('../fixtures/data/python/zstd.parquet', import.meta.url))
+
+afterAll(() => {
+  place[Symbol.dispose]()
+})
+
+describe('dataset', () => {
+  test('a file is imported, listed and shown', async () => {
+    const file = place.write(
+      'chats.jsonl',
+      '{"conversations":[{"from":"human","value":"hi"},{"from":"gpt","value":"yo"}]}\n3\n',
+    )
+    const done = await place.run('dataset', 'import', file, '--name', 'chats', '--remap', '--json')
+    expect(done).toMatchObject({ status: 0, stderr: '' })
+    const [added] = linesOf(done.stdout) as [{ id: string; directory: string }]
+    expect(added).toMatchObject({
+      name: 'chats',
+      rows: 1,
+      isNew: true,
+      columns: ['prompt', 'completion'],
+      problems: { count: 1, listed: [{ number: 2, line: 2, sentence: 'it is not a JSON object' }] },
+    })
+    expect(path.basename(added.directory)).toBe(added.id)
+
+    const [list] = linesOf((await place.run('dataset', 'list', '--json')).stdout)
+    expect(list).toEqual({
+      datasets: [expect.objectContaining({ id: added.id, name: 'chats', rows: 1, problems: 1 })],
+    })
+
+    const shown = await place.run('dataset', 'show', added.id.slice(0, 8), '--rows', '1', '--json')
+    const [facts] = linesOf(shown.stdout)
+    expect(facts).toMatchObject({
+      id: added.id,
+      shape: { id: 'prompt-completion', prompt: { column: 'prompt' } },
+      promptLengths: { rows: 1, problems: 0 },
+      firstRows: [{ prompt: [{ role: 'user', content: 'hi' }], completion: 'yo' }],
+    })
+    const words = await place.run('dataset', 'show', 'chats')
+    expect(words.stdout).toContain('Looks like: prompt and completion')
+    expect(words.stdout).toContain('row 2 (line 2): it is not a JSON object')
+  })
+
+  test('parquet says what was added, and what was there already', async () => {
+    expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(
+      /^Added «zstd», 300 rows, id [0-9a-f]{12}\./,
+    )
+    expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(/^Was there already: «zstd»/)
+  })
+
+  test('what is no data is refused in words', async () => {
+    const wrong = await place.run('dataset', 'import', place.write('a.csv', 'q\n'))
+    expect([wrong.status, wrong.stdout]).toEqual([1, ''])
+    expect(wrong.stderr).toContain('a.csv holds no rows')
+    const kind = await place.run('dataset', 'import', place.write('a.txt', 'q\n'))
+    expect(kind.stderr).toContain('Data files end in .jsonl, .ndjson, .json, .csv, .tsv, .parquet.')
+    expect((await place.run('dataset', 'show', 'none')).stderr).toContain('There is no data set «none»')
+  })
+})
+
+test('a run trains on a data set by its name and holds a share of it out', async () => {
+  const model = place.path('model')
+  await place.run('model', 'random', '--shape', 'tiny-qwen3', '--out', model)
+  const rows = Array.from({ length: 40 }, (_, index) => `${index}+1,${index + 1}`)
+  await place.run('dataset', 'import', place.write('sums.csv', ['prompt,answer', ...rows].join('\n')))
+  const config = place.write('run.json', {
+    model: 'model',
+    data: { train: 'sums', heldOut: { rows: 4, seed: 1 } },
+    rewards: [{ function: 'length-penalty' }],
+    rollout: { promptsPerStep: 1, groupSize: 2, maxNewTokens: 4 },
+    steps: 1,
+  })
+  const done = await place.run('train', config, '--json')
+  expect([done.status, done.stderr]).toEqual([0, expect.any(String)])
+  const events = linesOf(done.stdout) as { type?: string }[]
+  expect(events.filter(({ type }) => type === 'evaluation').length).toBeGreaterThan(0)
+})
