@@ -12,14 +12,49 @@ export interface RewardInput {
   readonly prompt: string
   readonly completion: string
   readonly row: Readonly<Record<string, unknown>>
+  /** Step of the run the completion was generated in; 0 where there is none. */
+  readonly step: number
 }
 
-/** Scores one completion; higher is better, `null` = does not apply to this row. It may throw: that is data. */
+/** What a function says about one completion: higher is better, `null` = does not apply; or why it can say nothing. */
+export type RewardAnswer =
+  | {
+      readonly value: number | null
+      /** What it logged to look at. */
+      readonly columns?: Readonly<Record<string, unknown>>
+      /** What it logged to chart. */
+      readonly metrics?: Readonly<Record<string, number>>
+    }
+  | RewardFault
+
+export interface RewardFault {
+  readonly failure: string
+  /** Position in user-written code, from 1. */
+  readonly line?: number
+  readonly column?: number
+}
+
+/** Scores completions together, in order. What goes wrong with one of them is its answer. */
 export interface RewardFunction {
   readonly id: string
   readonly description: string
-  score(input: RewardInput): number | null | Promise<number | null>
+  score(inputs: readonly RewardInput[]): readonly RewardAnswer[] | Promise<readonly RewardAnswer[]>
 }
+
+/** One completion's score. */
+export type SampleScore = (input: RewardInput) => number | null
+
+/** Makes a batch function of one for single completions; what it throws is that completion's answer. */
+export const eachSample =
+  (score: SampleScore) =>
+  (inputs: readonly RewardInput[]): RewardAnswer[] =>
+    inputs.map((input) => {
+      try {
+        return { value: score(input) }
+      } catch (error) {
+        return { failure: sentenceOf(error) }
+      }
+    })
 
 /** A reward function in a run: the name it is charted under and its weight in the sum. */
 export interface RewardSpec {
@@ -43,49 +78,100 @@ export interface Reward {
   /** Weighted sum over the parts that apply; `null` when none does. */
   readonly total: number | null
   readonly failures: readonly RewardFailure[]
+  /** Columns the functions logged; absent where none did. */
+  readonly logged?: Readonly<Record<string, unknown>>
+  /** Numbers the functions logged; absent where none did. */
+  readonly metrics?: Readonly<Record<string, number>>
 }
 
-/** Scores a batch, in order. Throws only under the policy `fail` (`reward/failed`). */
+/**
+ * Scores a batch, in order. Throws `reward/failed` under the policy `fail`, and what keeps a function from working at
+ * all (an AppError of its own).
+ */
 export async function scoreRewards(
   specs: readonly RewardSpec[],
   inputs: readonly RewardInput[],
   onFailure: RewardFailurePolicy,
 ): Promise<Reward[]> {
-  return Promise.all(inputs.map((input) => scoreOne(specs, input, onFailure)))
+  const answers = await Promise.all(specs.map((spec) => askFunction(spec, inputs)))
+  return inputs.map((_, i) => {
+    const ofSample = specs.map((spec, k) => ({ spec, answer: checked(answers[k]?.[i]) }))
+    return combined(ofSample, onFailure)
+  })
 }
 
-async function scoreOne(
-  specs: readonly RewardSpec[],
-  input: RewardInput,
-  onFailure: RewardFailurePolicy,
-): Promise<Reward> {
+interface Answered {
+  readonly spec: RewardSpec
+  readonly answer: RewardAnswer
+}
+
+function combined(answers: readonly Answered[], onFailure: RewardFailurePolicy): Reward {
   const parts: Record<string, number | null> = {}
   const failures: RewardFailure[] = []
+  const [logged, metrics]: [Record<string, unknown>, Record<string, number>] = [{}, {}]
   let total: number | null = null
-  for (const spec of specs) {
-    const answer = await askFunction(spec, input)
-    if (typeof answer === 'string') {
-      failures.push({ name: spec.name, message: answer })
-      if (onFailure === 'fail') throw rewardFailed(spec.name, answer)
+  for (const { spec, answer } of answers) {
+    let part: number | null
+    if ('failure' in answer) {
+      const message = placed(answer)
+      if (onFailure === 'fail') throw rewardFailed(spec.name, message)
+      failures.push({ name: spec.name, message })
+      part = onFailure === 'zero' ? 0 : null
+    } else {
+      part = answer.value
+      Object.assign(logged, ownNames(spec.name, answer.columns, logged))
+      Object.assign(metrics, ownNames(spec.name, answer.metrics, metrics))
     }
-    const part = typeof answer === 'string' ? (onFailure === 'zero' ? 0 : null) : answer
     parts[spec.name] = part
     if (part !== null) total = (total ?? 0) + spec.weight * part
   }
-  return { parts, total, failures }
-}
-
-/** The part's value, or a sentence saying why there is none. */
-async function askFunction(spec: RewardSpec, input: RewardInput): Promise<number | null | string> {
-  try {
-    const answer: unknown = await spec.function.score(input)
-    if (answer === null || (typeof answer === 'number' && Number.isFinite(answer))) return answer
-    const got = typeof answer === 'number' ? String(answer) : typeof answer
-    return `Expected a finite number or null, got ${got}.`
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+  return {
+    parts,
+    total,
+    failures,
+    ...(Object.keys(logged).length === 0 ? {} : { logged }),
+    ...(Object.keys(metrics).length === 0 ? {} : { metrics }),
   }
 }
+
+/** Where two functions log under one name, the second's gets its function's name in front. */
+function ownNames<T>(
+  name: string,
+  logged: Readonly<Record<string, T>> | undefined,
+  taken: Readonly<Record<string, T>>,
+): Record<string, T> {
+  const entries = Object.entries(logged ?? {})
+  return Object.fromEntries(
+    entries.map(([key, value]) => [Object.hasOwn(taken, key) ? `${name}.${key}` : key, value]),
+  )
+}
+
+/** One answer per input; a function that throws gives none of them any. */
+async function askFunction(
+  spec: RewardSpec,
+  inputs: readonly RewardInput[],
+): Promise<readonly RewardAnswer[]> {
+  try {
+    return await spec.function.score(inputs)
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    return inputs.map(() => ({ failure: sentenceOf(error) }))
+  }
+}
+
+function checked(answer: RewardAnswer | undefined): RewardAnswer {
+  if (answer === undefined) return { failure: 'The function gave no answer for this completion.' }
+  if ('failure' in answer || answer.value === null || Number.isFinite(answer.value)) return answer
+  const got = typeof answer.value === 'number' ? String(answer.value) : typeof answer.value
+  return { failure: `Expected a finite number or null, got ${got}.` }
+}
+
+const sentenceOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+const placed = ({ failure, line, column }: RewardFault): string =>
+  line === undefined
+    ? failure
+    : `${failure} (line ${line}${column === undefined ? '' : `, column ${column}`})`
 
 function rewardFailed(name: string, message: string): AppError {
   return new AppError(

@@ -1,26 +1,49 @@
 import { describe, expect, test } from 'vitest'
-import { type RewardFunction, scoreRewards } from '#rl/rewards.ts'
+import { AppError } from '#shared/errors.ts'
+import { eachSample, type RewardFunction, type SampleScore, scoreRewards } from '#rl/rewards.ts'
 
-const reward = (name: string, weight: number, score: RewardFunction['score']) => ({
+const batch = (name: string, weight: number, score: RewardFunction['score']) => ({
   name,
   weight,
   function: { id: name, description: name, score },
 })
-const input = (completion: string) => ({ prompt: 'p', completion, row: { answer: 'x' } })
+const reward = (name: string, weight: number, score: SampleScore) => batch(name, weight, eachSample(score))
+const input = (completion: string) => ({ prompt: 'p', completion, row: { answer: 'x' }, step: 3 })
 
 describe('rewards', () => {
   test('are the weighted sum of the parts that apply', async () => {
     const specs = [
       reward('length', 0.5, ({ completion }) => completion.length),
       reward('match', 2, ({ completion, row }) =>
-        completion === '' ? null : Number(completion === row.answer),
+        completion === '' ? null : Number(completion === row['answer']),
       ),
-      reward('later', 1, () => Promise.resolve(0.25)),
+      batch('later', 1, (inputs) => Promise.resolve(inputs.map(() => ({ value: 0.25 })))),
     ]
     expect(await scoreRewards(specs, [input('x'), input('')], 'fail')).toEqual([
       { parts: { length: 1, match: 1, later: 0.25 }, total: 2.75, failures: [] },
       { parts: { length: 0, match: null, later: 0.25 }, total: 0.25, failures: [] },
     ])
+  })
+
+  test('a function is asked once, about everything in order', async () => {
+    const seen: string[][] = []
+    const watching = batch('a', 1, (inputs) => {
+      seen.push(inputs.map(({ completion, step }) => `${completion} at ${step}`))
+      return inputs.map((_, i) => ({ value: i }))
+    })
+    const answers = await scoreRewards([watching], ['a', 'b', 'c'].map(input), 'null')
+    expect(seen).toEqual([['a at 3', 'b at 3', 'c at 3']])
+    expect(answers.map(({ total }) => total)).toEqual([0, 1, 2])
+  })
+
+  test('what functions log is kept; equal names are told apart', async () => {
+    const logs = (name: string, value: number) =>
+      batch(name, 1, () => [{ value, columns: { extracted: value }, metrics: { length: value } }])
+    const [answer] = await scoreRewards([logs('a', 1), logs('b', 2)], [input('x')], 'null')
+    expect(answer).toMatchObject({
+      logged: { extracted: 1, 'b.extracted': 2 },
+      metrics: { length: 1, 'b.length': 2 },
+    })
   })
 
   test('there is none when no function applies', async () => {
@@ -39,13 +62,39 @@ describe('rewards', () => {
     expect(answer).toEqual({ parts, total, failures: [{ name: 'bad', message: 'oh' }] })
   })
 
-  test('an answer that is not a finite number is a failure', async () => {
-    const [answer] = await scoreRewards([reward('bad', 1, () => Number.NaN)], [input('x')], 'null')
+  test('one failing sample leaves the others alone', async () => {
+    const picky = reward('picky', 1, ({ completion }) => {
+      if (completion === 'b') throw new Error('not b')
+      return 1
+    })
+    const answers = await scoreRewards([picky], ['a', 'b', 'c'].map(input), 'null')
+    expect(answers.map(({ total }) => total)).toEqual([1, null, 1])
+  })
+
+  test('a failure says where in the code it happened', async () => {
+    const placed = batch('bad', 1, () => [{ failure: 'oh', line: 3, column: 7 }])
+    const [answer] = await scoreRewards([placed], [input('x')], 'null')
+    expect(answer!.failures).toEqual([{ name: 'bad', message: 'oh (line 3, column 7)' }])
+  })
+
+  test.each([
+    ['an answer that is not a finite number', () => [{ value: Number.NaN }]],
+    ['a missing answer', () => []],
+    ['a batch that throws', () => Promise.reject(new Error('oh'))],
+  ])('%s is a failure', async (_, score: RewardFunction['score']) => {
+    const [answer] = await scoreRewards([batch('bad', 1, score)], [input('x')], 'null')
     expect(answer).toMatchObject({ total: null, failures: [{ name: 'bad' }] })
   })
 
   test('a failure can end the run', async () => {
-    const fails = reward('bad', 1, () => Promise.reject(new Error('oh')))
+    const fails = batch('bad', 1, () => [{ failure: 'oh' }])
     await expect(scoreRewards([fails], [input('x')], 'fail')).rejects.toMatchObject({ code: 'reward/failed' })
+  })
+
+  test('what keeps a function from working at all is no sample’s fault', async () => {
+    const broken = batch('bad', 1, () => Promise.reject(new AppError('sandbox/failed', 'No process.')))
+    await expect(scoreRewards([broken], [input('x')], 'null')).rejects.toMatchObject({
+      code: 'sandbox/failed',
+    })
   })
 })

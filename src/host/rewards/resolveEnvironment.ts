@@ -1,0 +1,87 @@
+/** From a run's config to its environment: built in, or code of the user in a sandbox. */
+import { AppError } from '#shared/errors.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { FetchJson, TaskServices } from '#rl/environments/tasks/common.ts'
+import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
+import type { Environment } from '#rl/environment.ts'
+import { openSandbox } from '../sandbox/sandbox.ts'
+import { codeReference, readRewardCode, runEnvironmentCode } from './rewardCode.ts'
+import { sandboxedEnvironment } from './sandboxedEnvironment.ts'
+
+type EnvironmentEntry = NonNullable<RunConfig['environment']>
+
+export interface ResolvedEnvironment extends AsyncDisposable {
+  /** null where the run has none. */
+  readonly environment: Environment | null
+}
+
+/** Errors: AppError 'config/invalid' for what is not there, 'sandbox/failed' for code that does not load, 'file/…'. */
+export async function resolveEnvironment(
+  config: Pick<RunConfig, 'environment' | 'rewardLimits'>,
+  runDirectory: string,
+): Promise<ResolvedEnvironment> {
+  const entry = config.environment
+  if (entry === null) return { environment: null, [Symbol.asyncDispose]: async () => {} }
+  const code = runEnvironmentCode(entry, runDirectory)
+  if (code === null) {
+    return { environment: builtIn(entry), [Symbol.asyncDispose]: async () => {} }
+  }
+  const sandbox = await openSandbox(code, config.rewardLimits)
+  try {
+    return {
+      environment: sandboxedEnvironment(sandbox, entry),
+      [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
+    }
+  } catch (error) {
+    await sandbox[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** A built-in is there and takes its settings; code is looked at when the run begins. Errors: AppError 'config/invalid'. */
+export function requireKnownEnvironment(entry: EnvironmentEntry): void {
+  if (codeReference(entry.function) === null) builtIn(entry)
+}
+
+/** Code loads and is an environment: asked before a run is made. Errors as resolveEnvironment. */
+export async function requireWorkingEnvironment(
+  config: Pick<RunConfig, 'environment' | 'rewardLimits'>,
+): Promise<void> {
+  const entry = config.environment
+  const reference = entry === null ? null : codeReference(entry.function)
+  if (entry === null || reference === null) return
+  await using sandbox = await openSandbox(readRewardCode(reference), config.rewardLimits)
+  sandboxedEnvironment(sandbox, entry)
+}
+
+const builtIn = ({ function: id, settings }: EnvironmentEntry): Environment =>
+  builtInEnvironment(id, settings, servicesOf(id, settings))
+
+/** The network, for an environment with an address that the person wrote into its settings, and for no other. */
+function servicesOf(id: string, settings: EnvironmentEntry['settings']): TaskServices {
+  const known = builtInEnvironments.find((each) => each.id === id)
+  const hasAddress = known !== undefined && Object.hasOwn(known.settings, 'url')
+  return hasAddress && typeof settings['url'] === 'string' ? { fetchJson: fetchJsonAt(settings['url']) } : {}
+}
+
+/** Pages of results are some kilobytes; more than this is none. */
+const maxBytes = 2 << 20
+
+/** Asks at that very origin, follows no redirects, reads no more than `maxBytes`. */
+function fetchJsonAt(allowed: string): FetchJson {
+  return async (url, signal) => {
+    if (new URL(url).origin !== new URL(allowed).origin) {
+      throw new AppError('config/invalid', `The environment may not ask at ${new URL(url).origin}.`)
+    }
+    const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } })
+    if (!response.ok) throw new Error(`the search engine answered with status ${response.status}`)
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of response.body ?? []) {
+      size += chunk.byteLength
+      if (size > maxBytes) throw new Error('the answer is too large')
+      chunks.push(chunk)
+    }
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
+  }
+}

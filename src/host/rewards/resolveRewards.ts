@@ -1,0 +1,101 @@
+/**
+ * From a run's config to reward functions. Built-ins run in the training process, code of the user in sandboxes. Reading
+ * guide of this folder:
+ *
+ *   resolveRewards.ts  (here) what a run scores with; rewardCode.ts is where its code lies
+ *   sandboxedReward.ts a function of a sandbox as the reward function that learning knows
+ *   dryRun.ts          code on rows and completions, before anything is trained
+ *   testCases.ts       examples kept beside the code, run after every change
+ *   cheating.ts        completions that deserve nothing, and what they get
+ *   rescore.ts         stored samples under another version
+ *   gallery.ts         ready-made rewards to start from
+ */
+import { AppError } from '#shared/errors.ts'
+import { rewardName, type RunConfig } from '#shared/runConfig.ts'
+import { builtInReward } from '#rl/environments/registry.ts'
+import type { RewardSpec } from '#rl/rewards.ts'
+import { openSandbox, type CodeSource, type Sandbox } from '../sandbox/sandbox.ts'
+import { codeReference, readRewardCode, runRewardCode } from './rewardCode.ts'
+import { chosenFunctions, sandboxedReward } from './sandboxedReward.ts'
+
+export interface ResolvedRewards extends AsyncDisposable {
+  readonly specs: readonly RewardSpec[]
+}
+
+/**
+ * The reward functions of a run, with the code in its folder. Errors: AppError 'config/invalid' for what is not there,
+ * 'sandbox/failed' for code that does not load, 'file/…'.
+ */
+export async function resolveRewards(
+  config: Pick<RunConfig, 'rewards' | 'rewardLimits'>,
+  runDirectory: string,
+): Promise<ResolvedRewards> {
+  const sandboxes = new Map<string, Promise<Sandbox>>()
+  const open = (source: CodeSource): Promise<Sandbox> => {
+    const key = `${source.language} ${source.code}`
+    const sandbox = sandboxes.get(key) ?? openSandbox(source, config.rewardLimits)
+    sandboxes.set(key, sandbox)
+    return sandbox
+  }
+  const close = async () => {
+    for (const sandbox of await Promise.allSettled(sandboxes.values())) {
+      if (sandbox.status === 'fulfilled') await sandbox.value[Symbol.asyncDispose]()
+    }
+  }
+  try {
+    const specs: RewardSpec[] = []
+    for (const [i, entry] of config.rewards.entries()) {
+      const code = runRewardCode(config, i, runDirectory)
+      specs.push(...(code === null ? [builtInSpec(entry)] : specsOf(entry, await open(code))))
+    }
+    requireDistinct(specs)
+    return { specs, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+type RewardEntry = RunConfig['rewards'][number]
+
+const builtInSpec = (entry: RewardEntry): RewardSpec => ({
+  function: builtInReward(entry.function, entry.settings),
+  weight: entry.weight,
+  name: rewardName(entry),
+})
+
+/** One function keeps the entry's name; of several each has its own behind it. */
+function specsOf(entry: RewardEntry, sandbox: Sandbox): RewardSpec[] {
+  const name = rewardName(entry)
+  const chosen = chosenFunctions(sandbox, codeReference(entry.function)?.name ?? null)
+  return chosen.map((each) => ({
+    function: sandboxedReward(sandbox, each, entry.settings),
+    weight: entry.weight,
+    name: chosen.length === 1 ? name : `${name}.${each}`,
+  }))
+}
+
+function requireDistinct(specs: readonly RewardSpec[]): void {
+  const names = specs.map(({ name }) => name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice === undefined) return
+  throw new AppError(
+    'config/invalid',
+    `rewards: two rewards are called "${twice}".`,
+    'Give one of them a `name`.',
+  )
+}
+
+/** Every entry is there and takes its settings, code included: asked before a run is made. Errors as resolveRewards. */
+export async function requireKnownRewards(
+  config: Pick<RunConfig, 'rewards' | 'rewardLimits'>,
+): Promise<void> {
+  for (const entry of config.rewards) {
+    const reference = codeReference(entry.function)
+    if (reference === null) builtInReward(entry.function, entry.settings)
+    else {
+      await using sandbox = await openSandbox(readRewardCode(reference), config.rewardLimits)
+      specsOf(entry, sandbox)
+    }
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Reading what a sandbox says. The text was put together in the same realm as user code, so it may hold anything: only
+ * what has the expected form gets through.
+ */
+import { z } from 'zod'
+import { answerLimits } from './harness.ts'
+
+const failureKinds = [
+  'exception',
+  'timeout',
+  'memory',
+  'stack',
+  'not-a-number',
+  'wrong-type',
+  'too-large',
+] as const
+
+export type FailureKind = (typeof failureKinds)[number]
+
+/** Why user code gave no answer for one sample. */
+export interface SandboxFailure {
+  readonly kind: FailureKind
+  readonly message: string
+  /** Position in the code as it was written, from 1; null where it is not known. */
+  readonly line: number | null
+  readonly column: number | null
+}
+
+export interface Logged {
+  /** What the code logged for this sample, by column. */
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly metrics: Readonly<Record<string, number>>
+  /** What it wrote with console.log. */
+  readonly lines: readonly string[]
+}
+
+export type ScoreAnswer = ({ readonly value: number | null } & Logged) | Failed
+
+export interface Failed {
+  readonly failure: SandboxFailure
+  readonly lines: readonly string[]
+}
+
+export type Observation = string | readonly { readonly role: string; readonly content: string }[]
+
+/** What an environment says after reset (no reward, not done) or step. */
+export type EnvironmentAnswer =
+  | ({
+      readonly state: unknown
+      readonly observation: Observation | null
+      readonly reward: number | null
+      readonly done: boolean
+    } & Logged)
+  | Failed
+
+/** What a module offers. */
+const descriptionSchema = z.object({
+  kind: z.enum(['reward', 'environment']),
+  functions: z.array(z.string()),
+  settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+})
+export type CodeDescription = z.output<typeof descriptionSchema>
+
+const name = z.string().max(answerLimits.nameCharacters + 1)
+const numbers = z.record(name, z.number())
+const lines = z.array(z.string())
+const logged = { columns: z.record(name, z.unknown()), metrics: numbers, lines }
+const failureSchema = z.object({
+  failure: z.object({ kind: z.enum(failureKinds), message: z.string(), stack: z.string() }),
+  lines: lines.default([]),
+})
+const scoreSchema = z.object({ value: z.number().nullable(), ...logged })
+const message = z.object({ role: z.string(), content: z.string() })
+const turnSchema = z.object({
+  state: z.unknown(),
+  observation: z
+    .union([z.string(), z.array(message)], { error: 'must be text or a list of {role, content} messages' })
+    .nullish(),
+  reward: z.number({ error: 'must be a finite number' }).nullish(),
+  done: z.boolean({ error: 'must be true or false' }).nullish(),
+  ...logged,
+})
+/** An environment gives its metrics in what it returns or by log.metric. */
+
+/** Errors: SandboxFailure as a value. */
+export function readScore(text: string): ScoreAnswer {
+  const json = parsed(text)
+  const result = scoreSchema.safeParse(json)
+  return result.success ? result.data : readFailure(json)
+}
+
+export function readTurn(text: string): EnvironmentAnswer {
+  const json = parsed(text)
+  const result = turnSchema.safeParse(json)
+  if (!result.success) {
+    const other = failureSchema.safeParse(json)
+    return other.success ? readFailure(json) : misshapen(result.error)
+  }
+  const { state, observation, reward, done, ...rest } = result.data
+  return {
+    state: state ?? null,
+    observation: observation ?? null,
+    reward: reward ?? null,
+    done: done ?? false,
+    ...rest,
+  }
+}
+
+export function readDescription(text: string): CodeDescription | null {
+  const result = descriptionSchema.safeParse(parsed(text))
+  return result.success ? result.data : null
+}
+
+export function readFailure(json: unknown): Failed {
+  const result = failureSchema.safeParse(json)
+  if (!result.success) return { failure: unreadable, lines: [] }
+  const { failure, lines: printed } = result.data
+  const { kind, message: sentence, stack } = failure
+  return { failure: { kind, message: sentence, ...position(stack, sentence) }, lines: printed }
+}
+
+const unreadable: SandboxFailure = {
+  kind: 'wrong-type',
+  message: 'The answer cannot be read.',
+  line: null,
+  column: null,
+}
+
+function misshapen(error: z.ZodError): Failed {
+  const issue = error.issues[0]
+  const place = issue?.path.join('.') ?? ''
+  const sentence = `${place === '' ? 'The answer' : `"${place}"`} ${issue?.message ?? 'cannot be read'}.`
+  return { failure: { ...unreadable, message: sentence }, lines: [] }
+}
+
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return null
+  }
+}
+
+/** The innermost frame that lies in user code: «at score (code:3:14)», or a syntax error's own words. */
+function position(stack: string, sentence: string): Pick<SandboxFailure, 'line' | 'column'> {
+  const found = /\bcode:(\d{1,9}):(\d{1,9})/.exec(stack) ?? /\bcode:(\d{1,9}):(\d{1,9})/.exec(sentence)
+  return found === null ? { line: null, column: null } : { line: Number(found[1]), column: Number(found[2]) }
+}

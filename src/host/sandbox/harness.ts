@@ -1,0 +1,239 @@
+/**
+ * What runs inside the virtual machine before and around user code. It gives it a world without time, chance, imports
+ * and devices, hands it one sample and turns whatever comes back into one line of JSON.
+ *
+ * User code shares this realm and may have changed any global by the time it is called, so everything used later is
+ * taken hold of first, and answers are put together from primitive strings only.
+ */
+
+/** Bounds on what a call may say; anything beyond is cut or refused, so that an answer stays small. */
+export const answerLimits = {
+  /** Of an answer as JSON text. */
+  characters: 1_000_000,
+  /** Of an environment's state as JSON text. */
+  stateCharacters: 500_000,
+  columns: 32,
+  metrics: 32,
+  lines: 100,
+  /** Of one logged value, line or message. */
+  valueCharacters: 4_000,
+  nameCharacters: 100,
+} as const
+
+/** The moment user code believes it to be: 2000-01-01, always. */
+const frozenTime = 946_684_800_000
+
+/** An expression whose value is `{ describe, call, take }`. */
+export const harnessSource = `(() => {
+  'use strict'
+  const limits = ${JSON.stringify(answerLimits)}
+  const { parse, stringify } = JSON
+  const { apply, ownKeys, getOwnPropertyDescriptor, defineProperty, construct } = Reflect
+  const { isFinite } = Number
+  const text = String
+  const slice = String.prototype.slice
+  const resolve = Promise.resolve
+  const then = Promise.prototype.then
+  const PlainPromise = Promise
+  const KindOfError = TypeError
+  const noObject = null
+
+  const cut = (value, length) => (value.length > length ? apply(slice, value, [0, length]) + '…' : value)
+  const replace = (holder, name, value) =>
+    defineProperty(holder, name, { value, writable: true, enumerable: false, configurable: true })
+
+  // A generator of its own per sample (mulberry32, two draws for 53 bits).
+  let seed = 1
+  const draw = () => {
+    seed = (seed + 0x6d2b79f5) | 0
+    let mixed = imul(seed ^ (seed >>> 15), 1 | seed)
+    mixed = (mixed + imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return (mixed ^ (mixed >>> 14)) >>> 0
+  }
+  const { imul } = Math
+  const random = () => ((draw() >>> 5) * 0x4000000 + (draw() >>> 6)) / 0x20000000000000
+  replace(Math, 'random', random)
+
+  const ClockDate = Date
+  const frozen = ${frozenTime}
+  const FrozenDate = function Date(...parts) {
+    const date = construct(ClockDate, parts.length === 0 ? [frozen] : parts, new.target ?? ClockDate)
+    return new.target === undefined ? text(date) : date
+  }
+  for (const name of ownKeys(ClockDate))
+    if (name !== 'prototype') defineProperty(FrozenDate, name, getOwnPropertyDescriptor(ClockDate, name))
+  defineProperty(FrozenDate, 'prototype', { value: ClockDate.prototype, writable: false })
+  replace(FrozenDate, 'now', () => frozen)
+  replace(ClockDate.prototype, 'constructor', FrozenDate)
+  replace(globalThis, 'Date', FrozenDate)
+  // When garbage is collected is nobody's business.
+  delete globalThis.WeakRef
+  delete globalThis.FinalizationRegistry
+
+  // What the call has logged so far: JSON text, so that nothing can change it afterwards.
+  let columns = ''
+  let metrics = ''
+  let lines = ''
+  const count = { __proto__: null, columns: 0, metrics: 0, lines: 0 }
+
+  const shown = (value) => {
+    let json
+    try {
+      json = stringify(value)
+    } catch (error) {
+      return stringify('(cannot be shown: ' + cut(described(error).message, 200) + ')')
+    }
+    if (typeof json !== 'string') return stringify(typeof value === 'bigint' ? text(value) : '(' + typeof value + ')')
+    return json.length > limits.valueCharacters ? stringify(cut(json, limits.valueCharacters)) : json
+  }
+  const entry = (list, name, json) => (list === '' ? '' : list + ',') + stringify(name) + ':' + json
+  const nameOf = (name) => {
+    if (typeof name !== 'string' || name === '') throw new KindOfError('A logged name must be text.')
+    return cut(name, limits.nameCharacters)
+  }
+  const log = {
+    column(name, value) {
+      const key = nameOf(name)
+      if (count.columns++ < limits.columns) columns = entry(columns, key, shown(value))
+    },
+    metric(name, value) {
+      const key = nameOf(name)
+      if (typeof value !== 'number') throw new KindOfError('A metric must be a number, got ' + typeof value + '.')
+      if (isFinite(value) && count.metrics++ < limits.metrics) metrics = entry(metrics, key, text(value))
+    },
+  }
+  const print = (...parts) => {
+    if (count.lines++ >= limits.lines) return
+    let line = ''
+    for (let i = 0; i < parts.length; i++) {
+      const part = parts[i]
+      line += (i === 0 ? '' : ' ') + (typeof part === 'string' ? part : shown(part))
+    }
+    lines += (lines === '' ? '' : ',') + stringify(cut(line, limits.valueCharacters))
+  }
+  replace(globalThis, 'console', { log: print, info: print, warn: print, error: print, debug: print })
+
+  // Anything can be thrown, also things that throw when looked at.
+  const described = (error) => {
+    const plain = { __proto__: null, name: '', message: '', stack: '' }
+    try {
+      if (typeof error === 'object' && error !== noObject) {
+        plain.name = cut(text(error.name ?? ''), 100)
+        plain.message = cut(text(error.message ?? 'an object without a message'), limits.valueCharacters)
+        plain.stack = cut(text(error.stack ?? ''), limits.valueCharacters)
+      } else plain.message = cut('threw ' + text(error), limits.valueCharacters)
+    } catch {
+      plain.message = 'threw something that cannot be read'
+    }
+    return plain
+  }
+  const kindOf = ({ name, message }) => {
+    if (message === 'out of memory') return 'memory'
+    if (message === 'stack overflow' || message === 'Maximum call stack size exceeded') return 'stack'
+    return 'exception'
+  }
+  const failure = (kind, { name, message, stack }) => {
+    const sentence = name === '' || kind !== 'exception' ? message : name + ': ' + message
+    const logged = lines === '' ? '' : ',"lines":[' + lines + ']'
+    return (
+      '{"failure":{"kind":"' + kind + '","message":' + stringify(sentence) + ',"stack":' + stringify(stack) + '}' +
+      logged + '}'
+    )
+  }
+  const failed = (error) => {
+    // When nothing is left to make an error of, the machine throws null.
+    if (error === null) return wrong('memory', 'Out of memory (or the code threw null).')
+    const plain = described(error)
+    return failure(kindOf(plain), plain)
+  }
+  const wrong = (kind, message) => failure(kind, { name: '', message, stack: '' })
+  const answer = (fields) =>
+    '{' + fields + ',"columns":{' + columns + '},"metrics":{' + metrics + '},"lines":[' + lines + ']}'
+
+  const article = (value) => (value === undefined ? 'nothing' : typeof value === 'object' ? 'an object' : 'a ' + typeof value)
+  const scored = (value) => {
+    if (value === null) return answer('"value":null')
+    if (typeof value !== 'number') {
+      return wrong('wrong-type', 'Expected a number or null, got ' + article(value) + '.')
+    }
+    if (!isFinite(value)) return wrong('not-a-number', 'Expected a finite number, got ' + text(value) + '.')
+    return answer('"value":' + text(value))
+  }
+
+  const parts = ['state', 'observation', 'reward', 'done']
+  const told = (result) => {
+    if (typeof result !== 'object' || result === noObject) {
+      return wrong('wrong-type', 'Expected an object with state, got ' + article(result) + '.')
+    }
+    let fields = ''
+    for (let i = 0; i < parts.length; i++) {
+      const name = parts[i]
+      const json = stringify(result[name])
+      if (json === undefined) continue
+      if (json.length > limits.stateCharacters) {
+        return wrong('too-large', 'The ' + name + ' is longer than ' + limits.stateCharacters + ' characters as JSON.')
+      }
+      fields += (fields === '' ? '' : ',') + '"' + name + '":' + json
+    }
+    return answer(fields === '' ? '"state":null' : fields)
+  }
+
+  const targets = { __proto__: null }
+  const offer = (name, action, holder, finish) => {
+    targets[name] = { __proto__: null, action, holder, finish }
+    return name
+  }
+  // What a module offers, as JSON text; throws a sentence where that is nothing.
+  const describe = (module) => {
+    const main = module.default
+    const names = []
+    if (typeof main === 'object' && main !== noObject && typeof main.reset === 'function') {
+      if (typeof main.step !== 'function') throw new KindOfError('An environment needs reset and step.')
+      offer('reset', main.reset, main, told)
+      offer('step', main.step, main, told)
+      return stringify({ kind: 'environment', functions: [], settings: module.settings ?? {} })
+    }
+    const list = (holder, self) => {
+      const keys = ownKeys(holder)
+      for (let i = 0; i < keys.length; i++) {
+        const name = keys[i]
+        if (typeof name === 'string' && typeof holder[name] === 'function' && targets[name] === undefined)
+          names[names.length] = offer(name, holder[name], self, scored)
+      }
+    }
+    if (typeof main === 'function') names[0] = offer('default', main, undefined, scored)
+    list(module, undefined)
+    const group = module.rewards
+    if (typeof group === 'object' && group !== noObject) list(group, group)
+    if (names.length === 0) throw new KindOfError('The code exports no reward function and no environment.')
+    return stringify({ kind: 'reward', functions: names, settings: module.settings ?? {} })
+  }
+
+  let late
+  // JSON text of the answer, or undefined while a promise is under way: then run the jobs and take().
+  const call = (name, input, start) => {
+    seed = start
+    const { action, holder, finish } = targets[name]
+    try {
+      const sample = parse(input)
+      sample.log = log
+      sample.random = random
+      const result = apply(action, holder, [sample])
+      if (typeof result !== 'object' || result === noObject || typeof result.then !== 'function')
+        return finish(result)
+      late = wrong('exception', 'The promise was never settled: nothing can be waited for in here.')
+      const settle = (value) => {
+        try {
+          late = finish(value)
+        } catch (error) {
+          late = failed(error)
+        }
+      }
+      apply(then, apply(resolve, PlainPromise, [result]), [settle, (error) => void (late = failed(error))])
+      return undefined
+    } catch (error) {
+      return failed(error)
+    }
+  }
+  return { describe, call, take: () => late }
+})()`

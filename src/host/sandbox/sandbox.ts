@@ -1,0 +1,249 @@
+/**
+ * User code under limits. Reading guide, from the outside in:
+ *
+ *   sandbox.ts         (here) opens code, calls it, survives whatever it does
+ *   sandboxLink.ts     the process it runs in, seen from the host; protocol.ts is what the two say
+ *   sandboxProcess.ts  the process itself
+ *   machine.ts         a virtual machine (QuickJS in WebAssembly) with memory, stack and time limits
+ *   memoryImage.ts     why no call can leave anything behind for the next
+ *   harness.ts         what user code finds around itself inside
+ *   answers.ts         reading what came out, trusting nothing
+ *
+ * A module exports a reward function as default, several by name or in an object called `rewards`, or an environment
+ * `{ reset, step }` as default; `export const settings = {…}` names what a run may set. What goes wrong with a sample is
+ * its answer; it never reaches the others.
+ */
+import { AppError } from '#shared/errors.ts'
+import {
+  parsed,
+  readDescription,
+  readFailure,
+  readScore,
+  readTurn,
+  type CodeDescription,
+  type EnvironmentAnswer,
+  type SandboxFailure,
+  type ScoreAnswer,
+} from './answers.ts'
+import type { CodeLanguage } from './protocol.ts'
+import { SandboxLink } from './sandboxLink.ts'
+
+export interface SandboxLimits {
+  /** Processor time of one call, ms. */
+  readonly callMs: number
+  /** Processor time of up to 64 calls, ms. */
+  readonly batchMs: number
+  /** Memory of the code with all it holds, MiB. */
+  readonly memoryMb: number
+}
+
+const defaultLimits: SandboxLimits = { callMs: 1_000, batchMs: 15_000, memoryMb: 32 }
+
+const batchSize = 64
+
+/** What a reward function is asked about. */
+export interface ScoreInput {
+  readonly prompt: string
+  readonly completion: string
+  readonly row: Readonly<Record<string, unknown>>
+  readonly step: number
+  readonly settings?: Readonly<Record<string, unknown>>
+}
+
+/** `seed` differs between episodes and turns: the environment's `random()` depends on it and the rest of the input. */
+export interface ResetInput {
+  readonly row: Readonly<Record<string, unknown>>
+  readonly seed: number
+  readonly settings?: Readonly<Record<string, unknown>>
+}
+
+export interface StepInput extends ResetInput {
+  readonly state: unknown
+  readonly action: string
+}
+
+export interface CodeSource {
+  readonly code: string
+  readonly language: CodeLanguage
+}
+
+/** Opens code in a process of its own. Errors: AppError 'sandbox/failed'; its cause is a SandboxFailure where the code is at fault. */
+export async function openSandbox(source: CodeSource, limits: Partial<SandboxLimits> = {}): Promise<Sandbox> {
+  const sandbox = new Sandbox(source, { ...defaultLimits, ...limits })
+  await sandbox.start()
+  return sandbox
+}
+
+/** Time of day the call took, ms. */
+export type Timed<Answer> = Answer & { readonly durationMs: number }
+
+interface Calls<Answer> {
+  readonly target: string
+  readonly inputs: readonly string[]
+  readonly read: (text: string) => Answer
+}
+
+export class Sandbox implements AsyncDisposable {
+  readonly #source: CodeSource
+  readonly #limits: SandboxLimits
+  #link: SandboxLink | null = null
+  #description: CodeDescription = { kind: 'reward', functions: [], settings: {} }
+  /** One batch at a time. */
+  #queue: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+
+  constructor(source: CodeSource, limits: SandboxLimits) {
+    this.#source = source
+    this.#limits = limits
+  }
+
+  get kind(): CodeDescription['kind'] {
+    return this.#description.kind
+  }
+
+  /** Names of the reward functions, `default` first where there is one. */
+  get functions(): readonly string[] {
+    return this.#description.functions
+  }
+
+  /** Settings the module names, with their defaults. */
+  get settings(): CodeDescription['settings'] {
+    return this.#description.settings
+  }
+
+  /** Answers of one function, in order. */
+  async score(inputs: readonly ScoreInput[], name: string): Promise<Timed<ScoreAnswer>[]> {
+    if (!this.functions.includes(name)) {
+      throw new AppError(
+        'sandbox/failed',
+        `The code has no reward function called "${name}".`,
+        `It has: ${this.functions.join(', ') || 'none'}.`,
+      )
+    }
+    const texts = inputs.map((input) => this.#text(input))
+    return this.#call(name, texts, readScore)
+  }
+
+  async reset(inputs: readonly ResetInput[]): Promise<Timed<EnvironmentAnswer>[]> {
+    return this.#turn('reset', inputs)
+  }
+
+  async step(inputs: readonly StepInput[]): Promise<Timed<EnvironmentAnswer>[]> {
+    return this.#turn('step', inputs)
+  }
+
+  async #turn(target: 'reset' | 'step', inputs: readonly ResetInput[]): Promise<Timed<EnvironmentAnswer>[]> {
+    if (this.kind !== 'environment') {
+      throw new AppError('sandbox/failed', 'The code is a reward function, not an environment.')
+    }
+    const texts = inputs.map((input) => this.#text(input))
+    return this.#call(target, texts, readTurn)
+  }
+
+  #text(input: ScoreInput | ResetInput): string {
+    return JSON.stringify({ ...input, settings: { ...this.settings, ...input.settings } })
+  }
+
+  #call<Answer>(
+    target: string,
+    inputs: readonly string[],
+    read: (text: string) => Answer,
+  ): Promise<Timed<Answer>[]> {
+    const answers = this.#queue.then(() => this.#answersOf({ target, inputs, read }))
+    this.#queue = answers.catch(() => {})
+    return answers
+  }
+
+  /**
+   * When the process dies or falls silent, the first sample without an answer may be the culprit or not: finished
+   * answers may have been lost with it. It is asked again, alone; if it is too much again, it is to blame.
+   */
+  async #answersOf<Answer>({ target, inputs, read }: Calls<Answer>): Promise<Timed<Answer>[]> {
+    const answers = await this.#ask({ target, inputs, read })
+    while (answers.length < inputs.length) {
+      const suspect = inputs.slice(answers.length, answers.length + 1)
+      const [answer] = await this.#ask({ target, inputs: suspect, read })
+      answers.push(answer ?? { ...read(this.#silence()), durationMs: this.#silenceMs })
+      answers.push(...(await this.#ask({ target, inputs: inputs.slice(answers.length), read })))
+    }
+    return answers
+  }
+
+  /** As many answers as came. The next batch is on its way while one is worked on. */
+  async #ask<Answer>({ target, inputs, read }: Calls<Answer>): Promise<Timed<Answer>[]> {
+    const answers: Timed<Answer>[] = []
+    if (inputs.length === 0) return answers
+    const link = (this.#link ??= await this.#openLink())
+    let sent = 0
+    while (answers.length < inputs.length) {
+      for (; sent < inputs.length && sent - answers.length <= batchSize; sent += batchSize) {
+        const batch = inputs.slice(sent, sent + batchSize)
+        link.send({ type: 'run', target, inputs: batch, batchMs: this.#limits.batchMs })
+      }
+      const message = await link.next(this.#silenceMs)
+      if (message?.type !== 'answers') {
+        this.#link = null
+        link[Symbol.dispose]()
+        break
+      }
+      answers.push(...message.answers.map(({ text, durationMs }) => ({ ...read(text), durationMs })))
+    }
+    return answers
+  }
+
+  /** The process reports between calls and counts its own time; the day's time is given more room. */
+  get #silenceMs(): number {
+    return 3 * this.#limits.callMs + 2_000
+  }
+
+  #silence(): string {
+    const message = `Did not answer within ${this.#limits.callMs} ms and could not be interrupted.`
+    return JSON.stringify({ failure: { kind: 'timeout', message, stack: '' } })
+  }
+
+  async start(): Promise<void> {
+    this.#link = await this.#openLink()
+  }
+
+  async #openLink(): Promise<SandboxLink> {
+    if (this.#isClosed) throw new Error('Expected an open sandbox.')
+    const link = await SandboxLink.start()
+    const { callMs, memoryMb } = this.#limits
+    link.send({ type: 'load', ...this.#source, callMs, memoryMb })
+    const message = await link.next(loadSilenceMs)
+    const description = message?.type === 'loaded' ? readDescription(message.description) : null
+    if (description !== null) {
+      this.#description = description
+      return link
+    }
+    link[Symbol.dispose]()
+    throw loadError(message?.type === 'refused' ? readFailure(parsed(message.failure)).failure : null)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    await this.#queue
+    this.#link?.[Symbol.dispose]()
+    this.#link = null
+  }
+}
+
+/** Evaluating a module has its own limit inside; this is for what cannot be interrupted. */
+const loadSilenceMs = 15_000
+
+function loadError(failure: SandboxFailure | null): AppError {
+  if (failure === null) {
+    return new AppError(
+      'sandbox/failed',
+      'The code did not load: it neither finished nor failed.',
+      'Look for work at its top level, and for settings that are not text, numbers or booleans.',
+    )
+  }
+  const where = failure.line === null ? '' : ` (line ${failure.line}, column ${failure.column ?? 1})`
+  return new AppError(
+    'sandbox/failed',
+    `The code did not load${where}: ${failure.message}`,
+    undefined,
+    failure,
+  )
+}
