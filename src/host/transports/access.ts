@@ -1,0 +1,29 @@
+/** Who may talk to the headless host: the holder of its token, under the host's own name, from its own page. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+
+const tokenBytes = 24
+
+/** 192 random bits, in characters that a URL and a header take as they are. */
+export const createToken = (): string => randomBytes(tokenBytes).toString('base64url')
+
+/** Takes the same time however much of the token is right. */
+export function isToken(given: string | undefined, token: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(given ?? ''), digest(token))
+}
+
+/** The token of a header such as `Authorization: Bearer …`. */
+export const bearerToken = (authorization: string | undefined): string | undefined =>
+  /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1]
+
+const loopbackHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i
+
+/**
+ * Whether a Host header names this machine's loopback. Another name means that a foreign page had its own name pointed
+ * here (DNS rebinding). Any port will do: a tunnel may end at another one.
+ */
+export const isLoopbackHost = (host: string | undefined): host is string => loopbackHost.test(host ?? '')
+
+/** Whether a request comes from a page of this very host. Programs send no Origin; browsers cannot leave it out. */
+export const isOwnOrigin = (origin: string | undefined, host: string): boolean =>
+  origin === undefined || origin.toLowerCase() === `http://${host.toLowerCase()}`

@@ -1,0 +1,113 @@
+/**
+ * Files that a browser hands to the host: streamed to `uploads/<upload id>/<name>` and known by the id from then on,
+ * until they are imported or discarded.
+ */
+import { randomUUIDv7 } from 'node:crypto'
+import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { makeFolder } from '../artifacts/atomic.ts'
+import { writeError } from '../artifacts/fileErrors.ts'
+
+export interface Upload {
+  readonly uploadId: string
+  /** The file's name, without what could be trouble on a disk. */
+  readonly name: string
+  readonly sizeBytes: number
+}
+
+/** Left free on the disk for everything else. */
+const reservedBytes = 1024 ** 3
+
+const idPattern = /^upl_[0-9a-f-]{36}$/
+
+export interface UploadRequest {
+  readonly directory: string
+  readonly name: string
+  /** null where the sender did not say. */
+  readonly sizeBytes: number | null
+  /** Below what the disk allows. */
+  readonly limitBytes: number
+}
+
+/** Errors: AppError 'api/refused' for a file that is too large, 'file/unwritable'; nothing is left behind then. */
+export async function receiveUpload(
+  request: UploadRequest,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<Upload> {
+  const uploadId = `upl_${randomUUIDv7()}`
+  const folder = path.join(request.directory, uploadId)
+  makeFolder(folder)
+  try {
+    const limit = Math.min(request.limitBytes, await freeBytes(folder))
+    if ((request.sizeBytes ?? 0) > limit) throw tooLarge(limit)
+    const name = safeName(request.name)
+    const partial = path.join(folder, '.partial')
+    const sizeBytes = await writeChunks(partial, chunks, limit)
+    await rename(partial, path.join(folder, name))
+    return { uploadId, name, sizeBytes }
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw writeError(folder, error)
+  }
+}
+
+async function writeChunks(file: string, chunks: AsyncIterable<Uint8Array>, limit: number): Promise<number> {
+  await using handle = await open(file, 'wx', 0o600)
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.byteLength
+    if (size > limit) throw tooLarge(limit)
+    await handle.writeFile(chunk)
+  }
+  await handle.sync()
+  return size
+}
+
+async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return Math.max(0, bavail * bsize - reservedBytes)
+}
+
+/** Path of an uploaded file. Errors: AppError 'file/unreadable' when there is no such upload (any more). */
+export async function findUpload(directory: string, uploadId: string): Promise<string> {
+  const folder = uploadFolder(directory, uploadId)
+  const names = await readdir(folder).catch(() => [])
+  const name = names.find((each) => !each.startsWith('.'))
+  if (name !== undefined) return path.join(folder, name)
+  throw new AppError('file/unreadable', 'The uploaded file is not there any more.', 'Add it again.')
+}
+
+export async function discardUpload(directory: string, uploadId: string): Promise<void> {
+  await rm(uploadFolder(directory, uploadId), { recursive: true, force: true })
+}
+
+/** Removes what nobody came back for. */
+export async function discardOldUploads(directory: string, olderThanMs: number): Promise<void> {
+  const names = await readdir(directory).catch(() => [])
+  const before = Date.now() - olderThanMs
+  for (const name of names.filter((each) => idPattern.test(each))) {
+    const status = await stat(path.join(directory, name)).catch(() => null)
+    if (status !== null && status.mtimeMs < before) await discardUpload(directory, name)
+  }
+}
+
+function uploadFolder(directory: string, uploadId: string): string {
+  if (idPattern.test(uploadId)) return path.join(directory, uploadId)
+  throw new AppError('api/invalid', 'That is not the id of an upload.')
+}
+
+/** Last part of the name, letters, digits and a few signs; its ending tells the format, so it is kept. */
+function safeName(given: string): string {
+  const base = given.split(/[\\/]/).at(-1) ?? ''
+  const clean = base.replaceAll(/[^\p{L}\p{N}._ -]/gu, '_').replace(/^[. ]+/, '')
+  const ending = path.extname(clean).slice(0, 20)
+  return `${path.basename(clean, path.extname(clean)).slice(0, 60) || 'upload'}${ending}`
+}
+
+const tooLarge = (limit: number): AppError =>
+  new AppError(
+    'api/refused',
+    `The file is larger than the ${(limit / 1024 ** 2).toFixed(limit < 1024 ** 2 ? 3 : 0)} MiB that may be stored.`,
+    'Free some space, or pass the path of the file on the machine of the host.',
+  )

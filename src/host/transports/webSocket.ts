@@ -1,0 +1,63 @@
+/** The host's end of a WebSocket, with limits for clients that are slow, silent or gone. */
+import type { WebSocket } from 'ws'
+import type { Port } from '#shared/api/port.ts'
+
+/** A client with more than this unread is not listened to until it has caught up. */
+const pauseAboveBytes = 4 * 1024 * 1024
+const resumeBelowBytes = 1024 * 1024
+
+/** A client with more than this unread is cut off. */
+const dropAboveBytes = 256 * 1024 * 1024
+
+const policyViolation = 1008
+
+/** `closeTimeoutMs`: how long a client has to agree to a close before it is cut off. */
+export function webSocketPort(socket: WebSocket, closeTimeoutMs = 2000): Port {
+  const relieve = (): void => {
+    if (socket.isPaused && socket.bufferedAmount < resumeBelowBytes) socket.resume()
+  }
+  // A malformed frame, a reset: 'close' follows and says all there is to do.
+  socket.on('error', () => undefined)
+  return {
+    post(text) {
+      if (socket.readyState !== socket.OPEN) return
+      socket.send(text, relieve)
+      if (socket.bufferedAmount > dropAboveBytes) socket.terminate()
+      else if (socket.bufferedAmount > pauseAboveBytes) socket.pause()
+    },
+    listen(handler) {
+      socket.on('message', (data, isBinary) => handler(isBinary ? data : textOf(data)))
+    },
+    close(reason) {
+      // A paused socket would never hear the answer to its close.
+      if (socket.isPaused) socket.resume()
+      socket.close(policyViolation, reason)
+      setTimeout(() => socket.terminate(), closeTimeoutMs).unref()
+    },
+    onClose(handler) {
+      if (socket.readyState === socket.CLOSED) handler()
+      else socket.once('close', () => handler())
+    },
+  }
+}
+
+function textOf(data: Buffer | ArrayBuffer | Buffer[]): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8')
+  return Buffer.from(data as ArrayBuffer).toString('utf8')
+}
+
+/** Pings the client and cuts it off when a whole interval brought no sign of life: half-open connections end too. */
+export function watchLiveness(socket: WebSocket, intervalMs: number): void {
+  let isAlive = true
+  const notice = (): void => {
+    isAlive = true
+  }
+  const timer = setInterval(() => {
+    if (!isAlive) socket.terminate()
+    isAlive = false
+    socket.ping()
+  }, intervalMs).unref()
+  socket.on('pong', notice)
+  socket.on('message', notice)
+  socket.once('close', () => clearInterval(timer))
+}

@@ -1,0 +1,26 @@
+/** The whole contract. A client imports `Api` as a type only. */
+import { checkpointsApi } from './checkpoints.ts'
+import { datasetsApi } from './datasets.ts'
+import { metricsApi } from './metrics.ts'
+import { modelsApi } from './models.ts'
+import { queueApi } from './queue.ts'
+import { rewardsApi } from './rewards.ts'
+import { runsApi } from './runs.ts'
+import { samplesApi } from './samples.ts'
+import { settingsApi } from './settings.ts'
+import { systemApi } from './system.ts'
+
+export const api = {
+  runs: runsApi,
+  metrics: metricsApi,
+  samples: samplesApi,
+  checkpoints: checkpointsApi,
+  datasets: datasetsApi,
+  rewards: rewardsApi,
+  models: modelsApi,
+  settings: settingsApi,
+  queue: queueApi,
+  system: systemApi,
+}
+
+export type Api = typeof api

@@ -1,0 +1,46 @@
+/** Checkpoints of runs, and taking a trained adapter out of the program. */
+import { z } from 'zod'
+import { count, failure, instant, path, progressOr, runId } from './common.ts'
+import { command, query, stream } from './contract.ts'
+
+const checkpoint = z.object({
+  runId: z.string(),
+  step: count,
+  directory: z.string(),
+  /** Held-out reward measured at this step. */
+  reward: z.number().nullable(),
+  sizeBytes: count,
+  savedAt: instant,
+  isBest: z.boolean(),
+  /** Why it cannot be used; null where it is whole. */
+  problem: failure.nullable(),
+})
+
+const exportFormats = ['peft', 'merged', 'gguf', 'onnx'] as const
+
+const exportReport = z.object({
+  format: z.enum(exportFormats),
+  directory: z.string(),
+  sizeBytes: count,
+  files: z.array(z.object({ path: z.string(), sizeBytes: count })),
+  /** What was compared after reading it back, in words, with the largest difference found. */
+  parity: z.array(
+    z.object({ sentence: z.string(), measured: z.number(), limit: z.number(), passed: z.boolean() }),
+  ),
+})
+
+const one = z.object({ runId, step: count })
+
+export const checkpointsApi = {
+  list: query(z.object({ runId }), z.array(checkpoint)),
+  /** Reads every file of it and compares the digests. */
+  verify: query(one, checkpoint),
+  delete: command(one, z.void()),
+  /** Which formats can be written here; the reason where one cannot. */
+  formats: query(one, z.array(z.object({ format: z.enum(exportFormats), problem: z.string().nullable() }))),
+  /** Writes into an empty or new folder; ends with the report. */
+  export: stream(
+    z.object({ ...one.shape, format: z.enum(exportFormats), out: path }),
+    progressOr(exportReport),
+  ),
+}

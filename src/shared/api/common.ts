@@ -1,0 +1,53 @@
+/** Pieces that several areas of the contract use. */
+import { z } from 'zod'
+import { deviceKinds } from '../device.ts'
+import type { ErrorCode } from '../errors.ts'
+
+export const runId = z.string().regex(/^run_[0-9a-f-]{36}$/)
+export const dataSetId = z.string().regex(/^ds_[0-9a-f-]{36}$/)
+/** SHA-256 in hex. */
+export const digest = z.string().regex(/^[0-9a-f]{64}$/)
+export const name = z.string().min(1).max(200)
+export const path = z.string().min(1).max(4096)
+export const count = z.int().min(0)
+/** Epoch milliseconds. */
+export const instant = z.number()
+export const cursor = z.string()
+
+/** At most so many entries in one answer. */
+export const pageSize = (usual: number, maximum: number) => z.int().min(1).max(maximum).default(usual)
+
+/** A file of the machine that the host runs on, or one that was uploaded to it. */
+export const fileSource = z.union([
+  z.strictObject({ path }),
+  z.strictObject({ uploadId: z.string().regex(/^upl_[0-9a-f-]{36}$/) }),
+])
+
+/** An error as data: what failed without ending the call it happened in. */
+export const failure = z.object({
+  /** One of ErrorCode; null for a fault of the program. */
+  code: z.custom<ErrorCode>((value) => typeof value === 'string').nullable(),
+  message: z.string(),
+  hint: z.string().nullable(),
+})
+
+/** How far long work is. `total` is null where nobody can tell. */
+export const progress = z.object({
+  phase: z.string(),
+  done: z.number(),
+  total: z.number().nullable(),
+  unit: z.enum(['bytes', 'rows', 'samples', 'tensors', 'checks']),
+})
+
+/** An item of work that tells its progress and ends with its result. */
+export const progressOr = <Result extends z.ZodType>(result: Result) =>
+  z.union([z.object({ progress }), z.object({ result })])
+
+export const chat = z.array(z.object({ role: z.string(), content: z.string() }))
+export const row = z.record(z.string(), z.unknown())
+
+export const device = z.object({
+  kind: z.enum(deviceKinds),
+  threads: z.int().min(1),
+  deviceId: count,
+})

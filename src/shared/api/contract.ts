@@ -1,0 +1,115 @@
+/**
+ * The API between the host and whoever looks at it (window, browser, command line, tests), written once.
+ *
+ * Reading guide: this file is the language of a contract; `runs.ts`, `metrics.ts`, … are the areas written in it and
+ * `api.ts` puts them together. `serve.ts` answers calls, `client.ts` makes them, `reconnecting.ts` survives a lost
+ * connection; in between lies a port (`port.ts`) that carries the messages of `protocol.ts`.
+ *
+ * The schemas are needed where answers are made, not where they are read: a client imports this folder's types only,
+ * so that no schema library is loaded by a window.
+ */
+import type { z } from 'zod'
+
+type Schema = z.ZodType
+
+export type ProcedureKind = 'query' | 'command' | 'stream' | 'feed'
+
+export interface Procedure<
+  Kind extends ProcedureKind = ProcedureKind,
+  Input extends Schema = Schema,
+  Output extends Schema = Schema,
+> {
+  readonly kind: Kind
+  readonly input: Input
+  /** Of the one answer, or of every item. */
+  readonly output: Output
+}
+
+export type Area = Readonly<Record<string, Procedure>>
+export type Contract = Readonly<Record<string, Area>>
+
+/** Reads; may be asked again at any time. */
+export const query = <I extends Schema, O extends Schema>(input: I, output: O): Procedure<'query', I, O> => ({
+  kind: 'query',
+  input,
+  output,
+})
+
+/** Changes something; a lost connection leaves open whether it was done. */
+export const command = <I extends Schema, O extends Schema>(
+  input: I,
+  output: O,
+): Procedure<'command', I, O> => ({ kind: 'command', input, output })
+
+/** Work that tells how it goes and ends; it is given up when its reader goes away. */
+export const stream = <I extends Schema, O extends Schema>(input: I, item: O): Procedure<'stream', I, O> => ({
+  kind: 'stream',
+  input,
+  output: item,
+})
+
+/** News. Every item has a cursor; whoever comes back with it gets what followed, nothing twice and nothing left out. */
+export const feed = <I extends Schema, O extends z.ZodType<WithCursor>>(
+  input: I,
+  item: O,
+): Procedure<'feed', I, O> => ({ kind: 'feed', input, output: item })
+
+export interface WithCursor {
+  /** Place in the news right behind this item; only its maker can read it. */
+  readonly cursor: string
+}
+
+type ProcedureNames<C extends Contract, Kind extends ProcedureKind> = {
+  [A in keyof C & string]: {
+    [P in keyof C[A] & string]: C[A][P] extends Procedure<Kind> ? `${A}.${P}` : never
+  }[keyof C[A] & string]
+}[keyof C & string]
+
+/** Names such as `runs.list`. */
+export type CallName<C extends Contract> = ProcedureNames<C, 'query' | 'command'>
+export type StreamName<C extends Contract> = ProcedureNames<C, 'stream'>
+export type FeedName<C extends Contract> = ProcedureNames<C, 'feed'>
+
+type ProcedureAt<C extends Contract, Name extends string> = Name extends `${infer A}.${infer P}`
+  ? A extends keyof C
+    ? P extends keyof C[A]
+      ? C[A][P]
+      : never
+    : never
+  : never
+
+/** Data as it is passed around: nobody changes it. */
+export type Immutable<T> = T extends object ? { readonly [Key in keyof T]: Immutable<T[Key]> } : T
+
+export type InputOf<C extends Contract, Name extends string> =
+  ProcedureAt<C, Name> extends Procedure<ProcedureKind, infer I> ? Immutable<z.input<I>> : never
+
+/** The answer of a query or command, an item of a stream or feed. */
+export type OutputOf<C extends Contract, Name extends string> =
+  ProcedureAt<C, Name> extends Procedure<ProcedureKind, Schema, infer O> ? Immutable<z.output<O>> : never
+
+export interface CallContext {
+  /** Aborts when the caller has given up or is gone. */
+  readonly signal: AbortSignal
+}
+
+export interface FeedContext extends CallContext {
+  /** Cursor of the last item the reader has; null: from the beginning of what the procedure promises. */
+  readonly from: string | null
+}
+
+type HandlerOf<P> =
+  P extends Procedure<infer Kind, infer I, infer O>
+    ? Kind extends 'query' | 'command'
+      ? (input: z.output<I>, context: CallContext) => Answer<O> | Promise<Answer<O>>
+      : (
+          input: z.output<I>,
+          context: Kind extends 'feed' ? FeedContext : CallContext,
+        ) => AsyncIterable<Answer<O>>
+    : never
+
+type Answer<O extends Schema> = Immutable<z.output<O>>
+
+/** What a service implements: one function per procedure; a missing or mistyped one does not compile. */
+export type Handlers<A extends Area> = { readonly [Name in keyof A]: HandlerOf<A[Name]> }
+export type ContractHandlers<C extends Contract> = { readonly [Name in keyof C]: Handlers<C[Name]> }

@@ -1,0 +1,157 @@
+/** Data sets: taking them in, looking at them, and preparing what a run reads. */
+import { z } from 'zod'
+import {
+  count,
+  cursor,
+  dataSetId,
+  digest,
+  fileSource,
+  instant,
+  name,
+  path,
+  progress,
+  progressOr,
+  row,
+} from './common.ts'
+import { command, feed, query, stream } from './contract.ts'
+
+/** Steps from a file's columns to the columns a run reads; the reader of data sets is their judge. */
+const mapping = z.array(z.looseObject({ kind: z.string() })).max(200)
+/** `data.prompt` of a run config; that schema is its judge. */
+const promptForm = z.record(z.string(), z.unknown())
+
+const range = z.object({ min: z.number(), mean: z.number(), max: z.number() }).nullable()
+const column = z.object({
+  name: z.string(),
+  /** Kind of value → how many rows. */
+  kinds: z.record(z.string(), count),
+  missing: count,
+  /** null: too many to count. */
+  unique: count.nullable(),
+  length: range,
+  value: range,
+})
+const problem = z.object({ number: count, line: count.nullable(), sentence: z.string() })
+
+const shape = z.object({
+  id: z.string(),
+  title: z.string(),
+  isConversational: z.boolean(),
+  mapping,
+  prompt: promptForm.nullable(),
+  answer: z.string().nullable(),
+})
+
+const version = z.object({
+  id: z.string(),
+  dataSetId: z.string(),
+  directory: z.string(),
+  /** Why it cannot be read; null where it can. */
+  unusable: z.string().nullable(),
+  rows: count,
+  sizeBytes: count,
+  columns: z.array(column),
+  source: z.string().nullable(),
+  mapping,
+  problems: count,
+  createdAt: instant,
+})
+
+const dataSet = z.object({ id: z.string(), name: z.string(), createdAt: instant, versions: z.array(version) })
+
+const token = z.object({ id: count, text: z.string() })
+const pair = z.object({ first: count, second: count, text: z.string() })
+const matches = z.object({ count, pairs: z.array(pair) })
+const split = z.union([
+  z.strictObject({ share: z.number().gt(0).lt(1), seed: count }),
+  z.strictObject({ rows: z.int().min(1), seed: count }),
+])
+
+const one = z.object({ versionId: digest })
+const prompts = z.object({ versionId: digest, prompt: promptForm, model: path.optional() })
+
+export const datasetsApi = {
+  list: query(z.void(), z.array(dataSet)),
+  get: query(z.object({ dataSetId }), dataSet),
+  version: query(one, z.object({ version, shape, problems: z.array(problem) })),
+  rows: query(
+    z.object({ versionId: digest, from: count, count: z.int().min(1).max(500) }),
+    z.object({ total: count, rows: z.array(row) }),
+  ),
+
+  /** The first rows of a file as they would be after the mapping; imports nothing. */
+  inspect: query(
+    z.object({
+      source: fileSource,
+      mapping: mapping.optional(),
+      count: z.int().min(1).max(500).default(100),
+    }),
+    z.object({
+      format: z.object({ id: z.string(), title: z.string() }),
+      sizeBytes: count,
+      shape,
+      columns: z.array(column),
+      rows: z.array(row),
+      problems: z.array(problem),
+      /** Whether that was all of the file. */
+      isWhole: z.boolean(),
+    }),
+  ),
+  /** Ends with the version; the same rows are the same version. `dataSetId`: a new version of that one. */
+  import: stream(
+    z.object({
+      source: fileSource,
+      name: name.optional(),
+      dataSetId: dataSetId.optional(),
+      mapping: mapping.optional(),
+    }),
+    progressOr(z.object({ dataSet, version, isNew: z.boolean(), problems: z.array(problem) })),
+  ),
+  rename: command(z.object({ dataSetId, name }), z.void()),
+  /** Refused while a run that is not finished reads it. */
+  delete: command(z.object({ dataSetId }), z.void()),
+
+  /** Prompts as text and, with a model, as tokens. */
+  preview: query(
+    z.object({ ...prompts.shape, from: count.default(0), count: z.int().min(1).max(100).default(10) }),
+    z.array(
+      z.union([
+        z.object({ row: count, text: z.string(), tokens: z.array(token).nullable() }),
+        z.object({ row: count, problem: z.string() }),
+      ]),
+    ),
+  ),
+  /** Prompt lengths in tokens of the model; goes on telling until every row is counted. */
+  histogram: stream(
+    prompts.extend({ model: path }),
+    z.object({
+      progress,
+      /** null: no row made a prompt so far. */
+      histogram: z
+        .object({
+          rows: count,
+          problems: count,
+          min: z.number(),
+          mean: z.number(),
+          median: z.number(),
+          p95: z.number(),
+          max: z.number(),
+          bins: z.array(z.object({ from: z.number(), to: z.number(), count })),
+        })
+        .nullable(),
+    }),
+  ),
+  /** How many rows each side would have; a run config holds the same rule. */
+  split: query(z.object({ versionId: digest, split }), z.object({ train: count, heldOut: count })),
+  /** Rows that are alike within and between the sides, white space and case apart. `columns` empty: the whole row. */
+  leaks: query(
+    z.object({
+      versionId: digest,
+      heldOut: z.union([split, z.strictObject({ versionId: digest })]),
+      columns: z.array(z.string()).max(100).default([]),
+    }),
+    z.object({ trainDuplicates: matches, heldOutDuplicates: matches, leaks: matches }),
+  ),
+  /** Tells that the list changed, also by another process. */
+  watch: feed(z.void(), z.object({ cursor })),
+}

@@ -1,0 +1,88 @@
+/** Models on this machine, and trying them out with and without what was trained. */
+import { z } from 'zod'
+import { chat, count, cursor, device, path, progressOr, runId } from './common.ts'
+import { command, feed, query, stream } from './contract.ts'
+
+/** Its name in the list, or the path of its folder. */
+const model = path
+
+const summary = z.object({
+  name: z.string(),
+  directory: z.string(),
+  architecture: z.string(),
+  parameters: count,
+  sizeBytes: count,
+  contextLength: count,
+})
+
+/** A model in the list, or the sentence that says why it cannot be used. */
+const listed = z.union([summary, z.object({ name: z.string(), directory: z.string(), problem: z.string() })])
+
+const details = summary.extend({
+  layers: count,
+  hiddenSize: count,
+  vocabulary: count,
+  /** Types of the stored weights, such as BF16. */
+  dtypes: z.array(z.string()),
+  hasChatTemplate: z.boolean(),
+  /** As its README says. */
+  license: z.string().nullable(),
+  isBuiltIn: z.boolean(),
+})
+
+/** The base model, an adapter folder, or a checkpoint of a run. */
+const contender = z.object({
+  model,
+  adapter: z.union([z.strictObject({ path }), z.strictObject({ runId, step: count })]).optional(),
+})
+
+const sampling = z.object({
+  /** 0: always the likeliest token. */
+  temperature: z.number().min(0).default(1),
+  topK: count.default(0),
+  topP: z.number().gt(0).max(1).default(1),
+  minP: z.number().min(0).max(1).default(0),
+  repetitionPenalty: z.number().positive().default(1),
+  maxNewTokens: z.int().min(1).max(32_768).default(256),
+  stopStrings: z.array(z.string().min(1)).max(20).default([]),
+  seed: count.default(42),
+})
+
+export const modelsApi = {
+  list: query(z.void(), z.array(listed)),
+  info: query(z.object({ model }), details),
+  /** Looks at a folder before it is imported. */
+  inspect: query(z.object({ path }), z.union([details, z.object({ problem: z.string() })])),
+  /** Copies a folder into the data directory. */
+  import: stream(z.object({ path, name: z.string().max(100).optional() }), progressOr(summary)),
+  /** Refused while a run that is not finished needs it. */
+  delete: command(z.object({ name: z.string() }), z.void()),
+  tokenize: query(
+    z.object({ model, text: z.string().max(200_000) }),
+    z.array(z.object({ id: count, text: z.string() })),
+  ),
+  renderChat: query(z.object({ model, messages: chat }), z.object({ text: z.string() })),
+  /** Completions side by side from the same seed; `contender` counts as given, text comes as it is generated. */
+  generate: stream(
+    z.object({
+      contenders: z.array(contender).min(1).max(4),
+      prompt: z.union([
+        z.strictObject({ text: z.string().max(200_000) }),
+        z.strictObject({ messages: chat }),
+      ]),
+      samples: z.int().min(1).max(16).default(1),
+      sampling: sampling.prefault({}),
+      device: device.optional(),
+    }),
+    z.object({
+      contender: count,
+      sample: count,
+      /** What was added since the last item of this completion. */
+      text: z.string(),
+      stopReason: z.string().nullable(),
+      tokens: count,
+      tokensPerSecond: z.number().nullable(),
+    }),
+  ),
+  watch: feed(z.void(), z.object({ cursor })),
+}

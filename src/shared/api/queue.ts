@@ -1,0 +1,23 @@
+/** Runs that wait for their turn. */
+import { z } from 'zod'
+import { count, cursor, failure, runId } from './common.ts'
+import { command, feed, query } from './contract.ts'
+
+const state = z.object({
+  /** In order; the first is next. */
+  runs: z.array(z.object({ runId: z.string(), continueOnError: z.boolean() })),
+  /** The failure that the next one waits behind; null: it goes on by itself. */
+  halted: z.object({ runId: z.string(), error: failure.nullable() }).nullable(),
+})
+
+export const queueApi = {
+  get: query(z.void(), state),
+  push: command(z.object({ runId, continueOnError: z.boolean().default(false) }), z.void()),
+  /** To a place counted from 0. */
+  move: command(z.object({ runId, to: count }), z.void()),
+  remove: command(z.object({ runId }), z.void()),
+  setContinueOnError: command(z.object({ runId, continueOnError: z.boolean() }), z.void()),
+  /** Goes on after a failure. */
+  proceed: command(z.void(), z.void()),
+  watch: feed(z.void(), state.extend({ cursor })),
+}

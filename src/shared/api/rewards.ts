@@ -1,0 +1,185 @@
+/** Reward functions and environments that people write: their versions, dry runs, test cases. */
+import { z } from 'zod'
+import { count, cursor, digest, instant, name, path, progress, row } from './common.ts'
+import { command, feed, query, stream } from './contract.ts'
+
+const rewardId = z.string().regex(/^rw_[0-9a-f-]{36}$/)
+const kind = z.enum(['reward', 'environment'])
+const language = z.enum(['js', 'ts'])
+const settings = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+
+/** Code as it stands in an editor, or a version that was saved. */
+const code = z.union([
+  z.strictObject({ language, code: z.string().max(500_000) }),
+  z.strictObject({ rewardId, version: digest }),
+])
+
+const reward = z.object({ id: z.string(), kind, name: z.string(), createdAt: instant, versions: count })
+
+const version = z.object({
+  rewardId: z.string(),
+  hash: z.string(),
+  language,
+  code: z.string(),
+  /** Where the code lies: what a run config names. */
+  file: z.string(),
+  note: z.string(),
+  /** No run may start with it until its test cases pass. */
+  gatesStart: z.boolean(),
+  createdAt: instant,
+})
+
+/** The reader of test cases is their judge. */
+const testCase = z.object({
+  name: z.string().min(1).max(200),
+  prompt: z.string().default(''),
+  completion: z.string(),
+  row: row.default({}),
+  settings: settings.default({}),
+  /** Of the total; `equals` null: the reward must not apply. */
+  expect: z.object({
+    min: z.number().optional(),
+    max: z.number().optional(),
+    equals: z.number().nullable().optional(),
+  }),
+})
+
+/** What went wrong in user code, for one sample. */
+const codeFailure = z.object({
+  kind: z.enum(['exception', 'timeout', 'memory', 'stack', 'not-a-number', 'wrong-type', 'too-large']),
+  message: z.string(),
+  /** From 1, as the code was written. */
+  line: count.nullable(),
+  column: count.nullable(),
+})
+
+/** What the functions of the code say of one sample. */
+const score = z.object({
+  /** Sum of the parts that apply; null where none does. */
+  total: z.number().nullable(),
+  /** By function. */
+  parts: z.record(z.string(), z.number().nullable()),
+  failures: z.record(z.string(), codeFailure),
+  /** What they logged: to look at, to chart, and as lines. */
+  columns: z.record(z.string(), z.unknown()),
+  metrics: z.record(z.string(), z.number()),
+  lines: z.array(z.string()),
+  durationMs: z.number(),
+})
+
+const sampleInput = z.object({ prompt: z.string(), completion: z.string(), row })
+
+const someRows = z.object({
+  versionId: digest,
+  from: count.default(0),
+  count: z.int().min(1).max(200).default(20),
+  /** `data.prompt` of a run config. */
+  prompt: z.record(z.string(), z.unknown()),
+  /** Its chat template marks up prompts that are messages; without it they are plain text. */
+  model: path.optional(),
+})
+
+/** Rows of a data set with the completion taken from a column, or freshly generated. */
+const dryRunRows = someRows.extend({
+  completions: z.union([
+    z.strictObject({ column: z.string() }),
+    /** By `model`, which must be given. */
+    z.strictObject({
+      adapter: path.optional(),
+      temperature: z.number().positive().default(1),
+      maxNewTokens: z.int().min(1).max(4096).default(256),
+      seed: count.default(42),
+    }),
+  ]),
+})
+
+export const rewardsApi = {
+  list: query(z.object({ kind: kind.optional() }), z.array(reward)),
+  /** The newest version first. */
+  versions: query(z.object({ rewardId }), z.array(version)),
+  create: command(z.object({ kind, name }), reward),
+  rename: command(z.object({ rewardId, name }), z.void()),
+  delete: command(z.object({ rewardId }), z.void()),
+  /** The same code is the same version. */
+  save: command(
+    z.object({
+      rewardId,
+      language,
+      code: z.string().max(500_000),
+      note: z.string().max(2000).optional(),
+      gatesStart: z.boolean().optional(),
+    }),
+    version,
+  ),
+  /** What comes with the program: to be read and copied, functions built in and written as code alike. */
+  gallery: query(
+    z.void(),
+    z.array(
+      z.object({
+        id: z.string(),
+        kind,
+        title: z.string(),
+        description: z.string(),
+        language: language.nullable(),
+        code: z.string().nullable(),
+        /** Defaults by name; null: `check` tells those of code. */
+        settings: settings.nullable(),
+        examples: z.array(testCase),
+      }),
+    ),
+  ),
+  /** Loads the code without running it on anything: its functions, or where it is wrong. */
+  check: query(
+    z.object({ code }),
+    z.union([
+      z.object({ kind, functions: z.array(z.string()), settings }),
+      z.object({ problem: codeFailure }),
+    ]),
+  ),
+  /** Scores what is given, or rows of a data set; `index` counts them from 0, fresh completions come as they are done. */
+  dryRun: stream(
+    z.object({
+      code,
+      settings: settings.default({}),
+      on: z.union([z.array(sampleInput).min(1).max(200), dryRunRows]),
+    }),
+    z.union([
+      z.object({ progress, index: count, input: sampleInput, score }),
+      /** No sample came of the row. */
+      z.object({ progress, index: count, problem: z.string() }),
+    ]),
+  ),
+
+  tests: query(z.object({ rewardId }), z.array(testCase)),
+  setTests: command(z.object({ rewardId, tests: z.array(testCase).max(500) }), z.void()),
+  /** `code` left out: the newest version. */
+  runTests: query(
+    z.object({ rewardId, code: code.optional() }),
+    z.array(z.object({ name: z.string(), passed: z.boolean(), sentence: z.string(), score })),
+  ),
+  /** Tries to get a reward without deserving it, on rows of a data set. `honest`: the column with a good completion. */
+  battery: query(
+    z.object({
+      code,
+      settings: settings.default({}),
+      on: someRows.extend({ honest: z.string().optional() }),
+    }),
+    z.object({
+      /** What honest completions earn on average; 1 where none are known. */
+      honestMean: z.number(),
+      cheats: z.array(
+        z.object({
+          id: z.string(),
+          /** null: the reward did not apply. */
+          mean: z.number().nullable(),
+          passed: z.boolean(),
+          sentence: z.string(),
+          example: z.string(),
+        }),
+      ),
+    }),
+  ),
+  /** Runs that were trained with a version of it. */
+  usedBy: query(z.object({ rewardId }), z.array(z.object({ runId: z.string(), version: z.string() }))),
+  watch: feed(z.void(), z.object({ cursor })),
+}

@@ -1,0 +1,164 @@
+/** Runs: their history, and the processes that train them. */
+import { z } from 'zod'
+import type { RunManifest, RunPhase } from '../events.ts'
+import type { RunConfig, runConfigSchema } from '../runConfig.ts'
+import { runStatuses, type RunEntry, type RunRecord } from '../runs.ts'
+import { count, cursor, failure, instant, name, pageSize, path, runId } from './common.ts'
+import { command, feed, query } from './contract.ts'
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const status = z.enum(runStatuses)
+const tags = z.array(z.string().min(1).max(50)).max(50)
+
+const runEntry = z.object({
+  id: z.string(),
+  name: z.string().nullable(),
+  directory: z.string(),
+  createdAt: instant,
+  updatedAt: instant,
+  status,
+  phase: z.custom<RunPhase>((value) => typeof value === 'string').nullable(),
+  step: count,
+  steps: count.nullable(),
+  algorithm: z.string(),
+  seed: z.number(),
+  model: z.string(),
+  reward: z.number().nullable(),
+  rewardBefore: z.number().nullable(),
+  rewardAfter: z.number().nullable(),
+  parentRunId: z.string().nullable(),
+  parentCheckpointStep: count.nullable(),
+  tags: z.array(z.string()),
+  notes: z.string(),
+  error: failure.nullable(),
+  lastWords: z.string().nullable(),
+}) satisfies z.ZodType<RunEntry>
+
+const runRecord = runEntry.extend({
+  config: z.string(),
+  manifest: z.custom<RunManifest>((value) => typeof value === 'object').nullable(),
+}) satisfies z.ZodType<RunRecord>
+
+/**
+ * The settings of a run as its config file has them; `parseRunConfig` is the one judge of them, so that the window, the
+ * command line and this API say the same about a wrong one.
+ */
+const runConfig = z.custom<z.input<typeof runConfigSchema>>(isObject)
+
+/** What is known of a living process. */
+const worker = z.object({
+  runId: z.string(),
+  pid: z.int().nullable(),
+  activity: z.enum(['starting', 'running', 'pausing', 'paused', 'stopping']),
+  startedAt: instant,
+  lastHeardAt: instant,
+  /** No sign of life for longer than it may take. */
+  isSilent: z.boolean(),
+})
+
+/** As the run's log has it: `type`, `at` and the fields of that event; see #shared/events.ts. */
+const storedEvent = z.object({
+  id: count,
+  seq: count,
+  event: z.looseObject({ type: z.string(), at: instant }),
+})
+
+const one = z.object({ runId })
+
+export const runsApi = {
+  /** The newest first; `before` is the id of the last one of the page before. */
+  list: query(
+    z.object({
+      status: status.optional(),
+      tag: z.string().optional(),
+      text: z.string().max(200).optional(),
+      limit: pageSize(100, 1000),
+      before: runId.optional(),
+    }),
+    z.array(runEntry),
+  ),
+  get: query(one, runRecord),
+  tags: query(z.void(), z.array(z.object({ tag: z.string(), runs: count }))),
+  /** Ancestors and forks, the oldest first. */
+  family: query(one, z.array(runEntry)),
+  /** All but steps and samples, in order. */
+  events: query(
+    z.object({ runId, after: count.optional(), limit: pageSize(500, 5000) }),
+    z.array(storedEvent),
+  ),
+  /** The end of what its process wrote to the standard error. */
+  log: query(z.object({ runId, maxBytes: z.int().min(1).max(1_000_000).default(65_536) }), z.string()),
+  /** What deleting it would remove. */
+  files: query(one, z.array(z.object({ path: z.string(), sizeBytes: count }))),
+  workers: query(z.void(), z.array(worker)),
+
+  /** What the settings come to, or every problem in words; starts nothing. */
+  check: query(
+    z.object({ config: runConfig }),
+    z.union([
+      /** `rows` to train on; those whose prompt turns out to be too long shorten the run. */
+      z.object({ config: z.custom<RunConfig>(isObject), steps: count, rows: count }),
+      z.object({ problem: failure }),
+    ]),
+  ),
+  /** Makes a run and starts it, or puts it at the end of the queue. */
+  start: command(
+    z.object({
+      config: runConfig,
+      queue: z.boolean().default(false),
+      continueOnError: z.boolean().default(false),
+    }),
+    z.object({ runId: z.string() }),
+  ),
+  pause: command(one, z.void()),
+  /** Goes on after a pause. */
+  unpause: command(one, z.void()),
+  /** Trains on from the last whole checkpoint, or from the one of `step`. `fallBack` says why not from the newest. */
+  resume: command(
+    z.object({ runId, step: count.optional() }),
+    z.object({ step: count, fallBack: z.string().nullable() }),
+  ),
+  /** Ends after the step it is in, with a checkpoint. */
+  stop: command(one, z.void()),
+  /** Ends at once; what came after the last checkpoint is trained again when it is resumed. */
+  kill: command(one, z.void()),
+  /** A new run from a checkpoint of this one. `changes`: settings by dotted name, such as optimization.learningRate. */
+  fork: command(
+    z.object({
+      runId,
+      step: count,
+      changes: z.record(z.string(), z.unknown()).default({}),
+      start: z.boolean().default(true),
+    }),
+    z.object({ runId: z.string() }),
+  ),
+  /** Removes its folder and its history; refused while it is trained. */
+  delete: command(one, z.void()),
+  rename: command(z.object({ runId, name: name.nullable() }), z.void()),
+  setTags: command(z.object({ runId, tags }), z.void()),
+  setNotes: command(z.object({ runId, notes: z.string().max(100_000) }), z.void()),
+  /** Writes one file with config, manifest, metrics and events. */
+  exportBundle: command(z.object({ runId, path }), z.object({ path: z.string(), sizeBytes: count })),
+
+  /** First, and after a lost connection, everything (`isWhole`); then runs that are new or changed, ids that are gone. */
+  watch: feed(
+    z.void(),
+    z.object({
+      cursor,
+      isWhole: z.boolean(),
+      runs: z.array(runEntry),
+      removed: z.array(z.string()),
+      workers: z.array(worker),
+    }),
+  ),
+  /**
+   * One run: its entry as it is now, its new events, and the steps that have new samples. An event `resumed` voids those
+   * whose `seq` is not below its `keep`.
+   */
+  follow: feed(
+    one,
+    z.object({ cursor, run: runEntry, events: z.array(storedEvent), sampleSteps: z.array(count) }),
+  ),
+}

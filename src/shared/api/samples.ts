@@ -1,0 +1,88 @@
+/** Trajectories kept to look at, token by token, and what other versions of a reward say of them. */
+import { z } from 'zod'
+import type { TrajectorySample } from '../events.ts'
+import { chat, count, digest, failure, pageSize, progress, row, runId } from './common.ts'
+import { query, stream } from './contract.ts'
+
+const source = z.enum(['rollout', 'evaluation'])
+const sampleId = z.int().min(1)
+const parts = z.record(z.string(), z.number().nullable())
+
+const sample = z.object({
+  id: sampleId,
+  runId: z.string(),
+  step: count,
+  source,
+  row: count,
+  position: count,
+  prompt: z.string(),
+  completion: z.string(),
+  reward: z.number().nullable(),
+  parts,
+  advantage: z.number().nullable(),
+  tokens: count,
+  stopReason: z.custom<TrajectorySample['stopReason']>((value) => typeof value === 'string'),
+  logged: z.record(z.string(), z.unknown()),
+  failures: z.array(z.string()),
+  hasArrays: z.boolean(),
+})
+
+/** Base64 of little-endian numbers; #shared/packedArray.ts reads it. */
+const packed = z.string()
+
+const score = z.object({ sampleId, version: z.string(), parts, error: z.string().nullable() })
+
+export const samplesApi = {
+  /** Steps that have samples, with how many. */
+  steps: query(
+    z.object({ runId, source: source.optional() }),
+    z.array(z.object({ step: count, source, samples: count })),
+  ),
+  /** The newest step first; `before` is the id of the last sample of the page before. */
+  list: query(
+    z.object({
+      runId,
+      step: count.optional(),
+      fromStep: count.optional(),
+      toStep: count.optional(),
+      source: source.optional(),
+      row: count.optional(),
+      text: z.string().max(200).optional(),
+      minReward: z.number().optional(),
+      maxReward: z.number().optional(),
+      hasFailures: z.boolean().optional(),
+      limit: pageSize(100, 500),
+      before: sampleId.optional(),
+    }),
+    z.array(sample),
+  ),
+  get: query(z.object({ sampleId }), sample),
+  /** One entry per token: [T] for ids and texts, [T−1] for the rest; null where the run did not record it. */
+  arrays: query(
+    z.object({ sampleId }),
+    z.object({
+      ids: packed,
+      /** What each id stands for; joined they are the text. */
+      texts: z.array(z.string()),
+      actionMask: packed,
+      logprobs: packed.nullable(),
+      behaviorLogprobs: packed.nullable(),
+      referenceLogprobs: packed.nullable(),
+      entropies: packed.nullable(),
+      advantages: packed.nullable(),
+    }),
+  ),
+  /** The row of the data set a sample came from, and its prompt as messages where it was a chat. */
+  origin: query(z.object({ sampleId }), z.object({ row, messages: chat.nullable() })),
+  scores: query(z.object({ runId, version: digest.optional() }), z.array(score)),
+  /** Scores the samples of a run with another version of a reward; scores that are there already are kept. */
+  rescore: stream(
+    z.object({ runId, version: digest, fromStep: count.optional(), toStep: count.optional() }),
+    z.object({ progress, scores: z.array(score) }),
+  ),
+  /** What the rewards of its run would say of a text in the place of the completion: for editing a copy. */
+  scoreText: query(
+    z.object({ sampleId, completion: z.string().max(200_000) }),
+    z.object({ reward: z.number().nullable(), parts, failures: z.array(failure) }),
+  ),
+}

@@ -1,0 +1,34 @@
+/** Settings of the program, and what the window keeps between its openings: JSON by key. */
+import { z } from 'zod'
+import type { Setting } from '../settings.ts'
+import { cursor } from './common.ts'
+import { command, feed, query } from './contract.ts'
+
+const key = z.string().regex(/^[a-z][A-Za-z0-9.-]{0,99}$/)
+/** Whatever JSON can say; messages carry nothing else. */
+const value = z.unknown()
+
+export const settingsApi = {
+  all: query(z.void(), z.record(z.string(), value)),
+  get: query(z.object({ key }), value),
+  /** null removes it. */
+  set: command(z.object({ key, value }), z.void()),
+  /** What every setting of a run means, its default and its limits: the schema of the config file as JSON Schema. */
+  runConfigSchema: query(z.void(), z.record(z.string(), z.unknown())),
+  /** Settings of each algorithm, with kinds, defaults and descriptions. */
+  algorithms: query(
+    z.void(),
+    z.array(
+      z.object({
+        id: z.string(),
+        title: z.string(),
+        description: z.string(),
+        settings: z.record(
+          z.string(),
+          z.custom<Setting>((setting) => typeof setting === 'object'),
+        ),
+      }),
+    ),
+  ),
+  watch: feed(z.void(), z.object({ cursor, changed: z.record(z.string(), value) })),
+}

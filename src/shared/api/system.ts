@@ -1,0 +1,61 @@
+/** This machine and this installation. */
+import { z } from 'zod'
+import type { DeviceReport } from '../device.ts'
+import { count, cursor, progress } from './common.ts'
+import { command, feed, query, stream } from './contract.ts'
+
+const deviceReport = z.custom<DeviceReport>((value) => typeof value === 'object' && value !== null)
+
+const finding = z.object({
+  name: z.string(),
+  passed: z.boolean(),
+  measured: z.number(),
+  limit: z.number(),
+  sentence: z.string(),
+})
+
+/** What the foot of the window shows. */
+const load = z.object({
+  cpuShare: z.number().min(0).max(1),
+  /** `trainingBytes`: of the training processes; null where the system does not tell. */
+  memory: z.object({ usedBytes: count, totalBytes: count, trainingBytes: count.nullable() }),
+  disk: z.object({ freeBytes: count, turnwiseBytes: count }),
+})
+
+export const systemApi = {
+  info: query(
+    z.void(),
+    z.object({
+      version: z.string(),
+      /** Of the runtimes it computes with. */
+      versions: z.record(z.string(), z.string()),
+      platform: z.string(),
+      cpu: z.object({ model: z.string(), physicalCores: count, threads: count }),
+      dataDirectory: z.string(),
+      devices: z.array(deviceReport),
+    }),
+  ),
+  load: query(z.void(), load),
+  /** Every few seconds while someone looks. */
+  watch: feed(z.void(), load.extend({ cursor })),
+  /** Gradient checks and probe tasks; says in words what is wrong. */
+  selftest: stream(z.object({ full: z.boolean().default(false) }), z.object({ progress, finding })),
+  /** What takes up the data directory, and what of it can be made again. */
+  storage: query(
+    z.void(),
+    z.array(
+      z.object({ folder: z.string(), sizeBytes: count, isDisposable: z.boolean(), description: z.string() }),
+    ),
+  ),
+  clearCache: command(z.void(), z.object({ freedBytes: count })),
+  /** Folders and files at a path of the machine of the host, to choose a file where there is no dialog of the system. */
+  browse: query(
+    z.object({ path: z.string().max(4096).optional() }),
+    z.object({
+      path: z.string(),
+      parent: z.string().nullable(),
+      entries: z.array(z.object({ name: z.string(), isFolder: z.boolean(), sizeBytes: count.nullable() })),
+    }),
+  ),
+  discardUpload: command(z.object({ uploadId: z.string() }), z.void()),
+}
