@@ -1,22 +1,48 @@
 /**
- * Checkpoints: all that a run needs to go on as if it had never stopped. A checkpoint is a folder `step-000120`:
- * a PEFT adapter (usable as one), the reference policy's adapter, the optimizer's moments and `state.json`, which also
- * holds the digest of every other file. It appears whole or not at all.
+ * Checkpoints: all that a run needs to go on as if it had never stopped. A checkpoint is a folder `step-000120` that
+ * appears whole or not at all:
+ *
+ *   actor/, reference/, critic/   a PEFT adapter per role, those there are; `critic/value_head.safetensors`
+ *   optimizer.safetensors         the optimizer's moments, unless the run says not to keep them
+ *   model/                        a copy of the base model, only where the run asks for it
+ *   state.json                    step, data cursor, place in the schedule, metrics, digest of every file
+ *
+ * The random streams need no state: each follows from the run's seed and the step. Reading guide: checkpointState.ts
+ * (state.json and the digests), here (saving, loading, listing), checkpointRestore.ts (what a run takes over from one),
+ * checkpointRetention.ts (which ones stay).
  */
-import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import type { TrainerState } from '#shared/events.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { OptimizerState } from '#engine/optimizers/optimizer.ts'
-import { replaceFolder, writeFileAtomic } from './atomic.ts'
-import { readAdapter, writeAdapterFiles } from './peft.ts'
+import { makeFolder, replaceFolder } from './atomic.ts'
+import {
+  damagedCheckpoint,
+  readState,
+  requireWhole,
+  writeState,
+  type CheckpointState,
+} from './checkpointState.ts'
+import { copyModelFiles } from './modelLibrary.ts'
+import { actorName, readAdapter, writeAdapterFiles } from './peft.ts'
 import { runPaths } from './runFolder.ts'
 import { f32ToWrite, openSafetensors, readTensor, writeSafetensors } from './safetensors.ts'
-import { readJsonObject } from './strictJson.ts'
+
+/** One linear layer from the final hidden state to a value. */
+export interface ValueHead {
+  /** [D] */
+  readonly weight: Float32Array
+  readonly bias: number
+}
+
+export interface CriticState {
+  readonly adapter: readonly NamedTensor[]
+  /** null: fresh. */
+  readonly valueHead: ValueHead | null
+}
 
 export interface Checkpoint {
   readonly trainer: TrainerState
@@ -24,179 +50,217 @@ export interface Checkpoint {
   readonly events: number
   /** Held-out reward measured at this step; null where it was not. */
   readonly reward: number | null
+  /** What the run had measured when it was saved, for choosing among checkpoints. */
+  readonly metrics: Readonly<Record<string, number>>
   readonly lora: LoraConfig
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
   readonly actor: readonly NamedTensor[]
-  readonly reference: readonly NamedTensor[]
-  readonly optimizer: OptimizerState
+  /** null: the run has none of its own. */
+  readonly reference: readonly NamedTensor[] | null
+  /** null: the algorithm has none. */
+  readonly critic: CriticState | null
+  /** null: not kept. */
+  readonly optimizer: OptimizerState | null
+  /** Folder of the base model: when saving, the one to copy; when loading, the copy. null: the adapters alone. */
+  readonly model: string | null
 }
 
 /** A checkpoint in a list: what can be said without reading its tensors. */
 export interface CheckpointEntry {
   readonly step: number
   readonly reward: number | null
+  readonly metrics: Readonly<Record<string, number>>
+  readonly sizeBytes: number
   readonly directory: string
 }
 
-const stateName = 'state.json'
+/** A checkpoint that cannot be used, and why. */
+export interface DamagedCheckpoint {
+  readonly step: number
+  readonly directory: string
+  /** A whole sentence. */
+  readonly problem: string
+}
+
 const optimizerName = 'optimizer.safetensors'
 const referenceName = 'reference'
-const folderPattern = /^step-\d{6,}$/
-
-const stateSchema = z.strictObject({
-  format: z.literal(1),
-  trainer: z.strictObject({
-    step: z.number(),
-    promptsDrawn: z.number(),
-    updates: z.number(),
-    tokens: z.number(),
-  }),
-  optimizerStep: z.number(),
-  events: z.number(),
-  reward: z.number().nullable(),
-  files: z.record(z.string(), z.strictObject({ bytes: z.number(), sha256: z.string() })),
-})
+const criticName = 'critic'
+const valueHeadName = 'value_head.safetensors'
+const modelName = 'model'
+const folderPattern = /^step-(\d{6,})$/
 
 const checkpointDirectory = (runDirectory: string, step: number): string =>
   path.join(runPaths(runDirectory).checkpoints, `step-${String(step).padStart(6, '0')}`)
 
-/** Writes a checkpoint whole or not at all; one of the same step is replaced. Errors: AppError 'file/unwritable'. */
+/**
+ * Writes a checkpoint whole or not at all; one of the same step is replaced. Errors: AppError 'file/unwritable'; then
+ * every checkpoint that was there still is.
+ */
 export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoint): Promise<CheckpointEntry> {
   const { trainer, events, reward, optimizer } = checkpoint
   const directory = checkpointDirectory(runDirectory, trainer.step)
-  await replaceFolder(directory, async (folder) => {
-    await writeTensors(folder, checkpoint)
-    const state = {
-      format: 1,
-      trainer,
-      optimizerStep: optimizer.step,
-      events,
-      reward,
-      files: digests(folder),
+  const metrics = finiteOnly(checkpoint.metrics)
+  let sizeBytes = 0
+  try {
+    await replaceFolder(directory, async (folder) => {
+      await writeParts(folder, checkpoint)
+      const state = { trainer, optimizerStep: optimizer?.step ?? null, events, reward, metrics }
+      sizeBytes = writeState(folder, state)
+    })
+  } catch (error) {
+    throw notSaved(trainer.step, error)
+  }
+  return { step: trainer.step, reward, metrics, sizeBytes, directory }
+}
+
+/** JSON has no NaN, and a checkpoint cannot be the best by one. */
+const finiteOnly = (metrics: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)))
+
+function notSaved(step: number, error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== 'file/unwritable') return error
+  return new AppError(
+    'file/unwritable',
+    `The checkpoint of step ${step} could not be kept: ${error.message}`,
+    'Earlier checkpoints are whole. When there is room or permission again, go on from the last one with turnwise resume.',
+    error,
+  )
+}
+
+async function writeParts(folder: string, checkpoint: Checkpoint): Promise<void> {
+  const { actor, reference, critic, optimizer, model } = checkpoint
+  await writeRole(folder, actorName, checkpoint, actor)
+  if (reference !== null) await writeRole(folder, referenceName, checkpoint, reference)
+  if (critic !== null) {
+    await writeRole(folder, criticName, checkpoint, critic.adapter)
+    if (critic.valueHead !== null) {
+      await writeValueHead(path.join(folder, criticName, valueHeadName), critic.valueHead)
     }
-    writeFileAtomic(path.join(folder, stateName), `${JSON.stringify(state, null, 2)}\n`)
-  })
-  return { step: trainer.step, reward, directory }
+  }
+  if (optimizer !== null) await writeMoments(path.join(folder, optimizerName), optimizer)
+  if (model !== null) await copyModelFiles(model, path.join(folder, modelName))
 }
 
-async function writeTensors(folder: string, checkpoint: Checkpoint): Promise<void> {
-  const { trainer, lora: config, baseModel, actor, reference, optimizer } = checkpoint
-  const shared = { config, baseModel, metadata: { step: `${trainer.step}` } }
-  await writeAdapterFiles(folder, { ...shared, tensors: actor })
-  await replaceFolder(path.join(folder, referenceName), (inner) =>
-    writeAdapterFiles(inner, { ...shared, tensors: reference }),
-  )
-  const moments = Object.entries(optimizer.buffers).map(([name, data]) =>
-    f32ToWrite({ name, shape: [data.length], data }),
-  )
-  await writeSafetensors(path.join(folder, optimizerName), moments)
+async function writeRole(
+  folder: string,
+  role: string,
+  { trainer, lora: config, baseModel }: Checkpoint,
+  tensors: readonly NamedTensor[],
+): Promise<void> {
+  const directory = path.join(folder, role)
+  makeFolder(directory)
+  const metadata = { role, step: `${trainer.step}` }
+  await writeAdapterFiles(directory, { config, baseModel, tensors, metadata })
 }
 
-/** Relative path → size and SHA-256 of every file below a folder. */
-function digests(folder: string): z.infer<typeof stateSchema>['files'] {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
+const writeMoments = (file: string, { buffers }: OptimizerState): Promise<void> =>
+  writeSafetensors(
+    file,
+    Object.entries(buffers).map(([name, data]) => f32ToWrite({ name, shape: [data.length], data })),
   )
-  return Object.fromEntries(
-    files.map((entry) => {
-      const file = path.join(entry.parentPath, entry.name)
-      const name = path.relative(folder, file).replaceAll(path.sep, '/')
-      return [name, { bytes: statSync(file).size, sha256: sha256(file) }]
-    }),
-  )
-}
 
-const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
+const headWeight = 'v_head.summary.weight'
+const headBias = 'v_head.summary.bias'
+
+const writeValueHead = (file: string, { weight, bias }: ValueHead): Promise<void> =>
+  writeSafetensors(file, [
+    f32ToWrite({ name: headWeight, shape: [1, weight.length], data: weight }),
+    f32ToWrite({ name: headBias, shape: [1], data: Float32Array.of(bias) }),
+  ])
 
 /** Reads a checkpoint after comparing every file with its digest. Errors: AppError 'checkpoint/invalid'. */
 export function loadCheckpoint(directory: string): Checkpoint {
   const state = readState(directory)
-  for (const [name, expected] of Object.entries(state.files)) {
-    const file = path.join(directory, name)
-    if (!existsSync(file)) throw damaged(directory, `${name} is missing`)
-    if (statSync(file).size !== expected.bytes || sha256(file) !== expected.sha256) {
-      throw damaged(directory, `${name} is not as it was written`)
-    }
-  }
-  const actor = readAdapter(directory)
+  requireWhole(directory, state)
+  const { trainer, events, reward, metrics } = state
+  const readPart = partReader(directory, state)
+  const { config: lora, baseModel, tensors: actor } = readAdapter(path.join(directory, actorName))
   return {
-    trainer: state.trainer,
-    events: state.events,
-    reward: state.reward,
-    lora: actor.config,
-    baseModel: actor.baseModel,
-    actor: actor.tensors,
-    reference: readAdapter(path.join(directory, referenceName)).tensors,
-    optimizer: { step: state.optimizerStep, buffers: readMoments(path.join(directory, optimizerName)) },
+    trainer,
+    events,
+    reward,
+    metrics,
+    lora,
+    baseModel,
+    actor,
+    reference: readPart(referenceName, (folder) => readAdapter(folder).tensors),
+    critic: readPart(criticName, (folder) => ({
+      adapter: readAdapter(folder).tensors,
+      valueHead: readPart(`${criticName}/${valueHeadName}`, readValueHead),
+    })),
+    optimizer: readOptimizer(directory, state),
+    model: readPart(modelName, (folder) => folder),
   }
 }
 
-function readMoments(file: string): Record<string, Float32Array> {
+type PartReader = <T>(name: string, read: (place: string) => T) => T | null
+
+/** Reads what was saved as part of the checkpoint: a file or folder that came into it later has no digest. */
+function partReader(directory: string, { files }: CheckpointState): PartReader {
+  const names = Object.keys(files)
+  return (name, read) =>
+    names.some((file) => file === name || file.startsWith(`${name}/`))
+      ? read(path.join(directory, name))
+      : null
+}
+
+function readValueHead(file: string): ValueHead {
+  const { [headWeight]: weight, [headBias]: bias } = readArrays(file)
+  if (weight !== undefined && bias?.[0] !== undefined) return { weight, bias: bias[0] }
+  throw new AppError('checkpoint/invalid', `${file} holds no value head.`)
+}
+
+function readOptimizer(directory: string, { optimizerStep }: CheckpointState): OptimizerState | null {
+  if (optimizerStep === null) return null
+  return { step: optimizerStep, buffers: readArrays(path.join(directory, optimizerName)) }
+}
+
+function readArrays(file: string): Record<string, Float32Array> {
   const { tensors } = openSafetensors(file, 'checkpoint/invalid')
   return Object.fromEntries([...tensors].map(([name, location]) => [name, readTensor(location)]))
 }
 
-function readState(directory: string): z.infer<typeof stateSchema> {
-  const file = path.join(directory, stateName)
-  if (!existsSync(file)) throw damaged(directory, `it has no ${stateName}`)
-  const parsed = stateSchema.safeParse(readJsonObject(file, 'checkpoint/invalid'))
-  if (parsed.success) return parsed.data
-  throw damaged(directory, `its ${stateName} is not one that this version can read`)
-}
-
-const damaged = (directory: string, problem: string): AppError =>
-  new AppError(
-    'checkpoint/invalid',
-    `${directory} is not a whole checkpoint: ${problem}.`,
-    'Other checkpoints of the run are not affected; turnwise runs show lists them.',
-  )
-
-export const isCheckpoint = (directory: string): boolean => existsSync(path.join(directory, stateName))
-
-/** The run's checkpoints, oldest first; damaged ones are passed over. */
-export function listCheckpoints(runDirectory: string): CheckpointEntry[] {
-  const { checkpoints } = runPaths(runDirectory)
-  const names = existsSync(checkpoints) ? readdirSync(checkpoints) : []
-  return names
-    .filter((name) => folderPattern.test(name) && isCheckpoint(path.join(checkpoints, name)))
-    .map((name) => entryOf(path.join(checkpoints, name)))
-    .filter((entry) => entry !== null)
-    .sort((a, b) => a.step - b.step)
-}
-
-function entryOf(directory: string): CheckpointEntry | null {
+/** Why a checkpoint cannot be used, as a sentence; null when it is whole. Every byte is read. */
+export function checkpointProblem(directory: string): string | null {
   try {
-    const { trainer, reward } = readState(directory)
-    return { step: trainer.step, reward, directory }
+    requireWhole(directory, readState(directory))
+    return null
   } catch (error) {
-    if (error instanceof AppError) return null
+    if (error instanceof AppError) return error.message
     throw error
   }
 }
 
-/** The newest of the best; null where no checkpoint has a held-out reward. */
-export function bestCheckpoint(entries: readonly CheckpointEntry[]): CheckpointEntry | null {
-  return entries.reduce<CheckpointEntry | null>(
-    (best, entry) => (entry.reward !== null && entry.reward >= (best?.reward ?? -Infinity) ? entry : best),
-    null,
-  )
+/** What lies in a run's folder, oldest first. Tensors are not read: a listed one can still turn out to be damaged. */
+export function surveyCheckpoints(runDirectory: string): {
+  readonly entries: readonly CheckpointEntry[]
+  readonly damaged: readonly DamagedCheckpoint[]
+} {
+  const { checkpoints } = runPaths(runDirectory)
+  const names = existsSync(checkpoints) ? readdirSync(checkpoints) : []
+  const found = names
+    .filter((name) => folderPattern.test(name))
+    .map((name) => entryOf(path.join(checkpoints, name)))
+    .sort((a, b) => a.step - b.step)
+  return {
+    entries: found.filter((entry): entry is CheckpointEntry => !('problem' in entry)),
+    damaged: found.filter((entry): entry is DamagedCheckpoint => 'problem' in entry),
+  }
 }
 
-/** Removes all but the last `keep` checkpoints and the best one, and what killed processes left behind. */
-export function pruneCheckpoints(runDirectory: string, keep: number): void {
-  const { checkpoints } = runPaths(runDirectory)
-  const entries = listCheckpoints(runDirectory)
-  const best = bestCheckpoint(entries)
-  for (const entry of entries.slice(0, -keep)) {
-    if (entry.directory === best?.directory) continue
-    // Renamed first: a process killed while removing must not leave half a checkpoint under its name.
-    const removed = path.join(checkpoints, `.${path.basename(entry.directory)}.removed`)
-    rmSync(removed, { recursive: true, force: true })
-    renameSync(entry.directory, removed)
-  }
-  for (const name of readdirSync(checkpoints)) {
-    if (/^\..*\.(removed|partial)$/.test(name))
-      rmSync(path.join(checkpoints, name), { recursive: true, force: true })
+function entryOf(directory: string): CheckpointEntry | DamagedCheckpoint {
+  const step = Number(folderPattern.exec(path.basename(directory))?.[1])
+  try {
+    const { trainer, reward, metrics, sizeBytes } = readState(directory)
+    if (trainer.step !== step) throw damagedCheckpoint(directory, `it is of step ${trainer.step}`)
+    return { step, reward, metrics, sizeBytes, directory }
+  } catch (error) {
+    if (error instanceof AppError) return { step, directory, problem: error.message }
+    throw error
   }
 }
+
+/** The run's checkpoints that can be listed, oldest first. */
+export const listCheckpoints = (runDirectory: string): readonly CheckpointEntry[] =>
+  surveyCheckpoints(runDirectory).entries

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeFileAtomic } from './atomic.ts'
+import { makeFolder, writeFileAtomic } from './atomic.ts'
 import { readError } from './fileErrors.ts'
 import { isJsonObject, parseStrictJson, readSmallFile } from './strictJson.ts'
 
@@ -46,6 +46,7 @@ export async function hashFiles(
     doneBytes += size
   }
   const kept = [...memory].slice(-maxRemembered)
+  makeFolder(cacheDirectory)
   writeFileAtomic(join(cacheDirectory, fileName), `${JSON.stringify(Object.fromEntries(kept))}\n`)
   return hashes
 }

@@ -1,8 +1,19 @@
 /**
- * Everything a run said, one JSON document per line, append-only. After a resume the log still holds the events of the
- * steps that were lost with the process; a `resumed` event says how many of the earlier ones count.
+ * Everything a run said, one JSON document per line, append-only: the truth from which histories are made. After a
+ * resume the log still holds the events of the steps that were lost with the process; a `resumed` line says how many of
+ * the earlier events count. The position of an event in the history is its sequence number: every whole line takes one,
+ * damaged and `resumed` lines too.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
 import { readError, writeError } from './fileErrors.ts'
 
 /** `at` is the epoch in milliseconds. */
@@ -22,13 +33,19 @@ export interface EventLog extends Disposable {
   flush(): void
 }
 
+const newline = 0x0a
+const pieceBytes = 1 << 20
+
 /** Opens a log for appending; a line cut short by a killed process is removed. Errors: AppError 'file/unwritable'. */
 export function openEventLog(file: string): EventLog {
-  dropTornLine(file)
-  let length = readEvents(file).length
+  const { events, bytes } = measure(file)
+  let [length, size] = [events, bytes]
   const handle = attempt(file, () => openSync(file, 'a'))
+  attempt(file, () => ftruncateSync(handle, size))
   const append = (event: { readonly type: string }) => {
-    attempt(file, () => writeSync(handle, `${JSON.stringify({ at: Date.now(), ...event })}\n`))
+    const line = Buffer.from(`${JSON.stringify({ at: Date.now(), ...event })}\n`, 'utf8')
+    attempt(file, () => appendWhole(handle, line, size))
+    size += line.length
     length++
   }
   return {
@@ -38,42 +55,122 @@ export function openEventLog(file: string): EventLog {
     append,
     rewind(keep) {
       length = Math.min(keep, length)
-      append({ type: 'resumed', ...{ keep } })
+      append({ type: 'resumed', ...{ keep: length } })
     },
     flush: () => attempt(file, () => fsyncSync(handle)),
     [Symbol.dispose]: () => closeSync(handle),
   }
 }
 
-/** The history in order, without the events of steps that were done again after a resume; a torn last line is passed over. */
-export function readEvents(file: string): LoggedEvent[] {
-  const events: LoggedEvent[] = []
-  for (const line of wholeLines(file)) {
-    const event = parseEvent(line)
-    if (event === null) continue
-    if (event.type === 'resumed' && typeof event['keep'] === 'number') {
-      events.length = Math.min(event['keep'], events.length)
-    }
-    events.push(event)
-  }
-  return events
-}
-
-function wholeLines(file: string): string[] {
-  if (!existsSync(file)) return []
+/** A full disk may take a part of a line: that part is removed again, or the next line would be lost with it. */
+function appendWhole(handle: number, line: Buffer, size: number): void {
   try {
-    return readFileSync(file, 'utf8').split('\n').slice(0, -1)
+    for (let done = 0; done < line.length;) done += writeSync(handle, line, done)
   } catch (error) {
-    throw readError(file, error)
+    ftruncateSync(handle, size)
+    throw error
   }
 }
 
-function parseEvent(line: string): LoggedEvent | null {
+/** Events of the history and bytes of whole lines, without reading more into memory than a line. */
+function measure(file: string): { readonly events: number; readonly bytes: number } {
+  let [events, bytes] = [0, 0]
+  for (const line of wholeLines(file, 0)) {
+    events = Math.min(events, keptBy(line) ?? events) + 1
+    bytes += line.length + 1
+  }
+  return { events, bytes }
+}
+
+/** What a `resumed` line keeps; null for every other line. */
+function keptBy(line: Buffer): number | null {
+  if (line.length > 100) return null
+  const [, keep] = /^\{"at":\d+,"type":"resumed","keep":(\d+)\}$/.exec(line.toString('latin1')) ?? []
+  return keep === undefined ? null : Number(keep)
+}
+
+/**
+ * The history in order, without the events of steps that were done again after a resume. A line that cannot be read is
+ * an event of type `damaged-line`; a torn last line is passed over. With `types`, only events of these: much faster
+ * where samples are long. Errors: AppError 'file/unreadable'.
+ */
+export function readEvents(file: string, types?: readonly string[]): LoggedEvent[] {
+  const found: { readonly sequence: number; readonly event: LoggedEvent }[] = []
+  const isWanted = (type: string | null) => types === undefined || type === null || types.includes(type)
+  let length = 0
+  for (const line of wholeLines(file, 0)) {
+    length = Math.min(length, keptBy(line) ?? length)
+    while ((found.at(-1)?.sequence ?? -1) >= length) found.pop()
+    const event = isWanted(typeAhead(line)) ? parseEvent(line) : null
+    if (event !== null && isWanted(event.type)) found.push({ sequence: length, event })
+    length++
+  }
+  return found.map(({ event }) => event)
+}
+
+/** The type, read from the beginning of a line as we write it; null where it begins otherwise. */
+function typeAhead(line: Buffer): string | null {
+  const [, type] = /^\{"at":\d+,"type":"([\w-]+)"/.exec(line.toString('latin1', 0, 80)) ?? []
+  return type ?? null
+}
+
+export interface LogTail {
+  /** Whole lines that came since the last call, in the order of the file. */
+  read(): LoggedEvent[]
+}
+
+/** Follows a log that another process writes, from its present end or from its beginning. */
+export function openLogTail(file: string, from: 'end' | 'beginning'): LogTail {
+  let offset = from === 'end' ? measure(file).bytes : 0
+  return {
+    read() {
+      const events: LoggedEvent[] = []
+      for (const line of wholeLines(file, offset)) {
+        events.push(parseEvent(line))
+        offset += line.length + 1
+      }
+      return events
+    },
+  }
+}
+
+/** Lines with their end, from a byte on; the file is read in pieces. */
+function* wholeLines(file: string, from: number): Generator<Buffer> {
+  if (!existsSync(file)) return
+  const handle = attemptRead(file, () => openSync(file, 'r'))
   try {
-    const value: unknown = JSON.parse(line)
-    return isLoggedEvent(value) ? value : null
+    let rest: Buffer = Buffer.alloc(0)
+    for (let at = from; ;) {
+      const piece = Buffer.alloc(Math.min(pieceBytes, Math.max(1, fstatSync(handle).size - at)))
+      const count = attemptRead(file, () => readSync(handle, piece, 0, piece.length, at))
+      if (count === 0) return
+      at += count
+      const lines = splitLines(Buffer.concat([rest, piece.subarray(0, count)]))
+      yield* lines.whole
+      rest = lines.rest
+    }
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function splitLines(bytes: Buffer): { readonly whole: Buffer[]; readonly rest: Buffer } {
+  const whole: Buffer[] = []
+  let start = 0
+  for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, start)) {
+    whole.push(bytes.subarray(start, end))
+    start = end + 1
+  }
+  return { whole, rest: bytes.subarray(start) }
+}
+
+function parseEvent(line: Buffer): LoggedEvent {
+  const damaged = { at: 0, type: 'damaged-line' }
+  try {
+    const value: unknown = JSON.parse(line.toString('utf8'))
+    return isLoggedEvent(value) ? value : damaged
   } catch {
-    return null
+    return damaged
   }
 }
 
@@ -85,17 +182,18 @@ const isLoggedEvent = (value: unknown): value is LoggedEvent =>
   'at' in value &&
   typeof value.at === 'number'
 
-function dropTornLine(file: string): void {
-  if (!existsSync(file)) return
-  const bytes = attempt(file, () => readFileSync(file))
-  const whole = bytes.lastIndexOf(0x0a) + 1
-  if (whole < bytes.length) attempt(file, () => truncateSync(file, whole))
-}
-
 function attempt<T>(file: string, action: () => T): T {
   try {
     return action()
   } catch (error) {
     throw writeError(file, error)
+  }
+}
+
+function attemptRead<T>(file: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw readError(file, error)
   }
 }

@@ -11,6 +11,7 @@ const writeReasons: Readonly<Record<string, string>> = {
   EISDIR: 'a folder with that name is in the way',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many files are open',
+  EFBIG: 'the file would become larger than is allowed here',
 }
 
 const readReasons: Readonly<Record<string, string>> = {

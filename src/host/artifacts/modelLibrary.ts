@@ -1,9 +1,10 @@
 /** The models a person can name: imported ones in the data directory, the starter model, any folder by its path. */
-import { constants, copyFileSync, existsSync, readdirSync, statSync } from 'node:fs'
+import { constants, existsSync, readdirSync, statSync } from 'node:fs'
+import { copyFile, open } from 'node:fs/promises'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders, resourcesDirectory } from '../dataDirectory.ts'
-import { replaceFolder } from './atomic.ts'
+import { makeFolder, replaceFolder } from './atomic.ts'
 import { readError, writeError } from './fileErrors.ts'
 import { openModelFolder, type ModelFolder } from './modelFolder.ts'
 
@@ -110,25 +111,30 @@ export async function importModel(
     )
   }
   const target = path.join(dataFolders(dataDirectory).models, name)
-  const weights = weightNames(model)
-  await replaceFolder(target, (folder) => {
-    for (const file of [...companions, ...weights])
-      copyIfThere(path.join(model.directory, file), path.join(folder, file))
-  })
+  await replaceFolder(target, (folder) => copyModelFiles(model.directory, folder))
   return summarizeModel(name, openModelFolder(target))
 }
 
+/** Copies what belongs to a model into a folder, which is made. Errors: AppError 'file/unwritable', 'file/unreadable'. */
+export async function copyModelFiles(directory: string, folder: string): Promise<void> {
+  makeFolder(folder)
+  for (const file of [...companions, ...weightNames(directory)])
+    await copyIfThere(path.join(directory, file), path.join(folder, file))
+}
+
 /** Names as the folder has them: `weightFiles` are the ends of links. */
-function weightNames(model: ModelFolder): string[] {
-  const names = attemptRead(model.directory, () => readdirSync(model.directory))
+function weightNames(directory: string): string[] {
+  const names = attemptRead(directory, () => readdirSync(directory))
   return names.filter((name) => name.endsWith('.safetensors'))
 }
 
-function copyIfThere(from: string, to: string): void {
+async function copyIfThere(from: string, to: string): Promise<void> {
   if (!existsSync(from) || !statSync(from).isFile()) return
   try {
     // Where the file system can share the bytes, nothing is copied.
-    copyFileSync(from, to, constants.COPYFILE_FICLONE)
+    await copyFile(from, to, constants.COPYFILE_FICLONE)
+    await using file = await open(to, 'r+')
+    await file.sync()
   } catch (error) {
     throw writeError(to, error)
   }

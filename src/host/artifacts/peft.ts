@@ -31,6 +31,8 @@ export interface AdapterToWrite extends Adapter {
 }
 
 const configName = 'adapter_config.json'
+/** Folder of the policy's adapter in a checkpoint. */
+export const actorName = 'actor'
 const tensorsName = 'adapter_model.safetensors'
 const readmeName = 'README.md'
 /** `model.…` of a causal language model inside PEFT's two wrappers. */
@@ -94,10 +96,12 @@ model = AutoPeftModelForCausalLM.from_pretrained("path/of/this/folder")
 
 /**
  * Reads an adapter folder and checks it in itself: every tensor known, in pairs, of the config's rank, on the same
- * linears in every layer. Errors: AppError 'file/unreadable' or 'adapter/invalid', naming file and tensor.
+ * linears in every layer. The folder of a checkpoint stands for its actor. Errors: AppError 'file/unreadable' or
+ * 'adapter/invalid', naming file and tensor.
  */
-export function readAdapter(directory: string): Adapter {
-  recoverFolder(directory)
+export function readAdapter(given: string): Adapter {
+  recoverFolder(given)
+  const directory = adapterFolder(given)
   const configPath = join(directory, configName)
   const tensorsPath = join(directory, tensorsName)
   requireFiles(directory, configPath, tensorsPath)
@@ -110,6 +114,11 @@ export function readAdapter(directory: string): Adapter {
   const { rank, alpha, rsLora, baseModel } = peft
   const tensors = matrices.map((matrix) => load(matrix, tensorsPath))
   return { config: { rank, alpha, rsLora, targets }, baseModel, tensors }
+}
+
+function adapterFolder(given: string): string {
+  const actor = join(given, actorName)
+  return !existsSync(join(given, configName)) && existsSync(join(actor, configName)) ? actor : given
 }
 
 const adapterError = (path: string, problem: string, hint?: string): AppError =>

@@ -1,21 +1,41 @@
 /**
  * A run on disk: `run.json` (what it is), `config.json` (its settings, paths absolute), `events.jsonl` (eventLog.ts),
- * `checkpoints/` (checkpoints.ts), `adapter/` (the exported result) and, while a process trains it, `lock`.
+ * `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the checkpoint it
+ * began with), `adapter/` (the exported result), `worker.log` (what its processes wrote to stderr) and, while a process
+ * trains it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '../dataDirectory.ts'
-import { makeFolder, writeFileAtomic } from './atomic.ts'
+import { AtomicFile, makeFolder, writeFileAtomic } from './atomic.ts'
 import { readError, systemCode, writeError } from './fileErrors.ts'
-import { readJsonObject } from './strictJson.ts'
+import { isJsonObject, readJsonObject } from './strictJson.ts'
 
 export interface RunFolder {
   readonly id: string
   readonly directory: string
   /** Epoch milliseconds. */
   readonly createdAt: number
+  /** null: a run of its own. */
+  readonly parent: RunParent | null
+}
+
+/** What a fork began with. */
+export interface RunParent {
+  readonly runId: string
+  /** Step of the checkpoint. */
+  readonly step: number
 }
 
 /** Paths inside a run's folder. */
@@ -24,20 +44,61 @@ export const runPaths = (directory: string) => ({
   config: path.join(directory, 'config.json'),
   events: path.join(directory, 'events.jsonl'),
   checkpoints: path.join(directory, 'checkpoints'),
+  origin: path.join(directory, 'origin'),
+  rewards: path.join(directory, 'rewards'),
   adapter: path.join(directory, 'adapter'),
+  workerLog: path.join(directory, 'worker.log'),
   lock: path.join(directory, 'lock'),
 })
 
-/** Makes the folder of a new run and writes its config. Errors: AppError 'file/unwritable'. */
-export function createRunFolder(dataDirectory: string, config: unknown): RunFolder {
+export interface RunOrigin {
+  readonly parent: RunParent
+  /** Folder of the checkpoint; the run gets a copy, so that it needs nothing of its parent later. */
+  readonly checkpoint: string
+  /** Folder of reward code to copy; null: the run reads it where its config says. */
+  readonly rewards: string | null
+}
+
+/** Makes the folder of a new run and writes its config; it is a run only when all is there. Errors: AppError 'file/unwritable'. */
+export function createRunFolder(
+  dataDirectory: string,
+  config: unknown,
+  origin: RunOrigin | null = null,
+): RunFolder {
   const id = `run_${randomUUIDv7()}`
   const directory = path.join(dataFolders(dataDirectory).runs, id)
   const createdAt = Date.now()
   const paths = runPaths(directory)
   makeFolder(paths.checkpoints)
   writeFileAtomic(paths.config, `${JSON.stringify(config, null, 2)}\n`)
-  writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt })}\n`)
-  return { id, directory, createdAt }
+  if (origin !== null) copyFolder(origin.checkpoint, paths.origin)
+  if (origin !== null && origin.rewards !== null) copyFolder(origin.rewards, paths.rewards)
+  const parent = origin?.parent ?? null
+  writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent })}\n`)
+  return { id, directory, createdAt, parent }
+}
+
+function copyFolder(from: string, to: string): void {
+  makeFolder(to)
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)]
+    if (entry.isDirectory()) copyFolder(source, target)
+    else copyFileAtomic(source, target)
+  }
+}
+
+function copyFileAtomic(from: string, to: string): void {
+  using file = new AtomicFile(to)
+  const handle = openSync(from, 'r')
+  try {
+    const piece = Buffer.alloc(1 << 22)
+    for (let count = readSync(handle, piece); count > 0; count = readSync(handle, piece)) {
+      file.write(piece.subarray(0, count))
+    }
+  } finally {
+    closeSync(handle)
+  }
+  file.commit()
 }
 
 /** Finds a run by its id (or an unambiguous end or beginning of it), or by the path of its folder. */
@@ -86,12 +147,15 @@ function runNames(runs: string): string[] {
 
 function readRunFolder(directory: string): RunFolder {
   const file = runPaths(directory).run
-  const { format, id, createdAt } = readJsonObject(file, 'file/unreadable')
+  const { format, id, createdAt, parent = null } = readJsonObject(file, 'file/unreadable')
   if (format !== 1 || typeof id !== 'string' || typeof createdAt !== 'number') {
     throw new AppError('file/unreadable', `${file} does not describe a run that this version can read.`)
   }
-  return { id, directory, createdAt }
+  return { id, directory, createdAt, parent: isParent(parent) ? parent : null }
 }
+
+const isParent = (value: unknown): value is RunParent =>
+  isJsonObject(value) && typeof value['runId'] === 'string' && typeof value['step'] === 'number'
 
 /** Keeps a second process from training the same run; void when its process is gone. Errors: AppError 'run/busy'. */
 export function lockRun(directory: string): Disposable {

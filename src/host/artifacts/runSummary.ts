@@ -1,30 +1,9 @@
 /** What the folder of a run tells at a glance, read from its config and its event log. */
 import { z } from 'zod'
+import type { RunStatus, RunSummary } from '#shared/runs.ts'
 import { readEvents, type LoggedEvent } from './eventLog.ts'
 import { runHolder, runPaths, type RunFolder } from './runFolder.ts'
 import { readJsonObject } from './strictJson.ts'
-
-export type RunStatus = 'new' | 'running' | 'finished' | 'stopped' | 'failed' | 'interrupted'
-
-export interface RunSummary {
-  readonly id: string
-  readonly name: string | null
-  readonly directory: string
-  /** Epoch milliseconds. */
-  readonly createdAt: number
-  readonly status: RunStatus
-  /** Steps completed, of `steps`; `steps` is null until the run has begun. */
-  readonly step: number
-  readonly steps: number | null
-  readonly algorithm: string
-  readonly seed: number
-  readonly model: string
-  /** Mean reward of the last step. */
-  readonly reward: number | null
-  /** Held-out reward with greedy decoding, at the first and the last evaluation. */
-  readonly rewardBefore: number | null
-  readonly rewardAfter: number | null
-}
 
 const metrics = z.record(z.string(), z.number().nullable())
 const loggedStep = z.object({ type: z.literal('step'), step: z.number(), steps: z.number(), metrics })
@@ -42,15 +21,20 @@ const summarizedConfig = z.object({
   algorithm: z.object({ id: z.string() }).default({ id: '' }),
 })
 
-export function summarizeRun(run: RunFolder): RunSummary {
-  const paths = runPaths(run.directory)
+/** All but samples, which are most of a log. */
+const summarizedTypes = ['resumed', 'status', 'step', 'evaluation', 'error']
+
+export function summarizeRun({ id, directory, createdAt }: RunFolder): RunSummary {
+  const paths = runPaths(directory)
   const config = summarizedConfig.parse(readJsonObject(paths.config, 'file/unreadable'))
-  const events = readEvents(paths.events)
+  const events = readEvents(paths.events, summarizedTypes)
   return {
-    ...run,
+    id,
+    directory,
+    createdAt,
     ...config,
     algorithm: config.algorithm.id,
-    status: statusOf(run.directory, events),
+    status: statusOf(directory, events),
     ...progressOf(events),
     ...rewardsOf(events),
   }
@@ -59,7 +43,7 @@ export function summarizeRun(run: RunFolder): RunSummary {
 function progressOf(events: readonly LoggedEvent[]): Pick<RunSummary, 'step' | 'steps'> {
   const step = pick(events, loggedStep).at(-1)
   const status = pick(events, loggedStatus).at(-1)
-  return { step: step?.step ?? 0, steps: step?.steps ?? status?.steps ?? null }
+  return { step: step?.step ?? status?.step ?? 0, steps: step?.steps ?? status?.steps ?? null }
 }
 
 function rewardsOf(
@@ -79,10 +63,10 @@ function pick<T>(events: readonly LoggedEvent[], schema: z.ZodType<T>): T[] {
 }
 
 function statusOf(directory: string, events: readonly LoggedEvent[]): RunStatus {
-  if (runHolder(directory) !== null) return 'running'
+  const phase = pick(events, loggedStatus).at(-1)?.phase
+  if (runHolder(directory) !== null) return phase === 'paused' ? 'paused' : 'running'
   const last = events.at(-1)
   if (last === undefined) return 'new'
   if (last.type === 'error') return 'failed'
-  const phase = pick(events, loggedStatus).at(-1)?.phase
   return phase === 'finished' || phase === 'stopped' ? phase : 'interrupted'
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { spawn } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openEventLog, readEvents } from '#host/artifacts/eventLog.ts'
+import { openEventLog, openLogTail, readEvents } from '#host/artifacts/eventLog.ts'
 import {
   createRunFolder,
   listRunFolders,
@@ -121,5 +121,55 @@ describe('the event log', () => {
     log.append({ type: 'step', ...{ step: 3 } })
     expect(typesIn(file)).toEqual(['step1', 'resumed', 'step2', 'resumed', 'step3'])
     expect(readFileSync(file, 'utf8').split('\n').length).toBe(8) // nothing was removed
+  })
+
+  test('counts a damaged line, so that positions stay what they are', () => {
+    const file = path.join(data, 'events.jsonl')
+    {
+      using log = openEventLog(file)
+      log.append({ type: 'step', ...{ step: 1 } })
+      appendFileSync(file, '{"at":1,"ty\u0000\n')
+    }
+    using log = openEventLog(file)
+    expect(log.length).toBe(2)
+    log.append({ type: 'step', ...{ step: 2 } })
+    expect(typesIn(file)).toEqual(['step1', 'damaged-line', 'step2'])
+    log.rewind(2)
+    expect(typesIn(file)).toEqual(['step1', 'damaged-line', 'resumed'])
+  })
+
+  test('can be read in part: chosen types, lost steps left out', () => {
+    const file = path.join(data, 'events.jsonl')
+    using log = openEventLog(file)
+    for (const step of [1, 2, 3]) {
+      log.append({ type: 'step', ...{ step } })
+      log.append({ type: 'samples', ...{ step, text: '"type":"step"', long: 'x'.repeat(3_000_000) } })
+    }
+    log.rewind(4)
+    log.append({ type: 'step', ...{ step: 3 } })
+    const chosen = readEvents(file, ['step', 'resumed']).map(({ type, step }) => [type, step])
+    expect(chosen).toEqual([
+      ['step', 1],
+      ['step', 2],
+      ['resumed', undefined],
+      ['step', 3],
+    ])
+    expect(readEvents(file)).toHaveLength(6)
+    expect(log.length).toBe(6)
+  })
+
+  test('is followed line by whole line', () => {
+    const file = path.join(data, 'events.jsonl')
+    const tail = openLogTail(file, 'beginning')
+    expect(tail.read()).toEqual([])
+    using log = openEventLog(file)
+    log.append({ type: 'step', ...{ step: 1 } })
+    const line = readFileSync(file, 'utf8')
+    expect(tail.read()).toMatchObject([{ step: 1 }])
+    appendFileSync(file, line.slice(0, 9))
+    expect(tail.read()).toEqual([])
+    appendFileSync(file, line.slice(9))
+    expect(tail.read()).toMatchObject([{ step: 1 }])
+    expect(openLogTail(file, 'end').read()).toEqual([])
   })
 })

@@ -1,0 +1,50 @@
+/** What a run takes over from a checkpoint, by role. */
+import type { NamedTensor } from '#engine/models/source.ts'
+import type { OptimizerState } from '#engine/optimizers/optimizer.ts'
+import type { Checkpoint, CriticState } from './checkpoints.ts'
+
+export interface RestoreOptions {
+  /** Take the optimizer's moments too. */
+  readonly loadOptimizer: boolean
+  /** The reference policy becomes the checkpoint's actor instead of its reference. */
+  readonly overwriteReference: boolean
+  /** A critic that was not kept begins as the checkpoint's actor. */
+  readonly overwriteCritic: boolean
+}
+
+/** All of it: the run goes on as if it had never stopped. */
+export const exactResume: RestoreOptions = {
+  loadOptimizer: true,
+  overwriteReference: false,
+  overwriteCritic: true,
+}
+
+export interface RestoredState {
+  readonly actor: readonly NamedTensor[]
+  /** null: the run's own stays. */
+  readonly reference: readonly NamedTensor[] | null
+  /** null: the run's own stays. */
+  readonly critic: CriticState | null
+  /** null: begins anew. */
+  readonly optimizer: OptimizerState | null
+  /** What could not be taken over, in sentences. */
+  readonly warnings: readonly string[]
+}
+
+/** A critic on disk always wins; only one that is missing is replaced by the actor. */
+export function stateToRestore(checkpoint: Checkpoint, options: RestoreOptions): RestoredState {
+  const { actor, trainer } = checkpoint
+  const optimizer = options.loadOptimizer ? checkpoint.optimizer : null
+  const isMissing = options.loadOptimizer && optimizer === null
+  return {
+    actor,
+    reference: options.overwriteReference ? actor : checkpoint.reference,
+    critic: checkpoint.critic ?? (options.overwriteCritic ? { adapter: actor, valueHead: null } : null),
+    optimizer,
+    warnings: isMissing
+      ? [
+          `The checkpoint of step ${trainer.step} was saved without the optimizer, which begins anew: the run goes on differently than it would have without a stop.`,
+        ]
+      : [],
+  }
+}
