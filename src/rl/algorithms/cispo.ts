@@ -1,11 +1,13 @@
+import { clipConflicts } from './losses/clipping.ts'
 import {
+  acceptanceAtLevel,
   advantagesAtLevel,
   groupNeeds,
   groupSettings,
   groupSize,
   lossSettings,
 } from './common/groupSettings.ts'
-import { groupLoss } from './common/groupLoss.ts'
+import { groupLoss } from './losses/groupLoss.ts'
 import { ratioLevelSetting } from './common/units.ts'
 import { defineAlgorithm } from './define.ts'
 
@@ -18,8 +20,10 @@ export const cispo = defineAlgorithm({
   experience: 'rollout',
   groupSize,
   settings: { ...groupSettings, importanceSamplingLevel: ratioLevelSetting },
+  conflicts: ({ clipCoefficient }) => clipConflicts(clipCoefficient, null),
   needs: groupNeeds,
   advantages: (batch, settings) => advantagesAtLevel(batch, settings, settings.importanceSamplingLevel),
+  acceptance: (settings) => acceptanceAtLevel(settings, settings.importanceSamplingLevel),
   minibatchLoss: (minibatch, settings) =>
     groupLoss(minibatch, lossSettings(settings, settings.importanceSamplingLevel, 'cispo')),
 })

@@ -1,11 +1,14 @@
+import { clipConflicts } from './losses/clipping.ts'
 import {
+  acceptanceAtLevel,
   advantagesAtLevel,
   groupNeeds,
   groupSettings,
   groupSize,
   lossSettings,
+  ratioLimitSetting,
 } from './common/groupSettings.ts'
-import { groupLoss } from './common/groupLoss.ts'
+import { groupLoss } from './losses/groupLoss.ts'
 import { ratioLevelSetting } from './common/units.ts'
 import { defineAlgorithm } from './define.ts'
 
@@ -17,9 +20,15 @@ export const grpo = defineAlgorithm({
   source: 'Shao et al. 2024, arXiv:2402.03300',
   experience: 'rollout',
   groupSize,
-  settings: { ...groupSettings, importanceSamplingLevel: ratioLevelSetting },
+  settings: {
+    ...groupSettings,
+    ratioLimit: ratioLimitSetting,
+    importanceSamplingLevel: ratioLevelSetting,
+  },
+  conflicts: ({ clipCoefficient, ratioLimit }) => clipConflicts(clipCoefficient, ratioLimit),
   needs: groupNeeds,
   advantages: (batch, settings) => advantagesAtLevel(batch, settings, settings.importanceSamplingLevel),
+  acceptance: (settings) => acceptanceAtLevel(settings, settings.importanceSamplingLevel),
   minibatchLoss: (minibatch, settings) =>
     groupLoss(minibatch, lossSettings(settings, settings.importanceSamplingLevel, 'clipped')),
 })

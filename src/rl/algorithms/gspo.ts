@@ -1,11 +1,14 @@
+import { clipConflicts } from './losses/clipping.ts'
 import {
+  acceptanceAtLevel,
   advantagesAtLevel,
   groupNeeds,
   groupSettings,
   groupSize,
   lossSettings,
+  ratioLimitSetting,
 } from './common/groupSettings.ts'
-import { groupLoss } from './common/groupLoss.ts'
+import { groupLoss } from './losses/groupLoss.ts'
 import { defineAlgorithm } from './define.ts'
 
 /** Group Sequence Policy Optimization: GRPO with one importance ratio per trajectory. Zheng et al. 2025, arXiv:2507.18071. */
@@ -16,9 +19,11 @@ export const gspo = defineAlgorithm({
   source: 'Zheng et al. 2025, arXiv:2507.18071',
   experience: 'rollout',
   groupSize,
-  settings: groupSettings,
+  settings: { ...groupSettings, ratioLimit: ratioLimitSetting },
+  conflicts: ({ clipCoefficient, ratioLimit }) => clipConflicts(clipCoefficient, ratioLimit),
   needs: groupNeeds,
   advantages: (batch, settings) => advantagesAtLevel(batch, settings, 'trajectory'),
+  acceptance: (settings) => acceptanceAtLevel(settings, 'trajectory'),
   minibatchLoss: (minibatch, settings) =>
     groupLoss(minibatch, lossSettings(settings, 'trajectory', 'clipped')),
 })

@@ -2,11 +2,28 @@
 import { AppError } from '#shared/errors.ts'
 import { cispo } from './cispo.ts'
 import type { Algorithm } from './define.ts'
+import { dpo } from './dpo.ts'
 import { grpo } from './grpo.ts'
 import { gspo } from './gspo.ts'
+import { ppo } from './ppo.ts'
 import { reinforce } from './reinforce.ts'
+import { reinforcePlusPlus } from './reinforcePlusPlus.ts'
+import { remax } from './remax.ts'
+import { rloo } from './rloo.ts'
+import { sft } from './sft.ts'
 
-export const algorithms: readonly Algorithm[] = [grpo, gspo, cispo, reinforce]
+export const algorithms: readonly Algorithm[] = [
+  grpo,
+  gspo,
+  cispo,
+  reinforce,
+  reinforcePlusPlus,
+  rloo,
+  remax,
+  ppo,
+  sft,
+  dpo,
+]
 
 /** Throws `config/invalid` for an unknown id. */
 export function algorithmById(id: string): Algorithm {

@@ -3,17 +3,22 @@
  *
  *   types.ts      the interface below; the trainer knows nothing else
  *   registry.ts   the list
- *   grpo.ts …     one algorithm per file: its settings, and which pieces of common/ it is made of
- *   common/       the pieces: group advantages, surrogate losses, pooling, KL, sampling mismatch
+ *   grpo.ts …     one algorithm per file: its settings, and which pieces it is made of
+ *   losses/       pieces of losses: groupLoss for the GRPO family; for the others a sum of terms (lossTerm)
+ *   common/       the other pieces: advantages of groups, returns, trajectories and a critic; settings; tallies
  *
  * An algorithm is arithmetic on plain f64 arrays. Every loss reaches the model only through ∂loss/∂{log-probability,
  * entropy, value} of each token, so answering those numbers is all it does: no tensors, no engine.
+ *
+ * Demonstrations and preferences come in the same form: the action mask marks the tokens of the answer, a preference is
+ * two rows, the chosen answer first.
  *
  * Per-token arrays are in the shifted frame: a sequence of L tokens has T = L−1 entries, entry t is the prediction of
  * token t+1. Entries outside the action mask may hold anything and never influence a result.
  */
 import type { SettingsOf, SettingsTable } from '#shared/settings.ts'
 import type { Tallies } from './common/tally.ts'
+import type { ReturnGranularity } from './common/turns.ts'
 
 /** One trajectory as an algorithm sees it; arrays are [T]. */
 export interface Experience {
@@ -31,6 +36,14 @@ export interface Experience {
   readonly referenceLogprobs: Float64Array | null
   /** The critic's values before the first update; null unless `needs.values`. */
   readonly behaviorValues: Float64Array | null
+  /** Entropy of the behaviour policy at each token, nats; there where `needs.behaviorEntropies`. */
+  readonly behaviorEntropies?: Float64Array | null
+  /** The trajectory was cut off by a limit instead of ending by itself; absent = it was not. */
+  readonly truncated?: boolean
+  /** The most tokens the policy could have chosen; absent = not known. */
+  readonly tokenLimit?: number | null
+  /** Reward of the greedy answer to the same prompt; there where `needs.greedyBaseline`. */
+  readonly baselineReward?: number | null
 }
 
 /** What a rollout batch teaches. */
@@ -41,12 +54,16 @@ export interface Advantages {
   readonly returns: readonly Float64Array[] | null
   /** Indices of the trajectories that take part in the update, ascending. */
   readonly kept: readonly number[]
+  /** What `auto` came to for this batch, where the loss has to know it. */
+  readonly granularity?: ReturnGranularity
 }
 
 /** A trajectory in a minibatch. */
 export interface LearningRow extends Experience {
   readonly advantages: Float64Array
   readonly returns: Float64Array | null
+  /** That of the `Advantages` it is from; absent = as the minibatch alone would have it. */
+  readonly granularity?: ReturnGranularity
 }
 
 /** The same when the heads of the current policy are known. */
@@ -81,12 +98,26 @@ export type MinibatchLoss = (part: readonly LossRow[]) => PartLoss
 export interface Needs {
   /** Behaviour log-probabilities are part of the advantage. */
   readonly behavior: boolean
+  /** The loss compares with the behaviour policy, which must be scored where there is more than one update. */
+  readonly ratio: boolean
+  /** The loss looks at the behaviour policy's entropies, which must be scored before the first update. */
+  readonly behaviorEntropies: boolean
   readonly reference: boolean
   readonly values: boolean
+  /** The reward of a greedy answer to each prompt. */
+  readonly greedyBaseline: boolean
   /** The loss has a coefficient on the entropy. */
   readonly entropyGradient: boolean
   /** Rows that belong together, such as 2 for a chosen and a rejected answer; they come adjacent, in one part. */
   readonly unit: number
+}
+
+/** Which groups are worth learning from; the others are replaced by groups of further prompts. */
+export interface GroupAcceptance {
+  /** Whether the finished group of one prompt teaches anything. */
+  accepts(group: readonly Pick<Experience, 'turnRewards'>[]): boolean
+  /** How many further rounds of prompts a step may draw before it goes on with what it has. */
+  readonly rounds: number
 }
 
 export interface AlgorithmDefinition<Table extends SettingsTable> {
@@ -101,9 +132,13 @@ export interface AlgorithmDefinition<Table extends SettingsTable> {
   /** Trajectories per prompt. */
   readonly groupSize: { readonly default: number; readonly minimum: number }
   readonly settings: Table
+  /** What is wrong with settings that are each in range; a sentence each, beginning with the setting's name. */
+  conflicts?(settings: NoInfer<SettingsOf<Table>>): readonly string[]
   needs(settings: NoInfer<SettingsOf<Table>>): Needs
   /** Over the whole rollout batch, before it is cut into minibatches. */
   advantages(batch: readonly Experience[], settings: NoInfer<SettingsOf<Table>>): Advantages
+  /** null or absent: every group is taken as it comes. */
+  acceptance?(settings: NoInfer<SettingsOf<Table>>): GroupAcceptance | null
   /** Fixes every token's weight from the masks of the whole minibatch, so that its parts simply add. */
   minibatchLoss(minibatch: readonly LearningRow[], settings: NoInfer<SettingsOf<Table>>): MinibatchLoss
 }
@@ -111,8 +146,10 @@ export interface AlgorithmDefinition<Table extends SettingsTable> {
 /** An algorithm with its settings applied: what the trainer holds. */
 export interface ConfiguredAlgorithm {
   readonly id: string
+  readonly experience: 'rollout' | 'demonstrations' | 'preferences'
   readonly groupSize: { readonly default: number; readonly minimum: number }
   readonly needs: Needs
+  readonly acceptance: GroupAcceptance | null
   advantages(batch: readonly Experience[]): Advantages
   minibatchLoss(minibatch: readonly LearningRow[]): MinibatchLoss
 }

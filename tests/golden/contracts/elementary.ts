@@ -1,5 +1,5 @@
 /** The small functions every algorithm is made of. */
-import { klK3 } from '#rl/algorithms/common/kl.ts'
+import { klK3 } from '#rl/algorithms/losses/kl.ts'
 import { maskedWhiten } from '#rl/algorithms/common/statistics.ts'
 import { poolByTurns, resolveAdvantageGranularity } from '#rl/algorithms/common/turns.ts'
 import {

@@ -5,8 +5,10 @@ import type { Value } from '#engine/graph/value.ts'
 import { input } from '#engine/graph/value.ts'
 import { loraScale } from '#engine/models/config.ts'
 import { addLora } from '#engine/models/lora.ts'
-import { add, mul } from '#engine/ops/arithmetic.ts'
+import { softmax } from '#engine/ops/activation.ts'
+import { add, log, mul } from '#engine/ops/arithmetic.ts'
 import { matmul } from '#engine/ops/matmul.ts'
+import { dotLastAxis } from '#engine/ops/reduce.ts'
 import { vocabularyHead } from '#engine/ops/vocabularyHead.ts'
 import { Session, int64s } from '#engine/runtime/session.ts'
 import { asFloatRows, asList, asNumber, asNumbers, exact, type JsonObject } from '../contract.ts'
@@ -65,8 +67,27 @@ async function loraLinear(inputs: JsonObject): Promise<unknown> {
   }
 }
 
-/** Our heads have no bias: it enters as one more column of the table, which meets a hidden state's constant 1. */
-async function logprobsFromHidden(inputs: JsonObject): Promise<unknown> {
+export interface HeadGradients {
+  /** [B][L−1] */
+  readonly logprobs: readonly (readonly number[])[]
+  /** [B][L][D] */
+  readonly gradHidden: readonly (readonly (readonly number[])[])[]
+  /** [V][D] */
+  readonly gradWeight: readonly (readonly number[])[]
+  /** [V] */
+  readonly gradBias: readonly number[]
+}
+
+/**
+ * Log-probabilities of `input_ids` under the head of a case, and the gradients of Σ cotangent · log-probability;
+ * cotangents: [B][L−1]. Our heads have no bias: it enters as one more column of the table, which meets a hidden state's
+ * constant 1.
+ */
+export async function headGradients(
+  inputs: JsonObject,
+  temperature: number,
+  cotangents: Rows,
+): Promise<HeadGradients> {
   const hidden = asList(inputs.hidden).map(asFloatRows) // [B][L][D]
   const ids = asList(inputs.input_ids).map(asNumbers)
   const weight = asFloatRows(inputs.lm_head_weight)
@@ -75,41 +96,55 @@ async function logprobsFromHidden(inputs: JsonObject): Promise<unknown> {
       ? weight.map(() => 0)
       : asNumbers(inputs.lm_head_bias)
   const [length, width] = [ids[0]!.length, weight[0]!.length + 1]
-  const values = {
-    hidden: input('hidden', 'float64', ['N', width]),
-    table: input('table', 'float64', [weight.length, width]),
-    targets: input('targets', 'int64', ['N']),
-    inverseTemperature: input('inverseTemperature', 'float64', [1]),
-    cotangent: input('cotangent', 'float64', ['N', 1]),
-  }
-  const tempered = mul(values.hidden, values.inverseTemperature)
-  const { logprob } = vocabularyHead({
-    hidden: tempered,
-    table: values.table,
-    targets: values.targets,
-    isLearning: true,
-  })
-  const [gradHidden] = gradients([{ value: logprob, cotangent: values.cotangent }], [values.hidden])
   const predicting = hidden.flatMap((rows) => rows.slice(0, -1).map((row) => Float64Array.from([...row, 1])))
-  const found = await compute(
-    { logprob, gradHidden: gradHidden! },
-    {
-      hidden: matrix(predicting),
-      table: matrix(weight.map((row, id) => Float64Array.from([...row, bias[id]!]))),
-      targets: int64s(Int32Array.from(ids.flatMap((row) => row.slice(1))), [predicting.length]),
-      inverseTemperature: new Tensor('float64', [1 / asNumber(inputs.temperature)], [1]),
-      cotangent: matrix(
-        asFloatRows(inputs.cotangent).flatMap((row) => Array.from(row, (value) => Float64Array.of(value))),
-      ),
-    },
-  )
+  const targets = ids.flatMap((row) => row.slice(1))
+  const found = await compute(headProgram(width, weight.length), {
+    hidden: matrix(predicting),
+    table: matrix(weight.map((row, id) => Float64Array.from([...row, bias[id]!]))),
+    targets: int64s(Int32Array.from(targets), [predicting.length]),
+    isTarget: matrix(targets.map((target) => Float64Array.from(weight, (_, id) => (id === target ? 1 : 0)))),
+    inverseTemperature: new Tensor('float64', [1 / temperature], [1]),
+    cotangent: matrix(cotangents.flatMap((row) => Array.from(row, (value) => Float64Array.of(value)))),
+  })
   const gradRows = rowsOf(found['gradHidden']!, width).map((row) => row.slice(0, -1))
+  const gradTable = rowsOf(found['gradTable']!, width)
   const nothing = new Array<number>(width - 1).fill(0)
   return {
-    log_probs: rowsOf(found['logprob']!, length - 1),
+    logprobs: rowsOf(found['logprob']!, length - 1),
     // The last hidden state predicts nothing.
-    grad_hidden: hidden.map((_, b) => [...gradRows.slice(b * (length - 1), (b + 1) * (length - 1)), nothing]),
+    gradHidden: hidden.map((_, b) => [...gradRows.slice(b * (length - 1), (b + 1) * (length - 1)), nothing]),
+    gradWeight: gradTable.map((row) => row.slice(0, -1)),
+    gradBias: gradTable.map((row) => row.at(-1)!),
   }
+}
+
+/**
+ * The head's own gradient rule for hidden states. Its rule for the table needs a one-hot in the table's type, which ONNX
+ * Runtime has in f32 only, so that gradient comes from the same function written out in single operations.
+ */
+function headProgram(width: number, vocabulary: number): Record<string, Value> {
+  const [hidden, table] = [
+    input('hidden', 'float64', ['N', width]),
+    input('table', 'float64', [vocabulary, width]),
+  ]
+  const cotangent = input('cotangent', 'float64', ['N', 1])
+  const tempered = mul(hidden, input('inverseTemperature', 'float64', [1]))
+  const targets = input('targets', 'int64', ['N'])
+  const { logprob } = vocabularyHead({ hidden: tempered, table, targets, isLearning: true })
+  const logprobs = log(softmax(matmul(tempered, table, { transB: true })))
+  const written = dotLastAxis(input('isTarget', 'float64', ['N', vocabulary]), logprobs)
+  const [gradHidden] = gradients([{ value: logprob, cotangent }], [hidden])
+  const [gradTable] = gradients([{ value: written, cotangent }], [table])
+  return { logprob, gradHidden: gradHidden!, gradTable: gradTable! }
+}
+
+async function logprobsFromHidden(inputs: JsonObject): Promise<unknown> {
+  const { logprobs, gradHidden } = await headGradients(
+    inputs,
+    asNumber(inputs.temperature),
+    asFloatRows(inputs.cotangent),
+  )
+  return { log_probs: logprobs, grad_hidden: gradHidden }
 }
 
 export const engineContracts = {

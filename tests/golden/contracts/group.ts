@@ -1,8 +1,10 @@
-/** GRPO, GSPO, CISPO. */
+/** GRPO, GSPO, CISPO; and the plain policy gradient of ReMax. */
 import { advantageCells, turnAdvantages } from '#rl/algorithms/common/groupAdvantages.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { clipBounds } from '#rl/algorithms/common/clipping.ts'
+import { clipBounds } from '#rl/algorithms/losses/clipping.ts'
+import { lengthDefaults } from '#rl/algorithms/common/lengthShaping.ts'
 import { spreadOverTurns } from '#rl/algorithms/common/turns.ts'
+import { remax } from '#rl/algorithms/remax.ts'
 import type { Experience } from '#rl/algorithms/types.ts'
 import {
   asFloatRows,
@@ -49,6 +51,7 @@ function advantagesOf(batch: readonly Experience[], config: JsonObject) {
   const level = config.importance_sampling_level_resolved
   const automatic = level === 'turn' ? 'turn' : 'trajectory'
   const { cells, cellIds, granularity, kept } = advantageCells(batch, {
+    ...lengthDefaults,
     advantageNorm: config.adv_norm === 'mean_only' ? 'mean-only' : 'mean-std',
     granularity:
       config.advantage_granularity === 'auto'
@@ -94,22 +97,24 @@ function unmaskedTurnAdvantages(inputs: JsonObject): unknown {
   return { turn_advantages: turnAdvantages(rewards, played, groups, norm) }
 }
 
-/** The plain policy gradient, −A·logprob averaged over tokens: CISPO while the policy still is the behaviour policy. */
+/** The plain policy gradient, −A·logprob averaged over tokens, with rewards that already are advantages. */
 function plainPolicyGradient(inputs: JsonObject): unknown {
-  const advantages = asFloatRows(inputs.rewards)
-  const batch = asFloatRows(inputs.lp).map((behaviorLogprobs, i) => ({
-    group: i,
-    actionMask: asMaskRows(inputs.loss_mask)[i]!,
+  const masks = asMaskRows(inputs.loss_mask)
+  const batch = asFloatRows(inputs.lp).map((behaviorLogprobs, group) => ({
+    group,
+    actionMask: masks[group]!,
     turnIds: null,
     turnRewards: [],
     behaviorLogprobs,
     referenceLogprobs: null,
     behaviorValues: null,
   }))
-  const algorithm = algorithmById('cispo').configure({ klCoefficient: 0, lossNorm: 'token-mean' })
   const minibatches = [batch.map((_, i) => i)]
-  const whole = { tokens: advantages, returns: null, kept: minibatches[0]! }
-  const { losses, logprobGradients } = replayUpdates(algorithm, batch, whole, { ...inputs, minibatches })
+  const whole = { tokens: asFloatRows(inputs.rewards), returns: null, kept: minibatches[0]! }
+  const { losses, logprobGradients } = replayUpdates(remax.configure({}), batch, whole, {
+    ...inputs,
+    minibatches,
+  })
   return { loss: losses[0], grad_lp: logprobGradients }
 }
 

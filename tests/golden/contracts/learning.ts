@@ -98,6 +98,7 @@ function lossRows(batch: readonly Experience[], advantages: Advantages, inputs: 
     ...row,
     advantages: advantages.tokens[i]!,
     returns: advantages.returns?.[i] ?? null,
+    ...(advantages.granularity === undefined ? {} : { granularity: advantages.granularity }),
     behaviorLogprobs: row.behaviorLogprobs!,
     logprobs: logprobs[i]!,
     entropies: new Float64Array(logprobs[i]!.length),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type GroupAdvantageSettings, groupAdvantages } from '#rl/algorithms/common/groupAdvantages.ts'
+import { lengthDefaults } from '#rl/algorithms/common/lengthShaping.ts'
 import { hasNoSpread } from '#rl/algorithms/common/statistics.ts'
 import { grpo } from '#rl/algorithms/grpo.ts'
 import type { Experience } from '#rl/algorithms/types.ts'
@@ -10,6 +11,7 @@ const plain: GroupAdvantageSettings = {
   turnFallback: true,
   whitenAdvantages: false,
   advantageClipRange: null,
+  ...lengthDefaults,
   filterZeroAdvantages: false,
   advantageFilterEpsilon: 0,
 }
@@ -66,7 +68,7 @@ describe('settings', () => {
       'algorithm.settings.klCoeficient: unknown setting',
     )
     expect(() => grpo.configure({ advantageNorm: 'max' })).toThrow(
-      'expected one of mean-std, mean-only, got "max"',
+      'expected one of mean-std, mean-batch-std, mean-only, got "max"',
     )
     expect(() => grpo.configure({ clipCoefficient: [1.2, 0.8] })).toThrow('clipCoefficient')
     expect(() => grpo.configure({ advantageClipRange: 0 })).toThrow('advantageClipRange')

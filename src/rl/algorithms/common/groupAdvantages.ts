@@ -3,12 +3,14 @@
  * standard deviation is the sample's (n−1), and equal rewards give exactly 0.
  */
 import type { Advantages, Experience } from '../types.ts'
-import { centered, standardized, whitened } from './statistics.ts'
+import { type LengthSettings, mayLearn, shapedReward, shapedTurnRewards } from './lengthShaping.ts'
+import { centered, sampleVariance, SPREAD_EPSILON, standardized, whitened } from './statistics.ts'
 import { spreadOverTurns, turnOfTokens } from './turns.ts'
 
-export type AdvantageNorm = 'mean-std' | 'mean-only'
+/** Centred in the group; divided by the spread of the group, of the whole batch, or not at all. */
+export type AdvantageNorm = 'mean-std' | 'mean-batch-std' | 'mean-only'
 
-export interface GroupAdvantageSettings {
+export interface GroupAdvantageSettings extends LengthSettings {
   readonly advantageNorm: AdvantageNorm
   /** One number per trajectory, or one per turn. */
   readonly granularity: 'trajectory' | 'turn'
@@ -48,6 +50,7 @@ export function advantageCells(
   const raw = perTurn ? turnCells(batch, cellIds, settings) : trajectoryCells(batch, settings)
   const kept = batch
     .map((_, i) => i)
+    .filter((i) => mayLearn(batch[i]!, settings))
     .filter((i) => !settings.filterZeroAdvantages || teaches(raw[i]!, settings))
   const learning = kept.length > 0 ? kept : batch.map((_, i) => i)
   const entries = learning.flatMap((row) => (perTurn ? tokenEntries(row, cellIds[row]!) : [{ row, cell: 0 }]))
@@ -62,13 +65,10 @@ const actionsAsOneCell = ({ actionMask }: Experience): Int32Array =>
   Int32Array.from(actionMask, (isAction) => isAction - 1)
 
 /** [B][1]: the sum of the turns' rewards against the group's. */
-function trajectoryCells(
-  batch: readonly Experience[],
-  { advantageNorm }: GroupAdvantageSettings,
-): number[][] {
-  const totals = batch.map(({ turnRewards }) => turnRewards.reduce((sum, reward) => sum + reward, 0))
+function trajectoryCells(batch: readonly Experience[], settings: GroupAdvantageSettings): number[][] {
+  const totals = batch.map((row) => shapedReward(row, settings))
   const groups = batch.map(({ group }) => group)
-  return trajectoryAdvantages(totals, groups, advantageNorm).map((advantage) => [advantage])
+  return trajectoryAdvantages(totals, groups, settings.advantageNorm).map((advantage) => [advantage])
 }
 
 /** [B][turns]: each turn's reward against the members of the group that played it; 0 for a turn not played. */
@@ -79,7 +79,9 @@ function turnCells(
 ): number[][] {
   const turns = Math.max(...batch.map(({ turnRewards }) => turnRewards.length))
   const played = turnIds.map((row) => playedTurns(row, turns))
-  const rewards = batch.map(({ turnRewards }) => Array.from({ length: turns }, (_, k) => turnRewards[k] ?? 0))
+  const rewards = batch
+    .map((row) => shapedTurnRewards(row, settings))
+    .map((row) => Array.from({ length: turns }, (_, k) => row[k] ?? 0))
   const groups = batch.map(({ group }) => group)
   const compared = turnAdvantages(rewards, played, groups, settings.advantageNorm)
   const whole = trajectoryCells(batch, settings)
@@ -106,11 +108,9 @@ function trajectoryAdvantages(
   norm: AdvantageNorm,
 ): number[] {
   const advantages = new Array<number>(rewards.length).fill(0)
+  const normalize = normalizer(norm, rewards)
   for (const members of membersByGroup(groups)) {
-    const normalized = normalize(
-      members.map((i) => rewards[i]!),
-      norm,
-    )
+    const normalized = normalize(members.map((i) => rewards[i]!))
     members.forEach((i, position) => (advantages[i] = normalized[position]!))
   }
   return advantages
@@ -128,22 +128,28 @@ export function turnAdvantages(
 ): (number | null)[][] {
   const advantages = rewards.map((row) => row.map((): number | null => null))
   const turns = rewards[0]?.length ?? 0
+  const normalize = normalizer(
+    norm,
+    rewards.flatMap((row, i) => row.filter((_, turn) => played[i]![turn])),
+  )
   for (const group of membersByGroup(groups)) {
     for (let turn = 0; turn < turns; turn++) {
       const members = group.filter((i) => played[i]![turn])
       if (members.length < 2) continue
-      const normalized = normalize(
-        members.map((i) => rewards[i]![turn]!),
-        norm,
-      )
+      const normalized = normalize(members.map((i) => rewards[i]![turn]!))
       members.forEach((i, position) => (advantages[i]![turn] = normalized[position]!))
     }
   }
   return advantages
 }
 
-const normalize = (values: readonly number[], norm: AdvantageNorm): number[] =>
-  norm === 'mean-std' ? standardized(values) : centered(values)
+/** What is done to the rewards of one group; `all` are those of the whole batch. */
+function normalizer(norm: AdvantageNorm, all: readonly number[]): (values: readonly number[]) => number[] {
+  if (norm === 'mean-std') return standardized
+  if (norm === 'mean-only') return centered
+  const spread = Math.sqrt(sampleVariance(all)) + SPREAD_EPSILON
+  return (values) => centered(values).map((value) => value / spread)
+}
 
 /** Row indices of each group, in order of first appearance. */
 export function membersByGroup(groups: readonly number[]): number[][] {

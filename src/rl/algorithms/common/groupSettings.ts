@@ -7,10 +7,13 @@ import {
   optionalNumberSetting,
   type SettingsOf,
 } from '#shared/settings.ts'
-import type { Advantages, Experience, Needs } from '../types.ts'
-import { clipBounds } from './clipping.ts'
+import type { Advantages, Experience, GroupAcceptance, Needs } from '../types.ts'
+import { clipBounds } from '../losses/clipping.ts'
+import { acceptanceSettings, groupAcceptance } from './groupAcceptance.ts'
 import { groupAdvantages } from './groupAdvantages.ts'
-import type { GroupLossSettings } from './groupLoss.ts'
+import type { GroupLossSettings } from '../losses/groupLoss.ts'
+import { lengthSettings } from './lengthShaping.ts'
+import { noNeeds } from './needs.ts'
 import type { RatioLevel } from './units.ts'
 
 export const groupSize = { default: 8, minimum: 2 }
@@ -30,9 +33,9 @@ export const groupSettings = {
     description: 'How far the importance ratio may leave 1: c for [1−c, 1+c], or the two bounds themselves.',
   }),
   advantageNorm: choiceSetting(
-    ['mean-std', 'mean-only'],
+    ['mean-std', 'mean-batch-std', 'mean-only'],
     'mean-std',
-    'Whether rewards are divided by their spread in the group, or only centred.',
+    'Rewards are centred in their group, then divided by the spread of the group, of the whole batch, or not at all.',
   ),
   advantageGranularity: choiceSetting(
     ['auto', 'trajectory', 'turn'],
@@ -59,32 +62,70 @@ export const groupSettings = {
     description: 'An advantage counts as zero up to this size.',
   }),
   lossNorm: choiceSetting(
-    ['trajectory-mean', 'token-mean'],
+    ['trajectory-mean', 'token-mean', 'constant-length'],
     'trajectory-mean',
-    'Whether every trajectory weighs the same, or every token of the minibatch.',
+    'Whether every trajectory weighs the same (GRPO), every token of the minibatch (DAPO, BNPO), or every token of the run (Dr. GRPO).',
   ),
+  topEntropyShare: numberSetting({
+    default: 1,
+    minimum: 0.01,
+    maximum: 1,
+    description: 'Only this share of tokens, those with the highest entropy, learns from rewards; 1 is all.',
+  }),
+  entropyCoefficient: numberSetting({
+    default: 0,
+    minimum: 0,
+    description: 'Weight of a bonus on the policy’s entropy, against giving up exploring; 0 is off.',
+  }),
+  ...lengthSettings,
+  ...acceptanceSettings,
 } as const
+
+/** For the algorithms whose surrogate is clipped by a minimum; CISPO bounds every ratio already. */
+export const ratioLimitSetting = optionalNumberSetting({
+  default: null,
+  minimum: 1,
+  description:
+    'Two-sided clip: bounds the ratio itself, so that a token with a negative advantage costs at most this many times it; null is off.',
+})
 
 export type GroupSettings = SettingsOf<typeof groupSettings>
 
-export function groupNeeds({ klCoefficient }: GroupSettings): Needs {
-  return { behavior: false, reference: klCoefficient !== 0, values: false, entropyGradient: false, unit: 1 }
+export function groupNeeds({ klCoefficient, topEntropyShare, entropyCoefficient }: GroupSettings): Needs {
+  return {
+    ...noNeeds,
+    ratio: true,
+    behaviorEntropies: topEntropyShare < 1,
+    reference: klCoefficient !== 0,
+    entropyGradient: entropyCoefficient !== 0,
+  }
 }
+
+const granularityAt = ({ advantageGranularity }: GroupSettings, level: RatioLevel): 'trajectory' | 'turn' => {
+  if (advantageGranularity !== 'auto') return advantageGranularity
+  return level === 'turn' ? 'turn' : 'trajectory'
+}
+
+export const acceptanceAtLevel = (settings: GroupSettings, level: RatioLevel): GroupAcceptance | null =>
+  groupAcceptance(settings, granularityAt(settings, level))
 
 export function advantagesAtLevel(
   batch: readonly Experience[],
   settings: GroupSettings,
   level: RatioLevel,
 ): Advantages {
-  const automatic = level === 'turn' ? 'turn' : 'trajectory'
-  const granularity = settings.advantageGranularity === 'auto' ? automatic : settings.advantageGranularity
-  return groupAdvantages(batch, { ...settings, granularity, turnFallback: settings.turnAdvantageFallback })
+  return groupAdvantages(batch, {
+    ...settings,
+    granularity: granularityAt(settings, level),
+    turnFallback: settings.turnAdvantageFallback,
+  })
 }
 
 export function lossSettings(
-  settings: GroupSettings,
+  settings: GroupSettings & { readonly ratioLimit?: number | null },
   level: RatioLevel,
   surrogate: GroupLossSettings['surrogate'],
 ): GroupLossSettings {
-  return { ...settings, level, surrogate, bounds: clipBounds(settings.clipCoefficient) }
+  const bounds = clipBounds(settings.clipCoefficient, settings.ratioLimit ?? null)
+  return { ...settings, level, surrogate, bounds }
 }

@@ -1,4 +1,5 @@
 /** Rewards of turns as rewards of tokens. */
+import { choiceSetting } from '#shared/settings.ts'
 import type { Experience } from '../types.ts'
 import { spreadOverTurns, turnOfTokens } from './turns.ts'
 
@@ -7,6 +8,12 @@ import { spreadOverTurns, turnOfTokens } from './turns.ts'
  * the length of the completion. `terminal` gives it to the turn's last token alone.
  */
 export type RewardPlacement = 'every-token' | 'terminal'
+
+export const rewardPlacementSetting = choiceSetting(
+  ['every-token', 'terminal'],
+  'every-token',
+  'With returns per token: whether a turn’s reward counts on each of its tokens or only on the last.',
+)
 
 /** [T]; 0 outside the action mask. */
 export function rewardTokens(row: Experience, placement: RewardPlacement): Float64Array {

@@ -1,7 +1,7 @@
 /** Means and spreads in f64. */
 
 /** Added to a standard deviation before dividing by it. */
-const SPREAD_EPSILON = 1e-8
+export const SPREAD_EPSILON = 1e-8
 
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length

@@ -4,6 +4,8 @@ import type { MetricName, Metrics } from '#shared/metrics.ts'
 export interface Tally {
   readonly sum: number
   readonly count: number
+  /** The metric is e to the mean. */
+  readonly isExponent?: true
 }
 
 /** Tallies by metric name. */
@@ -14,16 +16,22 @@ export function addTallies(parts: readonly Tallies[]): Tallies {
   const total: Partial<Record<MetricName, Tally>> = {}
   for (const [name, tally] of parts.flatMap(entriesOf)) {
     const before = total[name]
-    total[name] = before ? { sum: before.sum + tally.sum, count: before.count + tally.count } : tally
+    total[name] = before
+      ? { ...tally, sum: before.sum + tally.sum, count: before.count + tally.count }
+      : tally
   }
   return total
 }
 
-/** The means; a metric that counted nothing is left out. */
+/** The means, or e to them; a metric that counted nothing is left out. */
 export function tallyMeans(tallies: Tallies): Metrics {
   const counted = entriesOf(tallies).filter(([, { count }]) => count > 0)
-  return Object.fromEntries(counted.map(([name, { sum, count }]) => [name, sum / count]))
+  return Object.fromEntries(counted.map(([name, tally]) => [name, valueOf(tally)]))
 }
+
+/** An exponent is cut off at 100, so that a chart stays readable and a number finite. */
+const valueOf = ({ sum, count, isExponent }: Tally): number =>
+  isExponent ? Math.exp(Math.min(sum / count, 100)) : sum / count
 
 const entriesOf = (tallies: Tallies): [MetricName, Tally][] =>
   Object.entries(tallies) as [MetricName, Tally][]

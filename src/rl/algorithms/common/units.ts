@@ -10,6 +10,16 @@ export const ratioLevelSetting = choiceSetting(
   'Which tokens share one importance ratio.',
 )
 
+export const turnRatioPoolingSetting = choiceSetting(
+  ['sum', 'mean'],
+  'sum',
+  'How the log-ratios of a turn’s tokens become one.',
+)
+
+/** A trajectory's log-ratios are averaged, whatever is done to a turn's. */
+export const poolingAt = (level: RatioLevel, turnRatioPooling: 'sum' | 'mean'): 'sum' | 'mean' =>
+  level === 'turn' ? turnRatioPooling : 'mean'
+
 /** Positions of each unit, in order; a row without action tokens has none. */
 export function unitsOf(row: Pick<Experience, 'actionMask' | 'turnIds'>, level: RatioLevel): number[][] {
   const units = new Map<number, number[]>()

@@ -14,3 +14,9 @@ export function klK3(logprob: number, referenceLogprob: number): KlTerm {
   const growth = Math.expm1(difference)
   return { value: growth - difference, slope: growth }
 }
+
+/** The k2 term d²/2 with d = logprob − reference logprob, in nats (Schulman 2020); the gradient of its mean is that of the divergence. */
+export function klK2(logprob: number, referenceLogprob: number): KlTerm {
+  const difference = logprob - referenceLogprob
+  return { value: difference ** 2 / 2, slope: difference }
+}

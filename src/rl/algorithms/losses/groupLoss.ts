@@ -1,14 +1,17 @@
 /**
  * The losses of the GRPO family: −min(ρA, clip(ρ)A) (Shao et al. 2024, arXiv:2402.03300, eq. 3) and CISPO's
- * −clip(ρ)·A·logprob with a constant clip(ρ) (MiniMax 2025, arXiv:2506.13585, eq. 4), plus β·k3.
+ * −clip(ρ)·A·logprob with a constant clip(ρ) (MiniMax 2025, arXiv:2506.13585, eq. 4), plus β·k3, less a bonus on entropy.
  * ρ is the importance ratio of a unit: a token, a turn, or the trajectory (GSPO: Zheng et al. 2025, arXiv:2507.18071),
  * the exponential of the mean log-ratio of its tokens.
  */
-import type { HeadCoefficients, LearningRow, LossRow, MinibatchLoss } from '../types.ts'
-import { clip, type ClipBounds } from './clipping.ts'
+import type { LearningRow, LossRow, MinibatchLoss } from '../types.ts'
+import { actionCount, actionTotal, atActions, sumOverActions } from '../common/actions.ts'
+import { clip, type ClipBounds, clippedSurrogate } from './clipping.ts'
+import { entropyThreshold } from './entropyMask.ts'
 import { klK3 } from './kl.ts'
-import { addTallies, type Tallies } from './tally.ts'
-import { type RatioLevel, unitsOf } from './units.ts'
+import { sumOfTerms, type TermShare } from './lossTerm.ts'
+import type { Tallies } from '../common/tally.ts'
+import { type RatioLevel, unitsOf } from '../common/units.ts'
 
 export interface GroupLossSettings {
   readonly surrogate: 'clipped' | 'cispo'
@@ -18,31 +21,47 @@ export interface GroupLossSettings {
   readonly klCoefficient: number
   /** The KL term moves the advantages, A + β·(mean KL of the trajectory − KL), instead of being added to the loss. */
   readonly klAdvantageShaping: boolean
-  /** Mean over trajectories of their token means, or one mean over all tokens of the minibatch. */
-  readonly lossNorm: 'trajectory-mean' | 'token-mean'
+  readonly lossNorm: LossNorm
+  /** Only tokens with an entropy in this top share of the minibatch learn from rewards; 1 = all. */
+  readonly topEntropyShare: number
+  /** Weight of the mean entropy, which is subtracted from the loss. */
+  readonly entropyCoefficient: number
 }
+
+/**
+ * What the sum over tokens is divided by. `trajectory-mean`: a trajectory's tokens by their number, trajectories by
+ * theirs. `token-mean`: the number of tokens of the minibatch (DAPO: Yu et al. 2025, arXiv:2503.14476, eq. 8).
+ * `constant-length`: trajectories × the most tokens one could have (Dr. GRPO: Liu et al. 2025, arXiv:2503.20783, §3.2).
+ */
+export type LossNorm = 'trajectory-mean' | 'token-mean' | 'constant-length'
 
 /** Fixes the token weights from the whole minibatch; parts then add. */
 export function groupLoss(minibatch: readonly LearningRow[], settings: GroupLossSettings): MinibatchLoss {
-  const tokens = minibatch.reduce((sum, row) => sum + actionCount(row), 0)
-  const weightOf = (row: LossRow): number =>
-    1 / (settings.lossNorm === 'token-mean' ? tokens : minibatch.length * actionCount(row))
-  return (part) => {
-    const rows = part.map((row) => rowLoss(row, weightOf(row), settings))
-    return {
-      loss: rows.reduce((sum, { loss }) => sum + loss, 0),
-      coefficients: rows.map(({ logprobs }): HeadCoefficients => ({
-        logprobs,
-        entropies: null,
-        values: null,
-      })),
-      tallies: addTallies(rows.map(({ tallies }) => tallies)),
-    }
-  }
+  const weightOf = tokenWeights(minibatch, settings.lossNorm)
+  const threshold = entropyThreshold(minibatch, settings.topEntropyShare)
+  return sumOfTerms([
+    (row) => surrogateShare(row, { weight: weightOf(row), threshold }, settings),
+    (row) => entropyShare(row, -settings.entropyCoefficient * weightOf(row)),
+  ])
 }
 
-const actionCount = ({ actionMask }: LearningRow): number =>
-  actionMask.reduce((sum, isAction) => sum + isAction, 0)
+function tokenWeights(minibatch: readonly LearningRow[], lossNorm: LossNorm): (row: LossRow) => number {
+  const tokens = Math.max(actionTotal(minibatch), 1)
+  if (lossNorm === 'token-mean') return () => 1 / tokens
+  const lengthOf = lossNorm === 'trajectory-mean' ? actionCount : limitOf
+  return (row) => 1 / (minibatch.length * Math.max(lengthOf(row), 1))
+}
+
+function limitOf({ tokenLimit }: LossRow): number {
+  if (typeof tokenLimit === 'number') return tokenLimit
+  throw new Error('Expected every row to say how many tokens it could have had.')
+}
+
+function entropyShare(row: LossRow, weight: number): TermShare {
+  if (weight === 0) return { loss: 0, tallies: {} }
+  const loss = weight * sumOverActions(row, (t) => row.entropies[t]!)
+  return { loss, entropies: atActions(row, () => weight), tallies: {} }
+}
 
 /** One token's surrogate and its slopes. */
 interface Surrogate {
@@ -61,36 +80,37 @@ function surrogateOf(
   logprob: number,
   settings: GroupLossSettings,
 ): Surrogate {
-  const clipped = clip(ratio, settings.bounds)
-  if (settings.surrogate === 'cispo') {
-    const value = -clipped * advantage * logprob
-    return { value, ratioSlope: 0, advantageSlope: -clipped * logprob, logprobSlope: -clipped * advantage }
+  if (settings.surrogate === 'clipped') {
+    return { ...clippedSurrogate(ratio, advantage, settings.bounds), logprobSlope: 0 }
   }
-  const isClipped = clipped * advantage < ratio * advantage
-  const used = isClipped ? clipped : ratio
+  const weight = clip(ratio, settings.bounds)
   return {
-    value: -used * advantage,
-    ratioSlope: isClipped ? 0 : -advantage,
-    advantageSlope: -used,
-    logprobSlope: 0,
+    value: -weight * advantage * logprob,
+    ratioSlope: 0,
+    advantageSlope: -weight * logprob,
+    logprobSlope: -weight * advantage,
   }
 }
 
-interface RowLoss {
-  readonly loss: number
-  readonly logprobs: Float64Array
-  readonly tallies: Tallies
+/** Of one token, and the entropy from which on a token learns from rewards. */
+interface Weighing {
+  readonly weight: number
+  readonly threshold: number
 }
 
-/** Loss and ∂loss/∂logprob of one trajectory whose tokens weigh `weight` each. */
-function rowLoss(row: LossRow, weight: number, settings: GroupLossSettings): RowLoss {
+/** Loss and ∂loss/∂logprob of one trajectory. */
+function surrogateShare(
+  row: LossRow,
+  { weight, threshold }: Weighing,
+  settings: GroupLossSettings,
+): TermShare {
   const kl = klTerms(row)
   const shaping = settings.klAdvantageShaping ? settings.klCoefficient : 0
   const penalty = settings.klCoefficient - shaping
   const slopes = new Float64Array(row.logprobs.length)
   const advantageSlopes = new Float64Array(row.logprobs.length)
   const ratios = new Float64Array(row.logprobs.length)
-  const meanKl = meanUnderMask(kl.values, row.actionMask)
+  const meanKl = meanUnderMask(kl.values, row)
   let loss = 0
   for (const unit of unitsOf(row, settings.level)) {
     const ratio = Math.exp(
@@ -100,7 +120,8 @@ function rowLoss(row: LossRow, weight: number, settings: GroupLossSettings): Row
     for (const t of unit) {
       const advantage = row.advantages[t]! + shaping * (meanKl - kl.values[t]!)
       const token = surrogateOf(ratio, advantage, row.logprobs[t]!, settings)
-      const share = weight * (row.correction?.[t] ?? 1)
+      const isHeard = threshold === -Infinity || row.behaviorEntropies![t]! >= threshold
+      const share = isHeard ? weight * (row.correction?.[t] ?? 1) : 0
       loss += share * token.value + weight * penalty * kl.values[t]!
       ratioSlope += share * token.ratioSlope
       slopes[t] = share * token.logprobSlope + weight * penalty * kl.slopes[t]!
@@ -135,21 +156,14 @@ function addShapingSlopes(
   term: { advantageSlopes: Float64Array; klSlopes: Float64Array; shaping: number; row: LossRow },
 ): void {
   const { advantageSlopes, klSlopes, shaping, row } = term
-  const meanSlope = meanUnderMask(advantageSlopes, row.actionMask)
+  const meanSlope = meanUnderMask(advantageSlopes, row)
   row.actionMask.forEach((isAction, t) => {
     if (isAction === 1) slopes[t]! += shaping * klSlopes[t]! * (meanSlope - advantageSlopes[t]!)
   })
 }
 
-function meanUnderMask(values: Float64Array, actionMask: Uint8Array): number {
-  const sum = values.reduce((total, value, t) => total + (actionMask[t] === 1 ? value : 0), 0)
-  return (
-    sum /
-    Math.max(
-      actionMask.reduce((count, isAction) => count + isAction, 0),
-      1,
-    )
-  )
+function meanUnderMask(values: Float64Array, row: LossRow): number {
+  return sumOverActions(row, (t) => values[t]!) / Math.max(actionCount(row), 1)
 }
 
 function rowTallies(

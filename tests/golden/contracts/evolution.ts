@@ -1,0 +1,63 @@
+/** Selection and mutation of a population. */
+import { mutateSetting, usualFactors } from '#rl/evolution/mutation.ts'
+import { ranksOf, tournamentWinner } from '#rl/evolution/tournament.ts'
+import {
+  asList,
+  asNumber,
+  asNumbers,
+  asObject,
+  exact,
+  type GoldenCase,
+  type Json,
+  type JsonObject,
+  underOnlyKey,
+} from '../contract.ts'
+
+function elitism(inputs: JsonObject): unknown {
+  const results = asList(inputs.populations)
+    .map(asObject)
+    .map((population) => {
+      const indices = asNumbers(population.indices)
+      const rank = ranksOf(asNumbers(population.last_fitness))
+      return { elite_index: indices[rank.indexOf(rank.length - 1)], rank, max_index: Math.max(...indices) }
+    })
+  const winners = asList(inputs.tournaments ?? [])
+    .map(asObject)
+    .map(({ rank, drawn }) => tournamentWinner(asNumbers(rank), asNumbers(drawn)))
+  return { results, winners }
+}
+
+/** One parameter, or a list of them under `cases`; the description fixes what the draws are called. */
+function mutations(inputs: JsonObject, golden: GoldenCase): unknown {
+  const answer =
+    inputs.cases === undefined ? valuesOf(inputs) : asList(inputs.cases).map(asObject).map(valuesOf)
+  return underOnlyKey(golden, answer)
+}
+
+function valuesOf(parameter: JsonObject): number[] {
+  const [minimum, maximum] = boundsOf(parameter)
+  const range = {
+    minimum,
+    maximum,
+    shrinkFactor: numberOr(parameter.shrink_factor, usualFactors.shrinkFactor),
+    growFactor: numberOr(parameter.grow_factor, usualFactors.growFactor),
+    integer: typeof parameter.dtype === 'string' && parameter.dtype.startsWith('int'),
+  }
+  const draws = Object.entries(parameter).find(([name]) => /draw|uniform/.test(name))?.[1]
+  let value = asNumber(parameter.initial ?? parameter.value)
+  return asNumbers(draws).map((draw) => (value = mutateSetting(value, range, draw)))
+}
+
+function boundsOf({ bounds, min, max }: JsonObject): [number, number] {
+  if (Array.isArray(bounds)) return asNumbers(bounds) as [number, number]
+  const named = bounds === undefined ? { min, max } : asObject(bounds)
+  return [asNumber(named.min), asNumber(named.max)]
+}
+
+const numberOr = (value: Json | undefined, fallback: number): number =>
+  typeof value === 'number' ? value : fallback
+
+export const evolutionContracts = {
+  'tournament.elitism': exact(elitism),
+  'hpo.mutate_parameter': exact(mutations),
+}

@@ -1,0 +1,103 @@
+/** Learning from answers somebody wrote: SFT and DPO. */
+import { dpo, implicitReward } from '#rl/algorithms/dpo.ts'
+import { sft } from '#rl/algorithms/sft.ts'
+import type { ConfiguredAlgorithm, LossRow } from '#rl/algorithms/types.ts'
+import { completionMask } from '#rl/rollout/trajectory.ts'
+import { asFloatRows, asList, asMaskRows, asNumber, asNumbers, exact, type JsonObject } from '../contract.ts'
+import { headGradients } from './engine.ts'
+
+interface Answer {
+  readonly group: number
+  readonly actionMask: Uint8Array
+  readonly logprobs: Float64Array
+  readonly referenceLogprobs: Float64Array | null
+}
+
+function lossRows(algorithm: ConfiguredAlgorithm, answers: readonly Answer[]): LossRow[] {
+  const batch = answers.map((answer) => ({
+    ...answer,
+    turnIds: null,
+    turnRewards: [],
+    behaviorLogprobs: answer.logprobs,
+    behaviorValues: null,
+  }))
+  const { tokens } = algorithm.advantages(batch)
+  return batch.map((row, i) => ({
+    ...row,
+    advantages: tokens[i]!,
+    returns: null,
+    entropies: new Float64Array(row.logprobs.length),
+    values: null,
+    correction: null,
+  }))
+}
+
+function preferences(inputs: JsonObject): unknown {
+  const answersOf = (side: 'chosen' | 'rejected'): Answer[] => {
+    const masks = asMaskRows(inputs[`${side}_mask`])
+    const reference = asFloatRows(inputs[`${side}_ref_lp`])
+    return asFloatRows(inputs[`${side}_lp`]).map((logprobs, group) => ({
+      group,
+      actionMask: masks[group]!,
+      logprobs,
+      referenceLogprobs: reference[group]!,
+    }))
+  }
+  const rejected = answersOf('rejected')
+  const algorithm = dpo.configure({ beta: inputs.beta, nllAlpha: inputs.nll_alpha })
+  const rows = lossRows(
+    algorithm,
+    answersOf('chosen').flatMap((chosen, i) => [chosen, rejected[i]!]),
+  )
+  const { loss, coefficients } = algorithm.minibatchLoss(rows)(rows)
+  const rewards = rows.map((row) => implicitReward(row, asNumber(inputs.beta)))
+  const everySecond = <T>(items: readonly T[], first: 0 | 1): T[] => items.filter((_, i) => i % 2 === first)
+  const slopes = coefficients.map(({ logprobs }) => logprobs)
+  return {
+    loss,
+    chosen_rewards: everySecond(rewards, 0),
+    rejected_rewards: everySecond(rewards, 1),
+    grad_chosen_lp: everySecond(slopes, 0),
+    grad_rejected_lp: everySecond(slopes, 1),
+  }
+}
+
+async function demonstrations(inputs: JsonObject): Promise<unknown> {
+  const ids = asList(inputs.input_ids).map(asNumbers)
+  const lengths = asMaskRows(inputs.attention_mask).map((row) => row.reduce((sum, one) => sum + one, 0))
+  const promptLengths = asNumbers(inputs.prompt_lengths)
+  const masks = ids.map((row, i) => {
+    const mask = new Uint8Array(row.length - 1)
+    mask.set(completionMask(promptLengths[i]!, lengths[i]!))
+    return mask
+  })
+  const nothing = ids.map((row) => new Float64Array(row.length - 1))
+  const forward = await headGradients(inputs, 1, nothing)
+  const algorithm = sft.configure({})
+  const rows = lossRows(
+    algorithm,
+    masks.map((actionMask, group) => ({
+      group,
+      actionMask,
+      logprobs: Float64Array.from(forward.logprobs[group]!),
+      referenceLogprobs: null,
+    })),
+  )
+  const { loss, coefficients } = algorithm.minibatchLoss(rows)(rows)
+  const backward = await headGradients(
+    inputs,
+    1,
+    coefficients.map(({ logprobs }) => logprobs),
+  )
+  return {
+    labels: masks.map((mask, i) =>
+      Array.from(mask, (isAnswer, t) => (isAnswer === 1 ? ids[i]![t + 1] : -100)),
+    ),
+    loss,
+    grad_hidden: backward.gradHidden,
+    grad_lm_head_weight: backward.gradWeight,
+    grad_lm_head_bias: backward.gradBias,
+  }
+}
+
+export const supervisedContracts = { 'dpo.loss': exact(preferences), 'sft.loss': exact(demonstrations) }

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type GeneralizedAdvantageSettings,
+  generalizedAdvantages,
+} from '#rl/algorithms/common/generalizedAdvantages.ts'
+import { ppo } from '#rl/algorithms/ppo.ts'
+import type { Experience, LossRow } from '#rl/algorithms/types.ts'
+
+const settings: GeneralizedAdvantageSettings = {
+  discount: 0.9,
+  gaeLambda: 0.5,
+  granularity: 'auto',
+  turnValueReduction: 'final-value',
+  rewardPlacement: 'every-token',
+  whitenAdvantages: false,
+}
+
+const row = (
+  actionMask: number[],
+  turnIds: number[] | null,
+  values: number[],
+  rewards: number[],
+): Experience => ({
+  group: 0,
+  actionMask: Uint8Array.from(actionMask),
+  turnIds: turnIds && Int32Array.from(turnIds),
+  turnRewards: rewards,
+  behaviorLogprobs: null,
+  referenceLogprobs: null,
+  behaviorValues: Float64Array.from(values),
+})
+
+const twoTurns = row([1, 1, 0, 1], [0, 0, -1, 1], [9, 2, 9, 4], [1, 3])
+const oneTurn = row([0, 1, 1], null, [9, 2, 4], [1])
+
+describe('turns', () => {
+  test('δ and λ by hand, the value of a turn at its last token', () => {
+    const { tokens, returns, granularity } = generalizedAdvantages([twoTurns], settings)
+    const last = 3 - 4
+    const first = 1 + 0.9 * 4 - 2 + 0.9 * 0.5 * last
+    expect(granularity).toBe('turn')
+    expect([...tokens[0]!]).toEqual([first, first, 0, last])
+    expect([...returns![0]!]).toEqual([first + 2, first + 2, 0, 3])
+  })
+
+  test('whitening leaves the targets of the critic alone, and one lone turn as it is', () => {
+    const whitened = generalizedAdvantages([twoTurns], { ...settings, whitenAdvantages: true })
+    const plain = generalizedAdvantages([twoTurns], settings)
+    expect(whitened.returns).toEqual(plain.returns)
+    expect(whitened.tokens[0]![0]).toBeCloseTo(Math.SQRT1_2, 6)
+    const alone = { ...settings, granularity: 'turn', whitenAdvantages: true } as const
+    expect([...generalizedAdvantages([oneTurn], alone).tokens[0]!]).toEqual([0, -3, -3])
+  })
+})
+
+describe('tokens', () => {
+  test('the reward counts on every token, or on the last one alone', () => {
+    const everyToken = generalizedAdvantages([oneTurn], settings)
+    expect(everyToken.granularity).toBe('token')
+    expect([...everyToken.tokens[0]!]).toEqual([0, 1 + 0.9 * 4 - 2 + 0.45 * -3, -3])
+    const terminal = generalizedAdvantages([oneTurn], { ...settings, rewardPlacement: 'terminal' })
+    expect([...terminal.tokens[0]!]).toEqual([0, 0.9 * 4 - 2 + 0.45 * -3, -3])
+  })
+
+  test('a value outside the action mask is never looked at', () => {
+    const spoiled = row([0, 1, 1], null, [Number.NaN, 2, 4], [1])
+    expect(generalizedAdvantages([spoiled], settings)).toEqual(generalizedAdvantages([oneTurn], settings))
+  })
+})
+
+test('a minibatch of single turns keeps the steps of the batch it is from', () => {
+  const algorithm = ppo.configure({ klCoefficient: 0, whitenAdvantages: false })
+  const batch = [twoTurns, oneTurn]
+  const { tokens, returns, granularity } = algorithm.advantages(batch)
+  expect(granularity).toBe('turn')
+  const logprobs = Float64Array.of(0, -1, -1)
+  const lossRow: LossRow = {
+    ...oneTurn,
+    advantages: tokens[1]!,
+    returns: returns![1]!,
+    behaviorLogprobs: logprobs,
+    logprobs,
+    entropies: new Float64Array(3),
+    values: Float64Array.of(0, 2, 3),
+    correction: null,
+  }
+  const slopesOf = (learning: LossRow) => [
+    ...algorithm.minibatchLoss([learning])([learning]).coefficients[0]!.values!,
+  ]
+  expect(slopesOf({ ...lossRow, granularity: granularity! })[1]).toBe(0) // the turn is valued at its last token
+  expect(slopesOf(lossRow)[1]).not.toBe(0) // alone it would be a batch of tokens
+})
