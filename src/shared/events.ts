@@ -111,7 +111,7 @@ export interface SamplesEvent {
 export interface CheckpointDueEvent {
   readonly type: 'checkpoint-due'
   readonly step: number
-  readonly reason: 'interval' | 'stopped' | 'finished'
+  readonly reason: 'interval' | 'paused' | 'stopped' | 'finished'
   readonly state: TrainerState
 }
 

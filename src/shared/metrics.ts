@@ -1,6 +1,7 @@
 /**
  * Every number a run reports, declared once: charts, the command line and exports read label and unit from here.
- * Names are TRL's where it has one. A name with {function} stands for one metric per reward function.
+ * Names are TRL's where it has one. A name with {function} stands for one metric per reward function,
+ * one with {name} for whatever user code logs.
  */
 
 export interface MetricDeclaration {
@@ -57,6 +58,7 @@ const table = {
   'rewards/{function}/std': ['reward', 'none', 'Standard deviation of one reward function over the step.'],
   'reward/unscored': ['count', 'lower', 'Trajectories to which no reward function applied.'],
   'reward/failures': ['count', 'lower', 'Calls of reward functions that failed.'],
+  'logged/{name}': ['number', 'none', 'Mean of a number that reward functions log under this name.'],
   'completions/mean_length': ['tokens', 'none', 'Mean length of completions.'],
   'completions/min_length': ['tokens', 'none', 'Shortest completion.'],
   'completions/max_length': ['tokens', 'none', 'Longest completion.'],
@@ -77,8 +79,27 @@ const table = {
   kl: [
     'nats',
     'none',
-    'Divergence from the reference policy per token: k3 estimate; REINFORCE: mean log-ratio.',
+    'Divergence from the reference policy per token: k3 estimate; REINFORCE, RLOO, ReMax: mean log-ratio; REINFORCE++: k2.',
   ],
+  perplexity: [
+    'number',
+    'lower',
+    'Exponential of the mean negative log-probability of the answers shown; 1 is perfect.',
+  ],
+  'rewards/chosen': [
+    'nats',
+    'higher',
+    'How much likelier the chosen answers are than under the reference: β × log-ratio.',
+  ],
+  'rewards/rejected': ['nats', 'lower', 'The same of the rejected answers.'],
+  'rewards/margins': ['nats', 'higher', 'By how much the chosen answers gained on the rejected ones.'],
+  'rewards/accuracies': [
+    'share',
+    'higher',
+    'Share of pairs whose chosen answer gained more than the rejected one.',
+  ],
+  'logps/chosen': ['nats', 'none', 'Mean log-probability of the chosen answers, each as a whole.'],
+  'logps/rejected': ['nats', 'none', 'Mean log-probability of the rejected answers, each as a whole.'],
   'clip_ratio/low_mean': ['share', 'none', 'Share of tokens whose ratio fell below the lower clip bound.'],
   'clip_ratio/high_mean': ['share', 'none', 'Share of tokens whose ratio rose above the upper clip bound.'],
   'clip_ratio/region_mean': ['share', 'none', 'Share of tokens outside either clip bound.'],
@@ -126,7 +147,7 @@ const table = {
   eval_time: ['seconds', 'lower', 'Duration of the evaluation.'],
 } as const satisfies Record<string, Row>
 
-type Expanded<Name extends string> = Name extends `${infer Head}{function}${infer Tail}`
+type Expanded<Name extends string> = Name extends `${infer Head}{${string}}${infer Tail}`
   ? `${Head}${string}${Tail}`
   : Name
 
@@ -138,10 +159,16 @@ export const metricDeclarations: ReadonlyMap<string, MetricDeclaration> = new Ma
   Object.entries(table).map(([name, [unit, better, explanation]]) => [name, { unit, better, explanation }]),
 )
 
-/** The declaration of a concrete metric, such as rewards/exact-match/mean. */
+/** The declaration of a concrete metric, such as rewards/exact-match/mean; undefined where there is no such metric. */
+export function findDeclaration(name: string): MetricDeclaration | undefined {
+  const pattern = name
+    .replace(/^((?:eval_)?rewards)\/.*\/(mean|std)$/, '$1/{function}/$2')
+    .replace(/^logged\/.+$/, 'logged/{name}')
+  return metricDeclarations.get(name) ?? metricDeclarations.get(pattern)
+}
+
 export function declarationOf(name: MetricName): MetricDeclaration {
-  const pattern = name.replace(/^((?:eval_)?rewards)\/.*\/(mean|std)$/, '$1/{function}/$2')
-  const declaration = metricDeclarations.get(name) ?? metricDeclarations.get(pattern)
+  const declaration = findDeclaration(name)
   if (!declaration) throw new Error(`Expected a declared metric, got ${name}.`)
   return declaration
 }

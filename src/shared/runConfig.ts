@@ -4,7 +4,9 @@
  */
 import { z } from 'zod'
 import { deviceKinds } from './device.ts'
+import { describeIssue } from './configProblems.ts'
 import { AppError } from './errors.ts'
+import { findDeclaration } from './metrics.ts'
 
 const wholeNumber = (minimum: number) => z.int().min(minimum)
 const share = z.number().min(0).max(1)
@@ -25,7 +27,13 @@ const adapter = z.strictObject({
   initial: path
     .nullable()
     .default(null)
-    .describe('Folder of a PEFT adapter to start from; null starts fresh.'),
+    .describe('Folder of a PEFT adapter or of a checkpoint to start from; null starts fresh.'),
+  mergeConfigs: z
+    .boolean()
+    .default(false)
+    .describe(
+      'With `initial`: false takes rank, alpha and targets from that adapter; true keeps these and pads it to the larger rank and all targets of both.',
+    ),
 })
 
 const message = z.strictObject({ role: z.string().min(1), content: z.string() })
@@ -45,9 +53,30 @@ const prompt = z.union([
   }),
 ])
 
+const splitSeed = wholeNumber(0).default(42).describe('Same seed, same rows held out.')
+
+const splitRule = z.union([
+  z.strictObject({
+    share: z.number().gt(0).lt(1).describe('Share of the rows; rows added later move none.'),
+    seed: splitSeed,
+  }),
+  z.strictObject({ rows: wholeNumber(1).describe('Number of rows.'), seed: splitSeed }),
+])
+
 const data = z.strictObject({
-  train: path.describe('File of training rows (jsonl, json, csv, tsv).'),
-  heldOut: path.nullable().default(null).describe('File of rows never trained on; null means no evaluation.'),
+  train: z
+    .union([
+      path,
+      z.strictObject({ episodes: wholeNumber(1).describe('Episodes an environment makes up in one pass.') }),
+    ])
+    .describe(
+      'Training rows: a file (jsonl, json, csv, tsv, parquet) or the folder of an imported data set; with an environment that needs none, {"episodes": N}.',
+    ),
+  heldOut: z
+    .union([path, splitRule])
+    .nullable()
+    .default(null)
+    .describe('Rows never trained on: such a path, or a part drawn from `train`; null means no evaluation.'),
   prompt: prompt.prefault({ column: 'prompt' }).describe('How a row becomes a prompt.'),
   maxPromptTokens: wholeNumber(1)
     .nullable()
@@ -57,7 +86,12 @@ const data = z.strictObject({
 })
 
 const reward = z.strictObject({
-  function: z.string().min(1).describe('Id of a reward function.'),
+  function: z
+    .string()
+    .min(1)
+    .describe(
+      'Id of a built-in reward function, or the path of a .ts or .js file; file.ts#name picks one of several.',
+    ),
   weight: z.number().default(1).describe('Factor in the sum.'),
   name: z
     .string()
@@ -68,6 +102,44 @@ const reward = z.strictObject({
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .default({})
     .describe('Settings of the function, such as the column of the expected answer.'),
+})
+
+const rewardLimits = z.strictObject({
+  callMs: z.number().positive().default(1000).describe('Processor time of one call, in milliseconds.'),
+  batchMs: z.number().positive().default(15_000).describe('Processor time of 64 calls, in milliseconds.'),
+  memoryMb: z.number().min(10).max(1024).default(32).describe('Memory, in megabytes.'),
+})
+
+const environment = z.strictObject({
+  function: z.string().min(1).describe('Id of a built-in environment, or the path of a .ts or .js file.'),
+  settings: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .default({})
+    .describe('Settings of the environment.'),
+  maxTurns: wholeNumber(1)
+    .nullable()
+    .default(null)
+    .describe('Turns of the policy after which an episode ends; null: what the environment suggests.'),
+  applyChatTemplate: z
+    .boolean()
+    .default(true)
+    .describe('Observations become messages of the chat template; false: they are read as they are.'),
+  strictBoundary: z
+    .boolean()
+    .default(true)
+    .describe('A chat template that does not show where turns end is an error; false: ChatML is assumed.'),
+  slidingWindow: z
+    .boolean()
+    .default(false)
+    .describe('When the context is full the oldest turns leave the prompt; false: the episode ends.'),
+  contextLength: wholeNumber(2)
+    .nullable()
+    .default(null)
+    .describe('Tokens of prompt and completion of one turn; null: what the model reads.'),
+  formatBonus: z
+    .number()
+    .default(0)
+    .describe('Added where an episode ends with a wrong answer that at least stands in <answer> tags.'),
 })
 
 const algorithm = z.strictObject({
@@ -158,7 +230,44 @@ const checkpoints = z.strictObject({
   every: wholeNumber(0)
     .default(10)
     .describe('Steps between checkpoints; 0: only at the end and when stopped.'),
-  keep: wholeNumber(1).default(3).describe('Older checkpoints are removed.'),
+  keepLast: wholeNumber(1).default(3).describe('The newest so many stay.'),
+  keepBest: wholeNumber(0).default(1).describe('The best so many stay as well.'),
+  bestBy: z
+    .string()
+    .refine((name) => findDeclaration(name) !== undefined, 'the name of a metric')
+    .default('eval_reward')
+    .describe('Metric that says which ones are best.'),
+  keepEvery: wholeNumber(0)
+    .default(0)
+    .describe('Those of every so many steps stay for good; 0: none of them.'),
+  diskBudgetMb: z
+    .number()
+    .positive()
+    .nullable()
+    .default(null)
+    .describe('Oldest ones go when all take more megabytes; the newest and the best never do.'),
+  saveOptimizer: z
+    .boolean()
+    .default(true)
+    .describe('Keep the optimizer’s moments: half the size, and needed for an exact resume.'),
+  loraOnly: z
+    .boolean()
+    .default(true)
+    .describe('Keep adapters alone; false: a copy of the base model in every checkpoint as well.'),
+  load: z
+    .strictObject({
+      optimizer: z.boolean().default(true).describe('Take over the optimizer’s moments.'),
+      overwriteReference: z
+        .boolean()
+        .default(false)
+        .describe('The reference policy becomes the checkpoint’s actor instead of its reference.'),
+      overwriteCritic: z
+        .boolean()
+        .default(true)
+        .describe('A critic the checkpoint lacks begins as its actor.'),
+    })
+    .prefault({})
+    .describe('What a run takes over from the checkpoint of another run that it begins from.'),
 })
 
 const device = z.strictObject({
@@ -172,11 +281,19 @@ export const runConfigSchema = z.strictObject({
   model: path.describe('Folder of a Hugging Face model.'),
   adapter: adapter.prefault({}).describe('The parameters that are trained.'),
   data,
-  rewards: z.array(reward).min(1).describe('Reward functions; their weighted sum is the reward.'),
+  rewards: z
+    .array(reward)
+    .default([])
+    .describe('Reward functions; their weighted sum is the reward. Needed without an environment.'),
+  environment: environment
+    .nullable()
+    .default(null)
+    .describe('A world of one or several turns that gives rewards; null: completions of prompts.'),
   rewardFailures: z
     .enum(['null', 'zero', 'fail'])
     .default('null')
     .describe('When a reward function fails: leave it out, count 0, or end the run.'),
+  rewardLimits: rewardLimits.prefault({}).describe('What reward code of your own may use.'),
   algorithm: algorithm.prefault({}).describe('How the policy learns.'),
   rollout: rollout.prefault({}).describe('How completions are generated.'),
   optimization: optimization.prefault({}).describe('How parameters are updated.'),
@@ -206,15 +323,35 @@ export function parseRunConfig(json: unknown): RunConfig {
       'Correct the file; `turnwise help train` describes every key.',
     )
   }
+  requireRewards(result.data)
   requireDistinctNames(result.data.rewards)
   return result.data
+}
+
+/** Something must give rewards, and only an environment can do without rows. */
+function requireRewards({ rewards, environment: world, data: { train } }: RunConfig): void {
+  if (world !== null) return
+  const problem =
+    rewards.length === 0
+      ? 'rewards: expected at least 1 entries, got [].'
+      : typeof train !== 'string' && 'data.train: expected a path; episodes are for runs with an environment.'
+  if (problem === false) return
+  throw new AppError(
+    'config/invalid',
+    `The run config has a problem: ${problem}`,
+    'Correct the file; `turnwise help train` describes every key.',
+  )
 }
 
 /** Name of a reward on charts. */
 export const rewardName = (entry: {
   readonly function: string
   readonly name?: string | undefined
-}): string => entry.name ?? entry.function.replace(/^.*[\\/]/, '').replace(/\.[cm]?[jt]s$/, '')
+}): string => entry.name ?? functionName(entry.function)
+
+/** Of a file its name, or what stands behind #; of a built-in its id. */
+const functionName = (id: string): string =>
+  /\.[cm]?[jt]s#(.+)$/.exec(id)?.[1] ?? id.replace(/^.*[\\/]/, '').replace(/\.[cm]?[jt]s$/, '')
 
 function requireDistinctNames(rewards: RunConfig['rewards']): void {
   const names = rewards.map(rewardName)
@@ -225,66 +362,4 @@ function requireDistinctNames(rewards: RunConfig['rewards']): void {
     `rewards: two rewards are called "${twice}".`,
     'Give one of them a `name`.',
   )
-}
-
-type Issue = z.core.$ZodIssue
-
-function describeIssue(issue: Issue): string[] {
-  const place = issue.path.length === 0 ? 'the file' : pathText(issue.path)
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => `${pathText([...issue.path, key])}: unknown key.`)
-  if (issue.code === 'invalid_union') return describeUnion(issue, place)
-  const got = issue.input === undefined ? 'it is missing' : `got ${shown(issue.input)}`
-  return [`${place}: expected ${expectation(issue)}, ${got}.`]
-}
-
-/** The alternative that came nearest, else one sentence for all. */
-function describeUnion(issue: Extract<Issue, { code: 'invalid_union' }>, place: string): string[] {
-  const inner = issue.errors
-    .map((alternative) => alternative.filter(({ path: at }) => at.length > 0))
-    .find((alternative) => alternative.length > 0)
-  const first = inner?.[0]
-  if (!first) return [`${place}: none of the allowed forms fits ${shown(issue.input)}.`]
-  return describeIssue({ ...first, path: [...issue.path, ...first.path] })
-}
-
-const pathText = (parts: readonly PropertyKey[]): string =>
-  parts.reduce<string>((text, part) => {
-    if (typeof part === 'number') return `${text}[${part}]`
-    return text === '' ? String(part) : `${text}.${String(part)}`
-  }, '')
-
-const articles: Readonly<Record<string, string>> = {
-  int: 'a whole number',
-  number: 'a number',
-  string: 'text',
-  boolean: 'true or false',
-  object: 'an object',
-  array: 'a list',
-  record: 'an object',
-}
-
-function expectation(issue: Issue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return articles[issue.expected] ?? issue.expected
-    case 'invalid_value':
-      return `one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
-    case 'too_small':
-      return bound(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)
-    case 'too_big':
-      return bound(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
-    default:
-      return issue.message
-  }
-}
-
-function bound(origin: string, relation: string, limit: number | bigint): string {
-  if (origin === 'array') return `${relation} ${limit} entries`
-  return origin === 'string' ? 'text that is not empty' : `${relation} ${limit}`
-}
-
-function shown(input: unknown): string {
-  const text = JSON.stringify(input)
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

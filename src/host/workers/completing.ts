@@ -79,6 +79,27 @@ function textListener(tokenizer: Tokenizer, onText: (sample: number, text: strin
   }
 }
 
+/** One completion each of several prompts, generated together, in the order in which they are done. */
+export async function* completeEach(
+  { policy, role, folder }: OpenedModel,
+  text: LoadedTokenizer,
+  { promptIds, seed, sampling: wished }: EachRequest,
+): AsyncGenerator<AnsweredCompletion & { readonly prompt: number }> {
+  const longest = Math.max(...promptIds.map(({ length }) => length))
+  const sampling = samplingFor({ sampling: wished }, longest, policy.contextLength, stopIdsOf(folder, text))
+  const decode = (ids: readonly number[]) => text.tokenizer.decode(ids, { skipSpecialTokens: true })
+  const requests = promptIds.map((ids, prompt) => ({ promptIds: ids, streams: [randomStream(seed, prompt)] }))
+  for await (const completion of policy.generate(requests, { role, sampling, decode })) {
+    yield { prompt: completion.request, ...answer(completion, decode, sampling.stopStrings) }
+  }
+}
+
+export interface EachRequest {
+  readonly promptIds: readonly Int32Array[]
+  readonly seed: number
+  readonly sampling: CompletionRequest['sampling']
+}
+
 /** A stop string ends the completion and is not part of its text. */
 function answer(
   { sample, ids, logprobs, stopReason }: Completion,
@@ -112,7 +133,7 @@ function encodeQuestion(question: Question, { tokenizer, chatTemplate }: LoadedT
 }
 
 function samplingFor(
-  { sampling }: CompletionRequest,
+  { sampling }: Pick<CompletionRequest, 'sampling'>,
   promptTokens: number,
   contextLength: number,
   stopIds: readonly number[],

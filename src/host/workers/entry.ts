@@ -2,71 +2,99 @@
  * The composition root of training: builds policy, rewards and algorithm from a run's config, lets `rl` train, and keeps
  * the run's folder: every event in the log, checkpoints whole. Reading guide of this folder:
  *
- *   entry.ts            (here) one run, from config to finished checkpoint
- *   trainingProcess.ts  the process it happens in; launch.ts starts it; messages.ts is what they say to each other
+ *   entry.ts            (here) one run, from config to finished checkpoint; recording.ts keeps its folder,
+ *                       adapterStart.ts says which adapter it begins with
+ *   trainingProcess.ts  the process it happens in; messages.ts is what it and the host say to each other
+ *   supervisor.ts       starts, watches and stops such processes (workerProcess.ts, childProcess.ts); runQueue.ts starts
+ *                       one after the other; logWatcher.ts sees what processes of other hosts write
  *   model.ts            a model opened for questions: scoring.ts, completing.ts
  *   bench.ts, selftest.ts  what this machine can do, and whether it computes rightly
  */
+import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { CheckpointDueEvent, RunEvent } from '#shared/events.ts'
-import { parseRunConfig, rewardName, type RunConfig } from '#shared/runConfig.ts'
-import { linearNames, type LinearName, type LoraConfig } from '#engine/models/config.ts'
-import type { NamedTensor } from '#engine/models/source.ts'
+import type { RunEvent } from '#shared/events.ts'
+import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { scheduleById } from '#engine/optimizers/registry.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { builtInReward } from '#rl/environments/registry.ts'
 import type { TrainDependencies } from '#rl/training/plan.ts'
 import { train } from '#rl/training/train.ts'
-import {
-  loadCheckpoint,
-  pruneCheckpoints,
-  saveCheckpoint,
-  type Checkpoint,
-} from '../artifacts/checkpoints.ts'
-import { readDataSet } from '../artifacts/dataSet.ts'
-import { openEventLog, type EventLog } from '../artifacts/eventLog.ts'
+import { exactResume, stateToRestore } from '../artifacts/checkpointRestore.ts'
+import type { Retention } from '../artifacts/checkpointRetention.ts'
+import { loadCheckpoint, type Checkpoint } from '../artifacts/checkpoints.ts'
+import { isCheckpoint } from '../artifacts/checkpointState.ts'
+import { readRunData } from '../artifacts/data/readDataSet.ts'
 import { asInt8Source } from '../artifacts/int8Cache.ts'
 import { openModelFolder, type ModelFolder } from '../artifacts/modelFolder.ts'
 import { lockRun, runPaths } from '../artifacts/runFolder.ts'
 import { readJsonObject } from '../artifacts/strictJson.ts'
 import { loadTokenizer } from '../artifacts/tokenizerFolder.ts'
 import { asFloat32Source } from '../artifacts/weightCache.ts'
+import { resolveEnvironment } from '../rewards/resolveEnvironment.ts'
+import { resolveRewards } from '../rewards/resolveRewards.ts'
+import { firstAdapter, type AdapterStart } from './adapterStart.ts'
 import { stopIdsOf } from './completing.ts'
+import type { TrainingControl } from './control.ts'
+import { computeManifest } from './manifest.ts'
 import type { TrainingRequest } from './messages.ts'
-import { chooseDevice, openAdapter } from './model.ts'
+import { chooseDevice } from './model.ts'
+import { Recorder, type TrainedState } from './recording.ts'
 
 /** Rows generated together at most: more cost memory and bring a CPU nothing. */
 const maxRows = 64
 
 /**
- * Trains the run in a folder until its end, or until `stop` says so: then after the current step. Yields what happens
+ * Trains the run in a folder until its end, or until `control` says so: then after the current step. Yields what happens
  * as it happens; a failure is in the log before it is thrown.
  */
-export async function* runTraining(request: TrainingRequest, stop: AbortSignal): AsyncGenerator<RunEvent> {
-  const paths = runPaths(request.runDirectory)
-  using _lock = lockRun(request.runDirectory)
-  using log = openEventLog(paths.events)
+export async function* runTraining(
+  request: TrainingRequest,
+  control: Pick<TrainingControl, 'signal' | 'pause'>,
+): AsyncGenerator<RunEvent> {
+  const { runDirectory, cacheDirectory, resumeFrom } = request
+  using _lock = lockRun(runDirectory)
+  using recorder = new Recorder(runDirectory)
   try {
-    const config = parseRunConfig(readJsonObject(paths.config, 'config/invalid'))
-    const checkpoint = request.resumeFrom === null ? null : loadCheckpoint(request.resumeFrom)
-    if (log.length > 0) log.rewind(checkpoint?.events ?? 0)
-    yield* recorded(log, [preparing(config, checkpoint)])
-    using training = await openTraining(config, request.cacheDirectory, checkpoint)
-    yield* recordRun({ request, log, training, config }, stop)
+    const config = parseRunConfig(readJsonObject(runPaths(runDirectory).config, 'config/invalid'))
+    const checkpoint = resumeFrom === null ? null : loadCheckpoint(resumeFrom)
+    yield* recorder.takeUp(checkpoint)
+    const start = checkpoint === null ? originOf(runDirectory) : { checkpoint, isFork: false }
+    const step = start?.checkpoint.trainer.step ?? 0
+    yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
+    const model = openModelFolder(checkpoint?.model ?? config.model)
+    const parts = await readParts(config, model)
+    await using rewards = await resolveRewards(config, runDirectory)
+    await using world = await resolveEnvironment(config, runDirectory)
+    const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })
+    yield* recorder.sayManifest(manifest, step)
+    using training = await openTraining({ config, model, cacheDirectory, start })
+    yield* recorder.say(...training.warnings.map((message) => ({ type: 'warning', step, message }) as const))
+    const { environment } = world
+    const events = train({
+      ...parts,
+      ...training.dependencies,
+      rewards: rewards.specs,
+      environment,
+      ...control,
+    })
+    yield* recorder.record(events, retentionOf(config, model), training.state)
   } catch (error) {
-    log.append(errorEvent(error))
-    log.flush()
+    recorder.fail(errorEvent(error))
     throw error
   }
 }
 
-const preparing = (config: RunConfig, checkpoint: Checkpoint | null): RunEvent => ({
-  type: 'status',
-  phase: 'preparing',
-  step: checkpoint?.trainer.step ?? 0,
-  steps: config.steps ?? 0,
+/** A copy of the model in a checkpoint may be what this process computes with: then that checkpoint must stay. */
+const retentionOf = ({ checkpoints }: RunConfig, model: ModelFolder): Retention => ({
+  ...checkpoints,
+  inUse: path.dirname(model.directory),
 })
+
+/** The checkpoint of another run that this one began with; null for a run of its own. */
+function originOf(runDirectory: string): TrainingStart | null {
+  const { origin } = runPaths(runDirectory)
+  return isCheckpoint(origin) ? { checkpoint: loadCheckpoint(origin), isFork: true } : null
+}
 
 function errorEvent(error: unknown): RunEvent {
   const message = error instanceof Error ? error.message : String(error)
@@ -79,107 +107,76 @@ function errorEvent(error: unknown): RunEvent {
   }
 }
 
-function* recorded(log: EventLog, events: readonly RunEvent[]): Generator<RunEvent> {
-  for (const event of events) {
-    log.append(event)
-    yield event
-  }
-}
-
-interface RecordedRun {
-  readonly request: TrainingRequest
-  readonly log: EventLog
-  readonly training: Training
-  readonly config: RunConfig
-}
-
-/** Writes down what the loop says and answers its wish for checkpoints. */
-async function* recordRun(run: RecordedRun, stop: AbortSignal): AsyncGenerator<RunEvent> {
-  const { log, training } = run
-  let heldOut: { readonly step: number; readonly reward: number | null } = { step: -1, reward: null }
-  for await (const event of train({ ...training.dependencies, signal: stop })) {
-    if (event.type === 'evaluation') heldOut = { step: event.step, reward: event.metrics.eval_reward ?? null }
-    if (event.type !== 'checkpoint-due') yield* recorded(log, [event])
-    else
-      yield* recorded(log, [
-        await keepCheckpoint(run, event, heldOut.step === event.step ? heldOut.reward : null),
-      ])
-  }
-  log.flush()
-}
-
-async function keepCheckpoint(
-  { request, log, training, config }: RecordedRun,
-  { step, state }: CheckpointDueEvent,
-  reward: number | null,
-): Promise<RunEvent> {
-  const { policy, lora, baseModel } = training
-  log.flush()
-  const { directory } = await saveCheckpoint(request.runDirectory, {
-    trainer: state,
-    events: log.length,
-    reward,
-    lora,
-    baseModel,
-    actor: policy.adapterTensors('actor'),
-    reference: policy.adapterTensors('reference'),
-    optimizer: policy.optimizerState(),
-  })
-  pruneCheckpoints(request.runDirectory, config.checkpoints.keep)
-  return { type: 'checkpoint-saved', step, directory, reward, sizeBytes: 0 }
+/** Where training begins when not from nothing. */
+interface TrainingStart {
+  readonly checkpoint: Checkpoint
+  /** The checkpoint is another run's. */
+  readonly isFork: boolean
 }
 
 /** Everything a run holds while it trains. */
 interface Training extends Disposable {
-  readonly dependencies: TrainDependencies
-  readonly policy: OrtPolicy
-  readonly lora: LoraConfig
-  readonly baseModel: string | null
+  readonly dependencies: Pick<TrainDependencies, 'config' | 'policy' | 'state' | 'isFork'>
+  /** What could not be taken over from a checkpoint, in sentences. */
+  readonly warnings: readonly string[]
+  readonly state: () => TrainedState
 }
 
-/** The adapter's form and values a run begins or goes on with. */
-interface AdapterStart {
-  readonly lora: LoraConfig
-  readonly baseModel: string | null
-  /** null: fresh. */
-  readonly tensors: readonly NamedTensor[] | null
+interface TrainingSetup {
+  readonly config: RunConfig
+  readonly model: ModelFolder
+  readonly cacheDirectory: string
+  readonly start: TrainingStart | null
 }
 
-async function openTraining(
-  config: RunConfig,
-  cacheDirectory: string,
-  checkpoint: Checkpoint | null,
-): Promise<Training> {
-  const folder = openModelFolder(config.model)
-  const parts = readParts(config, folder)
-  const start = checkpoint === null ? firstAdapter(config, folder) : adapterOf(checkpoint)
-  const policy = await openPolicy(config, folder, cacheDirectory, start)
-  if (checkpoint !== null) {
-    policy.restoreAdapter('reference', checkpoint.reference)
-    policy.restoreOptimizer(checkpoint.optimizer)
-  }
-  const state = checkpoint === null ? {} : { state: checkpoint.trainer }
+async function openTraining({ config, model, cacheDirectory, start }: TrainingSetup): Promise<Training> {
+  const adapter = start === null ? firstAdapter(config, model) : adapterOf(start.checkpoint)
+  const policy = await openPolicy(config, model, cacheDirectory, adapter)
+  const warnings = start === null ? adapter.warnings : restore(policy, config, start)
   return {
-    dependencies: { config, policy, ...parts, ...state },
-    policy,
-    lora: start.lora,
-    baseModel: start.baseModel,
+    dependencies: {
+      config,
+      policy,
+      ...(start === null ? {} : { state: start.checkpoint.trainer, isFork: start.isFork }),
+    },
+    warnings,
+    state: () => ({
+      lora: adapter.lora,
+      baseModel: adapter.baseModel,
+      actor: policy.adapterTensors('actor'),
+      reference: policy.adapterTensors('reference'),
+      critic: null,
+      optimizer: config.checkpoints.saveOptimizer ? policy.optimizerState() : null,
+      model: config.checkpoints.loraOnly ? null : model.directory,
+    }),
     [Symbol.dispose]: () => policy[Symbol.dispose](),
   }
 }
 
+/** A resume takes over everything, a fork what its config says. */
+function restore(
+  policy: OrtPolicy,
+  { checkpoints }: RunConfig,
+  { checkpoint, isFork }: TrainingStart,
+): readonly string[] {
+  const { optimizer: loadOptimizer, ...overwrite } = checkpoints.load
+  const restored = stateToRestore(checkpoint, isFork ? { loadOptimizer, ...overwrite } : exactResume)
+  if (restored.reference !== null) policy.restoreAdapter('reference', restored.reference)
+  if (restored.optimizer !== null) policy.restoreOptimizer(restored.optimizer)
+  return restored.warnings
+}
+
 /** All but the policy: cheap, and wrong configs end here before weights are touched. */
-function readParts(config: RunConfig, folder: ModelFolder): Omit<TrainDependencies, 'config' | 'policy'> {
+async function readParts(
+  config: RunConfig,
+  folder: ModelFolder,
+): Promise<Omit<TrainDependencies, 'config' | 'policy' | 'rewards'>> {
   const text = loadTokenizer(folder.directory)
+  const { train, heldOut } = await readRunData(config.data)
   return {
     algorithm: algorithmById(config.algorithm.id).configure(config.algorithm.settings),
-    rewards: config.rewards.map((entry) => ({
-      function: builtInReward(entry.function, entry.settings),
-      weight: entry.weight,
-      name: rewardName(entry),
-    })),
-    trainRows: readDataSet(config.data.train),
-    heldOutRows: config.data.heldOut === null ? [] : readDataSet(config.data.heldOut),
+    trainRows: train,
+    heldOutRows: heldOut,
     ...text,
     stopIds: stopIdsOf(folder, text),
     learningRateAt: learningRates(config),
@@ -202,22 +199,8 @@ const adapterOf = ({ lora, baseModel, actor }: Checkpoint): AdapterStart => ({
   lora,
   baseModel,
   tensors: actor,
+  warnings: [],
 })
-
-function firstAdapter({ adapter }: RunConfig, folder: ModelFolder): AdapterStart {
-  if (adapter.initial !== null) {
-    const { config, baseModel, tensors } = openAdapter(adapter.initial, folder)
-    return { lora: config, baseModel, tensors }
-  }
-  const { rank, alpha, rsLora, targets } = adapter
-  return { lora: { rank, alpha, rsLora, targets: targetNames(targets) }, baseModel: null, tensors: null }
-}
-
-/** The config's short names in the model's order. */
-function targetNames(targets: RunConfig['adapter']['targets']): readonly LinearName[] {
-  if (targets === 'all-linear') return linearNames
-  return linearNames.filter((name) => targets.some((target) => name === `${target}_proj`))
-}
 
 async function openPolicy(
   { rollout, optimization, seed, device }: RunConfig,

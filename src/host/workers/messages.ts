@@ -1,5 +1,8 @@
-/** What a host and its training process say to each other; plain JSON, checked by the compiler on both sides. */
-import type { RunEvent } from '#shared/events.ts'
+/**
+ * What a host and its training process say to each other; plain JSON, checked by the compiler on both sides. Events do
+ * not travel this way: they are in the run's log, and the host is only told that it grew.
+ */
+import type { RunPhase } from '#shared/events.ts'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
 
 export interface TrainingRequest {
@@ -12,11 +15,17 @@ export interface TrainingRequest {
 
 export type ToTrainer =
   | { readonly type: 'start'; readonly request: TrainingRequest }
-  /** Stop after the current step and keep a checkpoint. */
+  /** Wait after the current step, with a checkpoint. */
+  | { readonly type: 'pause' }
+  | { readonly type: 'unpause' }
+  /** End after the current step, with a checkpoint. */
   | { readonly type: 'stop' }
 
 export type FromTrainer =
-  | { readonly type: 'event'; readonly event: RunEvent }
+  /** The log grew; `phase` is the new one where it changed. */
+  | { readonly type: 'grown'; readonly phase: RunPhase | null }
+  /** Said every few seconds, whatever goes on. */
+  | { readonly type: 'alive' }
   | { readonly type: 'done' }
   | { readonly type: 'failed'; readonly error: ErrorEnvelope }
 

@@ -14,7 +14,7 @@ export interface OpenModelRequest {
   readonly directory: string
   /** PEFT folder; null = the base alone. */
   readonly adapter: string | null
-  readonly device: { readonly kind: DeviceKind | null; readonly threads: number | null }
+  readonly device: DeviceWish
   readonly precision: RolloutPrecision
   /** Rows generated together. */
   readonly maxRows: number
@@ -60,12 +60,14 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
 export const openAdapter = (directory: string, { config }: ModelFolder): Adapter =>
   adapterForModel(readAdapter(directory), config, directory)
 
-/** The wished-for device, tried for real; unsaid parts are the default's. */
-export async function chooseDevice(wish: {
+export interface DeviceWish {
   readonly kind: DeviceKind | null
   readonly threads: number | null
   readonly deviceId?: number
-}): Promise<Device> {
+}
+
+/** The wished-for device, tried for real; unsaid parts are the default's. */
+export async function chooseDevice(wish: DeviceWish): Promise<Device> {
   const usual = defaultDevice()
   const device: Device = {
     kind: wish.kind ?? usual.kind,

@@ -4,31 +4,78 @@ import path from 'node:path'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
+import { namedDataSet } from '../artifacts/data/dataSetLibrary.ts'
+import { readRunData } from '../artifacts/data/readDataSet.ts'
+import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { findModel } from '../artifacts/modelLibrary.ts'
+import { absoluteReward, codeReference } from '../rewards/rewardCode.ts'
+import { requireKnownEnvironment, requireWorkingEnvironment } from '../rewards/resolveEnvironment.ts'
+import { requireKnownRewards } from '../rewards/resolveRewards.ts'
 import { readJsonObject } from '../artifacts/strictJson.ts'
 
-/** Paths in the file are relative to it; `model` may also be the name of a model. Errors: AppError 'config/invalid'. */
+/** Paths in the file are relative to it; `model` may also be the name of a model, and rows that of a data set. Errors: AppError 'config/invalid'. */
 export function readRunConfig(file: string, dataDirectory: string): RunConfig {
   const config = parseRunConfig(readJsonObject(file, 'config/invalid'))
   requireKnownParts(config)
-  const absolute = (given: string) => path.resolve(path.dirname(file), given)
-  const { adapter, data } = config
+  return withAbsolutePaths(config, path.dirname(file), dataDirectory)
+}
+
+/** A config given as data: checked with its reward code, paths absolute. Errors: AppError 'config/invalid', 'sandbox/failed'. */
+export async function resolveRunConfig(given: unknown, dataDirectory: string): Promise<RunConfig> {
+  const config = parseRunConfig(given)
+  requireKnownParts(config)
+  const resolved = withAbsolutePaths(config, dataDirectory, dataDirectory)
+  await requireKnownRewards(resolved)
+  await requireWorkingEnvironment(resolved)
+  return resolved
+}
+
+export interface CheckedConfig {
+  readonly config: RunConfig
+  /** Rows whose prompt turns out to be too long make it shorter. */
+  readonly steps: number
+  /** To train on. */
+  readonly rows: number
+}
+
+/** What a config comes to, with its model and data looked at. Errors: AppError 'config/…', 'model/…', 'data/…', 'file/…'. */
+export async function checkRunConfig(given: unknown, dataDirectory: string): Promise<CheckedConfig> {
+  const config = await resolveRunConfig(given, dataDirectory)
+  openModelFolder(config.model)
+  const { train } = await readRunData(config.data)
+  const ofPasses = Math.ceil((config.passes * train.length) / config.rollout.promptsPerStep)
+  return { config, steps: config.steps ?? ofPasses, rows: train.length }
+}
+
+/** Relative paths are meant from `base`; names of models and data sets become paths too. Errors: AppError 'config/invalid'. */
+export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory: string): RunConfig {
+  const absolute = (given: string) => path.resolve(base, given)
+  const rowsAt = (given: string) => {
+    const file = absolute(given)
+    return existsSync(file) ? file : (namedDataSet(given, dataDirectory) ?? file)
+  }
+  const { adapter, data, rewards, environment } = config
   return {
     ...config,
     model: existsSync(absolute(config.model))
       ? absolute(config.model)
       : findModel(config.model, dataDirectory),
     adapter: { ...adapter, initial: adapter.initial === null ? null : absolute(adapter.initial) },
+    rewards: rewards.map((reward) => ({ ...reward, function: absoluteReward(reward.function, base) })),
+    environment: environment && { ...environment, function: absoluteReward(environment.function, base) },
     data: {
       ...data,
-      train: absolute(data.train),
-      heldOut: data.heldOut === null ? null : absolute(data.heldOut),
+      train: typeof data.train === 'string' ? rowsAt(data.train) : data.train,
+      heldOut: typeof data.heldOut === 'string' ? rowsAt(data.heldOut) : data.heldOut,
     },
   }
 }
 
-/** Algorithm and rewards are there and take their settings: better told now than after a model was prepared. */
-export function requireKnownParts({ algorithm, rewards }: RunConfig): void {
+/** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
+export function requireKnownParts({ algorithm, rewards, environment }: RunConfig): void {
   algorithmById(algorithm.id).configure(algorithm.settings)
-  for (const reward of rewards) builtInReward(reward.function, reward.settings)
+  for (const reward of rewards) {
+    if (codeReference(reward.function) === null) builtInReward(reward.function, reward.settings)
+  }
+  if (environment !== null) requireKnownEnvironment(environment)
 }

@@ -1,34 +1,41 @@
-/** The script of a training process: takes one request, reports every event, ends. Started by launch.ts. */
+/** The script of a training process: takes one request, says when there is news, ends. Started by the supervisor. */
+import { createControl } from './control.ts'
 import { runTraining } from './entry.ts'
-import { packError, type FromTrainer, type ToTrainer, type TrainingRequest } from './messages.ts'
+import { openHostChannel } from './hostChannel.ts'
+import { packError, type ToTrainer, type TrainingRequest } from './messages.ts'
 
-const stop = new AbortController()
+const heartbeatMs = 2000
+
+const control = createControl()
+const host = openHostChannel()
 
 // A Ctrl-C reaches every process of the terminal; this one leaves it to the host to say what it means.
 process.on('SIGINT', () => {})
-process.on('SIGTERM', () => stop.abort())
-// Without a host nobody listens any more: finish the step, keep a checkpoint, end.
-process.on('disconnect', () => stop.abort())
-
-process.on('message', (message: ToTrainer) => {
-  if (message.type === 'stop') stop.abort()
-  else void serve(message.request)
+process.on('SIGTERM', () => control.stop())
+// Without a host nobody can ask for anything any more: finish the step, keep a checkpoint, end.
+host.onLost(() => control.stop())
+host.listen((message) => {
+  const answers: Readonly<Record<ToTrainer['type'], () => void>> = {
+    start: () => message.type === 'start' && void serve(message.request),
+    pause: () => control.requestPause(),
+    unpause: () => control.unpause(),
+    stop: () => control.stop(),
+  }
+  answers[message.type]()
 })
 
 async function serve(request: TrainingRequest): Promise<void> {
+  const heartbeat = setInterval(() => void host.report({ type: 'alive' }), heartbeatMs)
   try {
-    for await (const event of runTraining(request, stop.signal)) await report({ type: 'event', event })
-    await report({ type: 'done' })
+    for await (const event of runTraining(request, control)) {
+      await host.report({ type: 'grown', phase: event.type === 'status' ? event.phase : null })
+    }
+    await host.report({ type: 'done' })
   } catch (error) {
-    await report({ type: 'failed', error: packError(error) })
+    const envelope = packError(error)
+    if (envelope.code === null) process.stderr.write(`${envelope.stack ?? envelope.message}\n`)
+    await host.report({ type: 'failed', error: envelope })
   }
+  clearInterval(heartbeat)
   process.exit()
-}
-
-/** Resolves when the message is on its way; a host that is gone is no fault. */
-function report(message: FromTrainer): Promise<void> {
-  return new Promise((resolve) => {
-    if (!process.connected) resolve()
-    else process.send?.(message, undefined, undefined, () => resolve())
-  })
 }

@@ -1,8 +1,8 @@
 /** Evaluation: the most probable completion of every held-out prompt, judged by the same reward functions. */
 import type { EvaluationEvent, SamplesEvent } from '#shared/events.ts'
-import { generateTrajectories, rewardTrajectories } from '../rollout/rollout.ts'
+import { rewardTrajectories } from '../rollout/rollout.ts'
 import type { TrainDependencies, TrainPlan } from './plan.ts'
-import { shownSamples } from './samples.ts'
+import { evenlySpaced, shownSamples } from './samples.ts'
 import { evaluationMetrics } from './stepMetrics.ts'
 import { stopwatch } from './stopwatch.ts'
 
@@ -12,17 +12,15 @@ export async function* evaluate(
   plan: TrainPlan,
   step: number,
 ): AsyncGenerator<EvaluationEvent | SamplesEvent> {
-  const { config, policy, rewards } = dependencies
+  const { config, rewards } = dependencies
   if (plan.heldOut.length === 0) return
   const watch = stopwatch()
-  const greedy = { ...plan.generate, sampling: { ...plan.generate.sampling, greedy: true } }
-  const answers = await generateTrajectories(
-    { prompts: plan.heldOut, groupSize: 1, seed: config.seed, step },
-    { policy, generate: greedy, decode: plan.decode },
-  )
-  const trajectories = await rewardTrajectories(answers, { rewards, onFailure: config.rewardFailures })
+  const answers = await plan.rollOut(plan.heldOut, { groupSize: 1, step, source: 'evaluation' })
+  const onFailure = config.rewardFailures
+  const trajectories = await rewardTrajectories(answers, { rewards, onFailure, step })
   const metrics = { ...evaluationMetrics(trajectories), eval_time: watch.lap() }
   yield { type: 'evaluation', step, rows: trajectories.length, metrics }
-  const samples = shownSamples(trajectories, [], config.shownTrajectories)
+  const shown = evenlySpaced(trajectories, config.shownTrajectories)
+  const samples = shownSamples(shown, [], new Map())
   if (samples.length > 0) yield { type: 'samples', step, source: 'evaluation', samples }
 }

@@ -6,8 +6,10 @@ import { AppError } from '#shared/errors.ts'
 import type { TrainerState } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
+import type { Environment } from '../environment.ts'
 import type { RewardSpec } from '../rewards.ts'
-import { type DataRow, encodePrompts, type Prompt } from '../rollout/prompts.ts'
+import type { DataRow, Prompt } from '../rollout/prompts.ts'
+import { planRollOut, promptsOf, type RollOut } from './rollOut.ts'
 
 /** Everything `train` works with; made once, by whoever starts the run. */
 export interface TrainDependencies {
@@ -15,6 +17,8 @@ export interface TrainDependencies {
   readonly policy: Policy
   readonly algorithm: ConfiguredAlgorithm
   readonly rewards: readonly RewardSpec[]
+  /** The world of several turns; absent where completions of prompts are judged. */
+  readonly environment?: Environment | null
   readonly trainRows: readonly DataRow[]
   readonly heldOutRows: readonly DataRow[]
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
@@ -23,10 +27,20 @@ export interface TrainDependencies {
   readonly stopIds: readonly number[]
   /** Learning rate of each parameter group at optimizer update `update` (from 0) of `updates`. */
   readonly learningRateAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
-  /** Where an earlier run stopped; its adapters and optimizer are already in the policy. */
+  /** Where the run goes on; adapters and optimizer of that moment are already in the policy. */
   readonly state?: TrainerState
+  /** A run of its own although it begins with the state of another: it says what every run says first. */
+  readonly isFork?: boolean
   /** Stops the run after the current step. */
   readonly signal?: AbortSignal
+  readonly pause?: PauseRequest
+}
+
+/** The wish of a person that the run waits between two steps. */
+export interface PauseRequest {
+  readonly isWanted: boolean
+  /** Resolves when the run may go on, or is to stop. */
+  over(): Promise<void>
 }
 
 /** What follows from dependencies and data, fixed for the whole run. */
@@ -42,6 +56,8 @@ export interface TrainPlan {
   readonly generate: GenerateOptions
   /** Text of generated ids, special tokens left out. */
   readonly decode: (ids: Iterable<number>) => string
+  /** Lets the policy act. */
+  readonly rollOut: RollOut
   /** Whether the gap between sampler and learner is corrected. */
   readonly correctMismatch: boolean
 }
@@ -51,11 +67,13 @@ export const initialState: TrainerState = { step: 0, promptsDrawn: 0, updates: 0
 /** Errors: `config/invalid` or `data/invalid` when the parts do not fit together. */
 export function planTraining(dependencies: TrainDependencies): TrainPlan {
   const { config, heldOutRows, tokenizer } = dependencies
-  const { prompts, tooLong } = encode(dependencies, dependencies.trainRows)
-  const heldOut = heldOutRows.length === 0 ? { prompts: [], tooLong: [] } : encode(dependencies, heldOutRows)
+  const { prompts, tooLong } = promptsOf(dependencies, dependencies.trainRows)
+  const heldOut =
+    heldOutRows.length === 0 ? { prompts: [], tooLong: [] } : promptsOf(dependencies, heldOutRows)
   const groupSize = groupSizeOf(dependencies)
   const { promptsPerStep, mismatchCorrection, precision } = config.rollout
   const decode = (ids: Iterable<number>) => tokenizer.decode(ids, { skipSpecialTokens: true })
+  const generate: GenerateOptions = { role: 'actor', sampling: samplingOptions(dependencies), decode }
   return {
     prompts,
     heldOut: heldOut.prompts.slice(0, config.evaluation.rows ?? undefined),
@@ -63,8 +81,9 @@ export function planTraining(dependencies: TrainDependencies): TrainPlan {
     steps: config.steps ?? Math.ceil((config.passes * prompts.length) / promptsPerStep),
     groupSize,
     updatesPerStep: updatesOf(config, promptsPerStep * groupSize, dependencies.algorithm.needs.unit),
-    generate: { role: 'actor', sampling: samplingOptions(dependencies), decode },
+    generate,
     decode,
+    rollOut: planRollOut(dependencies, { policy: dependencies.policy, generate, decode }),
     correctMismatch: mismatchCorrection === 'on' || (mismatchCorrection === 'auto' && precision === 'int8'),
   }
 }
@@ -73,19 +92,6 @@ export function planTraining(dependencies: TrainDependencies): TrainPlan {
 export function updatesOf({ optimization }: RunConfig, trajectories: number, unit: number): number {
   const perUpdate = Math.max(1, Math.floor((optimization.minibatchSize ?? trajectories) / unit))
   return optimization.epochs * Math.ceil(trajectories / unit / perUpdate)
-}
-
-function encode({ config, policy, tokenizer, chatTemplate }: TrainDependencies, rows: readonly DataRow[]) {
-  const room = policy.contextLength - config.rollout.maxNewTokens
-  if (room < 1) {
-    throw new AppError(
-      'config/invalid',
-      `rollout.maxNewTokens is ${config.rollout.maxNewTokens}, but the model reads only ${policy.contextLength} tokens.`,
-      'Lower rollout.maxNewTokens so that a prompt fits too.',
-    )
-  }
-  const limit = Math.min(config.data.maxPromptTokens ?? room, room)
-  return encodePrompts(rows, { form: config.data.prompt, tokenizer, chatTemplate }, limit)
 }
 
 function groupSizeOf({ config, algorithm }: TrainDependencies): number {

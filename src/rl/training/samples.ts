@@ -1,18 +1,20 @@
-import type { TrajectorySample } from '#shared/events.ts'
+/** Trajectories as a person looks at them: texts, rewards, and per-token arrays packed for a log. */
+import type { TokenArrays, TrajectorySample } from '#shared/events.ts'
+import { packArray } from '#shared/packedArray.ts'
+import { alignSamplerLogprobs } from '../algorithms/common/samplingMismatch.ts'
+import type { Reward } from '../rewards.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
+import type { ShownHeads } from './update.ts'
 
-/**
- * `count` trajectories, evenly spaced over the step, as a person reads them. One that was left out of the update has no
- * advantage.
- */
+/** `rows` and `heads` hold those that took part in the update; any other has no advantage and no learner's arrays. */
 export function shownSamples(
   trajectories: readonly Trajectory[],
   rows: readonly TrainingRow[],
-  count: number,
+  heads: ReadonlyMap<Trajectory, ShownHeads>,
 ): TrajectorySample[] {
   const learned = new Map(rows.map((row) => [row.trajectory, row]))
-  return evenlySpaced(trajectories, count).map((trajectory) => {
+  return trajectories.map((trajectory) => {
     const row = learned.get(trajectory)
     return {
       row: trajectory.prompt.row,
@@ -23,16 +25,46 @@ export function shownSamples(
       advantage: row ? meanAdvantage(row) : null,
       tokens: trajectory.completionTokens,
       stopReason: trajectory.stopReason,
+      ...loggedBy(trajectory.reward),
+      arrays: tokenArrays(trajectory, row, heads.get(trajectory)),
     }
   })
 }
+
+/** What reward functions had to say besides a number. */
+const loggedBy = ({ logged, failures }: Reward): Pick<TrajectorySample, 'logged' | 'failures'> => ({
+  ...(logged === undefined ? {} : { logged }),
+  ...(failures.length === 0 ? {} : { failures: failures.map(({ name, message }) => `${name}: ${message}`) }),
+})
 
 function meanAdvantage({ learning }: TrainingRow): number {
   const actions = learning.actionMask.reduce((count, isAction) => count + isAction, 0)
   return learning.advantages.reduce((sum, advantage) => sum + advantage, 0) / Math.max(actions, 1)
 }
 
-function evenlySpaced<T>(items: readonly T[], count: number): T[] {
+function tokenArrays(
+  { ids, actionMask, samplerLogprobs }: Trajectory,
+  row: TrainingRow | undefined,
+  heads: ShownHeads | undefined,
+): TokenArrays {
+  const zeros = new Float64Array(actionMask.length)
+  const sampled = alignSamplerLogprobs(zeros, actionMask, samplerLogprobs)
+  return {
+    ids: packArray(ids),
+    actionMask: packArray(Float32Array.from(actionMask)),
+    logprobs: packed(heads?.logprobs),
+    behaviorLogprobs: sampled.skipped ? null : packed(sampled.logprobs),
+    referenceLogprobs: packed(row?.learning.referenceLogprobs),
+    entropies: packed(heads?.entropies),
+    advantages: packed(row?.learning.advantages),
+  }
+}
+
+const packed = (values: Float32Array | Float64Array | null | undefined): string | null =>
+  values ? packArray(Float32Array.from(values)) : null
+
+/** `count` of the items, evenly spaced, or all where there are fewer. */
+export function evenlySpaced<T>(items: readonly T[], count: number): T[] {
   const shown = Math.min(count, items.length)
   return Array.from({ length: shown }, (_, k) => items[Math.floor((k * items.length) / shown)]!)
 }

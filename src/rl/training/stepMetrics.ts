@@ -15,6 +15,7 @@ export function rolloutMetrics(trajectories: readonly Trajectory[]): Metrics {
     ...totalMetrics(trajectories),
     ...partMetrics(trajectories),
     ...lengthMetrics(trajectories),
+    ...loggedMetrics(trajectories),
     'reward/failures': failures,
     'reward/unscored': unscored,
   }
@@ -64,6 +65,18 @@ function partMetrics(trajectories: readonly Trajectory[]): Metrics {
       [`rewards/${name}/std`, Math.sqrt(sampleVariance(values))],
     ]
   })
+  return Object.fromEntries(entries) as Metrics
+}
+
+/** Numbers that reward functions logged, each over the trajectories that have it. */
+function loggedMetrics(trajectories: readonly Trajectory[]): Metrics {
+  const byName = new Map<string, number[]>()
+  for (const { reward } of trajectories) {
+    for (const [name, value] of Object.entries(reward.metrics ?? {})) {
+      byName.set(name, [...(byName.get(name) ?? []), value])
+    }
+  }
+  const entries = [...byName].map(([name, values]) => [`logged/${name}`, mean(values)])
   return Object.fromEntries(entries) as Metrics
 }
 

@@ -16,13 +16,13 @@ import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { drawNext } from '../rollout/order.ts'
 import type { Prompt } from '../rollout/prompts.ts'
-import { generateTrajectories, rewardTrajectories } from '../rollout/rollout.ts'
+import { rewardTrajectories } from '../rollout/rollout.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { evaluate } from './evaluate.ts'
 import { prepareRows, type TrainingRow } from './experience.ts'
 import { planMinibatches } from './packing.ts'
 import { initialState, planTraining, type TrainDependencies, type TrainPlan, updatesOf } from './plan.ts'
-import { shownSamples } from './samples.ts'
+import { evenlySpaced, shownSamples } from './samples.ts'
 import { rolloutMetrics, timeMetrics, updateMetrics } from './stepMetrics.ts'
 import { stopwatch } from './stopwatch.ts'
 import { learnFrom } from './update.ts'
@@ -34,12 +34,15 @@ import { learnFrom } from './update.ts'
 export async function* train(dependencies: TrainDependencies): AsyncGenerator<RunEvent> {
   const plan = planTraining(dependencies)
   let state = dependencies.state ?? initialState
-  if (plan.tooLong > 0) yield { type: 'warning', step: state.step, message: tooLongMessage(plan) }
-  if (state.step === 0) yield* firstEvaluation(dependencies, plan)
+  if (dependencies.state === undefined || dependencies.isFork === true) {
+    yield* beginning(dependencies, plan, state)
+  }
   yield status('training', state, plan)
-  while (state.step < plan.steps && dependencies.signal?.aborted !== true) {
+  yield* waitWherePaused(dependencies, plan, state)
+  while (goesOn(dependencies, plan, state)) {
     state = yield* trainStep(dependencies, plan, state)
     yield* afterStep(dependencies, plan, state)
+    yield* waitWherePaused(dependencies, plan, state)
   }
   const phase = state.step < plan.steps ? 'stopped' : 'finished'
   yield { type: 'checkpoint-due', step: state.step, reason: phase, state }
@@ -53,9 +56,32 @@ const status = (phase: RunPhase, { step }: TrainerState, { steps }: TrainPlan): 
   steps,
 })
 
-async function* firstEvaluation(dependencies: TrainDependencies, plan: TrainPlan): AsyncGenerator<RunEvent> {
-  yield status('evaluating', initialState, plan)
-  yield* evaluate(dependencies, plan, 0)
+const goesOn = ({ signal }: TrainDependencies, { steps }: TrainPlan, { step }: TrainerState): boolean =>
+  step < steps && signal?.aborted !== true
+
+/** What a run says once, however often it is resumed. */
+async function* beginning(
+  dependencies: TrainDependencies,
+  plan: TrainPlan,
+  state: TrainerState,
+): AsyncGenerator<RunEvent> {
+  if (plan.tooLong > 0) yield { type: 'warning', step: state.step, message: tooLongMessage(plan) }
+  yield status('evaluating', state, plan)
+  yield* evaluate(dependencies, plan, state.step)
+}
+
+/** A pause begins with a checkpoint: a process that is lost while it waits loses nothing. */
+async function* waitWherePaused(
+  dependencies: TrainDependencies,
+  plan: TrainPlan,
+  state: TrainerState,
+): AsyncGenerator<RunEvent> {
+  const { pause } = dependencies
+  if (pause?.isWanted !== true || !goesOn(dependencies, plan, state)) return
+  yield { type: 'checkpoint-due', step: state.step, reason: 'paused', state }
+  yield status('paused', state, plan)
+  await pause.over()
+  if (goesOn(dependencies, plan, state)) yield status('training', state, plan)
 }
 
 /** Evaluation and checkpoint, where they are due; the last step is always evaluated, its checkpoint follows the loop. */
@@ -82,27 +108,25 @@ async function* trainStep(
   const step = before.step + 1
   const watch = stopwatch()
   const prompts = nextPrompts(config, plan, before)
-  const answers = await generateTrajectories(
-    { prompts, groupSize: plan.groupSize, seed: config.seed, step },
-    { policy: dependencies.policy, generate: plan.generate, decode: plan.decode },
-  )
+  const answers = await plan.rollOut(prompts, { groupSize: plan.groupSize, step, source: 'training' })
   const rollout = watch.lap()
   const trajectories = await rewardTrajectories(answers, {
     rewards: dependencies.rewards,
     onFailure: config.rewardFailures,
+    step,
   })
   const reward = watch.lap()
   const rows = await rowsToLearnFrom(dependencies, trajectories)
   const score = watch.lap()
-  const minibatches = planMinibatches(rows.length, {
-    size: config.optimization.minibatchSize,
-    epochs: config.optimization.epochs,
-    unit: algorithm.needs.unit,
-    seed: config.seed,
-    step,
-  })
+  const minibatches = minibatchesOf(rows, dependencies, step)
+  const shown = evenlySpaced(trajectories, config.shownTrajectories)
   const settings = updateSettings(dependencies, plan, before)
-  const summary = await learnFrom(rows, minibatches, { policy: dependencies.policy, algorithm, settings })
+  const summary = await learnFrom(rows, minibatches, {
+    policy: dependencies.policy,
+    algorithm,
+    settings,
+    shown: new Set(shown),
+  })
   const times = { rollout, reward, score, update: watch.lap(), step: watch.total() }
 
   const state = stateAfter(before, prompts, trajectories, minibatches.length)
@@ -115,8 +139,10 @@ async function* trainStep(
     num_tokens: state.tokens,
   }
   yield { type: 'step', step, steps: plan.steps, metrics }
-  const samples = shownSamples(trajectories, rows, config.shownTrajectories)
-  if (samples.length > 0) yield { type: 'samples', step, source: 'rollout', samples }
+  if (shown.length > 0) {
+    const samples = shownSamples(shown, rows, summary.heads)
+    yield { type: 'samples', step, source: 'rollout', samples }
+  }
   return state
 }
 
@@ -141,6 +167,15 @@ function rowsToLearnFrom(
     temperature: config.rollout.temperature,
     tokenBudget,
   })
+}
+
+function minibatchesOf(
+  rows: readonly TrainingRow[],
+  { config: { optimization, seed }, algorithm }: TrainDependencies,
+  step: number,
+): number[][] {
+  const { minibatchSize: size, epochs } = optimization
+  return planMinibatches(rows.length, { size, epochs, unit: algorithm.needs.unit, seed, step })
 }
 
 function stateAfter(

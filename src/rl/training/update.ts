@@ -9,6 +9,7 @@ import {
 } from '../algorithms/common/samplingMismatch.ts'
 import { addTallies, type Tallies, tallyMeans } from '../algorithms/common/tally.ts'
 import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types.ts'
+import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
 import { packMicroBatches } from './packing.ts'
 
@@ -26,6 +27,8 @@ export interface Learning {
   readonly policy: Pick<Policy, 'accumulate' | 'update' | 'discardGradients'>
   readonly algorithm: ConfiguredAlgorithm
   readonly settings: UpdateSettings
+  /** Trajectories whose heads are remembered, to be looked at. */
+  readonly shown: ReadonlySet<Trajectory>
 }
 
 export interface UpdateSummary {
@@ -36,6 +39,20 @@ export interface UpdateSummary {
   readonly mismatch: readonly MismatchRow[]
   /** Rows without a complete record of the sampler. */
   readonly skippedRows: number
+  /** What the policy that learned said of the shown trajectories, in the last pass over each. */
+  readonly heads: ReadonlyMap<Trajectory, ShownHeads>
+}
+
+/** [L−1] each, nats. */
+export interface ShownHeads {
+  readonly logprobs: Float32Array
+  readonly entropies: Float32Array
+}
+
+/** What is gathered while a step learns. */
+interface Records {
+  readonly mismatch: Map<TrainingRow, MismatchRow | null>
+  readonly heads: Map<Trajectory, ShownHeads>
 }
 
 /** One optimizer update per minibatch (row indices), in order. Metrics are means over the updates. */
@@ -44,19 +61,20 @@ export async function learnFrom(
   minibatches: readonly (readonly number[])[],
   learning: Learning,
 ): Promise<UpdateSummary> {
-  const mismatch = new Map<TrainingRow, MismatchRow | null>()
+  const records: Records = { mismatch: new Map(), heads: new Map() }
   const updates: Metrics[] = []
   for (const [update, indices] of minibatches.entries()) {
     const members = indices.map((i) => rows[i]!)
-    const { loss, tallies } = await accumulateMinibatch(members, learning, mismatch)
+    const { loss, tallies } = await accumulateMinibatch(members, learning, records)
     updates.push({ loss, ...tallyMeans(tallies), ...takeUpdate(learning, update) })
   }
-  const records = [...mismatch.values()]
+  const mismatch = [...records.mismatch.values()]
   return {
     updates: updates.length,
     metrics: meansOf(updates),
-    mismatch: records.filter((record) => record !== null),
-    skippedRows: records.filter((record) => record === null).length,
+    mismatch: mismatch.filter((record) => record !== null),
+    skippedRows: mismatch.filter((record) => record === null).length,
+    heads: records.heads,
   }
 }
 
@@ -73,8 +91,8 @@ function takeUpdate({ policy, settings }: Learning, update: number): Metrics {
 /** Gradients of one minibatch; on a loss that is not finite nothing is kept of them. */
 async function accumulateMinibatch(
   members: readonly TrainingRow[],
-  { policy, algorithm, settings }: Learning,
-  mismatch: Map<TrainingRow, MismatchRow | null>,
+  { policy, algorithm, settings, shown }: Learning,
+  records: Records,
 ): Promise<{ loss: number; tallies: Tallies }> {
   const lossOf = algorithm.minibatchLoss(members.map(({ learning }) => learning))
   const lengths = members.map(({ trajectory }) => trajectory.ids.length)
@@ -85,7 +103,10 @@ async function accumulateMinibatch(
       const part = indices.map((i) => members[i]!)
       const sequences = part.map(({ trajectory }) => trajectory)
       await policy.accumulate(sequences, options, (heads) => {
-        const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchCap, mismatch))
+        part.forEach(({ trajectory }, i) => {
+          if (shown.has(trajectory)) records.heads.set(trajectory, copyOf(heads[i]!))
+        })
+        const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchCap, records.mismatch))
         const answer = lossOf(lossRows)
         requireFinite(answer.loss)
         parts.push({ loss: answer.loss, tallies: addTallies([answer.tallies, entropyTally(lossRows)]) })
@@ -101,6 +122,11 @@ async function accumulateMinibatch(
     tallies: addTallies(parts.map(({ tallies }) => tallies)),
   }
 }
+
+const copyOf = ({ logprobs, entropies }: Heads): ShownHeads => ({
+  logprobs: Float32Array.from(logprobs),
+  entropies: Float32Array.from(entropies),
+})
 
 /** On the first and only update the policy still is the behaviour policy, so its own log-probabilities serve as both. */
 function lossRow(

@@ -1,6 +1,6 @@
 /** A small training run on the fake policy, and its events without timings. */
 import { grpo } from '#rl/algorithms/grpo.ts'
-import type { RewardSpec } from '#rl/rewards.ts'
+import { eachSample, type RewardSpec } from '#rl/rewards.ts'
 import type { TrainDependencies } from '#rl/training/plan.ts'
 import { train } from '#rl/training/train.ts'
 import type { RunEvent } from '#shared/events.ts'
@@ -14,7 +14,7 @@ export const likesC: RewardSpec = {
   function: {
     id: 'c',
     description: 'Letters c, of six.',
-    score: ({ completion }) => completion.split('').filter((letter) => letter === 'c').length / 6,
+    score: eachSample(({ completion }) => completion.split('').filter((letter) => letter === 'c').length / 6),
   },
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { Trajectory } from '#rl/rollout/trajectory.ts'
-import { shownSamples } from '#rl/training/samples.ts'
 import { evaluationMetrics, rolloutMetrics } from '#rl/training/stepMetrics.ts'
 
 interface Sketch {
@@ -82,24 +81,5 @@ describe('metrics of a step', () => {
       'eval_completions/mean_length': 4,
       'eval_completions/clipped_ratio': 0.4,
     })
-  })
-})
-
-describe('shown trajectories', () => {
-  test('are spread over the step and carry their mean advantage', () => {
-    const learning = {
-      ...step[0]!,
-      advantages: Float64Array.of(1, 2),
-      returns: null,
-      behaviorLogprobs: null,
-      referenceLogprobs: null,
-      behaviorValues: null,
-    }
-    const shown = shownSamples(step, [{ trajectory: step[0]!, learning }], 2)
-    expect(shown.map(({ tokens, advantage }) => [tokens, advantage])).toEqual([
-      [2, 1.5],
-      [6, null],
-    ])
-    expect(shownSamples(step, [], 99)).toHaveLength(5)
   })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { algorithms } from '#rl/algorithms/registry.ts'
+import { eachSample } from '#rl/rewards.ts'
 import type { TrainerState } from '#shared/events.ts'
 import { declarationOf, type MetricName } from '#shared/metrics.ts'
 import { fakePolicy } from '../fakePolicy.ts'
@@ -165,7 +166,7 @@ describe('what goes wrong', () => {
   })
 
   test('a step that teaches nothing is a warning, not an update', async () => {
-    const rewards = [{ ...likesC, function: { ...likesC.function, score: () => 1 } }]
+    const rewards = [{ ...likesC, function: { ...likesC.function, score: eachSample(() => 1) } }]
     const policy = fakePolicy()
     const events = await collect(
       dependenciesOf({ policy, rewards, settings: { filterZeroAdvantages: true } }),
@@ -177,10 +178,10 @@ describe('what goes wrong', () => {
 
   test('failing rewards are counted, left out and named', async () => {
     let call = 0
-    const score = () => {
+    const score = eachSample(() => {
       if (call++ % 4 === 0) throw new Error('no such column')
       return call % 3
-    }
+    })
     const rewards = [{ ...likesC, function: { ...likesC.function, score } }]
     const events = await collect(dependenciesOf({ rewards, heldOutRows: [], config: { steps: 1 } }))
     expect(steps(events)[0]!.metrics).toMatchObject({

@@ -1,0 +1,107 @@
+/** Answers to questions (question.ts), in the process that has ONNX Runtime. */
+import { AppError } from '#shared/errors.ts'
+import { availableDevices, defaultDevice, physicalCores } from '#engine/runtime/device.ts'
+import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
+import { complete, completeEach, openText } from './completing.ts'
+import { openModel, type DeviceWish, type OpenedModel } from './model.ts'
+import type { Answers, Contender, Question } from './question.ts'
+import { runSelftest } from './selftest.ts'
+
+type Asked<Type extends Question['type']> = Question & { readonly type: Type }
+type Say<Type extends Question['type']> = (item: Answers[Type]) => Promise<void>
+
+const maxRows = 64
+
+/** Errors: those of the models, of the data and of the runtime. */
+export async function answerQuestion(question: Question, say: Say<Question['type']>): Promise<void> {
+  switch (question.type) {
+    case 'devices':
+      return say({ devices: await availableDevices(), physicalCores: physicalCores() })
+    case 'selftest':
+      for await (const finding of runSelftest({ device: defaultDevice(), full: question.full }))
+        await say(finding)
+      return
+    case 'complete':
+      return completeSideBySide(question, say)
+    case 'complete-rows':
+      return completeRows(question, say)
+  }
+}
+
+async function completeSideBySide(question: Asked<'complete'>, say: Say<'complete'>): Promise<void> {
+  const device: DeviceWish = question.device ?? { kind: null, threads: null }
+  for (const [contender, each] of question.contenders.entries()) {
+    using model = await open(each, { ...question, device, rows: question.samples })
+    await completeOne(model, { ...question, contender }, say)
+  }
+}
+
+/** Text goes out as it is generated, unless a stop text might have to be taken back. */
+async function completeOne(
+  model: OpenedModel,
+  question: Asked<'complete'> & { readonly contender: number },
+  say: Say<'complete'>,
+): Promise<void> {
+  const { contender, prompt, samples, seed, sampling } = question
+  const isStreamed = sampling.stopStrings.length === 0
+  const tokens = new Map<number, number>()
+  const running = { contender, stopReason: null, tokensPerSecond: null }
+  const onText = (sample: number, text: string) => {
+    tokens.set(sample, (tokens.get(sample) ?? 0) + 1)
+    if (text !== '') void say({ ...running, sample, text, tokens: tokens.get(sample) ?? 0 })
+  }
+  const asked = { question: prompt, samples, seed, sampling, ...(isStreamed ? { onText } : {}) }
+  const startedAt = performance.now()
+  let generated = 0
+  for await (const { sample, text, ids, stopReason } of complete(model, openText(model.folder), asked)) {
+    generated += ids.length
+    const tokensPerSecond = (1000 * generated) / Math.max(1, performance.now() - startedAt)
+    const rest = isStreamed ? '' : text
+    await say({ contender, sample, text: rest, stopReason, tokens: ids.length, tokensPerSecond })
+  }
+}
+
+async function completeRows(question: Asked<'complete-rows'>, say: Say<'complete-rows'>): Promise<void> {
+  const { contender, rows, form, seed, sampling } = question
+  const device = { kind: null, threads: null }
+  using model = await open(contender, { ...question, device, rows: rows.length })
+  const text = openText(model.folder)
+  const prompts: Prompt[] = []
+  for (const [row, columns] of rows.entries()) {
+    const prompt = promptOrProblem(() => encodePrompt(columns, row, { form, ...text }))
+    if (typeof prompt === 'string') await say({ row, problem: prompt })
+    else if (prompt.ids.length < model.policy.contextLength) prompts.push(prompt)
+    else
+      await say({ row, problem: `Its prompt of ${prompt.ids.length} tokens leaves no room to complete it.` })
+  }
+  if (prompts.length === 0) return
+  const request = { promptIds: prompts.map(({ ids }) => ids), seed, sampling }
+  for await (const completion of completeEach(model, text, request)) {
+    const prompt = prompts[completion.prompt]
+    if (prompt !== undefined) await say({ row: prompt.row, prompt: prompt.text, completion: completion.text })
+  }
+}
+
+function promptOrProblem(encode: () => Prompt): Prompt | string {
+  try {
+    return encode()
+  } catch (error) {
+    if (error instanceof AppError) return error.message
+    throw error
+  }
+}
+
+interface Opening {
+  readonly device: DeviceWish
+  readonly rows: number
+  readonly cacheDirectory: string
+}
+
+const open = (contender: Contender, { device, rows, cacheDirectory }: Opening): Promise<OpenedModel> =>
+  openModel({
+    ...contender,
+    device,
+    precision: 'f32',
+    maxRows: Math.min(rows, maxRows),
+    cacheDirectory,
+  })

@@ -1,0 +1,157 @@
+/**
+ * Questions that need ONNX Runtime, asked by a process that must not load it: each is answered by a short-lived process
+ * of its own (questionProcess.ts, answering.ts), which dies with whoever asked.
+ */
+import type { Device, DeviceReport } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import type { SamplingOptions, StopReason } from '#engine/policy.ts'
+import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { PromptForm } from '#rl/rollout/prompts.ts'
+import type { DataRow } from '../artifacts/data/dataFile.ts'
+import { forkProcess, scriptPath } from './childProcess.ts'
+import { unpackError, type ErrorEnvelope } from './messages.ts'
+import type { SelftestFinding } from './selftestReport.ts'
+import type { WorkerProcess } from './workerProcess.ts'
+
+/** A model's folder, with an adapter's or a checkpoint's on top; null = the base alone. */
+export interface Contender {
+  readonly directory: string
+  readonly adapter: string | null
+}
+
+type Sampling = Omit<SamplingOptions, 'stopIds'>
+
+export type Question =
+  | { readonly type: 'devices' }
+  | { readonly type: 'selftest'; readonly full: boolean }
+  | {
+      readonly type: 'complete'
+      /** One after the other. */
+      readonly contenders: readonly Contender[]
+      readonly prompt: { readonly text: string } | { readonly messages: readonly ChatMessage[] }
+      readonly samples: number
+      readonly seed: number
+      readonly sampling: Sampling
+      /** null: the usual one. */
+      readonly device: Device | null
+      readonly cacheDirectory: string
+    }
+  | {
+      readonly type: 'complete-rows'
+      readonly contender: Contender
+      readonly rows: readonly DataRow[]
+      readonly form: PromptForm
+      readonly seed: number
+      readonly sampling: Sampling
+      readonly cacheDirectory: string
+    }
+
+/** A piece of a completion as it is generated; the last one says why it ended. */
+export interface CompletionPiece {
+  readonly contender: number
+  readonly sample: number
+  /** What was added. */
+  readonly text: string
+  /** So far. */
+  readonly tokens: number
+  readonly stopReason: StopReason | null
+  /** Of all samples of the contender; null before the end. */
+  readonly tokensPerSecond: number | null
+}
+
+/** A row that makes no prompt has a problem instead. */
+export type RowCompletion =
+  | { readonly row: number; readonly prompt: string; readonly completion: string }
+  | { readonly row: number; readonly problem: string }
+
+/** What comes back, one or more of it. */
+export interface Answers {
+  readonly devices: { readonly devices: readonly DeviceReport[]; readonly physicalCores: number }
+  readonly selftest: SelftestFinding
+  readonly complete: CompletionPiece
+  readonly 'complete-rows': RowCompletion
+}
+
+export type FromQuestion =
+  | { readonly type: 'item'; readonly item: Answers[keyof Answers] }
+  | { readonly type: 'done' }
+  | { readonly type: 'failed'; readonly error: ErrorEnvelope }
+
+/** Starts the script `questionProcess`. */
+export type StartQuestion = () => WorkerProcess<Question, FromQuestion>
+
+export const questionStarter: StartQuestion = () => forkProcess(scriptPath('questionProcess'), 'inherit')
+
+/**
+ * Answers as they come; leaving the loop or aborting ends the process. Errors: what the answering failed with; AppError
+ * 'runtime/failed' when the process died.
+ */
+export type Ask = <Asked extends Question>(
+  question: Asked,
+  signal: AbortSignal,
+) => AsyncGenerator<Answers[Asked['type']]>
+
+export const createAsk = (start: StartQuestion): Ask =>
+  async function* (question, signal) {
+    if (signal.aborted) return
+    const process = start()
+    const inbox = new Inbox()
+    const kill = () => process.kill()
+    process.onMessage((message) => inbox.add(message))
+    void process.ended.then(({ failure, signal: by }) => {
+      inbox.add({ type: 'failed', error: deathOf(failure ?? by ?? 'without a word') })
+    })
+    signal.addEventListener('abort', kill)
+    process.send(question)
+    try {
+      for (;;) {
+        const message = await inbox.next()
+        if (message.type === 'done' || hasGoneAway(signal)) return
+        if (message.type === 'failed') throw unpackError(message.error)
+        // Which answers belong to which question is the contract of answering.ts.
+        yield message.item as never
+      }
+    } finally {
+      signal.removeEventListener('abort', kill)
+      kill()
+    }
+  }
+
+/** A function: it changes while the loop waits. */
+const hasGoneAway = ({ aborted }: AbortSignal): boolean => aborted
+
+const deathOf = (how: string): ErrorEnvelope => ({
+  code: 'runtime/failed',
+  message: `The process that was asked ended unexpectedly (${how}).`,
+  hint: 'The system may have been short of memory: try a smaller model, or stop a run first.',
+  stack: undefined,
+})
+
+/** Messages that came and were not taken yet. */
+class Inbox {
+  readonly #messages: FromQuestion[] = []
+  #wake = () => {}
+
+  add(message: FromQuestion): void {
+    this.#messages.push(message)
+    this.#wake()
+  }
+
+  async next(): Promise<FromQuestion> {
+    for (;;) {
+      const message = this.#messages.shift()
+      if (message !== undefined) return message
+      await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+  }
+}
+
+/** The answer to a question that has one. Errors: as asking. */
+export async function askOnce<Asked extends Question>(
+  ask: Ask,
+  question: Asked,
+  signal: AbortSignal,
+): Promise<Answers[Asked['type']]> {
+  for await (const answer of ask(question, signal)) return answer
+  throw new AppError('api/cancelled', 'The question was cancelled.')
+}

@@ -1,0 +1,92 @@
+/** How a run produces trajectories: completions of prompts, or episodes in an environment. */
+import { AppError } from '#shared/errors.ts'
+import { promptBudget } from '../algorithms/common/padding.ts'
+import { withFormatBonus } from '../environment.ts'
+import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollout/episodes.ts'
+import { type DataRow, type EncodedPrompts, encodePrompts, type Prompt } from '../rollout/prompts.ts'
+import { generateTrajectories, type RolloutOptions } from '../rollout/rollout.ts'
+import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
+import { createTurnText } from '../rollout/turnText.ts'
+import type { TrainDependencies } from './plan.ts'
+
+export interface RollOutRequest {
+  /** Trajectories per prompt. */
+  readonly groupSize: number
+  readonly step: number
+  /** Evaluation decodes greedily, and its episodes begin alike at every step. */
+  readonly source: 'training' | 'evaluation'
+}
+
+/** Returns group after group, samples in order. */
+export type RollOut = (prompts: readonly Prompt[], request: RollOutRequest) => Promise<UnscoredTrajectory[]>
+
+export function planRollOut(dependencies: TrainDependencies, options: RolloutOptions): RollOut {
+  const { seed } = dependencies.config
+  const episodes = episodeOptions(dependencies, options)
+  return (prompts, request) => {
+    const isGreedy = request.source === 'evaluation'
+    const generate = { ...options.generate, sampling: { ...options.generate.sampling, greedy: isGreedy } }
+    return episodes === null
+      ? generateTrajectories({ ...request, prompts, seed }, { ...options, generate })
+      : playEpisodes({ ...request, rows: prompts, seed }, { ...episodes, generate })
+  }
+}
+
+/** An environment writes the prompts of its episodes when they begin. */
+export function promptsOf(dependencies: TrainDependencies, rows: readonly DataRow[]): EncodedPrompts {
+  const { config, policy, tokenizer, chatTemplate, environment } = dependencies
+  const room = policy.contextLength - config.rollout.maxNewTokens
+  if (room < 1) {
+    throw new AppError(
+      'config/invalid',
+      `rollout.maxNewTokens is ${config.rollout.maxNewTokens}, but the model reads only ${policy.contextLength} tokens.`,
+      'Lower rollout.maxNewTokens so that a prompt fits too.',
+    )
+  }
+  if (environment) {
+    const prompts = rows.map((columns, row) => ({ row, columns, text: '', ids: new Int32Array(0) }))
+    return { prompts, tooLong: [] }
+  }
+  const limit = Math.min(config.data.maxPromptTokens ?? room, room)
+  return encodePrompts(rows, { form: config.data.prompt, tokenizer, chatTemplate }, limit)
+}
+
+/** null without an environment. */
+function episodeOptions(dependencies: TrainDependencies, options: RolloutOptions): EpisodeOptions | null {
+  const { config, environment, tokenizer, chatTemplate } = dependencies
+  if (!environment || config.environment === null) return null
+  const { formatBonus, applyChatTemplate, strictBoundary } = config.environment
+  return {
+    ...options,
+    environment: formatBonus === 0 ? environment : withFormatBonus(environment, formatBonus),
+    text: createTurnText({ tokenizer, chatTemplate, applyChatTemplate, strictBoundary }),
+    limits: episodeLimits(dependencies, config.environment, environment.maxTurns),
+  }
+}
+
+type EnvironmentConfig = NonNullable<TrainDependencies['config']['environment']>
+
+function episodeLimits(
+  { config: { rollout }, policy }: TrainDependencies,
+  { maxTurns, slidingWindow, contextLength: wanted }: EnvironmentConfig,
+  suggestedTurns: number,
+): EpisodeLimits {
+  const contextLength = Math.min(wanted ?? policy.contextLength, policy.contextLength)
+  const { maxNewTokens } = rollout
+  const maxPromptTokens = promptBudget(contextLength, maxNewTokens)
+  if (maxPromptTokens === 0) {
+    throw new AppError(
+      'config/invalid',
+      `environment.contextLength is ${contextLength}, and rollout.maxNewTokens ${maxNewTokens} leaves no room for a prompt.`,
+      'Raise the one or lower the other.',
+    )
+  }
+  return {
+    maxTurns: maxTurns ?? suggestedTurns,
+    maxPromptTokens,
+    slidingWindow,
+    maxTranscriptTokens: policy.contextLength - maxNewTokens,
+    contextLength,
+    maxNewTokens,
+  }
+}
