@@ -19,6 +19,8 @@ const doors = {
   'better-sqlite3': '^src/host/store/',
   'quickjs-emscripten-core': '^src/host/sandbox/',
   '@jitl/.*': '^src/host/sandbox/',
+  'papaparse|hyparquet(-compressors)?': '^src/host/artifacts/data/',
+  ws: '^src/host/transports/',
   zod: '^src/(shared|host|cli)/',
   electron: '^src/(main|preload)/',
   'react(-dom)?': '^src/renderer/',

@@ -62,15 +62,18 @@ export function parseArguments(command: Command, words: readonly string[]): Give
     allowPositionals: true,
     tokens: true,
   })
-  const given = new Map<string, string>()
+  const given = new Map<string, string[]>()
   const positionals: string[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
     const option = byName.get(token.name)
     if (option === undefined) throw unknownOption(command, token.rawName, [...byName.keys()])
-    if (given.has(token.name)) throw usageError(`Option --${token.name} is given twice.`)
-    given.set(token.name, optionText(token, option.placeholder))
+    const before = given.get(token.name) ?? []
+    if (before.length > 0 && option.repeats !== true) {
+      throw usageError(`Option --${token.name} is given twice.`)
+    }
+    given.set(token.name, [...before, optionText(token, option.placeholder)])
   }
   return { options: given, positionals }
 }

@@ -34,8 +34,8 @@ interface CommandDefinition<Table extends OptionTable> {
 
 /** What was written after the command's name. */
 export interface GivenArguments {
-  /** Option name in kebab case → its text ('' for a flag). */
-  readonly options: ReadonlyMap<string, string>
+  /** Option name in kebab case → its texts ('' for a flag). */
+  readonly options: ReadonlyMap<string, readonly string[]>
   readonly positionals: readonly string[]
 }
 
@@ -60,7 +60,8 @@ export function defineCommand<Table extends OptionTable>(definition: CommandDefi
       checkPositionals(definition.name, definition.positionals, given.positionals)
       const values = Object.entries(definition.options).map(([name, option]) => {
         const written = kebabCase(name)
-        return [name, option.read(written, given.options.get(written))] as const
+        const texts = given.options.get(written) ?? []
+        return [name, option.read(written, texts[0], texts)] as const
       })
       const options = Object.fromEntries(values) as OptionValues<Table>
       await definition.run({ options, positionals: given.positionals }, context)

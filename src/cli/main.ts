@@ -39,7 +39,7 @@ async function dispatch(argv: readonly string[], streams: Streams): Promise<numb
   const given = parseArguments(command, rest)
   const json = given.options.has('json')
   await command.invoke(given, {
-    dataDirectory: resolveDataDirectory(given.options.get('data-dir')),
+    dataDirectory: resolveDataDirectory(given.options.get('data-dir')?.[0]),
     json,
     output: createOutput(streams, json),
   })

@@ -11,8 +11,10 @@ export interface Option<T> {
   readonly required: boolean
   /** As the help shows it; absent where there is none. */
   readonly fallback?: string
-  /** `text` is undefined where the option was not given; a flag that was given reads ''. */
-  readonly read: (name: string, text: string | undefined) => T
+  /** May be given several times; the others at most once. */
+  readonly repeats?: true
+  /** `text` is the first value given: undefined where there is none, '' of a flag. `texts` are all of them. */
+  readonly read: (name: string, text: string | undefined, texts: readonly string[]) => T
 }
 
 export type OptionTable = Readonly<Record<string, Option<unknown>>>
@@ -32,6 +34,11 @@ export function flag(description: string): Option<boolean> {
 /** An option that may be left out. */
 export function text(placeholder: string, description: string): Option<string | undefined> {
   return { placeholder, description, required: false, read: (_name, given) => given }
+}
+
+/** An option that may be given any number of times. */
+export function repeatedText(placeholder: string, description: string): Option<readonly string[]> {
+  return { placeholder, description, required: false, repeats: true, read: (_name, _first, texts) => texts }
 }
 
 /** An option that must be given. */

@@ -1,9 +1,8 @@
 /** Following a training run from the command line: progress, Ctrl-C, and what came out. Shared by train, resume and demo. */
 import type { RunEvent, RunPhase } from '#shared/events.ts'
-import type { RunFolder } from '#host/artifacts/runFolder.ts'
-import { summarizeRun } from '#host/artifacts/runSummary.ts'
-import { launchTraining } from '#host/workers/launch.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
+import type { RunEntry } from '#shared/runs.ts'
+import type { Host } from '#host/host.ts'
+import { trainAndFollow } from '#host/training.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { createProgress, type Progress } from './progress.ts'
@@ -20,7 +19,8 @@ export interface TrainingOutcome {
 }
 
 interface FollowOptions {
-  readonly run: RunFolder
+  readonly host: Host
+  readonly run: RunEntry
   readonly resumeFrom: string | null
   /** Every event as a line of JSON on stdout. */
   readonly streamEvents: boolean
@@ -28,8 +28,8 @@ interface FollowOptions {
 
 /** Trains to the end, or to a Ctrl-C. Errors: what training failed with; 'run/stopped' after a second Ctrl-C. */
 export async function followTraining(
-  { run, resumeFrom, streamEvents }: FollowOptions,
-  { dataDirectory, json, output }: CommandContext,
+  { host, run, resumeFrom, streamEvents }: FollowOptions,
+  { json, output }: CommandContext,
 ): Promise<TrainingOutcome> {
   const progress = createProgress(output, json)
   using interrupt = watchInterrupts(
@@ -39,23 +39,18 @@ export async function followTraining(
       ),
     () => progress.note('Stopping at once.'),
   )
-  const request = {
-    runDirectory: run.directory,
-    cacheDirectory: dataFolders(dataDirectory).cache,
-    resumeFrom,
-  }
   const events: RunEvent[] = []
   const startedAt = Date.now()
   try {
-    for await (const event of launchTraining(request, interrupt)) {
-      if (streamEvents) output.json({ at: Date.now(), ...event })
+    for await (const event of trainAndFollow(host, run, resumeFrom, interrupt)) {
+      if (streamEvents) output.json(event)
       if (event.type !== 'samples') events.push(event)
       show(event, progress)
     }
   } finally {
     progress.end()
   }
-  const { rewardBefore, rewardAfter } = summarizeRun(run)
+  const { rewardBefore, rewardAfter } = host.store.runs.get(run.id)
   return { ...outcomeOf(events), rewardBefore, rewardAfter, seconds: (Date.now() - startedAt) / 1000 }
 }
 

@@ -23,6 +23,12 @@ function usualDirectory(): string {
 export const dataFolders = (dataDirectory: string) => ({
   runs: path.join(dataDirectory, 'runs'),
   models: path.join(dataDirectory, 'models'),
+  /** Imported data, a folder per version. */
+  datasets: path.join(dataDirectory, 'datasets'),
+  /** Reward code that was saved, a folder per reward. */
+  rewards: path.join(dataDirectory, 'rewards'),
+  /** Files handed over by a browser, until they are imported. */
+  uploads: path.join(dataDirectory, 'uploads'),
   /** Converted and quantised weights, keyed by content; safe to delete. */
   cache: path.join(dataDirectory, 'cache'),
 })

@@ -8,8 +8,10 @@ describe('help', () => {
     for (const word of ['--help', '-h', 'help']) {
       const { status, stdout, stderr } = await answer(word)
       expect([status, stderr]).toEqual([0, ''])
-      for (const { name, summary } of commands)
-        expect(stdout).toMatch(new RegExp(`^  ${name}.* ${summary}$`, 'm'))
+      const lines = stdout.split('\n')
+      for (const { name, summary } of commands) {
+        expect(lines.some((line) => line.startsWith(`  ${name} `) && line.endsWith(` ${summary}`))).toBe(true)
+      }
     }
   })
 
@@ -29,7 +31,7 @@ describe('help', () => {
 
   test('train tells every key of a config', async () => {
     const { stdout } = await answer('help', 'train')
-    for (const key of ['rollout.temperature', 'data.train', 'rewards[].weight', 'checkpoints.keep']) {
+    for (const key of ['rollout.temperature', 'data.train', 'rewards[].weight', 'checkpoints.keepLast']) {
       expect(stdout).toMatch(new RegExp(`^  ${key.replaceAll(/[[\].]/g, '\\$&')} +\\S`, 'm'))
     }
   })

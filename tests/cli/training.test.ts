@@ -15,7 +15,7 @@ const settings = {
   rollout: { promptsPerStep: 2, groupSize: 3, maxNewTokens: 6 },
   optimization: { learningRate: 0.02, minibatchSize: 3, schedule: 'cosine', warmupProportion: 0.2 },
   evaluation: { every: 4 },
-  checkpoints: { every: 2, keep: 2 },
+  checkpoints: { every: 2, keepLast: 2 },
   steps: 8,
 }
 

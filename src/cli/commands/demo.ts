@@ -1,7 +1,9 @@
 import path from 'node:path'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { exportPeft } from '#host/artifacts/exportAdapter.ts'
-import { createRunFolder, runPaths } from '#host/artifacts/runFolder.ts'
+import { runPaths } from '#host/artifacts/runFolder.ts'
+import { createHost } from '#host/createHost.ts'
+import { createRun } from '#host/training.ts'
 import { readRunConfig, requireKnownParts } from '#host/workers/runConfigFile.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -25,9 +27,10 @@ export const demo = defineCommand({
     const file = path.join(resourcesDirectory, 'demo', 'run.json')
     const config = changed(readRunConfig(file, dataDirectory), options)
     requireKnownParts(config)
-    const run = createRunFolder(dataDirectory, config)
+    await using host = createHost({ dataDirectory, servesQueue: false })
+    const run = createRun(host, config)
     output.line(`Training the starter model with ${config.algorithm.id}, seed ${config.seed}. Run ${run.id}`)
-    const outcome = await followTraining({ run, resumeFrom: null, streamEvents: false }, context)
+    const outcome = await followTraining({ host, run, resumeFrom: null, streamEvents: false }, context)
     if (!outcome.isFinished || outcome.checkpoint === null) {
       throw new AppError(
         'run/stopped',

@@ -23,7 +23,8 @@ export const exportRun = defineCommand({
         `This version writes ${formats.join(', ')}.`,
       )
     }
-    const checkpoint = resolveCheckpoint(dataDirectory, target, options.checkpoint)
+    const { directory: checkpoint, fallBack } = resolveCheckpoint(dataDirectory, target, options.checkpoint)
+    if (fallBack !== null) output.note(fallBack)
     const report = await exportPeft(checkpoint, options.out)
     output.json({ format: options.format, checkpoint, ...report })
     output.line(`Wrote ${report.tensors} tensors to ${report.directory}.`)

@@ -1,26 +1,39 @@
 /** Every command, in the order of the help. */
 import type { Command } from '../command.ts'
 import { bench } from './bench.ts'
+import { datasetImport } from './datasetImport.ts'
+import { datasetList } from './datasetList.ts'
+import { datasetShow } from './datasetShow.ts'
 import { demo } from './demo.ts'
 import { exportRun } from './export.ts'
+import { fork } from './fork.ts'
 import { generate } from './generate.ts'
 import { grad } from './grad.ts'
 import { modelImport } from './modelImport.ts'
 import { modelList } from './modelList.ts'
 import { modelRandom } from './modelRandom.ts'
 import { resume } from './resume.ts'
+import { runsCompare } from './runsCompare.ts'
+import { runsExport } from './runsExport.ts'
 import { runsList } from './runsList.ts'
+import { runsRecover } from './runsRecover.ts'
 import { runsShow } from './runsShow.ts'
 import { score } from './score.ts'
 import { selftest } from './selftest.ts'
+import { serve } from './serve.ts'
 import { train } from './train.ts'
 
 export const commands: readonly Command[] = [
   demo,
   train,
   resume,
+  fork,
+  serve,
   runsList,
   runsShow,
+  runsCompare,
+  runsExport,
+  runsRecover,
   exportRun,
   generate,
   score,
@@ -28,6 +41,9 @@ export const commands: readonly Command[] = [
   modelImport,
   modelList,
   modelRandom,
+  datasetImport,
+  datasetList,
+  datasetShow,
   selftest,
   bench,
 ]

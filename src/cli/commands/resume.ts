@@ -1,5 +1,5 @@
-import { resolveResume } from '#host/artifacts/runTarget.ts'
-import { summarizeRun } from '#host/artifacts/runSummary.ts'
+import { createHost } from '#host/createHost.ts'
+import { resumePoint } from '#host/training.ts'
 import { defineCommand } from '../command.ts'
 import { followTraining } from '../training.ts'
 import { reportOutcome } from './train.ts'
@@ -19,16 +19,22 @@ export const resume = defineCommand({
     'With --json every event is a line on standard output.',
   ],
   async run({ positionals: [target = ''] }, context) {
-    const { run, checkpoint } = resolveResume(context.dataDirectory, target)
-    const { output } = context
+    const { dataDirectory, output } = context
+    const { runId, resumeFrom, step, fallBack } = resumePoint(dataDirectory, target)
+    if (fallBack !== null) output.note(fallBack)
+    await using host = createHost({ dataDirectory, servesQueue: false })
+    const run = host.store.runs.get(runId)
     output.json({ at: Date.now(), type: 'run', id: run.id, directory: run.directory })
-    if (summarizeRun(run).status === 'finished') {
+    if (run.status === 'finished') {
       output.line(`Run ${run.id} is finished; there is nothing to go on with.`)
       return
     }
-    const origin = checkpoint === null ? 'the start; it has no checkpoint yet' : `step ${checkpoint.step}`
+    const origin = resumeFrom === null ? 'the start; it has no checkpoint yet' : `step ${step}`
     output.line(`Run ${run.id} goes on from ${origin}.`)
-    const resumeFrom = checkpoint?.directory ?? null
-    reportOutcome(run.id, await followTraining({ run, resumeFrom, streamEvents: true }, context), context)
+    reportOutcome(
+      run.id,
+      await followTraining({ host, run, resumeFrom, streamEvents: true }, context),
+      context,
+    )
   },
 })

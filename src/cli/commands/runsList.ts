@@ -1,5 +1,5 @@
-import { listRunFolders } from '#host/artifacts/runFolder.ts'
-import { summarizeRun, type RunSummary } from '#host/artifacts/runSummary.ts'
+import type { RunEntry } from '#shared/runs.ts'
+import { createHost } from '#host/createHost.ts'
 import { defineCommand } from '../command.ts'
 import { tableLines } from '../output.ts'
 
@@ -10,15 +10,16 @@ export const runsList = defineCommand({
   summary: 'List the runs of this data directory',
   positionals: [],
   options: {},
-  run(_given, { dataDirectory, output }) {
-    const runs = listRunFolders(dataDirectory).map(summarizeRun)
+  async run(_given, { dataDirectory, output }) {
+    await using host = createHost({ dataDirectory, servesQueue: false })
+    const runs = host.store.runs.list().toReversed()
     output.json({ runs })
     if (runs.length === 0) output.line('No runs yet. turnwise demo makes one.')
     else for (const line of tableLines(header, runs.map(row))) output.line(line)
   },
 })
 
-const row = (run: RunSummary): string[] => [
+const row = (run: RunEntry): string[] => [
   run.id,
   run.name ?? '–',
   run.status,

@@ -1,4 +1,6 @@
-import { createRunFolder } from '#host/artifacts/runFolder.ts'
+import { createHost } from '#host/createHost.ts'
+import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
+import { createRun } from '#host/training.ts'
 import { readRunConfig } from '#host/workers/runConfigFile.ts'
 import { defineCommand, type CommandContext } from '../command.ts'
 import { configHelpLines } from '../configHelp.ts'
@@ -17,10 +19,14 @@ export const train = defineCommand({
     ...configHelpLines(),
   ],
   async run({ positionals: [file = ''] }, context) {
-    const run = createRunFolder(context.dataDirectory, readRunConfig(file, context.dataDirectory))
+    const { dataDirectory } = context
+    const config = readRunConfig(file, dataDirectory)
+    await requireKnownRewards(config)
+    await using host = createHost({ dataDirectory, servesQueue: false })
+    const run = createRun(host, config)
     context.output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
     context.output.line(`Run ${run.id}`)
-    const outcome = await followTraining({ run, resumeFrom: null, streamEvents: true }, context)
+    const outcome = await followTraining({ host, run, resumeFrom: null, streamEvents: true }, context)
     reportOutcome(run.id, outcome, context)
   },
 })

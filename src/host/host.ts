@@ -1,0 +1,19 @@
+/** What a host is made of; `createHost.ts` makes one. */
+import type { Bell } from './bell.ts'
+import type { RunHistory } from './runHistory.ts'
+import type { Store } from './store/store.ts'
+import type { Ask } from './workers/question.ts'
+import type { RunQueue } from './workers/runQueue.ts'
+import type { Supervisor } from './workers/supervisor.ts'
+
+export interface Host extends AsyncDisposable {
+  readonly dataDirectory: string
+  readonly store: Store
+  readonly history: RunHistory
+  readonly supervisor: Supervisor
+  readonly queue: RunQueue
+  /** Asks a process of its own what only ONNX Runtime can tell. */
+  readonly ask: Ask
+  /** Rings whenever the history or a process changed. */
+  readonly bell: Bell
+}

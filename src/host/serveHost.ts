@@ -1,0 +1,60 @@
+/** The host without a window: history, processes and services behind one listener on this machine. */
+import { fileURLToPath } from 'node:url'
+import { api } from '#shared/api/api.ts'
+import { serve } from '#shared/api/serve.ts'
+import { createHost, type HostOptions } from './createHost.ts'
+import { dataFolders } from './dataDirectory.ts'
+import { createServices } from './services/services.ts'
+import { startHttpServer } from './transports/httpServer.ts'
+import { discardOldUploads } from './transports/uploads.ts'
+
+const oldUploadMs = 24 * 60 * 60 * 1000
+
+/** The built window. */
+const windowDirectory = fileURLToPath(new URL('../../out/renderer', import.meta.url))
+
+export interface ServeOptions extends Omit<HostOptions, 'servesQueue'> {
+  /** 0: any free one. */
+  readonly port: number
+  /** Told of faults of ours; the client hears only that there was one. */
+  readonly onFault?: (name: string, error: unknown) => void
+}
+
+export interface ServedHost extends AsyncDisposable {
+  /** Opens the window; holds the token. */
+  readonly url: string
+  /** Runs that are being trained. */
+  readonly training: () => number
+  /** Ends every training process at once. */
+  readonly kill: () => void
+}
+
+/** Disposing stops every run after its step, with a checkpoint. Errors: those of createHost and startHttpServer. */
+export async function serveHost({ port, onFault, ...options }: ServeOptions): Promise<ServedHost> {
+  const uploads = dataFolders(options.dataDirectory).uploads
+  await discardOldUploads(uploads, oldUploadMs)
+  const host = createHost({ ...options, servesQueue: true })
+  const services = createServices(host)
+  const told = onFault === undefined ? {} : { onFault }
+  try {
+    const server = await startHttpServer({
+      port,
+      staticDirectory: windowDirectory,
+      uploadsDirectory: uploads,
+      connect: (connection) => void serve(connection, api, services, told),
+      ...told,
+    })
+    return {
+      url: server.url,
+      training: () => host.supervisor.list().length,
+      kill: () => host.supervisor.list().forEach(({ runId }) => void host.supervisor.kill(runId)),
+      async [Symbol.asyncDispose]() {
+        await server[Symbol.asyncDispose]()
+        await host[Symbol.asyncDispose]()
+      },
+    }
+  } catch (error) {
+    await host[Symbol.asyncDispose]()
+    throw error
+  }
+}

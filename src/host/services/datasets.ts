@@ -1,0 +1,212 @@
+/** Data sets: taking them in, looking at them, and preparing what a run reads. */
+import { setImmediate } from 'node:timers/promises'
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
+import type { datasetsApi } from '#shared/api/datasets.ts'
+import { AppError } from '#shared/errors.ts'
+import type { DataRow } from '../artifacts/data/dataFile.ts'
+import type { DataSetVersion } from '../artifacts/data/dataSetVersion.ts'
+import { importDataSet } from '../artifacts/data/importDataSet.ts'
+import { inspectDataFile } from '../artifacts/data/inspectDataFile.ts'
+import { mappingSchema, type Mapping } from '../artifacts/data/mapping.ts'
+import { findOverlap, wholeRow } from '../artifacts/data/overlap.ts'
+import { LengthCounter, previewPrompts, promptLength } from '../artifacts/data/preview.ts'
+import { readDataSet } from '../artifacts/data/readDataSet.ts'
+import { detectShape } from '../artifacts/data/shapes.ts'
+import { splitRows } from '../artifacts/data/split.ts'
+import { findModel } from '../artifacts/modelLibrary.ts'
+import { dataFolders } from '../dataDirectory.ts'
+import type { Host } from '../host.ts'
+import { discardUpload, findUpload } from '../transports/uploads.ts'
+import {
+  addVersion,
+  adoptDataSets,
+  describeDataSet,
+  describeVersion,
+  findDataSet,
+  findVersion,
+  openVersion,
+  plainColumn,
+  removeDataSet,
+} from './dataSetVersions.ts'
+import { changesOf, stampOf } from './feeds.ts'
+import { progressOf } from './progress.ts'
+import { parsePromptForm } from './promptForm.ts'
+import type { OpenText } from './tokenizers.ts'
+
+/** Judged by so many rows. */
+const shapeRows = 200
+const watchEveryMs = 3000
+
+export const datasetsService = (host: Host, openText: OpenText): Handlers<typeof datasetsApi> => ({
+  ...library(host),
+  ...taking(host),
+  ...prompts(host, openText),
+  ...sides(host),
+})
+
+const library = (host: Host) => {
+  const { store, bell } = host
+  const list = () => {
+    adoptDataSets(host)
+    return store.dataSets.list().map((dataSet) => describeDataSet(store, dataSet))
+  }
+  return {
+    list,
+    get: ({ dataSetId }) => describeDataSet(store, findDataSet(host, dataSetId)),
+
+    version({ versionId }) {
+      const opened = openVersion(host, versionId)
+      const version = describeVersion(findVersion(host, versionId))
+      const shape = detectShape(opened.rows(0, shapeRows))
+      return { version, shape, problems: opened.info.problems.listed }
+    },
+
+    rows({ versionId, from, count }) {
+      const version = openVersion(host, versionId)
+      return { total: version.info.rows, rows: version.rows(from, count) }
+    },
+
+    rename({ dataSetId, name }) {
+      findDataSet(host, dataSetId)
+      store.dataSets.rename(dataSetId, name)
+      bell.ring()
+    },
+
+    delete({ dataSetId }) {
+      removeDataSet(host, dataSetId)
+      bell.ring()
+    },
+
+    watch: (_input, { from, signal }) =>
+      changesOf({ bell, signal, everyMs: watchEveryMs }, from, () => stampOf(list())),
+  } satisfies Partial<Handlers<typeof datasetsApi>>
+}
+
+const taking = (host: Host) =>
+  ({
+    async inspect({ source, mapping, count }) {
+      const file = await fileOf(host, source)
+      const found = await inspectDataFile(file, { count, mapping: parseMapping(mapping) })
+      return { ...found, columns: found.columns.map(plainColumn) }
+    },
+
+    import: (request, { signal }) => importing(host, request, signal),
+  }) satisfies Partial<Handlers<typeof datasetsApi>>
+
+type ImportRequest = Parameters<Handlers<typeof datasetsApi>['import']>[0]
+
+async function* importing(
+  host: Host,
+  { source, name, dataSetId, mapping }: ImportRequest,
+  signal: AbortSignal,
+): AsyncGenerator<OutputOf<Api, 'datasets.import'>> {
+  const { store, bell, dataDirectory } = host
+  const file = await fileOf(host, source)
+  const given = dataSetId === undefined ? null : findDataSet(host, dataSetId)
+  const called = given?.name ?? name
+  const { version, isNew } = yield* progressOf((onProgress) =>
+    importDataSet(file, {
+      folder: dataFolders(dataDirectory).datasets,
+      ...(called === undefined ? {} : { name: called }),
+      mapping: parseMapping(mapping),
+      signal,
+      onProgress: (done, total) => onProgress({ phase: 'Reading', done, total, unit: 'bytes' }),
+    }),
+  )
+  const known = store.dataSets.findVersion(version.info.id)
+  const dataSet =
+    given ?? (known === null ? store.dataSets.create(version.info.name) : findDataSet(host, known.dataSetId))
+  addVersion(store, dataSet, version)
+  if ('uploadId' in source) await discardUpload(dataFolders(dataDirectory).uploads, source.uploadId)
+  bell.ring()
+  const record = store.dataSets.versions(dataSet.id).find(({ id }) => id === version.info.id)
+  if (record === undefined) throw new Error(`Expected version ${version.info.id} of ${dataSet.id}.`)
+  const result = { dataSet: describeDataSet(store, dataSet), version: describeVersion(record), isNew }
+  yield { result: { ...result, problems: version.info.problems.listed } }
+}
+
+const prompts = (host: Host, openText: OpenText) =>
+  ({
+    preview({ versionId, prompt, model, from, count }) {
+      const text = model === undefined ? null : openText(findModel(model, host.dataDirectory))
+      const rows = openVersion(host, versionId).rows(from, count)
+      return previewPrompts(rows, parsePromptForm(prompt), text, from)
+    },
+
+    async *histogram({ versionId, prompt, model }, { signal }) {
+      const version = openVersion(host, versionId)
+      const measure = {
+        form: parsePromptForm(prompt),
+        model: openText(findModel(model, host.dataDirectory)),
+      }
+      const counter = new LengthCounter()
+      const state = (done: number) => ({
+        progress: { phase: 'Measuring', done, total: version.info.rows, unit: 'rows' as const },
+        histogram: counter.histogram(),
+      })
+      let done = 0
+      for await (const rows of smallBatches(version, signal)) {
+        for (const row of rows) counter.add(promptLength(row, done++, measure))
+        yield state(done)
+      }
+    },
+  }) satisfies Partial<Handlers<typeof datasetsApi>>
+
+const rowsAtOnce = 256
+
+/** So small that others are answered in between. */
+async function* smallBatches(
+  version: DataSetVersion,
+  signal: AbortSignal,
+): AsyncGenerator<readonly DataRow[]> {
+  for await (const rows of version.batches({ signal })) {
+    for (let from = 0; from < rows.length; from += rowsAtOnce) {
+      await setImmediate()
+      yield rows.slice(from, from + rowsAtOnce)
+    }
+  }
+}
+
+const sides = (host: Host) =>
+  ({
+    async split({ versionId, split }) {
+      const { train, heldOut } = splitRows(await rowsOf(host, versionId), split)
+      return { train: train.length, heldOut: heldOut.length }
+    },
+
+    async leaks({ versionId, heldOut, columns }) {
+      const rows = await rowsOf(host, versionId)
+      const sides =
+        'versionId' in heldOut
+          ? { train: rows, heldOut: await rowsOf(host, heldOut.versionId) }
+          : splitRows(rows, heldOut)
+      const textOf = (row: DataRow) => wholeRow(columns.length === 0 ? row : pick(row, columns))
+      return findOverlap(sides.train, sides.heldOut, textOf)
+    },
+  }) satisfies Partial<Handlers<typeof datasetsApi>>
+
+/** All of them, as a run would read them. */
+const rowsOf = (host: Host, versionId: string) => readDataSet(findVersion(host, versionId).directory)
+
+const pick = (row: DataRow, columns: readonly string[]): DataRow =>
+  Object.fromEntries(columns.flatMap((name) => (name in row ? [[name, row[name]]] : [])))
+
+type FileSource = ImportRequest['source']
+
+/** Errors: AppError 'file/unreadable' where an upload is gone. */
+async function fileOf({ dataDirectory }: Host, source: FileSource): Promise<string> {
+  if ('path' in source) return source.path
+  return findUpload(dataFolders(dataDirectory).uploads, source.uploadId)
+}
+
+/** Errors: AppError 'data/invalid'. */
+function parseMapping(given: unknown): Mapping {
+  const result = mappingSchema.safeParse(given ?? [])
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw new AppError(
+    'data/invalid',
+    `The mapping cannot be read: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
+  )
+}

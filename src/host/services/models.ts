@@ -1,0 +1,159 @@
+/** Models on this machine. What only a running model can say is asked of a process of its own. */
+import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
+import type { modelsApi } from '#shared/api/models.ts'
+import { AppError } from '#shared/errors.ts'
+import { writeError } from '../artifacts/fileErrors.ts'
+import { openModelFolder } from '../artifacts/modelFolder.ts'
+import { findModel, importModel, listModels, summarizeModel } from '../artifacts/modelLibrary.ts'
+import { dataFolders, resourcesDirectory } from '../dataDirectory.ts'
+import type { Host } from '../host.ts'
+import type { Contender } from '../workers/question.ts'
+import { checkpointDirectory } from './checkpoints.ts'
+import { changesOf, stampOf } from './feeds.ts'
+import { tokenTexts, type OpenText } from './tokenizers.ts'
+
+const watchEveryMs = 3000
+
+export const modelsService = (host: Host, openText: OpenText): Handlers<typeof modelsApi> => {
+  const { dataDirectory, bell } = host
+  const find = (model: string) => findModel(model, dataDirectory)
+  return {
+    list: () => listModels(dataDirectory),
+    info: ({ model }) => describeModel(find(model), openText),
+
+    inspect({ path: directory }) {
+      try {
+        return describeModel(directory, openText)
+      } catch (error) {
+        if (error instanceof AppError) return { problem: error.message }
+        throw error
+      }
+    },
+
+    async *import({ path: source, name = path.basename(path.resolve(source)) }) {
+      const { sizeBytes } = summarizeModel(name, openModelFolder(source))
+      yield { progress: { phase: 'Copying', done: 0, total: sizeBytes, unit: 'bytes' } }
+      const result = await importModel(source, name, dataDirectory)
+      bell.ring()
+      yield { result }
+    },
+
+    delete({ name }) {
+      removeModel(host, name)
+      bell.ring()
+    },
+
+    tokenize({ model, text }) {
+      const { tokenizer } = openText(find(model))
+      const ids = tokenizer.encode(text, { addSpecialTokens: false })
+      const texts = tokenTexts(tokenizer, ids)
+      return Array.from(ids, (id, at) => ({ id, text: texts[at] ?? '' }))
+    },
+
+    renderChat({ model, messages }) {
+      const { chatTemplate } = openText(find(model))
+      if (chatTemplate === null) throw new AppError('data/invalid', 'The model has no chat template.')
+      return { text: chatTemplate.render(messages, { addGenerationPrompt: true }) }
+    },
+
+    generate: (request, { signal }) => generate(host, request, signal),
+    watch: (_input, { from, signal }) =>
+      changesOf({ bell, signal, everyMs: watchEveryMs }, from, () => stampOf(namesIn(dataDirectory))),
+  }
+}
+
+async function* generate(
+  host: Host,
+  request: GenerateRequest,
+  signal: AbortSignal,
+): AsyncGenerator<OutputOf<Api, 'models.generate'>> {
+  const { contenders, prompt, samples, sampling, device } = request
+  const { seed, temperature, ...filters } = sampling
+  yield* host.ask(
+    {
+      type: 'complete',
+      contenders: contenders.map((contender) => resolveContender(host, contender)),
+      prompt,
+      samples,
+      seed,
+      sampling: { ...filters, ...greedyAtZero(temperature), minNewTokens: 0 },
+      device: device ?? null,
+      cacheDirectory: dataFolders(host.dataDirectory).cache,
+    },
+    signal,
+  )
+}
+
+type GenerateRequest = Parameters<Handlers<typeof modelsApi>['generate']>[0]
+type ContenderInput = InputOf<Api, 'models.generate'>['contenders'][number]
+
+const greedyAtZero = (temperature: number) =>
+  temperature === 0 ? { greedy: true, temperature: 1 } : { greedy: false, temperature }
+
+function resolveContender({ store, dataDirectory }: Host, { model, adapter }: ContenderInput): Contender {
+  const directory = findModel(model, dataDirectory)
+  if (adapter === undefined) return { directory, adapter: null }
+  if ('path' in adapter) return { directory, adapter: adapter.path }
+  return { directory, adapter: checkpointDirectory(store.runs.get(adapter.runId), adapter.step) }
+}
+
+function describeModel(directory: string, openText: OpenText): OutputOf<Api, 'models.info'> {
+  const model = openModelFolder(directory)
+  const { config, tensors, tokenizerFile } = model
+  const chatTemplate = tokenizerFile === null ? null : openText(model.directory).chatTemplate
+  return {
+    ...summarizeModel(path.basename(directory), model),
+    layers: config.layers,
+    hiddenSize: config.hiddenSize,
+    vocabulary: config.vocabSize,
+    dtypes: [...new Set([...tensors.values()].map(({ dtype }) => dtype))],
+    hasChatTemplate: chatTemplate !== null,
+    license: licenseOf(model.directory),
+    isBuiltIn: path.dirname(directory) === resourcesDirectory,
+  }
+}
+
+/** From the first lines of a model card. */
+function licenseOf(directory: string): string | null {
+  const file = path.join(directory, 'README.md')
+  if (!existsSync(file)) return null
+  const handle = openSync(file, 'r')
+  try {
+    const bytes = Buffer.alloc(4096)
+    const text = bytes.toString('utf8', 0, readSync(handle, bytes))
+    return /^---\n(?:.*\n)*?license: *['"]?([^'"\n]+)['"]?\n(?:.*\n)*?---/.exec(text)?.[1]?.trim() ?? null
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Errors: AppError 'model/invalid' where there is none to delete, 'api/refused' while a run needs it. */
+function removeModel({ store, dataDirectory }: Host, name: string): void {
+  const { models } = dataFolders(dataDirectory)
+  if (!namesIn(dataDirectory).includes(name))
+    throw new AppError('model/invalid', `There is no imported model «${name}».`)
+  const directory = path.join(models, name)
+  const needing = store.runs.list().filter((run) => run.model === directory && run.status !== 'finished')
+  if (needing[0] !== undefined) {
+    throw new AppError(
+      'api/refused',
+      `${needing.length} runs that are not finished need «${name}», the newest is ${needing[0].id}.`,
+      'Delete those runs first.',
+    )
+  }
+  const removed = path.join(models, `.${name}.removed`)
+  try {
+    renameSync(directory, removed)
+    rmSync(removed, { recursive: true, force: true })
+  } catch (error) {
+    throw writeError(directory, error)
+  }
+}
+
+function namesIn(dataDirectory: string): string[] {
+  const { models } = dataFolders(dataDirectory)
+  return existsSync(models) ? readdirSync(models).filter((name) => !name.startsWith('.')) : []
+}

@@ -1,0 +1,93 @@
+/** Runs that wait for their turn. */
+import type { Handlers } from '#shared/api/contract.ts'
+import type { queueApi } from '#shared/api/queue.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Host } from '../host.ts'
+import { summarizeRun } from '../artifacts/runSummary.ts'
+import { openRunFolder, runHolder } from '../artifacts/runFolder.ts'
+import { newsOf, stampOf } from './feeds.ts'
+
+export const queueService = (host: Host): Handlers<typeof queueApi> => {
+  const { store, queue, bell } = host
+  const state = () => ({ runs: store.queue.list(), halted: haltedBy(host) })
+  const changed = () => {
+    queue.advance()
+    bell.ring()
+  }
+  return {
+    get: state,
+
+    push({ runId, continueOnError }) {
+      requireIdle(host, runId)
+      store.queue.push(runId, { continueOnError })
+      store.runs.setStatus(runId, 'queued')
+      changed()
+    },
+
+    move({ runId, to }) {
+      store.queue.move(runId, to)
+      changed()
+    },
+
+    remove({ runId }) {
+      if (leaveQueue(host, runId)) changed()
+    },
+
+    setContinueOnError({ runId, continueOnError }) {
+      if (store.queue.list().some((queued) => queued.runId === runId)) {
+        store.queue.push(runId, { continueOnError })
+        bell.ring()
+      }
+    },
+
+    proceed() {
+      queue.proceed()
+      bell.ring()
+    },
+
+    async *watch(_input, { from, signal }) {
+      let seen = from
+      yield* newsOf({ bell, signal }, () => {
+        const now = state()
+        const cursor = stampOf(now)
+        if (cursor === seen) return null
+        seen = cursor
+        return { ...now, cursor }
+      })
+    },
+  }
+}
+
+/** Takes a run out of the queue: it is again what its folder says. Whether it was in there. */
+export function leaveQueue({ store, dataDirectory }: Host, runId: string): boolean {
+  if (!store.queue.remove(runId)) return false
+  const { status, directory } = store.runs.get(runId)
+  if (status === 'queued')
+    store.runs.setStatus(runId, summarizeRun(openRunFolder(dataDirectory, directory)).status)
+  return true
+}
+
+/** Errors: AppError 'run/busy' for a run that is being trained, 'api/refused' for one that is finished. */
+export function requireIdle({ store }: Host, runId: string): void {
+  const { status, directory } = store.runs.get(runId)
+  const holder = runHolder(directory)
+  if (holder !== null)
+    throw new AppError(
+      'run/busy',
+      `The run ${runId} is being trained by process ${holder}.`,
+      'Stop it first.',
+    )
+  if (status === 'finished') {
+    throw new AppError(
+      'api/refused',
+      'The run is finished; there is nothing to go on with.',
+      'Fork one of its checkpoints to train on.',
+    )
+  }
+}
+
+function haltedBy({ queue, store }: Host) {
+  const { haltedBy: runId } = queue
+  if (runId === null) return null
+  return { runId, error: store.runs.find(runId)?.error ?? null }
+}

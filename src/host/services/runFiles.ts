@@ -1,0 +1,57 @@
+/** The files of a run: what deleting removes, and one file that holds what is known of it. */
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { writeFileAtomic } from '../artifacts/atomic.ts'
+import { readError, writeError } from '../artifacts/fileErrors.ts'
+import { isRunFolder, lockRun } from '../artifacts/runFolder.ts'
+import { dataFolders } from '../dataDirectory.ts'
+import type { Store } from '../store/store.ts'
+
+export function runFiles(directory: string): { path: string; sizeBytes: number }[] {
+  try {
+    return readdirSync(directory, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath, entry.name))
+      .map((file) => ({ path: file, sizeBytes: statSync(file).size }))
+  } catch (error) {
+    throw readError(directory, error)
+  }
+}
+
+/** Removes the folder of a run that nobody trains, and nothing else. Errors: AppError 'run/busy', 'file/unwritable'. */
+export function removeRunFolder(dataDirectory: string, directory: string): void {
+  const { runs } = dataFolders(dataDirectory)
+  if (path.dirname(directory) !== runs || !isRunFolder(directory)) {
+    throw new AppError(
+      'file/unwritable',
+      `${directory} is not the folder of a run in this data directory, so it is left alone.`,
+    )
+  }
+  lockRun(directory)[Symbol.dispose]()
+  // Renamed first: killed in between, it is no run any more instead of half of one.
+  const removed = path.join(runs, `.${path.basename(directory)}.removed`)
+  try {
+    renameSync(directory, removed)
+    rmSync(removed, { recursive: true, force: true })
+  } catch (error) {
+    throw writeError(directory, error)
+  }
+}
+
+/** Config, manifest, every number and every event of a run in one JSON file. Errors: AppError 'file/unwritable'. */
+export function exportBundle(store: Store, runId: string, file: string): { path: string; sizeBytes: number } {
+  const { config, manifest, ...run } = store.runs.get(runId)
+  const bundle = {
+    format: 'turnwise-run-1',
+    run,
+    config: JSON.parse(config) as unknown,
+    manifest,
+    metrics: store.metrics.table(runId),
+    events: store.events.list(runId).map(({ event }) => event),
+    checkpoints: store.checkpoints.list(runId),
+  }
+  const text = `${JSON.stringify(bundle)}\n`
+  writeFileAtomic(file, text)
+  return { path: path.resolve(file), sizeBytes: Buffer.byteLength(text) }
+}

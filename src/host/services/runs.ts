@@ -1,0 +1,165 @@
+/** Runs: the one place where a stored run and a living process meet. */
+import type { Handlers } from '#shared/api/contract.ts'
+import type { runsApi } from '#shared/api/runs.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RunEntry, RunRecord } from '#shared/runs.ts'
+import { readTextTail } from '../artifacts/fileTail.ts'
+import { runPaths } from '../artifacts/runFolder.ts'
+import type { Host } from '../host.ts'
+import { createFork, createRun, resumePoint } from '../training.ts'
+import { checkRunConfig, resolveRunConfig } from '../workers/runConfigFile.ts'
+import type { WorkerStatus } from '../workers/supervisor.ts'
+import { checkpointDirectory } from './checkpoints.ts'
+import { failureOf } from './failures.ts'
+import { newsOf, readCursor, stampOf, writeCursor } from './feeds.ts'
+import { leaveQueue, requireIdle } from './queue.ts'
+import { requireGates } from './rewardVersions.ts'
+import { exportBundle, removeRunFolder, runFiles } from './runFiles.ts'
+
+export const runsService = (host: Host): Handlers<typeof runsApi> => ({
+  ...reading(host),
+  ...training(host),
+  ...describing(host),
+  ...following(host),
+})
+
+const reading = ({ store, supervisor }: Host) =>
+  ({
+    list: (filter) => store.runs.list(filter),
+    get: ({ runId }) => store.runs.get(runId),
+    tags: () => store.runs.tags(),
+    family: ({ runId }) => store.runs.family(runId),
+    events: ({ runId, ...page }) => store.events.list(runId, page),
+    log: ({ runId, maxBytes }) => readTextTail(runPaths(store.runs.get(runId).directory).workerLog, maxBytes),
+    files: ({ runId }) => runFiles(store.runs.get(runId).directory),
+    workers: () => supervisor.list().map(workerOf),
+  }) satisfies Partial<Handlers<typeof runsApi>>
+
+const training = (host: Host) =>
+  ({
+    async check({ config }) {
+      try {
+        return await checkRunConfig(config, host.dataDirectory)
+      } catch (error) {
+        if (error instanceof AppError) return { problem: failureOf(error) }
+        throw error
+      }
+    },
+
+    async start({ config, queue, continueOnError }) {
+      const resolved = await resolveRunConfig(config, host.dataDirectory)
+      await requireGates(host, resolved)
+      // Made first: a crash leaves a visible run.
+      const run = createRun(host, resolved)
+      if (queue) enqueue(host, run, continueOnError)
+      else begin(host, run, null)
+      return { runId: run.id }
+    },
+
+    pause: ({ runId }) => host.supervisor.pause(runId),
+    unpause: ({ runId }) => host.supervisor.unpause(runId),
+
+    resume({ runId, step }) {
+      const run = host.store.runs.get(runId)
+      requireIdle(host, runId)
+      const target = step === undefined ? runId : checkpointDirectory(run, step)
+      const { resumeFrom, fallBack, step: from } = resumePoint(host.dataDirectory, target)
+      leaveQueue(host, runId)
+      begin(host, run, resumeFrom)
+      return { step: from, fallBack }
+    },
+
+    async stop({ runId }) {
+      await host.supervisor.stop(runId)
+    },
+    async kill({ runId }) {
+      await host.supervisor.kill(runId)
+    },
+
+    fork({ runId, step, changes, start }) {
+      const checkpoint = checkpointDirectory(host.store.runs.get(runId), step)
+      const run = createFork(host, { checkpoint, changes, baseDirectory: host.dataDirectory })
+      if (start) begin(host, run, null)
+      return { runId: run.id }
+    },
+  }) satisfies Partial<Handlers<typeof runsApi>>
+
+const describing = ({ store, history, bell, supervisor, dataDirectory }: Host) => {
+  const change = (runId: string, action: (run: RunRecord) => void) => {
+    action(store.runs.get(runId))
+    bell.ring()
+  }
+  return {
+    delete: ({ runId }) =>
+      change(runId, ({ directory }) => {
+        if (supervisor.status(runId) !== null)
+          throw new AppError('run/busy', 'The run is being trained.', 'Stop it first.')
+        removeRunFolder(dataDirectory, directory)
+        history.forget(runId)
+      }),
+    rename: ({ runId, name }) => change(runId, () => store.runs.setName(runId, name)),
+    setTags: ({ runId, tags }) => change(runId, () => store.runs.setTags(runId, tags)),
+    setNotes: ({ runId, notes }) => change(runId, () => store.runs.setNotes(runId, notes)),
+    exportBundle: ({ runId, path }) => exportBundle(store, runId, path),
+  } satisfies Partial<Handlers<typeof runsApi>>
+}
+
+const following = ({ store, supervisor, bell }: Host) =>
+  ({
+    async *watch(_input, { signal }) {
+      // A cursor tells nothing: after a lost connection a reader gets everything anew.
+      let known: ReadonlyMap<string, string> | null = null
+      let knownWorkers = ''
+      yield* newsOf({ bell, signal }, () => {
+        const workers = supervisor.list().map(workerOf)
+        const now = store.runs.list().map((run) => ({ run, stamp: JSON.stringify(run) }))
+        const runs = now.filter(({ run, stamp }) => known?.get(run.id) !== stamp).map(({ run }) => run)
+        const ids = new Set(now.map(({ run }) => run.id))
+        const removed = [...(known?.keys() ?? [])].filter((id) => !ids.has(id))
+        const isWhole = known === null
+        const areWorkersNew = stampOf(workers) !== knownWorkers
+        if (!isWhole && runs.length + removed.length === 0 && !areWorkersNew) return null
+        known = new Map(now.map(({ run, stamp }) => [run.id, stamp]))
+        knownWorkers = stampOf(workers)
+        return { cursor: '', isWhole, runs, removed, workers }
+      })
+    },
+
+    async *follow({ runId }, { from, signal }) {
+      let [event = -1, sample = -1] = readCursor(from, 2)
+      let known = ''
+      yield* newsOf({ bell, signal }, () => {
+        const { config: _config, manifest: _manifest, ...run } = store.runs.get(runId)
+        const events = store.events.list(runId, { after: event, limit: eventsPerItem })
+        const samples = store.samples.stepsAfter(runId, sample)
+        const stamp = stampOf(run)
+        if (events.length === 0 && samples.steps.length === 0 && stamp === known) return null
+        known = stamp
+        event = events.at(-1)?.id ?? event
+        sample = samples.last
+        return { cursor: writeCursor(event, sample), run, events, sampleSteps: samples.steps }
+      })
+    },
+  }) satisfies Partial<Handlers<typeof runsApi>>
+
+const eventsPerItem = 2000
+
+/** Without its folder, which the run's entry has. */
+const workerOf = ({ directory: _directory, ...worker }: WorkerStatus) => worker
+
+function begin(
+  { supervisor, bell }: Host,
+  run: Pick<RunEntry, 'id' | 'directory'>,
+  resumeFrom: string | null,
+): void {
+  // How it ends is written down by the host; whoever watches sees it there.
+  void supervisor.start(run, { resumeFrom })
+  bell.ring()
+}
+
+function enqueue({ store, queue, bell }: Host, run: RunEntry, continueOnError: boolean): void {
+  store.queue.push(run.id, { continueOnError })
+  store.runs.setStatus(run.id, 'queued')
+  queue.advance()
+  bell.ring()
+}

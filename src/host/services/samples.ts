@@ -1,0 +1,115 @@
+/** Trajectories kept to look at, token by token, and what other versions of a reward say of them. */
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
+import type { samplesApi } from '#shared/api/samples.ts'
+import { AppError } from '#shared/errors.ts'
+import { packArray } from '#shared/packedArray.ts'
+import { scoreRewards } from '#rl/rewards.ts'
+import { promptContent } from '#rl/rollout/prompts.ts'
+import type { Host } from '../host.ts'
+import { rescore } from '../rewards/rescore.ts'
+import { resolveRewards } from '../rewards/resolveRewards.ts'
+import type { SampleRecord, SampleScore } from '../store/samples.ts'
+import type { Store } from '../store/store.ts'
+import { configOf, rowsOfRun } from './runRows.ts'
+import { tokenTexts, type OpenText } from './tokenizers.ts'
+
+export const samplesService = (host: Host, openText: OpenText): Handlers<typeof samplesApi> => {
+  const { store } = host
+  return {
+    steps: ({ runId, source }) =>
+      store.samples
+        .steps(runId)
+        .filter((each) => source === undefined || each.source === source)
+        .map(({ count, ...each }) => ({ ...each, samples: count })),
+    list: (filter) => store.samples.list(filter),
+    get: ({ sampleId }) => findSample(store, sampleId),
+    arrays: ({ sampleId }) => arraysOf(host, openText, sampleId),
+
+    async origin({ sampleId }) {
+      const sample = findSample(store, sampleId)
+      const run = store.runs.get(sample.runId)
+      const row = (await rowsOfRun(host, run))(sample)
+      const content = promptContent(row, sample.row, configOf(run).data.prompt)
+      return { row, messages: typeof content === 'string' ? null : content }
+    },
+
+    scores: ({ runId, version }) => store.samples.scoresOf(runId, version),
+    rescore: (request, { signal }) => rescoring(host, request, signal),
+    scoreText: ({ sampleId, completion }) => scoreText(host, findSample(store, sampleId), completion),
+  }
+}
+
+function findSample(store: Store, sampleId: number): SampleRecord {
+  const sample = store.samples.find(sampleId)
+  if (sample !== null) return sample
+  throw new AppError('data/invalid', 'There is no such sample.', 'Its step may have been trained anew since.')
+}
+
+function arraysOf({ store }: Host, openText: OpenText, sampleId: number): OutputOf<Api, 'samples.arrays'> {
+  const { runId } = findSample(store, sampleId)
+  const arrays = store.samples.arrays(sampleId)
+  if (arrays === null) throw new AppError('data/invalid', 'No token arrays were kept of this sample.')
+  const { tokenizer } = openText(store.runs.get(runId).model)
+  const packed = (values: Float32Array | null) => (values === null ? null : packArray(values))
+  return {
+    ids: packArray(arrays.ids),
+    texts: tokenTexts(tokenizer, arrays.ids),
+    actionMask: packArray(arrays.actionMask),
+    logprobs: packed(arrays.logprobs),
+    behaviorLogprobs: packed(arrays.behaviorLogprobs),
+    referenceLogprobs: packed(arrays.referenceLogprobs),
+    entropies: packed(arrays.entropies),
+    advantages: packed(arrays.advantages),
+  }
+}
+
+/** So many samples are scored by one sandbox. */
+const scoredAtOnce = 128
+
+type RescoreRequest = Parameters<Handlers<typeof samplesApi>['rescore']>[0]
+
+async function* rescoring(
+  host: Host,
+  { runId, version, fromStep, toStep }: RescoreRequest,
+  signal: AbortSignal,
+): AsyncGenerator<OutputOf<Api, 'samples.rescore'>> {
+  const { store } = host
+  const source = store.rewards.findVersion(version)
+  if (source === null) throw new AppError('data/invalid', 'There is no such version of a reward.')
+  const known = new Set(store.samples.scoresOf(runId, version).map(({ sampleId }) => sampleId))
+  const all = store.samples.list({ runId, fromStep, toStep })
+  const samples = all.filter(({ id }) => !known.has(id))
+  const rowOf = await rowsOfRun(host, store.runs.get(runId))
+  for (let from = 0; from < samples.length && !signal.aborted; from += scoredAtOnce) {
+    const batch = samples.slice(from, from + scoredAtOnce)
+    const { rewards } = await rescore(
+      source,
+      batch.map((sample) => ({ ...sample, row: rowOf(sample) })),
+    )
+    const scores = batch.map(({ id }, at): SampleScore => {
+      const { parts = {}, failures = [] } = rewards[at] ?? {}
+      return { sampleId: id, version, parts, error: failures[0]?.message ?? null }
+    })
+    store.samples.addScores(scores)
+    const done = all.length - samples.length + from + batch.length
+    yield { progress: { phase: 'Scoring', done, total: all.length, unit: 'samples' }, scores }
+  }
+}
+
+async function scoreText(
+  host: Host,
+  sample: SampleRecord,
+  completion: string,
+): Promise<OutputOf<Api, 'samples.scoreText'>> {
+  const run = host.store.runs.get(sample.runId)
+  const row = (await rowsOfRun(host, run))(sample)
+  await using rewards = await resolveRewards(configOf(run), run.directory)
+  const { prompt, step } = sample
+  const [reward] = await scoreRewards(rewards.specs, [{ prompt, completion, row, step }], 'null')
+  const failures = (reward?.failures ?? []).map(({ name, message }) => ({
+    ...{ code: 'reward/failed' as const, hint: null },
+    message: `${name}: ${message}`,
+  }))
+  return { reward: reward?.total ?? null, parts: reward?.parts ?? {}, failures }
+}

@@ -1,0 +1,49 @@
+/** Settings of the program, and what the settings of runs mean. */
+import { z } from 'zod'
+import type { Handlers } from '#shared/api/contract.ts'
+import type { settingsApi } from '#shared/api/settings.ts'
+import { runConfigSchema } from '#shared/runConfig.ts'
+import { algorithms } from '#rl/algorithms/registry.ts'
+import type { Host } from '../host.ts'
+import { newsOf, stampOf } from './feeds.ts'
+
+export const settingsService = ({ store, bell }: Host): Handlers<typeof settingsApi> => {
+  const all = () => Object.fromEntries(store.settings.all())
+  return {
+    all,
+    get: ({ key }) => store.settings.get(key) ?? null,
+
+    set({ key, value }) {
+      store.settings.set(key, value ?? undefined)
+      bell.ring()
+    },
+
+    runConfigSchema: () => z.toJSONSchema(runConfigSchema, { io: 'input' }),
+
+    algorithms: () =>
+      algorithms.map(({ id, title, description, settings }) => ({ id, title, description, settings })),
+
+    async *watch(_input, { from, signal }) {
+      let seen = readStamps(from)
+      yield* newsOf({ bell, signal }, () => {
+        const values = all()
+        const now = Object.fromEntries(Object.keys(values).map((key) => [key, stampOf(values[key])]))
+        const keys = [...new Set([...Object.keys(now), ...Object.keys(seen)])]
+        const other = keys.filter((key) => now[key] !== seen[key])
+        if (other.length === 0) return null
+        seen = now
+        const changed = Object.fromEntries(other.map((key) => [key, values[key] ?? null]))
+        return { cursor: JSON.stringify(now), changed }
+      })
+    },
+  }
+}
+
+/** What the reader knows of each setting; nothing where the cursor is not one of ours. */
+function readStamps(cursor: string | null): Readonly<Record<string, string>> {
+  try {
+    return z.record(z.string(), z.string()).parse(JSON.parse(cursor ?? '{}'))
+  } catch {
+    return {}
+  }
+}

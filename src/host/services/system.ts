@@ -1,0 +1,90 @@
+/** This machine and this installation. */
+import { readdirSync, statSync } from 'node:fs'
+import { availableParallelism, cpus, homedir } from 'node:os'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
+import type { systemApi } from '#shared/api/system.ts'
+import { AppError } from '#shared/errors.ts'
+import { readError } from '../artifacts/fileErrors.ts'
+import { dataFolders } from '../dataDirectory.ts'
+import type { Host } from '../host.ts'
+import { discardUpload } from '../transports/uploads.ts'
+import { appVersion, runtimeVersions } from '../version.ts'
+import { askOnce } from '../workers/question.ts'
+import { clearFolder, LoadMeter, storedFolders } from './machine.ts'
+
+const watchEveryMs = 2000
+
+export const systemService = (host: Host): Handlers<typeof systemApi> => {
+  const { dataDirectory, supervisor } = host
+  const meter = new LoadMeter(host)
+  return {
+    info: (_input, { signal }) => describe(host, signal),
+    load: () => meter.read(),
+
+    async *watch(_input, { signal }) {
+      const own = new LoadMeter(host)
+      while (!signal.aborted) {
+        yield { ...(await own.read()), cursor: '' }
+        await setTimeout(watchEveryMs, undefined, { signal }).catch(() => undefined)
+      }
+    },
+
+    async *selftest({ full }, { signal }) {
+      let done = 0
+      for await (const finding of host.ask({ type: 'selftest', full }, signal)) {
+        done++
+        yield { progress: { phase: 'Checking', done, total: null, unit: 'checks' }, finding }
+      }
+    },
+
+    storage: () => storedFolders(host),
+
+    clearCache() {
+      if (supervisor.list().length > 0) {
+        throw new AppError(
+          'run/busy',
+          'A run that is being trained reads from the cache.',
+          'Wait for its end, or stop it.',
+        )
+      }
+      return { freedBytes: clearFolder(dataFolders(dataDirectory).cache) }
+    },
+
+    browse: ({ path: given }) => browse(path.resolve(given ?? homedir())),
+    discardUpload: ({ uploadId }) => discardUpload(dataFolders(dataDirectory).uploads, uploadId),
+  }
+}
+
+async function describe(host: Host, signal: AbortSignal): Promise<OutputOf<Api, 'system.info'>> {
+  const { devices, physicalCores } = await askOnce(host.ask, { type: 'devices' }, signal)
+  return {
+    version: appVersion(),
+    versions: runtimeVersions(),
+    platform: `${process.platform}-${process.arch}`,
+    cpu: { model: cpus()[0]?.model.trim() ?? '', physicalCores, threads: availableParallelism() },
+    dataDirectory: host.dataDirectory,
+    devices,
+  }
+}
+
+/** Folders first, by name; what may not be looked at is left out. Errors: AppError 'file/unreadable'. */
+function browse(folder: string): OutputOf<Api, 'system.browse'> {
+  let names: string[]
+  try {
+    names = readdirSync(folder)
+  } catch (error) {
+    throw readError(folder, error)
+  }
+  const entries = names.flatMap((name) => {
+    const status = statSync(path.join(folder, name), { throwIfNoEntry: false })
+    if (status === undefined || name.startsWith('.')) return []
+    const isFolder = status.isDirectory()
+    return [{ name, isFolder, sizeBytes: isFolder ? null : status.size }]
+  })
+  entries.sort((a, b) => Number(b.isFolder) - Number(a.isFolder) || a.name.localeCompare(b.name))
+  const parent = path.dirname(folder)
+  return { path: folder, parent: parent === folder ? null : parent, entries }
+}
