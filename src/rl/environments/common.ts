@@ -1,4 +1,4 @@
-import type { RewardFunction } from '../rewards.ts'
+import type { SampleScore } from '../rewards.ts'
 
 /** A setting of a built-in reward function: flat, so that a form and a config file can hold it. */
 export type RewardSettings = Readonly<Record<string, string | number | boolean>>
@@ -8,7 +8,7 @@ export interface BuiltInReward<Settings extends RewardSettings = RewardSettings>
   readonly id: string
   readonly description: string
   readonly settings: Settings
-  readonly create: (settings: Settings) => RewardFunction['score']
+  readonly create: (settings: Settings) => SampleScore
 }
 
 /** Keeps the settings' types while the file defines its function. */

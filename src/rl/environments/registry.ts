@@ -3,7 +3,7 @@
  * `common.ts` and listed here; `../rewards.ts` adds several into one reward.
  */
 import { AppError } from '#shared/errors.ts'
-import type { RewardFunction } from '../rewards.ts'
+import { eachSample, type RewardFunction } from '../rewards.ts'
 import type { BuiltInReward, RewardSettings } from './common.ts'
 import { contains } from './contains.ts'
 import { exactMatch } from './exactMatch.ts'
@@ -25,7 +25,7 @@ const listed = <Settings extends RewardSettings>({
   create: (changed: RewardSettings): RewardFunction => ({
     id,
     description,
-    score: create({ ...settings, ...checkedSettings(id, settings, changed) }),
+    score: eachSample(create({ ...settings, ...checkedSettings(id, settings, changed) })),
   }),
 })
 

@@ -7,10 +7,14 @@ import type { RunConfig } from '#shared/runConfig.ts'
 export type DataRow = Readonly<Record<string, unknown>>
 export type PromptForm = RunConfig['data']['prompt']
 
-export interface Prompt {
-  /** Number of its row in the data set. */
+/** A row of the data set. */
+export interface PromptRow {
+  /** Its number in the data set. */
   readonly row: number
   readonly columns: DataRow
+}
+
+export interface Prompt extends PromptRow {
   /** What the policy reads, chat markup included. */
   readonly text: string
   readonly ids: Int32Array
@@ -53,17 +57,27 @@ export function encodePrompts(
   return { prompts, tooLong }
 }
 
-function encodePrompt(columns: DataRow, row: number, encoder: PromptEncoder): Prompt {
-  const content = promptContent(columns, row, encoder.form)
-  const isText = typeof content === 'string'
-  const text = isText ? content : renderMessages(content, encoder)
-  const ids = encoder.tokenizer.encode(text, { addSpecialTokens: isText })
+/** One row as a prompt of whatever length. Errors: `data/invalid` naming the row (0 is the first). */
+export function encodePrompt(columns: DataRow, row: number, encoder: PromptEncoder): Prompt {
+  const { text, isMarkedUp } = promptText(columns, row, encoder)
+  const ids = encoder.tokenizer.encode(text, { addSpecialTokens: !isMarkedUp })
   if (ids.length === 0) throw invalidRow(row, 'its prompt has no tokens')
   return { row, columns, text, ids }
 }
 
+/** What the policy will read of a row; marked up by the chat template where the prompt is messages. Errors: as `encodePrompt`. */
+export function promptText(
+  columns: DataRow,
+  row: number,
+  encoder: Pick<PromptEncoder, 'form' | 'chatTemplate'>,
+): { readonly text: string; readonly isMarkedUp: boolean } {
+  const content = promptContent(columns, row, encoder.form)
+  if (typeof content === 'string') return { text: content, isMarkedUp: false }
+  return { text: renderMessages(content, encoder), isMarkedUp: true }
+}
+
 /** Text, or messages for the chat template. */
-function promptContent(columns: DataRow, row: number, form: PromptForm): string | ChatMessage[] {
+export function promptContent(columns: DataRow, row: number, form: PromptForm): string | ChatMessage[] {
   if ('template' in form) return fillTemplate(form.template, columns, row)
   if ('messages' in form) {
     return form.messages.map(({ role, content }) => ({ role, content: fillTemplate(content, columns, row) }))
@@ -95,7 +109,10 @@ function fillTemplate(template: string, columns: DataRow, row: number): string {
 }
 
 /** A last message by the assistant is the beginning of the answer: the policy goes on with it. */
-function renderMessages(messages: readonly ChatMessage[], { chatTemplate }: PromptEncoder): string {
+function renderMessages(
+  messages: readonly ChatMessage[],
+  { chatTemplate }: Pick<PromptEncoder, 'chatTemplate'>,
+): string {
   if (chatTemplate === null) {
     throw new AppError(
       'data/invalid',

@@ -23,9 +23,44 @@ export interface Trajectory {
   readonly completion: string
   readonly completionTokens: number
   readonly stopReason: StopReason
+  /** A limit cut it off instead of the policy or the environment bringing it to its end. */
+  readonly truncated: boolean
+  /** What an environment made of it; null where there was none. */
+  readonly episode: EpisodeOutcome | null
   readonly reward: Reward
   /** One per turn; empty without a reward. */
   readonly turnRewards: readonly number[]
+}
+
+/** `done`: the environment said so; `cut-off`: it said that too; the others are limits of the run, or a fault. */
+export type EpisodeEnd = 'done' | 'cut-off' | 'turn-limit' | 'context-limit' | 'failed'
+
+/** The transcript had grown too long to go on. */
+export interface ContextOverflow {
+  /** Tokens the next prompt would have had. */
+  readonly fullPromptLength: number
+  readonly maxPromptTokens: number
+  readonly contextLength: number
+  readonly maxNewTokens: number | null
+}
+
+/** How an episode in an environment went. */
+export interface EpisodeOutcome {
+  readonly end: EpisodeEnd
+  /** Turns the policy had. */
+  readonly turns: number
+  /** Reward of each turn, 0 up to the most turns an episode may have. */
+  readonly turnRewards: readonly number[]
+  /** Their sum; null where the environment gave no reward at all. */
+  readonly total: number | null
+  /** The policy's last turn; this is what reward functions judge. */
+  readonly lastAction: string
+  readonly overflow: ContextOverflow | null
+  /** What went wrong in the environment. */
+  readonly failure: string | null
+  /** What the environment logged to look at, and to chart. */
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly metrics: Readonly<Record<string, number>>
 }
 
 /** What is known of a trajectory before it is scored. */
@@ -51,6 +86,8 @@ export function singleTurnTrajectory(
     completion,
     completionTokens: generated.ids.length,
     stopReason: generated.stopReason,
+    truncated: generated.stopReason === 'length',
+    episode: null,
   }
 }
 

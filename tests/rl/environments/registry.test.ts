@@ -67,9 +67,9 @@ describe('built-in rewards', () => {
   test.each(examples)(
     '$id scores $completion as $expected',
     ({ id, completion, row, settings, expected }) => {
-      expect(builtInReward(id, settings).score({ prompt: 'prompt', completion, row: row ?? {} })).toBe(
-        expected,
-      )
+      expect(
+        builtInReward(id, settings).score([{ prompt: 'prompt', completion, row: row ?? {}, step: 1 }]),
+      ).toEqual([{ value: expected }])
     },
   )
 
@@ -84,12 +84,10 @@ describe('built-in rewards', () => {
   })
 
   test('format stays quick on a long completion', () => {
-    const score = builtInReward('numeric-equality').score({
-      prompt: '',
-      completion: '1,111'.repeat(20_000),
-      row: { answer: 1 },
-    })
-    expect(score).toBe(0)
+    const score = builtInReward('numeric-equality').score([
+      { prompt: '', completion: '1,111'.repeat(20_000), row: { answer: 1 }, step: 1 },
+    ])
+    expect(score).toEqual([{ value: 0 }])
   })
 
   test.each<[string, RewardSettings]>([

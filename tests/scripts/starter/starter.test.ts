@@ -47,14 +47,16 @@ describe('exercises', () => {
     }
   })
 
-  test('answers earn both rewards; slips earn the format only', () => {
-    const score = (id: string, completion: string, answer: string) =>
-      builtInReward(id).score({ prompt: '', completion, row: { answer } })
+  test('answers earn both rewards; slips earn the format only', async () => {
+    const score = async (id: string, completion: string, answer: string) => {
+      const [found] = await builtInReward(id).score([{ prompt: '', completion, row: { answer }, step: 1 }])
+      return found && 'value' in found ? found.value : null
+    }
     for (const { answer, slip } of some.slice(0, 200)) {
-      expect([score('starter-correct', answer, answer), score('starter-format', answer, answer)]).toEqual([
-        1, 1,
-      ])
-      expect([score('starter-correct', slip, answer), score('starter-format', slip, answer)]).toEqual([0, 1])
+      expect(await score('starter-correct', answer, answer)).toBe(1)
+      expect(await score('starter-format', answer, answer)).toBe(1)
+      expect(await score('starter-correct', slip, answer)).toBe(0)
+      expect(await score('starter-format', slip, answer)).toBe(1)
     }
   })
 

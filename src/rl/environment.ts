@@ -1,0 +1,94 @@
+/**
+ * Environments: worlds a policy acts in, turn by turn. What an episode has come to is a plain JSON value that goes in and
+ * comes out of every call, so an environment remembers nothing: built-in ones and those of a person's own code are one
+ * thing, a crash loses no episode, and the members of a group can begin at the very same place.
+ */
+import type { DataRow } from './rollout/prompts.ts'
+import type { RewardFault } from './rewards.ts'
+
+export interface ObservedMessage {
+  readonly role: string
+  readonly content: string
+}
+
+/** What the policy reads next: the text of a user message, or messages as they are. */
+export type Observation = string | readonly ObservedMessage[]
+
+/** `row` is the data set row of the episode. The same row and seed begin the same episode. */
+export interface EpisodeStart {
+  readonly row: DataRow
+  readonly seed: number
+}
+
+/** `seed` differs from turn to turn. */
+export interface EpisodeAction extends EpisodeStart {
+  readonly state: unknown
+  /** Text of the policy's turn, special tokens left out. */
+  readonly action: string
+}
+
+/** What an environment says after reset (no reward, not done) or step. */
+export interface EnvironmentTurn {
+  /** Any JSON. */
+  readonly state: unknown
+  /** null where there is nothing more to read. */
+  readonly observation: Observation | null
+  /** Put before a text observation. */
+  readonly prefix?: string
+  /** Put below a text observation. */
+  readonly suffix?: string
+  /** Reward of the turn; null = this turn is worth nothing either way. */
+  readonly reward: number | null
+  readonly done: boolean
+  /** The episode was cut off rather than brought to its end. */
+  readonly truncated?: boolean
+  /** What it logged to look at. */
+  readonly columns?: Readonly<Record<string, unknown>>
+  /** What it logged to chart; `correct` (0 or 1) says whether the task was solved. */
+  readonly metrics?: Readonly<Record<string, number>>
+}
+
+export type EnvironmentAnswer = EnvironmentTurn | RewardFault
+
+/** Answers many episodes together, in order. What goes wrong with one of them is its answer. */
+export interface Environment {
+  readonly id: string
+  readonly description: string
+  /** Turns an episode may have where a run does not say. */
+  readonly maxTurns: number
+  reset(starts: readonly EpisodeStart[]): Promise<readonly EnvironmentAnswer[]>
+  step(actions: readonly EpisodeAction[]): Promise<readonly EnvironmentAnswer[]>
+}
+
+/** The words of an observation, prefix and suffix in place. */
+export function framedObservation({
+  observation,
+  prefix = '',
+  suffix = '',
+}: Pick<EnvironmentTurn, 'observation' | 'prefix' | 'suffix'>): Observation {
+  if (observation !== null && typeof observation !== 'string') return observation
+  return `${prefix}${observation ?? ''}${suffix === '' ? '' : `\n${suffix}`}`
+}
+
+/**
+ * Adds a bonus where an episode ends with an answer in <answer> tags that is not right, so that the form is learned
+ * before the content. Right is what the environment's metric `correct` says, else a reward above 0.
+ */
+export function withFormatBonus(environment: Environment, bonus: number): Environment {
+  const earns = (answer: EnvironmentTurn, action: string): boolean => {
+    const correct = answer.metrics?.['correct'] ?? answer.reward ?? 0
+    return answer.done && answer.truncated !== true && action.includes('<answer>') && !(correct > 0)
+  }
+  return {
+    ...environment,
+    reset: (starts) => environment.reset(starts),
+    async step(actions) {
+      const answers = await environment.step(actions)
+      return answers.map((answer, i) =>
+        'failure' in answer || !earns(answer, actions[i]!.action)
+          ? answer
+          : { ...answer, reward: (answer.reward ?? 0) + bonus },
+      )
+    },
+  }
+}

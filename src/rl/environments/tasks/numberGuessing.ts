@@ -1,0 +1,51 @@
+import { AppError } from '#shared/errors.ts'
+import { defineTask, lastInteger } from './common.ts'
+
+interface GuessingState {
+  readonly secret: number
+  readonly guesses: number
+}
+
+/** Find a secret number by guessing; a column `secret` of a row is taken instead of a drawn one. */
+export const numberGuessing = defineTask({
+  id: 'number-guessing',
+  description:
+    'Several turns: guess a number and be told "higher" or "lower". 1 when found, a penalty for a turn without a valid guess.',
+  settings: { lowest: 1, highest: 100, guesses: 8, invalidPenalty: 0.1 },
+  create({ lowest, highest, guesses, invalidPenalty }) {
+    if (!(Number.isInteger(lowest) && Number.isInteger(highest) && lowest < highest && guesses >= 1)) {
+      throw new AppError(
+        'config/invalid',
+        'The environment "number-guessing" needs whole numbers lowest < highest and at least 1 guess.',
+      )
+    }
+    const isGuess = (guess: number | null): guess is number =>
+      guess !== null && guess >= lowest && guess <= highest
+    return {
+      maxTurns: guesses,
+      reset({ row, random }) {
+        const drawn = lowest + random.integer(highest - lowest + 1)
+        const secret = typeof row['secret'] === 'number' ? row['secret'] : drawn
+        return {
+          state: { secret, guesses: 0 } satisfies GuessingState,
+          observation:
+            `I am thinking of a whole number from ${lowest} to ${highest}. You have ${guesses} guesses; ` +
+            'after each I say whether my number is higher or lower. Answer with a number alone.',
+        }
+      },
+      step({ state, action }) {
+        const guess = lastInteger(action)
+        if (guess === state.secret) return { reward: 1, done: true, metrics: { correct: 1 } }
+        const next = { ...state, guesses: state.guesses + 1 }
+        const reward = isGuess(guess) ? 0 : -invalidPenalty
+        if (next.guesses >= guesses) return { state: next, reward, done: true, metrics: { correct: 0 } }
+        return { state: next, reward, observation: hint(guess, state.secret, isGuess(guess)) }
+      },
+    }
+  },
+})
+
+function hint(guess: number | null, secret: number, isValid: boolean): string {
+  if (guess === null || !isValid) return 'That is not a number in the range. Guess again.'
+  return secret > guess ? 'Higher.' : 'Lower.'
+}

@@ -1,0 +1,127 @@
+/**
+ * The built-in environments. Reading guide: one file per task, each made with `defineTask` of `common.ts` and listed here;
+ * a task says how an episode begins and what a turn of the policy leads to. Tasks make up their episodes from a seed;
+ * columns of a row that bear the right names are taken instead.
+ */
+import { AppError } from '#shared/errors.ts'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
+import type { Environment, EnvironmentAnswer, EnvironmentTurn, EpisodeStart } from '#rl/environment.ts'
+import { conditionalTarget } from '../probes/conditionalTarget.ts'
+import { constantTarget } from '../probes/constantTarget.ts'
+import { gridNavigation } from '../probes/gridNavigation.ts'
+import { multiInput } from '../probes/multiInput.ts'
+import { arithmetic } from './arithmetic.ts'
+import type { Task, TaskServices, TaskSettings, TaskStart, TaskWorld } from './common.ts'
+import { countdown } from './countdown.ts'
+import { formatFollowing } from './formatFollowing.ts'
+import { letterCounting } from './letterCounting.ts'
+import { numberGuessing } from './numberGuessing.ts'
+import { search } from './search.ts'
+import { ticTacToe } from './ticTacToe.ts'
+
+export interface BuiltInEnvironment {
+  readonly id: string
+  readonly description: string
+  /** Their defaults. */
+  readonly settings: TaskSettings
+  /** Errors: AppError 'config/invalid'. */
+  create(changed: TaskSettings, services: TaskServices): Environment
+}
+
+/** A task whose types of state and settings are known to its own file only. */
+const listed = <State, Settings extends TaskSettings>(task: Task<State, Settings>): BuiltInEnvironment => ({
+  id: task.id,
+  description: task.description,
+  settings: task.settings,
+  create(changed, services) {
+    requireSettings(task, changed)
+    return environmentOf(task, task.create({ ...task.settings, ...changed }, services))
+  },
+})
+
+/** Everything a picker needs, in its order. */
+export const builtInEnvironments: readonly BuiltInEnvironment[] = [
+  listed(arithmetic),
+  listed(countdown),
+  listed(letterCounting),
+  listed(formatFollowing),
+  listed(numberGuessing),
+  listed(ticTacToe),
+  listed(search),
+  listed(constantTarget),
+  listed(conditionalTarget),
+  listed(multiInput),
+  listed(gridNavigation),
+]
+
+/** The environment called `id`, its defaults replaced by `settings`. Errors: `config/invalid`. */
+export function builtInEnvironment(
+  id: string,
+  settings: TaskSettings = {},
+  services: TaskServices = {},
+): Environment {
+  const found = builtInEnvironments.find((environment) => environment.id === id)
+  if (found !== undefined) return found.create(settings, services)
+  const known = builtInEnvironments.map((environment) => environment.id).join(', ')
+  throw new AppError(
+    'config/invalid',
+    `There is no environment called "${id}".`,
+    `Choose one of: ${known}; or give the path of a .ts or .js file.`,
+  )
+}
+
+function environmentOf<State>(
+  { id, description }: Pick<Task, 'id' | 'description'>,
+  world: TaskWorld<State>,
+): Environment {
+  return {
+    id,
+    description,
+    maxTurns: world.maxTurns,
+    reset: (starts) =>
+      Promise.all(
+        starts.map((start) =>
+          guarded(() => ({ ...nothingYet, ...world.reset(withRandom(start)) }) satisfies EnvironmentTurn),
+        ),
+      ),
+    step: (actions) =>
+      Promise.all(
+        actions.map(({ state, action, ...start }) =>
+          guarded(async () => {
+            // The state is what this very world answered the turn before.
+            const turn = await world.step({ ...withRandom(start), state: state as State, action })
+            return { ...nothingYet, state, ...turn }
+          }),
+        ),
+      ),
+  }
+}
+
+const nothingYet = { observation: null, reward: null, done: false } as const
+
+const withRandom = ({ row, seed }: EpisodeStart): TaskStart => ({
+  row,
+  seed,
+  random: new SequentialRandom(randomStream(seed)),
+})
+
+/** What goes wrong with one episode is its answer; what keeps the world from working at all is thrown. */
+async function guarded(work: () => EnvironmentTurn | Promise<EnvironmentTurn>): Promise<EnvironmentAnswer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'config/invalid') throw error
+    return { failure: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** Only settings the task has, each of its default's type. */
+function requireSettings({ id, settings }: Pick<Task, 'id' | 'settings'>, changed: TaskSettings): void {
+  for (const [name, value] of Object.entries(changed)) {
+    const expected = Object.hasOwn(settings, name) ? typeof settings[name] : null
+    if (expected === typeof value && !Number.isNaN(value)) continue
+    const names = Object.keys(settings).join(', ') || 'none'
+    const fault = expected === null ? `has no setting "${name}"` : `needs a ${expected} for "${name}"`
+    throw new AppError('config/invalid', `The environment "${id}" ${fault}.`, `Its settings: ${names}.`)
+  }
+}

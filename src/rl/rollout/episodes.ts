@@ -1,0 +1,317 @@
+/**
+ * Rollouts of several turns: all episodes of a step advance together, turn by turn, and leave as they end. An episode
+ * depends on (seed, step, row, sample) alone: neither the policy's random numbers nor the environment's know what else is
+ * in the batch. The members of a group begin at the same place and meet the same chance.
+ */
+import type { Completion, GenerateOptions, Policy } from '#engine/policy.ts'
+import { randomStream, type RandomStream } from '#shared/random.ts'
+import {
+  type Environment,
+  type EnvironmentAnswer,
+  type EnvironmentTurn,
+  framedObservation,
+} from '../environment.ts'
+import type { Prompt, PromptRow } from './prompts.ts'
+import { completionText } from './rollout.ts'
+import type { ContextOverflow, EpisodeEnd, UnscoredTrajectory } from './trajectory.ts'
+import {
+  masksOf,
+  openTranscript,
+  type Transcript,
+  windowed,
+  withFeedback,
+  withGenerated,
+} from './transcript.ts'
+import type { TurnText } from './turnText.ts'
+
+export interface EpisodeRequest {
+  readonly rows: readonly PromptRow[]
+  /** Episodes per row. */
+  readonly groupSize: number
+  readonly seed: number
+  readonly step: number
+  /** Held-out episodes begin alike at every step, so that evaluations can be compared. */
+  readonly source: 'training' | 'evaluation'
+}
+
+export interface EpisodeLimits {
+  readonly maxTurns: number
+  /** Most tokens of a prompt; what is over ends the episode, or leaves the window. */
+  readonly maxPromptTokens: number
+  /** Whether the oldest turns leave the prompt when it is full. They stay in the trajectory. */
+  readonly slidingWindow: boolean
+  /** Most tokens of a whole trajectory before its last turn: what can be learned from. */
+  readonly maxTranscriptTokens: number
+  readonly contextLength: number
+  readonly maxNewTokens: number | null
+}
+
+export interface EpisodeOptions {
+  readonly environment: Environment
+  readonly policy: Pick<Policy, 'generate'>
+  readonly generate: GenerateOptions
+  /** Text of generated ids, special tokens left out. */
+  readonly decode: (ids: Iterable<number>) => string
+  readonly text: TurnText
+  readonly limits: EpisodeLimits
+}
+
+/** An episode so far. */
+interface Episode {
+  readonly prompt: Prompt
+  readonly group: number
+  /** Counted on where a row comes twice in a step. */
+  readonly sample: number
+  /** Position 0 seeds the reset, position k+1 turn k. */
+  readonly chance: RandomStream
+  readonly state: unknown
+  readonly transcript: Transcript
+  readonly logprobs: readonly number[]
+  readonly rewards: readonly (number | null)[]
+  readonly lastAction: string
+  readonly stopReason: Completion['stopReason']
+  /** null while it goes on. */
+  readonly end: EpisodeEnd | null
+  readonly overflow: ContextOverflow | null
+  readonly failure: string | null
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+/** Plays every row `groupSize` times to the end; returns group after group, samples in order. */
+export async function playEpisodes(
+  request: EpisodeRequest,
+  options: EpisodeOptions,
+): Promise<UnscoredTrajectory[]> {
+  let episodes = await openEpisodes(request, options)
+  for (let turn = 0; turn < options.limits.maxTurns; turn++) {
+    const live = episodes.filter(isLive)
+    if (live.length === 0) break
+    const completions = await generateTurn(live, turn, request, options)
+    const answers = await environmentAnswers(live, turn, completions, options)
+    const advanced = new Map(
+      live.map((episode, i) => [episode, advance(episode, completions[i]!, answers[i]!, options)]),
+    )
+    episodes = episodes.map((episode) => advanced.get(episode) ?? episode)
+  }
+  return episodes.map((episode) => trajectoryOf(episode, options))
+}
+
+const isLive = ({ end }: Episode): boolean => end === null
+
+/** Keeps an environment's random numbers apart from all others. */
+const CHANCE_PURPOSE = 0xe417
+const sourceNumbers = { training: 0, evaluation: 1 } as const
+
+/** One reset per group: its members share all but what the policy does. */
+async function openEpisodes(request: EpisodeRequest, options: EpisodeOptions): Promise<Episode[]> {
+  const { rows, groupSize, seed, step, source } = request
+  const seen = new Map<number, number>()
+  const groups = rows.map((row) => {
+    const earlier = seen.get(row.row) ?? 0
+    seen.set(row.row, earlier + 1)
+    const when = source === 'training' ? step : 0
+    const chance = randomStream(seed, CHANCE_PURPOSE, sourceNumbers[source], when, row.row, earlier)
+    return { row, chance, first: earlier * groupSize }
+  })
+  const answers = await options.environment.reset(
+    groups.map(({ row, chance }) => ({ row: row.columns, seed: seedAt(chance, 0) })),
+  )
+  return groups.flatMap(({ row, chance, first }, group) => {
+    const opened = openEpisode(row, answers[group], options)
+    return Array.from({ length: groupSize }, (_, i) => ({ ...opened, group, sample: first + i, chance }))
+  })
+}
+
+/** A whole number below 2³². */
+const seedAt = (chance: RandomStream, position: number): number =>
+  Math.floor(chance.uniformAt(position) * 0x100000000)
+
+type Opened = Omit<Episode, 'group' | 'sample' | 'chance'>
+
+function openEpisode(row: PromptRow, answer: EnvironmentAnswer | undefined, options: EpisodeOptions): Opened {
+  const turn = checkedAnswer(answer)
+  if ('failure' in turn) return { ...unopened(row), end: 'failed', failure: turn.failure }
+  const { text, ids } = options.text.opening(framedObservation(turn))
+  const opened = {
+    ...unopened(row),
+    prompt: { ...row, text, ids },
+    transcript: openTranscript(ids),
+    state: turn.state,
+    ...loggedAfter(unopened(row), turn),
+  }
+  if (ids.length === 0) return { ...opened, end: 'failed', failure: 'The first observation has no tokens.' }
+  const overflow = overflowOf(opened.transcript, options.limits)
+  return overflow === null ? opened : { ...opened, end: 'context-limit', overflow }
+}
+
+function unopened(row: PromptRow): Opened {
+  const ids = new Int32Array(0)
+  return {
+    prompt: { ...row, text: '', ids },
+    state: null,
+    transcript: openTranscript(ids),
+    logprobs: [],
+    rewards: [],
+    lastAction: '',
+    stopReason: 'length',
+    end: null,
+    overflow: null,
+    failure: null,
+    columns: {},
+    metrics: {},
+  }
+}
+
+/** What an environment of whatever origin answers, or a sentence on why that is nothing. */
+function checkedAnswer(
+  answer: EnvironmentAnswer | undefined,
+): EnvironmentTurn | { readonly failure: string } {
+  if (answer === undefined) return { failure: 'The environment gave no answer for this episode.' }
+  if ('failure' in answer) {
+    const { failure, line } = answer
+    return { failure: line === undefined ? failure : `${failure} (line ${line})` }
+  }
+  if (answer.reward === null || Number.isFinite(answer.reward)) return answer
+  return { failure: `Expected a finite reward or null, got ${String(answer.reward)}.` }
+}
+
+/** Later turns' words replace those of earlier ones. */
+const loggedAfter = (episode: Pick<Episode, 'columns' | 'metrics'>, turn: EnvironmentTurn) => ({
+  columns: { ...episode.columns, ...turn.columns },
+  metrics: { ...episode.metrics, ...turn.metrics },
+})
+
+/** null where the next turn fits. Without a window the whole transcript is the prompt. */
+export function overflowOf(
+  transcript: Transcript,
+  { maxPromptTokens, maxTranscriptTokens, slidingWindow, ...rest }: EpisodeLimits,
+): ContextOverflow | null {
+  const fullPromptLength = transcript.ids.length
+  const isWindowed = slidingWindow && windowed(transcript, maxPromptTokens) !== null
+  const limit = isWindowed ? maxTranscriptTokens : Math.min(maxPromptTokens, maxTranscriptTokens)
+  if (fullPromptLength <= limit) return null
+  const { contextLength, maxNewTokens } = rest
+  return { fullPromptLength, maxPromptTokens: limit, contextLength, maxNewTokens }
+}
+
+/** One completion per live episode. Episodes that still share their transcript share its computation. */
+async function generateTurn(
+  live: readonly Episode[],
+  turn: number,
+  { seed, step }: EpisodeRequest,
+  { policy, generate, limits }: EpisodeOptions,
+): Promise<Completion[]> {
+  const sharing = new Map<Transcript, number[]>()
+  live.forEach(({ transcript }, i) => {
+    sharing.set(transcript, [...(sharing.get(transcript) ?? []), i])
+  })
+  const members = [...sharing.values()]
+  const requests = [...sharing].map(([transcript, places]) => ({
+    promptIds: windowed(transcript, limits.maxPromptTokens) ?? transcript.ids,
+    streams: places.map((i) => randomStream(seed, step, live[i]!.prompt.row, live[i]!.sample, turn)),
+  }))
+  const completions = new Array<Completion | undefined>(live.length)
+  for await (const completion of policy.generate(requests, generate)) {
+    const place = members[completion.request]?.[completion.sample]
+    if (place === undefined) throw new Error(`Expected a request below ${requests.length}.`)
+    completions[place] = completion
+  }
+  return Array.from(completions, (completion, place) => {
+    if (completion === undefined)
+      throw new Error(`Expected ${live.length} turns, number ${place} never came.`)
+    return completion
+  })
+}
+
+function environmentAnswers(
+  live: readonly Episode[],
+  turn: number,
+  completions: readonly Completion[],
+  { environment, generate, decode }: EpisodeOptions,
+): Promise<readonly EnvironmentAnswer[]> {
+  return environment.step(
+    live.map(({ prompt, state, chance }, i) => ({
+      row: prompt.columns,
+      seed: seedAt(chance, turn + 1),
+      state,
+      action: completionText(completions[i]!, generate, decode),
+    })),
+  )
+}
+
+/** An episode after one more turn of policy and environment. */
+function advance(
+  episode: Episode,
+  completion: Completion,
+  answer: EnvironmentAnswer,
+  options: EpisodeOptions,
+): Episode {
+  const { ids, logprobs, stopReason } = completion
+  const spoken = {
+    ...episode,
+    transcript: withGenerated(episode.transcript, ids),
+    logprobs: [...episode.logprobs, ...logprobs],
+    lastAction: completionText(completion, options.generate, options.decode),
+    stopReason,
+  }
+  const turn = checkedAnswer(answer)
+  if ('failure' in turn) {
+    return { ...spoken, rewards: [...episode.rewards, null], end: 'failed', failure: turn.failure }
+  }
+  const told = {
+    ...spoken,
+    state: turn.state,
+    rewards: [...episode.rewards, turn.reward],
+    ...loggedAfter(episode, turn),
+  }
+  if (turn.done) return { ...told, end: turn.truncated === true ? 'cut-off' : 'done' }
+  if (told.rewards.length === options.limits.maxTurns) return { ...told, end: 'turn-limit' }
+  const transcript = answered(told.transcript, turn, options.text)
+  const overflow = overflowOf(transcript, options.limits)
+  return { ...told, transcript, ...(overflow === null ? {} : { overflow, end: 'context-limit' as const }) }
+}
+
+/** The transcript with what the environment said after the policy's last token. */
+export function answered(
+  transcript: Transcript,
+  turn: Pick<EnvironmentTurn, 'observation' | 'prefix' | 'suffix'>,
+  text: TurnText,
+): Transcript {
+  return withFeedback(transcript, text.feedback(framedObservation(turn), transcript.ids.at(-1)!))
+}
+
+function trajectoryOf(episode: Episode, { decode, limits }: EpisodeOptions): UnscoredTrajectory {
+  const { prompt, group, transcript, rewards, end, stopReason, lastAction } = episode
+  const { actionMask, turnIds } = masksOf(transcript)
+  const completionTokens = episode.logprobs.length
+  return {
+    prompt,
+    group,
+    ids: transcript.ids,
+    actionMask,
+    turnIds: limits.maxTurns === 1 ? null : turnIds,
+    samplerLogprobs: Float64Array.from(episode.logprobs),
+    completion: rewards.length > 1 ? decode(transcript.ids.subarray(transcript.openingLength)) : lastAction,
+    completionTokens,
+    stopReason,
+    truncated: end !== 'done',
+    episode: outcomeOf(episode, limits),
+  }
+}
+
+function outcomeOf(episode: Episode, { maxTurns }: EpisodeLimits): UnscoredTrajectory['episode'] {
+  const { rewards, end, lastAction, overflow, failure, columns, metrics } = episode
+  const given = rewards.filter((reward) => reward !== null)
+  return {
+    end: end ?? 'turn-limit',
+    turns: rewards.length,
+    turnRewards: Array.from({ length: maxTurns }, (_, turn) => rewards[turn] ?? 0),
+    total: given.length === 0 ? null : given.reduce((sum, reward) => sum + reward, 0),
+    lastAction,
+    overflow,
+    failure,
+    columns,
+    metrics,
+  }
+}
