@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'runtime/failed'
   | 'reward/failed'
   | 'environment/failed'
+  | 'probe/failed'
   | 'run/diverged'
   | 'run/busy'
   | 'run/not-found'

@@ -7,13 +7,15 @@ import type { Metrics } from './metrics.ts'
 
 /** All the loop needs besides adapters and optimizer to go on exactly where it was. */
 export interface TrainerState {
-  /** Steps completed. */
+  /** Steps completed, all stages counted through. */
   readonly step: number
+  /** Which stage of the run it is in, from 0; what follows counts from where the stage began, but for `tokens`. */
+  readonly stage: number
   /** Prompts drawn so far; says where in which pass over the (shuffled) training rows the next step begins. */
   readonly promptsDrawn: number
   /** Optimizer updates taken; the position in the learning-rate schedule. */
   readonly updates: number
-  /** Prompt and completion tokens of all rollouts. */
+  /** Tokens of all trajectories. */
   readonly tokens: number
 }
 

@@ -58,6 +58,16 @@ const table = {
   'rewards/{function}/std': ['reward', 'none', 'Standard deviation of one reward function over the step.'],
   'reward/unscored': ['count', 'lower', 'Trajectories to which no reward function applied.'],
   'reward/failures': ['count', 'lower', 'Calls of reward functions that failed.'],
+  'reward/greedy_baseline': [
+    'reward',
+    'higher',
+    'Mean reward of the greedy answers that completions are compared with.',
+  ],
+  'rollout/groups_turned_down': [
+    'count',
+    'lower',
+    'Groups that taught nothing and were replaced by further prompts, where there were rounds left.',
+  ],
   'logged/{name}': ['number', 'none', 'Mean of a number that reward functions log under this name.'],
   'completions/mean_length': ['tokens', 'none', 'Mean length of completions.'],
   'completions/min_length': ['tokens', 'none', 'Shortest completion.'],
@@ -70,6 +80,17 @@ const table = {
   'completions/min_terminated_length': ['tokens', 'none', 'Shortest completion that ended by itself.'],
   'completions/max_terminated_length': ['tokens', 'none', 'Longest completion that ended by itself.'],
   'completions/clipped_ratio': ['share', 'lower', 'Share of completions cut off by the length limit.'],
+  'environment/turns': ['count', 'none', 'Mean number of turns the policy had in an episode.'],
+  'environment/done_ratio': [
+    'share',
+    'higher',
+    'Share of episodes the environment brought to their end; the others were cut off or failed.',
+  ],
+  'environment/context_limit_ratio': [
+    'share',
+    'lower',
+    'Share of episodes that ended because the transcript had grown too long.',
+  ],
   entropy: [
     'nats',
     'none',
@@ -134,6 +155,11 @@ const table = {
     'Share of tokens whose ratio reached the cap.',
   ],
   'sampling/rows_skipped': ['count', 'lower', 'Trajectories without a complete record of the sampler.'],
+  'value/explained_variance': [
+    'share',
+    'higher',
+    'How much of the spread of the returns the critic foresaw: 1 is all, 0 no better than their mean.',
+  ],
   'update/trajectories': ['count', 'none', 'Trajectories that took part in the update.'],
   'update/count': ['count', 'none', 'Optimizer updates of the step.'],
   eval_reward: ['reward', 'higher', 'Mean reward on held-out rows with greedy decoding.'],
@@ -144,6 +170,27 @@ const table = {
     'lower',
     'Share of held-out completions cut off by the length limit.',
   ],
+  eval_loss: ['number', 'lower', 'Loss on held-out rows.'],
+  eval_perplexity: [
+    'number',
+    'lower',
+    'Exponential of the mean negative log-probability of held-out answers; 1 is perfect.',
+  ],
+  eval_surprisal: ['nats', 'lower', 'Mean negative log-probability of the tokens of held-out answers.'],
+  'eval_rewards/chosen': ['nats', 'higher', 'The same as rewards/chosen, on held-out pairs.'],
+  'eval_rewards/rejected': ['nats', 'lower', 'The same as rewards/rejected, on held-out pairs.'],
+  'eval_rewards/margins': [
+    'nats',
+    'higher',
+    'By how much held-out chosen answers gained on the rejected ones.',
+  ],
+  'eval_rewards/accuracies': [
+    'share',
+    'higher',
+    'Share of held-out pairs whose chosen answer gained more than the rejected one.',
+  ],
+  'eval_logps/chosen': ['nats', 'higher', 'Mean log-probability of held-out chosen answers.'],
+  'eval_logps/rejected': ['nats', 'none', 'Mean log-probability of held-out rejected answers.'],
   eval_time: ['seconds', 'lower', 'Duration of the evaluation.'],
 } as const satisfies Record<string, Row>
 

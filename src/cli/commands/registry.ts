@@ -12,8 +12,10 @@ import { grad } from './grad.ts'
 import { modelImport } from './modelImport.ts'
 import { modelList } from './modelList.ts'
 import { modelRandom } from './modelRandom.ts'
+import { probe } from './probe.ts'
 import { resume } from './resume.ts'
 import { runsCompare } from './runsCompare.ts'
+import { runsDelete } from './runsDelete.ts'
 import { runsExport } from './runsExport.ts'
 import { runsList } from './runsList.ts'
 import { runsRecover } from './runsRecover.ts'
@@ -33,6 +35,7 @@ export const commands: readonly Command[] = [
   runsShow,
   runsCompare,
   runsExport,
+  runsDelete,
   runsRecover,
   exportRun,
   generate,
@@ -45,5 +48,6 @@ export const commands: readonly Command[] = [
   datasetList,
   datasetShow,
   selftest,
+  probe,
   bench,
 ]

@@ -29,6 +29,7 @@ const stateSchema = z.strictObject({
   format: z.literal(formatVersion),
   trainer: z.strictObject({
     step: z.number(),
+    stage: z.number().default(0),
     promptsDrawn: z.number(),
     updates: z.number(),
     tokens: z.number(),

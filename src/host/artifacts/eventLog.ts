@@ -164,13 +164,16 @@ function splitLines(bytes: Buffer): { readonly whole: Buffer[]; readonly rest: B
   return { whole, rest: bytes.subarray(start) }
 }
 
-function parseEvent(line: Buffer): LoggedEvent {
-  const damaged = { at: 0, type: 'damaged-line' }
+const parseEvent = (line: Buffer): LoggedEvent =>
+  parseLogLine(line.toString('utf8')) ?? { at: 0, type: 'damaged-line' }
+
+/** A line of a log, or null where it is damaged. */
+export function parseLogLine(line: string): LoggedEvent | null {
   try {
-    const value: unknown = JSON.parse(line.toString('utf8'))
-    return isLoggedEvent(value) ? value : damaged
+    const value: unknown = JSON.parse(line)
+    return isLoggedEvent(value) ? value : null
   } catch {
-    return damaged
+    return null
   }
 }
 

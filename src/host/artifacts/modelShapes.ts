@@ -8,6 +8,8 @@ export interface ModelShape {
   readonly headDim: number
   readonly intermediateSize: number
   readonly vocabSize: number
+  /** Tokenizer of its folder: one token per byte (the default), or the seven tokens of probes. */
+  readonly tokenizer?: 'bytes' | 'digits'
   readonly maxPositions: number
   readonly ropeTheta: number
   readonly normEpsilon: number
@@ -56,6 +58,23 @@ export const modelShapes = {
     normEpsilon: 1e-5,
     tiedHead: false,
     deviation: 0.02,
+  },
+  // Its weights are spread wide enough for the frozen head to tell seven tokens clearly apart.
+  probe: {
+    modelType: 'llama',
+    layers: 2,
+    hiddenSize: 64,
+    heads: 2,
+    kvHeads: 2,
+    headDim: 32,
+    intermediateSize: 256,
+    vocabSize: 7,
+    tokenizer: 'digits',
+    maxPositions: 128,
+    ropeTheta: 10_000,
+    normEpsilon: 1e-6,
+    tiedHead: true,
+    deviation: 0.1,
   },
   'tiny-llama': {
     ...tiny,

@@ -6,6 +6,7 @@ import { readModelConfig } from '#engine/models/registry.ts'
 import { expectedTensors } from '#engine/models/weightNames.ts'
 import { makeFolder, writeFileAtomic } from './atomic.ts'
 import { byteTokenizerConfigJson, byteTokenizerJson, endOfTextId, turnEndId } from './byteTokenizer.ts'
+import { digitEndId, digitPadId, digitTokenizerConfigJson, digitTokenizerJson } from './digitTokenizer.ts'
 import { writeError } from './fileErrors.ts'
 import { f32ToBf16 } from './float16.ts'
 import type { ModelShape } from './modelShapes.ts'
@@ -19,8 +20,33 @@ const classNames = {
   qwen3: 'Qwen3ForCausalLM',
 } as const
 
+interface RandomModelTokenizer {
+  readonly json: () => object
+  readonly configJson: (maxPositions: number) => object
+  /** What ends an answer; the first is the config's. */
+  readonly endIds: readonly number[]
+  readonly padId: number
+}
+
+const tokenizers: Readonly<Record<'bytes' | 'digits', RandomModelTokenizer>> = {
+  bytes: {
+    json: byteTokenizerJson,
+    configJson: byteTokenizerConfigJson,
+    endIds: [turnEndId, endOfTextId],
+    padId: endOfTextId,
+  },
+  digits: {
+    json: digitTokenizerJson,
+    configJson: digitTokenizerConfigJson,
+    endIds: [digitEndId],
+    padId: digitPadId,
+  },
+}
+
+const tokenizerOf = ({ tokenizer }: ModelShape): RandomModelTokenizer => tokenizers[tokenizer ?? 'bytes']
+
 /**
- * Writes a Hugging Face model folder with random weights and a byte tokenizer, the same bytes for the same seed: linears
+ * Writes a Hugging Face model folder with random weights and a simple tokenizer, the same bytes for the same seed: linears
  * and embeddings N(0, deviation²), biases N(0, 0.02²), norms 1 + N(0, 0.02²). The folder must be new or empty. Errors:
  * AppError 'file/unwritable', 'usage/invalid'.
  */
@@ -43,11 +69,12 @@ export async function writeRandomModel(
     ),
   )
   await writeSafetensors(join(directory, 'model.safetensors'), tensors, { metadata: { format: 'pt' } })
-  writeJson(directory, 'tokenizer.json', byteTokenizerJson())
-  writeJson(directory, 'tokenizer_config.json', byteTokenizerConfigJson(shape.maxPositions))
+  const tokenizer = tokenizerOf(shape)
+  writeJson(directory, 'tokenizer.json', tokenizer.json())
+  writeJson(directory, 'tokenizer_config.json', tokenizer.configJson(shape.maxPositions))
   writeJson(directory, 'generation_config.json', {
-    eos_token_id: [turnEndId, endOfTextId],
-    pad_token_id: endOfTextId,
+    eos_token_id: tokenizer.endIds,
+    pad_token_id: tokenizer.padId,
   })
   // Last: a folder with a config is a complete model.
   writeJson(directory, 'config.json', document)
@@ -93,8 +120,8 @@ function configJson(shape: ModelShape, dtype: RandomModelDtype): object {
     tie_word_embeddings: shape.tiedHead,
     torch_dtype: dtype === 'F32' ? 'float32' : 'bfloat16',
     bos_token_id: null,
-    eos_token_id: turnEndId,
-    pad_token_id: endOfTextId,
+    eos_token_id: tokenizerOf(shape).endIds[0],
+    pad_token_id: tokenizerOf(shape).padId,
     ...families[modelType],
   }
 }

@@ -75,13 +75,21 @@ function fetchJsonAt(allowed: string): FetchJson {
     }
     const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } })
     if (!response.ok) throw new Error(`the search engine answered with status ${response.status}`)
-    const chunks: Uint8Array[] = []
-    let size = 0
-    for await (const chunk of response.body ?? []) {
-      size += chunk.byteLength
-      if (size > maxBytes) throw new Error('the answer is too large')
-      chunks.push(chunk)
-    }
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
+    return JSON.parse(await boundedText(response)) as unknown
   }
+}
+
+async function boundedText({ body }: Response): Promise<string> {
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = body?.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+    size += part.value.byteLength
+    if (size > maxBytes) {
+      await reader?.cancel()
+      throw new Error('the answer is too large')
+    }
+    chunks.push(part.value)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }

@@ -74,7 +74,7 @@ function residentOf(pid: number): number {
 }
 
 /** Bytes of a file or of all in a folder; 0 where there is none. Files that vanish meanwhile do not count. */
-export function sizeOf(place: string): number {
+function sizeOf(place: string): number {
   try {
     const status = statSync(place)
     if (!status.isDirectory()) return status.size

@@ -1,14 +1,17 @@
 /** The files of a run: what deleting removes, and one file that holds what is known of it. */
-import { readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { writeFileAtomic } from '../artifacts/atomic.ts'
 import { readError, writeError } from '../artifacts/fileErrors.ts'
 import { isRunFolder, lockRun } from '../artifacts/runFolder.ts'
 import { dataFolders } from '../dataDirectory.ts'
+import type { Host } from '../host.ts'
 import type { Store } from '../store/store.ts'
 
+/** None where the folder is gone. */
 export function runFiles(directory: string): { path: string; sizeBytes: number }[] {
+  if (!existsSync(directory)) return []
   try {
     return readdirSync(directory, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -19,8 +22,19 @@ export function runFiles(directory: string): { path: string; sizeBytes: number }
   }
 }
 
-/** Removes the folder of a run that nobody trains, and nothing else. Errors: AppError 'run/busy', 'file/unwritable'. */
-export function removeRunFolder(dataDirectory: string, directory: string): void {
+/** Removes a run that nobody trains from the disk and from the history. Errors: AppError 'run/busy', 'run/not-found', 'file/unwritable'. */
+export function deleteRun({ dataDirectory, store, supervisor, history, bell }: Host, runId: string): void {
+  const { directory } = store.runs.get(runId)
+  if (supervisor.status(runId) !== null) {
+    throw new AppError('run/busy', 'The run is being trained.', 'Stop it first.')
+  }
+  if (existsSync(directory)) removeRunFolder(dataDirectory, directory)
+  history.forget(runId)
+  bell.ring()
+}
+
+/** Removes the folder of a run, and nothing else. */
+function removeRunFolder(dataDirectory: string, directory: string): void {
   const { runs } = dataFolders(dataDirectory)
   if (path.dirname(directory) !== runs || !isRunFolder(directory)) {
     throw new AppError(

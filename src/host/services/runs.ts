@@ -14,7 +14,7 @@ import { failureOf } from './failures.ts'
 import { newsOf, readCursor, stampOf, writeCursor } from './feeds.ts'
 import { leaveQueue, requireIdle } from './queue.ts'
 import { requireGates } from './rewardVersions.ts'
-import { exportBundle, removeRunFolder, runFiles } from './runFiles.ts'
+import { exportBundle, deleteRun, runFiles } from './runFiles.ts'
 
 export const runsService = (host: Host): Handlers<typeof runsApi> => ({
   ...reading(host),
@@ -84,19 +84,14 @@ const training = (host: Host) =>
     },
   }) satisfies Partial<Handlers<typeof runsApi>>
 
-const describing = ({ store, history, bell, supervisor, dataDirectory }: Host) => {
+const describing = (host: Host) => {
+  const { store, bell } = host
   const change = (runId: string, action: (run: RunRecord) => void) => {
     action(store.runs.get(runId))
     bell.ring()
   }
   return {
-    delete: ({ runId }) =>
-      change(runId, ({ directory }) => {
-        if (supervisor.status(runId) !== null)
-          throw new AppError('run/busy', 'The run is being trained.', 'Stop it first.')
-        removeRunFolder(dataDirectory, directory)
-        history.forget(runId)
-      }),
+    delete: ({ runId }) => deleteRun(host, runId),
     rename: ({ runId, name }) => change(runId, () => store.runs.setName(runId, name)),
     setTags: ({ runId, tags }) => change(runId, () => store.runs.setTags(runId, tags)),
     setNotes: ({ runId, notes }) => change(runId, () => store.runs.setNotes(runId, notes)),

@@ -1,9 +1,9 @@
 /** One run's history being written: each event to its table, and back where a resume says so. */
-import type { LoggedEvent } from '../artifacts/eventLog.ts'
+import { parseLogLine, type LoggedEvent } from '../artifacts/eventLog.ts'
 import type { RunStatus } from '#shared/runs.ts'
 import type { Connection } from './connection.ts'
 import type { StoredEvent } from './events.ts'
-import { parseLine, understand, type KnownEvent } from './loggedEvents.ts'
+import { understand, type KnownEvent } from './loggedEvents.ts'
 import { MetricWriter } from './metricWriter.ts'
 import type { NamesTable } from './names.ts'
 import { SampleWriter } from './sampleWriter.ts'
@@ -50,7 +50,7 @@ export class HistoryWriter {
 
   /** Records a line of the log; every whole line has a number, even a damaged one. */
   add(line: string): void {
-    const event = parseLine(line)
+    const event = parseLogLine(line)
     if (event === null) {
       this.#damaged++
       // The file still has it whole; this is enough to see what it was.

@@ -60,21 +60,3 @@ export type KnownSample = z.infer<typeof sample>
 
 /** The event with its fields, or null where it is of another kind or not as it should be. */
 export const understand = (event: LoggedEvent): KnownEvent | null => schemas.safeParse(event).data ?? null
-
-/** A line of a log, or null where it is damaged. */
-export function parseLine(line: string): LoggedEvent | null {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isLoggedEvent(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-const isLoggedEvent = (value: unknown): value is LoggedEvent =>
-  typeof value === 'object' &&
-  value !== null &&
-  'type' in value &&
-  typeof value.type === 'string' &&
-  'at' in value &&
-  typeof value.at === 'number'

@@ -2,7 +2,8 @@
 import Database from 'better-sqlite3'
 import { AppError } from '#shared/errors.ts'
 
-const untouched = 'The file was left as it is. turnwise runs recover saves what can still be read into a new one.'
+const untouched =
+  'The file was left as it is. turnwise runs recover saves what can still be read into a new one.'
 
 /** The history cannot be used; `finding` is what shows it. */
 export const unreadable = (file: string, finding: string, cause?: unknown): AppError =>

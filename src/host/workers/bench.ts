@@ -11,7 +11,7 @@ import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/
 import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
 import { watchMemory } from '#engine/runtime/memory.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { usualTokenBudget } from '#shared/runConfig.ts'
+import { usualTokenBudget } from '#shared/configSections.ts'
 import { packMicroBatches } from '#rl/training/packing.ts'
 import { asInt8Source } from '../artifacts/int8Cache.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'

@@ -49,9 +49,12 @@ export function forkRun({ dataDirectory, checkpoint, changes, baseDirectory }: F
   return createRunFolder(dataDirectory, config, {
     parent: { runId: parent.id, step },
     checkpoint: directory,
-    rewards: isDeepStrictEqual(former.rewards, config.rewards) ? rewardsOf(parent) : null,
+    rewards: isDeepStrictEqual(codeOf(former), codeOf(config)) ? rewardsOf(parent) : null,
   })
 }
+
+/** What may be code of the user. */
+const codeOf = ({ rewards, environment }: RunConfig) => ({ rewards, environment })
 
 /** The parent's own copy: the files may have changed since it began. */
 function rewardsOf({ directory }: RunFolder): string | null {

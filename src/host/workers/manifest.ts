@@ -9,7 +9,7 @@ import { hashFiles } from '../artifacts/contentHash.ts'
 import { versionFiles } from '../artifacts/data/dataSetVersion.ts'
 import type { ModelFolder } from '../artifacts/modelFolder.ts'
 import { runPaths } from '../artifacts/runFolder.ts'
-import { runRewardCode } from '../rewards/rewardCode.ts'
+import { runEnvironmentCode, runRewardCode } from '../rewards/rewardCode.ts'
 import { describeVersions } from '../version.ts'
 
 const schema = z.object({
@@ -41,12 +41,7 @@ export async function computeManifest(subject: ManifestSubject): Promise<RunMani
     config: sha256(readFileSync(runPaths(runDirectory).config)),
     model: sha256(modelParts.map((file, i) => `${path.basename(file)} ${modelDigests[i] ?? ''}\n`).join('')),
     data: Object.fromEntries(data.map(({ name }, i) => [name, dataDigests[i] ?? ''])),
-    rewards: Object.fromEntries(
-      config.rewards.map((entry, i) => {
-        const code = runRewardCode(config, i, runDirectory)?.code ?? entry.function
-        return [rewardName(entry), rewardDigest(code, entry)]
-      }),
-    ),
+    rewards: { ...rewardDigests(config, runDirectory), ...environmentDigest(config, runDirectory) },
   }
 }
 
@@ -72,8 +67,23 @@ function dataFiles({ data }: RunConfig): { readonly name: string; readonly file:
   })
 }
 
+const rewardDigests = (config: RunConfig, runDirectory: string): Record<string, string> =>
+  Object.fromEntries(
+    config.rewards.map((entry, i) => {
+      const code = runRewardCode(config, i, runDirectory)?.code ?? entry.function
+      return [rewardName(entry), rewardDigest(code, entry)]
+    }),
+  )
+
+/** Under the name its reward is charted by. */
+function environmentDigest({ environment }: RunConfig, runDirectory: string): Record<string, string> {
+  if (environment === null) return {}
+  const code = runEnvironmentCode(environment, runDirectory)?.code ?? environment.function
+  return { environment: rewardDigest(code, environment) }
+}
+
 /** Of user code its text; of a built-in its id. Settings count in both. */
-function rewardDigest(code: string, { settings }: RunConfig['rewards'][number]): string {
+function rewardDigest(code: string, { settings }: Pick<RunConfig['rewards'][number], 'settings'>): string {
   return sha256(JSON.stringify([code, Object.entries(settings).sort()]))
 }
 

@@ -36,14 +36,14 @@ export interface Experience {
   readonly referenceLogprobs: Float64Array | null
   /** The critic's values before the first update; null unless `needs.values`. */
   readonly behaviorValues: Float64Array | null
-  /** Entropy of the behaviour policy at each token, nats; there where `needs.behaviorEntropies`. */
-  readonly behaviorEntropies?: Float64Array | null
-  /** The trajectory was cut off by a limit instead of ending by itself; absent = it was not. */
-  readonly truncated?: boolean
-  /** The most tokens the policy could have chosen; absent = not known. */
-  readonly tokenLimit?: number | null
-  /** Reward of the greedy answer to the same prompt; there where `needs.greedyBaseline`. */
-  readonly baselineReward?: number | null
+  /** Entropy of the behaviour policy at each token, nats; null unless `needs.behaviorEntropies`. */
+  readonly behaviorEntropies: Float64Array | null
+  /** The trajectory was cut off by a limit instead of ending by itself. */
+  readonly truncated: boolean
+  /** The most tokens the policy could have chosen; null = no limit. */
+  readonly tokenLimit: number | null
+  /** Reward of the greedy answer to the same prompt; null unless `needs.greedyBaseline`. */
+  readonly baselineReward: number | null
 }
 
 /** What a rollout batch teaches. */

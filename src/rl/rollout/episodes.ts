@@ -32,6 +32,8 @@ export interface EpisodeRequest {
   readonly step: number
   /** Held-out episodes begin alike at every step, so that evaluations can be compared. */
   readonly source: 'training' | 'evaluation'
+  /** Row → how often it was rolled out before in this step. */
+  readonly earlier?: ReadonlyMap<number, number>
 }
 
 export interface EpisodeLimits {
@@ -106,7 +108,7 @@ const sourceNumbers = { training: 0, evaluation: 1 } as const
 /** One reset per group: its members share all but what the policy does. */
 async function openEpisodes(request: EpisodeRequest, options: EpisodeOptions): Promise<Episode[]> {
   const { rows, groupSize, seed, step, source } = request
-  const seen = new Map<number, number>()
+  const seen = new Map(request.earlier)
   const groups = rows.map((row) => {
     const earlier = seen.get(row.row) ?? 0
     seen.set(row.row, earlier + 1)

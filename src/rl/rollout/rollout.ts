@@ -25,6 +25,8 @@ export interface RolloutRequest {
   readonly groupSize: number
   readonly seed: number
   readonly step: number
+  /** Row → how often it was rolled out before in this step. */
+  readonly earlier?: ReadonlyMap<number, number>
 }
 
 export interface RolloutOptions {
@@ -65,8 +67,8 @@ export async function generateTrajectories(
  * A trajectory's random numbers depend on (seed, step, row, sample) alone, not on what else is in the batch. A row that
  * comes twice in a step counts its samples on.
  */
-function generationRequests({ prompts, groupSize, seed, step }: RolloutRequest) {
-  const seen = new Map<number, number>()
+function generationRequests({ prompts, groupSize, seed, step, earlier }: RolloutRequest) {
+  const seen = new Map(earlier)
   return prompts.map(({ row, ids }) => {
     const first = (seen.get(row) ?? 0) * groupSize
     seen.set(row, (seen.get(row) ?? 0) + 1)

@@ -1,25 +1,57 @@
 /** Evaluation: the most probable completion of every held-out prompt, judged by the same reward functions. */
 import type { EvaluationEvent, SamplesEvent } from '#shared/events.ts'
+import type { Metrics } from '#shared/metrics.ts'
+import type { Prompt } from '../rollout/prompts.ts'
 import { rewardTrajectories } from '../rollout/rollout.ts'
-import type { TrainDependencies, TrainPlan } from './plan.ts'
+import type { Trajectory } from '../rollout/trajectory.ts'
+import type { TrainDependencies } from './plan.ts'
+import type { RollOut } from './rollOut.ts'
 import { evenlySpaced, shownSamples } from './samples.ts'
 import { evaluationMetrics } from './stepMetrics.ts'
 import { stopwatch } from './stopwatch.ts'
 
+export interface EvaluationPlan {
+  readonly heldOut: readonly Prompt[]
+  readonly rollOut: RollOut
+}
+
 /** `step` is the number of steps completed. Yields nothing without held-out rows. */
-export async function* evaluate(
+export async function* evaluateRollouts(
   dependencies: TrainDependencies,
-  plan: TrainPlan,
+  plan: EvaluationPlan,
   step: number,
 ): AsyncGenerator<EvaluationEvent | SamplesEvent> {
-  const { config, rewards } = dependencies
   if (plan.heldOut.length === 0) return
   const watch = stopwatch()
-  const answers = await plan.rollOut(plan.heldOut, { groupSize: 1, step, source: 'evaluation' })
-  const onFailure = config.rewardFailures
-  const trajectories = await rewardTrajectories(answers, { rewards, onFailure, step })
-  const metrics = { ...evaluationMetrics(trajectories), eval_time: watch.lap() }
-  yield { type: 'evaluation', step, rows: trajectories.length, metrics }
+  const { trajectories, metrics } = await greedyRollouts(dependencies, plan, step)
+  yield evaluation(step, trajectories.length, { ...metrics, eval_time: watch.lap() })
+  yield* heldOutSamples(dependencies, step, trajectories)
+}
+
+/** Greedy answers to the held-out prompts, and what they earn. */
+export async function greedyRollouts(
+  { config, rewards }: TrainDependencies,
+  { heldOut, rollOut }: EvaluationPlan,
+  step: number,
+): Promise<{ readonly trajectories: readonly Trajectory[]; readonly metrics: Metrics }> {
+  const answers = await rollOut(heldOut, { groupSize: 1, step, source: 'evaluation' })
+  const options = { rewards, onFailure: config.rewardFailures, step }
+  const trajectories = await rewardTrajectories(answers, options)
+  return { trajectories, metrics: evaluationMetrics(trajectories) }
+}
+
+export const evaluation = (step: number, rows: number, metrics: Metrics): EvaluationEvent => ({
+  type: 'evaluation',
+  step,
+  rows,
+  metrics,
+})
+
+export function* heldOutSamples(
+  { config }: TrainDependencies,
+  step: number,
+  trajectories: readonly Trajectory[],
+): Generator<SamplesEvent> {
   const shown = evenlySpaced(trajectories, config.shownTrajectories)
   const samples = shownSamples(shown, [], new Map())
   if (samples.length > 0) yield { type: 'samples', step, source: 'evaluation', samples }

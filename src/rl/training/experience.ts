@@ -6,8 +6,19 @@ import { packMicroBatches } from './packing.ts'
 
 export interface ScoringOptions {
   readonly policy: Pick<Policy, 'score'>
+  /** Whose log-probabilities are the reference's. */
+  readonly referenceRole: 'reference' | 'base'
   readonly temperature: number
   readonly tokenBudget: number
+}
+
+/** A trajectory the trainer may learn from, and what it knows of it besides. */
+export interface Candidate {
+  readonly trajectory: Trajectory
+  /** The most tokens the policy could have chosen; null = no limit. */
+  readonly tokenLimit: number | null
+  /** Reward of the greedy answer to the same prompt; null where none was asked for. */
+  readonly baselineReward: number | null
 }
 
 /** A trajectory and its experience, as the update needs both. */
@@ -19,18 +30,19 @@ export interface TrainingRow {
 /**
  * Rows to learn from, filtered ones left out. Each forward pass is run only where its numbers are needed: over all
  * trajectories when they enter the advantages, else over those that are kept, and the behaviour policy's not at all
- * when the first and only update will compute it anyway.
+ * when the first and only update will compute it anyway, or the loss never looks at it.
  */
 export async function prepareRows(
-  trajectories: readonly Trajectory[],
+  candidates: readonly Candidate[],
   algorithm: ConfiguredAlgorithm,
   updates: number,
   options: ScoringOptions,
 ): Promise<TrainingRow[]> {
   const { needs } = algorithm
-  const wanted: Needs = { ...needs, behavior: needs.behavior || updates > 1 }
+  const wanted = { ...needs, behavior: scoresBehavior(needs, updates) }
   const enterAdvantages = needs.behavior || needs.values
-  const bare = trajectories.map(experienceOf)
+  const trajectories = candidates.map(({ trajectory }) => trajectory)
+  const bare = candidates.map(experienceOf)
   const batch = enterAdvantages ? await scored(trajectories, bare, wanted, options) : bare
   const advantages = algorithm.advantages(batch)
   const kept = advantages.kept.map((i) => trajectories[i]!)
@@ -42,18 +54,30 @@ export async function prepareRows(
   }))
 }
 
-const learningRow = (row: Experience, { tokens, returns }: Advantages, i: number): LearningRow => ({
+const scoresBehavior = ({ behavior, behaviorEntropies, ratio }: Needs, updates: number): boolean =>
+  behavior || behaviorEntropies || (ratio && updates > 1)
+
+const learningRow = (
+  row: Experience,
+  { tokens, returns, granularity }: Advantages,
+  i: number,
+): LearningRow => ({
   ...row,
   advantages: tokens[i]!,
   returns: returns?.[i] ?? null,
+  ...(granularity === undefined ? {} : { granularity }),
 })
 
-const experienceOf = ({ group, actionMask, turnIds, turnRewards }: Trajectory): Experience => ({
-  group,
-  actionMask,
-  turnIds,
-  turnRewards,
+export const experienceOf = ({ trajectory, tokenLimit, baselineReward }: Candidate): Experience => ({
+  group: trajectory.group,
+  actionMask: trajectory.actionMask,
+  turnIds: trajectory.turnIds,
+  turnRewards: trajectory.turnRewards,
+  truncated: trajectory.truncated,
+  tokenLimit,
+  baselineReward,
   behaviorLogprobs: null,
+  behaviorEntropies: null,
   referenceLogprobs: null,
   behaviorValues: null,
 })
@@ -65,21 +89,22 @@ async function scored(
   options: ScoringOptions,
 ): Promise<Experience[]> {
   const behavior = needs.behavior ? await score(trajectories, 'actor', options) : null
-  const reference = needs.reference ? await score(trajectories, 'reference', options) : null
+  const reference = needs.reference ? await score(trajectories, options.referenceRole, options) : null
   const critic = needs.values ? await score(trajectories, 'critic', options) : null
   return rows.map((row, i) => ({
     ...row,
     behaviorLogprobs: behavior?.[i]?.logprobs ?? null,
+    behaviorEntropies: needs.behaviorEntropies ? (behavior?.[i]?.entropies ?? null) : null,
     referenceLogprobs: reference?.[i]?.logprobs ?? null,
     behaviorValues: critic?.[i]?.values ?? null,
   }))
 }
 
 /** Heads of every trajectory, in order. */
-async function score(
+export async function score(
   trajectories: readonly Trajectory[],
   role: PolicyRole,
-  { policy, temperature, tokenBudget }: ScoringOptions,
+  { policy, temperature, tokenBudget }: Omit<ScoringOptions, 'referenceRole'>,
 ): Promise<Heads[]> {
   const heads = new Array<Heads>(trajectories.length)
   const lengths = trajectories.map(({ ids }) => ids.length)

@@ -2,14 +2,19 @@
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { GenerateOptions, Policy, SamplingOptions } from '#engine/policy.ts'
-import { AppError } from '#shared/errors.ts'
 import type { TrainerState } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import type { Environment } from '../environment.ts'
 import type { RewardSpec } from '../rewards.ts'
-import type { DataRow, Prompt } from '../rollout/prompts.ts'
+import type { EncodedExamples } from '../rollout/examples.ts'
+import type { DataRow, EncodedPrompts } from '../rollout/prompts.ts'
+import { groupSizeOf, requireFitting } from './conflicts.ts'
+import { examplesOf, exampleSource } from './exampleSource.ts'
+import type { ScoringOptions } from './experience.ts'
 import { planRollOut, promptsOf, type RollOut } from './rollOut.ts'
+import { rolloutSource } from './rolloutSource.ts'
+import type { ExperienceSource } from './source.ts'
 
 /** Everything `train` works with; made once, by whoever starts the run. */
 export interface TrainDependencies {
@@ -31,6 +36,8 @@ export interface TrainDependencies {
   readonly state?: TrainerState
   /** A run of its own although it begins with the state of another: it says what every run says first. */
   readonly isFork?: boolean
+  /** Which part of a run of several stages this is; absent = the whole run. */
+  readonly stage?: StagePlace
   /** Stops the run after the current step. */
   readonly signal?: AbortSignal
   readonly pause?: PauseRequest
@@ -43,64 +50,130 @@ export interface PauseRequest {
   over(): Promise<void>
 }
 
-/** What follows from dependencies and data, fixed for the whole run. */
-export interface TrainPlan {
-  readonly prompts: readonly Prompt[]
-  readonly heldOut: readonly Prompt[]
-  /** Rows left out because their prompt is too long. */
-  readonly tooLong: number
+/** A stage among those of its run. */
+export interface StagePlace {
+  readonly index: number
+  /** Steps of the stages before it. */
+  readonly firstStep: number
+  /** Steps of all stages together. */
   readonly steps: number
-  readonly groupSize: number
+  readonly isLast: boolean
+}
+
+/** What must be known to tell how long a run is. */
+export type PlanningParts = Omit<TrainDependencies, 'policy'> & {
+  readonly policy: Pick<Policy, 'contextLength'>
+}
+
+/** What follows from dependencies and data, fixed for the whole stage. */
+export interface TrainPlan {
+  readonly source: ExperienceSource
+  /** Of the whole run, all stages together. */
+  readonly steps: number
+  /** Steps completed when the stage begins and when it ends. */
+  readonly firstStep: number
+  readonly lastStep: number
+  readonly stage: number
+  readonly isLastStage: boolean
   /** Optimizer updates of a step when every trajectory takes part. */
   readonly updatesPerStep: number
-  readonly generate: GenerateOptions
-  /** Text of generated ids, special tokens left out. */
-  readonly decode: (ids: Iterable<number>) => string
   /** Lets the policy act. */
   readonly rollOut: RollOut
   /** Whether the gap between sampler and learner is corrected. */
   readonly correctMismatch: boolean
+  /** Whose log-probabilities are the reference's. */
+  readonly referenceRole: ScoringOptions['referenceRole']
 }
 
-export const initialState: TrainerState = { step: 0, promptsDrawn: 0, updates: 0, tokens: 0 }
+export const initialState: TrainerState = { step: 0, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 }
+
+/** Where a stage begins after `before`. */
+export const stageState = ({ step, tokens }: TrainerState, stage: number): TrainerState => ({
+  ...initialState,
+  step,
+  stage,
+  tokens,
+})
 
 /** Errors: `config/invalid` or `data/invalid` when the parts do not fit together. */
 export function planTraining(dependencies: TrainDependencies): TrainPlan {
-  const { config, heldOutRows, tokenizer } = dependencies
-  const { prompts, tooLong } = promptsOf(dependencies, dependencies.trainRows)
-  const heldOut =
-    heldOutRows.length === 0 ? { prompts: [], tooLong: [] } : promptsOf(dependencies, heldOutRows)
-  const groupSize = groupSizeOf(dependencies)
-  const { promptsPerStep, mismatchCorrection, precision } = config.rollout
+  const { config, algorithm, tokenizer } = dependencies
+  requireFitting(config, algorithm)
   const decode = (ids: Iterable<number>) => tokenizer.decode(ids, { skipSpecialTokens: true })
   const generate: GenerateOptions = { role: 'actor', sampling: samplingOptions(dependencies), decode }
+  const isRollout = algorithm.experience === 'rollout'
+  const acting = isRollout ? dependencies : { ...dependencies, environment: null }
+  const rollOut = planRollOut(acting, { policy: dependencies.policy, generate, decode })
+  const referenceRole = config.reference.policy === 'base' ? 'base' : 'reference'
+  const source = sourceOf(dependencies, { rollOut, referenceRole })
+  const own = stepsOver(config, source.size)
+  const place = dependencies.stage ?? { index: 0, firstStep: 0, steps: own, isLast: true }
+  const { mismatchCorrection, precision } = config.rollout
   return {
-    prompts,
-    heldOut: heldOut.prompts.slice(0, config.evaluation.rows ?? undefined),
-    tooLong: tooLong.length + heldOut.tooLong.length,
-    steps: config.steps ?? Math.ceil((config.passes * prompts.length) / promptsPerStep),
-    groupSize,
-    updatesPerStep: updatesOf(config, promptsPerStep * groupSize, dependencies.algorithm.needs.unit),
-    generate,
-    decode,
-    rollOut: planRollOut(dependencies, { policy: dependencies.policy, generate, decode }),
-    correctMismatch: mismatchCorrection === 'on' || (mismatchCorrection === 'auto' && precision === 'int8'),
+    source,
+    steps: place.steps,
+    firstStep: place.firstStep,
+    lastStep: place.firstStep + own,
+    stage: place.index,
+    isLastStage: place.isLast,
+    updatesPerStep: updatesOf(config, source.trajectoriesPerStep, algorithm.needs.unit),
+    rollOut,
+    correctMismatch:
+      isRollout &&
+      (mismatchCorrection === 'on' || (mismatchCorrection === 'auto' && precision === 'int8')),
+    referenceRole,
   }
+}
+
+/** How many steps it takes. Errors: as `planTraining`. */
+export function countSteps(parts: PlanningParts): number {
+  requireFitting(parts.config, parts.algorithm)
+  const isRollout = parts.algorithm.experience === 'rollout'
+  const { trainRows } = parts
+  const size = isRollout
+    ? promptsOf(parts, trainRows).prompts.length
+    : examplesOf(parts, trainRows).examples.length
+  return stepsOver(parts.config, size)
+}
+
+const stepsOver = ({ steps, passes, rollout }: RunConfig, size: number): number =>
+  steps ?? Math.ceil((passes * size) / rollout.promptsPerStep)
+
+function sourceOf(
+  dependencies: TrainDependencies,
+  shared: Pick<TrainPlan, 'rollOut' | 'referenceRole'>,
+): ExperienceSource {
+  const { config, algorithm, environment, trainRows, heldOutRows } = dependencies
+  const shownRows = config.evaluation.rows ?? undefined
+  if (algorithm.experience === 'rollout') {
+    const { prompts, tooLong } = promptsOf(dependencies, trainRows)
+    const heldOut: EncodedPrompts =
+      heldOutRows.length === 0 ? { prompts: [], tooLong: [] } : promptsOf(dependencies, heldOutRows)
+    const turns = environment ? (config.environment?.maxTurns ?? environment.maxTurns) : 1
+    return rolloutSource(dependencies, {
+      prompts,
+      heldOut: heldOut.prompts.slice(0, shownRows),
+      tooLong: tooLong.length + heldOut.tooLong.length,
+      groupSize: groupSizeOf(config, algorithm),
+      rollOut: shared.rollOut,
+      tokenLimit: config.rollout.maxNewTokens * turns,
+    })
+  }
+  const { examples, tooLong } = examplesOf(dependencies, trainRows)
+  const heldOut: EncodedExamples =
+    heldOutRows.length === 0 ? { examples: [], tooLong: [] } : examplesOf(dependencies, heldOutRows)
+  return exampleSource(dependencies, {
+    examples,
+    heldOut: heldOut.examples.slice(0, shownRows),
+    tooLong: tooLong.length + heldOut.tooLong.length,
+    ...shared,
+  })
 }
 
 /** Optimizer updates for so many trajectories. */
 export function updatesOf({ optimization }: RunConfig, trajectories: number, unit: number): number {
   const perUpdate = Math.max(1, Math.floor((optimization.minibatchSize ?? trajectories) / unit))
   return optimization.epochs * Math.ceil(trajectories / unit / perUpdate)
-}
-
-function groupSizeOf({ config, algorithm }: TrainDependencies): number {
-  const size = config.rollout.groupSize ?? algorithm.groupSize.default
-  if (size >= algorithm.groupSize.minimum) return size
-  throw new AppError(
-    'config/invalid',
-    `rollout.groupSize is ${size}, but ${algorithm.id} compares at least ${algorithm.groupSize.minimum} completions per prompt.`,
-  )
 }
 
 function samplingOptions({ config: { rollout }, stopIds }: TrainDependencies): SamplingOptions {

@@ -7,7 +7,7 @@ import { type DataRow, type EncodedPrompts, encodePrompts, type Prompt } from '.
 import { generateTrajectories, type RolloutOptions } from '../rollout/rollout.ts'
 import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
 import { createTurnText } from '../rollout/turnText.ts'
-import type { TrainDependencies } from './plan.ts'
+import type { PlanningParts, TrainDependencies } from './plan.ts'
 
 export interface RollOutRequest {
   /** Trajectories per prompt. */
@@ -15,6 +15,10 @@ export interface RollOutRequest {
   readonly step: number
   /** Evaluation decodes greedily, and its episodes begin alike at every step. */
   readonly source: 'training' | 'evaluation'
+  /** Takes the most probable tokens in training too. */
+  readonly isGreedy?: boolean
+  /** Row → how often it was rolled out before in this step; such a row gets other samples. */
+  readonly earlier?: ReadonlyMap<number, number>
 }
 
 /** Returns group after group, samples in order. */
@@ -24,7 +28,7 @@ export function planRollOut(dependencies: TrainDependencies, options: RolloutOpt
   const { seed } = dependencies.config
   const episodes = episodeOptions(dependencies, options)
   return (prompts, request) => {
-    const isGreedy = request.source === 'evaluation'
+    const isGreedy = request.isGreedy ?? request.source === 'evaluation'
     const generate = { ...options.generate, sampling: { ...options.generate.sampling, greedy: isGreedy } }
     return episodes === null
       ? generateTrajectories({ ...request, prompts, seed }, { ...options, generate })
@@ -33,7 +37,7 @@ export function planRollOut(dependencies: TrainDependencies, options: RolloutOpt
 }
 
 /** An environment writes the prompts of its episodes when they begin. */
-export function promptsOf(dependencies: TrainDependencies, rows: readonly DataRow[]): EncodedPrompts {
+export function promptsOf(dependencies: PlanningParts, rows: readonly DataRow[]): EncodedPrompts {
   const { config, policy, tokenizer, chatTemplate, environment } = dependencies
   const room = policy.contextLength - config.rollout.maxNewTokens
   if (room < 1) {

@@ -3,7 +3,7 @@ import type { Metrics } from '#shared/metrics.ts'
 import { membersByGroup } from '../algorithms/common/groupAdvantages.ts'
 import { type MismatchSummary, summarizeMismatch } from '../algorithms/common/samplingMismatch.ts'
 import { hasNoSpread, mean, sampleVariance } from '../algorithms/common/statistics.ts'
-import type { Trajectory } from '../rollout/trajectory.ts'
+import type { EpisodeEnd, Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
 import type { UpdateSummary } from './update.ts'
 
@@ -16,6 +16,7 @@ export function rolloutMetrics(trajectories: readonly Trajectory[]): Metrics {
     ...partMetrics(trajectories),
     ...lengthMetrics(trajectories),
     ...loggedMetrics(trajectories),
+    ...episodeMetrics(trajectories),
     'reward/failures': failures,
     'reward/unscored': unscored,
   }
@@ -68,6 +69,18 @@ function partMetrics(trajectories: readonly Trajectory[]): Metrics {
   return Object.fromEntries(entries) as Metrics
 }
 
+/** Nothing is said of trajectories without an environment. */
+function episodeMetrics(trajectories: readonly Trajectory[]): Metrics {
+  const episodes = trajectories.map(({ episode }) => episode).filter((episode) => episode !== null)
+  if (episodes.length === 0) return {}
+  const shareOf = (wanted: EpisodeEnd) => mean(episodes.map(({ end }) => Number(end === wanted)))
+  return {
+    'environment/turns': mean(episodes.map(({ turns }) => turns)),
+    'environment/done_ratio': shareOf('done'),
+    'environment/context_limit_ratio': shareOf('context-limit'),
+  }
+}
+
 /** Numbers that reward functions logged, each over the trajectories that have it. */
 function loggedMetrics(trajectories: readonly Trajectory[]): Metrics {
   const byName = new Map<string, number[]>()
@@ -86,10 +99,11 @@ const partNames = (trajectories: readonly Trajectory[]): string[] =>
 const partValues = (trajectories: readonly Trajectory[], name: string): number[] =>
   trajectories.map(({ reward }) => reward.parts[name]).filter((value) => typeof value === 'number')
 
-function lengthMetrics(trajectories: readonly Trajectory[]): Metrics {
+/** Lengths of the completions, or of given answers. */
+export function lengthMetrics(trajectories: readonly Trajectory[]): Metrics {
   if (trajectories.length === 0) return {}
   const all = trajectories.map(({ completionTokens }) => completionTokens)
-  const ended = trajectories.filter(({ stopReason }) => stopReason !== 'length')
+  const ended = trajectories.filter(({ truncated }) => !truncated)
   const terminated = ended.map(({ completionTokens }) => completionTokens)
   return {
     'completions/mean_length': mean(all),
@@ -114,6 +128,22 @@ export function updateMetrics(summary: UpdateSummary, rows: readonly TrainingRow
     'update/trajectories': rows.length,
     'update/count': summary.updates,
   }
+}
+
+/** How well the critic foresaw the returns, before the first update; nothing without a critic. */
+export function valueMetrics(rows: readonly TrainingRow[]): Metrics {
+  const [returns, errors]: [number[], number[]] = [[], []]
+  for (const { learning } of rows) {
+    const { actionMask, returns: targets, behaviorValues } = learning
+    if (targets === null || behaviorValues === null) return {}
+    actionMask.forEach((isAction, t) => {
+      if (isAction !== 1) return
+      returns.push(targets[t]!)
+      errors.push(targets[t]! - behaviorValues[t]!)
+    })
+  }
+  const spread = sampleVariance(returns)
+  return spread > 0 ? { 'value/explained_variance': 1 - sampleVariance(errors) / spread } : {}
 }
 
 /** The gap between recorded and re-scored log-probabilities. */

@@ -3,6 +3,9 @@
  *
  *   train.ts         (here) the run: evaluate, step, step, …, checkpoint; and one step from prompts to metrics
  *   plan.ts          what a run is made of, and the numbers that follow from its config
+ *   conflicts.ts     settings that do not fit each other
+ *   source.ts        where trajectories come from: rolloutSource.ts (the policy acts; rollOut.ts says in what),
+ *                    exampleSource.ts (given answers)
  *   experience.ts    which forward passes are needed before the update
  *   update.ts        minibatches, micro-batches, gradients, optimizer
  *   packing.ts       how rows are cut into minibatches and micro-batches
@@ -13,30 +16,25 @@
  * and state give the same events.
  */
 import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
-import type { RunConfig } from '#shared/runConfig.ts'
-import { drawNext } from '../rollout/order.ts'
-import type { Prompt } from '../rollout/prompts.ts'
-import { rewardTrajectories } from '../rollout/rollout.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
-import { evaluate } from './evaluate.ts'
-import { prepareRows, type TrainingRow } from './experience.ts'
+import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
 import { planMinibatches } from './packing.ts'
 import { initialState, planTraining, type TrainDependencies, type TrainPlan, updatesOf } from './plan.ts'
 import { evenlySpaced, shownSamples } from './samples.ts'
-import { rolloutMetrics, timeMetrics, updateMetrics } from './stepMetrics.ts'
+import type { Collected } from './source.ts'
+import { timeMetrics, updateMetrics, valueMetrics } from './stepMetrics.ts'
 import { stopwatch } from './stopwatch.ts'
 import { learnFrom } from './update.ts'
 
 /**
  * Trains until the last step, or stops after the current one when the signal says so; either way it asks for a
- * checkpoint first. Ends early with an AppError when data, rewards or numbers fail.
+ * checkpoint first. Of a run of several stages it is one of them. Returns where it stands. Ends early with an AppError
+ * when data, rewards or numbers fail.
  */
-export async function* train(dependencies: TrainDependencies): AsyncGenerator<RunEvent> {
+export async function* train(dependencies: TrainDependencies): AsyncGenerator<RunEvent, TrainerState> {
   const plan = planTraining(dependencies)
   let state = dependencies.state ?? initialState
-  if (dependencies.state === undefined || dependencies.isFork === true) {
-    yield* beginning(dependencies, plan, state)
-  }
+  if (isBeginning(dependencies, plan, state)) yield* beginning(plan, state)
   yield status('training', state, plan)
   yield* waitWherePaused(dependencies, plan, state)
   while (goesOn(dependencies, plan, state)) {
@@ -45,9 +43,20 @@ export async function* train(dependencies: TrainDependencies): AsyncGenerator<Ru
     yield* waitWherePaused(dependencies, plan, state)
   }
   const phase = state.step < plan.steps ? 'stopped' : 'finished'
-  yield { type: 'checkpoint-due', step: state.step, reason: phase, state }
-  yield status(phase, state, plan)
+  const goesOnElsewhere = isStageOver(plan, state) && !plan.isLastStage
+  yield { type: 'checkpoint-due', step: state.step, reason: goesOnElsewhere ? 'interval' : phase, state }
+  if (!goesOnElsewhere || dependencies.signal?.aborted === true) yield status(phase, state, plan)
+  return state
 }
+
+/** A run that goes on has begun before; a later stage begins where the one before it ended. */
+const isBeginning = (
+  { state: given, isFork }: TrainDependencies,
+  { stage, firstStep }: TrainPlan,
+  state: TrainerState,
+): boolean => given === undefined || isFork === true || (stage > 0 && state.step === firstStep)
+
+const isStageOver = ({ lastStep }: TrainPlan, { step }: TrainerState): boolean => step >= lastStep
 
 const status = (phase: RunPhase, { step }: TrainerState, { steps }: TrainPlan): RunEvent => ({
   type: 'status',
@@ -56,18 +65,15 @@ const status = (phase: RunPhase, { step }: TrainerState, { steps }: TrainPlan): 
   steps,
 })
 
-const goesOn = ({ signal }: TrainDependencies, { steps }: TrainPlan, { step }: TrainerState): boolean =>
-  step < steps && signal?.aborted !== true
+const goesOn = ({ signal }: TrainDependencies, plan: TrainPlan, state: TrainerState): boolean =>
+  !isStageOver(plan, state) && signal?.aborted !== true
 
-/** What a run says once, however often it is resumed. */
-async function* beginning(
-  dependencies: TrainDependencies,
-  plan: TrainPlan,
-  state: TrainerState,
-): AsyncGenerator<RunEvent> {
-  if (plan.tooLong > 0) yield { type: 'warning', step: state.step, message: tooLongMessage(plan) }
+/** What a stage says once, however often it is resumed. */
+async function* beginning(plan: TrainPlan, state: TrainerState): AsyncGenerator<RunEvent> {
+  const { source } = plan
+  if (source.tooLong > 0) yield { type: 'warning', step: state.step, message: tooLongMessage(source.tooLong) }
   yield status('evaluating', state, plan)
-  yield* evaluate(dependencies, plan, state.step)
+  yield* source.evaluate(state.step)
 }
 
 /** A pause begins with a checkpoint: a process that is lost while it waits loses nothing. */
@@ -84,7 +90,7 @@ async function* waitWherePaused(
   if (goesOn(dependencies, plan, state)) yield status('training', state, plan)
 }
 
-/** Evaluation and checkpoint, where they are due; the last step is always evaluated, its checkpoint follows the loop. */
+/** Evaluation and checkpoint, where they are due; the last step of a stage is always evaluated, its checkpoint follows the loop. */
 async function* afterStep(
   dependencies: TrainDependencies,
   plan: TrainPlan,
@@ -92,50 +98,41 @@ async function* afterStep(
 ): AsyncGenerator<RunEvent> {
   const { evaluation, checkpoints } = dependencies.config
   const { step } = state
-  const isLast = step === plan.steps
-  if (isLast || isDue(evaluation.every, step)) yield* evaluate(dependencies, plan, step)
+  const isLast = isStageOver(plan, state)
+  if (isLast || isDue(evaluation.every, step)) yield* plan.source.evaluate(step)
   if (!isLast && isDue(checkpoints.every, step))
     yield { type: 'checkpoint-due', step, reason: 'interval', state }
 }
 
-/** rollout → reward → score → advantage → coefficients → update → metrics. Returns the state after the step. */
+/** collect (rollout, reward) → score → advantage → coefficients → update → metrics. Returns the state after the step. */
 async function* trainStep(
   dependencies: TrainDependencies,
   plan: TrainPlan,
   before: TrainerState,
 ): AsyncGenerator<RunEvent, TrainerState> {
-  const { config, algorithm } = dependencies
+  const { config, algorithm, policy } = dependencies
   const step = before.step + 1
   const watch = stopwatch()
-  const prompts = nextPrompts(config, plan, before)
-  const answers = await plan.rollOut(prompts, { groupSize: plan.groupSize, step, source: 'training' })
-  const rollout = watch.lap()
-  const trajectories = await rewardTrajectories(answers, {
-    rewards: dependencies.rewards,
-    onFailure: config.rewardFailures,
-    step,
-  })
-  const reward = watch.lap()
-  const rows = await rowsToLearnFrom(dependencies, trajectories)
+  const collected = await plan.source.collect(before)
+  watch.lap()
+  const rows = await rowsToLearnFrom(dependencies, plan, collected.candidates)
   const score = watch.lap()
   const minibatches = minibatchesOf(rows, dependencies, step)
+  const { trajectories } = collected
   const shown = evenlySpaced(trajectories, config.shownTrajectories)
   const settings = updateSettings(dependencies, plan, before)
-  const summary = await learnFrom(rows, minibatches, {
-    policy: dependencies.policy,
-    algorithm,
-    settings,
-    shown: new Set(shown),
-  })
-  const times = { rollout, reward, score, update: watch.lap(), step: watch.total() }
+  const summary = await learnFrom(rows, minibatches, { policy, algorithm, settings, shown: new Set(shown) })
+  const times = { ...collected.times, score, update: watch.lap(), step: watch.total() }
 
-  const state = stateAfter(before, prompts, trajectories, minibatches.length)
+  const state = stateAfter(before, collected, minibatches.length)
+  refreshReference(dependencies, plan, before, state)
   yield* warnings(trajectories, rows, step)
   const metrics = {
-    ...rolloutMetrics(trajectories),
+    ...collected.metrics,
     ...updateMetrics(summary, rows, config.rollout.mismatchCap),
+    ...valueMetrics(rows),
     ...timeMetrics(times, trajectories, rows, config.optimization.epochs),
-    epoch: state.promptsDrawn / plan.prompts.length,
+    epoch: state.promptsDrawn / plan.source.size,
     num_tokens: state.tokens,
   }
   yield { type: 'step', step, steps: plan.steps, metrics }
@@ -146,27 +143,30 @@ async function* trainStep(
   return state
 }
 
-function nextPrompts(
-  { seed, data, rollout }: RunConfig,
-  plan: TrainPlan,
-  { promptsDrawn }: TrainerState,
-): Prompt[] {
-  return drawNext(plan.prompts, promptsDrawn, rollout.promptsPerStep, { seed, shuffle: data.shuffle })
-}
-
-/** Trajectories without a reward take no part. */
 function rowsToLearnFrom(
   { config, policy, algorithm }: TrainDependencies,
-  trajectories: readonly Trajectory[],
+  { source, referenceRole }: TrainPlan,
+  candidates: readonly Candidate[],
 ): Promise<TrainingRow[]> {
-  const rewarded = trajectories.filter(({ reward }) => reward.total !== null)
-  const updates = updatesOf(config, rewarded.length, algorithm.needs.unit)
+  const updates = updatesOf(config, candidates.length, algorithm.needs.unit)
   const { tokenBudget } = config.optimization
-  return prepareRows(rewarded, algorithm, updates, {
-    policy,
-    temperature: config.rollout.temperature,
-    tokenBudget,
-  })
+  const { temperature } = source
+  return prepareRows(candidates, algorithm, updates, { policy, referenceRole, temperature, tokenBudget })
+}
+
+/** After the step that made it due, so that a checkpoint of that step holds what the next one is measured against. */
+function refreshReference(
+  { config, policy }: TrainDependencies,
+  { source, firstStep }: TrainPlan,
+  before: TrainerState,
+  after: TrainerState,
+): void {
+  const { refreshSteps, refreshPasses, mixing } = config.reference
+  const passesOf = ({ promptsDrawn }: TrainerState) =>
+    Math.floor(promptsDrawn / source.size / (refreshPasses ?? Infinity))
+  const isDueNow =
+    (refreshSteps !== null && isDue(refreshSteps, after.step - firstStep)) || passesOf(after) > passesOf(before)
+  if (isDueNow) policy.refreshReference(mixing)
 }
 
 function minibatchesOf(
@@ -178,25 +178,23 @@ function minibatchesOf(
   return planMinibatches(rows.length, { size, epochs, unit: algorithm.needs.unit, seed, step })
 }
 
-function stateAfter(
+const stateAfter = (
   before: TrainerState,
-  prompts: readonly Prompt[],
-  trajectories: readonly Trajectory[],
+  { trajectories, drawn }: Collected,
   updates: number,
-): TrainerState {
-  return {
-    step: before.step + 1,
-    promptsDrawn: before.promptsDrawn + prompts.length,
-    updates: before.updates + updates,
-    tokens: before.tokens + trajectories.reduce((sum, { ids }) => sum + ids.length, 0),
-  }
-}
+): TrainerState => ({
+  step: before.step + 1,
+  stage: before.stage,
+  promptsDrawn: before.promptsDrawn + drawn,
+  updates: before.updates + updates,
+  tokens: before.tokens + trajectories.reduce((sum, { ids }) => sum + ids.length, 0),
+})
 
 function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before: TrainerState) {
   const { optimization, rollout } = dependencies.config
-  const updates = plan.steps * plan.updatesPerStep
+  const updates = (plan.lastStep - plan.firstStep) * plan.updatesPerStep
   return {
-    temperature: rollout.temperature,
+    temperature: plan.source.temperature,
     tokenBudget: optimization.tokenBudget,
     maxGradNorm: optimization.maxGradNorm ?? Infinity,
     mismatchCap: plan.correctMismatch ? rollout.mismatchCap : null,
@@ -206,8 +204,8 @@ function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before
 
 const isDue = (every: number, step: number): boolean => every > 0 && step % every === 0
 
-const tooLongMessage = ({ tooLong }: TrainPlan): string =>
-  `${tooLong} ${tooLong === 1 ? 'row was' : 'rows were'} left out because the prompt leaves no room for a completion.`
+const tooLongMessage = (tooLong: number): string =>
+  `${tooLong} ${tooLong === 1 ? 'row was' : 'rows were'} left out because prompt and completion do not fit in the context together.`
 
 /** One sentence per thing that went wrong in the step without ending the run. */
 function* warnings(

@@ -106,7 +106,8 @@ async function accumulateMinibatch(
         part.forEach(({ trajectory }, i) => {
           if (shown.has(trajectory)) records.heads.set(trajectory, copyOf(heads[i]!))
         })
-        const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchCap, records.mismatch))
+        const mismatch = algorithm.needs.ratio ? records.mismatch : null
+        const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchCap, mismatch))
         const answer = lossOf(lossRows)
         requireFinite(answer.loss)
         parts.push({ loss: answer.loss, tallies: addTallies([answer.tallies, entropyTally(lossRows)]) })
@@ -133,14 +134,14 @@ function lossRow(
   row: TrainingRow,
   { logprobs, entropies, values }: Heads,
   cap: number | null,
-  mismatch: Map<TrainingRow, MismatchRow | null>,
+  mismatch: Map<TrainingRow, MismatchRow | null> | null,
 ): LossRow {
   const { learning, trajectory } = row
   const { actionMask } = learning
   const behaviorLogprobs = learning.behaviorLogprobs ?? logprobs
   const aligned = alignSamplerLogprobs(behaviorLogprobs, actionMask, trajectory.samplerLogprobs)
   const samplerLogprobs = aligned.logprobs
-  mismatch.set(row, aligned.skipped ? null : { behaviorLogprobs, samplerLogprobs, actionMask })
+  mismatch?.set(row, aligned.skipped ? null : { behaviorLogprobs, samplerLogprobs, actionMask })
   const correction =
     cap === null ? null : correctionWeights(behaviorLogprobs, samplerLogprobs, actionMask, cap)
   return { ...learning, behaviorLogprobs, logprobs, entropies, values, correction }

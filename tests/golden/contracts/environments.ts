@@ -1,7 +1,6 @@
 /** Transcripts of several turns over a tokenizer of digits, and the probe environments action by action. */
 import { promptBudget } from '#rl/algorithms/common/padding.ts'
-import { type EnvironmentTurn, framedObservation } from '#rl/environment.ts'
-import { PythonRandom } from '#rl/environments/probes/pythonRandom.ts'
+import { type EnvironmentAnswer, type EnvironmentTurn, framedObservation } from '#rl/environment.ts'
 import { builtInEnvironment } from '#rl/environments/tasks/registry.ts'
 import { answered, type EpisodeLimits, overflowOf } from '#rl/rollout/episodes.ts'
 import { masksOf, openTranscript, type Transcript, windowed, withGenerated } from '#rl/rollout/transcript.ts'
@@ -132,127 +131,116 @@ function wrapped(inputs: JsonObject): unknown {
   }
 }
 
+interface Play {
+  readonly id: string
+  readonly settings: JsonObject
+  readonly row: JsonObject
+  readonly seed: number
+  readonly actions: readonly Json[]
+}
+
 /** Plays the given actions one after the other, whether or not the episode is over. */
-async function played(
-  id: string,
-  settings: JsonObject,
-  row: JsonObject,
-  seed: number,
-  actions: readonly Json[],
-) {
+async function played({ id, settings, row, seed, actions }: Play) {
   const environment = builtInEnvironment(id, settings as Record<string, number | string>)
-  const [opening] = await environment.reset([{ row, seed }])
-  const steps: object[] = []
-  let state = turnOf(opening).state
+  const opening = turnOf((await environment.reset([{ row, seed }]))[0])
+  const steps: { readonly reward: number | null }[] = []
+  let { state } = opening
   for (const action of actions) {
     const [answer] = await environment.step([{ row, seed, state, action: asText(action) }])
     const turn = turnOf(answer)
     state = turn.state
-    const obs = turn.observation ?? ''
-    steps.push({
-      action,
-      obs,
-      observation: obs,
-      reward: turn.reward,
-      terminated: turn.done,
-      truncated: false,
-    })
+    const obs = textOf(turn)
+    const { reward, done: terminated } = turn
+    steps.push(Object.assign({ reward }, { action, obs, observation: obs, terminated, truncated: false }))
   }
-  return { opening: turnOf(opening), steps }
+  return { observation: textOf(opening), steps }
 }
 
-function turnOf(
-  answer: Awaited<ReturnType<ReturnType<typeof builtInEnvironment>['reset']>>[number] | undefined,
-) {
-  if (answer === undefined || 'failure' in answer)
-    throw new Error(`Expected a turn, got ${JSON.stringify(answer)}.`)
-  return answer
+function turnOf(answer: EnvironmentAnswer | undefined): EnvironmentTurn {
+  if (answer !== undefined && !('failure' in answer)) return answer
+  throw new Error(`Expected a turn, got ${JSON.stringify(answer)}.`)
 }
 
-const given = (names: Readonly<Record<string, Json | undefined>>): JsonObject =>
+const textOf = ({ observation }: EnvironmentTurn): string =>
+  typeof observation === 'string' ? observation : ''
+
+/** Without what the case does not say. */
+const said = (names: Readonly<Record<string, Json | undefined>>): JsonObject =>
   Object.fromEntries(
-    Object.entries(names).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    Object.entries(names).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
   )
 
 async function grid(inputs: JsonObject): Promise<unknown> {
-  const { grid_size: size, max_turns: turns, step_cost: stepCost } = inputs
+  const settings = said({ size: inputs.grid_size, turns: inputs.max_turns, stepCost: inputs.step_cost })
   const episodes = asList(inputs.episodes)
     .map(asObject)
     .map(async (episode) => {
-      const row = given({ position: episode.start, target: episode.target })
-      const seed = asNumber(episode.seed ?? inputs.seed ?? 42)
-      const actions = asList(episode.actions)
-      const { opening, steps } = await played(
-        'probe-grid',
-        given({ size, turns, stepCost }),
-        row,
-        seed,
-        actions,
-      )
-      const [start, target] = String(opening.observation).split('').map(Number)
-      return { start, target, obs: opening.observation, observation: opening.observation, steps }
+      const { observation, steps } = await played({
+        id: 'probe-grid',
+        settings,
+        row: said({ position: episode.start, target: episode.target }),
+        seed: asNumber(episode.seed ?? inputs.seed ?? usualSeed),
+        actions: asList(episode.actions),
+      })
+      const [start, target] = [...observation].map(Number)
+      return { start, target, obs: observation, observation, steps }
     })
   return { episodes: await Promise.all(episodes) }
 }
 
-const probeOf = (name: string): string =>
-  ['probe-constant', 'probe-conditional', 'probe-multi-input'].find((id) =>
-    name.toLowerCase().includes(id.split('-')[1]!),
-  ) ?? name
+/** Python's environments seed their generator with it when nobody does. */
+const usualSeed = 42
 
-/** Episodes of one generator follow each other where they have no seed of their own. */
+/** Episodes are given as lists of cases, or the inputs are the one case. */
 async function singleTurn(inputs: JsonObject): Promise<unknown> {
+  const isCase = (value: Json) => typeof value === 'object' && value !== null && !Array.isArray(value)
   const lists = Object.entries(inputs).filter(
-    ([, value]) => Array.isArray(value) && asList(value).some(isObject),
+    ([, value]) => Array.isArray(value) && asList(value).some(isCase),
   )
-  const random = new PythonRandom(asNumber(inputs.seed ?? 42))
-  const answers = await Promise.all(
-    lists.map(async ([key, value]) => {
-      const cases: unknown[] = []
-      for (const each of asList(value).map(asObject))
-        cases.push(await singleTurnCase({ ...inputs, ...each }, random))
-      return [key, cases] as const
-    }),
-  )
-  return answers.length > 0 ? Object.fromEntries(answers) : singleTurnCase(inputs, random)
+  if (lists.length === 0) return singleTurnCase(inputs)
+  const answers = lists.map(async ([name, list]) => {
+    const cases = asList(list).map((each) => singleTurnCase({ ...inputs, ...asObject(each) }))
+    return [name, await Promise.all(cases)] as const
+  })
+  return Object.fromEntries(await Promise.all(answers))
 }
 
-const isObject = (value: Json): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** By their Python names: ConstantTargetEnv, ConditionalTargetEnv, MultiInputConditionalEnv. */
+const singleTurnProbes = [
+  { id: 'probe-multi-input', word: /multi/i },
+  { id: 'probe-conditional', word: /conditional/i },
+  { id: 'probe-constant', word: /constant/i },
+] as const
 
-async function singleTurnCase(inputs: JsonObject, random: PythonRandom): Promise<unknown> {
-  const id = probeOf(asText(inputs.env ?? inputs.environment ?? inputs.probe ?? inputs.kind ?? inputs.name))
-  const digits = inputs.digits === undefined ? undefined : asNumbers(inputs.digits).join('')
-  const settings =
-    {
-      'probe-constant': given({ target: inputs.target_digit ?? inputs.target, prompt: inputs.prompt }),
-    }[id] ?? given({ digits })
-  const source = inputs.seed === undefined ? random : new PythonRandom(asNumber(inputs.seed))
-  const choices = [...(digits ?? '123')].map(Number)
-  const drawn = {
-    'probe-conditional': () => ({ digit: source.choice(choices) }),
-    'probe-multi-input': () => ({ first: source.choice(choices), second: source.choice(choices) }),
-  }[id]
-  const shown = inputs.observation ?? inputs.obs
-  const row = shown === undefined ? (drawn?.() ?? {}) : rowOf(asText(shown))
-  const actions = inputs.actions === undefined ? [inputs.action ?? ''] : asList(inputs.actions)
-  const { opening, steps } = await played(id, settings, row, 0, actions)
-  const observation = opening.observation
-  const only = actions.length === 1 && inputs.actions === undefined ? steps[0] : {}
-  const rewards = steps.map((step) => ('reward' in step ? step.reward : null))
-  return {
-    ...only,
-    observation,
-    obs: observation,
-    prompt: observation,
-    target: opening.state,
-    rewards,
-    steps,
+async function singleTurnCase(inputs: JsonObject): Promise<unknown> {
+  const name = asText(firstOf(inputs, ['env', 'environment', 'probe', 'kind', 'name']))
+  const id = singleTurnProbes.find(({ word }) => word.test(name))?.id ?? name
+  const shown = firstOf(inputs, ['observation', 'obs'])
+  const play = await played({
+    id,
+    settings: singleTurnSettings(id, inputs),
+    row: shown === undefined ? {} : shownDigits(asText(shown)),
+    seed: asNumber(inputs.seed ?? usualSeed),
+    actions: asList(inputs.actions ?? [inputs.action ?? '']),
+  })
+  const rewards = play.steps.map(({ reward }) => reward)
+  const prompt = play.observation
+  return { ...play.steps[0], steps: play.steps, rewards, observation: prompt, obs: prompt, prompt }
+}
+
+/** The first of these keys that is there. */
+const firstOf = (inputs: JsonObject, names: readonly string[]): Json | undefined =>
+  names.map((name) => inputs[name]).find((value) => value !== undefined)
+
+function singleTurnSettings(id: string, inputs: JsonObject): JsonObject {
+  if (id === 'probe-constant') {
+    return said({ target: firstOf(inputs, ['target_digit', 'target']), prompt: inputs.prompt })
   }
+  return inputs.digits === undefined ? {} : { digits: asNumbers(inputs.digits).join('') }
 }
 
-const rowOf = (shown: string): JsonObject =>
-  given({ digit: Number(shown), first: Number(shown[0]), second: Number(shown[1] ?? 0) })
+const shownDigits = (text: string): JsonObject =>
+  said({ digit: Number(text), first: Number(text[0]), second: Number(text[1] ?? 0) })
 
 export const environmentContracts = {
   token_observation_wrapper: exact(wrapped),

@@ -21,6 +21,7 @@ import {
   underOnlyKey,
 } from '../contract.ts'
 import { experiencesOf, mismatchMetrics, replayUpdates } from './learning.ts'
+import { bareExperience } from '../../rl/bareExperience.ts'
 
 const kebab = (value: Json | undefined): string => asText(value).replace('_', '-')
 const lossNorms: Record<string, string> = {
@@ -103,6 +104,7 @@ function plainPolicyGradient(inputs: JsonObject): unknown {
   const batch = asFloatRows(inputs.lp).map((behaviorLogprobs, group) => ({
     group,
     actionMask: masks[group]!,
+    ...bareExperience,
     turnIds: null,
     turnRewards: [],
     behaviorLogprobs,

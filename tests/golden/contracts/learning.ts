@@ -7,6 +7,7 @@ import {
 import { addTallies, tallyMeans } from '#rl/algorithms/common/tally.ts'
 import type { Advantages, ConfiguredAlgorithm, Experience, LossRow } from '#rl/algorithms/types.ts'
 import { asFloatRows, asList, asMaskRows, asNumbers, asTurnRows, type JsonObject } from '../contract.ts'
+import { bareExperience } from '../../rl/bareExperience.ts'
 
 const PART_SIZE = 3
 
@@ -25,6 +26,7 @@ export function experiencesOf(inputs: JsonObject, groupSize: number): Experience
   const reference = inputs.lp_ref === undefined ? null : asFloatRows(inputs.lp_ref)
   const values = inputs.values_old === undefined ? null : asFloatRows(inputs.values_old)
   return masks.map((actionMask, i) => ({
+    ...bareExperience,
     group: Math.floor(i / groupSize),
     actionMask,
     turnIds: turnIds?.[i] ?? null,

@@ -5,6 +5,7 @@ import type { ConfiguredAlgorithm, LossRow } from '#rl/algorithms/types.ts'
 import { completionMask } from '#rl/rollout/trajectory.ts'
 import { asFloatRows, asList, asMaskRows, asNumber, asNumbers, exact, type JsonObject } from '../contract.ts'
 import { headGradients } from './engine.ts'
+import { bareExperience } from '../../rl/bareExperience.ts'
 
 interface Answer {
   readonly group: number
@@ -15,6 +16,7 @@ interface Answer {
 
 function lossRows(algorithm: ConfiguredAlgorithm, answers: readonly Answer[]): LossRow[] {
   const batch = answers.map((answer) => ({
+    ...bareExperience,
     ...answer,
     turnIds: null,
     turnRewards: [],

@@ -77,3 +77,10 @@ export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   for await (const item of items) all.push(item)
   return all
 }
+
+/** The next item of a feed, which must not have ended. */
+export async function nextOf<Item>(items: AsyncIterator<Item, unknown>): Promise<Item> {
+  const next = await items.next()
+  if (next.done === true) throw new Error('The feed ended.')
+  return next.value
+}

@@ -6,7 +6,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { readEvents } from '#host/artifacts/eventLog.ts'
 import { runPaths } from '#host/artifacts/runFolder.ts'
-import { collect, createHostFixture, smallConfig } from './hostFixture.ts'
+import { collect, createHostFixture, nextOf, smallConfig } from './hostFixture.ts'
 
 const fixture = createHostFixture()
 const { client } = fixture
@@ -82,7 +82,7 @@ describe('a run that is followed live', () => {
     const middle = followed[Math.floor(followed.length / 2)]
     const last = followed.at(-1)
     const again = client.follow('runs.follow', { runId }, { from: middle?.cursor ?? null })
-    const { value } = await again.next()
+    const value = await nextOf(again)
     await again.return?.()
     const rest = followed.slice(Math.floor(followed.length / 2) + 1).flatMap(({ events }) => events)
     expect(value).toMatchObject({ cursor: last?.cursor, events: rest })
@@ -143,7 +143,9 @@ describe('a run that is followed live', () => {
 
     await client.call('checkpoints.delete', { runId, step: 2 })
     expect((await client.call('checkpoints.list', { runId })).map(({ step }) => step)).toEqual([4])
-    await expect(client.call('runs.fork', { runId, step: 2 })).rejects.toMatchObject({ code: 'run/not-found' })
+    await expect(client.call('runs.fork', { runId, step: 2 })).rejects.toMatchObject({
+      code: 'run/not-found',
+    })
     await client.call('runs.delete', { runId: forkId })
     expect(existsSync(forked.directory)).toBe(false)
     await expect(client.call('runs.get', { runId: forkId })).rejects.toMatchObject({ code: 'run/not-found' })

@@ -5,6 +5,7 @@ import {
 } from '#rl/algorithms/common/generalizedAdvantages.ts'
 import { ppo } from '#rl/algorithms/ppo.ts'
 import type { Experience, LossRow } from '#rl/algorithms/types.ts'
+import { bareExperience } from '../bareExperience.ts'
 
 const settings: GeneralizedAdvantageSettings = {
   discount: 0.9,
@@ -21,6 +22,7 @@ const row = (
   values: number[],
   rewards: number[],
 ): Experience => ({
+  ...bareExperience,
   group: 0,
   actionMask: Uint8Array.from(actionMask),
   turnIds: turnIds && Int32Array.from(turnIds),

@@ -4,6 +4,7 @@ import { lengthDefaults } from '#rl/algorithms/common/lengthShaping.ts'
 import { hasNoSpread } from '#rl/algorithms/common/statistics.ts'
 import { grpo } from '#rl/algorithms/grpo.ts'
 import type { Experience } from '#rl/algorithms/types.ts'
+import { bareExperience } from '../bareExperience.ts'
 
 const plain: GroupAdvantageSettings = {
   advantageNorm: 'mean-std',
@@ -18,6 +19,7 @@ const plain: GroupAdvantageSettings = {
 
 const rows = (rewards: readonly number[], groups: readonly number[]): Experience[] =>
   rewards.map((reward, i) => ({
+    ...bareExperience,
     group: groups[i]!,
     actionMask: Uint8Array.of(0, 1, 1),
     turnIds: null,

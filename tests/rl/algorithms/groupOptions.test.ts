@@ -9,8 +9,10 @@ import { grpo } from '#rl/algorithms/grpo.ts'
 import { gspo } from '#rl/algorithms/gspo.ts'
 import { ppo } from '#rl/algorithms/ppo.ts'
 import type { Experience, LossRow } from '#rl/algorithms/types.ts'
+import { bareExperience } from '../bareExperience.ts'
 
 const row = (turnRewards: number[], tokens: number, more: Partial<Experience> = {}): Experience => ({
+  ...bareExperience,
   group: 0,
   actionMask: new Uint8Array(tokens).fill(1),
   turnIds: null,

@@ -5,6 +5,7 @@ import type { LossRow } from '#rl/algorithms/types.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { writtenLosses } from '../algorithmLosses.ts'
 import type { WrittenLoss } from './writtenLoss.ts'
+import { bareExperience } from '../bareExperience.ts'
 
 const STEP = 1e-5
 const heads = ['logprobs', 'entropies', 'values'] as const
@@ -21,6 +22,7 @@ function randomRows(random: SequentialRandom): FullRow[] {
     const actionMask = Uint8Array.from({ length }, () => (i === 2 ? 0 : Number(random.uniform() < 0.7)))
     const logprobs = floats(() => -2 * random.uniform())
     return {
+      ...bareExperience,
       group: Math.floor(i / 2),
       actionMask,
       turnIds: Int32Array.from(actionMask, (isAction, t) => (isAction === 1 ? Math.floor(t / 4) : -1)),

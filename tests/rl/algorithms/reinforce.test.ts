@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { rewardTokens } from '#rl/algorithms/common/rewardTokens.ts'
 import { reinforce } from '#rl/algorithms/reinforce.ts'
 import type { Experience } from '#rl/algorithms/types.ts'
+import { bareExperience } from '../bareExperience.ts'
 
 const twoTurns: Experience = {
+  ...bareExperience,
   group: 0,
   actionMask: Uint8Array.of(0, 1, 1, 0, 1, 1, 1),
   turnIds: Int32Array.of(-1, 0, 0, -1, 1, 1, 1),

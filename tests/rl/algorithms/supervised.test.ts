@@ -5,8 +5,10 @@ import { dpo } from '#rl/algorithms/dpo.ts'
 import { sft } from '#rl/algorithms/sft.ts'
 import type { LossRow } from '#rl/algorithms/types.ts'
 import { declarationOf, type MetricName } from '#shared/metrics.ts'
+import { bareExperience } from '../bareExperience.ts'
 
 const row = (group: number, logprobs: number[], reference: number[] | null = null): LossRow => ({
+  ...bareExperience,
   group,
   actionMask: new Uint8Array(logprobs.length).fill(1),
   turnIds: null,

@@ -4,8 +4,10 @@ import { reinforcePlusPlus } from '#rl/algorithms/reinforcePlusPlus.ts'
 import { remax } from '#rl/algorithms/remax.ts'
 import { rloo } from '#rl/algorithms/rloo.ts'
 import type { Advantages, Experience, LossRow } from '#rl/algorithms/types.ts'
+import { bareExperience } from '../bareExperience.ts'
 
 const row = (group: number, turnRewards: number[], more: Partial<Experience> = {}): Experience => ({
+  ...bareExperience,
   group,
   actionMask: Uint8Array.of(0, 1, 1),
   turnIds: null,

@@ -72,7 +72,7 @@ describe('a pause', () => {
 })
 
 describe('what a run says first', () => {
-  const state = { step: 0, promptsDrawn: 0, updates: 0, tokens: 0 }
+  const state = { step: 0, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 }
   const long = { trainRows: [...'abd'.split('').map((prompt) => ({ prompt })), { prompt: 'a'.repeat(5000) }] }
   const firsts = (events: readonly RunEvent[]) =>
     events.filter(({ type }) => type === 'warning' || type === 'evaluation').map(({ type }) => type)

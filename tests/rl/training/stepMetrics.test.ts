@@ -26,6 +26,8 @@ const trajectory = ({
   completion: 'c',
   completionTokens: length,
   stopReason,
+  truncated: stopReason === 'length',
+  episode: null,
   reward: { parts: { right: part }, total: reward, failures: [] },
   turnRewards: reward === null ? [] : [reward],
 })

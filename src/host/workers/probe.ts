@@ -1,0 +1,87 @@
+/** A probe on a tiny decoder with random weights, made on the spot and thrown away. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { performance } from 'node:perf_hooks'
+import type { Device } from '#shared/device.ts'
+import { linearNames } from '#engine/models/config.ts'
+import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { probeByName, probes } from '#rl/environments/probes/registry.ts'
+import { type ProbeResult, runProbe, trainingOf } from '#rl/training/probe.ts'
+import { type ModelFolder, openModelFolder } from '../artifacts/modelFolder.ts'
+import { modelShapes } from '../artifacts/modelShapes.ts'
+import { writeRandomModel } from '../artifacts/randomModel.ts'
+import { loadTokenizer } from '../artifacts/tokenizerFolder.ts'
+import { stopIdsOf } from './completing.ts'
+
+export interface ProbeRun {
+  readonly probe: string
+  readonly algorithm: string
+  readonly seed: number
+  readonly device: Device
+  /** The probe's own budget if absent. */
+  readonly steps?: number
+  readonly onStep?: (step: number, steps: number, reward: number) => void
+}
+
+export interface ProbeReport extends ProbeResult {
+  readonly probe: string
+  readonly algorithm: string
+  readonly seed: number
+  /** From making the model to the last answer. */
+  readonly seconds: number
+}
+
+export const probeNames: readonly string[] = probes.map(({ name }) => name)
+
+/** Errors: AppError 'usage/invalid' for a probe that is not there or does not fit; 'config/invalid'; 'file/…'. */
+export async function probeAlgorithm(run: ProbeRun): Promise<ProbeReport> {
+  const { seed, device, steps, onStep } = run
+  const probe = probeByName(run.probe)
+  const algorithm = algorithmById(run.algorithm)
+  const began = performance.now()
+  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-probe-'))
+  try {
+    await writeRandomModel(directory, modelShapes.probe, seed, 'F32')
+    const folder = openModelFolder(directory)
+    const text = loadTokenizer(directory)
+    using policy = await openProbePolicy(folder, trainingOf(probe, algorithm).alpha, { seed, device })
+    const given = { ...(steps === undefined ? {} : { steps }), ...(onStep === undefined ? {} : { onStep }) }
+    const result = await runProbe({
+      probe,
+      algorithm,
+      policy,
+      seed,
+      tokenizer: text.tokenizer,
+      stopIds: stopIdsOf(folder, text),
+      ...given,
+    })
+    return {
+      probe: probe.name,
+      algorithm: algorithm.id,
+      seed,
+      ...result,
+      seconds: (performance.now() - began) / 1000,
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+function openProbePolicy(
+  source: ModelFolder,
+  alpha: number,
+  { seed, device }: Pick<ProbeRun, 'seed' | 'device'>,
+): Promise<OrtPolicy> {
+  return createOrtPolicy({
+    source,
+    device,
+    lora: { rank: 8, alpha, rsLora: false, targets: linearNames },
+    loraSeed: seed,
+    rolloutPrecision: 'f32',
+    activations: 'save',
+    optimizer: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 },
+    maxRows: 256,
+  })
+}

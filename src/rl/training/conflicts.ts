@@ -1,0 +1,93 @@
+/** Settings that are each in range but do not fit each other, in sentences. */
+import { AppError } from '#shared/errors.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
+
+type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs'>
+
+/** What is wrong, a sentence each beginning with the setting; empty where everything fits. */
+export function configConflicts(config: RunConfig, algorithm: Parts): string[] {
+  const kind = algorithm.experience === 'rollout' ? rolloutConflicts : exampleConflicts
+  return [...kind(config, algorithm), ...minibatchConflicts(config, algorithm), ...referenceConflicts(config)]
+}
+
+/** Errors: `config/invalid`, listing every conflict. */
+export function requireFitting(config: RunConfig, algorithm: Parts): void {
+  const problems = configConflicts(config, algorithm)
+  if (problems.length === 0) return
+  throw new AppError('config/invalid', `The run config does not fit together: ${problems.join(' ')}`)
+}
+
+/** Completions per prompt; given answers are what they are. */
+export const groupSizeOf = ({ rollout }: RunConfig, { experience, groupSize, needs }: Parts): number =>
+  experience === 'rollout' ? (rollout.groupSize ?? groupSize.default) : needs.unit
+
+function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, algorithm: Parts): string[] {
+  const { id, groupSize } = algorithm
+  const size = rollout.groupSize ?? groupSize.default
+  return [
+    ...when(
+      rewards.length === 0 && environment === null,
+      `rewards: ${id} learns from rewards, but there is neither a reward function nor an environment.`,
+    ),
+    ...when(
+      typeof data.train !== 'string' && environment === null,
+      'data.train: episodes are for runs with an environment; without one, a path is expected.',
+    ),
+    ...when(
+      size < groupSize.minimum,
+      `rollout.groupSize is ${size}, but ${id} compares at least ${groupSize.minimum} completions per prompt.`,
+    ),
+    ...when(
+      rollout.minNewTokens > rollout.maxNewTokens,
+      `rollout.minNewTokens is ${rollout.minNewTokens}, but rollout.maxNewTokens cuts completions off at ${rollout.maxNewTokens}.`,
+    ),
+  ]
+}
+
+const exampleConflicts = ({ data }: RunConfig, { id }: Parts): string[] =>
+  when(
+    typeof data.train !== 'string',
+    `data.train: ${id} learns from given answers, which are rows of a file; episodes have none.`,
+  )
+
+/** The last update of a pass must not stand on fewer trajectories than the others, where it can be helped. */
+function minibatchConflicts(config: RunConfig, algorithm: Parts): string[] {
+  const { minibatchSize: size } = config.optimization
+  if (size === null) return []
+  const { promptsPerStep } = config.rollout
+  const perPrompt = groupSizeOf(config, algorithm)
+  const { unit } = algorithm.needs
+  const all = promptsPerStep * perPrompt
+  return [
+    ...when(
+      size % unit !== 0,
+      `optimization.minibatchSize is ${size}, but ${algorithm.id} needs a multiple of ${unit}: a chosen and a rejected answer belong together.`,
+    ),
+    ...when(
+      size > all || all % size !== 0,
+      `optimization.minibatchSize is ${size}, which does not divide the ${all} trajectories of a step (rollout.promptsPerStep ${promptsPerStep} × ${perPrompt} each).`,
+    ),
+  ]
+}
+
+function referenceConflicts({ reference }: RunConfig): string[] {
+  const { policy, refreshSteps, refreshPasses, mixing } = reference
+  const isRefreshed = refreshSteps !== null || refreshPasses !== null
+  return [
+    ...when(
+      policy === 'base' && isRefreshed,
+      'reference.policy is "base", which never changes, so that refreshSteps and refreshPasses must be null.',
+    ),
+    ...when(
+      refreshSteps !== null && refreshPasses !== null,
+      'reference.refreshSteps and reference.refreshPasses: only one of them can say when the reference moves.',
+    ),
+    ...when(
+      mixing !== 1 && !isRefreshed,
+      `reference.mixing is ${mixing}, but neither refreshSteps nor refreshPasses says when the reference moves.`,
+    ),
+  ]
+}
+
+const when = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : [])

@@ -1,0 +1,158 @@
+/** Trajectories of a step from given answers: demonstrations and preferences. Nothing is generated and nothing rewarded. */
+import type { EvaluationEvent, SamplesEvent, TrainerState } from '#shared/events.ts'
+import type { Metrics } from '#shared/metrics.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { tallyMeans } from '../algorithms/common/tally.ts'
+import type { ConfiguredAlgorithm, LossRow } from '../algorithms/types.ts'
+import { drawNext } from '../rollout/order.ts'
+import { encodeExamples, type EncodedExamples, type Example } from '../rollout/examples.ts'
+import type { DataRow } from '../rollout/prompts.ts'
+import { singleTurnTrajectory, type Trajectory } from '../rollout/trajectory.ts'
+import { evaluation, greedyRollouts, heldOutSamples } from './evaluate.ts'
+import { type Candidate, prepareRows, score, type ScoringOptions } from './experience.ts'
+import type { PlanningParts, TrainDependencies } from './plan.ts'
+import type { RollOut } from './rollOut.ts'
+import type { Collected, ExperienceSource } from './source.ts'
+import { lengthMetrics } from './stepMetrics.ts'
+import { stopwatch } from './stopwatch.ts'
+
+export interface ExamplePlan {
+  readonly examples: readonly Example[]
+  readonly heldOut: readonly Example[]
+  readonly tooLong: number
+  readonly rollOut: RollOut
+  readonly referenceRole: ScoringOptions['referenceRole']
+}
+
+/** Given answers are learned as they are. */
+const temperature = 1
+
+export function exampleSource(dependencies: TrainDependencies, plan: ExamplePlan): ExperienceSource {
+  const { config, algorithm } = dependencies
+  return {
+    size: plan.examples.length,
+    tooLong: plan.tooLong,
+    trajectoriesPerStep: config.rollout.promptsPerStep * algorithm.needs.unit,
+    temperature,
+    collect: async (before) => collectStep(dependencies, plan, before),
+    evaluate: (step) => evaluateExamples(dependencies, plan, step),
+  }
+}
+
+/** Every row with its answers. Errors: `data/invalid`. */
+export function examplesOf(parts: PlanningParts, rows: readonly DataRow[]): EncodedExamples {
+  const { config, policy, tokenizer, chatTemplate, stopIds, algorithm } = parts
+  const answers = answerColumns(config.data, algorithm.experience, rows[0] ?? {})
+  const limits = {
+    maxPromptTokens: config.data.maxPromptTokens ?? policy.contextLength,
+    maxTokens: policy.contextLength,
+  }
+  return encodeExamples(rows, { form: config.data.prompt, tokenizer, chatTemplate, stopIds, answers }, limits)
+}
+
+const completionNames = [
+  'completion',
+  'answer',
+  'output',
+  'response',
+  'target',
+  'solution',
+  'label',
+] as const
+
+/** Of a preference the chosen one first. */
+function answerColumns(
+  { completion, chosen, rejected }: RunConfig['data'],
+  experience: ConfiguredAlgorithm['experience'],
+  first: DataRow,
+): string[] {
+  if (experience === 'preferences') return [chosen ?? 'chosen', rejected ?? 'rejected']
+  return [completion ?? completionNames.find((name) => Object.hasOwn(first, name)) ?? completionNames[0]]
+}
+
+function collectStep(
+  { config }: TrainDependencies,
+  { examples }: ExamplePlan,
+  { promptsDrawn }: TrainerState,
+): Collected {
+  const watch = stopwatch()
+  const order = { seed: config.seed, shuffle: config.data.shuffle }
+  const drawn = drawNext(examples, promptsDrawn, config.rollout.promptsPerStep, order)
+  const candidates = candidatesOf(drawn)
+  const trajectories = candidates.map(({ trajectory }) => trajectory)
+  return {
+    trajectories,
+    candidates,
+    drawn: drawn.length,
+    metrics: lengthMetrics(trajectories),
+    times: { rollout: watch.lap(), reward: 0 },
+  }
+}
+
+const candidatesOf = (examples: readonly Example[]): Candidate[] =>
+  examples.flatMap((example, group) =>
+    example.answers.map((answer) => ({
+      trajectory: givenTrajectory(example, answer, group),
+      tokenLimit: null,
+      baselineReward: null,
+    })),
+  )
+
+function givenTrajectory({ prompt }: Example, { ids, text }: Example['answers'][number], group: number) {
+  const generated = { ids, logprobs: new Float64Array(0), stopReason: 'stop-id' } as const
+  const trajectory: Trajectory = {
+    ...singleTurnTrajectory(prompt, group, generated, text),
+    samplerLogprobs: null,
+    reward: { parts: {}, total: null, failures: [] },
+    turnRewards: [],
+  }
+  return trajectory
+}
+
+/** The loss of the held-out answers; where there are rewards, also what greedy answers to their prompts earn. */
+async function* evaluateExamples(
+  dependencies: TrainDependencies,
+  plan: ExamplePlan,
+  step: number,
+): AsyncGenerator<EvaluationEvent | SamplesEvent> {
+  if (plan.heldOut.length === 0) return
+  const watch = stopwatch()
+  const measured = await heldOutMetrics(dependencies, plan)
+  const { rewards, config, policy } = dependencies
+  const room = policy.contextLength - config.rollout.maxNewTokens
+  const heldOut = plan.heldOut.map(({ prompt }) => prompt).filter(({ ids }) => ids.length <= room)
+  const { trajectories, metrics } =
+    rewards.length === 0 || heldOut.length === 0
+      ? { trajectories: [], metrics: {} }
+      : await greedyRollouts(dependencies, { heldOut, rollOut: plan.rollOut }, step)
+  const all = { ...measured, ...metrics, eval_time: watch.lap() }
+  yield evaluation(step, plan.heldOut.length, all)
+  yield* heldOutSamples(dependencies, step, trajectories)
+}
+
+/** All held-out answers as one minibatch. */
+async function heldOutMetrics(
+  { config, policy, algorithm }: TrainDependencies,
+  { heldOut, referenceRole }: ExamplePlan,
+): Promise<Metrics> {
+  const { tokenBudget } = config.optimization
+  const options = { policy, referenceRole, temperature, tokenBudget }
+  const rows = await prepareRows(candidatesOf(heldOut), algorithm, 1, options)
+  const heads = await score(
+    rows.map(({ trajectory }) => trajectory),
+    'actor',
+    options,
+  )
+  const learning = rows.map((row) => row.learning)
+  const lossRows = learning.map(
+    (row, i): LossRow => ({
+      ...row,
+      ...heads[i]!,
+      behaviorLogprobs: row.behaviorLogprobs ?? heads[i]!.logprobs,
+      correction: null,
+    }),
+  )
+  const { loss, tallies } = algorithm.minibatchLoss(learning)(lossRows)
+  const named = Object.entries(tallyMeans(tallies)).map(([name, value]) => [`eval_${name}`, value])
+  return { eval_loss: loss, ...(Object.fromEntries(named) as Metrics) }
+}

@@ -1,0 +1,165 @@
+/** Trajectories of a step by letting the policy act: drawn prompts, rewards, greedy baselines, replaced groups. */
+import type { TrainerState } from '#shared/events.ts'
+import type { Metrics } from '#shared/metrics.ts'
+import type { GroupAcceptance } from '../algorithms/types.ts'
+import { drawNext } from '../rollout/order.ts'
+import type { Prompt } from '../rollout/prompts.ts'
+import { rewardTrajectories } from '../rollout/rollout.ts'
+import type { Trajectory } from '../rollout/trajectory.ts'
+import { evaluateRollouts } from './evaluate.ts'
+import type { Candidate } from './experience.ts'
+import type { TrainDependencies } from './plan.ts'
+import type { RollOut, RollOutRequest } from './rollOut.ts'
+import type { Collected, ExperienceSource } from './source.ts'
+import { rolloutMetrics } from './stepMetrics.ts'
+import { stopwatch } from './stopwatch.ts'
+
+export interface RolloutPlan {
+  readonly prompts: readonly Prompt[]
+  readonly heldOut: readonly Prompt[]
+  readonly tooLong: number
+  readonly groupSize: number
+  readonly rollOut: RollOut
+  /** The most tokens the policy can choose in a trajectory. */
+  readonly tokenLimit: number
+}
+
+/** One round of prompts with what came of them. */
+interface Round {
+  readonly trajectories: readonly Trajectory[]
+  /** Reward of the greedy answer by group; null where none was asked for, or it has no reward. */
+  readonly baselines: ReadonlyMap<number, number>
+}
+
+export function rolloutSource(dependencies: TrainDependencies, plan: RolloutPlan): ExperienceSource {
+  const { promptsPerStep, temperature } = dependencies.config.rollout
+  return {
+    size: plan.prompts.length,
+    tooLong: plan.tooLong,
+    trajectoriesPerStep: promptsPerStep * plan.groupSize,
+    temperature,
+    collect: (before) => collectStep(dependencies, plan, before),
+    evaluate: (step) => evaluateRollouts(dependencies, plan, step),
+  }
+}
+
+/**
+ * One round of prompts; where the algorithm turns groups down, further rounds with as many prompts as are missing. What
+ * is turned down is reported, but not learned from.
+ */
+async function collectStep(
+  dependencies: TrainDependencies,
+  plan: RolloutPlan,
+  before: TrainerState,
+): Promise<Collected> {
+  const { config, algorithm } = dependencies
+  const rounds = algorithm.acceptance?.rounds ?? 0
+  const drawing = drawer(dependencies, plan, before)
+  const times = { rollout: 0, reward: 0 }
+  const played: Round[] = []
+  let accepted: Candidate[] = []
+  let missing = config.rollout.promptsPerStep
+  let turnedDown = 0
+  for (let round = 0; round <= rounds && missing > 0; round++) {
+    const result = await playRound(dependencies, plan, drawing.next(missing), times)
+    const groups = candidateGroups(result, plan, algorithm.needs.greedyBaseline)
+    const taken = groups.filter((group) => isAccepted(group, algorithm.acceptance))
+    played.push(result)
+    accepted = [...accepted, ...taken.flat()]
+    turnedDown += groups.length - taken.length
+    missing = algorithm.acceptance === null ? 0 : groups.length - taken.length
+  }
+  const trajectories = played.flatMap((round) => round.trajectories)
+  return {
+    trajectories,
+    candidates: accepted,
+    drawn: drawing.drawn(),
+    metrics: {
+      ...rolloutMetrics(trajectories),
+      ...baselineMetrics(played),
+      ...(algorithm.acceptance === null ? {} : { 'rollout/groups_turned_down': turnedDown }),
+    },
+    times,
+  }
+}
+
+interface Drawn {
+  readonly prompts: readonly Prompt[]
+  readonly request: RollOutRequest
+  /** Number of the first group. */
+  readonly firstGroup: number
+}
+
+/** Hands out the prompts of one step, round by round. A row that comes again gets samples of its own. */
+function drawer({ config }: TrainDependencies, plan: RolloutPlan, { step, promptsDrawn }: TrainerState) {
+  const order = { seed: config.seed, shuffle: config.data.shuffle }
+  const earlier = new Map<number, number>()
+  let drawn = 0
+  return {
+    drawn: () => drawn,
+    next(count: number): Drawn {
+      const prompts = drawNext(plan.prompts, promptsDrawn + drawn, count, order)
+      const request = {
+        groupSize: plan.groupSize,
+        step: step + 1,
+        source: 'training' as const,
+        earlier: new Map(earlier),
+      }
+      const firstGroup = drawn
+      drawn += prompts.length
+      for (const { row } of prompts) earlier.set(row, (earlier.get(row) ?? 0) + 1)
+      return { prompts, request, firstGroup }
+    },
+  }
+}
+
+async function playRound(
+  dependencies: TrainDependencies,
+  { rollOut }: RolloutPlan,
+  { prompts, request, firstGroup }: Drawn,
+  times: { rollout: number; reward: number },
+): Promise<Round> {
+  const { config, rewards, algorithm } = dependencies
+  const options = { rewards, onFailure: config.rewardFailures, step: request.step }
+  const watch = stopwatch()
+  const answers = await rollOut(prompts, request)
+  const greedy = algorithm.needs.greedyBaseline
+    ? await rollOut(prompts, { ...request, groupSize: 1, isGreedy: true })
+    : []
+  times.rollout += watch.lap()
+  const scored = await rewardTrajectories(answers, options)
+  const baselines = await rewardTrajectories(greedy, options)
+  times.reward += watch.lap()
+  const numbered = (all: readonly Trajectory[]) =>
+    all.map((trajectory) => ({ ...trajectory, group: firstGroup + trajectory.group }))
+  const rewarded = numbered(baselines).flatMap(({ group, reward }): [number, number][] =>
+    reward.total === null ? [] : [[group, reward.total]],
+  )
+  return { trajectories: numbered(scored), baselines: new Map(rewarded) }
+}
+
+/** By group; trajectories without a reward, or without the baseline they need, take no part. */
+function candidateGroups(
+  { trajectories, baselines }: Round,
+  { tokenLimit }: RolloutPlan,
+  needsBaseline: boolean,
+): Candidate[][] {
+  const groups = new Map<number, Candidate[]>()
+  for (const trajectory of trajectories) {
+    const baselineReward = baselines.get(trajectory.group) ?? null
+    const members = groups.get(trajectory.group) ?? []
+    groups.set(trajectory.group, members)
+    const isLeftOut = trajectory.reward.total === null || (needsBaseline && baselineReward === null)
+    if (!isLeftOut) members.push({ trajectory, tokenLimit, baselineReward })
+  }
+  return [...groups.values()]
+}
+
+const isAccepted = (group: readonly Candidate[], acceptance: GroupAcceptance | null): boolean =>
+  acceptance === null || acceptance.accepts(group.map(({ trajectory }) => trajectory))
+
+function baselineMetrics(rounds: readonly Round[]): Metrics {
+  const rewards = rounds.flatMap(({ baselines }) => [...baselines.values()])
+  if (rewards.length === 0) return {}
+  return { 'reward/greedy_baseline': rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length }
+}

@@ -1,0 +1,7 @@
+/** What there is to say of a trajectory that no limit cut off and nothing was asked about. */
+export const bareExperience = {
+  behaviorEntropies: null,
+  truncated: false,
+  tokenLimit: null,
+  baselineReward: null,
+} as const
