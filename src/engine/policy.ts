@@ -7,8 +7,11 @@
  */
 import type { RandomStream } from '#shared/random.ts'
 
+/** The adapters that share one frozen base. */
+export type AdapterRole = 'actor' | 'reference' | 'critic'
+
 /** Which weights answer: the frozen base alone, or the base with one of the adapters. */
-export type PolicyRole = 'base' | 'actor' | 'reference' | 'critic'
+export type PolicyRole = 'base' | AdapterRole
 
 /** A row to score or learn from. */
 export interface TokenSequence {
@@ -18,13 +21,16 @@ export interface TokenSequence {
   readonly actionMask: Uint8Array
 }
 
-/** What the heads say of one sequence; every array is [L−1], natural log, nats. */
+/**
+ * What the heads say of one sequence; every array is [L−1], natural log, nats. A score by the critic has values alone:
+ * its log-probabilities and entropies are 0, the product with the vocabulary is not computed.
+ */
 export interface Heads {
   /** log-probability of ids[t+1] under softmax(logits / temperature). */
   readonly logprobs: Float64Array
   /** Entropy of softmax(logits / temperature). */
   readonly entropies: Float64Array
-  /** Value of the state before token t+1; only from the critic. */
+  /** Value of the state before token t+1; only from the critic, null from the others. */
   readonly values: Float64Array | null
 }
 
@@ -45,6 +51,8 @@ export interface AccumulateOptions {
   readonly temperature: number
   /** True when the loss has an entropy term: its gradient costs one more head multiplication. */
   readonly entropyGradient: boolean
+  /** False: the loss has no value term, so a critic is not run and `Heads.values` is null. True if absent. */
+  readonly values?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -129,7 +137,8 @@ export interface Policy {
 
   /**
    * One micro-batch: forward, then `coefficients` sees the heads of all its sequences and answers ∂loss/∂head, then
-   * backward; the parameter gradients add to those already accumulated. Returns the heads.
+   * backward; the parameter gradients add to those already accumulated. Log-probabilities and entropies are the actor's,
+   * values those of the critic, if there is one; whose coefficients are all 0 or null takes no way back. Returns the heads.
    */
   accumulate(
     sequences: readonly TokenSequence[],

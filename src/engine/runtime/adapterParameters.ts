@@ -7,15 +7,20 @@ import type { NamedTensor } from '../models/source.ts'
 import type { Feed } from './session.ts'
 import { floats } from './session.ts'
 
+/** Entries of an adapter in a flat array. */
+export const adapterSize = (config: ModelConfig, lora: LoraConfig): number =>
+  loraSlots(config, lora).reduce((total, { size }) => total + size, 0)
+
 /** The tensors of one adapter in one flat array, and the same memory as graph inputs: an update needs no copy. */
 export class AdapterParameters {
   readonly slots: readonly LoraSlot[]
   readonly values: Float32Array
   readonly #feeds: readonly Readonly<Record<string, Feed>>[]
 
-  constructor(config: ModelConfig, lora: LoraConfig) {
+  /** `values`: where they live, such as a part of a longer array. */
+  constructor(config: ModelConfig, lora: LoraConfig, values?: Float32Array) {
     this.slots = loraSlots(config, lora)
-    this.values = new Float32Array(this.slots.reduce((total, { size }) => total + size, 0))
+    this.values = values ?? new Float32Array(adapterSize(config, lora))
     const feeds = Array.from({ length: config.layers }, (): Record<string, Feed> => ({}))
     for (const slot of this.slots) {
       const layer = feeds[slot.layer]
@@ -33,9 +38,12 @@ export class AdapterParameters {
     return this.#feeds[layer] ?? {}
   }
 
-  /** A uniform in ±1/√in (Kaiming with a = √5), B zero: the adapted model starts equal to its base. */
-  initialize(seed: number): this {
-    const random = new SequentialRandom(randomStream(seed, 0x10a))
+  /**
+   * A uniform in ±1/√in (Kaiming with a = √5), B zero: the adapted model starts equal to its base. Adapters of one seed
+   * differ by their `place`.
+   */
+  initialize(seed: number, ...place: readonly number[]): this {
+    const random = new SequentialRandom(randomStream(seed, 0x10a, ...place))
     for (const slot of this.slots) {
       const bound = slot.factor === 'A' ? 1 / Math.sqrt(slot.shape[1]) : 0
       const view = this.#view(slot)

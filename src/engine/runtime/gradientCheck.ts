@@ -43,7 +43,7 @@ function feed(dtype: Dtype | 'int64', values: ArrayLike<number>, dims: readonly 
     : new Tensor('float32', Float32Array.from(values), dims)
 }
 
-const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
+export const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
   let sum = 0
   for (let index = 0; index < a.length; index++) sum += a[index]! * b[index]!
   return sum

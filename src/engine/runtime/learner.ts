@@ -1,7 +1,8 @@
 /**
  * Learning layer by layer. Forward keeps each layer's input (or its activations too); the head answers per token with the
  * log-probability, the entropy and their slopes with respect to the hidden state; the loss coefficients turn slopes into
- * the cotangent that runs back through the layers. Logits exist for one chunk of tokens at a time.
+ * the cotangent that runs back through the layers. Logits exist for one chunk of tokens at a time. A critic runs through
+ * the same programs with its own adapter and ends in a value head instead of the vocabulary.
  */
 import type { Device } from '#shared/device.ts'
 import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSequence } from '../policy.ts'
@@ -14,11 +15,13 @@ import type { AdapterParameters } from './adapterParameters.ts'
 import { HeadRunner } from './headRunner.ts'
 import type { BackwardPass } from './learningPrograms.ts'
 import { LearningPrograms } from './learningPrograms.ts'
-import type { PackedBatch } from './packedBatch.ts'
+import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import { RotaryTables } from './rotaryTables.ts'
 import type { Feed } from './session.ts'
 import { Session, floats, int64s } from './session.ts'
+import type { ValueHeadParameters } from './valueHead.ts'
+import { ValueHeadRunner } from './valueHead.ts'
 
 export interface LearnerOptions {
   readonly source: ModelSource
@@ -36,6 +39,33 @@ export interface LearningTarget {
   readonly gradients: Float32Array
 }
 
+/** The critic learns its value head too; [D + 1], the bias last. */
+export interface CriticTarget extends LearningTarget {
+  readonly head: ValueHeadParameters
+  readonly headGradients: Float32Array
+}
+
+/** Whose heads are asked: with a value head the values, without one the vocabulary. */
+export interface ScoringTarget {
+  readonly adapter: AdapterParameters
+  readonly head?: ValueHeadParameters
+}
+
+export interface LearningTargets {
+  readonly actor: LearningTarget
+  readonly critic: CriticTarget | null
+}
+
+/** What all passes of one micro-batch share. */
+interface Pass {
+  readonly batch: PackedBatch
+  /** [N, D] */
+  readonly embedded: Float32Array
+  /** Activations are kept. */
+  readonly saving: boolean
+  readonly signal: AbortSignal | undefined
+}
+
 /** What the backward pass of one layer starts from. */
 type LayerTape = Readonly<Record<string, Feed>>
 
@@ -43,6 +73,7 @@ export class Learner {
   readonly #options: LearnerOptions
   readonly #programs: LearningPrograms
   readonly #head: HeadRunner
+  readonly #valueHead: ValueHeadRunner
   readonly #embedding: Session
   readonly #rotary: RotaryTables
 
@@ -50,6 +81,7 @@ export class Learner {
     this.#options = options
     this.#programs = programs
     this.#head = new HeadRunner(options.source.config, programs)
+    this.#valueHead = new ValueHeadRunner(options.source.config.hiddenSize, programs)
     this.#embedding = embedding
     this.#rotary = new RotaryTables(options.source.config.rope)
   }
@@ -75,51 +107,99 @@ export class Learner {
   /** Heads of the sequences as one packed batch; no gradient. */
   async score(
     sequences: readonly TokenSequence[],
-    adapter: AdapterParameters,
+    { adapter, head }: ScoringTarget,
     options: Omit<ScoreOptions, 'role'>,
   ): Promise<Heads[]> {
     const batch = this.#pack(sequences)
-    if (batch.headRows.length === 0) return sequences.map(emptyHeads)
+    if (batch.headRows.length === 0) {
+      return sequences.map((sequence) => emptyHeads(sequence, head !== undefined))
+    }
     let hidden = await this.embed(batch.ids)
     for (let layer = 0; layer < this.config.layers; layer++) {
       options.signal?.throwIfAborted()
       const feeds = this.#feeds(batch, layer, hidden, adapter)
       hidden = (await this.#programs.run('score', `forward ${layer}`, feeds))['output']!
     }
-    const result = await this.#head.score(hidden, batch, options.temperature)
-    return unpackHeads(sequences, batch, result)
+    const policy = head ? null : await this.#head.score(hidden, batch, options.temperature)
+    const values = head ? (await this.#valueHead.score(hidden, batch, head)).values : null
+    return unpackHeads(sequences, batch, { policy, values })
   }
 
-  /** One micro-batch forward and backward; adds up the adapter's gradients. */
+  /** One micro-batch forward and backward; adds up the gradients of the actor and, where there is one, of the critic. */
   async accumulate(
     sequences: readonly TokenSequence[],
-    { adapter, gradients }: LearningTarget,
+    { actor, critic }: LearningTargets,
     options: AccumulateOptions,
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]> {
     const batch = this.#pack(sequences)
     if (batch.headRows.length === 0) {
-      const heads = sequences.map(emptyHeads)
+      const heads = sequences.map((sequence) => emptyHeads(sequence, critic !== null))
       coefficients(heads)
       return heads
     }
-    const saving = this.#options.saveActivations(batch.tokens)
+    const saving = this.#options.saveActivations(critic ? 2 * batch.tokens : batch.tokens)
+    const pass = { batch, embedded: await this.embed(batch.ids), saving, signal: options.signal }
+    const criticRun = critic && (await this.#runCritic(pass, critic))
+    const actorRun = await this.#runActor(pass, actor, options)
+    const results = { policy: actorRun.scores, values: criticRun?.values ?? null }
+    const heads = unpackHeads(sequences, batch, results)
+    const packed = packCoefficients(sequences, batch, coefficients(heads))
+    if (packed.values && isTouched(packed.values)) {
+      if (!criticRun) throw new Error('The loss has a value term, but no critic was run.')
+      await criticRun.learn(packed.values)
+    }
+    if (isTouched(packed.logprobs, packed.entropies)) await actorRun.learn(packed)
+    return heads
+  }
+
+  /** Forward to the vocabulary; `learn` goes back, once. */
+  async #runActor(pass: Pass, actor: LearningTarget, options: AccumulateOptions) {
+    const { hidden, tapes } = await this.#forward(pass, actor.adapter)
+    const scores = await this.#head.learn(hidden, pass.batch, options)
+    const learn = (coefficients: PackedCoefficients): Promise<void> =>
+      this.#backward(pass, actor, tapes, this.#head.cotangent(pass.batch, scores, coefficients))
+    return { scores, learn }
+  }
+
+  /** Forward to the value head; `learn` goes back, once, from ∂loss/∂value of each head row. */
+  async #runCritic(pass: Pass, critic: CriticTarget) {
+    const { hidden, tapes } = await this.#forward(pass, critic.adapter)
+    const scores = await this.#valueHead.score(hidden, pass.batch, critic.head)
+    const learn = async (coefficients: Float64Array): Promise<void> => {
+      const cotangent = await this.#valueHead.learn(pass.batch, scores, critic, coefficients)
+      await this.#backward(pass, critic, tapes, cotangent)
+    }
+    return { values: scores.values, learn }
+  }
+
+  /** Through all layers; a tape of each stays for the way back. */
+  async #forward(
+    { batch, embedded, saving, signal }: Pass,
+    adapter: AdapterParameters,
+  ): Promise<{ readonly hidden: Float32Array; readonly tapes: LayerTape[] }> {
     const tapes: LayerTape[] = []
-    let hidden = await this.embed(batch.ids)
+    let hidden = embedded
     for (let layer = 0; layer < this.config.layers; layer++) {
-      options.signal?.throwIfAborted()
+      signal?.throwIfAborted()
       const feeds = this.#feeds(batch, layer, hidden, adapter)
       const want = saving ? undefined : ['output']
       const { output, ...activations } = await this.#programs.run('learn', `forward ${layer}`, feeds, want)
       tapes.push({ hidden: feeds['hidden']!, ...this.#activationFeeds(batch, activations) })
       hidden = output!
     }
-    const head = await this.#head.learn(hidden, batch, options)
-    const heads = unpackHeads(sequences, batch, head)
-    let cotangent = this.#head.cotangent(batch, head, packCoefficients(sequences, batch, coefficients(heads)))
+    return { hidden, tapes }
+  }
 
+  /** Back through all layers from ∂loss/∂hidden [N, D] behind the last; uses up the tapes. */
+  async #backward(
+    { batch, saving, signal }: Pass,
+    { adapter, gradients }: LearningTarget,
+    tapes: LayerTape[],
+    cotangent: Float32Array,
+  ): Promise<void> {
     for (let layer = this.config.layers - 1; layer >= 0; layer--) {
-      options.signal?.throwIfAborted()
+      signal?.throwIfAborted()
       const pass = saving ? 'backwardFromSaved' : 'backward'
       const results = await this.#programs.run('learn', `${pass} ${layer}`, {
         ...this.#feeds(batch, layer, new Float32Array(0), adapter),
@@ -129,7 +209,6 @@ export class Learner {
       addGradients(adapter, layer, results, gradients)
       cotangent = results[gradientName('hidden')] ?? cotangent
     }
-    return heads
   }
 
   #pack(sequences: readonly TokenSequence[]): PackedBatch {
@@ -160,6 +239,10 @@ export class Learner {
     this.#embedding[Symbol.dispose]()
   }
 }
+
+/** Whether any coefficient is not 0; one that is not a number counts. */
+const isTouched = (...heads: readonly (Float64Array | null)[]): boolean =>
+  heads.some((coefficients) => coefficients?.some((value) => value !== 0))
 
 function addGradients(
   adapter: AdapterParameters,

@@ -8,6 +8,8 @@ import type { LayerParameters, LayerPrograms } from '../models/learningGraphs.ts
 import { headPrograms, layerPrograms, layerWeightPaths } from '../models/learningGraphs.ts'
 import { loraInputs } from '../models/lora.ts'
 import type { ModelSource } from '../models/source.ts'
+import type { ValueHeadPrograms } from '../models/valueHead.ts'
+import { valueHeadPrograms } from '../models/valueHead.ts'
 import { embeddingName, finalNormName, headWeightName, layerPrefix } from '../models/weightNames.ts'
 import { ProgramSet } from './programSet.ts'
 import type { Feed } from './session.ts'
@@ -15,9 +17,11 @@ import type { Feed } from './session.ts'
 /** What is computed again in the backward pass: the layer, or nothing because its activations were kept. */
 export type BackwardPass = 'backward' | 'backwardFromSaved'
 
-/** `forward 3`, `backward 3`, `head learn` … */
-export type ProgramName = `${'forward' | BackwardPass} ${number}` | `head ${HeadPass}`
+/** `forward 3`, `backward 3`, `head learn`, `value forward` … */
+export type ProgramName =
+  `${'forward' | BackwardPass} ${number}` | `head ${HeadPass}` | `value ${keyof ValueHeadPrograms}`
 export type HeadPass = keyof ReturnType<typeof headPrograms>
+export type ProgramUse = 'score' | 'learn' | 'value'
 
 type Programs = Record<string, Program>
 
@@ -35,15 +39,15 @@ export function mappedWeight(source: ModelSource, name: string): Value {
 
 /**
  * The compiled programs of every layer and of the head, with weights mapped from disk: their pages are shared by all
- * sessions and can be dropped by the system at any time. Two sets, made when first used: one that only scores, one that
- * learns.
+ * sessions and can be dropped by the system at any time. Three sets, made when first used: one that only scores, one that
+ * learns, and the critic's value head.
  */
 export class LearningPrograms {
   readonly #source: ModelSource
   readonly #lora: LoraConfig
   readonly #device: Device
   readonly #backward: readonly BackwardPass[]
-  readonly #sets = new Map<'score' | 'learn', Promise<ProgramSet>>()
+  readonly #sets = new Map<ProgramUse, Promise<ProgramSet>>()
 
   constructor(source: ModelSource, lora: LoraConfig, device: Device, backward: readonly BackwardPass[]) {
     this.#source = source
@@ -54,7 +58,7 @@ export class LearningPrograms {
 
   /** Runs one program of a set; the learning set has all that the scoring set has except `head score`. */
   async run(
-    use: 'score' | 'learn',
+    use: ProgramUse,
     program: ProgramName,
     feeds: Readonly<Record<string, Feed>>,
     want?: readonly string[],
@@ -62,15 +66,29 @@ export class LearningPrograms {
     return (await this.#set(use)).run(program, feeds, want)
   }
 
-  #set(use: 'score' | 'learn'): Promise<ProgramSet> {
+  #set(use: ProgramUse): Promise<ProgramSet> {
     const known = this.#sets.get(use)
     if (known) return known
-    const created =
-      use === 'score'
-        ? ProgramSet.create('scoring', this.#scoringPrograms(), this.#device)
-        : ProgramSet.create('learning', this.#learningPrograms(), this.#device)
+    const created = this.#create(use)
     this.#sets.set(use, created)
     return created
+  }
+
+  #create(use: ProgramUse): Promise<ProgramSet> {
+    switch (use) {
+      case 'score':
+        return ProgramSet.create('scoring', this.#scoringPrograms(), this.#device)
+      case 'learn':
+        return ProgramSet.create('learning', this.#learningPrograms(), this.#device)
+      case 'value':
+        return ProgramSet.create('value head', this.#valuePrograms(), this.#device)
+    }
+  }
+
+  #valuePrograms(): Programs {
+    const { config } = this.#source
+    const { forward, backward } = valueHeadPrograms(config, mappedWeight(this.#source, finalNormName))
+    return { 'value forward': forward, 'value backward': backward }
   }
 
   #scoringPrograms(): Programs {

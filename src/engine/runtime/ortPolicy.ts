@@ -1,17 +1,18 @@
 /**
  * The policy on ONNX Runtime: one set of adapter arrays, read by the learning programs and the generation program alike,
- * so an update is seen by the next rollout without a copy. Reading order: session.ts → programSet.ts → learningPrograms.ts and headRunner.ts →
- * learner.ts; ortDecodeStep.ts → generation/generate.ts.
+ * so an update is seen by the next rollout without a copy. Reading order: session.ts → programSet.ts → learningPrograms.ts, headRunner.ts and
+ * valueHead.ts → learner.ts; adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts → generation/generate.ts.
  */
 import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import type { ModelSource, NamedTensor } from '../models/source.ts'
+import type { ValueHead } from '../models/valueHead.ts'
 import { adamw, type AdamWSettings } from '../optimizers/adamw.ts'
 import type { OptimizerState } from '../optimizers/optimizer.ts'
-import { initialState } from '../optimizers/optimizer.ts'
 import type {
   AccumulateOptions,
+  AdapterRole,
   Completion,
   GenerateOptions,
   GenerationRequest,
@@ -27,9 +28,11 @@ import type {
 import { AdapterParameters } from './adapterParameters.ts'
 import type { GenerationStats } from './generation/generate.ts'
 import { generateCompletions } from './generation/generate.ts'
+import type { ScoringTarget } from './learner.ts'
 import { Learner } from './learner.ts'
 import { OrtDecodeStep } from './ortDecodeStep.ts'
 import { usedLength } from './packedBatch.ts'
+import { TrainedParameters } from './trainedParameters.ts'
 
 export interface OrtPolicyOptions {
   /** f32 tensors in one folder; for int8 rollouts also the 8-bit form of each matrix. */
@@ -39,6 +42,12 @@ export interface OrtPolicyOptions {
   readonly loraSeed: number
   /** Starting values of the actor; fresh if absent. */
   readonly adapter?: readonly NamedTensor[]
+  /** Starting values of the reference, or the base without an adapter; those of the actor if absent. */
+  readonly reference?: readonly NamedTensor[] | 'base'
+  /** A critic with an adapter of its own on the same base and a value head, both fresh; none if absent. */
+  readonly critic?: boolean
+  /** Of the fresh critic; `loraSeed` if absent. */
+  readonly criticSeed?: number
   readonly rolloutPrecision: 'f32' | 'int8'
   readonly activations: 'recompute' | 'save' | 'auto'
   /** Most completions that decode together. */
@@ -94,40 +103,46 @@ export class OrtPolicy implements Policy {
   lastGeneration: GenerationStats | null = null
   readonly #options: OrtPolicyOptions
   readonly #learner: Learner
-  readonly #actor: AdapterParameters
+  readonly #trained: TrainedParameters
   readonly #reference: AdapterParameters
   readonly #base: AdapterParameters
-  readonly #gradients: Float32Array
-  #optimizer: OptimizerState
   #decodeStep: Promise<OrtDecodeStep> | null = null
 
   constructor(options: OrtPolicyOptions, learner: Learner) {
     const { config } = options.source
-    const { lora, loraSeed, adapter } = options
+    const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
     this.vocabSize = config.vocabSize
     this.contextLength = Math.min(options.contextLength ?? config.maxPositions, config.maxPositions)
     this.#options = options
     this.#learner = learner
-    const fresh = () => new AdapterParameters(config, lora)
-    this.#actor = adapter ? fresh().load(adapter) : fresh().initialize(loraSeed)
-    this.#reference = fresh()
-    this.#reference.values.set(this.#actor.values)
-    this.#base = fresh() // all zero: adds nothing
-    this.#gradients = new Float32Array(this.#actor.values.length)
-    this.#optimizer = initialState(adamw, this.#actor.values.length)
+    const optimizer = options.optimizer ?? adamw.settings
+    this.#trained = new TrainedParameters({ config, lora, critic, optimizer })
+    const { actor } = this.#trained
+    if (adapter) actor.adapter.load(adapter)
+    else actor.adapter.initialize(loraSeed)
+    this.#trained.critic?.adapter.initialize(criticSeed, 1)
+    this.#trained.critic?.head.initialize(criticSeed)
+    this.#base = new AdapterParameters(config, lora) // all zero: adds nothing
+    this.#reference = new AdapterParameters(config, lora)
+    if (reference === undefined) this.#reference.values.set(actor.adapter.values)
+    else if (reference !== 'base') this.#reference.load(reference)
   }
 
   #adapter(role: PolicyRole): AdapterParameters {
     switch (role) {
       case 'actor':
-        return this.#actor
+        return this.#trained.actor.adapter
       case 'reference':
         return this.#reference
       case 'base':
         return this.#base
       case 'critic':
-        throw new Error('This policy was made without a critic.')
+        return this.#trained.requireCritic().adapter
     }
+  }
+
+  #scoringTarget(role: PolicyRole): ScoringTarget {
+    return role === 'critic' ? this.#trained.requireCritic() : { adapter: this.#adapter(role) }
   }
 
   async *generate(
@@ -163,7 +178,7 @@ export class OrtPolicy implements Policy {
     for (const batch of scoringBatches(sequences)) {
       const scored = await this.#learner.score(
         batch.map((index) => sequences[index]!),
-        this.#adapter(role),
+        this.#scoringTarget(role),
         options,
       )
       batch.forEach((index, place) => {
@@ -178,61 +193,62 @@ export class OrtPolicy implements Policy {
     options: AccumulateOptions,
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]> {
-    const target = { adapter: this.#actor, gradients: this.#gradients }
-    return this.#learner.accumulate(sequences, target, options, coefficients)
+    const { actor, critic } = this.#trained
+    const targets = { actor, critic: options.values === false ? null : critic }
+    return this.#learner.accumulate(sequences, targets, options, coefficients)
   }
 
-  update({ learningRates, maxGradNorm }: UpdateOptions): UpdateResult {
-    const parameters = this.#actor.values
-    const groups = [{ ranges: [{ start: 0, end: parameters.length }], learningRate: learningRates.actor }]
-    const task = { parameters, gradients: this.#gradients, state: this.#optimizer, groups, maxGradNorm }
-    const [actor = 0] = adamw.step(task, this.#options.optimizer ?? adamw.settings)
+  update(options: UpdateOptions): UpdateResult {
+    const result = this.#trained.update(options)
     this.discardGradients()
-    return { gradNorms: { actor } }
+    return result
   }
 
   discardGradients(): void {
-    this.#gradients.fill(0)
+    this.#trained.discardGradients()
   }
 
   refreshReference(mix: number): void {
-    const [to, from] = [this.#reference.values, this.#actor.values]
+    const [to, from] = [this.#reference.values, this.#trained.actor.adapter.values]
     for (let index = 0; index < to.length; index++) to[index] = mix * from[index]! + (1 - mix) * to[index]!
   }
 
   /** A copy of an adapter under its checkpoint names. */
-  adapterTensors(role: 'actor' | 'reference'): NamedTensor[] {
+  adapterTensors(role: AdapterRole): NamedTensor[] {
     return this.#adapter(role).tensors()
   }
 
   /** Takes an adapter's values, such as those of a checkpoint. */
-  restoreAdapter(role: 'actor' | 'reference', tensors: readonly NamedTensor[]): void {
+  restoreAdapter(role: AdapterRole, tensors: readonly NamedTensor[]): void {
     this.#adapter(role).load(tensors)
   }
 
-  /** A copy of what was accumulated since the last update, under the adapter's names. */
-  gradientTensors(): NamedTensor[] {
-    return this.#actor.tensors(this.#gradients)
+  /** A copy of the critic's value head. */
+  valueHead(): ValueHead {
+    return this.#trained.requireCritic().head.get()
   }
 
-  /** A copy of what the optimizer remembers. */
+  /** Takes a value head's numbers, such as those of a checkpoint. Errors: AppError 'adapter/invalid' on another width. */
+  restoreValueHead(head: ValueHead): void {
+    this.#trained.requireCritic().head.load(head)
+  }
+
+  /**
+   * A copy of what was accumulated since the last update, under the adapter's names; the critic's also with those of
+   * its value head, `valueHeadNames`.
+   */
+  gradientTensors(role: 'actor' | 'critic' = 'actor'): NamedTensor[] {
+    return this.#trained.gradientTensors(role)
+  }
+
+  /** A copy of what the optimizer remembers; the layout is that of `TrainedParameters`. */
   optimizerState(): OptimizerState {
-    const { step, buffers } = this.#optimizer
-    return {
-      step,
-      buffers: Object.fromEntries(Object.entries(buffers).map(([name, data]) => [name, data.slice()])),
-    }
+    return this.#trained.optimizerState()
   }
 
-  restoreOptimizer({ step, buffers }: OptimizerState): void {
-    const fresh = initialState(adamw, this.#actor.values.length)
-    for (const [name, target] of Object.entries(fresh.buffers)) {
-      const stored = buffers[name]
-      if (stored?.length !== target.length)
-        throw new Error(`Expected ${String(target.length)} entries in optimizer buffer ${name}.`)
-      target.set(stored)
-    }
-    this.#optimizer = { ...fresh, step }
+  /** Errors: AppError 'checkpoint/invalid' where only one of the state and this policy has a critic. */
+  restoreOptimizer(state: OptimizerState): void {
+    this.#trained.restoreOptimizer(state)
   }
 
   [Symbol.dispose](): void {

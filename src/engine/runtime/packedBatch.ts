@@ -98,30 +98,41 @@ function causalMasks(partLength: number, copies: number): Record<MaskName, Feed>
   return Object.fromEntries(masks)
 }
 
-export const emptyHeads = ({ actionMask }: TokenSequence): Heads => ({
+export const emptyHeads = ({ actionMask }: TokenSequence, hasValues: boolean): Heads => ({
   logprobs: new Float64Array(actionMask.length),
   entropies: new Float64Array(actionMask.length),
-  values: null,
+  values: hasValues ? new Float64Array(actionMask.length) : null,
 })
+
+/** [A] each; a head that was not asked is null. */
+export interface PackedHeads {
+  readonly policy: { readonly logprobs: Float64Array; readonly entropies: Float64Array } | null
+  readonly values: Float64Array | null
+}
 
 /** Per-row results back to the frame of their sequences. */
 export function unpackHeads(
   sequences: readonly TokenSequence[],
   batch: PackedBatch,
-  { logprobs, entropies }: { readonly logprobs: Float64Array; readonly entropies: Float64Array },
+  { policy, values }: PackedHeads,
 ): Heads[] {
-  const heads = sequences.map(emptyHeads)
+  const heads = sequences.map((sequence) => emptyHeads(sequence, values !== null))
   forEachAction(sequences, batch, (row, at, index) => {
-    heads[row]!.logprobs[at] = logprobs[index]!
-    heads[row]!.entropies[at] = entropies[index]!
+    const head = heads[row]!
+    if (policy) {
+      head.logprobs[at] = policy.logprobs[index]!
+      head.entropies[at] = policy.entropies[index]!
+    }
+    if (values) head.values![at] = values[index]!
   })
   return heads
 }
 
-/** ∂loss/∂logprob and ∂loss/∂entropy of each head row. */
+/** ∂loss/∂logprob, ∂loss/∂entropy and ∂loss/∂value of each head row. */
 export interface PackedCoefficients {
   readonly logprobs: Float64Array
   readonly entropies: Float64Array | null
+  readonly values: Float64Array | null
 }
 
 /** The frame of the sequences to one entry per head row. */
@@ -131,14 +142,15 @@ export function packCoefficients(
   coefficients: readonly LossCoefficients[],
 ): PackedCoefficients {
   const logprobs = new Float64Array(batch.headRows.length)
-  const entropies = coefficients.some((item) => item.entropies)
-    ? new Float64Array(batch.headRows.length)
-    : null
+  const [entropies, values] = (['entropies', 'values'] as const).map((head) =>
+    coefficients.some((item) => item[head]) ? new Float64Array(batch.headRows.length) : null,
+  ) as [Float64Array | null, Float64Array | null]
   forEachAction(sequences, batch, (row, at, index) => {
     logprobs[index] = coefficients[row]!.logprobs[at]!
     if (entropies) entropies[index] = coefficients[row]!.entropies?.[at] ?? 0
+    if (values) values[index] = coefficients[row]!.values?.[at] ?? 0
   })
-  return { logprobs, entropies }
+  return { logprobs, entropies, values }
 }
 
 /** Visits every action token: sequence, position in it, index among the head rows. */

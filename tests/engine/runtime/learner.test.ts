@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSource } from '#engine/models/source.ts'
 import type { AccumulateOptions, LossCoefficients, TokenSequence } from '#engine/policy.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { policyGradientError, policyGradientLimit } from '#engine/runtime/policyGradient.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
 import { largestDifference, relativeError } from './differences.ts'
-import { policyGradientError, policyGradientLimit } from './policyGradient.ts'
 import {
   flatGradient,
   openTiny,

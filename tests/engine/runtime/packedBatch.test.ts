@@ -67,8 +67,8 @@ describe('a packed batch', () => {
 describe('between head rows and sequences', () => {
   test('results go where their action stands; all else is zero', () => {
     const heads = unpackHeads([long, silent, short], batch, {
-      logprobs: Float64Array.of(-1, -2, -3),
-      entropies: Float64Array.of(0.1, 0.2, 0.3),
+      policy: { logprobs: Float64Array.of(-1, -2, -3), entropies: Float64Array.of(0.1, 0.2, 0.3) },
+      values: Float64Array.of(5, 6, 7),
     })
     expect(heads.map(({ logprobs }) => [...logprobs])).toEqual([
       [0, -1, 0, -2],
@@ -76,6 +76,20 @@ describe('between head rows and sequences', () => {
       [-3, 0, 0],
     ])
     expect([...heads[2]!.entropies]).toEqual([0.3, 0, 0])
+    expect(heads.map(({ values }) => [...values!])).toEqual([
+      [0, 5, 0, 6],
+      [0, 0],
+      [7, 0, 0],
+    ])
+    const valued = unpackHeads([long, silent, short], batch, {
+      policy: null,
+      values: Float64Array.of(5, 6, 7),
+    })
+    expect(valued[0]).toEqual({
+      logprobs: new Float64Array(4),
+      entropies: new Float64Array(4),
+      values: Float64Array.of(0, 5, 0, 6),
+    })
   })
 
   test('coefficients are read where actions stand', () => {
@@ -88,6 +102,9 @@ describe('between head rows and sequences', () => {
     const packed = packCoefficients([long, silent, short], batch, given)
     expect([...packed.logprobs]).toEqual([1, 2, 3])
     expect([...packed.entropies!]).toEqual([0, 0, 4])
+    expect(packed.values).toBeNull()
+    const valued = given.map((each, index) => ({ ...each, values: index === 0 ? null : each.logprobs }))
+    expect([...packCoefficients([long, silent, short], batch, valued).values!]).toEqual([0, 0, 3])
     const without = given.map(({ logprobs }) => ({ logprobs, entropies: null, values: null }))
     expect(packCoefficients([long, silent, short], batch, without).entropies).toBeNull()
   })

@@ -65,6 +65,16 @@ export const openFresh = (
     ...overrides,
   })
 
+/** With random adapters of actor and critic and a fresh value head. */
+export async function openCritic(
+  source: ModelSource,
+  overrides: Partial<OrtPolicyOptions> = {},
+): Promise<OrtPolicy> {
+  const policy = await openTiny(source, { critic: true, ...overrides })
+  policy.restoreAdapter('critic', randomAdapter(source.config, overrides.lora, 6))
+  return policy
+}
+
 /** A sequence of random ids; each prediction counts with probability `share`. */
 export function randomSequence(vocabSize: number, length: number, seed: number, share = 0.7): TokenSequence {
   const random = new SequentialRandom(randomStream(seed, length))
@@ -90,6 +100,16 @@ export function randomCoefficients(
   }))
 }
 
+/** Random coefficients of the values, beside those given. */
+export function withValues(
+  coefficients: readonly LossCoefficients[],
+  sequences: readonly TokenSequence[],
+  seed: number,
+): LossCoefficients[] {
+  const values = randomCoefficients(sequences, seed, false)
+  return coefficients.map((row, index) => ({ ...row, values: values[index]!.logprobs }))
+}
+
 /** Everything a policy generates, in order of request and sample. */
 export async function completionsOf(
   policy: OrtPolicy,
@@ -101,8 +121,9 @@ export async function completionsOf(
   return found.sort((a, b) => a.request - b.request || a.sample - b.sample)
 }
 
-/** The flat gradient of all adapter tensors. */
-export const flatGradient = (policy: OrtPolicy): Float32Array => flat(policy.gradientTensors())
+/** The flat gradient of all tensors. */
+export const flatGradient = (policy: OrtPolicy, role: 'actor' | 'critic' = 'actor'): Float32Array =>
+  flat(policy.gradientTensors(role))
 
 export const flat = (tensors: readonly NamedTensor[]): Float32Array => {
   const result = new Float32Array(tensors.reduce((total, { data }) => total + data.length, 0))

@@ -1,0 +1,124 @@
+import { AppError } from '#shared/errors.ts'
+import type { LoraConfig, ModelConfig } from '../models/config.ts'
+import type { NamedTensor } from '../models/source.ts'
+import { adamw, type AdamWSettings } from '../optimizers/adamw.ts'
+import type { OptimizerState, ParameterRange } from '../optimizers/optimizer.ts'
+import { initialState } from '../optimizers/optimizer.ts'
+import type { UpdateOptions, UpdateResult } from '../policy.ts'
+import { AdapterParameters, adapterSize } from './adapterParameters.ts'
+import type { CriticTarget, LearningTarget } from './learner.ts'
+import { ValueHeadParameters, valueHeadSize } from './valueHead.ts'
+
+export interface TrainedParametersOptions {
+  readonly config: ModelConfig
+  readonly lora: LoraConfig
+  readonly critic: boolean
+  readonly optimizer: AdamWSettings
+}
+
+/**
+ * Everything that an update moves. Parameters, gradients and each of the optimizer's buffers are flat arrays of one
+ * layout: the actor's adapter in the order of its tensors; then, where there is a critic, the critic's adapter in the same
+ * order, the value head's weight [D] and its bias [1]. The actor is one parameter group, all of the critic is another.
+ */
+export class TrainedParameters {
+  readonly actor: LearningTarget
+  readonly critic: CriticTarget | null
+  readonly #values: Float32Array
+  readonly #gradients: Float32Array
+  readonly #ranges: Readonly<Record<'actor' | 'critic', ParameterRange>>
+  readonly #settings: AdamWSettings
+  #state: OptimizerState
+
+  constructor({ config, lora, critic, optimizer }: TrainedParametersOptions) {
+    const size = adapterSize(config, lora)
+    const criticSize = size + valueHeadSize(config.hiddenSize)
+    const total = critic ? size + criticSize : size
+    this.#ranges = { actor: { start: 0, end: size }, critic: { start: size, end: size + criticSize } }
+    this.#values = new Float32Array(total)
+    this.#gradients = new Float32Array(total)
+    this.#state = initialState(adamw, total)
+    this.#settings = optimizer
+
+    const target = (start: number, end: number): LearningTarget => ({
+      adapter: new AdapterParameters(config, lora, this.#values.subarray(start, end)),
+      gradients: this.#gradients.subarray(start, end),
+    })
+    this.actor = target(0, size)
+    this.critic = critic
+      ? {
+          ...target(size, 2 * size),
+          head: new ValueHeadParameters(this.#values.subarray(2 * size)),
+          headGradients: this.#gradients.subarray(2 * size),
+        }
+      : null
+  }
+
+  /**
+   * One AdamW step of every group; the gradients stay. A group that got none has a gradient of 0 and moves by its
+   * momentum and decay.
+   */
+  update({ learningRates, maxGradNorm }: UpdateOptions): UpdateResult {
+    const names = this.critic ? (['actor', 'critic'] as const) : (['actor'] as const)
+    const groups = names.map((name) => ({
+      ranges: [this.#ranges[name]],
+      learningRate: learningRates[name],
+    }))
+    const [parameters, gradients, state] = [this.#values, this.#gradients, this.#state]
+    const norms = adamw.step({ parameters, gradients, state, groups, maxGradNorm }, this.#settings)
+    return { gradNorms: Object.fromEntries(names.map((name, index) => [name, norms[index]!])) }
+  }
+
+  discardGradients(): void {
+    this.#gradients.fill(0)
+  }
+
+  /** A copy of what was accumulated since the last update; the critic's with those of its value head. */
+  gradientTensors(role: 'actor' | 'critic'): NamedTensor[] {
+    if (role === 'actor') return this.actor.adapter.tensors(this.actor.gradients)
+    const { adapter, gradients, head, headGradients } = this.requireCritic()
+    return [...adapter.tensors(gradients), ...head.tensors(headGradients)]
+  }
+
+  requireCritic(): CriticTarget {
+    if (!this.critic) throw new Error('This policy was made without a critic.')
+    return this.critic
+  }
+
+  /** A copy of what the optimizer remembers. */
+  optimizerState(): OptimizerState {
+    const { step, buffers } = this.#state
+    return {
+      step,
+      buffers: Object.fromEntries(Object.entries(buffers).map(([name, data]) => [name, data.slice()])),
+    }
+  }
+
+  /**
+   * Takes over a stored state. Errors: AppError 'checkpoint/invalid' where one of the two has a critic and the other
+   * none; nothing is changed then.
+   */
+  restoreOptimizer({ step, buffers }: OptimizerState): void {
+    const fresh = initialState(adamw, this.#values.length)
+    for (const [name, target] of Object.entries(fresh.buffers)) {
+      const stored = buffers[name]
+      if (stored?.length !== target.length) throw this.#misfit(name, stored?.length ?? 0)
+      target.set(stored)
+    }
+    this.#state = { ...fresh, step }
+  }
+
+  #misfit(name: string, length: number): Error {
+    const { actor, critic } = this.#ranges
+    if (length === (this.critic ? actor : critic).end) {
+      return new AppError(
+        'checkpoint/invalid',
+        this.critic
+          ? 'The stored optimizer remembers nothing of a critic, but this run trains one.'
+          : 'The stored optimizer remembers a critic, but this run trains none.',
+        'Begin with a fresh optimizer, or go on with an algorithm that trains what the checkpoint holds.',
+      )
+    }
+    return new Error(`Expected ${this.#values.length} entries in optimizer buffer ${name}.`)
+  }
+}
