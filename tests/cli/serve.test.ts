@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
 import { createClient } from '#shared/api/client.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
-import { smallConfig } from '../host/services/hostFixture.ts'
+import { smallConfig, stepReached } from '../host/services/hostFixture.ts'
 import { answer, createWorkplace, killGroup, linesOf, type Running } from './turnwise.ts'
 
 const place = createWorkplace()
@@ -38,7 +38,7 @@ describe('serve', () => {
 
     const client = createClient<Api>(await openWebSocketPort({ origin, token }))
     const { runId } = await client.call('runs.start', { config: { ...smallConfig, steps: 5000 } })
-    for await (const { run } of client.follow('runs.follow', { runId })) if (run.step >= 1) break
+    await stepReached(client, runId, 1)
     served.child.kill('SIGINT')
     const done = await served.finished
     expect(done).toMatchObject({ status: 0 })

@@ -1,4 +1,4 @@
-/** A bigram softmax policy with exact gradients: the smallest thing that can learn. One character is one token. */
+/** A bigram softmax policy and critic with exact gradients: the smallest thing that can learn. One character is one token. */
 import type { Completion, Heads, Policy, PolicyRole, TokenSequence, UpdateOptions } from '#engine/policy.ts'
 
 const alphabet = '.abcdefgh' // '.' ends a completion
@@ -13,6 +13,10 @@ export const fakeTokenizer = {
 export interface FakePolicy extends Policy {
   /** [V·V] logit of the next token after each token. */
   readonly table: Float64Array
+  /** [V] the critic's value of the state after each token. */
+  readonly critic: Float64Array
+  /** [V·V] logits of the reference. */
+  readonly reference: Float64Array
   /** Calls so far, by name. */
   readonly calls: Record<string, number>
   /** Every temperature it was asked for, greedy decoding aside. */
@@ -24,20 +28,26 @@ export interface FakeOptions {
   /** Added to every recorded log-probability: a sampler that disagrees with the learner. */
   readonly samplerGap?: number
   readonly table?: Float64Array
+  readonly critic?: Float64Array
+  /** The table if absent. */
+  readonly reference?: Float64Array
 }
 
 export function fakePolicy({
   samplerGap = 0,
   table = new Float64Array(vocabulary ** 2),
+  critic = new Float64Array(vocabulary),
+  reference = table.slice(),
 }: FakeOptions = {}): FakePolicy {
-  const start = new Float64Array(vocabulary ** 2)
+  const base = new Float64Array(vocabulary ** 2)
+  const criticGradient = new Float64Array(vocabulary)
   const gradient = new Float64Array(vocabulary ** 2)
   const calls: Record<string, number> = {}
   const temperatures: number[] = []
   const updates: UpdateOptions[] = []
   const count = (name: string) => (calls[name] = (calls[name] ?? 0) + 1)
   const distribution = (role: PolicyRole, token: number, temperature: number): Float64Array => {
-    const source = role === 'actor' ? table : start
+    const source = { actor: table, reference, base, critic: base }[role]
     const exps = source
       .slice(token * vocabulary, (token + 1) * vocabulary)
       .map((logit) => Math.exp(logit / temperature))
@@ -53,10 +63,14 @@ export function fakePolicy({
       logprobs[t] = Math.log(p[ids[t + 1]!]!)
       entropies[t] = -p.reduce((sum, value) => sum + value * Math.log(value), 0)
     })
-    return { logprobs, entropies, values: null }
+    const valued = role === 'actor' || role === 'critic'
+    const values = valued ? Float64Array.from(actionMask, (isAction, t) => (isAction === 1 ? critic[ids[t]!]! : 0)) : null
+    return { logprobs, entropies, values }
   }
   return {
     table,
+    critic,
+    reference,
     calls,
     temperatures,
     updates,
@@ -102,7 +116,8 @@ export function fakePolicy({
       temperatures.push(temperature)
       const heads = sequences.map((sequence) => headsOf(sequence, 'actor', temperature))
       const answers = coefficients(heads)
-      sequences.forEach(({ ids }, i) =>
+      sequences.forEach(({ ids }, i) => {
+        answers[i]!.values?.forEach((slope, t) => (criticGradient[ids[t]!]! += slope))
         answers[i]!.logprobs.forEach((coefficient, t) => {
           if (coefficient === 0) return
           const p = distribution('actor', ids[t]!, temperature)
@@ -110,8 +125,8 @@ export function fakePolicy({
             gradient[ids[t]! * vocabulary + v]! +=
               (coefficient * ((v === ids[t + 1] ? 1 : 0) - value)) / temperature
           })
-        }),
-      )
+        })
+      })
       return heads
     },
     update({ learningRates, maxGradNorm }) {
@@ -120,14 +135,21 @@ export function fakePolicy({
       const norm = Math.hypot(...gradient)
       const scale = Math.min(1, maxGradNorm / (norm + 1e-6))
       gradient.forEach((slope, i) => (table[i]! -= learningRates.actor * scale * slope))
+      const criticNorm = Math.hypot(...criticGradient)
+      criticGradient.forEach((slope, i) => (critic[i]! -= learningRates.critic * slope))
       gradient.fill(0)
-      return { gradNorms: { actor: norm } }
+      criticGradient.fill(0)
+      return { gradNorms: { actor: norm, ...(criticNorm > 0 ? { critic: criticNorm } : {}) } }
     },
     discardGradients() {
       count('discardGradients')
       gradient.fill(0)
+      criticGradient.fill(0)
     },
-    refreshReference: () => start.set(table),
+    refreshReference(mix) {
+      count('refreshReference')
+      reference.forEach((value, i) => (reference[i] = mix * table[i]! + (1 - mix) * value))
+    },
     [Symbol.dispose]: () => undefined,
   }
 }

@@ -39,7 +39,6 @@ describe('run config', () => {
       'rollout.precision: expected one of "f32", "int8", got "int4".',
     ],
     [{ ...smallest, seed: 1.5 }, 'seed: expected a whole number, got 1.5.'],
-    [{ ...smallest, rewards: [] }, 'rewards: expected at least 1 entries, got [].'],
     [
       { ...smallest, rewards: [{ weight: 'x', function: 'a' }] },
       'rewards[0].weight: expected a number, got "x".',

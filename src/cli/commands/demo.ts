@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { exportPeft } from '#host/artifacts/exportAdapter.ts'
@@ -6,7 +7,7 @@ import { createHost } from '#host/createHost.ts'
 import { createRun } from '#host/training.ts'
 import { readRunConfig, requireKnownParts } from '#host/workers/runConfigFile.ts'
 import { AppError } from '#shared/errors.ts'
-import type { RunConfig } from '#shared/runConfig.ts'
+import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { defineCommand } from '../command.ts'
 import { integer, text } from '../options.ts'
 import { duration } from '../progress.ts'
@@ -18,18 +19,18 @@ export const demo = defineCommand({
   summary: 'Train the starter model on the demo data set, offline',
   positionals: [],
   options: {
-    algorithm: text('NAME', 'algorithm to train with (default grpo)'),
+    algorithm: text('NAME', 'algorithm to train with (default grpo), or chain: sft, dpo and grpo in one run'),
     steps: integer('N', 'training steps', { minimum: 1 }),
     seed: integer('S', 'seed of the run', { minimum: 0 }),
   },
   async run({ options }, context) {
     const { output, dataDirectory } = context
-    const file = path.join(resourcesDirectory, 'demo', 'run.json')
-    const config = changed(readRunConfig(file, dataDirectory), options)
+    const config = changed(readRunConfig(configFile(options.algorithm), dataDirectory), options)
     requireKnownParts(config)
     await using host = createHost({ dataDirectory, servesQueue: false })
     const run = createRun(host, config)
-    output.line(`Training the starter model with ${config.algorithm.id}, seed ${config.seed}. Run ${run.id}`)
+    const trainings = stagesOf(config).map((stage) => stage.algorithm.id)
+    output.line(`Training the starter model with ${trainings.join(', then ')}, seed ${config.seed}. Run ${run.id}`)
     const outcome = await followTraining({ host, run, resumeFrom: null, streamEvents: false }, context)
     if (!outcome.isFinished || outcome.checkpoint === null) {
       throw new AppError(
@@ -40,9 +41,9 @@ export const demo = defineCommand({
     }
     const { directory: adapterDir } = await exportPeft(outcome.checkpoint, runPaths(run.directory).adapter)
     const { rewardBefore, rewardAfter, steps, seconds } = outcome
-    const { algorithm, seed } = config
+    const { seed } = config
     output.json({
-      algorithm: algorithm.id,
+      algorithm: trainings.join('+'),
       seed,
       steps,
       rewardBefore,
@@ -64,11 +65,18 @@ interface DemoChanges {
   readonly seed: number | undefined
 }
 
+/** Given answers need data and settings of their own. */
+function configFile(algorithm = 'run'): string {
+  const own = path.join(resourcesDirectory, 'demo', `${algorithm}.json`)
+  return existsSync(own) ? own : path.join(resourcesDirectory, 'demo', 'run.json')
+}
+
 /** Another algorithm starts from its own default settings. */
 function changed(
   config: RunConfig,
   { algorithm = config.algorithm.id, steps, seed }: DemoChanges,
 ): RunConfig {
+  if (config.stages.length > 0) return { ...config, seed: seed ?? config.seed }
   return {
     ...config,
     algorithm: algorithm === config.algorithm.id ? config.algorithm : { id: algorithm, settings: {} },

@@ -7,7 +7,7 @@ import { choice, integer, text } from '../options.ts'
 export const probe = defineCommand({
   name: 'probe',
   summary: 'Let an algorithm learn a tiny task it cannot fail unless it is broken',
-  positionals: [{ name: 'NAME', description: 'constant, conditional, multi-input or grid' }],
+  positionals: [{ name: 'NAME', description: 'constant, conditional, multi-input, grid or value' }],
   options: {
     algorithm: text('A', 'what learns (default grpo)'),
     seed: integer('N', 'of model, task and sampling', { default: 1, minimum: 0 }),
@@ -38,17 +38,26 @@ export const probe = defineCommand({
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
 
 function reportLines({ before, steps, seconds, ...report }: ProbeReport): string[] {
+  const values = report.valueError === null ? [] : [`  value off by ${shown(before)} → ${shown(report)}`]
   return [
     `${report.probe} with ${report.algorithm}, seed ${report.seed}: ${steps} steps in ${seconds.toFixed(1)} s`,
     `  sampled  ${percent(before.sampledAccuracy)} → ${percent(report.sampledAccuracy)}`,
     `  greedy   ${percent(before.greedyAccuracy)} → ${percent(report.greedyAccuracy)}`,
-    `  ${report.passed ? 'learned' : 'not learned'}: ${report.measure} accuracy, at least ${percent(report.threshold)} wanted`,
+    ...values,
+    `  ${report.passed ? 'learned' : 'not learned'}: wanted is ${wanted(report)}`,
   ]
 }
 
-const notLearned = ({ probe: name, algorithm, measure, threshold }: ProbeReport): AppError =>
+const shown = ({ valueError }: Pick<ProbeReport, 'valueError'>): string => (valueError ?? NaN).toFixed(3)
+
+const wanted = ({ measure, threshold }: Pick<ProbeReport, 'measure' | 'threshold'>): string =>
+  measure === 'value'
+    ? `a value off by less than ${threshold}`
+    : `a ${measure} accuracy of at least ${percent(threshold)}`
+
+const notLearned = (report: ProbeReport): AppError =>
   new AppError(
     'probe/failed',
-    `${algorithm} did not learn the probe ${name}: its ${measure} accuracy is below ${percent(threshold)}.`,
+    `${report.algorithm} did not learn the probe ${report.probe}: wanted is ${wanted(report)}.`,
     'Try another seed and more --steps; where it never learns, something between sampling and update is broken.',
   )

@@ -59,8 +59,9 @@ const training = (host: Host) =>
     pause: ({ runId }) => host.supervisor.pause(runId),
     unpause: ({ runId }) => host.supervisor.unpause(runId),
 
-    resume({ runId, step }) {
+    async resume({ runId, step }) {
       const run = host.store.runs.get(runId)
+      await hasLeft(host, runId)
       requireIdle(host, runId)
       const target = step === undefined ? runId : checkpointDirectory(run, step)
       const { resumeFrom, fallBack, step: from } = resumePoint(host.dataDirectory, target)
@@ -91,7 +92,10 @@ const describing = (host: Host) => {
     bell.ring()
   }
   return {
-    delete: ({ runId }) => deleteRun(host, runId),
+    async delete({ runId }) {
+      await hasLeft(host, runId)
+      deleteRun(host, runId)
+    },
     rename: ({ runId, name }) => change(runId, () => store.runs.setName(runId, name)),
     setTags: ({ runId, tags }) => change(runId, () => store.runs.setTags(runId, tags)),
     setNotes: ({ runId, notes }) => change(runId, () => store.runs.setNotes(runId, notes)),
@@ -141,6 +145,14 @@ const eventsPerItem = 2000
 
 /** Without its folder, which the run's entry has. */
 const workerOf = ({ directory: _directory, ...worker }: WorkerStatus) => worker
+
+/** A run whose log says that it has ended may have a process that is just leaving. */
+async function hasLeft({ store, supervisor }: Host, runId: string): Promise<void> {
+  const { phase } = store.runs.get(runId)
+  const isLeaving = phase === 'finished' || phase === 'stopped'
+  const activity = supervisor.status(runId)?.activity ?? 'starting'
+  if (isLeaving && activity !== 'starting') await supervisor.stop(runId)
+}
 
 function begin(
   { supervisor, bell }: Host,

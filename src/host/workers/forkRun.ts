@@ -109,7 +109,8 @@ function requireSameAdapter(before: RunConfig, after: RunConfig, checkpoint: str
   adapterForModel(readAdapter(path.join(checkpoint, actorName)), config, checkpoint)
 }
 
-function requireFurther({ steps }: RunConfig, step: number): void {
+function requireFurther({ steps: own, stages }: RunConfig, step: number): void {
+  const steps = stages.length === 0 ? own : null
   if (steps === null || steps > step) return
   throw new AppError(
     'config/invalid',

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import type { RunManifest } from '#shared/events.ts'
-import { rewardName, type RunConfig } from '#shared/runConfig.ts'
+import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { hashFiles } from '../artifacts/contentHash.ts'
 import { versionFiles } from '../artifacts/data/dataSetVersion.ts'
 import type { ModelFolder } from '../artifacts/modelFolder.ts'
@@ -59,8 +59,10 @@ function modelFiles(model: ModelFolder): string[] {
 }
 
 /** The config's data paths, each with the file that holds the rows. */
-function dataFiles({ data }: RunConfig): { readonly name: string; readonly file: string }[] {
-  const given = [data.train, data.heldOut].filter((entry) => typeof entry === 'string')
+function dataFiles(config: RunConfig): { readonly name: string; readonly file: string }[] {
+  const given = stagesOf(config)
+    .flatMap(({ data }) => [data.train, data.heldOut])
+    .filter((entry) => typeof entry === 'string')
   return [...new Set(given)].map((name) => {
     const isVersion = existsSync(name) && statSync(name).isDirectory()
     return { name, file: isVersion ? path.join(name, versionFiles.rows) : name }

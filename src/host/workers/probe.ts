@@ -46,7 +46,12 @@ export async function probeAlgorithm(run: ProbeRun): Promise<ProbeReport> {
     await writeRandomModel(directory, modelShapes.probe, seed, 'F32')
     const folder = openModelFolder(directory)
     const text = loadTokenizer(directory)
-    using policy = await openProbePolicy(folder, trainingOf(probe, algorithm).alpha, { seed, device })
+    using policy = await openProbePolicy(folder, {
+      seed,
+      device,
+      alpha: trainingOf(probe, algorithm).alpha,
+      critic: algorithm.configure({}).needs.values,
+    })
     const given = { ...(steps === undefined ? {} : { steps }), ...(onStep === undefined ? {} : { onStep }) }
     const result = await runProbe({
       probe,
@@ -69,16 +74,21 @@ export async function probeAlgorithm(run: ProbeRun): Promise<ProbeReport> {
   }
 }
 
+interface ProbePolicy extends Pick<ProbeRun, 'seed' | 'device'> {
+  readonly alpha: number
+  readonly critic: boolean
+}
+
 function openProbePolicy(
   source: ModelFolder,
-  alpha: number,
-  { seed, device }: Pick<ProbeRun, 'seed' | 'device'>,
+  { seed, device, alpha, critic }: ProbePolicy,
 ): Promise<OrtPolicy> {
   return createOrtPolicy({
     source,
     device,
     lora: { rank: 8, alpha, rsLora: false, targets: linearNames },
     loraSeed: seed,
+    critic,
     rolloutPrecision: 'f32',
     activations: 'save',
     optimizer: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 },

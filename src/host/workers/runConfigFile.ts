@@ -1,9 +1,10 @@
 /** A run config from a file: checked, its paths made absolute. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
+import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
+import { requireFitting } from '#rl/training/conflicts.ts'
 import { namedDataSet } from '../artifacts/data/dataSetLibrary.ts'
 import { readRunData } from '../artifacts/data/readDataSet.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
@@ -42,9 +43,14 @@ export interface CheckedConfig {
 export async function checkRunConfig(given: unknown, dataDirectory: string): Promise<CheckedConfig> {
   const config = await resolveRunConfig(given, dataDirectory)
   openModelFolder(config.model)
-  const { train } = await readRunData(config.data)
-  const ofPasses = Math.ceil((config.passes * train.length) / config.rollout.promptsPerStep)
-  return { config, steps: config.steps ?? ofPasses, rows: train.length }
+  const lengths = await Promise.all(
+    stagesOf(config).map(async ({ data, steps, passes, rollout }) => {
+      const { train } = await readRunData(data)
+      return { rows: train.length, steps: steps ?? Math.ceil((passes * train.length) / rollout.promptsPerStep) }
+    }),
+  )
+  const total = (count: 'rows' | 'steps') => lengths.reduce((sum, length) => sum + length[count], 0)
+  return { config, steps: total('steps'), rows: total('rows') }
 }
 
 /** Relative paths are meant from `base`; names of models and data sets become paths too. Errors: AppError 'config/invalid'. */
@@ -54,7 +60,8 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     const file = absolute(given)
     return existsSync(file) ? file : (namedDataSet(given, dataDirectory) ?? file)
   }
-  const { adapter, data, rewards, environment } = config
+  const rowsOf = <Rows>(rows: Rows) => (typeof rows === 'string' ? rowsAt(rows) : rows)
+  const { adapter, data, rewards, environment, stages } = config
   return {
     ...config,
     model: existsSync(absolute(config.model))
@@ -63,17 +70,29 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     adapter: { ...adapter, initial: adapter.initial === null ? null : absolute(adapter.initial) },
     rewards: rewards.map((reward) => ({ ...reward, function: absoluteReward(reward.function, base) })),
     environment: environment && { ...environment, function: absoluteReward(environment.function, base) },
-    data: {
-      ...data,
-      train: typeof data.train === 'string' ? rowsAt(data.train) : data.train,
-      heldOut: typeof data.heldOut === 'string' ? rowsAt(data.heldOut) : data.heldOut,
-    },
+    data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
+    stages: stages.map((stage) => ({
+      ...stage,
+      ...(stage.data === undefined ? {} : { data: withRowsAt(stage.data, rowsOf) }),
+    })),
   }
 }
 
+function withRowsAt(data: Readonly<Record<string, unknown>>, rowsOf: <Rows>(rows: Rows) => Rows | string) {
+  const named = Object.entries(data).map(([key, value]) => [
+    key,
+    key === 'train' || key === 'heldOut' ? rowsOf(value) : value,
+  ])
+  return Object.fromEntries(named) as Record<string, unknown>
+}
+
 /** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
-export function requireKnownParts({ algorithm, rewards, environment }: RunConfig): void {
-  algorithmById(algorithm.id).configure(algorithm.settings)
+export function requireKnownParts(config: RunConfig): void {
+  const { rewards, environment } = config
+  for (const stage of stagesOf(config)) {
+    const { id, settings } = stage.algorithm
+    requireFitting(stage, algorithmById(id).configure(settings))
+  }
   for (const reward of rewards) {
     if (codeReference(reward.function) === null) builtInReward(reward.function, reward.settings)
   }

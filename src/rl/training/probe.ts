@@ -5,6 +5,8 @@ import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { Algorithm } from '../algorithms/define.ts'
 import type { Probe, ProbeTraining } from '../environments/probes/registry.ts'
 import { builtInEnvironment } from '../environments/tasks/registry.ts'
+import { mean } from '../algorithms/common/statistics.ts'
+import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
 import { planTraining, type TrainDependencies, type TrainPlan } from './plan.ts'
 import { train } from './train.ts'
 
@@ -22,34 +24,40 @@ export interface ProbeRequest {
   readonly onStep?: (step: number, steps: number, reward: number) => void
 }
 
-export interface Accuracies {
+export interface ProbeState {
   /** Share of episodes solved by the most probable actions. */
   readonly greedyAccuracy: number
   /** Share of episodes solved by sampled actions, at the temperature of training. */
   readonly sampledAccuracy: number
+  /** Distance of the critic's mean value, before the last token of an episode, from 1; null without a critic. */
+  readonly valueError: number | null
 }
 
-export interface ProbeResult extends Accuracies {
-  readonly before: Accuracies
+export interface ProbeResult extends ProbeState {
+  readonly before: ProbeState
   readonly steps: number
   readonly threshold: number
   readonly measure: Probe['measure']
   readonly passed: boolean
 }
 
-/** Errors: `usage/invalid` for an algorithm that does not learn from rollouts; as `train`. */
+/** Errors: `usage/invalid` for an algorithm the probe does not fit; as `train`. */
 export async function runProbe(request: ProbeRequest): Promise<ProbeResult> {
   const { probe, onStep } = request
   const dependencies = probeDependencies(request)
   const plan = planTraining(dependencies)
-  const before = await accuracies(dependencies, plan, probe)
+  const before = await stateOf(dependencies, plan, probe)
   for await (const event of train(dependencies)) {
     if (event.type === 'step') onStep?.(event.step, event.steps, event.metrics.reward ?? 0)
   }
-  const after = await accuracies(dependencies, plan, probe)
+  const after = await stateOf(dependencies, plan, probe)
   const { measure, threshold } = probe
-  const counted = measure === 'greedy' ? after.greedyAccuracy : after.sampledAccuracy
-  return { ...after, before, steps: plan.steps, threshold, measure, passed: counted >= threshold }
+  return { ...after, before, steps: plan.steps, threshold, measure, passed: hasPassed(probe, after) }
+}
+
+function hasPassed({ measure, threshold }: Probe, state: ProbeState): boolean {
+  if (measure === 'value') return state.valueError !== null && state.valueError < threshold
+  return (measure === 'greedy' ? state.greedyAccuracy : state.sampledAccuracy) >= threshold
 }
 
 function probeDependencies(request: ProbeRequest): TrainDependencies {
@@ -61,11 +69,18 @@ function probeDependencies(request: ProbeRequest): TrainDependencies {
     )
   }
   const config = probeConfig(request)
+  const configured = algorithm.configure(config.algorithm.settings)
+  if (probe.measure === 'value' && !configured.needs.values) {
+    throw new AppError(
+      'usage/invalid',
+      `The probe "${probe.name}" is for critics; ${algorithm.title} has none.`,
+    )
+  }
   const { learningRate } = config.optimization
   return {
     config,
     policy,
-    algorithm: algorithm.configure(config.algorithm.settings),
+    algorithm: configured,
     rewards: [],
     environment: builtInEnvironment(probe.environment),
     trainRows: Array.from({ length: config.rollout.promptsPerStep }, () => ({})),
@@ -87,7 +102,7 @@ function probeConfig({ probe, algorithm, seed, steps }: ProbeRequest): RunConfig
     environment: { function: probe.environment, applyChatTemplate: false },
     algorithm: {
       id: algorithm.id,
-      settings: 'klCoefficient' in algorithm.settings ? { klCoefficient: 0 } : {},
+      settings: settingsOf(algorithm, { klCoefficient: 0, ...training.settings }),
     },
     rollout: { promptsPerStep, groupSize, temperature, maxNewTokens: 1 },
     optimization: { learningRate, epochs, minibatchSize, maxGradNorm: 1, weightDecay: 0 },
@@ -97,6 +112,10 @@ function probeConfig({ probe, algorithm, seed, steps }: ProbeRequest): RunConfig
   })
 }
 
+/** Those of the settings that the algorithm has. */
+const settingsOf = ({ settings: known }: Algorithm, wanted: Readonly<Record<string, number>>) =>
+  Object.fromEntries(Object.entries(wanted).filter(([name]) => name in known))
+
 /** The settings for algorithms of its kind. */
 export const trainingOf = (probe: Probe, { groupSize }: Pick<Algorithm, 'groupSize'>): ProbeTraining =>
   groupSize.minimum > 1 || groupSize.default > 1 ? probe.grouped : probe.single
@@ -104,16 +123,29 @@ export const trainingOf = (probe: Probe, { groupSize }: Pick<Algorithm, 'groupSi
 /** Sampled episodes, at least. */
 const sampledEpisodes = 128
 
-async function accuracies(
+async function stateOf(
   dependencies: TrainDependencies,
   plan: TrainPlan,
   { episodes }: Probe,
-): Promise<Accuracies> {
+): Promise<ProbeState> {
   const rows = episodes.map((columns, row) => ({ row, columns, text: '', ids: new Int32Array(0) }))
   const groupSize = Math.ceil(sampledEpisodes / rows.length)
   const greedy = await plan.rollOut(rows, { groupSize: 1, step: 0, source: 'evaluation' })
   const sampled = await plan.rollOut(rows, { groupSize, step: 0, source: 'training' })
-  const solved = (played: typeof greedy) =>
-    played.filter(({ episode }) => (episode?.metrics['correct'] ?? 0) > 0).length / played.length
-  return { greedyAccuracy: solved(greedy), sampledAccuracy: solved(sampled) }
+  return {
+    greedyAccuracy: mean(greedy.map(isSolved)),
+    sampledAccuracy: mean(sampled.map(isSolved)),
+    valueError: dependencies.algorithm.needs.values ? await valueError(dependencies, sampled) : null,
+  }
+}
+
+const isSolved = ({ episode }: UnscoredTrajectory): number => Number((episode?.metrics['correct'] ?? 0) > 0)
+
+async function valueError(
+  { policy, config }: TrainDependencies,
+  trajectories: readonly UnscoredTrajectory[],
+): Promise<number> {
+  const heads = await policy.score(trajectories, { role: 'critic', temperature: config.rollout.temperature })
+  const values = trajectories.map(({ actionMask }, i) => heads[i]?.values?.[actionMask.lastIndexOf(1)] ?? NaN)
+  return Math.abs(mean(values) - 1)
 }

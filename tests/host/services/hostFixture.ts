@@ -84,3 +84,11 @@ export async function nextOf<Item>(items: AsyncIterator<Item, unknown>): Promise
   if (next.done === true) throw new Error('The feed ended.')
   return next.value
 }
+
+/** Resolves when the run has done so many steps. */
+export async function stepReached(client: Client<Api>, runId: string, step: number): Promise<void> {
+  for await (const { run } of client.follow('runs.follow', { runId })) {
+    if (run.status === 'failed') throw new Error(run.error?.message)
+    if (run.step >= step) return
+  }
+}

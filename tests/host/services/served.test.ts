@@ -11,7 +11,7 @@ import { reconnecting } from '#shared/api/reconnecting.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
 import { runHolder } from '#host/artifacts/runFolder.ts'
 import { until } from '../workers/runs.ts'
-import { smallConfig, type Config } from './hostFixture.ts'
+import { smallConfig, stepReached, type Config } from './hostFixture.ts'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-served-'))
 const started: ChildProcess[] = []
@@ -39,10 +39,6 @@ const connect = async ({ address }: Served): Promise<Client<Api>> =>
   createClient<Api>(await openWebSocketPort(address))
 
 const config = { ...smallConfig, steps: 14, checkpoints: { every: 5 } } as Config
-
-async function stepReached(client: Client<Api>, runId: string, step: number): Promise<void> {
-  for await (const { run } of client.follow('runs.follow', { runId })) if (run.step >= step) return
-}
 
 /** Every step once. */
 async function expectWhole(client: Client<Api>, runId: string): Promise<number> {

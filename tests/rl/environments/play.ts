@@ -19,17 +19,20 @@ export async function play(
   { actions, row = {}, seed = 1 }: Script,
 ): Promise<Played> {
   let turn = turnOf((await environment.reset([{ row, seed }]))[0])
-  const observations = [String(turn.observation)]
+  const observations = [textOf(turn)]
   const rewards: (number | null)[] = []
   for (const [k, action] of actions.entries()) {
     const text = typeof action === 'string' ? action : action(observations.at(-1)!, turn.state)
     const answers = await environment.step([{ row, seed: seed + k + 1, state: turn.state, action: text }])
     turn = turnOf(answers[0])
     rewards.push(turn.reward)
-    if (turn.observation !== null) observations.push(String(turn.observation))
+    if (turn.observation !== null) observations.push(textOf(turn))
   }
   return { observations, rewards, done: turn.done, last: turn }
 }
+
+const textOf = ({ observation }: EnvironmentTurn): string =>
+  typeof observation === 'string' ? observation : JSON.stringify(observation)
 
 export function turnOf(answer: EnvironmentAnswer | undefined): EnvironmentTurn {
   if (answer === undefined || 'failure' in answer) throw new Error(answer?.failure ?? 'no answer')

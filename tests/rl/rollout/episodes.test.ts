@@ -116,9 +116,12 @@ describe('episodes', () => {
       expect(episode!.turnRewards).toHaveLength(4)
       expect(episode!.total ?? 0).toBe(episode!.turnRewards.reduce((sum, reward) => sum + reward, 0))
     }
-    expect(new Set(played.map(({ episode }) => episode!.end))).toEqual(
-      new Set(['done', 'turn-limit', 'failed']),
-    )
+    const ends = async (maxTurns: number) => {
+      const list = await playEpisodes(request(rows), optionsOf({ maxTurns }))
+      return new Set(list.map(({ episode }) => episode!.end))
+    }
+    expect(await ends(2)).toEqual(new Set(['done', 'turn-limit', 'failed']))
+    expect(await ends(30)).toEqual(new Set(['done', 'failed']))
   })
 
   test('every turn reads the whole transcript before it', async () => {

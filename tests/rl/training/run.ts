@@ -26,6 +26,14 @@ export interface RunOptions extends Partial<Omit<TrainDependencies, 'config' | '
   readonly config?: Readonly<Record<string, unknown>>
 }
 
+/** A row that every kind of algorithm can learn from. */
+export const withAnswers = (prompt: string) => ({
+  prompt,
+  completion: 'cccccc',
+  chosen: 'cccccc',
+  rejected: 'hcfhae',
+})
+
 export function dependenciesOf(options: RunOptions = {}): TrainDependencies {
   const { settings, rollout, optimization, config, policy, ...rest } = options
   return {
@@ -41,12 +49,12 @@ export function dependenciesOf(options: RunOptions = {}): TrainDependencies {
     policy: policy ?? fakePolicy(),
     algorithm: grpo.configure({ klCoefficient: 0, ...settings }),
     rewards: [likesC],
-    trainRows: 'abdefgh'.split('').map((prompt) => ({ prompt })),
-    heldOutRows: [{ prompt: 'ab' }, { prompt: 'ba' }],
+    trainRows: 'abdefgh'.split('').map(withAnswers),
+    heldOutRows: ['ab', 'ba'].map(withAnswers),
     tokenizer: fakeTokenizer,
     chatTemplate: null,
     stopIds: [stopId],
-    learningRateAt: () => ({ actor: 8, critic: 0 }),
+    learningRateAt: () => ({ actor: 8, critic: 1 }),
     ...rest,
   }
 }

@@ -9,10 +9,11 @@ import { collect, dependenciesOf, evaluations, likesC, steps, withoutTimings } f
 describe('learning', () => {
   test.each(algorithms.map(({ id }) => id))('%s raises the reward on rows it never saw', async (id) => {
     const algorithm = algorithms.find((candidate) => candidate.id === id)!.configure({})
-    const events = await collect(dependenciesOf({ algorithm, config: { steps: 40 } }))
+    const events = await collect(dependenciesOf({ algorithm, config: { steps: 60 } }))
     const [before, after] = [evaluations(events)[0]!, evaluations(events).at(-1)!]
     expect(before.metrics.eval_reward).toBe(0)
     expect(after.metrics.eval_reward).toBeGreaterThan(0.8)
+    if (algorithm.experience !== 'rollout') return
     expect(steps(events).at(-1)!.metrics.reward).toBeGreaterThan(steps(events)[0]!.metrics.reward! + 0.4)
   })
 

@@ -17,6 +17,8 @@ export interface ProbeTraining {
   readonly learningRate: number
   readonly temperature: number
   readonly alpha: number
+  /** Settings of the algorithm, where it has them. */
+  readonly settings?: Readonly<Record<string, number>>
 }
 
 export interface Probe {
@@ -25,8 +27,9 @@ export interface Probe {
   readonly environment: string
   /** Every episode there is, as rows of the environment. */
   readonly episodes: readonly DataRow[]
-  /** Which accuracy counts, and what it must reach. */
-  readonly measure: 'sampled' | 'greedy'
+  /** Which accuracy counts; `value`: how far the critic's values are from the reward that is always given. */
+  readonly measure: 'sampled' | 'greedy' | 'value'
+  /** What an accuracy must reach; what a distance must stay below. */
   readonly threshold: number
   /** For algorithms that compare the members of a group. */
   readonly grouped: ProbeTraining
@@ -57,8 +60,8 @@ export const probes: readonly Probe[] = [
     episodes: [{}],
     measure: 'sampled',
     threshold: 0.95,
-    grouped: { ...groups, steps: 16 },
-    single: { ...singles, steps: 128 },
+    grouped: { ...groups, temperature: 0.5, steps: 16 },
+    single: { ...singles, temperature: 0.5, steps: 128 },
   },
   {
     name: 'conditional',
@@ -90,7 +93,17 @@ export const probes: readonly Probe[] = [
     measure: 'greedy',
     threshold: 0.9,
     grouped: { ...groups, steps: 32 },
-    single: { ...singles, epochs: 4, steps: 256 },
+    single: { ...singles, epochs: 4, steps: 256, settings: { discount: 0.99, gaeLambda: 0.95 } },
+  },
+  {
+    name: 'value',
+    description: 'Every turn is worth 1, and the critic has to know it.',
+    environment: 'probe-value',
+    episodes: [{}],
+    measure: 'value',
+    threshold: 0.15,
+    grouped: { ...groups, steps: 200, settings: { valueCoefficient: 1 } },
+    single: { ...singles, minibatchSize: 8, epochs: 4, steps: 200, settings: { valueCoefficient: 1 } },
   },
 ]
 

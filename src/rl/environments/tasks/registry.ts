@@ -7,6 +7,7 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { Environment, EnvironmentAnswer, EnvironmentTurn, EpisodeStart } from '#rl/environment.ts'
 import { conditionalTarget } from '../probes/conditionalTarget.ts'
+import { constantReward } from '../probes/constantReward.ts'
 import { constantTarget } from '../probes/constantTarget.ts'
 import { gridNavigation } from '../probes/gridNavigation.ts'
 import { multiInput } from '../probes/multiInput.ts'
@@ -52,6 +53,7 @@ export const builtInEnvironments: readonly BuiltInEnvironment[] = [
   listed(conditionalTarget),
   listed(multiInput),
   listed(gridNavigation),
+  listed(constantReward),
 ]
 
 /** The environment called `id`, its defaults replaced by `settings`. Errors: `config/invalid`. */

@@ -62,7 +62,13 @@ describe('probes', () => {
       name,
       new Set(episodes.map((row) => JSON.stringify(row))).size,
     ])
-    expect(Object.fromEntries(counts)).toEqual({ constant: 1, conditional: 3, 'multi-input': 9, grid: 12 })
+    expect(Object.fromEntries(counts)).toEqual({
+      constant: 1,
+      conditional: 3,
+      'multi-input': 9,
+      grid: 12,
+      value: 1,
+    })
     expect(() => probeByName('maze')).toThrow('no probe "maze"')
   })
 })
