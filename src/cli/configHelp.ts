@@ -5,6 +5,8 @@ import { runConfigSchema } from '#shared/runConfig.ts'
 interface Node {
   readonly properties?: Readonly<Record<string, Node>>
   readonly items?: Node
+  /** Alternatives; those that are objects have keys of their own. */
+  readonly anyOf?: readonly Node[]
   readonly required?: readonly string[]
   readonly description?: string
   readonly default?: unknown
@@ -22,7 +24,8 @@ function rowsOf(node: Node, prefix: string): [string, string][] {
     const path = `${prefix}${name}`
     if (child.properties !== undefined) return rowsOf(child, `${path}.`)
     if (child.items?.properties !== undefined) return rowsOf(child.items, `${path}[].`)
-    return [[path, meaningOf(child, node.required?.includes(name) === true)] as [string, string]]
+    const row: [string, string] = [path, meaningOf(child, node.required?.includes(name) === true)]
+    return [row, ...(child.anyOf ?? []).flatMap((alternative) => rowsOf(alternative, `${path}.`))]
   })
 }
 

@@ -12,16 +12,18 @@
  *   services/       the API's procedures, one file per area; transports/ carry them
  */
 import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
 import { makeFolder } from './artifacts/atomic.ts'
 import { Bell } from './bell.ts'
 import { dataFolders } from './dataDirectory.ts'
-import { RunHistory } from './runHistory.ts'
 import type { Host } from './host.ts'
+import { LeftRuns } from './leftRuns.ts'
+import { RunHistory } from './runHistory.ts'
 import { openStore, type Store } from './store/store.ts'
 import { resumePoint } from './training.ts'
 import { createAsk, questionStarter, type StartQuestion } from './workers/question.ts'
 import { RunQueue, type QueuedRun } from './workers/runQueue.ts'
-import { Supervisor } from './workers/supervisor.ts'
+import { Supervisor, type SupervisorOptions } from './workers/supervisor.ts'
 import type { StartWorker } from './workers/workerProcess.ts'
 
 const lookEveryMs = 1000
@@ -46,31 +48,23 @@ export function createHost({
   makeFolder(dataDirectory)
   const store = openStore(historyFile(dataDirectory))
   const bell = new Bell()
-  const isTrainedHere = (runId: string) => supervisor.status(runId) !== null
+  const left = new LeftRuns(store)
+  const parts = () => ({ supervisor, history, queue, left, bell })
   const supervisor = new Supervisor({
     cacheDirectory: dataFolders(dataDirectory).cache,
     ...(startWorker === undefined ? {} : { startWorker }),
-    onGrown(runId) {
-      const status = supervisor.status(runId)
-      if (status !== null) history.ingest({ id: runId, directory: status.directory })
-      bell.ring()
-    },
-    onChanged: () => bell.ring(),
-    onEnded(ending) {
-      history.ended(ending)
-      bell.ring()
-      // The process leaves the supervisor's list only after this.
-      setImmediate(() => queue.advance())
-    },
+    ...reactions(parts),
   })
+  const isTrainedHere = (runId: string) => supervisor.status(runId) !== null
   const history = new RunHistory({ dataDirectory, store, isTrainedHere })
   const queue = new RunQueue({
     supervisor,
-    takeNext: () => (servesQueue ? takeNext(store, dataDirectory) : null),
+    takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
     onNotStarted: (ending) => history.ended(ending),
   })
-  const looking = lookRegularly(history, bell)
+  if (servesQueue) history.attempt(() => left.queueEnded())
   queue.advance()
+  const looking = lookRegularly(parts, servesQueue)
   return {
     dataDirectory,
     store,
@@ -90,23 +84,62 @@ export function createHost({
 
 export const historyFile = (dataDirectory: string): string => path.join(dataDirectory, 'history.db')
 
+interface Parts extends Pick<Host, 'supervisor' | 'history' | 'queue' | 'bell'> {
+  readonly left: LeftRuns
+}
+
+/** What follows when a training process says something. `parts`: asked only then, when all are there. */
+function reactions(parts: () => Parts): Pick<SupervisorOptions, 'onGrown' | 'onChanged' | 'onEnded'> {
+  const remember = ({ history, left, supervisor }: Parts) =>
+    history.attempt(() => left.remember(supervisor.list().map(({ runId }) => runId)))
+  return {
+    onGrown(runId) {
+      const { supervisor, history, bell } = parts()
+      const status = supervisor.status(runId)
+      if (status !== null) history.ingest({ id: runId, directory: status.directory })
+      bell.ring()
+    },
+    onChanged() {
+      remember(parts())
+      parts().bell.ring()
+    },
+    onEnded(ending) {
+      const { history, queue, bell } = parts()
+      history.ended(ending)
+      remember(parts())
+      bell.ring()
+      // The process leaves the supervisor's list only after this.
+      setImmediate(() => queue.advance())
+    },
+  }
+}
+
 /** Other processes make, train and leave runs too. Looking works on every file system, unlike notifications. */
-function lookRegularly(history: RunHistory, bell: Bell): Disposable {
+function lookRegularly(parts: () => Parts, servesQueue: boolean): Disposable {
+  const { history, left, queue, bell } = parts()
   const timer = setInterval(() => {
-    if (history.lookAround()) bell.ring()
+    const hasNews = history.lookAround()
+    const isLeft = servesQueue && history.attempt(() => left.queueEnded()) === true
+    if (isLeft) queue.advance()
+    if (hasNews || isLeft) bell.ring()
   }, lookEveryMs)
   timer.unref()
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }
 
+/** The next run that can go on; one that cannot fails with the reason. */
 function takeNext(store: Store, dataDirectory: string): QueuedRun | null {
-  const next = store.queue.takeNext()
-  if (next === null) return null
-  const { id, directory } = store.runs.get(next.runId)
-  return {
-    id,
-    directory,
-    continueOnError: next.continueOnError,
-    resumeFrom: resumePoint(dataDirectory, id).resumeFrom,
+  for (;;) {
+    const next = store.queue.takeNext()
+    if (next === null) return null
+    const { runId: id, continueOnError } = next
+    try {
+      const { directory } = store.runs.get(id)
+      return { id, directory, continueOnError, resumeFrom: resumePoint(dataDirectory, id).resumeFrom }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      const { code, message, hint = null } = error
+      if (store.runs.find(id) !== null) store.runs.setStatus(id, 'failed', { error: { code, message, hint } })
+    }
   }
 }

@@ -67,7 +67,7 @@ export class RunHistory {
    * training: the log holds everything and is read again next time.
    */
   ingest({ id, directory }: Pick<RunEntry, 'id' | 'directory'>): boolean {
-    return this.#attempt(() => this.#options.store.ingest(id, runPaths(directory).events).length > 0)
+    return this.attempt(() => this.#options.store.ingest(id, runPaths(directory).events).length > 0) ?? false
   }
 
   /** Reads the log and finds out whether anybody still trains the run; whether anything changed. */
@@ -84,10 +84,11 @@ export class RunHistory {
 
   /** Looks for runs that other processes made, trained or left; whether there was news. */
   lookAround(): boolean {
-    return this.#attempt(() => {
+    const look = () => {
       const isNew = this.adopt().length > 0
       return this.#openElsewhere().filter((run) => this.refresh(run)).length > 0 || isNew
-    })
+    }
+    return this.attempt(look) ?? false
   }
 
   /** Runs that other processes train, or that nobody has begun. */
@@ -97,7 +98,8 @@ export class RunHistory {
     return open.filter(({ id }) => !isTrainedHere(id))
   }
 
-  #attempt(action: () => boolean): boolean {
+  /** What an action on the history gives; undefined where that failed, with the reason in `problem`. */
+  attempt<Result>(action: () => Result): Result | undefined {
     try {
       const answer = action()
       this.#problem = null
@@ -105,7 +107,7 @@ export class RunHistory {
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       this.#problem = error
-      return false
+      return undefined
     }
   }
 
@@ -114,9 +116,9 @@ export class RunHistory {
     const { store } = this.#options
     this.ingest({ id: runId, directory })
     const details = error === null ? {} : { error: { ...error, hint: error.hint ?? null } }
-    if (kind === 'killed' || kind === 'crashed')
-      store.runs.setStatus(runId, 'interrupted', { ...details, lastWords })
-    else if (kind === 'failed') store.runs.setStatus(runId, 'failed', { ...details, lastWords })
+    if (kind === 'finished' || kind === 'stopped') return
+    const status = kind === 'failed' ? 'failed' : 'interrupted'
+    this.attempt(() => store.runs.setStatus(runId, status, { ...details, lastWords }))
   }
 
   forget(runId: string): void {

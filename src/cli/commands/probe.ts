@@ -1,39 +1,86 @@
-import { deviceKinds } from '#shared/device.ts'
+import { type Device, deviceKinds } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ProbeReport } from '#host/workers/probe.ts'
 import { defineCommand } from '../command.ts'
 import { choice, integer, text } from '../options.ts'
+import type { Output } from '../output.ts'
 
 export const probe = defineCommand({
   name: 'probe',
   summary: 'Let an algorithm learn a tiny task it cannot fail unless it is broken',
-  positionals: [{ name: 'NAME', description: 'constant, conditional, multi-input, grid or value' }],
+  positionals: [{ name: 'NAME', description: 'constant, conditional, multi-input, grid, value, or all' }],
   options: {
-    algorithm: text('A', 'what learns (default grpo)'),
+    algorithm: text('A', 'what learns, or all that learn by trying (default grpo)'),
     seed: integer('N', 'of model, task and sampling', { default: 1, minimum: 0 }),
-    steps: integer('N', 'steps (default: what the probe allows)', { minimum: 1 }),
+    seeds: integer('N', 'so many seeds, from --seed on', { default: 1, minimum: 1, maximum: 1000 }),
+    steps: integer('N', 'steps (default: what the probe allows); for one run only', { minimum: 1 }),
     device: choice(deviceKinds, 'where to compute (default cpu)'),
     threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
   },
   notes: () => [
     'A decoder of two layers and seven tokens is made on the spot. Exits with an error where the task was not learned.',
+    'turnwise probe all --algorithm all --seeds 3 tries everything and prints a table.',
   ],
-  async run({ options, positionals }, { output }) {
+  async run({ options, positionals: [name = ''] }, { output }) {
     const { chooseDevice } = await import('#host/workers/model.ts')
+    const { algorithm = 'grpo', seed, seeds, steps } = options
+    const device = await chooseDevice({ kind: options.device ?? null, threads: options.threads ?? null })
+    if (name === 'all' || algorithm === 'all' || seeds > 1) {
+      await runMatrix(
+        { name, algorithm, device, seeds: Array.from({ length: seeds }, (_, i) => seed + i) },
+        output,
+      )
+      return
+    }
     const { probeAlgorithm } = await import('#host/workers/probe.ts')
-    const { seed, steps } = options
-    const report = await probeAlgorithm({
-      probe: positionals[0] ?? '',
-      algorithm: options.algorithm ?? 'grpo',
-      seed,
-      device: await chooseDevice({ kind: options.device ?? null, threads: options.threads ?? null }),
-      ...(steps === undefined ? {} : { steps }),
-    })
+    const given = steps === undefined ? {} : { steps }
+    const report = await probeAlgorithm({ probe: name, algorithm, seed, device, ...given })
     output.json(report)
     for (const line of reportLines(report)) output.line(line)
     if (!report.passed) throw notLearned(report)
   },
 })
+
+interface MatrixWish {
+  readonly name: string
+  readonly algorithm: string
+  readonly seeds: readonly number[]
+  readonly device: Device
+}
+
+async function runMatrix({ name, algorithm, seeds, device }: MatrixWish, output: Output): Promise<void> {
+  const { probeAlgorithms, probeMatrix, probeNames } = await import('#host/workers/probe.ts')
+  const wish = {
+    probes: name === 'all' ? probeNames : [name],
+    algorithms: algorithm === 'all' ? probeAlgorithms : [algorithm],
+    seeds,
+    device,
+  }
+  const reports: ProbeReport[] = []
+  output.line('probe        algorithm            seed  sampled  greedy   value  seconds')
+  for await (const report of probeMatrix(wish)) {
+    reports.push(report)
+    output.line(tableLine(report))
+  }
+  const failed = reports.filter(({ passed }) => !passed)
+  output.json({ passed: failed.length === 0, reports })
+  output.line(`${reports.length - failed.length} of ${reports.length} learned.`)
+  if (failed[0] !== undefined) throw notLearned(failed[0])
+}
+
+function tableLine(report: ProbeReport): string {
+  const { sampledAccuracy, greedyAccuracy, valueError, seconds, passed } = report
+  return [
+    report.probe.padEnd(12),
+    report.algorithm.padEnd(20),
+    String(report.seed).padStart(4),
+    percent(sampledAccuracy).padStart(8),
+    percent(greedyAccuracy).padStart(7),
+    (valueError === null ? '' : valueError.toFixed(3)).padStart(7),
+    seconds.toFixed(1).padStart(8),
+    ...(passed ? [] : ['  not learned']),
+  ].join(' ')
+}
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
 

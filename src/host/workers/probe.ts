@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 import type { Device } from '#shared/device.ts'
 import { linearNames } from '#engine/models/config.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { algorithmById } from '#rl/algorithms/registry.ts'
+import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
 import { probeByName, probes } from '#rl/environments/probes/registry.ts'
 import { type ProbeResult, runProbe, trainingOf } from '#rl/training/probe.ts'
 import { type ModelFolder, openModelFolder } from '../artifacts/modelFolder.ts'
@@ -32,8 +32,6 @@ export interface ProbeReport extends ProbeResult {
   /** From making the model to the last answer. */
   readonly seconds: number
 }
-
-export const probeNames: readonly string[] = probes.map(({ name }) => name)
 
 /** Errors: AppError 'usage/invalid' for a probe that is not there or does not fit; 'config/invalid'; 'file/…'. */
 export async function probeAlgorithm(run: ProbeRun): Promise<ProbeReport> {
@@ -73,6 +71,32 @@ export async function probeAlgorithm(run: ProbeRun): Promise<ProbeReport> {
     rmSync(directory, { recursive: true, force: true })
   }
 }
+
+/** Algorithms that learn by trying. */
+export const probeAlgorithms: readonly string[] = algorithms
+  .filter(({ experience }) => experience === 'rollout')
+  .map(({ id }) => id)
+
+export const probeNames: readonly string[] = probes.map(({ name }) => name)
+
+export interface ProbeMatrix {
+  readonly probes: readonly string[]
+  readonly algorithms: readonly string[]
+  readonly seeds: readonly number[]
+  readonly device: Device
+}
+
+/** Every probe with every algorithm it fits and every seed; reports as they are made. Errors: as `probeAlgorithm`. */
+export async function* probeMatrix(matrix: ProbeMatrix): AsyncGenerator<ProbeReport> {
+  const pairs = matrix.probes.flatMap((probe) => matrix.algorithms.map((algorithm) => ({ probe, algorithm })))
+  for (const pair of pairs.filter(isFitting)) {
+    for (const seed of matrix.seeds) yield probeAlgorithm({ ...pair, seed, device: matrix.device })
+  }
+}
+
+/** What a critic has to foresee is nothing for algorithms that have none. */
+const isFitting = ({ probe, algorithm }: Pick<ProbeRun, 'probe' | 'algorithm'>): boolean =>
+  probeByName(probe).measure !== 'value' || algorithmById(algorithm).configure({}).needs.values
 
 interface ProbePolicy extends Pick<ProbeRun, 'seed' | 'device'> {
   readonly alpha: number

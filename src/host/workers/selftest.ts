@@ -1,7 +1,7 @@
 /**
  * Whether this installation computes rightly: the gradient of every operator and, on small random models of every
  * architecture, of every adapted linear against central differences; log-probabilities of the sampler against those of
- * the learner.
+ * the learner; and, where all is checked, whether every algorithm learns a task of one digit.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,11 +17,12 @@ import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { modelShapes, type ModelShapeName } from '../artifacts/modelShapes.ts'
 import { writeRandomModel } from '../artifacts/randomModel.ts'
+import { probeAlgorithms, probeMatrix } from './probe.ts'
 import type { SelftestFinding } from './selftestReport.ts'
 
 export interface SelftestRequest {
   readonly device: Device
-  /** Every architecture and many more directions, instead of one architecture and one direction each. */
+  /** Every architecture, many more directions and a probe of every algorithm, instead of one architecture and direction each. */
   readonly full: boolean
 }
 
@@ -47,6 +48,23 @@ export async function* runSelftest({ device, full }: SelftestRequest): AsyncGene
     } finally {
       rmSync(directory, { recursive: true, force: true })
     }
+  }
+  if (full) yield* probeFindings(device)
+}
+
+/** Every algorithm that learns by trying learns the simplest thing there is. */
+async function* probeFindings(device: Device): AsyncGenerator<SelftestFinding> {
+  for await (const report of probeMatrix({
+    probes: ['constant'],
+    algorithms: probeAlgorithms,
+    seeds: [seed],
+    device,
+  })) {
+    const { algorithm, sampledAccuracy, threshold } = report
+    yield finding(`probe/${algorithm}`, 1 - sampledAccuracy, 1 - threshold, {
+      good: 'The algorithm learned a task of one digit.',
+      bad: 'The algorithm did not learn a task of one digit: something between sampling and update is broken.',
+    })
   }
 }
 

@@ -94,3 +94,22 @@ test('a run outlives its readers, and what it had done outlives the host', async
   expect(await expectWhole(again, runId)).toBe(14)
   again.close()
 }, 60_000)
+
+test('with the setting, the next host goes on by itself with what the dead one trained', async () => {
+  const first = await startServing()
+  const client = await connect(first)
+  await client.call('settings.set', { key: 'runs.resumeLeft', value: true })
+  const { runId } = await client.call('runs.start', { config: { ...config, steps: 10 } })
+  await stepReached(client, runId, 1)
+  first.child.kill('SIGKILL')
+  await once(first.child, 'exit')
+
+  const again = await connect(await startServing())
+  for await (const { run } of again.follow('runs.follow', { runId })) {
+    if (run.status === 'finished') break
+    expect(run.status).not.toBe('failed')
+  }
+  expect(await expectWhole(again, runId)).toBe(10)
+  await again.call('settings.set', { key: 'runs.resumeLeft', value: null })
+  again.close()
+}, 60_000)

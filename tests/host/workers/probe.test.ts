@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { chooseDevice } from '#host/workers/model.ts'
-import { probeAlgorithm } from '#host/workers/probe.ts'
+import { probeAlgorithm, probeMatrix } from '#host/workers/probe.ts'
 
 const device = await chooseDevice({ kind: 'cpu', threads: 1 })
 const run = (probe: string, algorithm: string, steps?: number) =>
@@ -39,6 +39,15 @@ describe('probes on a tiny decoder', () => {
     expect(report.before.valueError).toBeGreaterThan(0.5)
     expect(report.valueError).toBeLessThan(0.15)
     await expect(run('value', 'grpo')).rejects.toThrow('is for critics')
+  })
+
+  test('a matrix leaves out what does not fit', { timeout: 60_000 }, async () => {
+    const reports: string[] = []
+    const matrix = { probes: ['constant', 'value'], algorithms: ['rloo'], seeds: [2, 3], device }
+    for await (const { probe, algorithm, seed, passed } of probeMatrix(matrix)) {
+      reports.push(`${probe} ${algorithm} ${seed} ${passed}`)
+    }
+    expect(reports).toEqual(['constant rloo 2 true', 'constant rloo 3 true'])
   })
 
   test('what cannot be is said in words', async () => {

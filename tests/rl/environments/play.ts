@@ -34,7 +34,7 @@ export async function play(
 const textOf = ({ observation }: EnvironmentTurn): string =>
   typeof observation === 'string' ? observation : JSON.stringify(observation)
 
-export function turnOf(answer: EnvironmentAnswer | undefined): EnvironmentTurn {
+function turnOf(answer: EnvironmentAnswer | undefined): EnvironmentTurn {
   if (answer === undefined || 'failure' in answer) throw new Error(answer?.failure ?? 'no answer')
   return answer
 }

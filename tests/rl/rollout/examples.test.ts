@@ -1,0 +1,110 @@
+/** Given answers as tokens. */
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { loadTokenizer } from '#host/artifacts/tokenizerFolder.ts'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { encodeExamples, type ExampleEncoder } from '#rl/rollout/examples.ts'
+import type { DataRow } from '#rl/rollout/prompts.ts'
+
+const loaded = loadTokenizer(path.join(resourcesDirectory, 'starter'))
+const { tokenizer } = loaded
+const chatTemplate = loaded.chatTemplate!
+const end = tokenizer.special.eos!
+const chat: ExampleEncoder = {
+  form: { messages: [{ role: 'user', content: '{question}' }] },
+  tokenizer,
+  chatTemplate,
+  stopIds: [end],
+  answers: ['answer'],
+}
+const plain: ExampleEncoder = { ...chat, form: { column: 'question' } }
+const limits = { maxPromptTokens: 100, maxTokens: 120 }
+const row: DataRow = { question: 'Sort 7 2', answer: '2 7' }
+
+const one = (encoder: ExampleEncoder, columns: DataRow = row) =>
+  encodeExamples([columns], encoder, limits).examples[0]!
+const textOf = (ids: Int32Array) => tokenizer.decode(ids, { skipSpecialTokens: false })
+
+describe('an answer', () => {
+  test('stands behind the prompt as the chat template writes it, and ends with the end of the turn', () => {
+    const { prompt, answers } = one(chat)
+    expect(textOf(prompt.ids) + textOf(answers[0]!.ids)).toBe(
+      chatTemplate.render(
+        [
+          { role: 'user', content: 'Sort 7 2' },
+          { role: 'assistant', content: '2 7' },
+        ],
+        { addGenerationPrompt: false },
+      ),
+    )
+    expect(textOf(answers[0]!.ids)).toBe('2 7<|end|>')
+    expect(answers[0]!.ids.at(-1)).toBe(end)
+    expect(answers[0]!.text).toBe('2 7')
+  })
+
+  test('of a text prompt is encoded apart from it and gets the end that stops a completion', () => {
+    const { prompt, answers } = one(plain)
+    expect([...prompt.ids]).toEqual([...tokenizer.encode('Sort 7 2', { addSpecialTokens: true })])
+    expect([...answers[0]!.ids]).toEqual([...tokenizer.encode('2 7', { addSpecialTokens: false }), end])
+  })
+
+  test('may be one message of the assistant', () => {
+    const message = { ...row, answer: [{ role: 'assistant', content: '2 7' }] }
+    expect(one(chat, message)).toEqual({ ...one(chat), prompt: one(chat, message).prompt })
+  })
+
+  test('goes on where the prompt ends in the middle of the turn', () => {
+    const form = { column: 'turns' }
+    const turns = [
+      { role: 'user', content: 'Sort 7 2' },
+      { role: 'assistant', content: '2 ' },
+    ]
+    const { prompt, answers } = one({ ...chat, form }, { turns, answer: '7' })
+    expect(textOf(prompt.ids) + textOf(answers[0]!.ids)).toBe(
+      textOf(one(chat).prompt.ids) + textOf(one(chat).answers[0]!.ids),
+    )
+  })
+
+  test('leaves out what a template writes behind the end of the turn', () => {
+    const promptAsBefore = {
+      render: (...[messages, options]: Parameters<typeof chatTemplate.render>) =>
+        chatTemplate.render(messages, options) + (options.addGenerationPrompt ? '' : '\n'),
+    }
+    expect(textOf(one({ ...chat, chatTemplate: promptAsBefore }).answers[0]!.ids)).toBe('2 7<|end|>')
+  })
+
+  test('is found where a finished turn lacks what opens a new one, such as an empty thought', () => {
+    const thoughtful = {
+      render: (...[messages, options]: Parameters<typeof chatTemplate.render>) =>
+        chatTemplate.render(messages, options) + (options.addGenerationPrompt ? 'hm ' : ''),
+    }
+    const { prompt, answers } = one({ ...chat, chatTemplate: thoughtful })
+    expect(textOf(prompt.ids).endsWith('hm ')).toBe(true)
+    expect(textOf(answers[0]!.ids)).toBe('2 7<|end|>')
+  })
+
+  test('comes in the order of the columns', () => {
+    const columns = { ...row, chosen: '2 7', rejected: '7 2' }
+    const { answers } = one({ ...chat, answers: ['chosen', 'rejected'] }, columns)
+    expect(answers.map(({ text }) => text)).toEqual(['2 7', '7 2'])
+  })
+})
+
+describe('what does not fit', () => {
+  test('is left out by the length of prompt and answer together', () => {
+    const rows = [row, { ...row, answer: '1 '.repeat(80) }]
+    const { examples, tooLong } = encodeExamples(rows, chat, limits)
+    expect(examples.map(({ prompt }) => prompt.row)).toEqual([0])
+    expect(tooLong).toEqual([1])
+    expect(() => encodeExamples([row], chat, { ...limits, maxPromptTokens: 2 })).toThrow('longer than')
+  })
+
+  test('names the row and the column', () => {
+    const wrong = [undefined, 7, [], [{ role: 'user', content: 'x' }], [row, row]]
+    for (const answer of wrong) {
+      expect(() => encodeExamples([row, { ...row, answer }], chat, limits)).toThrow(
+        'Row 2 of the data gives no answer: column "answer"',
+      )
+    }
+  })
+})

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { reinforce } from '#rl/algorithms/reinforce.ts'
+import type { Environment } from '#rl/environment.ts'
+import { collect, dependenciesOf, evaluations, type RunOptions, steps, withoutTimings } from './run.ts'
+
+/** Three turns; a letter c in a turn is worth 1. */
+const wantsC: Environment = {
+  id: 'wants-c',
+  description: 'For tests.',
+  maxTurns: 3,
+  reset: (starts) =>
+    Promise.resolve(starts.map(() => ({ state: 0, observation: 'a', reward: null, done: false }))),
+  step: (actions) =>
+    Promise.resolve(
+      actions.map(({ state, action }) => ({
+        state: Number(state) + 1,
+        observation: 'b',
+        reward: action.includes('c') ? 1 : 0,
+        done: state === 2,
+      })),
+    ),
+}
+
+const runOf = (options: RunOptions = {}, environment: Environment = wantsC) =>
+  dependenciesOf({
+    environment,
+    rewards: [],
+    rollout: { maxNewTokens: 1 },
+    trainRows: [{}, {}, {}, {}],
+    heldOutRows: [{}],
+    ...options,
+    config: {
+      rewards: [],
+      environment: { function: 'wants-c', applyChatTemplate: false },
+      data: { train: { episodes: 4 }, heldOut: { rows: 1 } },
+      steps: 20,
+      ...options.config,
+    },
+  })
+
+describe('training in an environment', () => {
+  test.each([
+    ['GRPO on turns', { settings: { advantageGranularity: 'turn' } }],
+    [
+      'REINFORCE',
+      { algorithm: reinforce.configure({ klCoefficient: 0 }), rollout: { maxNewTokens: 1, groupSize: 8 } },
+    ],
+  ])('%s learns every turn', async (_, options) => {
+    const events = await collect(runOf(options))
+    const rewards = steps(events).map(({ metrics }) => metrics.reward ?? 0)
+    expect(rewards[0]).toBeLessThan(1.5)
+    expect(rewards.at(-1)).toBeGreaterThan(2.7)
+    expect(evaluations(events).at(-1)!.metrics.eval_reward).toBe(3)
+    expect(steps(events)[0]!.metrics).toMatchObject({
+      'environment/turns': 3,
+      'environment/done_ratio': 1,
+      'environment/context_limit_ratio': 0,
+      'completions/mean_length': 3,
+      'completions/clipped_ratio': 0,
+    })
+  })
+
+  test('the same seed gives the same run', async () => {
+    const [once, again, other] = [
+      await collect(runOf()),
+      await collect(runOf()),
+      await collect(runOf({ config: { seed: 7 } })),
+    ]
+    expect(withoutTimings(once)).toEqual(withoutTimings(again))
+    expect(withoutTimings(once)).not.toEqual(withoutTimings(other))
+  })
+
+  test('turns may be fewer than the environment suggests', async () => {
+    const environment = { function: 'wants-c', applyChatTemplate: false, maxTurns: 2 }
+    const events = await collect(runOf({ config: { environment, steps: 1 } }))
+    expect(steps(events)[0]!.metrics).toMatchObject({ 'environment/turns': 2, 'environment/done_ratio': 0 })
+  })
+
+  test('a context without room for a prompt is refused', async () => {
+    const environment = { function: 'wants-c', applyChatTemplate: false, contextLength: 2 }
+    const options = { config: { environment }, rollout: { maxNewTokens: 5 } }
+    await expect(collect(runOf(options))).rejects.toThrow('leaves no room for a prompt')
+  })
+
+  test('an environment that fails is told once a step, and its episodes are left out', async () => {
+    const broken: Environment = {
+      ...wantsC,
+      step: (actions) => Promise.resolve(actions.map(() => ({ failure: 'It is closed.' }))),
+    }
+    const events = await collect(runOf({ config: { steps: 1 } }, broken))
+    const warnings = events.filter((event) => event.type === 'warning')
+    expect(warnings[0]!.message).toContain('"environment" failed on 32 of 32')
+    expect(steps(events)[0]!.metrics).toMatchObject({ 'reward/failures': 32, 'reward/unscored': 32 })
+  })
+})
