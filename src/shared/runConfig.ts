@@ -22,6 +22,12 @@ const adapter = z.strictObject({
     .union([z.literal('all-linear'), z.array(z.enum(['q', 'k', 'v', 'o', 'gate', 'up', 'down'])).min(1)])
     .default('all-linear')
     .describe('Which projections of every layer get an adapter.'),
+  dropout: z
+    .number()
+    .min(0)
+    .lt(1)
+    .default(0)
+    .describe('Share of an adapter’s inputs left out at random while it learns; 0 is off.'),
   initial: path
     .nullable()
     .default(null)

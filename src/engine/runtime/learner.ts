@@ -12,6 +12,8 @@ import { input } from '../graph/value.ts'
 import { gather } from '../ops/gather.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { HeadRunner } from './headRunner.ts'
+import type { LayerMasks } from './dropoutMasks.ts'
+import { DropoutMasks } from './dropoutMasks.ts'
 import type { BackwardPass } from './learningPrograms.ts'
 import { LearningPrograms } from './learningPrograms.ts'
 import type { PackedBatch } from './packedBatch.ts'
@@ -23,6 +25,8 @@ import { Session, floats, int64s } from './session.ts'
 export interface LearnerOptions {
   readonly source: ModelSource
   readonly lora: LoraConfig
+  /** What the masks of dropout are drawn from; read only where the adapter has any. */
+  readonly seed?: number
   readonly device: Device
   /** The ways to go back that may be asked for. */
   readonly backward: readonly BackwardPass[]
@@ -34,6 +38,8 @@ export interface LearnerOptions {
 export interface LearningTarget {
   readonly adapter: AdapterParameters
   readonly gradients: Float32Array
+  /** Updates done so far: each has dropout masks of its own. */
+  readonly update: number
 }
 
 /** What the backward pass of one layer starts from. */
@@ -45,6 +51,8 @@ export class Learner {
   readonly #head: HeadRunner
   readonly #embedding: Session
   readonly #rotary: RotaryTables
+  /** null without dropout. */
+  readonly #dropout: DropoutMasks | null
 
   private constructor(options: LearnerOptions, programs: LearningPrograms, embedding: Session) {
     this.#options = options
@@ -52,6 +60,8 @@ export class Learner {
     this.#head = new HeadRunner(options.source.config, programs)
     this.#embedding = embedding
     this.#rotary = new RotaryTables(options.source.config.rope)
+    const { source, lora, seed = 0 } = options
+    this.#dropout = (lora.dropout ?? 0) > 0 ? new DropoutMasks(source.config, lora, seed) : null
   }
 
   static async create(options: LearnerOptions): Promise<Learner> {
@@ -93,7 +103,7 @@ export class Learner {
   /** One micro-batch forward and backward; adds up the adapter's gradients. */
   async accumulate(
     sequences: readonly TokenSequence[],
-    { adapter, gradients }: LearningTarget,
+    { adapter, gradients, update }: LearningTarget,
     options: AccumulateOptions,
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]> {
@@ -104,11 +114,15 @@ export class Learner {
       return heads
     }
     const saving = this.#options.saveActivations(batch.tokens)
+    const masks = this.#masks(sequences, update)
     const tapes: LayerTape[] = []
     let hidden = await this.embed(batch.ids)
     for (let layer = 0; layer < this.config.layers; layer++) {
       options.signal?.throwIfAborted()
-      const feeds = this.#feeds(batch, layer, hidden, adapter)
+      const feeds: Record<string, Feed> = {
+        ...this.#feeds(batch, layer, hidden, adapter),
+        ...masks(layer),
+      }
       const want = saving ? undefined : ['output']
       const { output, ...activations } = await this.#programs.run('learn', `forward ${layer}`, feeds, want)
       tapes.push({ hidden: feeds['hidden']!, ...this.#activationFeeds(batch, activations) })
@@ -123,6 +137,7 @@ export class Learner {
       const pass = saving ? 'backwardFromSaved' : 'backward'
       const results = await this.#programs.run('learn', `${pass} ${layer}`, {
         ...this.#feeds(batch, layer, new Float32Array(0), adapter),
+        ...masks(layer),
         ...tapes.pop(),
         cotangent: floats(cotangent, [batch.tokens, this.config.hiddenSize]),
       })
@@ -132,8 +147,17 @@ export class Learner {
     return heads
   }
 
+  /** Forgets which sequences the update has seen: dropout begins anew. */
+  restart(): void {
+    this.#dropout?.restart()
+  }
+
+  #masks(sequences: readonly TokenSequence[], update: number): LayerMasks {
+    return this.#dropout?.of(sequences, update) ?? (() => ({}))
+  }
+
   #pack(sequences: readonly TokenSequence[]): PackedBatch {
-    return packBatch(sequences, this.config.heads / this.config.kvHeads, this.#rotary)
+    return packBatch(sequences, this.config, this.#rotary)
   }
 
   #feeds(

@@ -36,6 +36,7 @@ export interface OrtPolicyOptions {
   readonly source: ModelSource
   readonly device: Device
   readonly lora: LoraConfig
+  /** Of a fresh adapter's values, and of the masks where `lora` has dropout. */
   readonly loraSeed: number
   /** Starting values of the actor; fresh if absent. */
   readonly adapter?: readonly NamedTensor[]
@@ -57,10 +58,10 @@ const PREFILL_TOKENS = 512
 const ACTIVATION_SHARE = 0.25
 
 export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPolicy> {
-  const { source, lora, device } = options
+  const { source, lora, loraSeed: seed, device } = options
   const saveActivations = (tokens: number) => savesActivations(options, tokens)
   const backward = backwardPasses[options.activations]
-  const learner = await Learner.create({ source, lora, device, backward, saveActivations })
+  const learner = await Learner.create({ source, lora, seed, device, backward, saveActivations })
   return new OrtPolicy(options, learner)
 }
 
@@ -178,7 +179,7 @@ export class OrtPolicy implements Policy {
     options: AccumulateOptions,
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]> {
-    const target = { adapter: this.#actor, gradients: this.#gradients }
+    const target = { adapter: this.#actor, gradients: this.#gradients, update: this.#optimizer.step }
     return this.#learner.accumulate(sequences, target, options, coefficients)
   }
 
@@ -193,6 +194,7 @@ export class OrtPolicy implements Policy {
 
   discardGradients(): void {
     this.#gradients.fill(0)
+    this.#learner.restart()
   }
 
   refreshReference(mix: number): void {

@@ -152,7 +152,9 @@ async function openTraining(
 ): Promise<Training> {
   const folder = openModelFolder(config.model)
   const parts = readParts(config, folder)
-  const start = checkpoint === null ? firstAdapter(config, folder) : adapterOf(checkpoint)
+  const form = checkpoint === null ? firstAdapter(config, folder) : adapterOf(checkpoint)
+  // Dropout is how a run trains, whatever the adapter it goes on from was trained with.
+  const start = { ...form, lora: { ...form.lora, dropout: config.adapter.dropout } }
   const policy = await openPolicy(config, folder, cacheDirectory, start)
   if (checkpoint !== null) {
     policy.restoreAdapter('reference', checkpoint.reference)
