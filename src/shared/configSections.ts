@@ -19,6 +19,12 @@ export const adapterSection = z.strictObject({
     .union([z.literal('all-linear'), z.array(z.enum(['q', 'k', 'v', 'o', 'gate', 'up', 'down'])).min(1)])
     .default('all-linear')
     .describe('Which projections of every layer get an adapter.'),
+  dropout: z
+    .number()
+    .min(0)
+    .lt(1)
+    .default(0)
+    .describe('Share of an adapter’s inputs left out at random while it learns; 0 is off.'),
   initial: path
     .nullable()
     .default(null)
@@ -122,7 +128,9 @@ export const algorithmSection = z.strictObject({
 })
 
 export const rolloutSection = z.strictObject({
-  promptsPerStep: wholeNumber(1).default(8).describe('Prompts drawn in every step; of demonstrations and preferences: rows.'),
+  promptsPerStep: wholeNumber(1)
+    .default(8)
+    .describe('Prompts drawn in every step; of demonstrations and preferences: rows.'),
   groupSize: wholeNumber(1)
     .nullable()
     .default(null)

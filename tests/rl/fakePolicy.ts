@@ -64,7 +64,9 @@ export function fakePolicy({
       entropies[t] = -p.reduce((sum, value) => sum + value * Math.log(value), 0)
     })
     const valued = role === 'actor' || role === 'critic'
-    const values = valued ? Float64Array.from(actionMask, (isAction, t) => (isAction === 1 ? critic[ids[t]!]! : 0)) : null
+    const values = valued
+      ? Float64Array.from(actionMask, (isAction, t) => (isAction === 1 ? critic[ids[t]!]! : 0))
+      : null
     return { logprobs, entropies, values }
   }
   return {

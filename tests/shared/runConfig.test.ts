@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { parseRunConfig, rewardName } from '#shared/runConfig.ts'
+import { z } from 'zod'
+import { parseRunConfig, rewardName, runConfigSchema, stagesOf } from '#shared/runConfig.ts'
 
 const smallest = { model: 'm', data: { train: 'rows.jsonl' }, rewards: [{ function: 'exact-match' }] }
 
@@ -63,4 +64,73 @@ describe('run config', () => {
     expect(rewardName({ function: 'rewards/short.answer.ts' })).toBe('short.answer')
     expect(rewardName({ function: 'exact-match', name: 'right' })).toBe('right')
   })
+})
+
+describe('stages', () => {
+  const staged = {
+    ...smallest,
+    steps: 5,
+    optimization: { learningRate: 0.1, epochs: 3 },
+    stages: [
+      { algorithm: { id: 'sft' }, optimization: { epochs: 1 }, data: { completion: 'answer' } },
+      { name: 'second', data: { train: 'other', prompt: { template: '{q}' } }, passes: 2 },
+    ],
+  }
+
+  test('say what they do differently from the rest of the file', () => {
+    const [first, second] = stagesOf(parseRunConfig(staged))
+    expect(first).toMatchObject({
+      steps: 5,
+      algorithm: { id: 'sft', settings: {} },
+      optimization: { learningRate: 0.1, epochs: 1 },
+      data: { train: 'rows.jsonl', completion: 'answer', prompt: { column: 'prompt' } },
+      stages: [],
+    })
+    expect(second).toMatchObject({
+      steps: null,
+      passes: 2,
+      algorithm: { id: 'grpo' },
+      optimization: { epochs: 3 },
+      data: { train: 'other', prompt: { template: '{q}' } },
+    })
+  })
+
+  test('a config without any is its own only one', () => {
+    const config = parseRunConfig(smallest)
+    expect(stagesOf(config)).toEqual([config])
+  })
+
+  test('keep what was not said open when the file is written again', () => {
+    const config = parseRunConfig(staged)
+    expect(config.stages).toEqual(staged.stages)
+    expect(parseRunConfig(JSON.parse(JSON.stringify(config)))).toEqual(config)
+  })
+
+  test.each([
+    [{ rollout: { topP: 2 } }, 'stages[0].rollout.topP: expected at most 1, got 2.'],
+    [{ model: 'other' }, 'stages[0].model: unknown key.'],
+    [{ data: { trian: 'x' } }, 'stages[0].data.trian: unknown key.'],
+  ])('a mistake is named by its place: %j', (stage, text) => {
+    expect(messageOf({ ...smallest, stages: [stage] })).toContain(text)
+  })
+})
+
+test('every setting has a sentence', () => {
+  const silent: string[] = []
+  const visit = (node: unknown, path: string): void => {
+    if (typeof node !== 'object' || node === null) return
+    if ('properties' in node) {
+      for (const [name, child] of Object.entries(node.properties as Record<string, object>)) {
+        if (!('description' in child) && !/^(role|content)$/.test(name) && path !== '')
+          silent.push(`${path}.${name}`)
+        visit(child, `${path}.${name}`)
+      }
+    }
+    for (const key of ['items', 'anyOf', 'oneOf'] as const) {
+      const inner = (node as Record<string, unknown>)[key]
+      for (const child of [inner].flat()) visit(child, path)
+    }
+  }
+  visit(z.toJSONSchema(runConfigSchema, { io: 'input' }), '')
+  expect(silent).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { type Device, deviceKinds } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import type { ProbeReport } from '#host/workers/probe.ts'
+import type { ProbeReport, ProbeRun } from '#host/workers/probe.ts'
 import { defineCommand } from '../command.ts'
 import { choice, integer, text } from '../options.ts'
 import type { Output } from '../output.ts'
@@ -24,7 +24,8 @@ export const probe = defineCommand({
   async run({ options, positionals: [name = ''] }, { output }) {
     const { chooseDevice } = await import('#host/workers/model.ts')
     const { algorithm = 'grpo', seed, seeds, steps } = options
-    const device = await chooseDevice({ kind: options.device ?? null, threads: options.threads ?? null })
+    const { device: kind = null, threads = null } = options
+    const device = await chooseDevice({ kind, threads })
     if (name === 'all' || algorithm === 'all' || seeds > 1) {
       await runMatrix(
         { name, algorithm, device, seeds: Array.from({ length: seeds }, (_, i) => seed + i) },
@@ -32,14 +33,18 @@ export const probe = defineCommand({
       )
       return
     }
-    const { probeAlgorithm } = await import('#host/workers/probe.ts')
     const given = steps === undefined ? {} : { steps }
-    const report = await probeAlgorithm({ probe: name, algorithm, seed, device, ...given })
-    output.json(report)
-    for (const line of reportLines(report)) output.line(line)
-    if (!report.passed) throw notLearned(report)
+    await runOne({ probe: name, algorithm, seed, device, ...given }, output)
   },
 })
+
+async function runOne(run: ProbeRun, output: Output): Promise<void> {
+  const { probeAlgorithm } = await import('#host/workers/probe.ts')
+  const report = await probeAlgorithm(run)
+  output.json(report)
+  for (const line of reportLines(report)) output.line(line)
+  if (!report.passed) throw notLearned(report)
+}
 
 interface MatrixWish {
   readonly name: string

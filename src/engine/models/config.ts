@@ -43,6 +43,14 @@ export const linearNames = [
 ] as const
 export type LinearName = (typeof linearNames)[number]
 
+/** Linears that read the same input. */
+export const linearsByInput: readonly (readonly LinearName[])[] = [
+  ['q_proj', 'k_proj', 'v_proj'],
+  ['o_proj'],
+  ['gate_proj', 'up_proj'],
+  ['down_proj'],
+]
+
 /** `self_attn.q_proj`: the module path of a linear within its layer. */
 export const linearPath = (name: LinearName): string =>
   name === 'gate_proj' || name === 'up_proj' || name === 'down_proj' ? `mlp.${name}` : `self_attn.${name}`
@@ -72,6 +80,8 @@ export interface LoraConfig {
   readonly alpha: number
   readonly rsLora: boolean
   readonly targets: readonly LinearName[]
+  /** Probability with which an element of the adapter's input is left out while it learns; 0 if absent. */
+  readonly dropout?: number
 }
 
 export const loraScale = ({ rank, alpha, rsLora }: LoraConfig): number =>

@@ -6,8 +6,8 @@
  */
 import type { Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
-import { silu } from '../ops/activation.ts'
-import { add, mul } from '../ops/arithmetic.ts'
+import { swiglu } from '../ops/activation.ts'
+import { add } from '../ops/arithmetic.ts'
 import { reshape } from '../ops/layout.ts'
 import type { LinearName, ModelConfig } from './config.ts'
 
@@ -43,7 +43,7 @@ export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
   const normedAgain = layer.norm('post_attention_layernorm', attended)
   const gate = layer.linear('gate_proj', normedAgain)
   const up = layer.linear('up_proj', normedAgain)
-  const output = add(attended, layer.linear('down_proj', mul(silu(gate), up)))
+  const output = add(attended, layer.linear('down_proj', swiglu(gate, up)))
   return { hidden: output, activations: { query, key, value, mixed, attended, gate, up } }
 }
 

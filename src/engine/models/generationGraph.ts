@@ -3,10 +3,12 @@ import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { softmax } from '../ops/activation.ts'
 import { add, mul } from '../ops/arithmetic.ts'
+import { asIndex, atMost, cumulativeSum, rowOf } from '../ops/choice.ts'
 import { gather } from '../ops/gather.ts'
 import { addMask } from '../ops/addMask.ts'
 import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
+import { reduceMax, reduceSum } from '../ops/reduce.ts'
 import { rmsNorm } from '../ops/normalization.ts'
 import { rotary } from '../ops/rotary.ts'
 import type { LinearName, LoraConfig, ModelConfig } from './config.ts'
@@ -35,7 +37,8 @@ export const generationInputName = (layer: number, name: string): string => `${S
  *
  * Inputs: hidden [N = B·T, D], positions [B, T], cos and sin [L, C/2], mask [B, 1, R, P+T] with R = 1 or g·T, last [B],
  * inverseTemperature [1], `key i` and `value i` [B, K, P, C], adapters.
- * Outputs: logits [B, V], probabilities [B, V], `new key i` and `new value i` [B, K, T, C].
+ * For `choice` also uniforms [B, 1].
+ * Outputs: logits [B, V] divided by the temperature, probabilities [B, V] their softmax, choice [B, W + 3], `new key i` and `new value i` [B, K, T, C].
  */
 export function generationProgram(
   config: ModelConfig,
@@ -61,9 +64,41 @@ export function generationProgram(
   // Only one position of each row is scored: the vocabulary product is the largest of all.
   const last = gather(hidden, input('last', 'int64', ['B'])) // [B, D]
   const normed = rmsNorm(last, weights.vector('model.norm.weight'), normEpsilon)
-  const logits = weights.product(normed, config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight')
-  const probabilities = softmax(mul(logits, input('inverseTemperature', 'float32', [1])))
-  return { logits, probabilities, ...outputs }
+  const tempered = mul(normed, input('inverseTemperature', 'float32', [1]))
+  const logits = weights.product(tempered, config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight')
+  const probabilities = softmax(logits)
+  const width = choiceWidth(config.vocabSize)
+  const choice =
+    width === null ? {} : { choice: drawnBlock(probabilities, width, input('uniforms', 'float32', ['B', 1])) }
+  return { logits, probabilities, ...choice, ...outputs }
+}
+
+/** Most and fewest columns of the blocks among which the graph chooses. */
+const BLOCK_WIDTHS = { most: 256, least: 16 }
+
+/** Columns of each block when the graph chooses among equal ones; null where the vocabulary cannot be cut so. */
+export function choiceWidth(vocabSize: number): number | null {
+  for (let width = BLOCK_WIDTHS.most; width >= BLOCK_WIDTHS.least; width--) {
+    if (vocabSize % width === 0) return width
+  }
+  return null
+}
+
+/**
+ * The block of each row in which its cumulative probability passes uniform · total, so that only one block of W columns
+ * is read back: [B, W + 3] its probabilities, its number, what lies before it, the total. probabilities [B, V],
+ * uniforms [B, 1] in [0, 1 − 2⁻²³].
+ */
+function drawnBlock(probabilities: Value, width: number, uniforms: Value): Value {
+  const count = (probabilities.shape[1] as number) / width
+  const blocks = reshape(probabilities, ['B', count, width])
+  const cumulative = cumulativeSum(reshape(reduceSum(blocks, [-1]), ['B', count]))
+  const total = reduceMax(cumulative, [-1])
+  const isBefore = atMost(cumulative, mul(uniforms, total)) // [B, n] 1 or 0
+  const before = reduceMax(mul(cumulative, isBefore), [-1])
+  const number = reduceSum(isBefore, [-1])
+  const row = reshape(rowOf(blocks, asIndex(number)), ['B', width])
+  return concat([row, number, before, total], 1)
 }
 
 interface SharedInputs {

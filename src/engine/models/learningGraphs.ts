@@ -11,18 +11,18 @@ import { add, mul } from '../ops/arithmetic.ts'
 import { CAUSAL_PARTS, causalAttention } from '../ops/attention.ts'
 import type { RowMap } from '../ops/gather.ts'
 import { packRows, unpackRows } from '../ops/gather.ts'
-import { reshape, transpose } from '../ops/layout.ts'
+import { reshape } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
 import { rmsNorm } from '../ops/normalization.ts'
 import { expandLike } from '../ops/reduce.ts'
 import { rotary } from '../ops/rotary.ts'
 import { vocabularyHead } from '../ops/vocabularyHead.ts'
 import type { LinearName, ModelConfig } from './config.ts'
-import { linearNames, linearPath } from './config.ts'
+import { linearNames, linearPath, linearsByInput } from './config.ts'
 import type { LayerScope } from './decoder.ts'
 import { decoderLayer } from './decoder.ts'
 import type { LoraFactors } from './lora.ts'
-import { addLora } from './lora.ts'
+import { addReduced, reduceTogether } from './lora.ts'
 
 /** Named outputs of one program. */
 export type Program = Readonly<Record<string, Value>>
@@ -31,6 +31,8 @@ export type Program = Readonly<Record<string, Value>>
 export interface LayerParameters {
   weight(path: string): Value
   readonly adapter: ReadonlyMap<LinearName, LoraFactors>
+  /** Whether adapters read their inputs through masks, which are graph inputs then. */
+  readonly drops?: boolean
   /** Graph inputs whose gradients the backward program returns, as `gradient of NAME`. */
   readonly trained: readonly Value[]
 }
@@ -48,17 +50,33 @@ export interface LayerPrograms {
 
 export const gradientName = (inputName: string): string => `gradient of ${inputName}`
 
-/** Length T of the padded block: as many parts of Q slots as causal attention has. */
-const BLOCK = product([CAUSAL_PARTS, 'Q'])
+export type DropoutName = `dropout ${number}`
+/** Graph input [N, in] by which the adapters of a group of `linearsByInput` have their input multiplied. */
+export const dropoutName = (group: number): DropoutName => `dropout ${group}`
 
-export type MaskName = `mask ${number}`
-export const maskName = (part: number): MaskName => `mask ${part}`
+/** Graph inputs of one part of causal attention. */
+export const partNames = (part: number) => ({
+  mask: `mask ${part}` as const,
+  querySlots: `query slots ${part}` as const,
+  keySlots: `key slots ${part}` as const,
+})
+type PartNames = ReturnType<typeof partNames>
+export type PartName = PartNames[keyof PartNames]
 
-/** Graph inputs every layer shares: packed tokens N in a padded block [B, T]. */
+/** Graph inputs every layer shares: packed tokens N, and B sequences in as many parts of Q slots as causal attention has. */
 function packedInputs(config: ModelConfig) {
   const half = config.headDim / 2
   const group = config.heads / config.kvHeads
-  const map: RowMap = { slots: input('slots', 'int64', ['B', BLOCK]), rows: input('rows', 'int64', ['N']) }
+  const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => partNames(part))
+  const rowsOf = (x: string, heads: number) => input(`${x} rows`, 'int64', [product([heads, 'N'])])
+  const queryMap: RowMap = {
+    slots: parts.map((part) => input(part.querySlots, 'int64', ['B', config.kvHeads, product([group, 'Q'])])),
+    rows: rowsOf('query', config.heads),
+  }
+  const keyMap: RowMap = {
+    slots: parts.map((part) => input(part.keySlots, 'int64', ['B', config.kvHeads, 'Q'])),
+    rows: rowsOf('key', config.kvHeads),
+  }
   return {
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
     cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
@@ -66,10 +84,11 @@ function packedInputs(config: ModelConfig) {
     positions: input('order', 'int64', [1, 'N']),
     cos: input('cos', 'float32', ['N', half]),
     sin: input('sin', 'float32', ['N', half]),
-    masks: Array.from({ length: CAUSAL_PARTS }, (_, part) =>
-      input(maskName(part), 'float32', [product([group, 'Q']), product([part + 1, 'Q'])]),
+    masks: parts.map((names, part) =>
+      input(names.mask, 'float32', [product([group, 'Q']), product([part + 1, 'Q'])]),
     ),
-    map,
+    queryMap,
+    keyMap,
   }
 }
 
@@ -107,6 +126,7 @@ export function layerPrograms(
 }
 
 function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: PackedInputs): LayerScope {
+  const reduced = reducer(parameters)
   return {
     config,
     norm: (path, x) => rmsNorm(x, parameters.weight(`${path}.weight`), config.normEpsilon),
@@ -115,7 +135,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
       const product = matmul(x, parameters.weight(`${path}.weight`), { transB: true })
       const biased = config.biases[name] ? add(product, parameters.weight(`${path}.bias`)) : product
       const factors = parameters.adapter.get(name)
-      return factors ? addLora(biased, x, factors) : biased
+      return factors ? addReduced(biased, reduced(name, x), factors) : biased
     },
     rotate(x) {
       const rotated = rotary(reshape(x, [1, ...x.shape]), inputs)
@@ -125,18 +145,43 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
   }
 }
 
-/** Attention of packed tokens: into a padded block, causal attention there, back. q [N, H·C], k and v [N, K·C] → [N, H·C]. */
+/**
+ * s·A x of a linear's adapter, computed together with the other linears that read the same x. Dropout of x draws
+ * one mask for all of these; PEFT draws one for each.
+ */
+function reducer({ adapter, drops = false }: LayerParameters): (name: LinearName, x: Value) => Value {
+  const known = new Map<LinearName, Value>()
+  return (name, x) => {
+    if (!known.has(name)) {
+      const group = linearsByInput.findIndex((linears) => linears.includes(name))
+      const readers = (linearsByInput[group] ?? []).filter((reader) => adapter.has(reader))
+      const values = reduceTogether(
+        drops ? mul(x, input(dropoutName(group), 'float32', x.shape)) : x,
+        readers.map((reader) => adapter.get(reader) as LoraFactors),
+      )
+      readers.forEach((reader, index) => known.set(reader, values[index] as Value))
+    }
+    return known.get(name) as Value
+  }
+}
+
+/**
+ * Attention of packed tokens: each head's rows into padded blocks, causal attention there, back; one gather each way, no
+ * axes change places. q [N, H·C], k and v [N, K·C] → [N, H·C].
+ */
 function blockAttention(
   { heads, kvHeads, headDim }: ModelConfig,
   { q, k, v }: { readonly q: Value; readonly k: Value; readonly v: Value },
-  { map, masks }: PackedInputs,
+  { queryMap, keyMap, masks }: PackedInputs,
 ): Value {
-  const byHead = (x: Value) =>
-    transpose(reshape(unpackRows(x, map), ['B', BLOCK, kvHeads, headDim]), [0, 2, 1, 3]) // [B, K, T, C]
-  const grouped = reshape(unpackRows(q, map), ['B', BLOCK, kvHeads, heads / kvHeads, headDim])
-  const queries = transpose(grouped, [0, 2, 3, 1, 4]) // [B, K, g, T, C]
-  const mixed = causalAttention({ queries, keys: byHead(k), values: byHead(v), masks })
-  return packRows(reshape(transpose(mixed, [0, 3, 1, 2, 4]), ['B', BLOCK, heads * headDim]), map)
+  const headRows = (x: Value, count: number) => reshape(x, [product([count, 'N']), headDim])
+  const mixed = causalAttention({
+    queries: unpackRows(headRows(q, heads), queryMap),
+    keys: unpackRows(headRows(k, kvHeads), keyMap),
+    values: unpackRows(headRows(v, kvHeads), keyMap),
+    masks,
+  })
+  return reshape(packRows(mixed, queryMap), ['N', heads * headDim])
 }
 
 /** Parameters of the output head: the final norm and the table of the vocabulary. */
@@ -158,36 +203,42 @@ function headValues(
   config: ModelConfig,
   parameters: HeadParameters,
   inputs: ReturnType<typeof headInputs>,
-  isLearning: boolean,
+  options: { readonly isLearning: boolean; readonly reference?: 'target' },
 ) {
   const normed = rmsNorm(inputs.hidden, parameters.norm, config.normEpsilon)
   const hidden = mul(normed, inputs.inverseTemperature)
-  return vocabularyHead({ hidden, table: parameters.table, targets: inputs.targets, isLearning })
+  return vocabularyHead({ hidden, table: parameters.table, targets: inputs.targets, ...options })
 }
 
 /**
  * The output head over a chunk of N tokens. A token's log-probability and entropy depend on its own hidden state alone,
- * so their gradients with respect to it ([N, D] each) come out of the same pass, before any loss is known.
+ * so their gradients with respect to it ([N, D] each) come out of the same pass, before any loss is known. Where the
+ * target's probability underflows, `learn` gives an infinite log-probability with a right slope; `score` has the finite one.
  */
 export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
   const inputs = headInputs(config)
-  const { logprob, entropy } = headValues(config, parameters, inputs, true)
-  const one = expandLike(constant([1], [1, 1]), logprob)
+  const quick = headValues(config, parameters, inputs, { isLearning: true, reference: 'target' })
+  const whole = headValues(config, parameters, inputs, { isLearning: true })
   const slope = (value: Value): Value => {
+    const one = expandLike(constant([1], [1, 1]), value)
     const [gradient] = gradients([{ value, cotangent: one }], [inputs.hidden])
     if (!gradient) throw new Error('The head does not depend on its hidden states.')
     return gradient
   }
-  const score: Program = { ...headValues(config, parameters, inputs, false) }
-  const learn: Program = { logprob, entropy, logprobSlope: slope(logprob) }
-  const learnEntropy: Program = { ...learn, entropySlope: slope(entropy) }
+  const score: Program = { ...headValues(config, parameters, inputs, { isLearning: false }) }
+  const learn: Program = { ...quick, logprobSlope: slope(quick.logprob) }
+  const learnEntropy: Program = {
+    ...whole,
+    logprobSlope: slope(whole.logprob),
+    entropySlope: slope(whole.entropy),
+  }
   return { score, learn, learnEntropy }
 }
 
 /** The head when its own parameters learn: cross-entropy with a coefficient per token ([N, 1]) known beforehand. */
 export function trainedHeadProgram(config: ModelConfig, parameters: HeadParameters): Program {
   const inputs = headInputs(config)
-  const { logprob, entropy } = headValues(config, parameters, inputs, true)
+  const { logprob, entropy } = headValues(config, parameters, inputs, { isLearning: true })
   const coefficients = input('coefficients', 'float32', ['N', 1])
   const targets = [inputs.hidden, parameters.norm, parameters.table]
   const derived = gradients([{ value: logprob, cotangent: coefficients }], targets)

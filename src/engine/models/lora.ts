@@ -1,6 +1,7 @@
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { add } from '../ops/arithmetic.ts'
+import { concat, split } from '../ops/layout.ts'
 import { matmul, matmulAdd } from '../ops/matmul.ts'
 import type { LinearName, LoraConfig, ModelConfig } from './config.ts'
 import { linearNames, linearPath, linearShape, loraScale } from './config.ts'
@@ -70,7 +71,25 @@ export function addLoraTransposed(yT: Value, x: Value, { a, b, scale }: LoraFact
 }
 
 /** y + s·B(A x). x […, in], y […, out]. Hu et al. 2021, arXiv:2106.09685, §4.1. */
-export function addLora(y: Value, x: Value, { a, b, scale }: LoraFactors): Value {
-  const reduced = matmul(x, a, { transB: true, alpha: scale }) // […, R]
-  return y.shape.length === 2 ? matmulAdd(reduced, b, y) : add(y, matmul(reduced, b, { transB: true }))
+export const addLora = (y: Value, x: Value, factors: LoraFactors): Value =>
+  addReduced(y, reduceTogether(x, [factors])[0] as Value, factors)
+
+/** y + B u, where u […, R] is s·A x already. Not one Gemm: the runtime copies what it adds to on a single thread. */
+export const addReduced = (y: Value, reduced: Value, { b }: LoraFactors): Value =>
+  add(y, matmul(reduced, b, { transB: true }))
+
+/**
+ * s·A x of all adapters that read the same x, each […, R]: one product with their factors below each other, since
+ * products as thin as one adapter's take several times as long as their work.
+ */
+export function reduceTogether(x: Value, factors: readonly LoraFactors[]): readonly Value[] {
+  const [first] = factors
+  if (!first) return []
+  const options = { transB: true, alpha: first.scale }
+  if (factors.length === 1) return [matmul(x, first.a, options)]
+  const stacked = concat(
+    factors.map(({ a }) => a),
+    0,
+  )
+  return split(matmul(x, stacked, options), -1, factors.length)
 }

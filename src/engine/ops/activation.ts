@@ -1,5 +1,5 @@
-import type { Value } from '../graph/value.ts'
-import { apply, outputOf } from '../graph/value.ts'
+import type { CompositeOp, Value } from '../graph/value.ts'
+import { apply, compose, outputOf } from '../graph/value.ts'
 import { add, mul, sub } from './arithmetic.ts'
 import { defineOp, float, inputOf, onlyCotangent } from './define.ts'
 import { reduceSum } from './reduce.ts'
@@ -23,6 +23,20 @@ export const siluOp = defineOp(
 )
 /** x·sigmoid(x), also called swish. float32 only: the runtime's fused kernel has no other. */
 export const silu = (x: Value): Value => apply(siluOp, [x], { alpha: float(1) }, [x])[0] as Value
+
+/**
+ * silu(gate) · up. Shazeer 2020, arXiv:2002.05202. With s = σ(gate) and du = dy·silu(gate), the gate's gradient is
+ * up·(dy·s + du·(1 − s)): fewer passes than through the two factors.
+ */
+export function swiglu(gate: Value, up: Value): Value {
+  const activated = silu(gate)
+  const vjp: CompositeOp['vjp'] = ({ cotangents }) => {
+    const dy = onlyCotangent(cotangents)
+    const dUp = mul(dy, activated)
+    return [mul(up, add(mul(sub(dy, dUp), sigmoid(gate)), dUp)), dUp]
+  }
+  return compose({ name: 'Swiglu', vjp }, [gate, up], [mul(activated, up)])[0] as Value
+}
 
 // y = exp(x) / Σ exp(x): dx = y · (dy − Σ y·dy). Softmax runs along the last axis, where the runtime is fastest.
 export const softmaxOp = defineOp('Softmax', ({ node, cotangents }) => {

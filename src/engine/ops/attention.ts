@@ -1,10 +1,9 @@
-import type { Dim } from '../graph/shape.ts'
 import type { CompositeOp, Value } from '../graph/value.ts'
 import { compose } from '../graph/value.ts'
 import { softmax } from './activation.ts'
 import { add, mul, sub } from './arithmetic.ts'
 import { onlyCotangent } from './define.ts'
-import { concat, reshape, split } from './layout.ts'
+import { concat } from './layout.ts'
 import { matmul } from './matmul.ts'
 import { dotLastAxis } from './reduce.ts'
 
@@ -46,35 +45,30 @@ export function attention({ queries, keys, values, mask }: AttentionInputs): Val
 export const CAUSAL_PARTS = 4
 
 export interface CausalAttentionInputs {
-  /** [B, K, g, T, C], T a multiple of `CAUSAL_PARTS` */
-  readonly queries: Value
-  /** [B, K, T, C] */
-  readonly keys: Value
-  /** [B, K, T, C] */
-  readonly values: Value
-  /** Part i: [g·T/4, (i+1)·T/4] */
+  /** `CAUSAL_PARTS` parts of the positions: [B, K, g·Q, C], the query heads of one key head below each other. */
+  readonly queries: readonly Value[]
+  /** The same parts: [B, K, Q, C]. */
+  readonly keys: readonly Value[]
+  /** The same parts: [B, K, Q, C]. */
+  readonly values: readonly Value[]
+  /** Part i: [g·Q, (i+1)·Q] */
   readonly masks: readonly Value[]
 }
 
 /**
- * Causal attention → [B, K, g, T, C]. A query of the first quarter can see no key beyond it, so nothing is computed for
- * those pairs: 10 of 16 blocks remain. The query heads of one key head stand below each other: one product per key head.
+ * Causal attention → parts as those of the queries. A query of the first quarter can see no key beyond it, so nothing is
+ * computed for those pairs: 10 of 16 blocks remain.
  */
-export function causalAttention({ queries, keys, values, masks }: CausalAttentionInputs): Value {
-  const [batch, kvHeads, group, , channels] = queries.shape as readonly [Dim, Dim, Dim, Dim, Dim]
-  const [queryParts, keyParts, valueParts] = [
-    split(queries, 3, CAUSAL_PARTS),
-    split(keys, 2, CAUSAL_PARTS),
-    split(values, 2, CAUSAL_PARTS),
-  ]
-  const mixed = queryParts.map((part, index) => {
-    const result = attention({
-      queries: reshape(part, [batch, kvHeads, -1, channels]),
-      keys: concat(keyParts.slice(0, index + 1), 2),
-      values: concat(valueParts.slice(0, index + 1), 2),
+export function causalAttention({ queries, keys, values, masks }: CausalAttentionInputs): readonly Value[] {
+  return queries.map((part, index) =>
+    attention({
+      queries: part,
+      keys: prefix(keys, index),
+      values: prefix(values, index),
       mask: masks[index] as Value,
-    })
-    return reshape(result, [batch, kvHeads, group, part.shape[3] as Dim, channels])
-  })
-  return concat(mixed, 3)
+    }),
+  )
 }
+
+const prefix = (parts: readonly Value[], last: number): Value =>
+  last === 0 ? (parts[0] as Value) : concat(parts.slice(0, last + 1), 2)

@@ -22,27 +22,34 @@ const withZeroRow = (x: Value): Value => {
   return concat([x, zeros], 0)
 }
 
-/** Where packed rows lie in a padded block; each is the other's inverse on the real rows. */
+/** Where packed rows lie in padded blocks; the two directions are each other's inverse on the real rows. */
 export interface RowMap {
-  /** [B, T] i64: the packed row of each slot, N where the slot is padding. */
-  readonly slots: Value
-  /** [N] i64: the slot (row-major over B, T) of each packed row. */
+  /** For each block its [S…] i64: the packed row of each slot, N where the slot is padding. */
+  readonly slots: readonly Value[]
+  /** [N] i64: the slot of each packed row, counted through all blocks one after the other. */
   readonly rows: Value
 }
 
-/** Packed rows into a padded block whose padding is zero. x [N, D] → [B, T, D]. Its gradient is `packRows`. */
-export function unpackRows(x: Value, map: RowMap): Value {
-  const padded = gather(withZeroRow(x), map.slots)
-  const vjp: CompositeOp['vjp'] = ({ cotangents }) => [packRows(onlyCotangent(cotangents), map)]
-  return compose({ name: 'UnpackRows', vjp }, [x], [padded])[0] as Value
+/** Packed rows into blocks whose padding is zero. x [N, C] → [S…, C] each. Its gradient is `packRows`. */
+export function unpackRows(x: Value, map: RowMap): readonly Value[] {
+  const padded = withZeroRow(x)
+  const blocks = map.slots.map((slots) => gather(padded, slots))
+  const vjp: CompositeOp['vjp'] = ({ node, cotangents }) => {
+    const parts = cotangents.flatMap((cotangent) => cotangent ?? [])
+    if (parts.length < node.outputs.length) throw new Error('Expected a cotangent for every block.')
+    return [packRows(parts, map)]
+  }
+  return compose({ name: 'UnpackRows', vjp }, [x], blocks)
 }
 
-/** The real rows of a padded block. y [B, T, D] → [N, D]. Its gradient is `unpackRows`. */
-export function packRows(y: Value, map: RowMap): Value {
-  const [batch, length, width] = y.shape as readonly [Dim, Dim, Dim]
-  const packed = gather(reshape(y, [product([batch, length]), width]), map.rows)
-  const vjp: CompositeOp['vjp'] = ({ cotangents }) => [unpackRows(onlyCotangent(cotangents), map)]
-  return compose({ name: 'PackRows', vjp }, [y], [packed])[0] as Value
+/** The real rows of padded blocks. blocks [S…, C] → [N, C]. Its gradient is `unpackRows`. */
+export function packRows(blocks: readonly Value[], map: RowMap): Value {
+  const rows = blocks.map((block) =>
+    reshape(block, [product(block.shape.slice(0, -1)), block.shape.at(-1) as Dim]),
+  )
+  const packed = gather(concat(rows, 0), map.rows)
+  const vjp: CompositeOp['vjp'] = ({ cotangents }) => unpackRows(onlyCotangent(cotangents), map)
+  return compose({ name: 'PackRows', vjp }, blocks, [packed])[0] as Value
 }
 
 export const gatherElementsOp = defineOp(

@@ -5,7 +5,7 @@
 import type { Shape } from '../graph/shape.ts'
 import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
-import { sigmoid, silu, softmax } from './activation.ts'
+import { sigmoid, silu, softmax, swiglu } from './activation.ts'
 import { addMask } from './addMask.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { packRows, unpackRows } from './gather.ts'
@@ -233,9 +233,9 @@ const products = [
   }),
 ]
 
-/** Two sequences of 5 and 2 rows in a block [2, 5]; 7 marks padding. */
-const slots = integer(['B', 'T'], [0, 1, 2, 3, 4, 5, 6, 7, 7, 7])
-const rows = integer(['N'], [0, 1, 2, 3, 4, 5, 6])
+/** Two sequences of 5 and 2 rows in blocks [2, 3] and [2, 2]; 7 marks padding. */
+const slots = [integer(['B', 3], [0, 1, 2, 5, 6, 7]), integer(['B', 2], [3, 4, 7, 7])] as const
+const rows = integer(['N'], [0, 1, 2, 6, 7, 3, 4])
 /** Two causal masks over 5 positions, one below the other. */
 const causalMask = constant(
   ['2*T', 'T'],
@@ -248,16 +248,22 @@ const headInputs = [real('N', 6), real(vocabulary, 6), targets] as const
 
 const composites = [
   gradientCase('UnpackRows', 'ragged', {
-    inputs: [real('N', 3), slots, rows],
-    build: ([x, ...map]) => exp(unpackRows(x, { slots: map[0], rows: map[1] })),
+    inputs: [real('N', 3), ...slots, rows],
+    build: ([x, first, second, back]) =>
+      unpackRows(x, { slots: [first, second], rows: back }).map((block) => exp(block)),
   }),
   gradientCase('PackRows', 'ragged', {
-    inputs: [real('B', 'T', 3), slots, rows],
-    build: ([x, ...map]) => exp(packRows(x, { slots: map[0], rows: map[1] })),
+    inputs: [real('B', 3, 4), real('B', 2, 4), ...slots, rows],
+    build: ([a, b, first, second, back]) => exp(packRows([a, b], { slots: [first, second], rows: back })),
   }),
   gradientCase('Attention', 'two query heads per key head', {
     inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask],
     build: ([queries, keys, values, mask]) => attention({ queries, keys, values, mask }),
+  }),
+  gradientCase('Swiglu', '', {
+    dtype: 'float32',
+    inputs: [real('N', 4), real('N', 4)],
+    build: ([gate, up]) => swiglu(gate, up),
   }),
   ...[true, false].flatMap((isLearning) => [
     gradientCase('VocabularyHead', `log-probability, learning ${isLearning}`, {

@@ -1,20 +1,19 @@
-import { apply } from '../graph/value.ts'
+import { apply, outputOf } from '../graph/value.ts'
 import type { Value } from '../graph/value.ts'
 import { mul, sub } from './arithmetic.ts'
 import { defineOp, float, inputOf, int, onlyCotangent } from './define.ts'
 import { meanLastAxis } from './reduce.ts'
 
-// x̂ = x·s, s = 1/√(mean(x²) + ε): dx = s·(w·dy − x̂·mean(w·dy·x̂)), dw = dy·x̂
+// y = x·s·w, s = 1/√(mean(x²) + ε): dx = s·w·dy − x·s²·mean(dy·y), dw = dy·x·s
 export const rmsNormOp = defineOp(
   'RmsNorm',
   ({ node, cotangents }) => {
     const dy = onlyCotangent(cotangents)
     const [x, weight] = [inputOf(node, 0), inputOf(node, 1)]
     const inverse = node.outputs[1] as Value
-    const normalized = mul(x, inverse)
-    const scaled = mul(dy, weight)
-    const dx = mul(inverse, sub(scaled, mul(normalized, meanLastAxis(mul(scaled, normalized)))))
-    return [dx, mul(dy, normalized)]
+    const perRow = mul(mul(inverse, inverse), meanLastAxis(mul(dy, outputOf(node))))
+    const dx = sub(mul(mul(dy, weight), inverse), mul(x, perRow))
+    return [dx, mul(dy, mul(x, inverse))]
   },
   // The runtime's own extension; unlike ONNX's RMSNormalization it also returns the inverse deviation.
   { type: 'SimplifiedLayerNormalization' },

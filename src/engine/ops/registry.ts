@@ -3,6 +3,7 @@ import type { Op } from '../graph/value.ts'
 import { addMaskOp } from './addMask.ts'
 import { sigmoidOp, siluOp, softmaxOp } from './activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from './arithmetic.ts'
+import { castOp, cumulativeSumOp, gatherNdOp, lessOrEqualOp } from './choice.ts'
 import { gatherElementsOp, gatherOp } from './gather.ts'
 import {
   concatOp,
@@ -23,15 +24,19 @@ import { oneHotOp } from './vocabularyHead.ts'
 export const ops: readonly Op[] = [
   addMaskOp,
   addOp,
+  castOp,
   concatOp,
+  cumulativeSumOp,
   dimensionOp,
   divOp,
   expOp,
   expandOp,
   gatherElementsOp,
+  gatherNdOp,
   gatherOp,
   integerAddOp,
   integerConcatOp,
+  lessOrEqualOp,
   logOp,
   matmulAddOp,
   matmulOp,
@@ -56,4 +61,4 @@ export const ops: readonly Op[] = [
 ]
 
 /** Groups of ops that share one hand-written gradient. */
-export const composites = ['Attention', 'PackRows', 'UnpackRows', 'VocabularyHead'] as const
+export const composites = ['Attention', 'PackRows', 'Swiglu', 'UnpackRows', 'VocabularyHead'] as const

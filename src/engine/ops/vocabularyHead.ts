@@ -26,6 +26,11 @@ export interface VocabularyHeadInputs {
   readonly targets: Value
   /** The slopes will be asked for, so the mean row p E is computed anyway. */
   readonly isLearning: boolean
+  /**
+   * Which entry tells log Σ exp(z) = z − log p. The largest always does and costs two passes over the vocabulary; the
+   * target is read anyway, but where its probability underflows, log-probability and entropy come out infinite.
+   */
+  readonly reference?: 'largest' | 'target'
 }
 
 export interface VocabularyHead {
@@ -40,13 +45,20 @@ export interface VocabularyHead {
  * log-probabilities of the whole vocabulary nor their cotangent: ∂logprob/∂h = E[target] − p E and
  * ∂entropy/∂h = −(p·(log p + entropy)) E.
  */
-export function vocabularyHead({ hidden, table, targets, isLearning }: VocabularyHeadInputs): VocabularyHead {
+export function vocabularyHead({
+  hidden,
+  table,
+  targets,
+  isLearning,
+  reference = 'largest',
+}: VocabularyHeadInputs): VocabularyHead {
   const [rows, size] = [hidden.shape[0] as Dim, table.shape[0] as number]
   const logits = matmul(hidden, table, { transB: true }) // [N, V]
   const probabilities = softmax(logits)
-  // log Σ exp(z) = max z − log max p: no second pass over the vocabulary.
-  const normalizer = sub(reduceMax(logits, [-1]), log(reduceMax(probabilities, [-1])))
-  const logprob = sub(gatherElements(logits, reshape(targets, [rows, 1])), normalizer)
+  const column = reshape(targets, [rows, 1])
+  const readAt = (x: Value) => (reference === 'target' ? gatherElements(x, column) : reduceMax(x, [-1]))
+  const normalizer = sub(readAt(logits), log(readAt(probabilities)))
+  const logprob = sub(gatherElements(logits, column), normalizer)
   const meanRow = matmul(probabilities, table) // p E: [N, D]
   // Σ p z = h · (p E): where the mean row is there, the entropy needs no pass of its own over the vocabulary.
   const meanLogit = isLearning ? dotLastAxis(hidden, meanRow) : dotLastAxis(probabilities, logits)

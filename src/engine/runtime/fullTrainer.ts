@@ -117,8 +117,7 @@ export class FullTrainer {
     sequences: readonly TokenSequence[],
     { learningRate, maxGradNorm, optimizer }: FullStep,
   ): Promise<number> {
-    const { heads, kvHeads } = this.#config
-    const batch = packBatch(sequences, heads / kvHeads, this.#rotary)
+    const batch = packBatch(sequences, this.#config, this.#rotary)
     this.#gradients.fill(0)
     const loss = await this.#differentiate(batch)
     const groups = [this.#group(learningRate, true), this.#group(learningRate, false)]

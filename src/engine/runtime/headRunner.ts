@@ -7,6 +7,9 @@ import { floats, int64s } from './session.ts'
 const CHUNK_BYTES = 80e6
 const CHUNK_LIMITS = { smallest: 32, largest: 256 }
 
+/** Where the target is less likely than this, its probability may not be a normal f32 number (from e⁻⁸⁷ up). */
+const LEAST_LOGPROB = -80
+
 export interface HeadScores {
   /** [A] */
   readonly logprobs: Float64Array
@@ -22,10 +25,11 @@ export interface HeadSlopes extends HeadScores {
 }
 
 interface HeadTask {
+  readonly use: 'score' | 'learn'
   readonly pass: HeadPass
   /** [N, D] */
   readonly hidden: Float32Array
-  readonly batch: PackedBatch
+  readonly rows: Pick<PackedBatch, 'headRows' | 'headTargets'>
   readonly temperature: number
 }
 
@@ -42,9 +46,8 @@ export class HeadRunner {
   /** Scores of the batch's head rows. hidden [N, D]. */
   async score(hidden: Float32Array, batch: PackedBatch, temperature: number): Promise<HeadScores> {
     const scores = emptyScores(batch.headRows.length)
-    await this.#chunks({ pass: 'score', hidden, batch, temperature }, (start, results) =>
-      storeScores(scores, start, results),
-    )
+    const task: HeadTask = { use: 'score', pass: 'score', hidden, rows: batch, temperature }
+    await this.#chunks(task, (start, results) => storeScores(scores, start, results))
     return scores
   }
 
@@ -60,11 +63,13 @@ export class HeadRunner {
     const logprobSlopes = new Float32Array(rows * width)
     const entropySlopes = entropyGradient ? new Float32Array(rows * width) : null
     const pass = entropyGradient ? 'learnEntropy' : 'learn'
-    await this.#chunks({ pass, hidden, batch, temperature }, (start, results) => {
+    const task: HeadTask = { use: 'learn', pass, hidden, rows: batch, temperature }
+    await this.#chunks(task, (start, results) => {
       storeScores(scores, start, results)
       logprobSlopes.set(results['logprobSlope']!, start * width)
       entropySlopes?.set(results['entropySlope']!, start * width)
     })
+    await this.#scoreUnderflows(scores, task)
     return { ...scores, logprobSlopes, entropySlopes }
   }
 
@@ -72,32 +77,50 @@ export class HeadRunner {
   cotangent(batch: PackedBatch, head: HeadSlopes, coefficients: PackedCoefficients): Float32Array {
     const width = this.#config.hiddenSize
     const cotangent = new Float32Array(batch.tokens * width)
-    batch.headRows.forEach((row, index) => {
-      const byLogprob = coefficients.logprobs[index]!
-      const byEntropy = head.entropySlopes ? (coefficients.entropies?.[index] ?? 0) : 0
-      for (let at = 0; at < width; at++) {
-        const slope = byLogprob * head.logprobSlopes[index * width + at]!
-        const extra = byEntropy === 0 ? 0 : byEntropy * head.entropySlopes![index * width + at]!
-        cotangent[row * width + at] = slope + extra
-      }
-    })
+    const addSlopes = (slopes: Float32Array, factors: Float64Array) => {
+      batch.headRows.forEach((row, index) => {
+        const factor = factors[index]!
+        if (factor === 0) return
+        const [to, from] = [row * width, index * width]
+        for (let at = 0; at < width; at++) cotangent[to + at]! += factor * slopes[from + at]!
+      })
+    }
+    addSlopes(head.logprobSlopes, coefficients.logprobs)
+    if (head.entropySlopes && coefficients.entropies) addSlopes(head.entropySlopes, coefficients.entropies)
     return cotangent
   }
 
+  /** Scores again the rows whose target is so unlikely that learning could not read the scores from it. */
+  async #scoreUnderflows(scores: HeadScores, task: HeadTask): Promise<void> {
+    const places = [...scores.logprobs.keys()].filter((index) => !(scores.logprobs[index]! > LEAST_LOGPROB))
+    const { headRows, headTargets } = task.rows
+    const rows = {
+      headRows: Int32Array.from(places, (index) => headRows[index]!),
+      headTargets: Int32Array.from(places, (index) => headTargets[index]!),
+    }
+    const again = emptyScores(places.length)
+    await this.#chunks({ ...task, pass: 'score', rows }, (start, results) =>
+      storeScores(again, start, results),
+    )
+    places.forEach((index, place) => {
+      scores.logprobs[index] = again.logprobs[place]!
+      scores.entropies[index] = again.entropies[place]!
+    })
+  }
+
   async #chunks(
-    { pass, hidden, batch, temperature }: HeadTask,
+    { use, pass, hidden, rows: { headRows, headTargets }, temperature }: HeadTask,
     store: (start: number, results: Readonly<Record<string, Float32Array>>) => void,
   ): Promise<void> {
     const { hiddenSize: width, vocabSize } = this.#config
     const fitting = Math.floor(CHUNK_BYTES / (4 * vocabSize))
     const size = Math.max(CHUNK_LIMITS.smallest, Math.min(CHUNK_LIMITS.largest, fitting))
-    const use = pass === 'score' ? 'score' : 'learn'
     const inverseTemperature = floats(Float32Array.of(1 / temperature), [1])
-    for (let start = 0; start < batch.headRows.length; start += size) {
-      const rows = batch.headRows.subarray(start, start + size)
+    for (let start = 0; start < headRows.length; start += size) {
+      const rows = headRows.subarray(start, start + size)
       const chunk = new Float32Array(rows.length * width)
       rows.forEach((row, index) => chunk.set(hidden.subarray(row * width, (row + 1) * width), index * width))
-      const targets = int64s(batch.headTargets.subarray(start, start + size), [rows.length])
+      const targets = int64s(headTargets.subarray(start, start + size), [rows.length])
       const feeds = { hidden: floats(chunk, [rows.length, width]), targets, inverseTemperature }
       store(start, await this.#programs.run(use, `head ${pass}`, feeds))
     }

@@ -13,6 +13,8 @@ import { input } from '../graph/value.ts'
 import { gather } from '../ops/gather.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { HeadRunner } from './headRunner.ts'
+import type { LayerMasks } from './dropoutMasks.ts'
+import { DropoutMasks } from './dropoutMasks.ts'
 import type { BackwardPass } from './learningPrograms.ts'
 import { LearningPrograms } from './learningPrograms.ts'
 import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
@@ -26,6 +28,8 @@ import { ValueHeadRunner } from './valueHead.ts'
 export interface LearnerOptions {
   readonly source: ModelSource
   readonly lora: LoraConfig
+  /** What the masks of dropout are drawn from; read only where the adapter has any. */
+  readonly seed?: number
   readonly device: Device
   /** The ways to go back that may be asked for. */
   readonly backward: readonly BackwardPass[]
@@ -54,6 +58,8 @@ export interface ScoringTarget {
 export interface LearningTargets {
   readonly actor: LearningTarget
   readonly critic: CriticTarget | null
+  /** Updates done so far: each has dropout masks of its own. */
+  readonly update: number
 }
 
 /** What all passes of one micro-batch share. */
@@ -63,6 +69,7 @@ interface Pass {
   readonly embedded: Float32Array
   /** Activations are kept. */
   readonly saving: boolean
+  readonly masks: LayerMasks
   readonly signal: AbortSignal | undefined
 }
 
@@ -76,6 +83,8 @@ export class Learner {
   readonly #valueHead: ValueHeadRunner
   readonly #embedding: Session
   readonly #rotary: RotaryTables
+  /** null without dropout. */
+  readonly #dropout: DropoutMasks | null
 
   private constructor(options: LearnerOptions, programs: LearningPrograms, embedding: Session) {
     this.#options = options
@@ -84,6 +93,8 @@ export class Learner {
     this.#valueHead = new ValueHeadRunner(options.source.config.hiddenSize, programs)
     this.#embedding = embedding
     this.#rotary = new RotaryTables(options.source.config.rope)
+    const { source, lora, seed = 0 } = options
+    this.#dropout = (lora.dropout ?? 0) > 0 ? new DropoutMasks(source.config, lora, seed) : null
   }
 
   static async create(options: LearnerOptions): Promise<Learner> {
@@ -128,7 +139,7 @@ export class Learner {
   /** One micro-batch forward and backward; adds up the gradients of the actor and, where there is one, of the critic. */
   async accumulate(
     sequences: readonly TokenSequence[],
-    { actor, critic }: LearningTargets,
+    { actor, critic, update }: LearningTargets,
     options: AccumulateOptions,
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]> {
@@ -139,7 +150,9 @@ export class Learner {
       return heads
     }
     const saving = this.#options.saveActivations(critic ? 2 * batch.tokens : batch.tokens)
-    const pass = { batch, embedded: await this.embed(batch.ids), saving, signal: options.signal }
+    const masks = this.#masks(sequences, update)
+    const embedded = await this.embed(batch.ids)
+    const pass = { batch, embedded, saving, masks, signal: options.signal }
     const criticRun = critic && (await this.#runCritic(pass, critic))
     const actorRun = await this.#runActor(pass, actor, options)
     const results = { policy: actorRun.scores, values: criticRun?.values ?? null }
@@ -175,14 +188,14 @@ export class Learner {
 
   /** Through all layers; a tape of each stays for the way back. */
   async #forward(
-    { batch, embedded, saving, signal }: Pass,
+    { batch, embedded, saving, masks, signal }: Pass,
     adapter: AdapterParameters,
   ): Promise<{ readonly hidden: Float32Array; readonly tapes: LayerTape[] }> {
     const tapes: LayerTape[] = []
     let hidden = embedded
     for (let layer = 0; layer < this.config.layers; layer++) {
       signal?.throwIfAborted()
-      const feeds = this.#feeds(batch, layer, hidden, adapter)
+      const feeds: Record<string, Feed> = { ...this.#feeds(batch, layer, hidden, adapter), ...masks(layer) }
       const want = saving ? undefined : ['output']
       const { output, ...activations } = await this.#programs.run('learn', `forward ${layer}`, feeds, want)
       tapes.push({ hidden: feeds['hidden']!, ...this.#activationFeeds(batch, activations) })
@@ -193,7 +206,7 @@ export class Learner {
 
   /** Back through all layers from ∂loss/∂hidden [N, D] behind the last; uses up the tapes. */
   async #backward(
-    { batch, saving, signal }: Pass,
+    { batch, saving, masks, signal }: Pass,
     { adapter, gradients }: LearningTarget,
     tapes: LayerTape[],
     cotangent: Float32Array,
@@ -203,6 +216,7 @@ export class Learner {
       const pass = saving ? 'backwardFromSaved' : 'backward'
       const results = await this.#programs.run('learn', `${pass} ${layer}`, {
         ...this.#feeds(batch, layer, new Float32Array(0), adapter),
+        ...masks(layer),
         ...tapes.pop(),
         cotangent: floats(cotangent, [batch.tokens, this.config.hiddenSize]),
       })
@@ -211,8 +225,17 @@ export class Learner {
     }
   }
 
+  /** Forgets which sequences the update has seen: dropout begins anew. */
+  restart(): void {
+    this.#dropout?.restart()
+  }
+
+  #masks(sequences: readonly TokenSequence[], update: number): LayerMasks {
+    return this.#dropout?.of(sequences, update) ?? (() => ({}))
+  }
+
   #pack(sequences: readonly TokenSequence[]): PackedBatch {
-    return packBatch(sequences, this.config.heads / this.config.kvHeads, this.#rotary)
+    return packBatch(sequences, this.config, this.#rotary)
   }
 
   #feeds(

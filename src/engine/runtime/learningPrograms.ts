@@ -56,7 +56,7 @@ export class LearningPrograms {
     this.#backward = backward
   }
 
-  /** Runs one program of a set; the learning set has all that the scoring set has except `head score`. */
+  /** Runs one program of a set; the learning set has all that the scoring set has. */
   async run(
     use: ProgramUse,
     program: ProgramName,
@@ -94,17 +94,21 @@ export class LearningPrograms {
   #scoringPrograms(): Programs {
     const programs: Programs = { 'head score': this.#head().score }
     for (let layer = 0; layer < this.#source.config.layers; layer++) {
-      programs[`forward ${layer}`] = this.#layer(layer).forward
+      programs[`forward ${layer}`] = this.#layer(layer, false).forward
     }
     return programs
   }
 
   #learningPrograms(): Programs {
-    const { learn, learnEntropy } = this.#head()
-    const programs: Programs = { 'head learn': learn, 'head learnEntropy': learnEntropy }
+    const { score, learn, learnEntropy } = this.#head()
+    const programs: Programs = {
+      'head score': score,
+      'head learn': learn,
+      'head learnEntropy': learnEntropy,
+    }
     const saves = this.#backward.includes('backwardFromSaved')
     for (let layer = 0; layer < this.#source.config.layers; layer++) {
-      const all = this.#layer(layer)
+      const all = this.#layer(layer, (this.#lora.dropout ?? 0) > 0)
       programs[`forward ${layer}`] = saves ? all.forwardSaving : all.forward
       for (const pass of this.#backward) programs[`${pass} ${layer}`] = all[pass]
     }
@@ -117,7 +121,7 @@ export class LearningPrograms {
     return headPrograms(config, { norm, table: mappedWeight(this.#source, headWeightName(config)) })
   }
 
-  #layer(layer: number): LayerPrograms {
+  #layer(layer: number, drops: boolean): LayerPrograms {
     const { config } = this.#source
     const adapter = loraInputs(config, this.#lora)
     const weights = new Map(
@@ -128,6 +132,7 @@ export class LearningPrograms {
     )
     const parameters: LayerParameters = {
       adapter,
+      drops,
       trained: [...adapter.values()].flatMap(({ a, b }) => [a, b]),
       weight(path) {
         const value = weights.get(path)

@@ -3,7 +3,7 @@ import type { Value } from '../graph/value.ts'
 import { weight } from '../graph/value.ts'
 import type { LoraConfig } from '../models/config.ts'
 import type { GenerationWeights } from '../models/generationGraph.ts'
-import { generationInputName, generationProgram } from '../models/generationGraph.ts'
+import { choiceWidth, generationInputName, generationProgram } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
 import { addLora, addLoraTransposed } from '../models/lora.ts'
 import { transpose } from '../ops/layout.ts'
@@ -28,12 +28,16 @@ export interface DecodeStepOptions {
   readonly adapter: (role: PolicyRole) => AdapterParameters
 }
 
+/** The largest whose f32 product with any total stays below that total. */
+const LARGEST_UNIFORM = 1 - 2 ** -23
+
 /** The generation graph as one session; its weights are packed for thin products when it is created. */
 export class OrtDecodeStep implements DecodeStep {
   readonly layers: number
   readonly kvHeads: number
   readonly headDim: number
   readonly vocabSize: number
+  readonly choiceWidth: number | null
   readonly #options: DecodeStepOptions
   readonly #session: Session
   readonly #rotary: RotaryTables
@@ -44,6 +48,7 @@ export class OrtDecodeStep implements DecodeStep {
     this.kvHeads = kvHeads
     this.headDim = headDim
     this.vocabSize = vocabSize
+    this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options
     this.#session = session
     this.#rotary = new RotaryTables(rope)
@@ -93,6 +98,10 @@ export class OrtDecodeStep implements DecodeStep {
         [rows],
       ),
       inverseTemperature: floats(Float32Array.of(pass.inverseTemperature), [1]),
+      uniforms: floats(
+        Float32Array.from({ length: rows }, (_, row) => Math.min(pass.uniforms?.[row] ?? 0, LARGEST_UNIFORM)),
+        [rows, 1],
+      ),
     }
     for (let layer = 0; layer < this.layers; layer++) {
       feeds[`key ${String(layer)}`] = floats(cache.keys(layer, rows), cacheDims)

@@ -39,6 +39,7 @@ export interface OrtPolicyOptions {
   readonly source: ModelSource
   readonly device: Device
   readonly lora: LoraConfig
+  /** Of a fresh adapter's values, and of the masks where `lora` has dropout. */
   readonly loraSeed: number
   /** Starting values of the actor; fresh if absent. */
   readonly adapter?: readonly NamedTensor[]
@@ -66,10 +67,10 @@ const PREFILL_TOKENS = 512
 const ACTIVATION_SHARE = 0.25
 
 export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPolicy> {
-  const { source, lora, device } = options
+  const { source, lora, loraSeed: seed, device } = options
   const saveActivations = (tokens: number) => savesActivations(options, tokens)
   const backward = backwardPasses[options.activations]
-  const learner = await Learner.create({ source, lora, device, backward, saveActivations })
+  const learner = await Learner.create({ source, lora, seed, device, backward, saveActivations })
   return new OrtPolicy(options, learner)
 }
 
@@ -194,7 +195,7 @@ export class OrtPolicy implements Policy {
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]> {
     const { actor, critic } = this.#trained
-    const targets = { actor, critic: options.values === false ? null : critic }
+    const targets = { actor, critic: options.values === false ? null : critic, update: this.#trained.updates }
     return this.#learner.accumulate(sequences, targets, options, coefficients)
   }
 
@@ -206,6 +207,7 @@ export class OrtPolicy implements Policy {
 
   discardGradients(): void {
     this.#trained.discardGradients()
+    this.#learner.restart()
   }
 
   refreshReference(mix: number): void {

@@ -1,6 +1,7 @@
 import { CAUSAL_PARTS } from '../ops/attention.ts'
-import type { MaskName } from '../models/learningGraphs.ts'
-import { maskName } from '../models/learningGraphs.ts'
+import type { ModelConfig } from '../models/config.ts'
+import type { PartName } from '../models/learningGraphs.ts'
+import { partNames } from '../models/learningGraphs.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import type { Feed } from './session.ts'
 import type { RotaryTables } from './rotaryTables.ts'
@@ -22,7 +23,7 @@ export interface PackedBatch {
   readonly headRows: Int32Array
   readonly headTargets: Int32Array
   /** What every layer's program reads beside the hidden states. */
-  readonly feeds: Readonly<Record<'order' | 'cos' | 'sin' | 'slots' | 'rows' | MaskName, Feed>>
+  readonly feeds: Readonly<Record<'order' | 'cos' | 'sin' | 'query rows' | 'key rows' | PartName, Feed>>
 }
 
 /** Finite, so that no row of the softmax is all minus infinity. */
@@ -31,10 +32,9 @@ const HIDDEN = -1e9
 /** Tokens of a sequence that lead to a prediction: up to its last action. */
 export const usedLength = ({ actionMask }: TokenSequence): number => actionMask.lastIndexOf(1) + 1
 
-/** `queryGroup`: query heads per key head, which share one causal mask laid out that many times. */
 export function packBatch(
   sequences: readonly TokenSequence[],
-  queryGroup: number,
+  { heads, kvHeads }: Pick<ModelConfig, 'heads' | 'kvHeads'>,
   rotary: RotaryTables,
 ): PackedBatch {
   const lengths = sequences.map(usedLength)
@@ -43,7 +43,6 @@ export function packBatch(
   const tokens = lengths.reduce((total, length) => total + length, 0)
   const ids = new Int32Array(tokens)
   const positions = new Int32Array(tokens)
-  const rows = new Int32Array(tokens)
   const starts = new Int32Array(sequences.length)
   const slots = new Int32Array(sequences.length * blockLength).fill(tokens)
   const headRows: number[] = []
@@ -55,7 +54,6 @@ export function packBatch(
     for (let at = 0; at < lengths[row]!; at++, packed++) {
       ids[packed] = sequence.ids[at]!
       positions[packed] = at
-      rows[packed] = row * blockLength + at
       slots[row * blockLength + at] = packed
       if (sequence.actionMask[at] === 1) {
         headRows.push(packed)
@@ -76,15 +74,54 @@ export function packBatch(
         positions.map((_, index) => index),
         [1, tokens],
       ),
-      slots: int64s(slots, [sequences.length, blockLength]),
-      rows: int64s(rows, [tokens]),
-      ...causalMasks(partLength, queryGroup),
+      ...headMaps({ slots, tokens, partLength, blockLength }, heads / kvHeads, kvHeads),
+      ...causalMasks(partLength, heads / kvHeads),
     },
   }
 }
 
+interface BlockRows {
+  /** [B, T] packed token of each slot; `tokens` where it is padding. */
+  readonly slots: Int32Array
+  readonly tokens: number
+  readonly partLength: number
+  readonly blockLength: number
+}
+
+function headMaps(block: BlockRows, group: number, kvHeads: number) {
+  const query = headMap(block, group, kvHeads)
+  const key = headMap(block, 1, kvHeads)
+  const slots: Record<PartName, Feed> = {}
+  for (let part = 0; part < CAUSAL_PARTS; part++) {
+    const names = partNames(part)
+    slots[names.querySlots] = query.slots[part]!
+    slots[names.keySlots] = key.slots[part]!
+  }
+  return { 'query rows': query.rows, 'key rows': key.rows, ...slots }
+}
+
+/** Row n·H + h of the packed heads, H = K·g, stands in its part at [b, h / g, (h mod g)·Q + t]. */
+function headMap({ slots, tokens, partLength, blockLength }: BlockRows, group: number, kvHeads: number) {
+  const heads = kvHeads * group
+  const partSize = (slots.length / CAUSAL_PARTS) * heads
+  const parts = Array.from({ length: CAUSAL_PARTS }, () => new Int32Array(partSize).fill(tokens * heads))
+  const rows = new Int32Array(tokens * heads)
+  slots.forEach((token, slot) => {
+    if (token === tokens) return
+    const [row, at] = [Math.floor(slot / blockLength), slot % blockLength]
+    const part = Math.floor(at / partLength)
+    for (let head = 0; head < heads; head++) {
+      const place = (row * heads + head) * partLength + (at % partLength)
+      parts[part]![place] = token * heads + head
+      rows[token * heads + head] = part * partSize + place
+    }
+  })
+  const dims = [slots.length / blockLength, kvHeads, group * partLength]
+  return { slots: parts.map((part) => int64s(part, dims)), rows: int64s(rows, [rows.length]) }
+}
+
 /** Part i of the queries, [g·Q, (i+1)·Q]: 0 where the key is not after the query. */
-function causalMasks(partLength: number, copies: number): Record<MaskName, Feed> {
+function causalMasks(partLength: number, copies: number): Record<`mask ${number}`, Feed> {
   const masks = Array.from({ length: CAUSAL_PARTS }, (_, part) => {
     const width = (part + 1) * partLength
     const mask = new Float32Array(copies * partLength * width)
@@ -93,7 +130,7 @@ function causalMasks(partLength: number, copies: number): Record<MaskName, Feed>
     }
     for (let copy = 1; copy < copies; copy++)
       mask.copyWithin(copy * partLength * width, 0, partLength * width)
-    return [maskName(part), floats(mask, [copies * partLength, width])] as const
+    return [partNames(part).mask, floats(mask, [copies * partLength, width])] as const
   })
   return Object.fromEntries(masks)
 }

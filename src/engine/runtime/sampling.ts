@@ -2,9 +2,10 @@
  * From the scores of one row to its next token. Order and meaning of the processors are Hugging Face's: repetition
  * penalty, minimum length, temperature, top-k, top-p, min-p, softmax, draw.
  *
- * Two ways lead to the same choice. Usually the graph has divided by the temperature and taken the softmax, and the
- * filters work on probabilities. A repetition penalty or an unreached minimum length changes raw logits, so those
- * steps read logits and compute here in f64.
+ * Three ways lead to the same choice. The graph has always divided by the temperature (a repetition penalty may come
+ * before or after that). Without filters it also finds the block of the vocabulary where the token lies; with them,
+ * they work on the whole softmax. A repetition penalty or an unreached minimum length changes logits, so those steps
+ * read logits and compute here in f64.
  */
 import { AppError } from '#shared/errors.ts'
 import type { SamplingOptions } from '../policy.ts'
@@ -146,12 +147,12 @@ export function processLogits(
   return { scores, probabilities }
 }
 
-/** log Σ exp(logits / temperature). */
-function logSumExp(logits: ArrayLike<number>, temperature: number): number {
+/** log Σ exp(logits). */
+function logSumExp(logits: ArrayLike<number>): number {
   const largest = largestOf(logits)
   let total = 0
-  for (let id = 0; id < logits.length; id++) total += Math.exp((logits[id]! - largest) / temperature)
-  return largest / temperature + Math.log(total)
+  for (let id = 0; id < logits.length; id++) total += Math.exp(logits[id]! - largest)
+  return largest + Math.log(total)
 }
 
 function expectToken(id: number): number {
@@ -187,7 +188,22 @@ export class Sampler {
     return { id, logprob: Math.log(probabilities[id]!) }
   }
 
-  /** `logits`: [V], raw; `uniform` in [0, 1). */
+  /** Whether the graph may choose the block that holds the token: nothing is filtered. */
+  get isPlain(): boolean {
+    const { greedy, topK, topP, minP } = this.#sampling
+    return !greedy && topK === 0 && topP >= 1 && minP === 0
+  }
+
+  /** `choice`: [W + 3] of the row, as a pass gives it; `uniform` in [0, 1), the one the block was chosen with. */
+  fromChoice(choice: Float32Array, uniform: number): Choice {
+    const width = choice.length - 3
+    const [number, before, total] = [choice[width]!, choice[width + 1]!, choice[width + 2]!]
+    const block = choice.subarray(0, width)
+    const index = expectToken(categorical(block, uniform * total - before))
+    return { id: number * width + index, logprob: Math.log(block[index]!) }
+  }
+
+  /** `logits`: [V], over the temperature; `uniform` in [0, 1). */
   fromLogits(logits: Float32Array, history: RowHistory, uniform: number): Choice {
     const { greedy, repetitionPenalty, minNewTokens, stopIds } = this.#sampling
     const filters = greedy ? { topK: 0, topP: 1, minP: 0 } : this.#sampling
@@ -197,7 +213,7 @@ export class Sampler {
       {
         repetitionPenalty,
         suppressed: history.generated < minNewTokens ? stopIds : [],
-        temperature: this.temperature,
+        temperature: 1,
         topK: filters.topK,
         topP: filters.topP,
         minP: filters.minP,
@@ -205,7 +221,7 @@ export class Sampler {
       this.#workspace,
     )
     const id = expectToken(greedy ? argmax(scores) : categorical(probabilities, uniform))
-    return { id, logprob: logits[id]! / this.temperature - logSumExp(logits, this.temperature) }
+    return { id, logprob: logits[id]! - logSumExp(logits) }
   }
 
   #draw(probabilities: Float32Array, uniform: number): number {

@@ -69,6 +69,11 @@ export class TrainedParameters {
     return { gradNorms: Object.fromEntries(names.map((name, index) => [name, norms[index]!])) }
   }
 
+  /** Updates taken so far. */
+  get updates(): number {
+    return this.#state.step
+  }
+
   discardGradients(): void {
     this.#gradients.fill(0)
   }

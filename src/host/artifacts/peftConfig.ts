@@ -22,7 +22,7 @@ export const isHubId = (text: string): boolean =>
 
 /** The document's text: sorted keys, indented by two. */
 export function formatPeftConfig(
-  { rank, alpha, rsLora, targets }: LoraConfig,
+  { rank, alpha, rsLora, targets, dropout = 0 }: LoraConfig,
   baseModel: string | null,
 ): string {
   const document = {
@@ -33,7 +33,7 @@ export function formatPeftConfig(
     inference_mode: true,
     init_lora_weights: true,
     lora_alpha: alpha,
-    lora_dropout: 0,
+    lora_dropout: dropout,
     modules_to_save: null,
     peft_type: 'LORA',
     r: rank,

@@ -154,7 +154,9 @@ interface TrainingSetup {
 async function openTraining({ stage, model, cacheDirectory, begin }: TrainingSetup): Promise<Training> {
   const { config, algorithm } = stage.parts
   const start = begin?.start ?? null
-  const adapter = start === null ? (begin?.adapter ?? firstAdapter(config, model)) : adapterOf(start.checkpoint)
+  const form = start === null ? (begin?.adapter ?? firstAdapter(config, model)) : adapterOf(start.checkpoint)
+  // Dropout is how a run trains, whatever the adapter it goes on from was trained with.
+  const adapter = { ...form, lora: { ...form.lora, dropout: config.adapter.dropout } }
   const hasCritic = algorithm.needs.values
   const policy = await openPolicy(config, { model, cacheDirectory, adapter, hasCritic })
   const warnings = start === null ? adapter.warnings : restore(policy, stage, start)
@@ -205,7 +207,11 @@ function restoreCritic(policy: OrtPolicy, { adapter, valueHead }: CriticState): 
   if (valueHead !== null) policy.restoreValueHead(valueHead)
 }
 
-const adapterOf = ({ lora, baseModel, actor }: Pick<Checkpoint, 'lora' | 'baseModel' | 'actor'>): AdapterStart => ({
+const adapterOf = ({
+  lora,
+  baseModel,
+  actor,
+}: Pick<Checkpoint, 'lora' | 'baseModel' | 'actor'>): AdapterStart => ({
   lora,
   baseModel,
   tensors: actor,

@@ -42,7 +42,7 @@ describe('substitute', () => {
   })
 
   test('reaches the inside of composites', () => {
-    const map = { slots: input('slots', 'int64', ['B', 'T']), rows: input('rows', 'int64', ['N']) }
+    const map = { slots: [input('slots', 'int64', ['B', 'T'])], rows: input('rows', 'int64', ['N']) }
     const x = input('x', 'float32', ['N', 4])
     const inner = exp(x)
     const y = packRows(unpackRows(inner, map), map)
@@ -60,7 +60,7 @@ describe('substitute', () => {
 })
 
 test('resolve goes through composites within composites to what is written', () => {
-  const map = { slots: input('slots', 'int64', ['B', 'T']), rows: input('rows', 'int64', ['N']) }
+  const map = { slots: [input('slots', 'int64', ['B', 'T'])], rows: input('rows', 'int64', ['N']) }
   const packed = packRows(unpackRows(input('x', 'float32', ['N', 4]), map), map)
   expect(packed.node.kind).toBe('composite')
   expect(resolve(packed).node).toMatchObject({ kind: 'op', op: { name: 'Gather' } })

@@ -32,13 +32,17 @@ describe('the generation program', () => {
     }
     for (const { dims } of model.outputs) expect(dims).not.toContain('P')
     const fresh = ['new key 0', 'new value 0', 'new key 1', 'new value 1']
-    expect(model.outputs.map(({ name }) => name)).toEqual(['logits', 'probabilities', ...fresh])
+    expect(model.outputs.map(({ name }) => name)).toEqual(['logits', 'probabilities', 'choice', ...fresh])
     expect(program['new key 1']?.shape).toEqual(['B', kvHeads, 'T', headDim])
   })
 
   test('nothing as long as a cache is concatenated: only scores are', () => {
     const joins = model.nodes.filter(({ type, attributes }) => type === 'Concat' && attributes['axis'] !== 0)
-    expect(joins.map(({ attributes }) => attributes['axis'])).toEqual(new Array(layers).fill(3))
+    // The last joins the columns of a choice.
+    expect(joins.map(({ attributes }) => attributes['axis'])).toEqual([
+      ...new Array<number>(layers).fill(3),
+      1,
+    ])
     for (const { inputs } of joins) {
       for (const name of inputs) expect(name).not.toMatch(/^(key|value) /)
     }
@@ -48,7 +52,8 @@ describe('the generation program', () => {
     expect(program['logits']?.shape).toEqual(['B', vocabSize])
     const head = model.nodes.find(({ inputs }) => inputs.includes('lm_head.weight'))
     const norm = model.nodes.find(({ inputs }) => inputs.includes('model.norm.weight'))
-    expect(head?.inputs[0]).toBe(norm?.outputs[0])
+    const tempered = model.nodes.find(({ outputs }) => outputs[0] === head?.inputs[0])
+    expect(tempered?.inputs).toEqual([norm?.outputs[0], 'inverseTemperature'])
     expect(model.nodes.find(({ outputs }) => outputs[0] === norm?.inputs[0])?.type).toBe('Gather')
   })
 

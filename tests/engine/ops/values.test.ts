@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { constant, input } from '#engine/graph/value.ts'
 import { silu } from '#engine/ops/activation.ts'
 import { add, mul } from '#engine/ops/arithmetic.ts'
+import type { Value } from '#engine/graph/value.ts'
 import { packRows, unpackRows } from '#engine/ops/gather.ts'
 import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '#engine/ops/layout.ts'
 import { matmul } from '#engine/ops/matmul.ts'
@@ -27,19 +28,22 @@ describe('numbers', () => {
     expect([found![2], found![3]]).toEqual([0, 0])
   })
 
-  test('packRows takes out what unpackRows put in; padding is zero', async () => {
+  test('packRows takes out what unpackRows put into its blocks; padding is zero', async () => {
     const x = input('x', 'float32', ['N', 2])
-    const map = { slots: input('slots', 'int64', ['B', 'T']), rows: input('rows', 'int64', ['N']) }
-    const block = unpackRows(x, map)
+    const slots = [input('left', 'int64', ['B', 'T']), input('right', 'int64', ['B'])]
+    const map = { slots, rows: input('rows', 'int64', ['N']) }
+    const [left, right] = unpackRows(x, map) as [Value, Value]
     const found = await evaluate(
-      { block, packed: packRows(block, map) },
+      { 'block 0': left, 'block 1': right, packed: packRows([left, right], map) },
       {
         x: { data: [1, 2, 3, 4, 5, 6], dims: [3, 2] },
-        slots: int64s(Int32Array.of(0, 1, 2, 3), [2, 2]),
-        rows: int64s(Int32Array.of(0, 1, 2), [3]),
+        left: int64s(Int32Array.of(2, 0, 3, 3), [2, 2]),
+        right: int64s(Int32Array.of(3, 1), [2]),
+        rows: int64s(Int32Array.of(1, 5, 0), [3]),
       },
     )
-    expect([...found['block']!]).toEqual([1, 2, 3, 4, 5, 6, 0, 0])
+    expect([...found['block 0']!]).toEqual([5, 6, 1, 2, 0, 0, 0, 0])
+    expect([...found['block 1']!]).toEqual([0, 0, 3, 4])
     expect([...found['packed']!]).toEqual([1, 2, 3, 4, 5, 6])
   })
 

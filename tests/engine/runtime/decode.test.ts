@@ -6,12 +6,28 @@ import { KvCache } from '#engine/runtime/generation/kvCache.ts'
 import { causalMask } from '#engine/runtime/generation/mask.ts'
 import { Learner } from '#engine/runtime/learner.ts'
 import { OrtDecodeStep } from '#engine/runtime/ortDecodeStep.ts'
+import { Sampler } from '#engine/runtime/sampling.ts'
+import { randomStream } from '#shared/random.ts'
+import type { SamplingOptions } from '#engine/policy.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
 import { oneThread, randomAdapter, randomSequence, tinyLora, tinySource } from './tinyModel.ts'
 
 const folder = temporaryFolder()
+
+const plain: SamplingOptions = {
+  temperature: 0.8,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  maxNewTokens: 1,
+  minNewTokens: 0,
+  greedy: false,
+  stopIds: [],
+  stopStrings: [],
+}
 
 describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) => {
   let source: ModelSource
@@ -84,10 +100,10 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
     }
   })
 
-  test('probabilities are the softmax of the logits over the temperature', async () => {
+  test('probabilities are the softmax of the tempered logits', async () => {
     const logits = await pass(new KvCache(step, 1, 0), ids, 'logits')
     const probabilities = await pass(new KvCache(step, 1, 0), ids)
-    const weights = Float64Array.from(logits, (logit) => Math.exp(logit / 0.8))
+    const weights = Float64Array.from(logits, (logit) => Math.exp(logit))
     const total = weights.reduce((sum, weight) => sum + weight, 0)
     expect(
       largestDifference(
@@ -96,6 +112,63 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
       ),
     ).toBeLessThan(1e-6)
   })
+
+  test('the block a uniform number falls in is the one that the whole row says', async () => {
+    const probabilities = Float64Array.from(await pass(new KvCache(step, 1, 0), ids))
+    const sampler = new Sampler(step.vocabSize, plain)
+    const stream = randomStream(5)
+    const draws = 600
+    const counts = new Float64Array(step.vocabSize)
+    const rows = 100
+    for (let start = 0; start < draws; start += rows) {
+      const uniforms = Float64Array.from({ length: rows }, (_, row) => stream.uniformAt(start + row))
+      const choices = await chosen(uniforms)
+      for (const [row, uniform] of uniforms.entries()) {
+        const { id, logprob } = sampler.fromChoice(choices[row]!, uniform)
+        expect(Math.abs(logprob - Math.log(probabilities[id]!))).toBeLessThan(1e-5)
+        const below = probabilities.subarray(0, id).reduce((sum, p) => sum + p, 0)
+        expect(uniform).toBeGreaterThan(below - 1e-5)
+        expect(uniform).toBeLessThan(below + probabilities[id]! + 1e-5)
+        counts[id]!++
+      }
+    }
+    // Half of the vocabulary at a time: as often as its share says.
+    for (const parity of [0, 1]) {
+      const share = probabilities.reduce((sum, p, id) => sum + (id % 2 === parity ? p : 0), 0)
+      const found = counts.reduce((sum, count, id) => sum + (id % 2 === parity ? count : 0), 0) / draws
+      expect(Math.abs(found - share)).toBeLessThan(4 * Math.sqrt((share * (1 - share)) / draws))
+    }
+  })
+
+  test('the largest and the smallest uniform number choose a token too', async () => {
+    const sampler = new Sampler(step.vocabSize, plain)
+    const uniforms = Float64Array.of(0, 1 - 2 ** -53)
+    const [first, last] = await chosen(uniforms)
+    expect(sampler.fromChoice(first!, 0).id).toBe(0)
+    expect(sampler.fromChoice(last!, 1 - 2 ** -53).id).toBeGreaterThan(step.vocabSize - 4)
+  })
+
+  /** What the graph chooses after `ids` for each uniform number, all rows in one pass. */
+  async function chosen(uniforms: Float64Array): Promise<Float32Array[]> {
+    const rows = uniforms.length
+    const repeated = (values: Int32Array) =>
+      Int32Array.from({ length: rows * values.length }, (_, index) => values[index % values.length]!)
+    const { scores } = await step.run({
+      rows,
+      length: ids.length,
+      ids: repeated(ids),
+      positions: repeated(ids.map((_, index) => index)),
+      cache: new KvCache(step, rows, 0),
+      mask: causalMask(rows, ids.length, 0),
+      last: new Int32Array(rows).fill(ids.length - 1),
+      inverseTemperature: 1 / 0.8,
+      uniforms,
+      want: 'choice',
+      role: 'actor',
+    })
+    const width = step.choiceWidth! + 3
+    return Array.from({ length: rows }, (_, row) => scores.slice(row * width, (row + 1) * width))
+  }
 
   test('what lies in slots that the mask hides does not matter', async () => {
     const run = async (filler: number) => {

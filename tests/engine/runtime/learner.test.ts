@@ -87,6 +87,20 @@ describe('one gradient, however it is computed', () => {
   })
 })
 
+test('a target whose probability is no f32 number has a finite score, and the slope it should have', async () => {
+  const cold = { temperature: 0.002, entropyGradient: false }
+  const coefficients = randomCoefficients(ragged, 1, false)
+  const { heads, gradient } = await learn(policy, ragged, coefficients, cold)
+  const scored = await policy.score(ragged, { role: 'actor', temperature: cold.temperature })
+  expect(Math.min(...heads.flatMap(({ logprobs }) => [...logprobs]))).toBeLessThan(-120)
+  for (const [index, { logprobs, entropies }] of heads.entries()) {
+    expect(largestDifference(logprobs, scored[index]!.logprobs)).toBeLessThan(1e-3)
+    expect(largestDifference(entropies, scored[index]!.entropies)).toBeLessThan(1e-3)
+  }
+  const whole = await learn(policy, ragged, coefficients, { ...cold, entropyGradient: true })
+  expect(relativeError(gradient, whole.gradient)).toBeLessThan(1e-5)
+})
+
 describe('what must not matter', () => {
   test('tokens after the last action', async () => {
     const short = randomSequence(288, 9, 3, 1)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { maskName } from '#engine/models/learningGraphs.ts'
+import { CAUSAL_PARTS } from '#engine/ops/attention.ts'
+import { partNames } from '#engine/models/learningGraphs.ts'
 import { packBatch, packCoefficients, unpackHeads, usedLength } from '#engine/runtime/packedBatch.ts'
 import { RotaryTables } from '#engine/runtime/rotaryTables.ts'
 
@@ -13,7 +14,9 @@ const sequence = (ids: readonly number[], actionMask: readonly number[]) => ({
 const long = sequence([10, 11, 12, 13, 14], [0, 1, 0, 1])
 const silent = sequence([20, 21, 22], [0, 0])
 const short = sequence([30, 31, 32, 33], [1, 0, 0])
-const batch = packBatch([long, silent, short], 2, rotary)
+/** Two query heads for each of two key heads. */
+const heads = { heads: 4, kvHeads: 2 }
+const batch = packBatch([long, silent, short], heads, rotary)
 
 const numbers = (data: unknown) => Array.from(data as ArrayLike<bigint | number>, Number)
 
@@ -30,18 +33,34 @@ describe('a packed batch', () => {
     expect([...batch.headTargets]).toEqual([12, 14, 31])
   })
 
-  test('slots and rows are inverse to each other on real tokens; padding points past them', () => {
-    const [slots, rows] = [numbers(batch.feeds.slots.data), numbers(batch.feeds.rows.data)]
-    expect(batch.feeds.slots.dims).toEqual([3, 4])
-    expect(slots).toEqual([0, 1, 2, 3, 5, 5, 5, 5, 4, 5, 5, 5])
-    expect(rows.map((slot) => slots[slot])).toEqual([0, 1, 2, 3, 4])
+  test.each([
+    { kind: 'query', perKey: 2, slotNames: 'querySlots' },
+    { kind: 'key', perKey: 1, slotNames: 'keySlots' },
+  ] as const)('every $kind head of a real token has one slot; padding points past them', (map) => {
+    const parts = Array.from(
+      { length: CAUSAL_PARTS },
+      (_, part) => batch.feeds[partNames(part)[map.slotNames]]!,
+    )
+    const rows = numbers(batch.feeds[`${map.kind} rows`].data)
+    const slots = parts.flatMap(({ data }) => numbers(data))
+    const count = 2 * map.perKey
+    for (const { dims } of parts) expect(dims).toEqual([3, 2, map.perKey])
+    expect(rows.map((slot) => slots[slot])).toEqual(Array.from({ length: 5 * count }, (_, row) => row))
+    expect(slots.filter((row) => row === 5 * count)).toHaveLength((12 - 5) * count)
+  })
+
+  test('puts the heads of a token where attention looks for them', () => {
+    // Part 1 holds the second token of the long sequence alone: heads 4…7 of the packed rows, two for each key head.
+    const { querySlots, keySlots } = partNames(1)
+    expect(numbers(batch.feeds[querySlots]!.data)).toEqual([4, 5, 6, 7, ...new Array<number>(8).fill(20)])
+    expect(numbers(batch.feeds[keySlots]!.data)).toEqual([2, 3, ...new Array<number>(4).fill(10)])
   })
 
   test('hides later keys from each quarter of the queries, once for each query head of a group', () => {
     const ids = Int32Array.from({ length: 8 }, (_, index) => index)
-    const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], 2, rotary)
-    expect(feeds.slots.dims).toEqual([1, 8]) // seven tokens in four parts of two
-    const parts = [0, 1, 2, 3].map((part) => feeds[maskName(part)]!)
+    const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], heads, rotary)
+    expect(feeds[partNames(0).querySlots]!.dims).toEqual([1, 2, 4]) // seven tokens in four parts of two
+    const parts = [0, 1, 2, 3].map((part) => feeds[partNames(part).mask]!)
     expect(parts.map(({ dims }) => dims)).toEqual([
       [4, 2],
       [4, 4],
@@ -59,7 +78,7 @@ describe('a packed batch', () => {
   })
 
   test('without any action is empty', () => {
-    const empty = packBatch([silent], 1, rotary)
+    const empty = packBatch([silent], heads, rotary)
     expect([empty.tokens, empty.headRows.length]).toEqual([0, 0])
   })
 })

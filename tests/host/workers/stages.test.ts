@@ -60,9 +60,9 @@ test('each stage begins with the policy of the one before it, and any of them re
   expect(last({ actor: inPpo.reference! })).toEqual(last(afterDpo!))
   expect(last(inPpo)).not.toEqual(last(afterDpo!))
   expect([afterSft!.critic, afterDpo!.critic]).toEqual([null, null])
-  expect(inPpo.critic!.valueHead!.weight).toHaveLength(inPpo.critic!.valueHead!.weight.length)
+  expect(inPpo.critic!.valueHead!.weight.some((weight) => weight !== 0)).toBe(true)
 
-  for (const step of [1, 2, 3, 4, 5]) {
+  for (const step of [1, 3, 5]) {
     await trainRun(whole, checkpointOf(whole, step))
     expect([learnedBy(whole), tensorsOf(whole, 6)]).toEqual(expected)
   }
@@ -73,4 +73,4 @@ test('each stage begins with the policy of the one before it, and any of them re
   expect(historyOf(stopped, 'status').at(-1)).toMatchObject({ phase: 'stopped', step: 2, steps: 6 })
   await trainRun(stopped, checkpointOf(stopped, 2))
   expect([learnedBy(stopped), tensorsOf(stopped, 6)]).toEqual(expected)
-}, 60_000)
+}, 120_000)

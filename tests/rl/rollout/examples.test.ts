@@ -92,7 +92,7 @@ describe('an answer', () => {
 
 describe('what does not fit', () => {
   test('is left out by the length of prompt and answer together', () => {
-    const rows = [row, { ...row, answer: '1 '.repeat(80) }]
+    const rows = [row, { ...row, answer: '1 '.repeat(400) }]
     const { examples, tooLong } = encodeExamples(rows, chat, limits)
     expect(examples.map(({ prompt }) => prompt.row)).toEqual([0])
     expect(tooLong).toEqual([1])

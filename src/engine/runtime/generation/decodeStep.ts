@@ -8,8 +8,11 @@ import type { KvCache, NewSlots } from './kvCache.ts'
 /** Finite on purpose: a row of minus infinities would make a softmax NaN. */
 export const HIDDEN = -1e9
 
-/** `none`: only the keys and values are wanted, as in all but the last pass over a long prompt. */
-export type PassScores = 'probabilities' | 'logits' | 'none'
+/**
+ * `none`: only the keys and values are wanted, as in all but the last pass over a long prompt. `choice`: of each row only
+ * the block of the vocabulary in which its uniform number falls, for plain sampling.
+ */
+export type PassScores = 'probabilities' | 'logits' | 'choice' | 'none'
 
 /**
  * One pass. Its arrays belong to the caller, who edits them when the pass is over; views of the cache are to be taken
@@ -30,14 +33,19 @@ export interface DecodePass {
   readonly mask: Float32Array
   /** [B] which of the T positions is the row's last real one; scores are computed there alone. */
   readonly last: Int32Array
-  /** Divides the logits before the softmax of `probabilities`; raw `logits` ignore it. */
+  /** The inverse of what logits are divided by. */
   readonly inverseTemperature: number
+  /** [B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
+  readonly uniforms?: Float64Array
   readonly want: PassScores
   readonly role: PolicyRole
 }
 
 export interface PassResult extends NewSlots {
-  /** [B, V] softmax(logits · inverseTemperature) or raw logits; empty when `none` was wanted. */
+  /**
+   * [B, V] logits over the temperature, or their softmax; empty when `none` was wanted. For a `choice` [B, W + 3]: the
+   * probabilities of the block, its number, the probability before it, the total.
+   */
   readonly scores: Float32Array
 }
 
@@ -48,5 +56,7 @@ export interface DecodeStep {
   /** C */
   readonly headDim: number
   readonly vocabSize: number
+  /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
+  readonly choiceWidth: number | null
   run(pass: DecodePass): Promise<PassResult>
 }

@@ -9,7 +9,7 @@
 import { AppError } from '#shared/errors.ts'
 import type { Completion, GenerateOptions, GenerationRequest } from '#engine/policy.ts'
 import { Sampler, type Choice } from '../sampling.ts'
-import type { DecodePass, DecodeStep, PassResult } from './decodeStep.ts'
+import type { DecodePass, DecodeStep, PassResult, PassScores } from './decodeStep.ts'
 import { LiveRows, type Arrival } from './liveRows.ts'
 import { OpenCompletion } from './openCompletion.ts'
 import { prefill, ragFit, type PrefillContext } from './prefill.ts'
@@ -149,7 +149,7 @@ class Generation {
     const finished: OpenCompletion[] = []
     for (const [position, { cache, scores }] of prefilled.entries()) {
       for (const completion of this.#openAll(indices[position]!)) {
-        this.#choose(completion, scores, want === 'logits')
+        this.#choose(completion, scores, want)
         if (completion.isFinished) finished.push(completion)
         else this.#waiting.push({ completion, prompt: cache })
       }
@@ -170,17 +170,20 @@ class Generation {
   async #decode(): Promise<OpenCompletion[]> {
     const { completions } = this.#live
     if (completions.length === 0) return []
-    const wantsLogits = completions.some(({ length }) => this.#sampler.needsLogits(length))
-    const result = await this.#run({
-      ...this.#live.inputs(),
-      want: wantsLogits ? 'logits' : 'probabilities',
-    })
+    const want = this.#wanted(completions)
+    const uniforms = Float64Array.from(completions, (completion) => completion.nextUniform())
+    const result = await this.#run({ ...this.#live.inputs(), want, uniforms })
     this.stats.decodeSteps++
-    const { vocabSize } = this.#step
+    const width = result.scores.length / completions.length
     for (const [row, completion] of completions.entries()) {
-      this.#choose(completion, result.scores.subarray(row * vocabSize, (row + 1) * vocabSize), wantsLogits)
+      this.#choose(completion, result.scores.subarray(row * width, (row + 1) * width), want)
     }
     return this.#live.settle(result)
+  }
+
+  #wanted(completions: readonly OpenCompletion[]): PassScores {
+    if (completions.some(({ length }) => this.#sampler.needsLogits(length))) return 'logits'
+    return this.#sampler.isPlain && this.#step.choiceWidth !== null ? 'choice' : 'probabilities'
   }
 
   async #run(pass: Omit<DecodePass, 'inverseTemperature' | 'role'>): Promise<PassResult> {
@@ -192,15 +195,19 @@ class Generation {
     return result
   }
 
-  #choose(completion: OpenCompletion, scores: Float32Array, areLogits: boolean): void {
+  #choose(completion: OpenCompletion, scores: Float32Array, kind: PassScores): void {
     const startedAt = performance.now()
-    const uniform = completion.nextUniform()
-    const choice: Choice = areLogits
-      ? this.#sampler.fromLogits(scores, { seen: completion.seen, generated: completion.length }, uniform)
-      : this.#sampler.fromProbabilities(scores, uniform)
-    completion.add(choice)
+    completion.add(this.#choice(completion, scores, kind))
     this.stats.generatedTokens++
     this.stats.samplingMs += performance.now() - startedAt
+  }
+
+  #choice(completion: OpenCompletion, scores: Float32Array, kind: PassScores): Choice {
+    const uniform = completion.nextUniform()
+    if (kind === 'choice') return this.#sampler.fromChoice(scores, uniform)
+    if (kind === 'probabilities') return this.#sampler.fromProbabilities(scores, uniform)
+    const history = { seen: completion.seen, generated: completion.length }
+    return this.#sampler.fromLogits(scores, history, uniform)
   }
 }
 

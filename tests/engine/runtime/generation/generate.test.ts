@@ -240,6 +240,7 @@ describe('generateCompletions', () => {
       layers: model.layers,
       kvHeads: model.kvHeads,
       headDim: model.headDim,
+      choiceWidth: model.choiceWidth,
       vocabSize: model.vocabSize,
       run: (pass) => {
         if (model.passes.length === 4) controller.abort(new Error('stopped by the user'))

@@ -44,6 +44,7 @@ export class TinyModel implements DecodeStep {
   readonly layers = LAYERS
   readonly kvHeads = KV_HEADS
   readonly headDim = HEAD_DIM
+  readonly choiceWidth = null
   readonly vocabSize: number
   /** Every pass asked for, oldest first. */
   readonly passes: { rows: number; length: number; capacity: number; want: string }[] = []
@@ -110,8 +111,8 @@ export class TinyModel implements DecodeStep {
 
   #scores(hidden: readonly number[], pass: DecodePass): number[] {
     const logits = multiply(this.#embeddings, hidden).map((logit) => Math.fround(logit * this.#sharpness))
-    if (pass.want === 'logits') return logits
     const tempered = logits.map((logit) => logit * pass.inverseTemperature)
+    if (pass.want === 'logits') return tempered
     const largest = Math.max(...tempered)
     const weights = tempered.map((score) => Math.exp(score - largest))
     const total = weights.reduce((sum, weight) => sum + weight, 0)

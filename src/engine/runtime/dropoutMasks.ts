@@ -1,0 +1,117 @@
+import { randomStream } from '#shared/random.ts'
+import type { LoraConfig, ModelConfig } from '../models/config.ts'
+import { linearShape, linearsByInput } from '../models/config.ts'
+import type { DropoutName } from '../models/learningGraphs.ts'
+import { dropoutName } from '../models/learningGraphs.ts'
+import type { TokenSequence } from '../policy.ts'
+import { usedLength } from './packedBatch.ts'
+import type { Feed } from './session.ts'
+import { floats } from './session.ts'
+
+/** Keeps dropout's numbers apart from others drawn from the same seed. */
+const PURPOSE = 0xd409
+
+/** A sequence and how many with the same ids the update had before. */
+interface KeyedSequence {
+  readonly tokens: number
+  readonly hash: number
+  readonly occurrence: number
+}
+
+/** The masks of one micro-batch, layer by layer. */
+export type LayerMasks = (layer: number) => Readonly<Record<DropoutName, Feed>>
+
+/**
+ * Masks over the inputs of adapters: 0 with probability p, else 1/(1 − p) (Srivastava et al. 2014, JMLR 15). An element
+ * depends on (seed, update, layer, sequence, position, channel) alone, so the layers may be computed again, micro-batches
+ * cut otherwise and runs resumed: the masks are the same.
+ */
+export class DropoutMasks {
+  readonly #seed: number
+  readonly #threshold: number
+  readonly #kept: number
+  /** Widths of the groups that have an adapter; null for the others. */
+  readonly #widths: readonly (number | null)[]
+  /** One buffer for each group, used again by every layer. */
+  readonly #buffers: Float32Array[]
+  readonly #seen = new Map<number, number>()
+
+  constructor(config: ModelConfig, { targets, dropout = 0 }: LoraConfig, seed: number) {
+    this.#seed = seed
+    this.#threshold = dropout * 2 ** 32
+    this.#kept = 1 / (1 - dropout)
+    this.#widths = linearsByInput.map((group) => {
+      const reader = group.find((name) => targets.includes(name))
+      return reader === undefined ? null : linearShape(config, reader)[1]
+    })
+    this.#buffers = linearsByInput.map(() => new Float32Array(0))
+  }
+
+  /** A new update begins, or the same one from its start. */
+  restart(): void {
+    this.#seen.clear()
+  }
+
+  /** The masks of a micro-batch; feeds of one layer are valid until those of another are asked for. */
+  of(sequences: readonly TokenSequence[], update: number): LayerMasks {
+    const keyed = sequences.map((sequence): KeyedSequence => {
+      const hash = hashOf(sequence.ids)
+      const occurrence = this.#seen.get(hash) ?? 0
+      this.#seen.set(hash, occurrence + 1)
+      return { tokens: usedLength(sequence), hash, occurrence }
+    })
+    return (layer) => {
+      const masks: Record<DropoutName, Feed> = {}
+      this.#widths.forEach((width, group) => {
+        if (width === null) return
+        masks[dropoutName(group)] = this.#mask(keyed, width, [
+          group,
+          update,
+          layer * linearsByInput.length + group,
+        ])
+      })
+      return masks
+    }
+  }
+
+  #mask(
+    sequences: readonly KeyedSequence[],
+    width: number,
+    [group, update, place]: readonly [number, number, number],
+  ): Feed {
+    const tokens = sequences.reduce((total, sequence) => total + sequence.tokens, 0)
+    if (this.#buffers[group]!.length < tokens * width) this.#buffers[group] = new Float32Array(tokens * width)
+    const mask = this.#buffers[group]!.subarray(0, tokens * width)
+    let start = 0
+    for (const sequence of sequences) {
+      const { hash, occurrence } = sequence
+      const stream = randomStream(this.#seed, PURPOSE, update, place, hash, occurrence)
+      for (let position = 0; position < sequence.tokens; position++, start += width) {
+        const key = Math.floor(stream.uniformAt(position) * 2 ** 32)
+        this.#fill(mask.subarray(start, start + width), key)
+      }
+    }
+    return floats(mask, [tokens, width])
+  }
+
+  #fill(row: Float32Array, key: number): void {
+    const [threshold, kept] = [this.#threshold, this.#kept]
+    for (let channel = 0; channel < row.length; channel++) {
+      row[channel] = mixed(key + Math.imul(channel, GOLDEN)) < threshold ? 0 : kept
+    }
+  }
+}
+
+/** 2³² over the golden ratio: neighbouring channels get numbers far apart. */
+const GOLDEN = 0x9e3779b9
+
+/** A bijection of 32-bit numbers in which every bit of the input changes about half of the output's (the finalizer of MurmurHash3). */
+function mixed(value: number): number {
+  let bits = value | 0
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)
+  return (bits ^ (bits >>> 16)) >>> 0
+}
+
+const hashOf = (ids: Int32Array): number =>
+  ids.reduce((hash, id) => mixed(Math.imul(hash, 31) + id + 1), ids.length)

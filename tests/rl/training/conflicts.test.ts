@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { configConflicts } from '#rl/training/conflicts.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+
+const smallest = { model: 'm', data: { train: 't' }, rewards: [{ function: 'f' }] }
+
+function conflictsOf(changes: Record<string, unknown>): string[] {
+  const config = parseRunConfig({ ...smallest, ...changes })
+  const { id, settings } = config.algorithm
+  return configConflicts(config, algorithmById(id).configure(settings))
+}
+
+describe('settings that do not fit each other are named', () => {
+  test.each([
+    [{ rewards: [] }, 'rewards: grpo learns from rewards'],
+    [{ data: { train: { episodes: 4 } } }, 'data.train: episodes are for runs with an environment'],
+    [{ rollout: { groupSize: 1 } }, 'rollout.groupSize is 1, but grpo compares at least 2'],
+    [{ rollout: { minNewTokens: 9, maxNewTokens: 8 } }, 'rollout.minNewTokens is 9, but'],
+    [{ optimization: { minibatchSize: 24 } }, 'does not divide the 64 trajectories of a step'],
+    [{ optimization: { minibatchSize: 128 } }, 'does not divide the 64 trajectories'],
+    [
+      { algorithm: { id: 'dpo' }, optimization: { minibatchSize: 1 } },
+      'optimization.minibatchSize is 1, but dpo needs a multiple of 2',
+    ],
+    [
+      { algorithm: { id: 'sft' }, data: { train: { episodes: 4 } } },
+      'data.train: sft learns from given answers',
+    ],
+    [{ reference: { policy: 'base', refreshSteps: 1 } }, 'reference.policy is "base", which never changes'],
+    [{ reference: { refreshSteps: 1, refreshPasses: 1 } }, 'only one of them'],
+    [{ reference: { mixing: 0.5 } }, 'reference.mixing is 0.5, but neither'],
+  ])('%j', (changes, sentence) => {
+    const conflicts = conflictsOf(changes)
+    expect(conflicts).toHaveLength(1)
+    expect(conflicts[0]).toContain(sentence)
+  })
+
+  test.each([
+    {},
+    { optimization: { minibatchSize: 16 } },
+    { environment: { function: 'countdown' }, rewards: [], data: { train: { episodes: 4 } } },
+    { algorithm: { id: 'sft' }, rewards: [], rollout: { groupSize: 8 } },
+    { algorithm: { id: 'dpo' }, rewards: [], optimization: { minibatchSize: 4 } },
+    { reference: { refreshPasses: 2, mixing: 0.6 } },
+  ])('%j fits', (changes) => {
+    expect(conflictsOf(changes)).toEqual([])
+  })
+
+  test('all at once', () => {
+    expect(conflictsOf({ rewards: [], rollout: { groupSize: 1 } })).toHaveLength(2)
+  })
+})
