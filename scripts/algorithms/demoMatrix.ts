@@ -75,6 +75,8 @@ for (const algorithm of wanted) {
     if (!passed) process.exitCode = 1
     const figures = [before, after].map((value) => value.toFixed(3).padStart(9)).join('')
     const seconds = result.seconds.toFixed(0).padStart(9)
-    console.log(`${algorithm.padEnd(20)}${metric.padEnd(21)}${figures}${seconds}${passed ? '' : '  not learned'}`)
+    console.log(
+      `${algorithm.padEnd(20)}${metric.padEnd(21)}${figures}${seconds}${passed ? '' : '  not learned'}`,
+    )
   }
 }

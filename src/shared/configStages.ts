@@ -12,14 +12,18 @@ import {
 
 /** The same keys, none of them needed and none filled in: what is not said is as in the rest of the file. */
 function asChanges(section: z.ZodObject): z.ZodObject {
-  const shape = Object.entries(section.shape).map(([name, field]) => [name, withoutDefault(field as z.ZodType)])
+  const shape = Object.entries(section.shape).map(([name, field]) => [
+    name,
+    withoutDefault(field as z.ZodType),
+  ])
   return z.strictObject(Object.fromEntries(shape) as Record<string, z.ZodType>)
 }
 
 function withoutDefault(field: z.ZodType): z.ZodType {
   const isFilledIn = field instanceof z.ZodDefault || field instanceof z.ZodPrefault
-  const bare = (isFilledIn ? field.unwrap() : field) as z.ZodType
-  return field.description === undefined ? bare.optional() : bare.optional().describe(field.description)
+  const bare: z.ZodType = isFilledIn ? (field.unwrap() as z.ZodType) : field
+  const optional: z.ZodType = bare.optional()
+  return field.description === undefined ? optional : optional.describe(field.description)
 }
 
 export const stageSchema = z.strictObject({
@@ -42,10 +46,9 @@ export type StageChanges = z.output<typeof stageSchema>
 /** A config with what a stage changes, to be checked as a whole. */
 export function mergeStage(config: Readonly<Record<string, unknown>>, stage: StageChanges): object {
   const { name: _, algorithm, steps, passes, ...sections } = stage
-  const merged = Object.entries(sections).map(([section, changes]) => [
-    section,
-    { ...(config[section] as object), ...changes },
-  ])
+  const merged = Object.entries(sections).map(
+    ([section, changes]) => [section, { ...(config[section] as object), ...(changes as object) }] as const,
+  )
   return {
     ...config,
     ...Object.fromEntries(merged),

@@ -31,7 +31,9 @@ export const runConfigSchema = z.strictObject({
   rewards: z
     .array(rewardSection)
     .default([])
-    .describe('Reward functions; their weighted sum is the reward. Needed where an algorithm learns from rewards without an environment.'),
+    .describe(
+      'Reward functions; their weighted sum is the reward. Needed where an algorithm learns from rewards without an environment.',
+    ),
   environment: environmentSchema
     .nullable()
     .default(null)

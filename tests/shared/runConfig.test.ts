@@ -72,7 +72,7 @@ describe('stages', () => {
     steps: 5,
     optimization: { learningRate: 0.1, epochs: 3 },
     stages: [
-      { algorithm: { id: 'sft' }, optimization: { epochs: 1 }, data: { completion: 'answer' } },
+      { algorithm: { id: 'sft', settings: {} }, optimization: { epochs: 1 }, data: { completion: 'answer' } },
       { name: 'second', data: { train: 'other', prompt: { template: '{q}' } }, passes: 2 },
     ],
   }

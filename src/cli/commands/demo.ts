@@ -30,7 +30,9 @@ export const demo = defineCommand({
     await using host = createHost({ dataDirectory, servesQueue: false })
     const run = createRun(host, config)
     const trainings = stagesOf(config).map((stage) => stage.algorithm.id)
-    output.line(`Training the starter model with ${trainings.join(', then ')}, seed ${config.seed}. Run ${run.id}`)
+    output.line(
+      `Training the starter model with ${trainings.join(', then ')}, seed ${config.seed}. Run ${run.id}`,
+    )
     const outcome = await followTraining({ host, run, resumeFrom: null, streamEvents: false }, context)
     if (!outcome.isFinished || outcome.checkpoint === null) {
       throw new AppError(

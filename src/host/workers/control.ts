@@ -1,5 +1,5 @@
 /** What the host asks of a training process, as the training loop sees it. */
-import type { PauseRequest } from '#rl/training/plan.ts'
+import type { PauseRequest } from '#rl/training/dependencies.ts'
 
 export interface TrainingControl {
   /** Aborted: end after the current step. */

@@ -15,7 +15,8 @@ import { AppError } from '#shared/errors.ts'
 import type { RunEvent, TrainerState } from '#shared/events.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { initialState, type TrainDependencies } from '#rl/training/plan.ts'
+import type { TrainDependencies } from '#rl/training/dependencies.ts'
+import { initialState } from '#rl/training/plan.ts'
 import { train } from '#rl/training/train.ts'
 import { exactResume, stateToRestore } from '../artifacts/checkpointRestore.ts'
 import type { Retention } from '../artifacts/checkpointRetention.ts'
@@ -100,7 +101,7 @@ async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenera
     const events = remembering(train({ ...training.dependencies, ...control }), ended)
     yield* recorder.record(events, retentionOf(config, model), training.state)
     const { state } = ended
-    const isOver = state === null || state.step < stage.lastStep || control.signal?.aborted === true
+    const isOver = state === null || state.step < stage.lastStep || control.signal.aborted
     next = isOver ? null : nextStage(stages, state, adapterOf(training.state()))
   }
 }

@@ -46,7 +46,10 @@ export async function checkRunConfig(given: unknown, dataDirectory: string): Pro
   const lengths = await Promise.all(
     stagesOf(config).map(async ({ data, steps, passes, rollout }) => {
       const { train } = await readRunData(data)
-      return { rows: train.length, steps: steps ?? Math.ceil((passes * train.length) / rollout.promptsPerStep) }
+      return {
+        rows: train.length,
+        steps: steps ?? Math.ceil((passes * train.length) / rollout.promptsPerStep),
+      }
     }),
   )
   const total = (count: 'rows' | 'steps') => lengths.reduce((sum, length) => sum + length[count], 0)

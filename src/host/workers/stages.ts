@@ -3,7 +3,8 @@ import type { TrainerState } from '#shared/events.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { scheduleById } from '#engine/optimizers/registry.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { countSteps, stageState, type StagePlace, type TrainDependencies } from '#rl/training/plan.ts'
+import type { StagePlace, TrainDependencies } from '#rl/training/dependencies.ts'
+import { countSteps, stageState } from '#rl/training/plan.ts'
 import type { Checkpoint } from '../artifacts/checkpoints.ts'
 import { readRunData } from '../artifacts/data/readDataSet.ts'
 import type { ModelFolder } from '../artifacts/modelFolder.ts'
@@ -51,7 +52,15 @@ export async function readStages(
       const { train, heldOut } = await readRunData(own.data)
       const algorithm = algorithmById(own.algorithm.id).configure(own.algorithm.settings)
       const rows = { trainRows: train, heldOutRows: heldOut }
-      return { config: own, algorithm, ...rows, ...judging, ...text, stopIds, learningRateAt: learningRates(own) }
+      return {
+        config: own,
+        algorithm,
+        ...rows,
+        ...judging,
+        ...text,
+        stopIds,
+        learningRateAt: learningRates(own),
+      }
     }),
   )
   const lengths = parts.map((own) => countSteps({ ...own, policy }))
@@ -59,7 +68,7 @@ export async function readStages(
   return parts.map((own, index) => {
     const firstStep = lengths.slice(0, index).reduce((sum, length) => sum + length, 0)
     const place = { index, firstStep, steps, isLast: index === parts.length - 1 }
-    return { place, lastStep: firstStep + lengths[index]!, parts: own }
+    return { place, lastStep: firstStep + (lengths[index] ?? 0), parts: own }
   })
 }
 

@@ -58,6 +58,6 @@ export const remax = defineAlgorithm({
 })
 
 function baselineOf({ baselineReward }: Experience): number {
-  if (typeof baselineReward === 'number') return baselineReward
+  if (baselineReward !== null) return baselineReward
   throw new Error('Expected the reward of the greedy answer of every row.')
 }

@@ -10,7 +10,7 @@ import type { DataRow } from '../rollout/prompts.ts'
 import { singleTurnTrajectory, type Trajectory } from '../rollout/trajectory.ts'
 import { evaluation, greedyRollouts, heldOutSamples } from './evaluate.ts'
 import { type Candidate, prepareRows, score, type ScoringOptions } from './experience.ts'
-import type { PlanningParts, TrainDependencies } from './plan.ts'
+import type { PlanningParts, TrainDependencies } from './dependencies.ts'
 import type { RollOut } from './rollOut.ts'
 import type { Collected, ExperienceSource } from './source.ts'
 import { lengthMetrics } from './stepMetrics.ts'
@@ -34,7 +34,7 @@ export function exampleSource(dependencies: TrainDependencies, plan: ExamplePlan
     tooLong: plan.tooLong,
     trajectoriesPerStep: config.rollout.promptsPerStep * algorithm.needs.unit,
     temperature,
-    collect: async (before) => collectStep(dependencies, plan, before),
+    collect: (before) => Promise.resolve(collectStep(dependencies, plan, before)),
     evaluate: (step) => evaluateExamples(dependencies, plan, step),
   }
 }
@@ -50,15 +50,7 @@ export function examplesOf(parts: PlanningParts, rows: readonly DataRow[]): Enco
   return encodeExamples(rows, { form: config.data.prompt, tokenizer, chatTemplate, stopIds, answers }, limits)
 }
 
-const completionNames = [
-  'completion',
-  'answer',
-  'output',
-  'response',
-  'target',
-  'solution',
-  'label',
-] as const
+const completionNames = ['completion', 'answer', 'output', 'response', 'target', 'solution', 'label'] as const
 
 /** Of a preference the chosen one first. */
 function answerColumns(
@@ -144,14 +136,12 @@ async function heldOutMetrics(
     options,
   )
   const learning = rows.map((row) => row.learning)
-  const lossRows = learning.map(
-    (row, i): LossRow => ({
-      ...row,
-      ...heads[i]!,
-      behaviorLogprobs: row.behaviorLogprobs ?? heads[i]!.logprobs,
-      correction: null,
-    }),
-  )
+  const lossRows = learning.map((row, i): LossRow => ({
+    ...row,
+    ...heads[i]!,
+    behaviorLogprobs: row.behaviorLogprobs ?? heads[i]!.logprobs,
+    correction: null,
+  }))
   const { loss, tallies } = algorithm.minibatchLoss(learning)(lossRows)
   const named = Object.entries(tallyMeans(tallies)).map(([name, value]) => [`eval_${name}`, value])
   return { eval_loss: loss, ...(Object.fromEntries(named) as Metrics) }

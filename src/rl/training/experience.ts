@@ -88,15 +88,19 @@ async function scored(
   needs: Needs,
   options: ScoringOptions,
 ): Promise<Experience[]> {
-  const behavior = needs.behavior ? await score(trajectories, 'actor', options) : null
-  const reference = needs.reference ? await score(trajectories, options.referenceRole, options) : null
-  const critic = needs.values ? await score(trajectories, 'critic', options) : null
+  const pass = (isWanted: boolean, role: PolicyRole) =>
+    isWanted ? score(trajectories, role, options) : Promise.resolve(null)
+  const behavior = await pass(needs.behavior, 'actor')
+  const reference = await pass(needs.reference, options.referenceRole)
+  const critic = await pass(needs.values, 'critic')
+  const entropies = needs.behaviorEntropies ? behavior : null
+  const headOf = (heads: readonly Heads[] | null, i: number, name: keyof Heads) => heads?.[i]?.[name] ?? null
   return rows.map((row, i) => ({
     ...row,
-    behaviorLogprobs: behavior?.[i]?.logprobs ?? null,
-    behaviorEntropies: needs.behaviorEntropies ? (behavior?.[i]?.entropies ?? null) : null,
-    referenceLogprobs: reference?.[i]?.logprobs ?? null,
-    behaviorValues: critic?.[i]?.values ?? null,
+    behaviorLogprobs: headOf(behavior, i, 'logprobs'),
+    behaviorEntropies: headOf(entropies, i, 'entropies'),
+    referenceLogprobs: headOf(reference, i, 'logprobs'),
+    behaviorValues: headOf(critic, i, 'values'),
   }))
 }
 

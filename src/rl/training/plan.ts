@@ -1,69 +1,16 @@
-/** What a training run is made of, and the numbers that follow from its config. */
-import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
-import type { Tokenizer } from '#engine/text/tokenizer.ts'
-import type { GenerateOptions, Policy, SamplingOptions } from '#engine/policy.ts'
+/** The numbers that follow from a run's config and data. */
+import type { GenerateOptions, SamplingOptions } from '#engine/policy.ts'
 import type { TrainerState } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
-import type { Environment } from '../environment.ts'
-import type { RewardSpec } from '../rewards.ts'
 import type { EncodedExamples } from '../rollout/examples.ts'
-import type { DataRow, EncodedPrompts } from '../rollout/prompts.ts'
+import type { EncodedPrompts } from '../rollout/prompts.ts'
 import { groupSizeOf, requireFitting } from './conflicts.ts'
+import type { PlanningParts, TrainDependencies } from './dependencies.ts'
 import { examplesOf, exampleSource } from './exampleSource.ts'
 import type { ScoringOptions } from './experience.ts'
 import { planRollOut, promptsOf, type RollOut } from './rollOut.ts'
 import { rolloutSource } from './rolloutSource.ts'
 import type { ExperienceSource } from './source.ts'
-
-/** Everything `train` works with; made once, by whoever starts the run. */
-export interface TrainDependencies {
-  readonly config: RunConfig
-  readonly policy: Policy
-  readonly algorithm: ConfiguredAlgorithm
-  readonly rewards: readonly RewardSpec[]
-  /** The world of several turns; absent where completions of prompts are judged. */
-  readonly environment?: Environment | null
-  readonly trainRows: readonly DataRow[]
-  readonly heldOutRows: readonly DataRow[]
-  readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
-  readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
-  /** Generation ends after any of these. */
-  readonly stopIds: readonly number[]
-  /** Learning rate of each parameter group at optimizer update `update` (from 0) of `updates`. */
-  readonly learningRateAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
-  /** Where the run goes on; adapters and optimizer of that moment are already in the policy. */
-  readonly state?: TrainerState
-  /** A run of its own although it begins with the state of another: it says what every run says first. */
-  readonly isFork?: boolean
-  /** Which part of a run of several stages this is; absent = the whole run. */
-  readonly stage?: StagePlace
-  /** Stops the run after the current step. */
-  readonly signal?: AbortSignal
-  readonly pause?: PauseRequest
-}
-
-/** The wish of a person that the run waits between two steps. */
-export interface PauseRequest {
-  readonly isWanted: boolean
-  /** Resolves when the run may go on, or is to stop. */
-  over(): Promise<void>
-}
-
-/** A stage among those of its run. */
-export interface StagePlace {
-  readonly index: number
-  /** Steps of the stages before it. */
-  readonly firstStep: number
-  /** Steps of all stages together. */
-  readonly steps: number
-  readonly isLast: boolean
-}
-
-/** What must be known to tell how long a run is. */
-export type PlanningParts = Omit<TrainDependencies, 'policy'> & {
-  readonly policy: Pick<Policy, 'contextLength'>
-}
 
 /** What follows from dependencies and data, fixed for the whole stage. */
 export interface TrainPlan {
@@ -119,8 +66,7 @@ export function planTraining(dependencies: TrainDependencies): TrainPlan {
     updatesPerStep: updatesOf(config, source.trajectoriesPerStep, algorithm.needs.unit),
     rollOut,
     correctMismatch:
-      isRollout &&
-      (mismatchCorrection === 'on' || (mismatchCorrection === 'auto' && precision === 'int8')),
+      isRollout && (mismatchCorrection === 'on' || (mismatchCorrection === 'auto' && precision === 'int8')),
     referenceRole,
   }
 }

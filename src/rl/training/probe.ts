@@ -7,7 +7,8 @@ import type { Probe, ProbeTraining } from '../environments/probes/registry.ts'
 import { builtInEnvironment } from '../environments/tasks/registry.ts'
 import { mean } from '../algorithms/common/statistics.ts'
 import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
-import { planTraining, type TrainDependencies, type TrainPlan } from './plan.ts'
+import type { TrainDependencies } from './dependencies.ts'
+import { planTraining, type TrainPlan } from './plan.ts'
 import { train } from './train.ts'
 
 export interface ProbeRequest {

@@ -7,7 +7,7 @@ import { type DataRow, type EncodedPrompts, encodePrompts, type Prompt } from '.
 import { generateTrajectories, type RolloutOptions } from '../rollout/rollout.ts'
 import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
 import { createTurnText } from '../rollout/turnText.ts'
-import type { PlanningParts, TrainDependencies } from './plan.ts'
+import type { PlanningParts, TrainDependencies } from './dependencies.ts'
 
 export interface RollOutRequest {
   /** Trajectories per prompt. */

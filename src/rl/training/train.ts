@@ -2,7 +2,7 @@
  * The training loop, in the order of the papers. Reading guide:
  *
  *   train.ts         (here) the run: evaluate, step, step, …, checkpoint; and one step from prompts to metrics
- *   plan.ts          what a run is made of, and the numbers that follow from its config
+ *   dependencies.ts  what a run is made of; plan.ts: the numbers that follow from its config and data
  *   conflicts.ts     settings that do not fit each other
  *   source.ts        where trajectories come from: rolloutSource.ts (the policy acts; rollOut.ts says in what),
  *                    exampleSource.ts (given answers)
@@ -19,7 +19,8 @@ import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
 import { planMinibatches } from './packing.ts'
-import { initialState, planTraining, type TrainDependencies, type TrainPlan, updatesOf } from './plan.ts'
+import type { TrainDependencies } from './dependencies.ts'
+import { initialState, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { evenlySpaced, shownSamples } from './samples.ts'
 import type { Collected } from './source.ts'
 import { timeMetrics, updateMetrics, valueMetrics } from './stepMetrics.ts'
@@ -165,7 +166,8 @@ function refreshReference(
   const passesOf = ({ promptsDrawn }: TrainerState) =>
     Math.floor(promptsDrawn / source.size / (refreshPasses ?? Infinity))
   const isDueNow =
-    (refreshSteps !== null && isDue(refreshSteps, after.step - firstStep)) || passesOf(after) > passesOf(before)
+    (refreshSteps !== null && isDue(refreshSteps, after.step - firstStep)) ||
+    passesOf(after) > passesOf(before)
   if (isDueNow) policy.refreshReference(mixing)
 }
 

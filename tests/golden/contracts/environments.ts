@@ -16,13 +16,13 @@ import {
   type JsonObject,
 } from '../contract.ts'
 
-/** Digits are their own ids; special tokens stand in the text as they are spelled. */
+/** Digits are their own ids; special tokens stand in the text as they are spelled; anything else has no token. */
 function digitTokenizer(special: JsonObject) {
   const ids = new Map(Object.entries(special).map(([token, id]) => [token, asNumber(id)]))
   const spelled = new Map([...ids].map(([token, id]) => [id, token]))
   return {
     encode: (text: string) =>
-      Int32Array.from(text.match(/<[^<>]+>|./gs) ?? [], (piece) => ids.get(piece) ?? Number(piece)),
+      Int32Array.from(text.match(/<[^<>]+>|\d/g) ?? [], (piece) => ids.get(piece) ?? Number(piece)),
     decode: (tokens: Iterable<number>, { skipSpecialTokens }: { readonly skipSpecialTokens: boolean }) =>
       [...tokens]
         .map((id) => (skipSpecialTokens && spelled.has(id) ? '' : (spelled.get(id) ?? String(id))))

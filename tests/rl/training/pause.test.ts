@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RunEvent } from '#shared/events.ts'
-import type { PauseRequest } from '#rl/training/plan.ts'
+import type { PauseRequest } from '#rl/training/dependencies.ts'
 import { fakePolicy } from '../fakePolicy.ts'
 import { collect, dependenciesOf, steps, withoutTimings } from './run.ts'
 

@@ -1,7 +1,7 @@
 /** A small training run on the fake policy, and its events without timings. */
 import { grpo } from '#rl/algorithms/grpo.ts'
 import { eachSample, type RewardSpec } from '#rl/rewards.ts'
-import type { TrainDependencies } from '#rl/training/plan.ts'
+import type { TrainDependencies } from '#rl/training/dependencies.ts'
 import { train } from '#rl/training/train.ts'
 import type { RunEvent } from '#shared/events.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'

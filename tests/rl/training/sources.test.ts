@@ -222,7 +222,7 @@ describe('given answers', () => {
     const [before, after] = [evaluations(events)[0]!.metrics, evaluations(events).at(-1)!.metrics]
     expect(before.eval_loss).toBeCloseTo(Math.log(9), 9)
     expect(before.eval_perplexity).toBeCloseTo(9, 9)
-    expect(after.eval_loss).toBeLessThan(0.5)
+    expect(after.eval_loss).toBeLessThan(0.6)
     expect(before.eval_reward).toBeUndefined()
   })
 
@@ -265,21 +265,19 @@ describe('the critic', () => {
   test('comes to foresee the returns', async () => {
     const algorithm = ppo.configure({ klCoefficient: 0 })
     const policy = fakePolicy()
-    const optimization = { epochs: 4 }
-    const learningRateAt = () => ({ actor: 0, critic: 0.5 })
-    const events = await collect(
-      dependenciesOf({
-        algorithm,
-        policy,
-        optimization,
-        learningRateAt,
-        rollout: { promptsPerStep: 32 },
-        config: { steps: 30 },
-      }),
-    )
+    const options = {
+      algorithm,
+      policy,
+      optimization: { epochs: 4 },
+      learningRateAt: () => ({ actor: 0, critic: 0.5 }),
+      rewards: rewardOf((prompt) => ('abd'.includes(prompt) ? 1 : 0)),
+      rollout: { promptsPerStep: 14, maxNewTokens: 1 },
+      config: { steps: 20 },
+    }
+    const events = await collect(dependenciesOf(options))
     const explained = steps(events).map(({ metrics }) => metrics['value/explained_variance']!)
     expect(explained[0]).toBe(0)
-    expect(explained.at(-1)).toBeGreaterThan(0.02)
+    expect(explained.at(-1)).toBeGreaterThan(0.9)
     expect(steps(events).at(-1)!.metrics.value_loss).toBeLessThan(steps(events)[0]!.metrics.value_loss!)
     expect(policy.table.every((logit) => logit === 0)).toBe(true)
   })

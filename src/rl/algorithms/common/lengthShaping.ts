@@ -41,7 +41,7 @@ export function softOverlongPenalty(
 /** Rewards of the turns, less what the length costs, which the last turn pays. Without a known limit length is free. */
 export function shapedTurnRewards(row: Experience, settings: LengthSettings): readonly number[] {
   const { turnRewards, tokenLimit } = row
-  if (typeof tokenLimit !== 'number' || turnRewards.length === 0) return turnRewards
+  if (tokenLimit === null || turnRewards.length === 0) return turnRewards
   const penalty = softOverlongPenalty(actionCount(row), tokenLimit, settings)
   return turnRewards.with(-1, turnRewards.at(-1)! - penalty)
 }
@@ -53,5 +53,5 @@ export function shapedReward(row: Experience, settings: LengthSettings): number 
 
 /** Whether a trajectory may take part in the update. */
 export function mayLearn({ truncated }: Experience, { maskTruncated }: LengthSettings): boolean {
-  return !(maskTruncated && truncated === true)
+  return !(maskTruncated && truncated)
 }

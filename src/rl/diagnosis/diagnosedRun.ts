@@ -1,0 +1,52 @@
+/** What rules look at: series of numbers, samples, and a few facts of the settings. */
+import type { TrajectorySample } from '#shared/events.ts'
+import type { MetricName } from '#shared/metrics.ts'
+import type { RunFailure } from '#shared/runs.ts'
+import type { RunFacts } from './facts.ts'
+
+/** A metric at a step; null: it was no number. */
+export interface Point {
+  readonly step: number
+  readonly value: number | null
+}
+
+export interface Measured {
+  readonly step: number
+  readonly value: number
+}
+
+/** A trajectory of a rollout that was kept. */
+export type DiagnosedSample = Pick<
+  TrajectorySample,
+  'row' | 'prompt' | 'completion' | 'reward' | 'parts' | 'logged' | 'failures'
+> & { readonly step: number }
+
+/** One training. */
+export interface DiagnosedRun {
+  readonly facts: RunFacts
+  /** By name, in the order of their steps. */
+  readonly metrics: ReadonlyMap<string, readonly Point[]>
+  /** In any order; not all trajectories are kept. */
+  readonly samples: readonly DiagnosedSample[]
+  /** Steps with a checkpoint, ascending. */
+  readonly checkpoints: readonly number[]
+  /** Why it ended early, where it did. */
+  readonly failure: RunFailure | null
+}
+
+export const pointsOf = ({ metrics }: DiagnosedRun, name: MetricName): readonly Point[] =>
+  metrics.get(name) ?? []
+
+/** The points that are numbers. */
+export const seriesOf = (run: DiagnosedRun, name: MetricName): Measured[] =>
+  pointsOf(run, name).flatMap(({ step, value }) => (value === null ? [] : [{ step, value }]))
+
+/** Steps done, whatever they measured; the first is `first`. */
+export function stepsOf({ metrics }: Pick<DiagnosedRun, 'metrics'>): { readonly first: number; readonly last: number } {
+  const steps = (metrics.get('step_time' satisfies MetricName) ?? []).map(({ step }) => step)
+  return { first: steps[0] ?? 0, last: steps.at(-1) ?? 0 }
+}
+
+/** The samples of the steps from `step` on. */
+export const samplesSince = ({ samples }: DiagnosedRun, step: number): readonly DiagnosedSample[] =>
+  samples.filter((sample) => sample.step >= step)

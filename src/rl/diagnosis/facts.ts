@@ -1,0 +1,68 @@
+/** The few facts of a config that rules ask for. */
+import type { RunConfig } from '#shared/runConfig.ts'
+import { rewardName } from '#shared/runConfig.ts'
+import { checkSettings } from '#shared/settings.ts'
+import { algorithmById } from '../algorithms/registry.ts'
+
+export interface RewardFact {
+  /** As on charts. */
+  readonly name: string
+  /** Id of a built-in, or path of code. */
+  readonly function: string
+  readonly weight: number
+  /** The regular expression it looks for, where it says so. */
+  readonly pattern: string | null
+}
+
+export interface RunFacts {
+  /** Of the algorithm, defaults filled in. */
+  readonly settings: Readonly<Record<string, unknown>>
+  /** `clipCoefficient` may be two bounds. */
+  readonly hasClipPair: boolean
+  readonly rewards: readonly RewardFact[]
+  readonly hasEnvironment: boolean
+  /** Column or text that prompts are made from. */
+  readonly promptForm: string
+  readonly promptsPerStep: number
+  readonly groupSize: number
+  readonly temperature: number
+  readonly maxNewTokens: number
+  readonly precision: RunConfig['rollout']['precision']
+  readonly learningRate: number
+  /** Passes over the trajectories of a step. */
+  readonly epochs: number
+}
+
+/** Of a run of several stages the config of one of them. Errors: AppError 'config/invalid' for an unknown algorithm. */
+export function factsOf({ algorithm, rollout, optimization, rewards, environment, data }: RunConfig): RunFacts {
+  const { settings, groupSize } = algorithmById(algorithm.id)
+  return {
+    settings: checkSettings(settings, algorithm.settings, 'algorithm.settings').values,
+    hasClipPair: settings['clipCoefficient']?.kind === 'number-or-pair',
+    rewards: rewards.map((entry) => ({
+      name: rewardName(entry),
+      function: entry.function,
+      weight: entry.weight,
+      pattern: patternOf(entry.settings),
+    })),
+    hasEnvironment: environment !== null,
+    promptForm: promptForm(data.prompt),
+    promptsPerStep: rollout.promptsPerStep,
+    groupSize: rollout.groupSize ?? groupSize.default,
+    temperature: rollout.temperature,
+    maxNewTokens: rollout.maxNewTokens,
+    precision: rollout.precision,
+    learningRate: optimization.learningRate,
+    epochs: optimization.epochs,
+  }
+}
+
+function patternOf({ pattern }: RunConfig['rewards'][number]['settings']): string | null {
+  return typeof pattern === 'string' ? pattern : null
+}
+
+function promptForm(prompt: RunConfig['data']['prompt']): string {
+  if ('column' in prompt) return `{${prompt.column}}`
+  if ('template' in prompt) return prompt.template
+  return prompt.messages.map(({ content }) => content).join('\n')
+}

@@ -1,0 +1,36 @@
+/** Arithmetic on stretches of a series. */
+import type { Evidence } from '#shared/diagnosis.ts'
+import { mean, sampleVariance } from '../algorithms/common/statistics.ts'
+import type { Measured } from './diagnosedRun.ts'
+
+export const valuesOf = (series: readonly Measured[]): number[] => series.map(({ value }) => value)
+
+/** NaN of nothing. */
+export const averageOf = (series: readonly Measured[]): number => mean(valuesOf(series))
+
+export const totalOf = (series: readonly Measured[]): number =>
+  series.reduce((sum, { value }) => sum + value, 0)
+
+/** Half of the points lie below; NaN of nothing. */
+export function medianOf(series: readonly Measured[]): number {
+  const sorted = valuesOf(series).sort((a, b) => a - b)
+  const middle = sorted.length / 2
+  return ((sorted[Math.ceil(middle) - 1] ?? NaN) + (sorted[Math.floor(middle)] ?? NaN)) / 2
+}
+
+/** By how much the second half lies above the first, and whether that is no more than chance (two standard errors). */
+export function trendOf(series: readonly Measured[]): { readonly rise: number; readonly isFlat: boolean } {
+  const middle = Math.floor(series.length / 2)
+  const [before, after] = [valuesOf(series.slice(0, middle)), valuesOf(series.slice(middle))]
+  const rise = mean(after) - mean(before)
+  const error = Math.sqrt(sampleVariance(before) / before.length + sampleVariance(after) / after.length)
+  return { rise, isFlat: Math.abs(rise) <= 2 * error }
+}
+
+/** The mean over the stretch unless another value is given. */
+export const evidence = (of: string, series: readonly Measured[], value = averageOf(series)): Evidence => ({
+  of,
+  value,
+  fromStep: series[0]?.step ?? 0,
+  toStep: series.at(-1)?.step ?? 0,
+})
