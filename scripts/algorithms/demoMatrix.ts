@@ -46,7 +46,7 @@ interface Check {
 
 const reward: Check = { metric: 'eval_reward', gain: 0.2 }
 const loss: Check = { metric: 'eval_loss', gain: -0.1 }
-const margin: Check = { metric: 'eval_rewards/margins', gain: 0.5 }
+const margin: Check = { metric: 'eval_rewards/margins', gain: 0.1 }
 const checksOf: Readonly<Record<string, readonly Check[]>> = {
   sft: [loss, reward],
   dpo: [margin, reward],

@@ -16,6 +16,7 @@ import { probe } from './probe.ts'
 import { resume } from './resume.ts'
 import { runsCompare } from './runsCompare.ts'
 import { runsDelete } from './runsDelete.ts'
+import { runsDiagnose } from './runsDiagnose.ts'
 import { runsExport } from './runsExport.ts'
 import { runsList } from './runsList.ts'
 import { runsRecover } from './runsRecover.ts'
@@ -33,6 +34,7 @@ export const commands: readonly Command[] = [
   serve,
   runsList,
   runsShow,
+  runsDiagnose,
   runsCompare,
   runsExport,
   runsDelete,

@@ -1,8 +1,9 @@
 /** The rows that the samples of a run came from. */
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '#shared/errors.ts'
 import type { RunManifest } from '#shared/events.ts'
-import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
+import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import { hashFiles } from '../artifacts/contentHash.ts'
 import type { DataRow } from '../artifacts/data/dataFile.ts'
@@ -18,7 +19,7 @@ export const configOf = (run: Pick<RunRecord, 'config'>): RunConfig => parseRunC
 
 /** Errors: AppError 'data/invalid' where the data are not those the run was trained on, 'file/unreadable'. */
 export async function rowsOfRun({ dataDirectory }: Host, run: RunRecord): Promise<RowOf> {
-  const { data } = configOf(run)
+  const { data } = onlyData(configOf(run))
   if (run.manifest !== null) await requireSameData(run.manifest, dataFolders(dataDirectory).cache)
   const rows = await readRunData(data)
   return ({ row, source }) => {
@@ -26,6 +27,17 @@ export async function rowsOfRun({ dataDirectory }: Host, run: RunRecord): Promis
     if (found !== undefined) return found
     throw new AppError('data/invalid', `The data of the run have no row ${row + 1} any more.`)
   }
+}
+
+/** A sample does not know its stage. Errors: AppError 'data/invalid' where stages differ in their rows. */
+function onlyData(config: RunConfig): Pick<RunConfig, 'data'> {
+  const [first, ...others] = stagesOf(config)
+  const rowsOf = ({ data: { train, heldOut } }: RunConfig) => ({ train, heldOut })
+  if (others.every((stage) => isDeepStrictEqual(rowsOf(stage), rowsOf(first)))) return first
+  throw new AppError(
+    'data/invalid',
+    'The stages of the run have different data, so its samples cannot be told which row they came from.',
+  )
 }
 
 async function requireSameData({ data }: RunManifest, cacheDirectory: string): Promise<void> {

@@ -10,6 +10,7 @@ import { createFork, createRun, resumePoint } from '../training.ts'
 import { checkRunConfig, resolveRunConfig } from '../workers/runConfigFile.ts'
 import type { WorkerStatus } from '../workers/supervisor.ts'
 import { checkpointDirectory } from './checkpoints.ts'
+import { diagnoseRun } from './diagnosis.ts'
 import { failureOf } from './failures.ts'
 import { newsOf, readCursor, stampOf, writeCursor } from './feeds.ts'
 import { leaveQueue, requireIdle } from './queue.ts'
@@ -30,6 +31,7 @@ const reading = ({ store, supervisor }: Host) =>
     tags: () => store.runs.tags(),
     family: ({ runId }) => store.runs.family(runId),
     events: ({ runId, ...page }) => store.events.list(runId, page),
+    diagnosis: ({ runId }) => diagnoseRun(store, runId),
     log: ({ runId, maxBytes }) => readTextTail(runPaths(store.runs.get(runId).directory).workerLog, maxBytes),
     files: ({ runId }) => runFiles(store.runs.get(runId).directory),
     workers: () => supervisor.list().map(workerOf),

@@ -2,18 +2,20 @@
 import { z } from 'zod'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { settingsApi } from '#shared/api/settings.ts'
+import { AppError } from '#shared/errors.ts'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import type { Host } from '../host.ts'
 import { newsOf, stampOf } from './feeds.ts'
 
 export const settingsService = ({ store, bell }: Host): Handlers<typeof settingsApi> => {
-  const all = () => Object.fromEntries(store.settings.all())
+  const all = () => Object.fromEntries([...store.settings.all()].filter(([key]) => !isPrivate(key)))
   return {
     all,
-    get: ({ key }) => store.settings.get(key) ?? null,
+    get: ({ key }) => (isPrivate(key) ? null : (store.settings.get(key) ?? null)),
 
     set({ key, value }) {
+      if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is kept by the host itself.`)
       store.settings.set(key, value ?? undefined)
       bell.ring()
     },
@@ -38,6 +40,9 @@ export const settingsService = ({ store, bell }: Host): Handlers<typeof settings
     },
   }
 }
+
+/** What a host notes for the next one. */
+const isPrivate = (key: string): boolean => key.startsWith('host.')
 
 /** What the reader knows of each setting; nothing where the cursor is not one of ours. */
 function readStamps(cursor: string | null): Readonly<Record<string, string>> {

@@ -92,7 +92,9 @@ interface NextStage {
 /** The first one, the one a checkpoint is of, or, where that one was over, the one after it. */
 export function beginStage(stages: readonly Stage[], start: TrainingStart | null): NextStage | null {
   if (start === null) return atIndex(stages, 0, null)
-  const { trainer, lora, baseModel, actor } = start.checkpoint
+  const { lora, baseModel, actor, trainer: saved } = start.checkpoint
+  // A fork may have fewer stages than its parent.
+  const trainer = { ...saved, stage: Math.min(saved.stage, stages.length - 1) }
   const stage = stages[trainer.stage]
   const isOver = stage !== undefined && !stage.place.isLast && trainer.step >= stage.lastStep
   if (isOver) return nextStage(stages, trainer, { lora, baseModel, tensors: actor, warnings: [] })

@@ -34,6 +34,9 @@ export interface DiagnosedRun {
   readonly failure: RunFailure | null
 }
 
+/** All that is known of a run, whatever its stages. */
+export type RunHistory = Omit<DiagnosedRun, 'facts'>
+
 export const pointsOf = ({ metrics }: DiagnosedRun, name: MetricName): readonly Point[] =>
   metrics.get(name) ?? []
 
@@ -42,7 +45,10 @@ export const seriesOf = (run: DiagnosedRun, name: MetricName): Measured[] =>
   pointsOf(run, name).flatMap(({ step, value }) => (value === null ? [] : [{ step, value }]))
 
 /** Steps done, whatever they measured; the first is `first`. */
-export function stepsOf({ metrics }: Pick<DiagnosedRun, 'metrics'>): { readonly first: number; readonly last: number } {
+export function stepsOf({ metrics }: Pick<DiagnosedRun, 'metrics'>): {
+  readonly first: number
+  readonly last: number
+} {
   const steps = (metrics.get('step_time' satisfies MetricName) ?? []).map(({ step }) => step)
   return { first: steps[0] ?? 0, last: steps.at(-1) ?? 0 }
 }

@@ -34,7 +34,14 @@ export interface RunFacts {
 }
 
 /** Of a run of several stages the config of one of them. Errors: AppError 'config/invalid' for an unknown algorithm. */
-export function factsOf({ algorithm, rollout, optimization, rewards, environment, data }: RunConfig): RunFacts {
+export function factsOf({
+  algorithm,
+  rollout,
+  optimization,
+  rewards,
+  environment,
+  data,
+}: RunConfig): RunFacts {
   const { settings, groupSize } = algorithmById(algorithm.id)
   return {
     settings: checkSettings(settings, algorithm.settings, 'algorithm.settings').values,

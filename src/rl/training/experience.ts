@@ -68,7 +68,7 @@ const learningRow = (
   ...(granularity === undefined ? {} : { granularity }),
 })
 
-export const experienceOf = ({ trajectory, tokenLimit, baselineReward }: Candidate): Experience => ({
+const experienceOf = ({ trajectory, tokenLimit, baselineReward }: Candidate): Experience => ({
   group: trajectory.group,
   actionMask: trajectory.actionMask,
   turnIds: trajectory.turnIds,

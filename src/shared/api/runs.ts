@@ -1,5 +1,6 @@
 /** Runs: their history, and the processes that train them. */
 import { z } from 'zod'
+import type { Diagnosis, FindingId } from '../diagnosis.ts'
 import type { RunManifest, RunPhase } from '../events.ts'
 import type { RunConfig, runConfigSchema } from '../runConfig.ts'
 import { runStatuses, type RunEntry, type RunRecord } from '../runs.ts'
@@ -67,6 +68,36 @@ const storedEvent = z.object({
 
 const one = z.object({ runId })
 
+const list = <Item extends z.ZodType>(item: Item) => z.array(item).readonly()
+
+const lookAt = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('samples'), fromStep: count, toStep: count }),
+  z.object({ kind: z.literal('reward'), name: z.string() }),
+  z.object({ kind: z.literal('checkpoint'), step: count }),
+  z.object({ kind: z.literal('selftest') }),
+])
+
+const finding = z.object({
+  id: z.custom<FindingId>((value) => typeof value === 'string'),
+  severity: z.enum(['note', 'warning', 'problem']),
+  words: z.string(),
+  evidence: list(z.object({ of: z.string(), value: z.number().nullable(), fromStep: count, toStep: count })),
+  proposals: list(
+    z.object({
+      words: z.string(),
+      changes: z.record(z.string(), z.unknown()),
+      lookAt: lookAt.nullable(),
+    }),
+  ),
+})
+
+const diagnosis = z.object({
+  stage: count.nullable(),
+  firstStep: count,
+  steps: count,
+  findings: list(finding),
+}) satisfies z.ZodType<Diagnosis>
+
 export const runsApi = {
   /** The newest first; `before` is the id of the last one of the page before. */
   list: query(
@@ -88,6 +119,8 @@ export const runsApi = {
     z.object({ runId, after: count.optional(), limit: pageSize(500, 5000) }),
     z.array(storedEvent),
   ),
+  /** What its numbers and samples say is wrong with it, and what to change; no findings where all is well. */
+  diagnosis: query(one, diagnosis),
   /** The end of what its process wrote to the standard error. */
   log: query(z.object({ runId, maxBytes: z.int().min(1).max(1_000_000).default(65_536) }), z.string()),
   /** What deleting it would remove. */

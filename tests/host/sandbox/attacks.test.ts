@@ -97,6 +97,7 @@ describe('the sandbox refuses', () => {
     await using sandbox = await openJs(
       `export default ({ completion }) => completion !== 'evil' ? 0.5
          : 'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b')`,
+      { callMs: 200 },
     )
     const inputs = ['a', 'evil', 'b', 'c'].map((completion) => ({ ...sample, completion }))
     const answers = await sandbox.score(inputs, 'default')

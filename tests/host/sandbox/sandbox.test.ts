@@ -76,8 +76,9 @@ export default (s: Sample): number => inner(s.completion)`)
   })
 
   test('gets on after its process was killed', async () => {
-    await using sandbox = await openJs(`export default ({ completion }) => completion === 'kill'
-      ? 'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b') : 1`)
+    const code = `export default ({ completion }) => completion === 'kill'
+      ? 'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b') : 1`
+    await using sandbox = await openJs(code, { callMs: 200 })
     const inputs = ['a', 'kill'].map((completion) => ({ ...sample, completion }))
     expect((await sandbox.score(inputs, 'default')).map(kindOf)).toEqual(['value 1', 'timeout'])
     expect((await sandbox.score([sample], 'default')).map(kindOf)).toEqual(['value 1'])

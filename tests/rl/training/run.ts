@@ -27,7 +27,7 @@ export interface RunOptions extends Partial<Omit<TrainDependencies, 'config' | '
 }
 
 /** A row that every kind of algorithm can learn from. */
-export const withAnswers = (prompt: string) => ({
+const withAnswers = (prompt: string) => ({
   prompt,
   completion: 'cccccc',
   chosen: 'cccccc',

@@ -1,0 +1,32 @@
+/**
+ * What is wrong with a run, in words. Pure functions over what the run has told so far. Reading guide:
+ *
+ *   diagnose.ts      (here) all rules on the training a run is in
+ *   diagnosedRun.ts  what rules look at; facts.ts: what of the settings; stages.ts: which training that is
+ *   registry.ts      the list of rules, each a file in rules/; rule.ts: what they share
+ *   series.ts        arithmetic on stretches of numbers; rewardScale.ts: how good a reward is
+ *
+ * A rule needs several steps to agree before it speaks: a false alarm costs more trust than a late one.
+ */
+import type { Diagnosis, FindingSeverity } from '#shared/diagnosis.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { type DiagnosedRun, type RunHistory, stepsOf } from './diagnosedRun.ts'
+import { factsOf } from './facts.ts'
+import { rules } from './registry.ts'
+import { lastTraining } from './stages.ts'
+
+const gravity: Readonly<Record<FindingSeverity, number>> = { problem: 0, warning: 1, note: 2 }
+
+/** Errors: AppError 'config/invalid' where the config names an algorithm that there is not. */
+export function diagnose(config: RunConfig, history: RunHistory): Diagnosis {
+  const training = lastTraining(config, history)
+  const run: DiagnosedRun = { ...training.history, facts: factsOf(training.config) }
+  const findings = rules.flatMap((rule) => rule(run))
+  const { first, last } = stepsOf(run)
+  return {
+    stage: training.stage,
+    firstStep: first,
+    steps: first === 0 ? 0 : last - first + 1,
+    findings: findings.toSorted((a, b) => gravity[a.severity] - gravity[b.severity]),
+  }
+}

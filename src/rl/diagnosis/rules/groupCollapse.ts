@@ -1,0 +1,70 @@
+import type { Finding, Proposal } from '#shared/diagnosis.ts'
+import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
+import { placeOn, rewardScaleOf } from '../rewardScale.ts'
+import { change, lookAtSamples, percent } from '../rule.ts'
+import { averageOf, evidence } from '../series.ts'
+
+const window = 10
+const tooMany = 0.8
+/** Places on the reward scale from which a whole window counts as right or as wrong. */
+const [wrong, right] = [0.25, 0.75]
+
+/** Most groups have one reward for all: no completion is better than the others of its prompt. */
+export function groupCollapse(run: DiagnosedRun): Finding[] {
+  const alike = seriesOf(run, 'frac_reward_zero_std').slice(-window)
+  const rewards = seriesOf(run, 'reward').slice(-window)
+  if (alike.length < window || rewards.length === 0 || averageOf(alike) <= tooMany) return []
+  const place = placeOn(rewardScaleOf(run), averageOf(rewards))
+  const facts = [evidence('frac_reward_zero_std', alike), evidence('reward', rewards)]
+  const share = percent(averageOf(alike))
+  if (place >= right) return [allRight(share, facts)]
+  if (place <= wrong) return [allWrong(run, share, facts)]
+  return [mixed(run, rewards, share, facts)]
+}
+
+const allRight = (share: string, facts: Finding['evidence']): Finding => ({
+  id: 'groups-all-right',
+  severity: 'warning',
+  words: `In ${share} of the groups all completions are right alike, so there is nothing left to learn from these rows.`,
+  evidence: facts,
+  proposals: [change('Train on harder rows, or end the run here.', {})],
+})
+
+const allWrong = (run: DiagnosedRun, share: string, facts: Finding['evidence']): Finding => ({
+  id: 'groups-all-wrong',
+  severity: 'problem',
+  words: `In ${share} of the groups all completions are wrong alike, so there is nothing to learn from.`,
+  evidence: facts,
+  proposals: [
+    change('Train on easier rows, or let the reward give part of the credit for part of the way.', {}),
+    change('Warm up on demonstrations first (sft), so that some completions are right.', {}),
+    ...moreVaried(run),
+  ],
+})
+
+const mixed = (
+  run: DiagnosedRun,
+  rewards: readonly Measured[],
+  share: string,
+  facts: Finding['evidence'],
+): Finding => ({
+  id: 'groups-alike',
+  severity: 'warning',
+  words: `In ${share} of the groups all completions of a prompt score alike, so there is little to learn from: a prompt is either always right or always wrong, or the reward knows too few levels.`,
+  evidence: facts,
+  proposals: [
+    lookAtSamples('Look whether completions of one prompt differ at all.', rewards),
+    ...moreVaried(run),
+    change('Leave out rows that are always right or always wrong.', {}),
+  ],
+})
+
+function moreVaried({ facts: { temperature, groupSize } }: DiagnosedRun): Proposal[] {
+  const warmer = Number((temperature + 0.2).toFixed(2))
+  return [
+    ...(temperature < 1.2
+      ? [change(`Raise the temperature to ${warmer}.`, { 'rollout.temperature': warmer })]
+      : []),
+    change(`Make groups larger: ${2 * groupSize} completions.`, { 'rollout.groupSize': 2 * groupSize }),
+  ]
+}

@@ -1,0 +1,136 @@
+import type { Finding } from '#shared/diagnosis.ts'
+import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
+import type { RewardFact } from '../facts.ts'
+import { ceilingOf, rewardScaleOf, spanOf } from '../rewardScale.ts'
+import { look, lookAtSamples, percent, short } from '../rule.ts'
+import { averageOf, evidence } from '../series.ts'
+import { earnsNothing, isFormatReward } from './formatMismatch.ts'
+
+const window = 5
+const enough = 20
+/** Shares of the reward scale. */
+const [worthARise, noRise, tooWide] = [0.1, 0.02, 0.1]
+const dominant = 0.8
+/** Of its ceiling: a term that stands higher or gained more has had its part. */
+const [full, gained] = [0.8, 0.05]
+
+/** The reward rises and the policy gets no better at what is meant. */
+export const rewardHacking = (run: DiagnosedRun): Finding[] => [
+  ...oneTermDominates(run),
+  ...longerNotBetter(run),
+  ...heldOutGap(run),
+]
+
+interface Term {
+  readonly reward: RewardFact
+  readonly start: readonly Measured[]
+  readonly end: readonly Measured[]
+  /** Weighted. */
+  readonly rise: number
+}
+
+function oneTermDominates(run: DiagnosedRun): Finding[] {
+  const terms = run.facts.rewards
+    .filter(({ weight }) => weight !== 0)
+    .flatMap((reward) => termOf(run, reward))
+  const total = terms.reduce((sum, { rise }) => sum + rise, 0)
+  if (terms.length < 2 || total < worthARise * spanOf(rewardScaleOf(run))) return []
+  const top = terms.find(({ rise }) => rise > dominant * total)
+  const behind = terms.filter((term) => term !== top && isLeftBehind(run, term))
+  if (!top || behind.length === 0) return []
+  const { name } = top.reward
+  const others = behind.map(({ reward }) => `"${reward.name}"`).join(' and ')
+  return [
+    {
+      id: 'one-reward-dominates',
+      severity: 'warning',
+      words: `"${name}" makes up ${percent(top.rise / total)} of the rise of the reward while ${others} did not move: the policy may be serving the easy part alone.`,
+      evidence: [top, ...behind].flatMap(({ reward, start, end }) => [
+        evidence(`rewards/${reward.name}/mean`, start),
+        evidence(`rewards/${reward.name}/mean`, end),
+      ]),
+      proposals: [
+        lookAtSamples(
+          'Look at the best-scored samples, and make a test case of one that does not deserve it.',
+          top.end,
+        ),
+        look(`Let "${name}" weigh less, or count only where the others do.`, { kind: 'reward', name }),
+      ],
+    },
+  ]
+}
+
+function termOf(run: DiagnosedRun, reward: RewardFact): Term[] {
+  const means = seriesOf(run, `rewards/${reward.name}/mean`)
+  if (means.length < enough) return []
+  const [start, end] = [means.slice(0, window), means.slice(-window)]
+  return [{ reward, start, end, rise: reward.weight * (averageOf(end) - averageOf(start)) }]
+}
+
+function isLeftBehind(run: DiagnosedRun, { reward, start, end }: Term): boolean {
+  const ceiling = ceilingOf(run, reward)
+  const hasRoom = averageOf(end) < full * ceiling
+  if (isFormatReward(reward) && earnsNothing(run, reward)) return false // said elsewhere
+  return reward.weight > 0 && hasRoom && averageOf(end) - averageOf(start) < gained * ceiling
+}
+
+function longerNotBetter(run: DiagnosedRun): Finding[] {
+  const lengths = seriesOf(run, 'completions/mean_length')
+  const heldOut = seriesOf(run, 'eval_reward')
+  const [before, after] = [heldOut[0], heldOut.at(-1)]
+  if (lengths.length < enough || seriesOf(run, 'reward').length === 0) return []
+  if (heldOut.length < 2 || before === undefined || after === undefined) return []
+  const [start, end] = [lengths.slice(0, window), lengths.slice(-window)]
+  const hasDoubled = averageOf(end) >= 2 * averageOf(start)
+  const isFlat = after.value - before.value < noRise * spanOf(rewardScaleOf(run))
+  if (!hasDoubled || !isFlat) return []
+  return [
+    {
+      id: 'longer-not-better',
+      severity: 'warning',
+      words: `Completions have grown from ${short(averageOf(start))} to ${short(averageOf(end))} tokens, and on held-out rows the policy is no better for it.`,
+      evidence: [
+        evidence('completions/mean_length', start),
+        evidence('completions/mean_length', end),
+        evidence('eval_reward', [before]),
+        evidence('eval_reward', [after]),
+      ],
+      proposals: [lookAtSamples('Look at what the longer completions are filled with.', end)],
+    },
+  ]
+}
+
+/** Compares like with like: the reward of training around the last evaluation, and the gap there was at the start. */
+function heldOutGap(run: DiagnosedRun): Finding[] {
+  const rewards = seriesOf(run, 'reward')
+  const heldOut = seriesOf(run, 'eval_reward')
+  const [first, last] = [heldOut[0], heldOut.at(-1)]
+  if (first === undefined || last === undefined || first === last) return []
+  const around = rewards.filter(({ step }) => step <= last.step).slice(-window)
+  if (around.length < window) return []
+  const gap = averageOf(around) - last.value
+  const atStart = Math.max(0, averageOf(rewards.slice(0, window)) - first.value)
+  const limit = tooWide * spanOf(rewardScaleOf(run))
+  if (gap <= limit || gap - atStart <= limit / 2) return []
+  return [
+    {
+      id: 'held-out-gap',
+      severity: 'warning',
+      words: `In training the reward is ${short(gap)} higher than on held-out rows: the policy has learned these rows, or a way around the reward that works for them.`,
+      evidence: [evidence('reward', around), evidence('eval_reward', [last])],
+      proposals: [
+        lookAtSamples(
+          'Look at the best-scored samples, and make a test case of one that does not deserve it.',
+          around,
+        ),
+        look('The held-out reward shows which checkpoint was best.', {
+          kind: 'checkpoint',
+          step: bestOf(heldOut),
+        }),
+      ],
+    },
+  ]
+}
+
+const bestOf = (heldOut: readonly Measured[]): number =>
+  heldOut.reduce((best, each) => (each.value > best.value ? each : best)).step

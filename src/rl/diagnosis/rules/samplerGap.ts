@@ -1,0 +1,35 @@
+import type { Finding, Proposal } from '#shared/diagnosis.ts'
+import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
+import { change, look, short } from '../rule.ts'
+import { averageOf, evidence } from '../series.ts'
+
+const window = 10
+const enough = 3
+/** Nats per token. */
+const tooWide = 0.05
+
+/** Generating and learning disagree on how likely a token was, though both mean the same policy. */
+export function samplerGap(run: DiagnosedRun): Finding[] {
+  const gap = seriesOf(run, 'sampling/sampling_logp_difference/mean').slice(-window)
+  if (gap.length < enough || averageOf(gap) <= tooWide) return []
+  const isRounded = run.facts.precision === 'int8'
+  const cause = isRounded
+    ? 'rounded weights (int8) are too coarse for this model'
+    : 'it hints at a fault in precision or masks, on this device or in this program'
+  return [
+    {
+      id: 'sampler-gap',
+      severity: isRounded ? 'warning' : 'problem',
+      words: `Generating and learning disagree by ${short(averageOf(gap))} nats per token on the same completions: ${cause}.`,
+      evidence: [evidence('sampling/sampling_logp_difference/mean', gap)],
+      proposals: isRounded ? withoutRounding : tested,
+    },
+  ]
+}
+
+const withoutRounding: readonly Proposal[] = [
+  change('Generate with full precision.', { 'rollout.precision': 'f32' }),
+  change('Or weigh tokens by how much the two disagree.', { 'rollout.mismatchCorrection': 'on' }),
+]
+
+const tested: readonly Proposal[] = [look('Run the self-test on this machine.', { kind: 'selftest' })]

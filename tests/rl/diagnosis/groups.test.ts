@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { changesOf, diagnosisOf, findingOf, flat, from, idsOf, line } from './runs.ts'
+
+test('a sound run has no findings', () => {
+  expect(diagnosisOf()).toEqual({ stage: null, firstStep: 1, steps: 40, findings: [] })
+})
+
+test('a run without any step has none either', () => {
+  expect(diagnosisOf({ steps: 0 })).toEqual({ stage: null, firstStep: 0, steps: 0, findings: [] })
+})
+
+describe('group collapse', () => {
+  const alike = from(31, flat(0.1), flat(0.9))
+
+  test('all right and all wrong are told apart', () => {
+    const right = findingOf({ curves: { frac_reward_zero_std: alike, reward: line(0.6, 0.97) } })
+    expect(right).toMatchObject({ id: 'groups-all-right', severity: 'warning' })
+    expect(right.proposals[0]?.words).toContain('harder rows')
+    const wrong = findingOf({
+      curves: { frac_reward_zero_std: alike, reward: flat(0.03) },
+      evaluations: [],
+    })
+    expect(wrong).toMatchObject({ id: 'groups-all-wrong', severity: 'problem' })
+    expect(wrong.proposals[0]?.words).toContain('easier rows')
+    expect(changesOf(wrong)).toEqual({ 'rollout.temperature': 1.2, 'rollout.groupSize': 8 })
+  })
+
+  test('rests on its numbers and their steps', () => {
+    const { evidence } = findingOf({ curves: { frac_reward_zero_std: alike, reward: flat(0.03) } })
+    expect(evidence).toEqual([
+      { of: 'frac_reward_zero_std', value: expect.closeTo(0.9) as number, fromStep: 31, toStep: 40 },
+      { of: 'reward', value: expect.closeTo(0.03) as number, fromStep: 31, toStep: 40 },
+    ])
+  })
+
+  test('some prompts always right, others never', () => {
+    expect(idsOf({ curves: { frac_reward_zero_std: alike, reward: line(0.5, 0.5) } })).toEqual([
+      'groups-alike',
+    ])
+  })
+
+  test('not where enough groups differ, nor for a few steps', () => {
+    expect(idsOf({ curves: { frac_reward_zero_std: flat(0.75) } })).toEqual([])
+    const once = from(36, flat(0.1), flat(1))
+    expect(idsOf({ curves: { frac_reward_zero_std: once, reward: flat(0.03) } })).toEqual([])
+  })
+
+  test('a penalty has its best at 0', () => {
+    const rewards = [{ function: 'length-penalty', weight: 1 }]
+    const curves = {
+      frac_reward_zero_std: alike,
+      'rewards/correct/mean': undefined,
+      'rewards/correct/std': undefined,
+      'rewards/format/mean': undefined,
+      'rewards/format/std': undefined,
+    }
+    const wish = { config: { rewards }, evaluations: [] }
+    const rising = from(31, line(-0.9, -0.1), flat(-0.02))
+    expect(
+      idsOf({ ...wish, curves: { ...curves, reward: rising, 'rewards/length-penalty/mean': rising } }),
+    ).toEqual(['groups-all-right'])
+  })
+})
+
+describe('loss 0 at the start', () => {
+  const curves = { loss: flat(1e-7) }
+
+  test('is said to be normal', () => {
+    const finding = findingOf({ steps: 5, curves })
+    expect(finding).toMatchObject({ id: 'loss-zero-at-start', severity: 'note', proposals: [] })
+    expect(finding.words).toContain('normal')
+    expect(finding.evidence).toMatchObject([
+      { of: 'loss', fromStep: 1, toStep: 5 },
+      { of: 'grad_norm', fromStep: 1, toStep: 5 },
+    ])
+  })
+
+  test('not where the loss is something, where nothing is learned, or later', () => {
+    expect(idsOf({ steps: 5 })).toEqual([])
+    expect(idsOf({ steps: 5, curves: { ...curves, grad_norm: flat(0) } })).toEqual([])
+    expect(idsOf({ steps: 40, curves })).toEqual([])
+  })
+})

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import { findingOf, flat, idsOf, line } from './runs.ts'
+
+describe('one reward dominates', () => {
+  const curves = {
+    'rewards/correct/mean': line(0.1, 0.1),
+    'rewards/format/mean': line(0.1, 0.95),
+    reward: line(0.1, 0.27),
+  }
+
+  test('the easy part rises alone', () => {
+    const finding = findingOf({ curves, evaluations: [] })
+    expect(finding).toMatchObject({ id: 'one-reward-dominates', severity: 'warning' })
+    expect(finding.words).toContain('"format" makes up')
+    expect(finding.words).toContain('"correct" did not move')
+    expect(finding.evidence.map(({ of, fromStep }) => `${of} ${fromStep}`)).toEqual([
+      'rewards/format/mean 1',
+      'rewards/format/mean 36',
+      'rewards/correct/mean 1',
+      'rewards/correct/mean 36',
+    ])
+    expect(finding.proposals[0]?.lookAt).toEqual({ kind: 'samples', fromStep: 36, toStep: 40 })
+  })
+
+  test('not where the others rise too, were good already, or there is no rise', () => {
+    const idsWith = (changed: object) => idsOf({ curves: { ...curves, ...changed }, evaluations: [] })
+    expect(idsWith({ 'rewards/correct/mean': line(0.1, 0.2) })).toEqual([])
+    expect(idsWith({ 'rewards/correct/mean': line(0.9, 0.9) })).toEqual([])
+    expect(idsWith({ 'rewards/format/mean': line(0.1, 0.3) })).toEqual([])
+  })
+})
+
+describe('longer, not better', () => {
+  const lengths = { 'completions/mean_length': line(40, 120) }
+  const evaluations = [
+    [0, 0.5],
+    [40, 0.5],
+  ] as const
+  const reward = line(0.5, 0.55)
+
+  test('twice the length with a flat held-out reward', () => {
+    const finding = findingOf({ curves: { ...lengths, reward }, evaluations })
+    expect(finding).toMatchObject({ id: 'longer-not-better', severity: 'warning' })
+    expect(finding.evidence.slice(2)).toEqual([
+      { of: 'eval_reward', value: 0.5, fromStep: 0, toStep: 0 },
+      { of: 'eval_reward', value: 0.5, fromStep: 40, toStep: 40 },
+    ])
+  })
+
+  test('not with a better held-out reward, a little more length, or without evaluations', () => {
+    expect(idsOf({ curves: lengths })).toEqual([])
+    expect(idsOf({ curves: { 'completions/mean_length': line(40, 70), reward }, evaluations })).toEqual([])
+    expect(idsOf({ curves: { ...lengths, reward }, evaluations: [[0, 0.5]] })).toEqual([])
+  })
+})
+
+describe('gap to held-out rows', () => {
+  const heldOut = (last: number) =>
+    [
+      [0, 0.32],
+      [20, 0.6],
+      [40, last],
+    ] as const
+
+  test('training is far ahead', () => {
+    const finding = findingOf({ evaluations: heldOut(0.45) })
+    expect(finding).toMatchObject({ id: 'held-out-gap', severity: 'warning' })
+    expect(finding.evidence).toMatchObject([
+      { of: 'reward', fromStep: 36, toStep: 40 },
+      { of: 'eval_reward', value: 0.45, fromStep: 40, toStep: 40 },
+    ])
+    expect(finding.proposals.at(-1)?.lookAt).toEqual({ kind: 'checkpoint', step: 20 })
+  })
+
+  test('not by a little, nor where held-out rows were harder from the start', () => {
+    expect(idsOf({ evaluations: heldOut(0.72) })).toEqual([])
+    const harder = [
+      [0, 0.1],
+      [40, 0.6],
+    ] as const
+    expect(idsOf({ evaluations: harder })).toEqual([])
+  })
+
+  test('training is compared as it was at the last evaluation', () => {
+    const early = [
+      [0, 0.32],
+      [10, 0.42],
+    ] as const
+    expect(idsOf({ evaluations: early, curves: { 'completions/mean_length': flat(40) } })).toEqual([])
+  })
+})
