@@ -8,6 +8,10 @@ export interface Interrupt extends Disposable {
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
+/** So long an impatient further Ctrl-C does not end the process before it has said how to go on. */
+const lastWordsMs = 2000
+const quiet = () => undefined
+
 /** Listens until disposed; `onFirst` and `onSecond` tell the person what happens. */
 export function watchInterrupts(onFirst: () => void, onSecond: () => void): Interrupt {
   const gently = new AbortController()
@@ -26,7 +30,11 @@ export function watchInterrupts(onFirst: () => void, onSecond: () => void): Inte
     gently: gently.signal,
     now: now.signal,
     [Symbol.dispose]() {
-      for (const signal of signals) process.off(signal, listener)
+      const wake = setTimeout(() => {
+        for (const signal of signals) process.off(signal, quiet)
+      }, lastWordsMs)
+      wake.unref()
+      for (const signal of signals) process.on(signal, quiet).off(signal, listener)
     },
   }
 }

@@ -1,6 +1,7 @@
 /** Of a run of several stages the one that it is in: numbers of another training mean something else. */
+import type { MetricName } from '#shared/metrics.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
-import type { Point, RunHistory } from './diagnosedRun.ts'
+import { type Point, type RunHistory, stepsOf } from './diagnosedRun.ts'
 
 export interface Training {
   readonly config: RunConfig
@@ -9,14 +10,35 @@ export interface Training {
   readonly history: RunHistory
 }
 
-/** A stage begins where `epoch`, which only grows within one, starts again. */
 export function lastTraining(config: RunConfig, history: RunHistory): Training {
   const stages = stagesOf(config)
   if (stages.length === 1) return { config: stages[0], stage: null, history }
-  const epochs = history.metrics.get('epoch') ?? []
+  const { stage, firstStep } = plannedPlace(stages, history) ?? seenPlace(stages, history)
+  return { config: stages[stage] ?? stages[0], stage, history: since(history, firstStep) }
+}
+
+interface Place {
+  readonly stage: number
+  readonly firstStep: number
+}
+
+/** By the lengths of the stages; null where some are as long as their data. */
+function plannedPlace(stages: readonly RunConfig[], history: RunHistory): Place | null {
+  const lengths = stages.flatMap(({ steps }) => steps ?? [])
+  if (lengths.length < stages.length) return null
+  const begins = lengths.map((_, i) => 1 + lengths.slice(0, i).reduce((sum, length) => sum + length, 0))
+  const stage = Math.max(
+    0,
+    begins.findLastIndex((begin) => begin <= stepsOf(history).last),
+  )
+  return { stage, firstStep: begins[stage] ?? 1 }
+}
+
+/** A stage begins where `epoch`, which only grows within one, starts again; a fork is taken to begin with the first. */
+function seenPlace(stages: readonly RunConfig[], { metrics }: RunHistory): Place {
+  const epochs = metrics.get('epoch' satisfies MetricName) ?? []
   const begins = epochs.filter(({ value }, i) => i > 0 && (value ?? 0) <= (epochs[i - 1]?.value ?? 0))
-  const stage = Math.min(begins.length, stages.length - 1)
-  return { config: stages[stage] ?? stages[0], stage, history: since(history, begins.at(-1)?.step ?? 0) }
+  return { stage: Math.min(begins.length, stages.length - 1), firstStep: begins.at(-1)?.step ?? 0 }
 }
 
 /** The evaluation before its first step belongs to it too, unless the stage before made it as its last. */

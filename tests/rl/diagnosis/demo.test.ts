@@ -79,6 +79,15 @@ test('of several stages the last that began is judged, with its own settings', (
   expect(diagnosis).toMatchObject({ stage: 1, firstStep: 11, steps: 20 })
   expect(diagnosis.findings.map(({ id }) => id)).toEqual(['cap-hits', 'kl-runaway'])
   expect(diagnosis.findings[0]?.proposals[0]?.changes).toEqual({ 'rollout.maxNewTokens': 16 })
+  // The same where lengths follow from the data.
+  const unplanned = stages.map((stage) => ({ ...stage, steps: null }))
+  expect(diagnosed({ ...demo, stages: unplanned }, metrics)).toEqual(diagnosis)
+  // A fork that begins within the second stage has the numbers of that one alone.
+  const own = [...metrics].map(([name, points]): [string, Point[]] => [
+    name,
+    points.filter(({ step }) => step > 15),
+  ])
+  expect(diagnosed({ ...demo, stages }, new Map(own))).toMatchObject({ stage: 1, firstStep: 16, steps: 15 })
 })
 
 test('before the second stage begins the first is judged', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findingOf, flat, idsOf, line } from './runs.ts'
+import { findingOf, flat, idsOf, line, type Wish } from './runs.ts'
 
 describe('one reward dominates', () => {
   const curves = {
@@ -22,8 +22,21 @@ describe('one reward dominates', () => {
     expect(finding.proposals[0]?.lookAt).toEqual({ kind: 'samples', fromStep: 36, toStep: 40 })
   })
 
+  test('not where what the reward is mostly about rises alone', () => {
+    const meant = { 'rewards/correct/mean': line(0.1, 0.9), 'rewards/format/mean': line(0.1, 0.1) }
+    expect(idsOf({ curves: meant })).toEqual([])
+    const rewards = [
+      { function: 'exact-match', name: 'correct', weight: 0.2 },
+      { function: 'length-penalty', name: 'brief', weight: 0.2 },
+      { function: 'format', weight: 0.6 },
+    ]
+    const form = { ...curves, 'rewards/brief/mean': line(-0.5, -0.4) } as const
+    expect(idsOf({ curves: form, config: { rewards }, evaluations: [] })).toEqual(['one-reward-dominates'])
+  })
+
   test('not where the others rise too, were good already, or there is no rise', () => {
-    const idsWith = (changed: object) => idsOf({ curves: { ...curves, ...changed }, evaluations: [] })
+    const idsWith = (changed: Wish['curves'] & object) =>
+      idsOf({ curves: { ...curves, ...changed }, evaluations: [] })
     expect(idsWith({ 'rewards/correct/mean': line(0.1, 0.2) })).toEqual([])
     expect(idsWith({ 'rewards/correct/mean': line(0.9, 0.9) })).toEqual([])
     expect(idsWith({ 'rewards/format/mean': line(0.1, 0.3) })).toEqual([])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { changesOf, findingOf, flat, from, idsOf, line, samplesOf } from './runs.ts'
+import { changesOf, findingOf, flat, from, idsOf, line, samplesOf, type Wish } from './runs.ts'
 
 describe('cap hits', () => {
   test('most completions are cut off', () => {
@@ -157,7 +157,7 @@ describe('clip share', () => {
   test('not within bounds, with a rising reward, a single update per step, or where all is right', () => {
     const none = flat(0.0001)
     const reward = line(0.4, 0.4)
-    const idsWith = (curves: object) => idsOf({ curves, evaluations: [] })
+    const idsWith = (curves: Wish['curves'] & object) => idsOf({ curves, evaluations: [] })
     expect(idsWith({ 'clip_ratio/region_mean': flat(0.19), reward })).toEqual([])
     expect(idsWith({ 'clip_ratio/region_mean': none })).toEqual([])
     expect(idsWith({ 'clip_ratio/region_mean': none, reward, 'update/count': flat(1) })).toEqual([])

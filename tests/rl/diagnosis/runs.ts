@@ -92,7 +92,7 @@ const defaultEvaluations = [
   [40, 0.82],
 ] as const
 
-export const findingsOf = (wish: Wish): readonly Finding[] => diagnosisOf(wish).findings
+const findingsOf = (wish: Wish): readonly Finding[] => diagnosisOf(wish).findings
 
 export const idsOf = (wish: Wish): string[] => findingsOf(wish).map(({ id }) => id)
 

@@ -1,6 +1,6 @@
 import type { Finding } from '#shared/diagnosis.ts'
 import { type DiagnosedRun, type Measured, samplesSince, seriesOf, stepsOf } from '../diagnosedRun.ts'
-import { look, lookAtSamples, percent } from '../rule.ts'
+import { change, look, lookAtSamples, percent } from '../rule.ts'
 import { evidence, totalOf } from '../series.ts'
 
 const window = 10
@@ -23,11 +23,7 @@ function ended(run: DiagnosedRun, message: string): Finding {
     words: `A reward function failed and ended the run: ${message}`,
     evidence: [{ of: 'failed reward function', value: 1, fromStep: last + 1, toStep: last + 1 }],
     proposals: [
-      {
-        words: 'Correct its code, or let a failure leave out that completion.',
-        changes: { rewardFailures: 'null' },
-        lookAt: null,
-      },
+      change('Correct its code, or let a failure leave out that completion.', { rewardFailures: 'null' }),
     ],
   }
 }

@@ -37,7 +37,7 @@ function oneTermDominates(run: DiagnosedRun): Finding[] {
   if (terms.length < 2 || total < worthARise * spanOf(rewardScaleOf(run))) return []
   const top = terms.find(({ rise }) => rise > dominant * total)
   const behind = terms.filter((term) => term !== top && isLeftBehind(run, term))
-  if (!top || behind.length === 0) return []
+  if (!top || behind.length === 0 || isWhatIsMeant(run, terms, top)) return []
   const { name } = top.reward
   const others = behind.map(({ reward }) => `"${reward.name}"`).join(' and ')
   return [
@@ -65,6 +65,13 @@ function termOf(run: DiagnosedRun, reward: RewardFact): Term[] {
   if (means.length < enough) return []
   const [start, end] = [means.slice(0, window), means.slice(-window)]
   return [{ reward, start, end, rise: reward.weight * (averageOf(end) - averageOf(start)) }]
+}
+
+/** That the greater part of the reward rises most is as it should be, unless it is about form. */
+function isWhatIsMeant(run: DiagnosedRun, terms: readonly Term[], top: Term): boolean {
+  const worth = ({ reward }: Term) => Math.max(0, reward.weight) * ceilingOf(run, reward)
+  const all = terms.reduce((sum, term) => sum + worth(term), 0)
+  return worth(top) > all / 2 && !isFormatReward(top.reward)
 }
 
 function isLeftBehind(run: DiagnosedRun, { reward, start, end }: Term): boolean {

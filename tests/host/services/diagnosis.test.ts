@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs'
+import { afterAll, expect, test } from 'vitest'
+import type { RunEvent } from '#shared/events.ts'
+import { createRunFolder, runPaths } from '#host/artifacts/runFolder.ts'
+import { starterConfig } from '../workers/runs.ts'
+import { createHostFixture } from './hostFixture.ts'
+
+const fixture = createHostFixture()
+const { client, host, directory } = fixture
+
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
+/** A run whose log says what is given. */
+function runThatSaid(events: readonly RunEvent[]): string {
+  const folder = createRunFolder(directory, starterConfig)
+  const lines = events.map((event) => JSON.stringify({ at: 1, ...event }))
+  writeFileSync(runPaths(folder.directory).events, `${lines.join('\n')}\n`)
+  const run = host.history.add(folder)
+  host.history.ingest(run)
+  return run.id
+}
+
+const steps = (count: number, metrics: (step: number) => Record<string, number>): RunEvent[] =>
+  Array.from({ length: count }, (_, i) => ({
+    ...({ type: 'step', step: i + 1, steps: count } as const),
+    metrics: { step_time: 1, reward: 0.5 + (i % 2) / 10, loss: 0.3, ...metrics(i + 1) },
+  }))
+
+const samples = (step: number): RunEvent => ({
+  type: 'samples',
+  step,
+  source: 'rollout',
+  samples: Array.from({ length: 4 }, (_, row) => ({
+    ...{ row, prompt: 'Add 1 and 2.', completion: 'It is three.', reward: 0, parts: { correct: 0 } },
+    ...{ advantage: 0, tokens: 4, stopReason: 'stop-id' as const, logged: { number: null } },
+  })),
+})
+
+test('a run that goes well has no findings', async () => {
+  const runId = runThatSaid(steps(12, () => ({})))
+  expect(await client.call('runs.diagnosis', { runId })).toEqual({
+    stage: null,
+    firstStep: 1,
+    steps: 12,
+    findings: [],
+  })
+})
+
+test('numbers, samples and checkpoints of the history are looked at', async () => {
+  const saved = [4, 8].map((step): RunEvent => ({
+    ...{ type: 'checkpoint-saved', step, directory: `/checkpoints/${step}`, reward: null, sizeBytes: 1 },
+  }))
+  const measured = steps(12, (step) => ({
+    // No number: JSON has null for it.
+    ...(step < 7 ? { grad_norm: 1 } : { grad_norm: NaN }),
+    'completions/clipped_ratio': 0.7,
+  }))
+  const runId = runThatSaid([...measured, ...saved, ...[6, 7, 8, 9, 10, 11, 12].map(samples)])
+  const { findings } = await client.call('runs.diagnosis', { runId })
+  expect(findings.map(({ id }) => id)).toEqual(['diverged', 'format-mismatch', 'cap-hits'])
+  expect(findings[0]).toMatchObject({
+    evidence: [{ of: 'grad_norm', value: null, fromStep: 7, toStep: 12 }],
+    proposals: [
+      { changes: { 'optimization.learningRate': 0.0005 } },
+      { lookAt: { kind: 'checkpoint', step: 4 } },
+    ],
+  })
+  expect(findings[2]?.proposals[0]?.changes).toEqual({ 'rollout.maxNewTokens': 12 })
+})
+
+test('a run that is not known is said to be unknown', async () => {
+  const runId = 'run_00000000-0000-7000-8000-000000000000'
+  await expect(client.call('runs.diagnosis', { runId })).rejects.toMatchObject({ code: 'run/not-found' })
+})
+
+test('the answers are as the contract says', () => {
+  expect(fixture.faults).toEqual([])
+})
