@@ -8,7 +8,7 @@ import { migrations } from './migrations/registry.ts'
 import { tooNew, unreadable } from './storeErrors.ts'
 
 /** Says in the file's header that it is a history of Turnwise: «Turn». */
-export const applicationId = 0x5475726e
+const applicationId = 0x5475726e
 
 export const latestVersion = migrations.length
 
