@@ -2,6 +2,7 @@
  * The simplest tokenizer that takes any text: one token per byte (its id is the byte), and three special tokens above.
  * For models with random weights.
  */
+import { specialToken } from './specialTokens.ts'
 
 export const endOfTextId = 256
 const turnStartId = 257
@@ -32,15 +33,7 @@ export function byteTokenizerJson(): object {
     version: '1.0',
     truncation: null,
     padding: null,
-    added_tokens: specials.map(({ id, content }) => ({
-      id,
-      content,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-      special: true,
-    })),
+    added_tokens: specials.map(({ id, content }) => specialToken(id, content)),
     normalizer: null,
     pre_tokenizer: byteLevel,
     post_processor: null,

@@ -1,4 +1,6 @@
 /** A tokenizer of seven tokens: the digits 0 to 4, a padding and an end. For the policies that probes train. */
+import { specialToken } from './specialTokens.ts'
+
 const digits = ['0', '1', '2', '3', '4']
 
 const specials = [
@@ -17,15 +19,7 @@ export function digitTokenizerJson(): object {
   ]) as Record<string, number>
   return {
     version: '1.0',
-    added_tokens: specials.map(({ id, content }) => ({
-      id,
-      content,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-      special: true,
-    })),
+    added_tokens: specials.map(({ id, content }) => specialToken(id, content)),
     normalizer: null,
     pre_tokenizer: null,
     post_processor: null,

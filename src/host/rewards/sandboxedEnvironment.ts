@@ -2,7 +2,7 @@ import { AppError } from '#shared/errors.ts'
 import type { Environment, EnvironmentAnswer } from '#rl/environment.ts'
 import type { EnvironmentAnswer as SandboxAnswer } from '../sandbox/answers.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { requireSettings } from './sandboxedReward.ts'
+import { faultOf, requireSettings } from './sandboxedReward.ts'
 
 type EnvironmentSettings = Readonly<Record<string, string | number | boolean>>
 
@@ -42,14 +42,7 @@ export function sandboxedEnvironment(
 }
 
 function asEnvironmentAnswer(answer: SandboxAnswer): EnvironmentAnswer {
-  if ('failure' in answer) {
-    const { message, line, column } = answer.failure
-    return {
-      failure: message,
-      ...(line === null ? {} : { line }),
-      ...(column === null ? {} : { column }),
-    }
-  }
+  if ('failure' in answer) return faultOf(answer.failure)
   const { state, observation, reward, done, columns, metrics } = answer
   return { state, observation, reward, done, columns, metrics }
 }

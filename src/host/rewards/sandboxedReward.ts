@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts'
 import type { RewardAnswer, RewardFunction } from '#rl/rewards.ts'
-import type { ScoreAnswer } from '../sandbox/answers.ts'
+import type { SandboxFailure, ScoreAnswer } from '../sandbox/answers.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 
 type RewardSettings = Readonly<Record<string, string | number | boolean>>
@@ -49,14 +49,14 @@ export function requireSettings({ settings: known }: Pick<Sandbox, 'settings'>, 
 }
 
 function asRewardAnswer(answer: ScoreAnswer): RewardAnswer {
-  if ('failure' in answer) {
-    const { message, line, column } = answer.failure
-    return {
-      failure: message,
-      ...(line === null ? {} : { line }),
-      ...(column === null ? {} : { column }),
-    }
-  }
+  if ('failure' in answer) return faultOf(answer.failure)
   const { value, columns, metrics } = answer
   return { value, columns, metrics }
 }
+
+/** What went wrong, as the sample's answer. */
+export const faultOf = ({ message, line, column }: SandboxFailure) => ({
+  failure: message,
+  ...(line === null ? {} : { line }),
+  ...(column === null ? {} : { column }),
+})

@@ -6,7 +6,7 @@
  *                       stages.ts says which trainings it is made of, adapterStart.ts which adapter it begins with
  *   trainingProcess.ts  the process it happens in; messages.ts is what it and the host say to each other
  *   supervisor.ts       starts, watches and stops such processes (workerProcess.ts, childProcess.ts); runQueue.ts starts
- *                       one after the other; logWatcher.ts sees what processes of other hosts write
+ *                       one after the other
  *   model.ts            a model opened for questions: scoring.ts, completing.ts
  *   bench.ts, selftest.ts  what this machine can do, and whether it computes rightly
  */
