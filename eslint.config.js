@@ -1,5 +1,6 @@
 import comments from '@eslint-community/eslint-plugin-eslint-comments'
 import { defineConfig, globalIgnores } from 'eslint/config'
+import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
 
 /** A limit is raised here, with a reason, never by a comment in the file. */
@@ -20,7 +21,7 @@ const noClock = {
 export default defineConfig(
   globalIgnores(['node_modules/', 'out/', 'dist/', 'bench/peers/', 'tests/fixtures/', 'resources/']),
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -56,12 +57,35 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.{ts,tsx}'],
     rules: {
       'no-restricted-imports': [
         'error',
         { patterns: [{ regex: String.raw`^(\.\./){2,}`, message: 'Import across folders by #layer/….' }] },
       ],
+    },
+  },
+  {
+    // What is drawn stands in one piece: a component may be longer than other functions, and its conditions are parts
+    // of the picture. Props are one argument.
+    files: ['src/renderer/**/*.tsx'],
+    plugins: { 'react-hooks': reactHooks },
+    rules: {
+      ...reactHooks.configs.recommended.rules,
+      // Says only that the React compiler, which is not used, would leave a component alone.
+      'react-hooks/incompatible-library': 'off',
+      'max-lines-per-function': ['error', 90],
+      complexity: ['error', 18],
+    },
+  },
+  {
+    // Hooks are functions of functions.
+    files: ['src/renderer/hooks/**/*.ts'],
+    plugins: { 'react-hooks': reactHooks },
+    rules: {
+      ...reactHooks.configs.recommended.rules,
+      'max-lines-per-function': ['error', 80],
+      complexity: ['error', 14],
     },
   },
   {

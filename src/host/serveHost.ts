@@ -11,11 +11,13 @@ import { discardOldUploads } from './transports/uploads.ts'
 const oldUploadMs = 24 * 60 * 60 * 1000
 
 /** The built window. */
-const windowDirectory = fileURLToPath(new URL('../../out/renderer', import.meta.url))
+const ownWindow = fileURLToPath(new URL('../../out/renderer', import.meta.url))
 
 export interface ServeOptions extends Omit<HostOptions, 'servesQueue'> {
   /** 0: any free one. */
   readonly port: number
+  /** The built window; the one of this installation where it is not said. */
+  readonly windowDirectory?: string
   /** Told of faults of ours; the client hears only that there was one. */
   readonly onFault?: (name: string, error: unknown) => void
 }
@@ -30,7 +32,12 @@ export interface ServedHost extends AsyncDisposable {
 }
 
 /** Disposing stops every run after its step, with a checkpoint. Errors: those of createHost and startHttpServer. */
-export async function serveHost({ port, onFault, ...options }: ServeOptions): Promise<ServedHost> {
+export async function serveHost({
+  port,
+  onFault,
+  windowDirectory = ownWindow,
+  ...options
+}: ServeOptions): Promise<ServedHost> {
   const uploads = dataFolders(options.dataDirectory).uploads
   await discardOldUploads(uploads, oldUploadMs)
   const host = createHost({ ...options, servesQueue: true })

@@ -1,0 +1,36 @@
+import { Toasts } from './components/base/Toasts.tsx'
+import { CommandPalette } from './components/frame/CommandPalette.tsx'
+import { DropTarget } from './components/frame/DropTarget.tsx'
+import { FileDialogs } from './components/frame/FileDialogs.tsx'
+import { KeySheet } from './components/frame/KeySheet.tsx'
+import { Rail } from './components/frame/Rail.tsx'
+import { ScreenOutlet } from './components/frame/ScreenOutlet.tsx'
+import { StatusStrip } from './components/frame/StatusStrip.tsx'
+import { useNews } from './hooks/feeds.ts'
+import { useKeyListener } from './hooks/keys.ts'
+import { useGlobalKeys, useShellEvents } from './hooks/places.ts'
+import { useRunsNews } from './hooks/runs.ts'
+import { useThemeSetting } from './hooks/theme.ts'
+
+export function App() {
+  useNews()
+  useRunsNews()
+  useThemeSetting()
+  useKeyListener()
+  useGlobalKeys()
+  useShellEvents()
+  return (
+    <div className="flex h-full flex-col">
+      <div className="flex min-h-0 grow">
+        <Rail />
+        <ScreenOutlet />
+      </div>
+      <StatusStrip />
+      <CommandPalette />
+      <KeySheet />
+      <FileDialogs />
+      <DropTarget />
+      <Toasts />
+    </div>
+  )
+}

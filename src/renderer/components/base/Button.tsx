@@ -1,0 +1,74 @@
+import type { ComponentProps, ReactNode } from 'react'
+import { classes } from './classes.ts'
+import { Tooltip } from './Tooltip.tsx'
+
+type Variant = 'primary' | 'plain' | 'quiet' | 'danger'
+
+const variants: Readonly<Record<Variant, string>> = {
+  primary: 'bg-accent text-accent-text border-transparent font-medium enabled:hover:bg-accent-hover',
+  plain: 'bg-bg text-text border-line-strong enabled:hover:bg-raised',
+  quiet: 'bg-transparent text-muted border-transparent enabled:hover:bg-raised enabled:hover:text-text',
+  danger: 'bg-bg text-bad border-line-strong enabled:hover:bg-bad-soft enabled:hover:border-bad',
+}
+
+export interface ButtonProps extends ComponentProps<'button'> {
+  readonly variant?: Variant
+  /** In tables. */
+  readonly small?: boolean
+  readonly icon?: ReactNode
+}
+
+/** `primary` is for the one main action of a page. */
+export function Button({
+  variant = 'plain',
+  small = false,
+  icon,
+  className,
+  children,
+  ...rest
+}: ButtonProps) {
+  return (
+    <button
+      type="button"
+      className={classes(
+        'inline-flex shrink-0 items-center justify-center gap-1.5 rounded border whitespace-nowrap transition-colors duration-100 disabled:opacity-50 aria-disabled:opacity-50',
+        small ? 'h-6 px-2 text-sm' : 'h-7 px-3',
+        variants[variant],
+        className,
+      )}
+      {...rest}
+    >
+      {icon}
+      {children}
+    </button>
+  )
+}
+
+export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children'> {
+  /** What it does: its name for those who do not see the icon, and the tip for those who do. */
+  readonly label: string
+  readonly icon: ReactNode
+  readonly small?: boolean
+  readonly pressed?: boolean
+}
+
+export function IconButton({ label, icon, small = false, pressed, className, ...rest }: IconButtonProps) {
+  return (
+    <Tooltip text={label}>
+      <button
+        type="button"
+        aria-label={label}
+        aria-pressed={pressed}
+        className={classes(
+          'inline-flex shrink-0 items-center justify-center rounded text-muted transition-colors duration-100 enabled:hover:bg-raised enabled:hover:text-text disabled:opacity-50',
+          small ? 'size-6' : 'size-7',
+          pressed === true && 'bg-accent-soft text-accent-ink',
+          className,
+        )}
+        {...rest}
+      >
+        {icon}
+      </button>
+    </Tooltip>
+  )
+}

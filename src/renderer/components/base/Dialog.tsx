@@ -1,0 +1,107 @@
+import { X } from 'lucide-react'
+import { AlertDialog, Dialog as Radix } from 'radix-ui'
+import type { ReactNode } from 'react'
+import { Button, IconButton } from './Button.tsx'
+import { classes } from './classes.ts'
+
+const veil = 'fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)] animate-appear'
+const box =
+  'fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100vh-48px)] max-w-[calc(100vw-48px)] -translate-x-1/2 -translate-y-1/2 flex-col rounded border border-line bg-bg shadow-float animate-appear'
+
+export interface DialogProps {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+  readonly title: string
+  /** One sentence under the title. */
+  readonly description?: ReactNode
+  /** In px; 480 where it is not said. */
+  readonly width?: number
+  /** Buttons at the foot, the main one last. */
+  readonly actions?: ReactNode
+  readonly children?: ReactNode
+}
+
+export function Dialog({ isOpen, onClose, title, description, width = 480, actions, children }: DialogProps) {
+  return (
+    <Radix.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className={veil} />
+        <Radix.Content
+          data-modal=""
+          className={box}
+          style={{ width }}
+          {...(description === undefined ? { 'aria-describedby': undefined } : {})}
+        >
+          <header className="flex items-start gap-3 border-b border-line px-4 py-3">
+            <div className="min-w-0 grow">
+              <Radix.Title className="text-lg font-semibold">{title}</Radix.Title>
+              {description !== undefined && (
+                <Radix.Description className="text-muted text-pretty">{description}</Radix.Description>
+              )}
+            </div>
+            <Radix.Close asChild>
+              <IconButton label="Close" icon={<X size={16} aria-hidden />} />
+            </Radix.Close>
+          </header>
+          {children !== undefined && <div className="min-h-0 grow overflow-auto p-4">{children}</div>}
+          {actions !== undefined && (
+            <footer className="flex justify-end gap-2 border-t border-line px-4 py-3">{actions}</footer>
+          )}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  )
+}
+
+export interface ConfirmDialogProps {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+  readonly title: string
+  /** What will happen and what stays safe. */
+  readonly children: ReactNode
+  /** A verb: «Delete run». */
+  readonly action: string
+  readonly onConfirm: () => void
+  readonly isDangerous?: boolean
+  /** While what will happen is still being looked up. */
+  readonly isDisabled?: boolean
+}
+
+/** Asks before something that cannot be taken back; the safe answer has the focus. */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const {
+    isOpen,
+    onClose,
+    title,
+    children,
+    action,
+    onConfirm,
+    isDangerous = true,
+    isDisabled = false,
+  } = props
+  return (
+    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Overlay className={veil} />
+        <AlertDialog.Content className={classes(box, 'w-120')}>
+          <div className="min-h-0 overflow-auto p-4">
+            <AlertDialog.Title className="text-lg font-semibold">{title}</AlertDialog.Title>
+            <AlertDialog.Description asChild>
+              <div className="mt-2 text-muted text-pretty">{children}</div>
+            </AlertDialog.Description>
+          </div>
+          <footer className="flex justify-end gap-2 border-t border-line px-4 py-3">
+            <AlertDialog.Cancel asChild>
+              <Button>Cancel</Button>
+            </AlertDialog.Cancel>
+            <AlertDialog.Action asChild>
+              <Button variant={isDangerous ? 'danger' : 'primary'} disabled={isDisabled} onClick={onConfirm}>
+                {action}
+              </Button>
+            </AlertDialog.Action>
+          </footer>
+        </AlertDialog.Content>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  )
+}

@@ -1,0 +1,46 @@
+import { useId, type ReactNode } from 'react'
+import { Help } from './Help.tsx'
+import { classes } from './classes.ts'
+
+export interface FieldProps {
+  readonly label: string
+  readonly help?: ReactNode
+  readonly error?: string | null | undefined
+  /** Under the control, always visible. */
+  readonly note?: ReactNode
+  /** Right of the label, such as a reset button. */
+  readonly aside?: ReactNode
+  readonly className?: string
+  readonly children: (ids: FieldIds) => ReactNode
+}
+
+/** To be spread on the control. */
+export interface FieldIds {
+  readonly id: string
+  readonly 'aria-describedby': string | undefined
+  readonly 'aria-invalid': boolean
+}
+
+/** A control with its name, explanation and what is wrong with its value. */
+export function Field({ label, help, error, note, aside, className, children }: FieldProps) {
+  const id = useId()
+  const hasNote = Boolean(error) || note !== undefined
+  const noteId = `${id}-note`
+  return (
+    <div className={classes('flex min-w-0 flex-col', className)}>
+      <div className="flex min-h-6 items-center gap-0.5">
+        <label htmlFor={id} className="text-sm font-medium text-muted">
+          {label}
+        </label>
+        {help !== undefined && <Help about={label}>{help}</Help>}
+        {aside !== undefined && <span className="ml-auto">{aside}</span>}
+      </div>
+      {children({ id, 'aria-describedby': hasNote ? noteId : undefined, 'aria-invalid': Boolean(error) })}
+      {hasNote && (
+        <p id={noteId} className={classes('mt-1 text-xs', error ? 'text-bad' : 'text-faint')}>
+          {error ?? note}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,26 @@
+import { Info } from 'lucide-react'
+import { Popover } from 'radix-ui'
+import type { ReactNode } from 'react'
+
+/** The ⓘ: an explanation in one or two sentences, opened by click or Enter. `about`: what is explained. */
+export function Help({ about, children }: { about: string; children: ReactNode }) {
+  return (
+    <Popover.Root>
+      <Popover.Trigger
+        aria-label={`About ${about}`}
+        className="inline-flex size-6 shrink-0 items-center justify-center rounded-full text-faint hover:text-text"
+      >
+        <Info size={13} aria-hidden />
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          sideOffset={2}
+          collisionPadding={8}
+          className="z-50 max-w-80 rounded border border-line bg-bg px-3 py-2 text-sm text-text shadow-float animate-appear text-pretty"
+        >
+          {children}
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  )
+}

@@ -1,0 +1,112 @@
+import { Check } from 'lucide-react'
+import { DropdownMenu, Popover as RadixPopover } from 'radix-ui'
+import { Fragment, type ReactElement, type ReactNode } from 'react'
+import { classes } from './classes.ts'
+
+export interface MenuItem {
+  readonly label: string
+  readonly icon?: ReactNode
+  /** Shortcut, as read. */
+  readonly keys?: string
+  readonly checked?: boolean
+  readonly disabled?: boolean
+  readonly isDangerous?: boolean
+  readonly onSelect: () => void
+}
+
+const panel =
+  'z-50 min-w-44 rounded border border-line bg-bg p-1 text-text shadow-float animate-appear max-h-[var(--radix-dropdown-menu-content-available-height)] overflow-auto'
+
+/** Actions behind a button. Groups are set apart by a line. */
+export function Menu({
+  groups,
+  children,
+}: {
+  groups: readonly (readonly MenuItem[])[]
+  children: ReactElement
+}) {
+  const shown = groups.filter(({ length }) => length > 0)
+  return (
+    <DropdownMenu.Root>
+      <DropdownMenu.Trigger asChild>{children}</DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content align="end" sideOffset={4} collisionPadding={8} className={panel}>
+          {shown.map((items, i) => (
+            <Fragment key={items[0]?.label ?? i}>
+              {i > 0 && <DropdownMenu.Separator className="my-1 h-px bg-line" />}
+              {items.map((item) => (
+                <Item key={item.label} item={item} />
+              ))}
+            </Fragment>
+          ))}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  )
+}
+
+function Item({ item }: { item: MenuItem }) {
+  const { label, icon, keys, checked, disabled = false, isDangerous = false, onSelect } = item
+  const content = (
+    <>
+      <span className="inline-flex w-4 justify-center">
+        {checked === true ? <Check size={13} aria-hidden /> : icon}
+      </span>
+      <span className="grow">{label}</span>
+      {keys !== undefined && <span className="pl-4 text-sm text-faint">{keys}</span>}
+    </>
+  )
+  const look = classes(
+    'flex h-7 items-center gap-2 rounded-sm px-2 outline-none select-none data-disabled:opacity-50 data-highlighted:bg-raised',
+    isDangerous && 'text-bad',
+  )
+  if (checked === undefined) {
+    return (
+      <DropdownMenu.Item disabled={disabled} className={look} onSelect={onSelect}>
+        {content}
+      </DropdownMenu.Item>
+    )
+  }
+  return (
+    <DropdownMenu.CheckboxItem
+      checked={checked}
+      disabled={disabled}
+      className={look}
+      onSelect={(event) => event.preventDefault()}
+      onCheckedChange={onSelect}
+    >
+      {content}
+    </DropdownMenu.CheckboxItem>
+  )
+}
+
+/** Anything that opens beside a button: filters, a small form. */
+export function Popover({
+  label,
+  trigger,
+  width = 280,
+  children,
+}: {
+  label: string
+  trigger: ReactElement
+  width?: number
+  children: ReactNode
+}) {
+  return (
+    <RadixPopover.Root>
+      <RadixPopover.Trigger asChild>{trigger}</RadixPopover.Trigger>
+      <RadixPopover.Portal>
+        <RadixPopover.Content
+          aria-label={label}
+          align="start"
+          sideOffset={4}
+          collisionPadding={8}
+          style={{ width }}
+          className="z-40 rounded border border-line bg-bg p-3 text-text shadow-float animate-appear"
+        >
+          {children}
+        </RadixPopover.Content>
+      </RadixPopover.Portal>
+    </RadixPopover.Root>
+  )
+}

@@ -1,0 +1,50 @@
+import { Search } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useWindow } from '#renderer/hooks/window.ts'
+import { keyTable, keyWords } from '#renderer/keyTable.ts'
+
+export interface PageProps {
+  readonly title: ReactNode
+  /** Beside the title: status, facts in a few words. */
+  readonly about?: ReactNode
+  /** Buttons, the main action last. */
+  readonly main?: ReactNode
+  /** A row under the title: filters, tabs. */
+  readonly toolbar?: ReactNode
+  readonly children: ReactNode
+  /** The page divides its space itself; otherwise its content scrolls with 32 px of margin. */
+  readonly isFull?: boolean
+}
+
+/** What every screen looks like: title and main action at the top, one scrolling body. */
+export function Page({ title, about, main, toolbar, children, isFull = false }: PageProps) {
+  const openPalette = useWindow((state) => state.openPalette)
+  return (
+    <main className="flex min-h-0 min-w-0 grow flex-col">
+      <header className="flex h-11 shrink-0 items-center gap-3 border-b border-line pr-4 pl-8">
+        <h1 className="min-w-0 truncate text-lg font-semibold">{title}</h1>
+        <div className="flex min-w-0 grow items-center gap-2 overflow-hidden text-muted">{about}</div>
+        <button
+          type="button"
+          onClick={openPalette}
+          className="inline-flex h-7 shrink-0 items-center gap-2 rounded border border-line bg-panel px-2 text-sm text-faint hover:text-text"
+        >
+          <Search size={13} aria-hidden />
+          Search
+          <kbd className="font-sans">{keyWords(keyTable.palette.keys[0] ?? '')}</kbd>
+        </button>
+        {main}
+      </header>
+      {toolbar !== undefined && (
+        <div className="flex min-h-11 shrink-0 flex-wrap items-center gap-2 border-b border-line px-8 py-2">
+          {toolbar}
+        </div>
+      )}
+      {isFull ? (
+        <div className="flex min-h-0 min-w-0 grow flex-col">{children}</div>
+      ) : (
+        <div className="min-h-0 grow overflow-auto px-8 py-6">{children}</div>
+      )}
+    </main>
+  )
+}

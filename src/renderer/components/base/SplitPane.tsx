@@ -1,0 +1,45 @@
+import { Children, Fragment, type ReactNode } from 'react'
+import { Group, Panel, Separator, useDefaultLayout } from 'react-resizable-panels'
+import { classes } from './classes.ts'
+
+interface SplitPaneProps {
+  /** Sizes are remembered under it. */
+  readonly id: string
+  readonly direction?: 'horizontal' | 'vertical'
+  /** Shares in percent, one per child. */
+  readonly sizes: readonly number[]
+  /** In px, one per child. */
+  readonly minimums?: readonly number[]
+  readonly children: ReactNode
+}
+
+/** Panes side by side (or one above the other) whose borders can be moved, by mouse or arrow keys. */
+export function SplitPane({ id, direction = 'horizontal', sizes, minimums, children }: SplitPaneProps) {
+  const panes = Children.toArray(children)
+  const layout = useDefaultLayout({ id: `split.${id}`, storage: localStorage })
+  const isHorizontal = direction === 'horizontal'
+  return (
+    <Group orientation={direction} className="min-h-0 min-w-0 grow" {...layout}>
+      {panes.map((pane, i) => (
+        <Fragment key={`${id}-${String(i)}`}>
+          {i > 0 && (
+            <Separator
+              className={classes(
+                'relative bg-line outline-none focus-visible:bg-accent data-[separator=active]:bg-accent data-[separator=hover]:bg-line-strong',
+                isHorizontal ? 'w-px' : 'h-px',
+              )}
+            />
+          )}
+          <Panel
+            id={`${id}-${String(i)}`}
+            defaultSize={`${String(sizes[i] ?? 100 / panes.length)}%`}
+            minSize={minimums?.[i] ?? 120}
+            className="flex min-h-0 min-w-0 flex-col"
+          >
+            {pane}
+          </Panel>
+        </Fragment>
+      ))}
+    </Group>
+  )
+}

@@ -1,0 +1,238 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { ArrowDown, ArrowUp } from 'lucide-react'
+import { useMemo, useRef, useState, type ComponentProps, type KeyboardEvent, type ReactNode } from 'react'
+import { classes } from './classes.ts'
+
+export interface Column<Row> {
+  readonly id: string
+  readonly title: ReactNode
+  /** Of the header, where the title is no text. */
+  readonly label?: string
+  /** A CSS grid track: `120px`, `minmax(160px, 1fr)`. */
+  readonly width: string
+  readonly cell: (row: Row, index: number) => ReactNode
+  /** Numbers stand to the right, one under the other. */
+  readonly isNumber?: boolean
+  /** What the column sorts by; without it it cannot be sorted. null comes last. */
+  readonly sortBy?: (row: Row) => string | number | null
+}
+
+export interface Sorting {
+  readonly columnId: string
+  readonly isDescending: boolean
+}
+
+export interface TableProps<Row> {
+  readonly label: string
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column<Row>[]
+  readonly rowKey: (row: Row, index: number) => string
+  readonly rowHeight?: number
+  readonly initialSorting?: Sorting
+  /** Controlled sorting; otherwise the table keeps it itself. */
+  readonly sorting?: Sorting | null
+  readonly onSort?: (sorting: Sorting | null) => void
+  /** Click or Enter on a row. */
+  readonly onOpen?: (row: Row, index: number) => void
+  readonly isSelected?: (row: Row) => boolean
+  readonly rowClassName?: (row: Row) => string | undefined
+  /** Called when the last rows come into view, to load more. */
+  readonly onEnd?: () => void
+  readonly empty?: ReactNode
+  readonly className?: string
+}
+
+/** Rows of which only the visible ones are mounted. Arrow keys move, Enter opens, Home and End jump. */
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, columns, rowHeight = 32, onOpen, onEnd, empty, className } = props
+  const [ownSorting, setOwnSorting] = useState<Sorting | null>(props.initialSorting ?? null)
+  const sorting = props.sorting === undefined ? ownSorting : props.sorting
+  const rows = useMemo(() => sorted(props.rows, columns, sorting), [props.rows, columns, sorting])
+  const scroller = useRef<HTMLDivElement>(null)
+  const [active, setActive] = useState(0)
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+    onChange(instance) {
+      const last = instance.getVirtualItems().at(-1)
+      if (last !== undefined && last.index >= rows.length - 10) onEnd?.()
+    },
+  })
+  const template = columns.map(({ width }) => width).join(' ')
+
+  const focusRow = (index: number) => {
+    const next = Math.min(rows.length - 1, Math.max(0, index))
+    setActive(next)
+    virtual.scrollToIndex(next)
+    requestAnimationFrame(() =>
+      scroller.current?.querySelector<HTMLElement>(`[data-index="${String(next)}"]`)?.focus(),
+    )
+  }
+  const move = (event: KeyboardEvent<HTMLElement>, index: number, row: Row) => {
+    if (event.target !== event.currentTarget) return
+    const to = movement(event.key, index, rows.length)
+    if (to === null && (event.key !== 'Enter' || onOpen === undefined)) return
+    event.preventDefault()
+    if (to === null) onOpen?.(row, index)
+    else focusRow(to)
+  }
+  const sort = (columnId: string) => (props.onSort ?? setOwnSorting)(nextSorting(sorting, columnId))
+
+  return (
+    <div
+      ref={scroller}
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      className={classes('min-h-0 grow overflow-auto', className)}
+    >
+      <div className="min-w-max">
+        <div role="rowgroup" className="sticky top-0 z-10">
+          <div
+            role="row"
+            className="grid h-8 items-center border-b border-line bg-panel"
+            style={{ gridTemplateColumns: template }}
+          >
+            {columns.map((column) => (
+              <HeaderCell key={column.id} column={column} sorting={sorting} onSort={sort} />
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const row = rows[index]
+            if (row === undefined) return null
+            return (
+              <BodyRow
+                key={props.rowKey(row, index)}
+                columns={columns}
+                row={row}
+                index={index}
+                isSelected={props.isSelected?.(row)}
+                className={props.rowClassName?.(row)}
+                tabIndex={index === Math.min(active, rows.length - 1) ? 0 : -1}
+                onFocus={() => setActive(index)}
+                onKeyDown={(event) => move(event, index, row)}
+                onClick={() => onOpen?.(row, index)}
+                style={{
+                  gridTemplateColumns: template,
+                  height: rowHeight,
+                  transform: `translateY(${String(start)}px)`,
+                }}
+              />
+            )
+          })}
+        </div>
+      </div>
+      {rows.length === 0 && empty}
+    </div>
+  )
+}
+
+interface BodyRowProps<Row> extends Omit<ComponentProps<'div'>, 'className'> {
+  readonly columns: readonly Column<Row>[]
+  readonly row: Row
+  readonly index: number
+  readonly isSelected: boolean | undefined
+  readonly className: string | undefined
+}
+
+function BodyRow<Row>({ columns, row, index, isSelected, className, ...rest }: BodyRowProps<Row>) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      data-index={index}
+      className={classes(
+        'absolute inset-x-0 grid items-center border-b border-line -outline-offset-2 hover:bg-panel aria-selected:bg-accent-soft',
+        className,
+      )}
+      {...rest}
+    >
+      {columns.map((column) => (
+        <div
+          key={column.id}
+          role="cell"
+          className={classes(
+            'min-w-0 truncate px-2 first:pl-4 last:pr-4',
+            column.isNumber === true && 'text-right font-mono text-sm tabular-nums',
+          )}
+        >
+          {column.cell(row, index)}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+interface HeaderProps<Row> {
+  readonly column: Column<Row>
+  readonly sorting: Sorting | null
+  readonly onSort: (columnId: string) => void
+}
+
+function HeaderCell<Row>({ column, sorting, onSort }: HeaderProps<Row>) {
+  const isSorted = sorting?.columnId === column.id
+  const direction = isSorted ? (sorting.isDescending ? 'descending' : 'ascending') : undefined
+  const look = classes(
+    'min-w-0 px-2 first:pl-4 last:pr-4 text-sm font-medium text-muted',
+    column.isNumber === true && 'text-right',
+  )
+  const Arrow = direction === 'descending' ? ArrowDown : ArrowUp
+  return (
+    <div role="columnheader" aria-sort={direction} aria-label={column.label} className={look}>
+      {column.sortBy === undefined ? (
+        <span className="block truncate">{column.title}</span>
+      ) : (
+        <button
+          type="button"
+          onClick={() => onSort(column.id)}
+          className={classes(
+            'inline-flex h-6 max-w-full items-center gap-1 hover:text-text',
+            isSorted && 'text-text',
+          )}
+        >
+          <span className="truncate">{column.title}</span>
+          {isSorted && <Arrow size={12} aria-hidden />}
+        </button>
+      )}
+    </div>
+  )
+}
+
+function movement(key: string, index: number, count: number): number | null {
+  const moves: Readonly<Record<string, number>> = {
+    ArrowDown: index + 1,
+    ArrowUp: index - 1,
+    PageDown: index + 15,
+    PageUp: index - 15,
+    Home: 0,
+    End: count - 1,
+  }
+  return moves[key] ?? null
+}
+
+/** Ascending, descending, as it came. */
+const nextSorting = (now: Sorting | null, columnId: string): Sorting | null => {
+  if (now?.columnId !== columnId) return { columnId, isDescending: true }
+  return now.isDescending ? { columnId, isDescending: false } : null
+}
+
+function sorted<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  sorting: Sorting | null,
+): readonly Row[] {
+  const sortBy = columns.find(({ id }) => id === sorting?.columnId)?.sortBy
+  if (sortBy === undefined || sorting === null) return rows
+  const sign = sorting.isDescending ? -1 : 1
+  return rows.toSorted((a, b) => {
+    const [x, y] = [sortBy(a), sortBy(b)]
+    if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1
+    if (typeof x === 'number' && typeof y === 'number') return sign * (x - y)
+    return sign * String(x).localeCompare(String(y))
+  })
+}

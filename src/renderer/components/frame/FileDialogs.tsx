@@ -1,0 +1,159 @@
+import { ArrowUp, File, Folder } from 'lucide-react'
+import { useState } from 'react'
+import type { FileFilter } from '#shared/bridge.ts'
+import { formatBytes } from '#renderer/format.ts'
+import { useAnswer } from '#renderer/hooks/api.tsx'
+import { useFileDialog, type Choosing } from '#renderer/hooks/fileDialog.ts'
+import { useSetting } from '#renderer/hooks/settings.ts'
+import { Button, IconButton } from '../base/Button.tsx'
+import { Dialog } from '../base/Dialog.tsx'
+import { Field } from '../base/Field.tsx'
+import { TextInput } from '../base/inputs.tsx'
+import { ErrorNote, Loading } from '../base/states.tsx'
+
+/** In a browser the host's files are chosen here: a page cannot know their paths. */
+export function FileDialogs() {
+  const asked = useFileDialog((state) => state.asked)
+  if (asked === null) return null
+  return <FileDialog key={asked.title} choosing={asked} onAnswer={asked.answer} />
+}
+
+const actionWords = { file: 'Open', folder: 'Use this folder', save: 'Save here' } as const
+
+function FileDialog({ choosing, onAnswer }: FileDialogProps) {
+  const { kind, title, filters, suggestedName = '' } = choosing
+  const [remembered, remember] = useSetting<string | null>('files.lastFolder', null)
+  const [folder, setFolder] = useState<string | null>(null)
+  const [name, setName] = useState(suggestedName)
+  const at = folder ?? remembered
+  const { data, error } = useAnswer('system.browse', at === null ? {} : { path: at }, {
+    keep: true,
+    staleMs: 0,
+  })
+  const here = data?.path ?? ''
+  const join = (entry: string) => `${here.replace(/[\\/]$/, '')}/${entry}`
+  const answer = (path: string) => {
+    remember(here)
+    onAnswer(path)
+  }
+  const chosen = kind === 'folder' ? here : join(name)
+  const isChosen = here !== '' && (kind === 'folder' || name !== '')
+  return (
+    <Dialog
+      isOpen
+      width={640}
+      title={title}
+      description={`On the machine where Turnwise runs${filters === undefined ? '' : ` · ${filterWords(filters)}`}`}
+      onClose={() => onAnswer(null)}
+      actions={
+        <>
+          <Button onClick={() => onAnswer(null)}>Cancel</Button>
+          <Button variant="primary" disabled={!isChosen} onClick={() => answer(chosen)}>
+            {actionWords[kind]}
+          </Button>
+        </>
+      }
+    >
+      <PathInput key={here} path={here} parent={data?.parent ?? null} onGo={setFolder} />
+      {error !== null && (
+        <ErrorNote
+          error={error}
+          className="mt-2"
+          action={<Button onClick={() => setFolder(data?.parent ?? '/')}>Go back</Button>}
+        />
+      )}
+      {data === undefined && error === null && <Loading />}
+      {data !== undefined && (
+        <ul className="mt-2 h-72 overflow-auto rounded border border-line py-1">
+          {data.entries
+            .filter((entry) => entry.isFolder || (kind !== 'folder' && matches(entry.name, filters)))
+            .map((entry) => (
+              <EntryLine
+                key={entry.name}
+                entry={entry}
+                isChosen={entry.name === name}
+                onClick={() => (entry.isFolder ? setFolder(join(entry.name)) : setName(entry.name))}
+                onOpen={() => !entry.isFolder && kind === 'file' && answer(join(entry.name))}
+              />
+            ))}
+        </ul>
+      )}
+      {kind === 'save' && (
+        <Field label="Name" className="mt-2">
+          {(ids) => <TextInput {...ids} value={name} onChange={setName} />}
+        </Field>
+      )}
+    </Dialog>
+  )
+}
+
+interface FileDialogProps {
+  readonly choosing: Choosing
+  readonly onAnswer: (path: string | null) => void
+}
+
+interface EntryLineProps {
+  readonly entry: { readonly name: string; readonly isFolder: boolean; readonly sizeBytes: number | null }
+  readonly isChosen: boolean
+  readonly onClick: () => void
+  /** Twice at once. */
+  readonly onOpen: () => void
+}
+
+function EntryLine({ entry, isChosen, onClick, onOpen }: EntryLineProps) {
+  const Icon = entry.isFolder ? Folder : File
+  return (
+    <li>
+      <button
+        type="button"
+        aria-pressed={entry.isFolder ? undefined : isChosen}
+        onClick={onClick}
+        onDoubleClick={onOpen}
+        className="flex h-7 w-full items-center gap-2 px-3 text-left -outline-offset-2 hover:bg-raised aria-pressed:bg-accent-soft"
+      >
+        <Icon size={14} aria-hidden className="text-faint" />
+        <span className="grow truncate">{entry.name}</span>
+        <span className="text-sm text-faint tabular-nums">
+          {entry.isFolder ? '' : formatBytes(entry.sizeBytes)}
+        </span>
+      </button>
+    </li>
+  )
+}
+
+function PathInput({
+  path,
+  parent,
+  onGo,
+}: {
+  path: string
+  parent: string | null
+  onGo: (path: string) => void
+}) {
+  const [draft, setDraft] = useState(path)
+  return (
+    <form
+      className="flex gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onGo(draft)
+      }}
+    >
+      <IconButton
+        label="Parent folder"
+        icon={<ArrowUp size={14} aria-hidden />}
+        disabled={parent === null}
+        onClick={() => parent !== null && onGo(parent)}
+      />
+      <TextInput mono aria-label="Folder" value={draft} onChange={setDraft} />
+      <Button type="submit">Go</Button>
+    </form>
+  )
+}
+
+const matches = (name: string, filters: readonly FileFilter[] | undefined): boolean =>
+  filters === undefined ||
+  filters.some(({ extensions }) => extensions.some((ending) => name.toLowerCase().endsWith(`.${ending}`)))
+
+const filterWords = (filters: readonly FileFilter[]): string =>
+  filters.flatMap(({ extensions }) => extensions).join(', ')

@@ -1,0 +1,61 @@
+import { Component, lazy, Suspense, type ReactNode } from 'react'
+import { navigate, useRoute } from '#renderer/hooks/route.ts'
+import { screens } from '#renderer/screens/registry.ts'
+import { Button } from '../base/Button.tsx'
+import { Page } from '../base/Page.tsx'
+import { EmptyState, ErrorNote, Loading } from '../base/states.tsx'
+
+/** Made once: another lazy component would forget the screen's state. */
+const pages: ReadonlyMap<string, ReactNode> = new Map(
+  screens.map(({ id, load }) => {
+    const Shown = lazy(async () => ({ default: await load() }))
+    return [id, <Shown key={id} />]
+  }),
+)
+
+export function ScreenOutlet() {
+  const { path } = useRoute()
+  const id = path[0] ?? ''
+  const page = pages.get(id)
+  if (page === undefined) return <NoScreen />
+  return (
+    <Guard key={id}>
+      <Suspense fallback={<Loading />}>{page}</Suspense>
+    </Guard>
+  )
+}
+
+const NoScreen = () => (
+  <Page title="Not found">
+    <EmptyState
+      title="There is nothing at this address."
+      action={<Button onClick={() => navigate('/')}>Go home</Button>}
+    />
+  </Page>
+)
+
+/** A fault of one screen leaves the rest of the window working; training is not touched by it. */
+class Guard extends Component<{ children: ReactNode }, { error: Error | null }> {
+  override state: { error: Error | null } = { error: null }
+
+  static getDerivedStateFromError(error: Error) {
+    return { error }
+  }
+
+  override render() {
+    const { error } = this.state
+    if (error === null) return this.props.children
+    return (
+      <Page title="This page failed">
+        <ErrorNote
+          error={{
+            message: error.message,
+            hint: 'Runs go on and nothing is lost. Show the page again.',
+            code: error.stack ?? null,
+          }}
+          action={<Button onClick={() => this.setState({ error: null })}>Show again</Button>}
+        />
+      </Page>
+    )
+  }
+}

@@ -1,0 +1,99 @@
+import { useEta } from '#renderer/hooks/eta.ts'
+import { useConnection, useLoad, type Load } from '#renderer/hooks/live.ts'
+import { link } from '#renderer/hooks/route.ts'
+import { useRuns, type RunEntry, type WorkerView } from '#renderer/hooks/runs.ts'
+import { etaWords } from '#renderer/eta.ts'
+import { formatBytes, formatNumber, formatPercent, plural } from '#renderer/format.ts'
+import { phaseWords, runTitle } from '#renderer/words.ts'
+import { Progress } from '../base/states.tsx'
+import { Tooltip } from '../base/Tooltip.tsx'
+import { classes } from '../base/classes.ts'
+
+/** The foot of the window: what the machine does, always. */
+export function StatusStrip() {
+  const connection = useConnection(({ state }) => state)
+  const load = useLoad()
+  const { runs, workers } = useRuns()
+  const atWork = workers.flatMap((worker) => {
+    const run = runs.find(({ id }) => id === worker.runId)
+    return run === undefined ? [] : [{ run, worker }]
+  })
+  const queued = runs.filter(({ status }) => status === 'queued').length
+  const [first] = atWork
+  return (
+    <footer className="flex h-6.5 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-sm whitespace-nowrap text-muted tabular-nums">
+      <Connection state={connection} />
+      {first === undefined ? (
+        <span>Nothing is training</span>
+      ) : (
+        <AtWork {...first} others={atWork.length - 1} />
+      )}
+      {queued > 0 && <a href={link('/')}>{plural(queued, 'run')} waiting</a>}
+      <span className="grow" />
+      {load !== null && <Meters load={load} />}
+    </footer>
+  )
+}
+
+function Connection({ state }: { state: 'connecting' | 'connected' | 'disconnected' }) {
+  const words = {
+    connecting: 'Connecting',
+    connected: 'Connected',
+    disconnected: 'Host not reached, trying again',
+  }
+  const isConnected = state === 'connected'
+  return (
+    <span
+      role="status"
+      className={classes('inline-flex items-center gap-1.5', !isConnected && 'text-caution')}
+    >
+      <span aria-hidden className={classes('size-2 rounded-full', isConnected ? 'bg-good' : 'bg-caution')} />
+      {words[state]}
+    </span>
+  )
+}
+
+function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; others: number }) {
+  const eta = useEta(run)
+  const share = run.steps === null ? null : run.step / run.steps
+  return (
+    <span className="inline-flex min-w-0 items-center gap-2">
+      <a
+        href={link(`/runs/${run.id}/overview`)}
+        className="min-w-0 truncate font-medium text-text hover:underline"
+      >
+        {runTitle(run)}
+      </a>
+      <span>
+        {run.steps === null ? `step ${String(run.step)}` : `step ${String(run.step)}/${String(run.steps)}`}
+      </span>
+      <span>{worker.isSilent ? 'gives no sign of life' : phaseWords(run.phase, worker.activity)}</span>
+      <Progress label="Steps of the run" value={share} className="w-24" />
+      {eta !== null && (
+        <span>
+          {formatNumber(eta.secondsPerStep)} s/step · {etaWords(eta)} left
+        </span>
+      )}
+      {others > 0 && <span>and {plural(others, 'run')} more</span>}
+    </span>
+  )
+}
+
+function Meters({ load: { cpuShare, memory, disk, ...rest } }: { load: Load }) {
+  const requests =
+    'outboundRequests' in rest && typeof rest.outboundRequests === 'number' ? rest.outboundRequests : 0
+  return (
+    <>
+      <span>CPU {formatPercent(cpuShare)}</span>
+      <span>
+        Memory {formatBytes(memory.usedBytes)} of {formatBytes(memory.totalBytes)}
+      </span>
+      <span>Disk {formatBytes(disk.freeBytes)} free</span>
+      <Tooltip text="Requests to other machines since Turnwise was installed. None is made unless you ask for one.">
+        <a href={link('/settings/privacy')} className="hover:underline">
+          {plural(requests, 'request')}
+        </a>
+      </Tooltip>
+    </>
+  )
+}

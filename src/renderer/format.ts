@@ -1,0 +1,90 @@
+/** Numbers, sizes and times as people read them; the same everywhere. */
+
+/** What stands where there is no number. */
+export const noNumber = '–'
+
+/** Three significant digits, without exponents where people expect none; a true minus sign. */
+export function formatNumber(value: number | null | undefined, digits = 3): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return noNumber
+  return value === 0 ? '0' : formatSize(value, digits)
+}
+
+function formatSize(value: number, digits: number): string {
+  const size = Math.abs(value)
+  if (size === Infinity) return value > 0 ? '∞' : '−∞'
+  if (size >= 1e15 || size < 1e-4) return minus(value.toExponential(digits - 1).replace(/\.?0+e/, 'e'))
+  if (size >= 10 ** digits) return minus(Math.round(value).toLocaleString('en-US').replaceAll(',', ' '))
+  return minus(String(Number(value.toPrecision(digits))))
+}
+
+/** With its sign: for differences. */
+export const formatDelta = (value: number | null | undefined): string =>
+  typeof value === 'number' && value > 0 ? `+${formatNumber(value)}` : formatNumber(value)
+
+const minus = (text: string): string => text.replace(/^-/, '−')
+
+/** Whole numbers, thousands set apart. */
+export const formatCount = (value: number | null | undefined): string =>
+  value === null || value === undefined
+    ? noNumber
+    : minus(Math.round(value).toLocaleString('en-US').replaceAll(',', ' '))
+
+/** 1 940 000 → 1.94 M. */
+export function formatShort(value: number | null | undefined): string {
+  if (value === null || value === undefined) return noNumber
+  const size = Math.abs(value)
+  if (size >= 1e9) return `${formatNumber(value / 1e9)} B`
+  if (size >= 1e6) return `${formatNumber(value / 1e6)} M`
+  if (size >= 1e4) return `${formatNumber(value / 1e3)} k`
+  return formatCount(value)
+}
+
+/** A share of one as percent. */
+export const formatPercent = (share: number | null | undefined): string =>
+  share === null || share === undefined || Number.isNaN(share) ? noNumber : `${formatNumber(share * 100)} %`
+
+const sizes = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
+
+export function formatBytes(bytes: number | null | undefined): string {
+  if (bytes === null || bytes === undefined) return noNumber
+  let value = bytes
+  let unit = 0
+  while (value >= 1000 && unit < sizes.length - 1) {
+    value /= 1000
+    unit += 1
+  }
+  return `${unit === 0 ? String(value) : formatNumber(value)} ${sizes[unit] ?? ''}`
+}
+
+/** 72.4 s → 1 min 12 s. */
+export function formatDuration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined || Number.isNaN(ms)) return noNumber
+  if (ms < 1000) return `${formatNumber(ms, 2)} ms`
+  const seconds = ms / 1000
+  if (seconds < 60) return `${formatNumber(seconds, seconds < 10 ? 2 : 3)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${String(minutes)} min ${String(Math.floor(seconds % 60))} s`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48
+    ? `${String(hours)} h ${String(minutes % 60)} min`
+    : `${String(Math.floor(hours / 24))} d ${String(hours % 24)} h`
+}
+
+/** Of an instant in epoch ms, seen from `now`. */
+export function formatAgo(at: number, now: number): string {
+  const seconds = Math.max(0, (now - at) / 1000)
+  if (seconds < 45) return 'just now'
+  if (seconds < 3600) return `${String(Math.max(1, Math.round(seconds / 60)))} min ago`
+  if (seconds < 86_400) return `${String(Math.round(seconds / 3600))} h ago`
+  return formatDate(at)
+}
+
+const dates = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+const times = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+
+export const formatDate = (at: number): string => dates.format(at)
+export const formatTime = (at: number): string => times.format(at)
+
+/** 1 run, 2 runs. */
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${formatCount(count)} ${count === 1 ? one : many}`

@@ -1,0 +1,203 @@
+/**
+ * Asking the host. Reading guide of this folder: `api.tsx` (here) questions, commands and tasks; `feeds.ts` news;
+ * `runs.ts` the list of runs, shared by all; `route.ts` where the person is; `keys.ts` shortcuts; `bridge.ts` what the
+ * shell around the page can do; `settings.ts` what is remembered; `toasts.ts` short notices.
+ */
+import { keepPreviousData, useQuery, type QueryClient } from '@tanstack/react-query'
+import { createContext, use, useCallback, useEffect, useRef, useState, type ReactNode } from 'react'
+import type { Api } from '#shared/api/api.ts'
+import type { Client } from '#shared/api/client.ts'
+import type { CallName, InputOf, OutputOf, StreamName } from '#shared/api/contract.ts'
+import { batch } from './batch.ts'
+import { asError } from './failures.ts'
+import { toastError } from './toasts.ts'
+
+export type ApiClient = Client<Api>
+export type Answer<Name extends CallName<Api> | StreamName<Api>> = OutputOf<Api, Name>
+
+const ApiContext = createContext<ApiClient | null>(null)
+
+export function ApiProvider({ client, children }: { client: ApiClient; children: ReactNode }) {
+  return <ApiContext value={client}>{children}</ApiContext>
+}
+
+export function useApi(): ApiClient {
+  const client = use(ApiContext)
+  if (client === null) throw new Error('Expected an ApiProvider above.')
+  return client
+}
+
+/** The contract's types are checked where a hook is called; inside, all procedures are alike. */
+interface LooseClient {
+  call(name: string, input: unknown, options: { signal?: AbortSignal }): Promise<unknown>
+  stream(name: string, input: unknown, options: { signal?: AbortSignal }): AsyncIterable<unknown>
+}
+
+const loose = (client: ApiClient): LooseClient => client
+
+export interface AnswerOptions {
+  /** false: not asked yet. */
+  readonly enabled?: boolean
+  /** How long an answer stays good without news; forever by default, news of its area ask again. */
+  readonly staleMs?: number
+  /** Shows the previous answer while the next one is on its way. */
+  readonly keep?: boolean
+}
+
+export interface AnswerState<Data> {
+  readonly data: Data | undefined
+  readonly error: Error | null
+  readonly isPending: boolean
+  readonly refetch: () => void
+}
+
+/** A query; asked again when there is news of its area. */
+export function useAnswer<Name extends CallName<Api>>(
+  name: Name,
+  input: InputOf<Api, Name>,
+  { enabled = true, staleMs = Infinity, keep = false }: AnswerOptions = {},
+): AnswerState<OutputOf<Api, Name>> {
+  const client = useApi()
+  type Output = OutputOf<Api, Name>
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: [name, input],
+    // An answer may be nothing; the cache must not take it for a missing one.
+    queryFn: async ({ signal }): Promise<unknown> =>
+      (await loose(client).call(name, input, { signal })) ?? null,
+    enabled,
+    staleTime: staleMs,
+    ...(keep ? { placeholderData: keepPreviousData } : {}),
+  })
+  const again = useCallback(() => void refetch(), [refetch])
+  return { data: data as Output | undefined, error, isPending, refetch: again }
+}
+
+/** Asks again what was asked of these areas, or of one run in them. */
+export function invalidate(queries: QueryClient, areas: readonly string[], runId?: string): void {
+  void queries.invalidateQueries({
+    predicate: ({ queryKey: [name, input] }) =>
+      typeof name === 'string' &&
+      areas.some((area) => name === area || name.startsWith(`${area}.`)) &&
+      (runId === undefined || JSON.stringify(input ?? null).includes(runId)),
+  })
+}
+
+export interface CommandOptions<Output> {
+  readonly onDone?: (output: Output) => void
+  /** Errors are not shown as a notice; the caller shows `error`. */
+  readonly quiet?: boolean
+}
+
+export interface Command<Input, Output> {
+  /** Resolves with undefined where it failed. */
+  readonly run: (input: Input) => Promise<Output | undefined>
+  readonly isRunning: boolean
+  readonly error: Error | null
+}
+
+export function useCommand<Name extends CallName<Api>>(
+  name: Name,
+  options: CommandOptions<OutputOf<Api, Name>> = {},
+): Command<InputOf<Api, Name>, OutputOf<Api, Name>> {
+  const client = useApi()
+  const [isRunning, setRunning] = useState(false)
+  const [error, setError] = useState<Error | null>(null)
+  const latest = useLatest(options)
+  const run = useCallback(
+    async (input: InputOf<Api, Name>) => {
+      setRunning(true)
+      setError(null)
+      try {
+        const output = (await loose(client).call(name, input, {})) as OutputOf<Api, Name>
+        latest.current.onDone?.(output)
+        return output
+      } catch (thrown) {
+        const failure = asError(thrown)
+        setError(failure)
+        if (latest.current.quiet !== true) toastError(failure)
+        return undefined
+      } finally {
+        setRunning(false)
+      }
+    },
+    [client, name, latest],
+  )
+  return { run, isRunning, error }
+}
+
+export type TaskState = 'idle' | 'running' | 'done' | 'failed' | 'cancelled'
+
+export interface Task<Input, Item> {
+  readonly start: (input: Input) => void
+  readonly cancel: () => void
+  readonly clear: () => void
+  /** All items so far; the list grows at most four times a second. */
+  readonly items: readonly Item[]
+  readonly last: Item | undefined
+  readonly state: TaskState
+  readonly error: Error | null
+}
+
+interface TaskView<Item> {
+  readonly items: readonly Item[]
+  readonly state: TaskState
+  readonly error: Error | null
+}
+
+/** Long work of the host. Starting again, cancelling or leaving the screen ends the one before. */
+export function useTask<Name extends StreamName<Api>>(
+  name: Name,
+): Task<InputOf<Api, Name>, OutputOf<Api, Name>> {
+  type Item = OutputOf<Api, Name>
+  const client = useApi()
+  const idle: TaskView<Item> = { items: [], state: 'idle', error: null }
+  const [view, setView] = useState(idle)
+  const current = useRef<AbortController | null>(null)
+  useEffect(() => () => current.current?.abort(), [])
+
+  const start = useCallback(
+    (input: InputOf<Api, Name>) => {
+      current.current?.abort()
+      const controller = new AbortController()
+      current.current = controller
+      const isCurrent = () => current.current === controller
+      setView({ items: [], state: 'running', error: null })
+      const items = batch<Item>((more) => {
+        if (isCurrent()) setView((before) => ({ ...before, items: [...before.items, ...more] }))
+      })
+      const read = async () => {
+        for await (const item of loose(client).stream(name, input, { signal: controller.signal }))
+          items.add(item as Item)
+      }
+      read().then(
+        () => {
+          items.flush()
+          if (isCurrent()) setView((before) => ({ ...before, state: 'done' }))
+        },
+        (thrown: unknown) => {
+          items.flush()
+          if (!isCurrent()) return
+          const state = controller.signal.aborted ? 'cancelled' : 'failed'
+          setView((before) => ({ ...before, state, error: state === 'failed' ? asError(thrown) : null }))
+        },
+      )
+    },
+    [client, name],
+  )
+  const cancel = useCallback(() => current.current?.abort(), [])
+  const clear = useCallback(() => {
+    current.current?.abort()
+    current.current = null
+    setView({ items: [], state: 'idle', error: null })
+  }, [])
+  return { start, cancel, clear, ...view, last: view.items.at(-1) }
+}
+
+/** The newest value, for functions that must not change when it does. */
+export function useLatest<T>(value: T): { readonly current: T } {
+  const latest = useRef(value)
+  useEffect(() => {
+    latest.current = value
+  })
+  return latest
+}

@@ -1,0 +1,65 @@
+/** News of the host: every feed goes on behind its last item after a lost connection. */
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import type { Api } from '#shared/api/api.ts'
+import type { FeedName, InputOf, OutputOf } from '#shared/api/contract.ts'
+import { invalidate, useApi, useLatest } from './api.tsx'
+import { batch } from './batch.ts'
+import { asError } from './failures.ts'
+
+interface LooseFollower {
+  follow(
+    name: string,
+    input: unknown,
+    options: { signal: AbortSignal; from?: string | null },
+  ): AsyncIterable<unknown>
+}
+
+export interface FeedOptions {
+  readonly enabled?: boolean
+  /** Cursor to go on from, as another answer gave it. */
+  readonly from?: string | null
+  readonly onError?: (error: Error) => void
+}
+
+/** Calls `onItems` at most four times a second. The input is compared by its JSON. */
+export function useFeed<Name extends FeedName<Api>>(
+  name: Name,
+  input: InputOf<Api, Name>,
+  onItems: (items: readonly OutputOf<Api, Name>[]) => void,
+  options: FeedOptions = {},
+): void {
+  const client = useApi()
+  const { enabled = true, from = null } = options
+  const key = JSON.stringify(input ?? null)
+  const latest = useLatest({ onItems, onError: options.onError })
+  useEffect(() => {
+    if (!enabled) return
+    const controller = new AbortController()
+    const items = batch<OutputOf<Api, Name>>((more) => {
+      if (!controller.signal.aborted) latest.current.onItems(more)
+    })
+    const read = async () => {
+      const asked: unknown = JSON.parse(key)
+      const feed = (client as unknown as LooseFollower).follow(name, asked ?? undefined, {
+        signal: controller.signal,
+        from,
+      })
+      for await (const item of feed) items.add(item as OutputOf<Api, Name>)
+    }
+    read().catch((thrown: unknown) => {
+      if (!controller.signal.aborted) latest.current.onError?.(asError(thrown))
+    })
+    return () => controller.abort()
+  }, [client, name, key, enabled, from, latest])
+}
+
+/** Asks again what was asked of an area when it changed. Once, near the root. */
+export function useNews(): void {
+  const queries = useQueryClient()
+  useFeed('datasets.watch', undefined, () => invalidate(queries, ['datasets']))
+  useFeed('rewards.watch', undefined, () => invalidate(queries, ['rewards']))
+  useFeed('models.watch', undefined, () => invalidate(queries, ['models']))
+  useFeed('settings.watch', undefined, () => invalidate(queries, ['settings']))
+  useFeed('queue.watch', undefined, () => invalidate(queries, ['queue']))
+}

@@ -1,0 +1,66 @@
+/** Shortcuts. What is mounted last answers first; single letters are left alone where someone types. */
+import { useEffect } from 'react'
+import { isSingle, keyOf, keyTable, type KeyId } from '../keyTable.ts'
+import { useLatest } from './api.tsx'
+import { useSetting } from './settings.ts'
+
+export type KeyHandlers = Readonly<Partial<Record<KeyId, () => void>>>
+export type Bindings = Readonly<Partial<Record<KeyId, readonly string[]>>>
+
+const stack: { readonly current: KeyHandlers }[] = []
+
+export function useKeys(handlers: KeyHandlers): void {
+  const latest = useLatest(handlers)
+  useEffect(() => {
+    stack.push(latest)
+    return () => void stack.splice(stack.indexOf(latest), 1)
+  }, [latest])
+}
+
+/** Rebound keys and whether single letters count. */
+export function useKeyBindings() {
+  const [bindings, setBindings] = useSetting<Bindings>('keys.bindings', {})
+  const [singles, setSingles] = useSetting('keys.singles', true)
+  return { bindings, setBindings, singles, setSingles }
+}
+
+export const keysOf = (id: KeyId, bindings: Bindings): readonly string[] => bindings[id] ?? keyTable[id].keys
+
+const ids = Object.keys(keyTable) as KeyId[]
+
+/** Listens for all of them. Once, near the root. */
+export function useKeyListener(): void {
+  const { bindings, singles } = useKeyBindings()
+  const latest = useLatest({ bindings, singles })
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.defaultPrevented) return
+      const key = keyOf(event)
+      if (isSingle(key) && (!latest.current.singles || isTaken(event) || isInDialog())) return
+      const id = ids.find((candidate) => keysOf(candidate, latest.current.bindings).includes(key))
+      const handlers = id && stack.findLast(({ current }) => current[id] !== undefined)
+      if (id === undefined || handlers === undefined) return
+      event.preventDefault()
+      handlers.current[id]?.()
+    }
+    addEventListener('keydown', listen)
+    return () => removeEventListener('keydown', listen)
+  }, [latest])
+}
+
+const typingInputs = /^(?:text|search|number|password|email|url|tel|date|time|)$/
+const pressed = 'button, a, select, summary, [role="slider"], [role="option"], [role="tab"]'
+
+function isTaken({ target, code }: KeyboardEvent): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  if (target.isContentEditable || target instanceof HTMLTextAreaElement) return true
+  if (target instanceof HTMLSelectElement) return true
+  if (target instanceof HTMLInputElement) return typingInputs.test(target.getAttribute('type') ?? '')
+  // Space presses what has the focus.
+  return code === 'Space' && target.closest(pressed) !== null
+}
+
+const isInDialog = (): boolean =>
+  document.querySelector(
+    '[role="dialog"][aria-modal], [role="dialog"][data-modal], [role="alertdialog"], [role="menu"]',
+  ) !== null

@@ -1,0 +1,27 @@
+/** What the foot of the window tells: connection, load of the machine, the run at work. */
+import { useEffect, useState } from 'react'
+import { create } from 'zustand'
+import type { Api } from '#shared/api/api.ts'
+import type { ConnectionState } from '#shared/api/reconnecting.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { useFeed } from './feeds.ts'
+
+export const useConnection = create<{ readonly state: ConnectionState }>(() => ({ state: 'connecting' }))
+
+export type Load = OutputOf<Api, 'system.watch'>
+
+export function useLoad(): Load | null {
+  const [load, setLoad] = useState<Load | null>(null)
+  useFeed('system.watch', undefined, (items) => setLoad(items.at(-1) ?? null))
+  return load
+}
+
+/** The time, told every `everyMs`: for «5 s ago». */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}
