@@ -1,7 +1,8 @@
+import path from 'node:path'
 import { serveHost } from '#host/serveHost.ts'
 import { defineCommand } from '../command.ts'
 import { watchInterrupts } from '../interrupt.ts'
-import { integer } from '../options.ts'
+import { integer, text } from '../options.ts'
 
 export const serve = defineCommand({
   name: 'serve',
@@ -13,6 +14,7 @@ export const serve = defineCommand({
       maximum: 65_535,
       default: 0,
     }),
+    window: text('DIR', 'folder of another built window, to try one out'),
   },
   notes: () => [
     'Only this machine can connect, and only with the address that is printed: it holds the key.',
@@ -23,7 +25,12 @@ export const serve = defineCommand({
       output.note(
         `Fault in ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       )
-    const host = await serveHost({ dataDirectory, port: options.port, onFault })
+    const host = await serveHost({
+      dataDirectory,
+      port: options.port,
+      onFault,
+      ...(options.window === undefined ? {} : { windowDirectory: path.resolve(options.window) }),
+    })
     const interrupted = Promise.withResolvers<unknown>()
     using _interrupt = watchInterrupts(
       () => {

@@ -1,0 +1,35 @@
+import { defineConfig } from '@playwright/test'
+import { existsSync } from 'node:fs'
+
+/** Where a machine-readable report goes too, for scripts that count tests. */
+const report = process.env['TURNWISE_BROWSER_REPORT']
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const executablePath = process.env['CHROMIUM'] ?? places.find((place) => existsSync(place))
+
+/** Journeys through the window on a real host: `browser` in Chromium, `desktop` in Electron where its binary is there. */
+export default defineConfig({
+  testDir: 'tests',
+  timeout: 120_000,
+  expect: { timeout: 15_000 },
+  fullyParallel: false,
+  workers: 2,
+  forbidOnly: true,
+  globalSetup: './tests/e2e/build.ts',
+  outputDir: 'out/playwright',
+  reporter: report === undefined ? [['list']] : [['list'], ['json', { outputFile: report }]],
+  use: {
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: 'reduce',
+    actionTimeout: 15_000,
+    screenshot: 'only-on-failure',
+    launchOptions: {
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+      ...(executablePath === undefined ? {} : { executablePath }),
+    },
+  },
+  projects: [
+    { name: 'browser', testMatch: 'e2e/**/*.spec.ts' },
+    { name: 'desktop', testMatch: 'desktop/**/*.spec.ts' },
+  ],
+})

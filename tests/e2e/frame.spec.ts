@@ -1,0 +1,15 @@
+import { expect, seriousProblems, test } from './support.ts'
+
+test('the palette finds places and the keys go to them', async ({ app }) => {
+  const { page } = app
+  await app.open()
+  await page.keyboard.press('Control+k')
+  const palette = page.getByRole('dialog', { name: 'Search and commands' })
+  await palette.getByRole('combobox').fill('dark theme')
+  await page.keyboard.press('Enter')
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+  await expect(palette).toBeHidden()
+  await page.keyboard.press('Shift+Slash')
+  await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
+  expect(await seriousProblems(page)).toEqual([])
+})

@@ -1,0 +1,157 @@
+/**
+ * A journey's stage: a data directory of its own, the headless host as a process of its own, a page in a real browser
+ * and a client of the API beside it. A journey fails when the page logs an error, breaks its content security policy or
+ * asks another machine for anything.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { AxeBuilder } from '@axe-core/playwright'
+import { expect, test as base, type Page } from '@playwright/test'
+import type { Api } from '#shared/api/api.ts'
+import { createClient, type Client } from '#shared/api/client.ts'
+import type { InputOf } from '#shared/api/contract.ts'
+import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
+import type { RunStatus } from '#shared/runs.ts'
+import { windowVariable } from './build.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+export const starter = path.join(root, 'resources/starter')
+export const demoFile = (name: string): string => path.join(root, 'resources/demo', name)
+
+export interface HostProcess {
+  readonly url: string
+  readonly child: ChildProcess
+  /** Asks it to end and waits; runs keep a checkpoint. */
+  readonly stop: () => Promise<void>
+}
+
+export interface App {
+  readonly dataDirectory: string
+  readonly page: Page
+  readonly client: Client<Api>
+  readonly url: string
+  /** Opens the window at a route such as /data. */
+  readonly open: (route?: string) => Promise<void>
+  /** Goes to a route in the open window. */
+  readonly go: (route: string) => Promise<void>
+  /** Ends the host and starts another one on the same data; the page needs `open` again. */
+  readonly restart: () => Promise<void>
+}
+
+export const test = base.extend<{ app: App }>({
+  app: async ({ page }, use) => {
+    const dataDirectory = mkdtempSync(path.join(tmpdir(), 'turnwise-journey-'))
+    const problems = watchPage(page)
+    let host = await startHost(dataDirectory)
+    let client = await connectTo(host.url)
+    const app = {
+      dataDirectory,
+      page,
+      get client() {
+        return client
+      },
+      get url() {
+        return host.url
+      },
+      async open(route = '/') {
+        await page.goto(host.url)
+        await page.getByText('Connected', { exact: true }).waitFor()
+        if (route !== '/') await app.go(route)
+      },
+      async go(route: string) {
+        await page.evaluate((hash) => void (location.hash = hash), route)
+      },
+      async restart() {
+        client.close()
+        await host.stop()
+        host = await startHost(dataDirectory)
+        client = await connectTo(host.url)
+      },
+    }
+    await use(app)
+    client.close()
+    await page.close()
+    await host.stop()
+    rmSync(dataDirectory, { recursive: true, force: true })
+    expect(problems).toEqual([])
+  },
+})
+
+export { expect } from '@playwright/test'
+
+export async function startHost(dataDirectory: string): Promise<HostProcess> {
+  const window = process.env[windowVariable]
+  if (window === undefined) throw new Error('The window was not built.')
+  const args = [path.join(root, 'bin/turnwise.mjs'), 'serve', '--port', '0', '--json', '--data-dir', dataDirectory]
+  const child = spawn(process.execPath, [...args, '--window', window], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  for await (const line of createInterface(child.stdout)) {
+    const { url } = JSON.parse(line) as { url: string }
+    return {
+      url,
+      child,
+      async stop() {
+        child.kill('SIGINT')
+        await ended
+      },
+    }
+  }
+  throw new Error('The host ended before it told its address.')
+}
+
+async function connectTo(url: string): Promise<Client<Api>> {
+  const { origin, hash } = new URL(url)
+  return createClient<Api>(await openWebSocketPort({ origin, token: hash.replace('#token=', '') }))
+}
+
+/** Everything that must not happen on a page; what a journey breaks on purpose it takes out again. */
+function watchPage(page: Page): string[] {
+  const problems: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => problems.push(`page: ${error.message}`))
+  page.on('request', (request) => {
+    const { protocol, hostname } = new URL(request.url())
+    const isLocal = ['data:', 'blob:'].includes(protocol) || hostname === '127.0.0.1'
+    if (!isLocal) problems.push(`request: ${request.url()}`)
+  })
+  return problems
+}
+
+type RunConfigInput = InputOf<Api, 'runs.start'>['config']
+
+/** The demo's run with changes, its paths made whole. */
+export function demoConfig(changes: Partial<RunConfigInput> = {}): RunConfigInput {
+  const config = JSON.parse(readFileSync(demoFile('run.json'), 'utf8')) as RunConfigInput
+  const data = { ...config.data, train: demoFile('train.jsonl'), heldOut: demoFile('heldout.jsonl') }
+  return { ...config, model: starter, data, ...changes }
+}
+
+const ends: readonly RunStatus[] = ['finished', 'stopped', 'failed', 'interrupted']
+
+/** Waits for a run's end; resolves with how it ended. */
+export async function untilEnded(client: Client<Api>, runId: string): Promise<RunStatus> {
+  for await (const { run } of client.follow('runs.follow', { runId })) {
+    if (ends.includes(run.status)) return run.status
+  }
+  throw new Error('The run was not told of to its end.')
+}
+
+export async function trainDemo(client: Client<Api>, changes: Partial<RunConfigInput> = {}): Promise<string> {
+  const { runId } = await client.call('runs.start', { config: demoConfig(changes) })
+  expect(await untilEnded(client, runId)).toBe('finished')
+  return runId
+}
+
+/** What axe finds serious or critical in the page as it stands, in words. */
+export async function seriousProblems(page: Page): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary ?? ''}`))
+}
