@@ -1,21 +1,26 @@
-/** Prints «N passed, N failed» from a test report in vitest's JSON form and ends with the status of the whole run. */
+/**
+ * Prints «N passed, N failed» from test reports in the JSON forms of vitest and Playwright and ends with the status of
+ * the whole run:  node .ci/summary.mjs VITEST_REPORT PLAYWRIGHT_REPORT
+ */
 import { existsSync, readFileSync } from 'node:fs'
 
-const report = process.argv[2]
 const status = Number(process.env['TEST_STATUS'])
-const counts = existsSync(report)
-  ? count(JSON.parse(readFileSync(report, 'utf8')))
-  : { passed: 0, failed: 0, skipped: 0 }
+const [unit, browser] = process.argv.slice(2).map((report) =>
+  existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null,
+)
+const parts = [unit && countUnit(unit), browser && countBrowser(browser)].filter(Boolean)
+const sum = (name) => parts.reduce((total, part) => total + part[name], 0)
+const counts = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') }
 
 // A run that broke elsewhere (installation, a crash after the last test) must not look like a success.
 if (status !== 0 && counts.failed === 0) counts.failed = 1
-if (status === 0 && counts.passed === 0) counts.failed = 1
+if (status === 0 && parts.length < 2) counts.failed = 1
 
 const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
 console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`)
 process.exitCode = counts.failed > 0 ? status || 1 : status
 
-function count({ numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults }) {
+function countUnit({ numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults }) {
   // A file that could not be loaded has no tests to fail.
   const broken = testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
@@ -25,4 +30,8 @@ function count({ numPassedTests, numFailedTests, numPendingTests, numTodoTests, 
     failed: numFailedTests + broken.length,
     skipped: numPendingTests + numTodoTests,
   }
+}
+
+function countBrowser({ stats, errors }) {
+  return { passed: stats.expected, failed: stats.unexpected + stats.flaky + errors.length, skipped: stats.skipped }
 }

@@ -6,6 +6,7 @@ import { KeySheet } from './components/frame/KeySheet.tsx'
 import { Rail } from './components/frame/Rail.tsx'
 import { ScreenOutlet } from './components/frame/ScreenOutlet.tsx'
 import { StatusStrip } from './components/frame/StatusStrip.tsx'
+import { FirstRunGuide } from './components/home/FirstRunGuide.tsx'
 import { useNews } from './hooks/feeds.ts'
 import { useKeyListener } from './hooks/keys.ts'
 import { useGlobalKeys, useShellEvents } from './hooks/places.ts'
@@ -29,6 +30,7 @@ export function App() {
       <CommandPalette />
       <KeySheet />
       <FileDialogs />
+      <FirstRunGuide />
       <DropTarget />
       <Toasts />
     </div>

@@ -17,6 +17,10 @@ function formatSize(value: number, digits: number): string {
   return minus(String(Number(value.toPrecision(digits))))
 }
 
+/** Always as many decimals, for numbers that stand under each other. */
+export const formatFixed = (value: number | null | undefined, decimals = 3): string =>
+  value === null || value === undefined || Number.isNaN(value) ? noNumber : minus(value.toFixed(decimals))
+
 /** With its sign: for differences. */
 export const formatDelta = (value: number | null | undefined): string =>
   typeof value === 'number' && value > 0 ? `+${formatNumber(value)}` : formatNumber(value)

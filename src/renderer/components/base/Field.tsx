@@ -28,12 +28,12 @@ export function Field({ label, help, error, note, aside, className, children }: 
   const noteId = `${id}-note`
   return (
     <div className={classes('flex min-w-0 flex-col', className)}>
-      <div className="flex min-h-6 items-center gap-0.5">
+      <div className="flex min-h-7 items-center gap-0.5">
         <label htmlFor={id} className="text-sm font-medium text-muted">
           {label}
         </label>
         {help !== undefined && <Help about={label}>{help}</Help>}
-        {aside !== undefined && <span className="ml-auto">{aside}</span>}
+        {aside !== undefined && <span className="mb-1 ml-auto">{aside}</span>}
       </div>
       {children({ id, 'aria-describedby': hasNote ? noteId : undefined, 'aria-invalid': Boolean(error) })}
       {hasNote && (

@@ -1,0 +1,83 @@
+import { Trophy, X } from 'lucide-react'
+import { formatNumber, plural } from '#renderer/format.ts'
+import { Badge } from '../base/Badge.tsx'
+import { Button, IconButton } from '../base/Button.tsx'
+import { Loading } from '../base/states.tsx'
+import { ModelPicker } from '../models/ModelPicker.tsx'
+import type { ModelChoice } from '../models/modelChoice.ts'
+import type { Completion } from './completions.ts'
+
+const stopWords: Readonly<Record<string, string>> = {
+  'stop-id': 'ended by itself',
+  'stop-string': 'ended at a stop string',
+  length: 'cut off at the longest answer',
+}
+
+interface ColumnProps {
+  /** «Column A». */
+  readonly label: string
+  readonly choice: ModelChoice | null
+  readonly onChoice: (choice: ModelChoice) => void
+  /** Not given where two columns are left. */
+  readonly onRemove: (() => void) | undefined
+  /** Its name must not be seen yet. */
+  readonly isHidden: boolean
+  readonly completion: Completion | undefined
+  readonly isRunning: boolean
+  readonly vote: { readonly isOpen: boolean; readonly isWinner: boolean; readonly onVote: () => void }
+}
+
+/** One contender with its answer. */
+export function ContenderColumn(props: ColumnProps) {
+  const { label, choice, onChoice, onRemove, isHidden, completion, isRunning, vote } = props
+  return (
+    <section aria-label={label} className="flex min-h-60 min-w-0 flex-col rounded border border-line">
+      <header className="flex h-11 shrink-0 items-center gap-2 border-b border-line px-3">
+        <span className="font-medium">{label}</span>
+        {isHidden ? (
+          <span className="text-faint">name hidden until you vote</span>
+        ) : (
+          <span className="min-w-0 grow">
+            <ModelPicker label={`Model of ${label}`} withCheckpoints value={choice} onChange={onChoice} />
+          </span>
+        )}
+        {vote.isWinner && (
+          <Badge tone="good" icon={<Trophy size={11} aria-hidden />}>
+            Your choice
+          </Badge>
+        )}
+        {onRemove !== undefined && !isHidden && (
+          <IconButton small label={`Remove ${label}`} icon={<X size={13} aria-hidden />} onClick={onRemove} />
+        )}
+      </header>
+      <div className="min-h-0 grow overflow-auto p-3">
+        {completion === undefined ? (
+          <p className="text-faint">The answer will appear here.</p>
+        ) : completion.text === '' && isRunning ? (
+          <Loading label="Generating" />
+        ) : (
+          <p className="font-mono text-sm break-words whitespace-pre-wrap">
+            {completion.text}
+            {completion.text === '' && <span className="text-faint">(empty answer)</span>}
+          </p>
+        )}
+      </div>
+      <footer className="flex h-10 shrink-0 items-center gap-2 border-t border-line px-3 text-sm text-muted tabular-nums">
+        {completion !== undefined && (
+          <span className="min-w-0 truncate">
+            {plural(completion.tokens, 'token')}
+            {completion.tokensPerSecond !== null && ` · ${formatNumber(completion.tokensPerSecond)} tokens/s`}
+            {completion.stopReason !== null &&
+              ` · ${stopWords[completion.stopReason] ?? completion.stopReason}`}
+          </span>
+        )}
+        <span className="grow" />
+        {vote.isOpen && (
+          <Button small onClick={vote.onVote}>
+            {label} is better
+          </Button>
+        )}
+      </footer>
+    </section>
+  )
+}

@@ -1,0 +1,59 @@
+import { deviceTitles } from '#shared/device.ts'
+import { formatBytes, formatPercent } from '#renderer/format.ts'
+import { useAnswer } from '#renderer/hooks/api.tsx'
+import { useLoad } from '#renderer/hooks/live.ts'
+import { link } from '#renderer/hooks/route.ts'
+import { Badge } from '../base/Badge.tsx'
+import { Panel } from '../base/Panel.tsx'
+import { Progress } from '../base/states.tsx'
+
+/** How the machine is doing, and what of it can be computed with. */
+export function DeviceHealth() {
+  const load = useLoad()
+  const { data: info } = useAnswer('system.info', undefined)
+  return (
+    <Panel
+      title="This machine"
+      actions={
+        <a href={link('/settings/devices')} className="px-2 text-sm text-accent-ink hover:underline">
+          What runs where
+        </a>
+      }
+    >
+      <p className="truncate" title={info?.cpu.model}>
+        {info?.cpu.model ?? ' '}
+      </p>
+      <div className="mt-2 flex flex-wrap gap-1">
+        {info?.devices.map(({ kind, available }) => (
+          <Badge key={kind} tone={available ? 'good' : 'plain'}>
+            {deviceTitles[kind]} {available ? 'ready' : 'not here'}
+          </Badge>
+        ))}
+      </div>
+      {load !== null && (
+        <dl className="mt-3 grid grid-cols-[64px_minmax(0,1fr)_max-content] items-center gap-x-3 gap-y-1.5 text-sm tabular-nums">
+          <Meter name="CPU" share={load.cpuShare} value={formatPercent(load.cpuShare)} />
+          <Meter
+            name="Memory"
+            share={load.memory.usedBytes / load.memory.totalBytes}
+            value={`${formatBytes(load.memory.usedBytes)} of ${formatBytes(load.memory.totalBytes)}`}
+          />
+          <dt className="text-muted">Disk</dt>
+          <dd className="col-span-2 text-right">
+            {formatBytes(load.disk.turnwiseBytes)} used · {formatBytes(load.disk.freeBytes)} free
+          </dd>
+        </dl>
+      )}
+    </Panel>
+  )
+}
+
+const Meter = ({ name, share, value }: { name: string; share: number; value: string }) => (
+  <>
+    <dt className="text-muted">{name}</dt>
+    <dd className="contents">
+      <Progress label={name} value={share} />
+      <span className="text-right">{value}</span>
+    </dd>
+  </>
+)

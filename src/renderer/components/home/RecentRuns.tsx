@@ -1,0 +1,86 @@
+import { useMemo } from 'react'
+import { formatAgo, formatFixed } from '#renderer/format.ts'
+import { useNow } from '#renderer/hooks/live.ts'
+import { link } from '#renderer/hooks/route.ts'
+import { useRunStyles, type RunEntry } from '#renderer/hooks/runs.ts'
+import { useSeries } from '#renderer/hooks/series.ts'
+import { runTitle } from '#renderer/words.ts'
+import { StatusBadge } from '../base/Badge.tsx'
+import { Panel } from '../base/Panel.tsx'
+import { Progress } from '../base/states.tsx'
+import { SparkLine } from '../charts/Spark.tsx'
+
+const shown = 8
+
+/** The newest runs, each with its curve. */
+export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
+  const recent = useMemo(() => runs.slice(0, shown), [runs])
+  const { byMetric } = useSeries({ runIds: recent.map(({ id }) => id), metrics: ['reward'], maxPoints: 60 })
+  const styleOf = useRunStyles()
+  const now = useNow(30_000)
+  return (
+    <Panel
+      title="Last runs"
+      isFlush
+      actions={
+        <a href={link('/runs')} className="px-2 text-sm text-accent-ink hover:underline">
+          All {String(runs.length)} runs
+        </a>
+      }
+    >
+      <ul>
+        {recent.map((run) => (
+          <li key={run.id} className="border-b border-line last:border-b-0">
+            <a
+              href={link(`/runs/${run.id}/overview`)}
+              className="grid h-11 grid-cols-[minmax(0,1fr)_104px_96px_112px_88px] items-center gap-3 px-3 -outline-offset-2 hover:bg-panel"
+            >
+              <span className="flex min-w-0 items-center gap-2">
+                <span
+                  aria-hidden
+                  className="size-2.5 shrink-0 rounded-full"
+                  style={{ background: styleOf(run.id).color }}
+                />
+                <span className="truncate font-medium">{runTitle(run)}</span>
+                <span className="truncate text-muted">{run.algorithm}</span>
+              </span>
+              <span>
+                <StatusBadge status={run.status} />
+              </span>
+              <SparkLine
+                width={96}
+                height={24}
+                color={styleOf(run.id).color}
+                values={
+                  byMetric
+                    .get('reward')
+                    ?.get(run.id)
+                    ?.points.map(({ mean }) => mean) ?? []
+                }
+              />
+              <Outcome run={run} />
+              <span className="text-right text-sm text-faint">{formatAgo(run.createdAt, now)}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function Outcome({ run }: { run: RunEntry }) {
+  if (run.status === 'running' || run.status === 'paused') {
+    return (
+      <span className="flex items-center gap-2 text-sm text-muted tabular-nums">
+        <Progress label="Steps" value={run.steps === null ? null : run.step / run.steps} className="grow" />
+        {run.step}/{run.steps ?? '?'}
+      </span>
+    )
+  }
+  return (
+    <span className="text-right font-mono text-sm tabular-nums" title="Held-out reward before and after">
+      <span className="text-faint">{formatFixed(run.rewardBefore)} → </span>
+      {formatFixed(run.rewardAfter)}
+    </span>
+  )
+}
