@@ -113,7 +113,7 @@ export default defineConfig(
   },
   {
     // These tools ask for a default export.
-    files: ['*.config.ts'],
+    files: ['*.config.ts', 'tests/e2e/build.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
 )

@@ -1,0 +1,163 @@
+/**
+ * How quick the window is, in a real browser on the headless host:
+ *   npm run build && node bench/window/window.ts [--window DIR]
+ * cold start to interactive, Compare with 20 runs × 100,000 points opened and hovered, a run page with 10,000 stored
+ * samples scrolled, memory of the page over an hour of simulated live events. Prints figures; proves nothing else.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import type { CDPSession, Page } from '@playwright/test'
+import { serveHost, type ServedHost } from '#host/serveHost.ts'
+import { launchBrowser, openPage } from '../../scripts/screens/browser.ts'
+import { beginRun, makeRun } from './longHistory.ts'
+
+const { values } = parseArgs({ options: { window: { type: 'string' } } })
+
+const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-window-'))
+const serve = (dataDirectory: string): Promise<ServedHost> =>
+  serveHost({
+    dataDirectory,
+    port: 0,
+    ...(values.window === undefined ? {} : { windowDirectory: path.resolve(values.window) }),
+  })
+const view = { theme: 'light', width: 1280, height: 800 } as const
+
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0
+const report = (what: string, figure: string): void =>
+  console.log(`${what.padEnd(64)} ${figure.padStart(12)}`)
+
+/** Waits for two pictures: what was asked for is on the screen then. */
+const drawn = (page: Page): Promise<unknown> =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+
+async function since(page: Page, action: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await action()
+  await drawn(page)
+  return performance.now() - start
+}
+
+async function measureStart(): Promise<void> {
+  const starts: number[] = []
+  const hosts: number[] = []
+  for (let i = 0; i < 5; i++) {
+    const dataDirectory = path.join(folder, `start-${String(i)}`)
+    const begun = performance.now()
+    await using host = await serve(dataDirectory)
+    hosts.push(performance.now() - begun)
+    const browser = await launchBrowser()
+    const opened = performance.now()
+    const page = await openPage(browser, { url: host.url, ...view })
+    await page.getByRole('button', { name: 'Start the first run' }).click({ trial: true })
+    starts.push(performance.now() - opened)
+    await browser.close()
+  }
+  report('host: start to listening', `${median(hosts).toFixed(0)} ms`)
+  report('cold start: page asked for to first button usable', `${median(starts).toFixed(0)} ms`)
+}
+
+async function measureCompare(page: Page, runIds: readonly string[]): Promise<void> {
+  const route = `#/compare?runs=${runIds.join(',')}`
+  const opened = await since(page, async () => {
+    await page.evaluate(`location.hash = ${JSON.stringify(route)}`)
+    await page.locator('[data-chart]').first().waitFor()
+    await page.locator('[data-chart] :is(path.recharts-curve, canvas)').first().waitFor()
+  })
+  report('Compare: 20 runs × 100,000 points opened', `${opened.toFixed(0)} ms`)
+  const again = await since(page, async () => {
+    await page.evaluate("location.hash = '#/runs'")
+    await page.locator('[data-chart]').first().waitFor({ state: 'detached' })
+    await page.evaluate(`location.hash = ${JSON.stringify(route)}`)
+    await page.locator('[data-chart] :is(path.recharts-curve, canvas)').first().waitFor()
+  })
+  report('Compare: opened again', `${again.toFixed(0)} ms`)
+  await hover(page)
+}
+
+async function hover(page: Page): Promise<void> {
+  const box = await page.locator('[data-chart]').first().boundingBox()
+  if (box === null) throw new Error('Expected a chart.')
+  const times: number[] = []
+  for (let i = 0; i < 40; i++) {
+    const x = box.x + 60 + ((box.width - 80) * i) / 40
+    times.push(await since(page, () => page.mouse.move(x, box.y + box.height / 2)))
+  }
+  report('Compare: one move of the cursor (two pictures: 33 ms at least)', `${median(times).toFixed(0)} ms`)
+}
+
+async function measureSamples(page: Page, runId: string): Promise<void> {
+  const opened = await since(page, async () => {
+    await page.evaluate(`location.hash = '#/runs/${runId}/samples'`)
+    await page.locator('[data-samples]').first().waitFor()
+  })
+  report('Samples: page of a run with 10,000 samples opened', `${opened.toFixed(0)} ms`)
+  await page.locator('[data-samples]').first().hover()
+  const times: number[] = []
+  for (let i = 0; i < 60; i++) {
+    times.push(await since(page, () => page.mouse.wheel(0, 400)))
+  }
+  report('Samples: one scroll of 400 px', `${median(times).toFixed(0)} ms`)
+  report('Samples: the slowest of 60', `${Math.max(...times).toFixed(0)} ms`)
+  const steps: number[] = []
+  for (let i = 0; i < 20; i++) steps.push(await since(page, () => page.keyboard.press('BracketLeft')))
+  report('Samples: to the previous step', `${median(steps).toFixed(0)} ms`)
+}
+
+/** Bytes of the page's heap once everything unused is gone. */
+async function heap(devtools: CDPSession): Promise<number> {
+  await devtools.send('HeapProfiler.collectGarbage')
+  const { metrics } = await devtools.send('Performance.getMetrics')
+  return metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? NaN
+}
+
+const hourSteps = 3600
+const growths = 240
+
+/** An hour of a run with a step a second, told sixty times as fast. */
+async function measureHour(page: Page, dataDirectory: string): Promise<void> {
+  const { run, grow } = beginRun(dataDirectory, 'an hour', hourSteps)
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Performance.enable')
+  grow(hourSteps / growths)
+  await page.waitForTimeout(3000)
+  await page.evaluate(`location.hash = '#/runs/${run.id}/overview'`)
+  await page.locator('[data-chart] path').first().waitFor()
+  const before = await heap(devtools)
+  for (let i = 1; i < growths; i++) {
+    grow(hourSteps / growths)
+    await page.waitForTimeout(250)
+  }
+  await page.waitForTimeout(3000)
+  const after = await heap(devtools)
+  report('run page: heap at its begin', `${(before / 1e6).toFixed(1)} MB`)
+  report('run page: heap after an hour of steps', `${(after / 1e6).toFixed(1)} MB`)
+}
+
+try {
+  await measureStart()
+  const dataDirectory = path.join(folder, 'long')
+  const long = Array.from({ length: 20 }, (_, i) =>
+    makeRun(dataDirectory, { name: `long ${String(i + 1)}`, steps: 100_000, metrics: 3, samplesPerStep: 0 }),
+  )
+  const sampled = makeRun(dataDirectory, { name: 'sampled', steps: 100, metrics: 7, samplesPerStep: 100 })
+  const taken = performance.now()
+  await using host = await serve(dataDirectory)
+  report(
+    'host: taking in 20 runs × 100,000 steps × 3 metrics',
+    `${((performance.now() - taken) / 1000).toFixed(1)} s`,
+  )
+  const browser = await launchBrowser()
+  const page = await openPage(browser, { url: host.url, ...view })
+  await measureCompare(
+    page,
+    long.map(({ id }) => id),
+  )
+  await measureSamples(page, sampled.id)
+  await measureHour(page, dataDirectory)
+  await browser.close()
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

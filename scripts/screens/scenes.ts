@@ -1,0 +1,65 @@
+/** What is shown of a history made by history.ts: a name, a route and what a person would press there. */
+import type { Page } from '@playwright/test'
+import type { Api } from '#shared/api/api.ts'
+import type { Client } from '#shared/api/client.ts'
+
+export interface Scene {
+  readonly name: string
+  readonly route: string
+  readonly prepare?: (page: Page) => Promise<void>
+}
+
+const press = (name: string | RegExp) => async (page: Page) => {
+  await page.getByRole('button', { name }).first().click()
+}
+
+export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
+  const runs = await client.call('runs.list', {})
+  const dataSets = await client.call('datasets.list')
+  const rewards = await client.call('rewards.list', {})
+  const named = (name: string) => runs.find((run) => run.name === name)?.id ?? ''
+  const versionId = dataSets.find(({ name }) => name === 'demo-tasks')?.versions[0]?.id ?? ''
+  const rewardId = rewards.find(({ kind }) => kind === 'reward')?.id ?? ''
+  const environmentId = rewards.find(({ kind }) => kind === 'environment')?.id ?? ''
+  const run = named('arith-grpo-1')
+  const [base] = runs.map(({ model }) => model)
+  const several = ['arith-grpo-1', 'arith-grpo-2', 'arith-grpo-3', 'arith-slow', 'arith-ppo']
+    .map(named)
+    .join(',')
+  const place = (name: string, route: string, prepare?: Scene['prepare']): Scene =>
+    prepare === undefined ? { name, route } : { name, route, prepare }
+  return [
+    place('home', '#/'),
+    place('data', '#/data'),
+    place('data-rows', `#/data/${versionId}`),
+    ...['prompt', 'lengths', 'split', 'difficulty'].map((tab) =>
+      place(`data-${tab}`, `#/data/${versionId}?tab=${tab}`),
+    ),
+    place('rewards', '#/rewards'),
+    place('reward', `#/rewards/${rewardId}`),
+    place('environment', `#/rewards/${environmentId}`),
+    place('new-run', `#/new-run?data=${versionId}`),
+    place('runs', '#/runs'),
+    ...['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
+      place(`run-${tab}`, `#/runs/${run}/${tab}`),
+    ),
+    place('compare', `#/compare?runs=${several}`),
+    place(
+      'arena',
+      `#/arena?a=${encodeURIComponent(base ?? '')}&b=${encodeURIComponent(`${base ?? ''}~${run}@30`)}&prompt=Reverse%207%200%202%205`,
+      async (page) => {
+        await press('Generate')(page)
+        await page.getByRole('button', { name: 'They are alike' }).waitFor()
+      },
+    ),
+    place('models', '#/models'),
+    place('model', '#/models/starter'),
+    place('export', `#/models/export?run=${run}&step=30`),
+    ...['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about'].map((section) =>
+      place(`settings-${section}`, `#/settings/${section}`),
+    ),
+    place('palette', '#/', async (page) => {
+      await page.keyboard.press('Control+k')
+    }),
+  ]
+}

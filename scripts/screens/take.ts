@@ -1,0 +1,77 @@
+/**
+ * Takes pictures of every screen with real data, in both themes and two sizes:
+ *   node scripts/screens/take.ts --data DIR --out DIR [--window DIR] [--only NAME]… [--theme light] [--size 1280x800]
+ * DIR of the data is filled by history.ts. Names, routes and what is pressed first stand in scenes.ts.
+ */
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Browser } from '@playwright/test'
+import type { Api } from '#shared/api/api.ts'
+import { createClient } from '#shared/api/client.ts'
+import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
+import { serveHost } from '#host/serveHost.ts'
+import { launchBrowser, openPage } from './browser.ts'
+import { scenesOf, type Scene } from './scenes.ts'
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    out: { type: 'string', default: 'screens' },
+    window: { type: 'string' },
+    only: { type: 'string', multiple: true, default: [] },
+    theme: { type: 'string', multiple: true, default: ['light', 'dark'] },
+    size: { type: 'string', multiple: true, default: ['1280x800', '1920x1080'] },
+  },
+})
+if (values.data === undefined) throw new Error('Say which data directory to show; history.ts fills one.')
+
+interface Look {
+  readonly theme: 'light' | 'dark'
+  readonly size: string
+  readonly url: string
+}
+
+/** One page for all scenes of a look: going from screen to screen is part of what is shown. */
+async function takeAll(
+  browser: Browser,
+  scenes: readonly Scene[],
+  { theme, size, url }: Look,
+): Promise<void> {
+  const [width = 1280, height = 800] = size.split('x').map(Number)
+  const page = await openPage(browser, { url, theme, width, height })
+  for (const { name, route, prepare } of scenes) {
+    await page.evaluate(`location.hash = ${JSON.stringify(route)}`)
+    await page.waitForTimeout(1500)
+    await prepare?.(page)
+    await page.waitForTimeout(400)
+    const file = path.join(values.out, `${name}-${theme}-${size}.png`)
+    await page.screenshot({ path: file })
+    console.log(file)
+    await page.keyboard.press('Escape')
+  }
+  await page.context().close()
+}
+
+mkdirSync(values.out, { recursive: true })
+await using host = await serveHost({
+  dataDirectory: path.resolve(values.data),
+  port: 0,
+  ...(values.window === undefined ? {} : { windowDirectory: path.resolve(values.window) }),
+})
+const { origin, hash } = new URL(host.url)
+const client = createClient<Api>(await openWebSocketPort({ origin, token: hash.replace('#token=', '') }))
+const scenes = (await scenesOf(client)).filter(
+  ({ name }) => values.only.length === 0 || values.only.includes(name),
+)
+const browser = await launchBrowser()
+try {
+  for (const theme of values.theme) {
+    for (const size of values.size) {
+      await takeAll(browser, scenes, { theme: theme === 'dark' ? 'dark' : 'light', size, url: host.url })
+    }
+  }
+} finally {
+  await browser.close()
+  client.close()
+}
