@@ -1,15 +1,19 @@
+import { mergeConfig } from 'vite'
 import { defineConfig } from 'electron-vite'
+import { rendererConfig } from './vite.renderer.config.ts'
 
 /**
- * `cli` is the host without a window, `trainingProcess` the process of one run, `questionProcess` that of one
- * question, `sandboxProcess` that of user code; all run under plain Node as well.
- * Everything lands in out/main itself, chunks included, so that a path relative to a module means the same in all.
+ * `index` is the desktop app, `cli` the host without a window, `trainingProcess` the process of one run,
+ * `questionProcess` that of one question, `sandboxProcess` that of user code; all but the first run under plain Node as
+ * well. Everything lands in out/main itself, chunks included, so that a path relative to a module means the same in all.
+ * The preload script is one file: in its sandbox it can load nothing but electron.
  */
 export default defineConfig({
   main: {
     build: {
       rolldownOptions: {
         input: {
+          index: 'src/main/index.ts',
           cli: 'src/cli/main.ts',
           trainingProcess: 'src/host/workers/trainingProcess.ts',
           questionProcess: 'src/host/workers/questionProcess.ts',
@@ -19,4 +23,17 @@ export default defineConfig({
       },
     },
   },
+  preload: {
+    build: {
+      externalizeDeps: false,
+      rolldownOptions: {
+        input: { index: 'src/preload/index.ts' },
+        output: { format: 'cjs', entryFileNames: '[name].cjs' },
+      },
+    },
+  },
+  // Paths of the page's own configuration start at its folder, here at the project's.
+  renderer: mergeConfig(rendererConfig, {
+    build: { outDir: 'out/renderer', rolldownOptions: { input: 'src/renderer/index.html' } },
+  }),
 })

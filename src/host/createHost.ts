@@ -22,7 +22,7 @@ import { RunHistory } from './runHistory.ts'
 import { openStore, type Store } from './store/store.ts'
 import { resumePoint } from './training.ts'
 import { createAsk, questionStarter, type StartQuestion } from './workers/question.ts'
-import { RunQueue, type QueuedRun } from './workers/runQueue.ts'
+import { RunQueue, type QueuedRun, type RunQueueOptions } from './workers/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from './workers/supervisor.ts'
 import type { StartWorker } from './workers/workerProcess.ts'
 
@@ -61,6 +61,7 @@ export function createHost({
     supervisor,
     takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
     onNotStarted: (ending) => history.ended(ending),
+    ...(servesQueue ? lastingHalt(store, history) : {}),
   })
   if (servesQueue) history.attempt(() => left.queueEnded())
   queue.advance()
@@ -89,7 +90,9 @@ interface Parts extends Pick<Host, 'supervisor' | 'history' | 'queue' | 'bell'> 
 }
 
 /** What follows when a training process says something. `parts`: asked only then, when all are there. */
-function reactions(parts: () => Parts): Pick<SupervisorOptions, 'onGrown' | 'onChanged' | 'onEnded'> {
+function reactions(
+  parts: () => Parts,
+): Pick<SupervisorOptions, 'onGrown' | 'onChanged' | 'onPhase' | 'onEnded'> {
   const remember = ({ history, left, supervisor }: Parts) =>
     history.attempt(() => left.remember(supervisor.list().map(({ runId }) => runId)))
   return {
@@ -103,6 +106,7 @@ function reactions(parts: () => Parts): Pick<SupervisorOptions, 'onGrown' | 'onC
       remember(parts())
       parts().bell.ring()
     },
+    onPhase: () => parts().bell.ring(),
     onEnded(ending) {
       const { history, queue, bell } = parts()
       history.ended(ending)
@@ -125,6 +129,17 @@ function lookRegularly(parts: () => Parts, servesQueue: boolean): Disposable {
   }, lookEveryMs)
   timer.unref()
   return { [Symbol.dispose]: () => clearInterval(timer) }
+}
+
+/** Kept for the next host: a failure that nobody has looked at is not over because the program was closed. */
+const haltKey = 'host.queueHaltedBy'
+
+function lastingHalt(store: Store, history: RunHistory): Pick<RunQueueOptions, 'haltedBy' | 'onHalted'> {
+  const kept = store.settings.get(haltKey)
+  return {
+    haltedBy: typeof kept === 'string' ? kept : null,
+    onHalted: (runId) => history.attempt(() => store.settings.set(haltKey, runId ?? undefined)),
+  }
 }
 
 /** The next run that can go on; one that cannot fails with the reason. */

@@ -23,6 +23,8 @@ function usualDirectory(): string {
 export const dataFolders = (dataDirectory: string) => ({
   runs: path.join(dataDirectory, 'runs'),
   models: path.join(dataDirectory, 'models'),
+  /** Imported adapters, a folder each. */
+  adapters: path.join(dataDirectory, 'adapters'),
   /** Imported data, a folder per version. */
   datasets: path.join(dataDirectory, 'datasets'),
   /** Reward code that was saved, a folder per reward. */

@@ -17,7 +17,7 @@ export type ShellEvent =
   | { readonly type: 'open-file'; readonly path: string }
   /** Go to a place, such as /runs/run_… */
   | { readonly type: 'go'; readonly route: string }
-  /** The program ends as soon as so many runs have kept a checkpoint; 0 takes it back. */
+  /** The program ends as soon as so many runs have kept a checkpoint. */
   | { readonly type: 'stopping'; readonly runs: number }
 
 export interface FileFilter {

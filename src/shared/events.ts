@@ -21,6 +21,9 @@ export interface TrainerState {
 
 export type RunPhase = 'preparing' | 'evaluating' | 'training' | 'paused' | 'finished' | 'stopped'
 
+/** What a training process is at within a step; told while it lasts and kept nowhere. */
+export type StepPhase = 'generating' | 'scoring' | 'learning' | 'evaluating' | 'saving'
+
 /** Per-token arrays of one trajectory, each base64 of little-endian numbers (packedArray.ts); the first covers all T tokens, the others the T−1 predictions. */
 export interface TokenArrays {
   /** [T] i32, prompt first. */

@@ -116,6 +116,22 @@ describe('train', () => {
     expect((await place.run('runs', 'show', String(id))).stdout).toContain('finished, step 8 of 8')
   })
 
+  test('is taken into another history as one file', async () => {
+    const id = String(undisturbedRun['id'])
+    const file = place.path('bundle.json')
+    expect(await place.run('runs', 'export', id, '--out', file)).toMatchObject({ status: 0 })
+    const other = ['--data-dir', place.path('other')]
+    const imported = await place.run('runs', 'import', file, '--json', ...other)
+    expect(linesOf(imported.stdout)).toEqual([{ run: id }])
+    const shown = await place.run('runs', 'show', id, ...other)
+    expect(shown.stdout).toContain('finished, step 8 of 8')
+    const again = await place.run('runs', 'import', file, ...other)
+    expect(again).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('has this run already') as string,
+    })
+  })
+
   test('a finished run has nothing to resume', async () => {
     const done = await place.run('resume', String(undisturbedRun['id']))
     expect(done).toMatchObject({ status: 0, stdout: expect.stringContaining('is finished') as string })

@@ -1,11 +1,9 @@
-import { existsSync } from 'node:fs'
-import path from 'node:path'
-import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { exportPeft } from '#host/artifacts/exportAdapter.ts'
 import { runPaths } from '#host/artifacts/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
+import { readDemoConfig } from '#host/demoConfig.ts'
 import { createRun } from '#host/training.ts'
-import { readRunConfig, requireKnownParts } from '#host/workers/runConfigFile.ts'
+import { requireKnownParts } from '#host/workers/runConfigFile.ts'
 import { AppError } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { defineCommand } from '../command.ts'
@@ -25,7 +23,7 @@ export const demo = defineCommand({
   },
   async run({ options }, context) {
     const { output, dataDirectory } = context
-    const config = changed(readRunConfig(configFile(options.algorithm), dataDirectory), options)
+    const config = changed(readDemoConfig(dataDirectory, options.algorithm), options)
     requireKnownParts(config)
     await using host = createHost({ dataDirectory, servesQueue: false })
     const run = createRun(host, config)
@@ -65,12 +63,6 @@ interface DemoChanges {
   readonly algorithm: string | undefined
   readonly steps: number | undefined
   readonly seed: number | undefined
-}
-
-/** Given answers need data and settings of their own. */
-function configFile(algorithm = 'run'): string {
-  const own = path.join(resourcesDirectory, 'demo', `${algorithm}.json`)
-  return existsSync(own) ? own : path.join(resourcesDirectory, 'demo', 'run.json')
 }
 
 /** Another algorithm starts from its own default settings. */

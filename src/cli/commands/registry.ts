@@ -1,5 +1,6 @@
 /** Every command, in the order of the help. */
 import type { Command } from '../command.ts'
+import { app } from './app.ts'
 import { bench } from './bench.ts'
 import { datasetImport } from './datasetImport.ts'
 import { datasetList } from './datasetList.ts'
@@ -18,6 +19,7 @@ import { runsCompare } from './runsCompare.ts'
 import { runsDelete } from './runsDelete.ts'
 import { runsDiagnose } from './runsDiagnose.ts'
 import { runsExport } from './runsExport.ts'
+import { runsImport } from './runsImport.ts'
 import { runsList } from './runsList.ts'
 import { runsRecover } from './runsRecover.ts'
 import { runsShow } from './runsShow.ts'
@@ -31,12 +33,14 @@ export const commands: readonly Command[] = [
   train,
   resume,
   fork,
+  app,
   serve,
   runsList,
   runsShow,
   runsDiagnose,
   runsCompare,
   runsExport,
+  runsImport,
   runsDelete,
   runsRecover,
   exportRun,

@@ -1,7 +1,7 @@
 import { writeFileAtomic } from '#host/artifacts/atomic.ts'
 import { openRunFolder } from '#host/artifacts/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
-import { exportBundle } from '#host/services/runFiles.ts'
+import { exportBundle } from '#host/services/runBundle.ts'
 import type { Store } from '#host/store/store.ts'
 import { defineCommand } from '../command.ts'
 import { choice, requiredText } from '../options.ts'

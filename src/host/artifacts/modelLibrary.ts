@@ -128,7 +128,8 @@ function weightNames(directory: string): string[] {
   return names.filter((name) => name.endsWith('.safetensors'))
 }
 
-async function copyIfThere(from: string, to: string): Promise<void> {
+/** Errors: AppError 'file/unwritable', 'file/unreadable'. */
+export async function copyIfThere(from: string, to: string): Promise<void> {
   if (!existsSync(from) || !statSync(from).isFile()) return
   try {
     // Where the file system can share the bytes, nothing is copied.

@@ -30,10 +30,10 @@ export interface AdapterToWrite extends Adapter {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-const configName = 'adapter_config.json'
+export const configName = 'adapter_config.json'
 /** Folder of the policy's adapter in a checkpoint. */
 export const actorName = 'actor'
-const tensorsName = 'adapter_model.safetensors'
+export const tensorsName = 'adapter_model.safetensors'
 const readmeName = 'README.md'
 /** `model.…` of a causal language model inside PEFT's two wrappers. */
 const diskPrefix = 'base_model.model.'
@@ -116,7 +116,8 @@ export function readAdapter(given: string): Adapter {
   return { config: { rank, alpha, rsLora, targets }, baseModel, tensors }
 }
 
-function adapterFolder(given: string): string {
+/** The folder of a checkpoint stands for its actor. */
+export function adapterFolder(given: string): string {
   const actor = join(given, actorName)
   return !existsSync(join(given, configName)) && existsSync(join(actor, configName)) ? actor : given
 }

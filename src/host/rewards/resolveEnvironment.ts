@@ -15,16 +15,20 @@ export interface ResolvedEnvironment extends AsyncDisposable {
   readonly environment: Environment | null
 }
 
-/** Errors: AppError 'config/invalid' for what is not there, 'sandbox/failed' for code that does not load, 'file/…'. */
+/**
+ * `onRequest`: told before another machine is asked. Errors: AppError 'config/invalid' for what is not there,
+ * 'sandbox/failed' for code that does not load, 'file/…'.
+ */
 export async function resolveEnvironment(
   config: Pick<RunConfig, 'environment' | 'rewardLimits'>,
   runDirectory: string,
+  onRequest: () => void,
 ): Promise<ResolvedEnvironment> {
   const entry = config.environment
   if (entry === null) return { environment: null, [Symbol.asyncDispose]: async () => {} }
   const code = runEnvironmentCode(entry, runDirectory)
   if (code === null) {
-    return { environment: builtIn(entry), [Symbol.asyncDispose]: async () => {} }
+    return { environment: builtInOf(entry, onRequest), [Symbol.asyncDispose]: async () => {} }
   }
   const sandbox = await openSandbox(code, config.rewardLimits)
   try {
@@ -40,7 +44,7 @@ export async function resolveEnvironment(
 
 /** A built-in is there and takes its settings; code is looked at when the run begins. Errors: AppError 'config/invalid'. */
 export function requireKnownEnvironment(entry: EnvironmentEntry): void {
-  if (codeReference(entry.function) === null) builtIn(entry)
+  if (codeReference(entry.function) === null) builtInOf(entry, () => {})
 }
 
 /** Code loads and is an environment: asked before a run is made. Errors as resolveEnvironment. */
@@ -54,30 +58,37 @@ export async function requireWorkingEnvironment(
   sandboxedEnvironment(sandbox, entry)
 }
 
-const builtIn = ({ function: id, settings }: EnvironmentEntry): Environment =>
-  builtInEnvironment(id, settings, servicesOf(id, settings))
+/** Errors: AppError 'config/invalid'. */
+export const builtInOf = (
+  { function: id, settings }: Pick<EnvironmentEntry, 'function' | 'settings'>,
+  onRequest: () => void,
+): Environment => builtInEnvironment(id, settings, servicesOf(id, settings, onRequest))
 
 /** The network, for an environment with an address that the person wrote into its settings, and for no other. */
-function servicesOf(id: string, settings: EnvironmentEntry['settings']): TaskServices {
+function servicesOf(id: string, settings: EnvironmentEntry['settings'], onRequest: () => void): TaskServices {
   const known = builtInEnvironments.find((each) => each.id === id)
   const hasAddress = known !== undefined && Object.hasOwn(known.settings, 'url')
-  return hasAddress && typeof settings['url'] === 'string' ? { fetchJson: fetchJsonAt(settings['url']) } : {}
+  const { url } = settings
+  return hasAddress && typeof url === 'string' ? { fetchJson: fetchJsonAt(url, onRequest) } : {}
 }
 
 /** Pages of results are some kilobytes; more than this is none. */
 const maxBytes = 2 << 20
 
 /** Asks at that very origin, follows no redirects, reads no more than `maxBytes`. */
-function fetchJsonAt(allowed: string): FetchJson {
+function fetchJsonAt(allowed: string, onRequest: () => void): FetchJson {
   return async (url, signal) => {
     if (new URL(url).origin !== new URL(allowed).origin) {
       throw new AppError('config/invalid', `The environment may not ask at ${new URL(url).origin}.`)
     }
+    if (!isThisMachine(new URL(url).hostname)) onRequest()
     const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } })
     if (!response.ok) throw new Error(`the search engine answered with status ${response.status}`)
     return JSON.parse(await boundedText(response)) as unknown
   }
 }
+
+const isThisMachine = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 
 async function boundedText({ body }: Response): Promise<string> {
   const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = body?.getReader()

@@ -13,7 +13,7 @@ const startMs = 30_000
 const bareEnvironment = (): NodeJS.ProcessEnv => ({
   TZ: 'UTC',
   ...(process.env['SystemRoot'] === undefined ? {} : { SystemRoot: process.env['SystemRoot'] }),
-  ...(process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' }),
+  ...(Object.hasOwn(process.versions, 'electron') ? { ELECTRON_RUN_AS_NODE: '1' } : {}),
 })
 
 export class SandboxLink implements Disposable {

@@ -29,6 +29,8 @@ import {
   plainColumn,
   removeDataSet,
 } from './dataSetVersions.ts'
+import { measureDifficulty } from './difficulty.ts'
+import { knownDifficulties, knownDifficulty } from './difficultyFiles.ts'
 import { changesOf, stampOf } from './feeds.ts'
 import { progressOf } from './progress.ts'
 import { parsePromptForm } from './promptForm.ts'
@@ -43,6 +45,7 @@ export const datasetsService = (host: Host, openText: OpenText): Handlers<typeof
   ...taking(host),
   ...prompts(host, openText),
   ...sides(host),
+  ...difficulties(host),
 })
 
 const library = (host: Host) => {
@@ -183,6 +186,18 @@ const sides = (host: Host) =>
           : splitRows(rows, heldOut)
       const textOf = (row: DataRow) => wholeRow(columns.length === 0 ? row : pick(row, columns))
       return findOverlap(sides.train, sides.heldOut, textOf)
+    },
+  }) satisfies Partial<Handlers<typeof datasetsApi>>
+
+const difficulties = (host: Host) =>
+  ({
+    difficulty: (request, { signal }) => measureDifficulty(host, request, signal),
+    difficulties: ({ versionId }) => knownDifficulties(findVersion(host, versionId).directory),
+
+    difficultyRows({ versionId, id }) {
+      const known = knownDifficulty(findVersion(host, versionId).directory, id)
+      if (known !== null) return known
+      throw new AppError('data/invalid', 'This difficulty was not measured.', 'Measure it.')
     },
   }) satisfies Partial<Handlers<typeof datasetsApi>>
 

@@ -8,6 +8,7 @@ import type { OutputOf } from '#shared/api/contract.ts'
 import { systemCode, writeError } from '../artifacts/fileErrors.ts'
 import { dataFolders } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
+import { outboundRequests } from '../outboundRequests.ts'
 
 type Load = OutputOf<Api, 'system.load'>
 type StoredFolder = OutputOf<Api, 'system.storage'>[number]
@@ -40,6 +41,7 @@ export class LoadMeter {
         trainingBytes: residentBytes(pids),
       },
       disk: { freeBytes: bavail * bsize, turnwiseBytes: this.#turnwiseBytes() },
+      outboundRequests: outboundRequests(dataDirectory),
     }
   }
 
@@ -91,6 +93,7 @@ function sizeOf(place: string): number {
 const descriptions = {
   runs: { isDisposable: false, description: 'Runs with their checkpoints, samples and logs.' },
   models: { isDisposable: false, description: 'Imported base models.' },
+  adapters: { isDisposable: false, description: 'Imported adapters.' },
   datasets: { isDisposable: false, description: 'Imported data sets.' },
   rewards: { isDisposable: false, description: 'Code of rewards and environments.' },
   uploads: { isDisposable: true, description: 'Uploaded files that were not imported.' },

@@ -11,6 +11,7 @@ import { findModel, importModel, listModels, summarizeModel } from '../artifacts
 import { dataFolders, resourcesDirectory } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
 import type { Contender } from '../workers/question.ts'
+import { adapters, discardSource, folderOf } from './adapters.ts'
 import { checkpointDirectory } from './checkpoints.ts'
 import { changesOf, stampOf } from './feeds.ts'
 import { tokenTexts, type OpenText } from './tokenizers.ts'
@@ -24,22 +25,17 @@ export const modelsService = (host: Host, openText: OpenText): Handlers<typeof m
     list: () => listModels(dataDirectory),
     info: ({ model }) => describeModel(find(model), openText),
 
-    inspect({ path: directory }) {
+    async inspect(source) {
       try {
-        return describeModel(directory, openText)
+        return describeModel(await folderOf(host, source), openText)
       } catch (error) {
         if (error instanceof AppError) return { problem: error.message }
         throw error
       }
     },
 
-    async *import({ path: source, name = path.basename(path.resolve(source)) }) {
-      const { sizeBytes } = summarizeModel(name, openModelFolder(source))
-      yield { progress: { phase: 'Copying', done: 0, total: sizeBytes, unit: 'bytes' } }
-      const result = await importModel(source, name, dataDirectory)
-      bell.ring()
-      yield { result }
-    },
+    import: (source) => importing(host, source),
+    ...adapters(host),
 
     delete({ name }) {
       removeModel(host, name)
@@ -61,8 +57,23 @@ export const modelsService = (host: Host, openText: OpenText): Handlers<typeof m
 
     generate: (request, { signal }) => generate(host, request, signal),
     watch: (_input, { from, signal }) =>
-      changesOf({ bell, signal, everyMs: watchEveryMs }, from, () => stampOf(namesIn(dataDirectory))),
+      changesOf({ bell, signal, everyMs: watchEveryMs }, from, () =>
+        stampOf([namesIn(dataFolders(dataDirectory).models), namesIn(dataFolders(dataDirectory).adapters)]),
+      ),
   }
+}
+
+type ImportSource = Parameters<Handlers<typeof modelsApi>['import']>[0]
+
+async function* importing(host: Host, source: ImportSource): AsyncGenerator<OutputOf<Api, 'models.import'>> {
+  const folder = await folderOf(host, source)
+  const name = source.name ?? path.basename(path.resolve(folder))
+  const { sizeBytes } = summarizeModel(name, openModelFolder(folder))
+  yield { progress: { phase: 'Copying', done: 0, total: sizeBytes, unit: 'bytes' } }
+  const result = await importModel(folder, name, host.dataDirectory)
+  await discardSource(host, source)
+  host.bell.ring()
+  yield { result }
 }
 
 async function* generate(
@@ -90,10 +101,14 @@ async function* generate(
 type GenerateRequest = Parameters<Handlers<typeof modelsApi>['generate']>[0]
 type ContenderInput = InputOf<Api, 'models.generate'>['contenders'][number]
 
-const greedyAtZero = (temperature: number) =>
+export const greedyAtZero = (temperature: number) =>
   temperature === 0 ? { greedy: true, temperature: 1 } : { greedy: false, temperature }
 
-function resolveContender({ store, dataDirectory }: Host, { model, adapter }: ContenderInput): Contender {
+/** Errors: AppError 'model/invalid', 'run/not-found'. */
+export function resolveContender(
+  { store, dataDirectory }: Host,
+  { model, adapter }: ContenderInput,
+): Contender {
   const directory = findModel(model, dataDirectory)
   if (adapter === undefined) return { directory, adapter: null }
   if ('path' in adapter) return { directory, adapter: adapter.path }
@@ -133,7 +148,7 @@ function licenseOf(directory: string): string | null {
 /** Errors: AppError 'model/invalid' where there is none to delete, 'api/refused' while a run needs it. */
 function removeModel({ store, dataDirectory }: Host, name: string): void {
   const { models } = dataFolders(dataDirectory)
-  if (!namesIn(dataDirectory).includes(name))
+  if (!namesIn(models).includes(name))
     throw new AppError('model/invalid', `There is no imported model «${name}».`)
   const directory = path.join(models, name)
   const needing = store.runs.list().filter((run) => run.model === directory && run.status !== 'finished')
@@ -153,7 +168,5 @@ function removeModel({ store, dataDirectory }: Host, name: string): void {
   }
 }
 
-function namesIn(dataDirectory: string): string[] {
-  const { models } = dataFolders(dataDirectory)
-  return existsSync(models) ? readdirSync(models).filter((name) => !name.startsWith('.')) : []
-}
+const namesIn = (folder: string): string[] =>
+  existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : []

@@ -102,6 +102,7 @@ async function* freshlyCompleted(
       contender: { directory: findModel(model, dataDirectory), adapter },
       rows: rows.map((row) => ({ ...row })),
       form: parsePromptForm(prompt),
+      samplesPerRow: 1,
       seed,
       sampling,
       cacheDirectory: dataFolders(dataDirectory).cache,

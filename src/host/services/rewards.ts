@@ -3,8 +3,11 @@ import type { Handlers } from '#shared/api/contract.ts'
 import type { rewardsApi } from '#shared/api/rewards.ts'
 import { AppError } from '#shared/errors.ts'
 import { builtInRewards } from '#rl/environments/registry.ts'
+import { builtInEnvironments, type BuiltInEnvironment } from '#rl/environments/tasks/registry.ts'
 import type { Host } from '../host.ts'
+import { countOutboundRequest } from '../outboundRequests.ts'
 import { readGallery } from '../rewards/gallery.ts'
+import { playEpisode } from '../rewards/playEpisode.ts'
 import { runTestCases } from '../rewards/testCases.ts'
 import type { SandboxFailure } from '../sandbox/answers.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
@@ -19,6 +22,7 @@ export const rewardsService = (host: Host, openText: OpenText): Handlers<typeof 
   ...library(host),
   ...testing(host),
   gallery: () => [...builtIns(), ...codeExamples()],
+  play: (request) => play(host, request),
   dryRun: (request, { signal }) => dryRunOf({ host, openText, signal }, request),
   battery: (request, { signal }) => tryBattery({ host, openText, signal }, request),
 })
@@ -109,17 +113,30 @@ const testing = ({ store, bell }: Host) =>
     },
   }) satisfies Partial<Handlers<typeof rewardsApi>>
 
+type PlayRequest = Parameters<Handlers<typeof rewardsApi>['play']>[0]
+
+async function play({ store, dataDirectory }: Host, { code, ...episode }: PlayRequest) {
+  const environment = 'builtIn' in code ? code : sourceOf(store, code)
+  const onRequest = () => countOutboundRequest(dataDirectory)
+  const { maxTurns, turns } = await playEpisode({ ...episode, environment, onRequest })
+  return { maxTurns, turns: turns.map((turn) => ({ ...turn, lines: [...turn.lines] })) }
+}
+
 /** The sandbox gives its failure as the cause; without one the code never answered. */
 function faultOf({ cause, message }: AppError): SandboxFailure {
   const nothing = { kind: 'timeout', message, line: null, column: null } as const
   return typeof cause === 'object' && cause !== null && 'kind' in cause ? (cause as SandboxFailure) : nothing
 }
 
-const builtIns = () =>
-  builtInRewards.map(({ id, description, settings }) => ({
-    ...({ id, kind: 'reward', title: id, description } as const),
-    ...{ language: null, code: null, settings, examples: [] },
-  }))
+const builtIns = () => [
+  ...builtInRewards.map((reward) => builtIn('reward', reward)),
+  ...builtInEnvironments.map((environment) => builtIn('environment', environment)),
+]
+
+const builtIn = (
+  kind: 'reward' | 'environment',
+  { id, description, settings }: Pick<BuiltInEnvironment, 'id' | 'description' | 'settings'>,
+) => ({ ...{ id, kind, title: id, description }, ...{ language: null, code: null, settings, examples: [] } })
 
 const codeExamples = () =>
   readGallery().map(({ id, kind, title, description, source, examples }) => ({

@@ -1,13 +1,11 @@
-/** The files of a run: what deleting removes, and one file that holds what is known of it. */
+/** The files of a run, and removing them. */
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { writeFileAtomic } from '../artifacts/atomic.ts'
 import { readError, writeError } from '../artifacts/fileErrors.ts'
 import { isRunFolder, lockRun } from '../artifacts/runFolder.ts'
 import { dataFolders } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
-import type { Store } from '../store/store.ts'
 
 /** None where the folder is gone. */
 export function runFiles(directory: string): { path: string; sizeBytes: number }[] {
@@ -51,21 +49,4 @@ function removeRunFolder(dataDirectory: string, directory: string): void {
   } catch (error) {
     throw writeError(directory, error)
   }
-}
-
-/** Config, manifest, every number and every event of a run in one JSON file. Errors: AppError 'file/unwritable'. */
-export function exportBundle(store: Store, runId: string, file: string): { path: string; sizeBytes: number } {
-  const { config, manifest, ...run } = store.runs.get(runId)
-  const bundle = {
-    format: 'turnwise-run-1',
-    run,
-    config: JSON.parse(config) as unknown,
-    manifest,
-    metrics: store.metrics.table(runId),
-    events: store.events.list(runId).map(({ event }) => event),
-    checkpoints: store.checkpoints.list(runId),
-  }
-  const text = `${JSON.stringify(bundle)}\n`
-  writeFileAtomic(file, text)
-  return { path: path.resolve(file), sizeBytes: Buffer.byteLength(text) }
 }

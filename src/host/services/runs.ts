@@ -5,20 +5,24 @@ import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunRecord } from '#shared/runs.ts'
 import { readTextTail } from '../artifacts/fileTail.ts'
 import { runPaths } from '../artifacts/runFolder.ts'
+import { readDemoConfig } from '../demoConfig.ts'
 import type { Host } from '../host.ts'
 import { createFork, createRun, resumePoint } from '../training.ts'
 import { checkRunConfig, resolveRunConfig } from '../workers/runConfigFile.ts'
 import type { WorkerStatus } from '../workers/supervisor.ts'
+import { calibrateRun } from './calibration.ts'
 import { checkpointDirectory } from './checkpoints.ts'
 import { diagnoseRun } from './diagnosis.ts'
 import { failureOf } from './failures.ts'
 import { newsOf, readCursor, stampOf, writeCursor } from './feeds.ts'
 import { leaveQueue, requireIdle } from './queue.ts'
 import { requireGates } from './rewardVersions.ts'
-import { exportBundle, deleteRun, runFiles } from './runFiles.ts'
+import { exportBundle, importBundle } from './runBundle.ts'
+import { deleteRun, runFiles } from './runFiles.ts'
 
 export const runsService = (host: Host): Handlers<typeof runsApi> => ({
   ...reading(host),
+  ...beginning(host),
   ...training(host),
   ...describing(host),
   ...following(host),
@@ -37,27 +41,44 @@ const reading = ({ store, supervisor }: Host) =>
     workers: () => supervisor.list().map(workerOf),
   }) satisfies Partial<Handlers<typeof runsApi>>
 
-const training = (host: Host) =>
+const beginning = (host: Host) =>
   ({
+    sample: () => ({ config: readDemoConfig(host.dataDirectory), tag: 'sample' }),
+
     async check({ config }) {
       try {
-        return await checkRunConfig(config, host.dataDirectory)
+        const checked = await checkRunConfig(config, host.dataDirectory)
+        await requireGates(host, checked.config)
+        return checked
       } catch (error) {
         if (error instanceof AppError) return { problem: failureOf(error) }
         throw error
       }
     },
 
-    async start({ config, queue, continueOnError }) {
+    calibrate: ({ config }, { signal }) => calibrateRun(host, config, signal),
+
+    async start({ config, tags, queue, continueOnError }) {
       const resolved = await resolveRunConfig(config, host.dataDirectory)
       await requireGates(host, resolved)
       // Made first: a crash leaves a visible run.
       const run = createRun(host, resolved)
+      if (tags.length > 0) host.store.runs.setTags(run.id, tags)
       if (queue) enqueue(host, run, continueOnError)
       else begin(host, run, null)
       return { runId: run.id }
     },
 
+    fork({ runId, step, changes, start }) {
+      const checkpoint = checkpointDirectory(host.store.runs.get(runId), step)
+      const run = createFork(host, { checkpoint, changes, baseDirectory: host.dataDirectory })
+      if (start) begin(host, run, null)
+      return { runId: run.id }
+    },
+  }) satisfies Partial<Handlers<typeof runsApi>>
+
+const training = (host: Host) =>
+  ({
     pause: ({ runId }) => host.supervisor.pause(runId),
     unpause: ({ runId }) => host.supervisor.unpause(runId),
 
@@ -78,13 +99,6 @@ const training = (host: Host) =>
     async kill({ runId }) {
       await host.supervisor.kill(runId)
     },
-
-    fork({ runId, step, changes, start }) {
-      const checkpoint = checkpointDirectory(host.store.runs.get(runId), step)
-      const run = createFork(host, { checkpoint, changes, baseDirectory: host.dataDirectory })
-      if (start) begin(host, run, null)
-      return { runId: run.id }
-    },
   }) satisfies Partial<Handlers<typeof runsApi>>
 
 const describing = (host: Host) => {
@@ -102,6 +116,7 @@ const describing = (host: Host) => {
     setTags: ({ runId, tags }) => change(runId, () => store.runs.setTags(runId, tags)),
     setNotes: ({ runId, notes }) => change(runId, () => store.runs.setNotes(runId, notes)),
     exportBundle: ({ runId, path }) => exportBundle(store, runId, path),
+    importBundle: ({ source }) => importBundle(host, source),
   } satisfies Partial<Handlers<typeof runsApi>>
 }
 

@@ -23,7 +23,9 @@ export const settingsService = ({ store, bell }: Host): Handlers<typeof settings
     runConfigSchema: () => z.toJSONSchema(runConfigSchema, { io: 'input' }),
 
     algorithms: () =>
-      algorithms.map(({ id, title, description, settings }) => ({ id, title, description, settings })),
+      algorithms.map(({ id, title, description, experience, groupSize, settings }) => ({
+        ...{ id, title, description, experience, groupSize, settings },
+      })),
 
     async *watch(_input, { from, signal }) {
       let seen = readStamps(from)

@@ -21,7 +21,7 @@ import {
   webSocketProtocol,
   type HostAddress,
 } from '#shared/api/webSocketPort.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, type ErrorCode } from '#shared/errors.ts'
 import { systemCode } from '../artifacts/fileErrors.ts'
 import { bearerToken, createToken, isLoopbackHost, isOwnOrigin, isToken } from './access.ts'
 import {
@@ -149,7 +149,7 @@ class Front {
     const refusal = this.#refusal(request, path)
     if (refusal !== null) refuse(exchange, refusal)
     else if (path === sessionPath) response.writeHead(204, { 'cache-control': 'no-store' }).end()
-    else if (path === uploadsPath) await this.#upload(exchange, query.get('name') ?? '')
+    else if (path === uploadsPath) await this.#upload(exchange, query)
     else this.#static(path, exchange)
   }
 
@@ -175,7 +175,7 @@ class Front {
     else refuse(exchange, 404)
   }
 
-  async #upload(exchange: Exchange, name: string): Promise<void> {
+  async #upload(exchange: Exchange, query: URLSearchParams): Promise<void> {
     const { request, response } = exchange
     if (this.#uploads >= maxUploadsAtOnce) {
       refuse(exchange, 429)
@@ -187,7 +187,8 @@ class Front {
       const upload = await receiveUpload(
         {
           directory: this.#options.uploadsDirectory,
-          name,
+          name: query.get('name') ?? '',
+          into: query.get('into'),
           sizeBytes: length === undefined ? null : Number(length),
           limitBytes: this.#options.uploadLimitBytes ?? Infinity,
         },
@@ -198,7 +199,7 @@ class Front {
       response.end(JSON.stringify(upload))
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      refuse(exchange, error.code === 'api/refused' ? 413 : 507, error)
+      refuse(exchange, uploadStatus[error.code] ?? 507, error)
     } finally {
       this.#uploads--
     }
@@ -266,6 +267,12 @@ function sendFile(
   content.on('error', () => response.destroy())
   response.on('close', () => content.destroy())
   content.pipe(response)
+}
+
+const uploadStatus: Readonly<Partial<Record<ErrorCode, number>>> = {
+  'api/invalid': 400,
+  'file/unreadable': 404,
+  'api/refused': 413,
 }
 
 const reasons: Readonly<Record<number, string>> = {

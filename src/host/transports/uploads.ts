@@ -1,8 +1,9 @@
 /**
  * Files that a browser hands to the host: streamed to `uploads/<upload id>/<name>` and known by the id from then on,
- * until they are imported or discarded.
+ * until they are imported or discarded. The files of a folder come one by one under one id and keep their places in it.
  */
-import { randomUUIDv7 } from 'node:crypto'
+import { randomUUID, randomUUIDv7 } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
@@ -11,7 +12,7 @@ import { writeError } from '../artifacts/fileErrors.ts'
 
 export interface Upload {
   readonly uploadId: string
-  /** The file's name, without what could be trouble on a disk. */
+  /** The file's name, without what could be trouble on a disk; of a folder's file its path in the folder. */
   readonly name: string
   readonly sizeBytes: number
 }
@@ -24,30 +25,39 @@ const idPattern = /^upl_[0-9a-f-]{36}$/
 export interface UploadRequest {
   readonly directory: string
   readonly name: string
+  /** `new` for the first file of a folder, the id of the upload for the others; null: a file of its own. */
+  readonly into: string | null
   /** null where the sender did not say. */
   readonly sizeBytes: number | null
   /** Below what the disk allows. */
   readonly limitBytes: number
 }
 
-/** Errors: AppError 'api/refused' for a file that is too large, 'file/unwritable'; nothing is left behind then. */
+/**
+ * Errors: AppError 'api/refused' for a file that is too large, 'api/invalid' for a name that is no path in a folder,
+ * 'file/unreadable' where the upload is gone, 'file/unwritable'; nothing of the file is left behind then.
+ */
 export async function receiveUpload(
   request: UploadRequest,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<Upload> {
-  const uploadId = `upl_${randomUUIDv7()}`
-  const folder = path.join(request.directory, uploadId)
+  const { directory, into } = request
+  const name = into === null ? safeName(request.name) : placeInFolder(request.name)
+  const isNew = into === null || into === 'new'
+  const uploadId = isNew ? `upl_${randomUUIDv7()}` : into
+  const folder = uploadFolder(directory, uploadId)
+  if (!isNew && !existsSync(folder)) throw gone()
   makeFolder(folder)
+  const partial = path.join(folder, `.partial-${randomUUID()}`)
   try {
     const limit = Math.min(request.limitBytes, await freeBytes(folder))
     if ((request.sizeBytes ?? 0) > limit) throw tooLarge(limit)
-    const name = safeName(request.name)
-    const partial = path.join(folder, '.partial')
     const sizeBytes = await writeChunks(partial, chunks, limit)
+    makeFolder(path.dirname(path.join(folder, name)))
     await rename(partial, path.join(folder, name))
     return { uploadId, name, sizeBytes }
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    await rm(isNew ? folder : partial, { recursive: true, force: true })
     throw writeError(folder, error)
   }
 }
@@ -72,11 +82,28 @@ async function freeBytes(folder: string): Promise<number> {
 /** Path of an uploaded file. Errors: AppError 'file/unreadable' when there is no such upload (any more). */
 export async function findUpload(directory: string, uploadId: string): Promise<string> {
   const folder = uploadFolder(directory, uploadId)
-  const names = await readdir(folder).catch(() => [])
-  const name = names.find((each) => !each.startsWith('.'))
+  const [name] = await namesIn(folder)
   if (name !== undefined) return path.join(folder, name)
-  throw new AppError('file/unreadable', 'The uploaded file is not there any more.', 'Add it again.')
+  throw gone()
 }
+
+/** Path of an uploaded folder: where all files lie in one folder, that one. Errors: as `findUpload`. */
+export async function findUploadedFolder(directory: string, uploadId: string): Promise<string> {
+  const folder = uploadFolder(directory, uploadId)
+  const [name, ...others] = await namesIn(folder)
+  if (name === undefined) throw gone()
+  const only = path.join(folder, name)
+  return others.length === 0 && (await stat(only)).isDirectory() ? only : folder
+}
+
+/** None that are still coming. */
+const namesIn = async (folder: string): Promise<string[]> => {
+  const names = await readdir(folder).catch(() => [])
+  return names.filter((name) => !name.startsWith('.'))
+}
+
+const gone = (): AppError =>
+  new AppError('file/unreadable', 'The uploaded file is not there any more.', 'Add it again.')
 
 export async function discardUpload(directory: string, uploadId: string): Promise<void> {
   await rm(uploadFolder(directory, uploadId), { recursive: true, force: true })
@@ -103,6 +130,16 @@ function safeName(given: string): string {
   const clean = base.replaceAll(/[^\p{L}\p{N}._ -]/gu, '_').replace(/^[. ]+/, '')
   const ending = path.extname(clean).slice(0, 20)
   return `${path.basename(clean, path.extname(clean)).slice(0, 60) || 'upload'}${ending}`
+}
+
+const placeForm = /^[\p{L}\p{N}_](?:[\p{L}\p{N}._ -]{0,98}[\p{L}\p{N}_-])?$/u
+const deepest = 5
+
+/** Names of a folder's files mean something, so that they are taken as they are or not at all. Errors: AppError 'api/invalid'. */
+function placeInFolder(given: string): string {
+  const parts = given.split('/')
+  if (parts.length <= deepest && parts.every((part) => placeForm.test(part))) return path.join(...parts)
+  throw new AppError('api/invalid', `«${given.slice(0, 200)}» cannot be the name of a file in a folder.`)
 }
 
 const tooLarge = (limit: number): AppError =>

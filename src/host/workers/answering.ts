@@ -2,6 +2,7 @@
 import { AppError } from '#shared/errors.ts'
 import { availableDevices, defaultDevice, physicalCores } from '#engine/runtime/device.ts'
 import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
+import { calibrate } from './calibrating.ts'
 import { complete, completeEach, openText } from './completing.ts'
 import { openModel, type DeviceWish, type OpenedModel } from './model.ts'
 import type { Answers, Contender, Question } from './question.ts'
@@ -25,6 +26,8 @@ export async function answerQuestion(question: Question, say: Say<Question['type
       return completeSideBySide(question, say)
     case 'complete-rows':
       return completeRows(question, say)
+    case 'calibrate':
+      return calibrate(question, say)
   }
 }
 
@@ -62,9 +65,9 @@ async function completeOne(
 }
 
 async function completeRows(question: Asked<'complete-rows'>, say: Say<'complete-rows'>): Promise<void> {
-  const { contender, rows, form, seed, sampling } = question
+  const { contender, rows, form, samplesPerRow: samples, seed, sampling } = question
   const device = { kind: null, threads: null }
-  using model = await open(contender, { ...question, device, rows: rows.length })
+  using model = await open(contender, { ...question, device, rows: rows.length * samples })
   const text = openText(model.folder)
   const prompts: Prompt[] = []
   for (const [row, columns] of rows.entries()) {
@@ -75,10 +78,12 @@ async function completeRows(question: Asked<'complete-rows'>, say: Say<'complete
       await say({ row, problem: `Its prompt of ${prompt.ids.length} tokens leaves no room to complete it.` })
   }
   if (prompts.length === 0) return
-  const request = { promptIds: prompts.map(({ ids }) => ids), seed, sampling }
+  const request = { promptIds: prompts.map(({ ids }) => ids), samples, seed, sampling }
   for await (const completion of completeEach(model, text, request)) {
     const prompt = prompts[completion.prompt]
-    if (prompt !== undefined) await say({ row: prompt.row, prompt: prompt.text, completion: completion.text })
+    if (prompt === undefined) continue
+    const { sample, text: said } = completion
+    await say({ row: prompt.row, sample, prompt: prompt.text, completion: said })
   }
 }
 

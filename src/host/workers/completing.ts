@@ -79,16 +79,19 @@ function textListener(tokenizer: Tokenizer, onText: (sample: number, text: strin
   }
 }
 
-/** One completion each of several prompts, generated together, in the order in which they are done. */
+/** Completions of several prompts, generated together, in the order in which they are done. */
 export async function* completeEach(
   { policy, role, folder }: OpenedModel,
   text: LoadedTokenizer,
-  { promptIds, seed, sampling: wished }: EachRequest,
+  { promptIds, samples, seed, sampling: wished }: EachRequest,
 ): AsyncGenerator<AnsweredCompletion & { readonly prompt: number }> {
   const longest = Math.max(...promptIds.map(({ length }) => length))
   const sampling = samplingFor({ sampling: wished }, longest, policy.contextLength, stopIdsOf(folder, text))
   const decode = (ids: readonly number[]) => text.tokenizer.decode(ids, { skipSpecialTokens: true })
-  const requests = promptIds.map((ids, prompt) => ({ promptIds: ids, streams: [randomStream(seed, prompt)] }))
+  const requests = promptIds.map((ids, prompt) => ({
+    promptIds: ids,
+    streams: Array.from({ length: samples }, (_, sample) => randomStream(seed, prompt, sample)),
+  }))
   for await (const completion of policy.generate(requests, { role, sampling, decode })) {
     yield { prompt: completion.request, ...answer(completion, decode, sampling.stopStrings) }
   }
@@ -96,6 +99,8 @@ export async function* completeEach(
 
 export interface EachRequest {
   readonly promptIds: readonly Int32Array[]
+  /** Of each prompt. */
+  readonly samples: number
   readonly seed: number
   readonly sampling: CompletionRequest['sampling']
 }

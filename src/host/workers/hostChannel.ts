@@ -3,7 +3,7 @@ import type { FromTrainer, ToTrainer } from './messages.ts'
 
 export interface HostChannel<Heard = ToTrainer, Said = FromTrainer> {
   listen(handler: (message: Heard) => void): void
-  /** Resolves when the message is on its way; a host that is gone is no fault. */
+  /** Resolves when the message is on its way, the last one when it has arrived; a host that is gone is no fault. */
   report(message: Said): Promise<void>
   /** Nobody listens any more. */
   onLost(handler: () => void): void
@@ -16,8 +16,18 @@ interface ParentPort {
   postMessage(message: unknown): void
 }
 
+/** Answers a last word. */
+export const heard = { type: 'heard' } as const
+
+/** Whether a process ends after saying this. */
+export const isLastWord = (message: unknown): boolean => ['done', 'failed'].includes(String(typeOf(message)))
+
+const typeOf = (message: unknown): unknown =>
+  typeof message === 'object' && message !== null && 'type' in message ? message.type : null
+
 export function openHostChannel<Heard = ToTrainer, Said = FromTrainer>(): HostChannel<Heard, Said> {
-  const { parentPort } = process as { readonly parentPort?: ParentPort }
+  // Outside of Electron there is none, whatever its types say.
+  const { parentPort } = process as unknown as { readonly parentPort?: ParentPort }
   return parentPort === undefined ? ipcChannel() : parentPortChannel(parentPort)
 }
 
@@ -31,11 +41,28 @@ const ipcChannel = <Heard, Said>(): HostChannel<Heard, Said> => ({
   onLost: (handler) => void process.on('disconnect', handler),
 })
 
-const parentPortChannel = <Heard, Said>(port: ParentPort): HostChannel<Heard, Said> => ({
-  listen: (handler) => void port.on('message', ({ data }) => handler(data as Heard)),
-  report(message) {
-    port.postMessage(message)
-    return Promise.resolve()
-  },
-  onLost: (handler) => void port.on('close', handler),
-})
+/** A host that does not answer any more is not waited for longer. */
+const answerMs = 5000
+
+/** Electron's port does not say when a message has left, and what was posted just before the end may be lost with it. */
+function parentPortChannel<Heard, Said>(port: ParentPort): HostChannel<Heard, Said> {
+  const answered = Promise.withResolvers<undefined>()
+  port.on('message', ({ data }) => {
+    if (typeOf(data) === heard.type) answered.resolve(undefined)
+  })
+  port.on('close', () => answered.resolve(undefined))
+  return {
+    listen(handler) {
+      port.on('message', ({ data }) => {
+        if (typeOf(data) !== heard.type) handler(data as Heard)
+      })
+    },
+    async report(message) {
+      port.postMessage(message)
+      if (!isLastWord(message)) return
+      setTimeout(answered.resolve, answerMs, undefined).unref()
+      await answered.promise
+    },
+    onLost: (handler) => void port.on('close', handler),
+  }
+}

@@ -2,7 +2,7 @@
  * What a host and its training process say to each other; plain JSON, checked by the compiler on both sides. Events do
  * not travel this way: they are in the run's log, and the host is only told that it grew.
  */
-import type { RunPhase } from '#shared/events.ts'
+import type { RunPhase, StepPhase } from '#shared/events.ts'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
 
 export interface TrainingRequest {
@@ -24,6 +24,8 @@ export type ToTrainer =
 export type FromTrainer =
   /** The log grew; `phase` is the new one where it changed. */
   | { readonly type: 'grown'; readonly phase: RunPhase | null }
+  /** What the step is at; a few times a second at most. */
+  | { readonly type: 'phase'; readonly phase: StepPhase }
   /** Said every few seconds, whatever goes on. */
   | { readonly type: 'alive' }
   | { readonly type: 'done' }

@@ -4,10 +4,12 @@
  */
 import type { Device, DeviceReport } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '../artifacts/data/dataFile.ts'
+import type { CalibrationNews } from './calibrationReport.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
 import { unpackError, type ErrorEnvelope } from './messages.ts'
 import type { SelftestFinding } from './selftestReport.ts'
@@ -41,10 +43,13 @@ export type Question =
       readonly contender: Contender
       readonly rows: readonly DataRow[]
       readonly form: PromptForm
+      readonly samplesPerRow: number
       readonly seed: number
       readonly sampling: Sampling
       readonly cacheDirectory: string
     }
+  /** What a run of this config would need; its paths are absolute. */
+  | { readonly type: 'calibrate'; readonly config: RunConfig; readonly cacheDirectory: string }
 
 /** A piece of a completion as it is generated; the last one says why it ended. */
 export interface CompletionPiece {
@@ -61,7 +66,12 @@ export interface CompletionPiece {
 
 /** A row that makes no prompt has a problem instead. */
 export type RowCompletion =
-  | { readonly row: number; readonly prompt: string; readonly completion: string }
+  | {
+      readonly row: number
+      readonly sample: number
+      readonly prompt: string
+      readonly completion: string
+    }
   | { readonly row: number; readonly problem: string }
 
 /** What comes back, one or more of it. */
@@ -70,6 +80,7 @@ export interface Answers {
   readonly selftest: SelftestFinding
   readonly complete: CompletionPiece
   readonly 'complete-rows': RowCompletion
+  readonly calibrate: CalibrationNews
 }
 
 export type FromQuestion =

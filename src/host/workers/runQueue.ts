@@ -17,19 +17,22 @@ export interface RunQueueOptions {
   readonly takeNext: () => QueuedRun | null
   /** Processes at the same time, those that were started by hand or are paused included. */
   readonly limit?: number
-  /** A run failed that the others must not pass over; `proceed` goes on all the same. */
-  readonly onHalted?: (ending: WorkerEnding) => void
+  /** The run whose failure the others wait behind from the beginning; null or absent: none. */
+  readonly haltedBy?: string | null
+  /** A run failed that the others must not pass over; null: `proceed` goes on all the same. */
+  readonly onHalted?: (runId: string | null) => void
   /** A run of the list could not be started at all; `onHalted` follows where it applies. */
   readonly onNotStarted?: (ending: WorkerEnding) => void
 }
 
 export class RunQueue {
   readonly #options: RunQueueOptions
-  #haltedBy: string | null = null
+  #haltedBy: string | null
   #isClosed = false
 
   constructor(options: RunQueueOptions) {
     this.#options = options
+    this.#haltedBy = options.haltedBy ?? null
   }
 
   /** The run whose failure the others wait behind; null: they go on. */
@@ -49,7 +52,7 @@ export class RunQueue {
 
   /** Goes on after a halt. */
   proceed(): void {
-    this.#haltedBy = null
+    this.#halt(null)
     this.advance()
   }
 
@@ -77,7 +80,12 @@ export class RunQueue {
   #settle({ continueOnError }: QueuedRun, ending: WorkerEnding): void {
     const hasFailed = ending.kind === 'failed' || ending.kind === 'crashed'
     if (!hasFailed || continueOnError) return
-    this.#haltedBy = ending.runId
-    this.#options.onHalted?.(ending)
+    this.#halt(ending.runId)
+  }
+
+  #halt(runId: string | null): void {
+    if (this.#haltedBy === runId) return
+    this.#haltedBy = runId
+    this.#options.onHalted?.(runId)
   }
 }

@@ -5,7 +5,7 @@
  */
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { RunPhase } from '#shared/events.ts'
+import type { RunPhase, StepPhase } from '#shared/events.ts'
 import { runHolder, runPaths } from '../artifacts/runFolder.ts'
 import { childProcessStarter } from './childProcess.ts'
 import { prepareWorkerLog, readLastWords } from './lastWords.ts'
@@ -24,6 +24,8 @@ export interface SupervisorOptions {
   /** The run's log holds more than before. */
   readonly onGrown?: (runId: string) => void
   readonly onChanged?: (worker: WorkerStatus) => void
+  /** A process went over to another part of its step. */
+  readonly onPhase?: (worker: WorkerStatus) => void
   /** After the last `onGrown` of that process. */
   readonly onEnded?: (ending: WorkerEnding) => void
 }
@@ -36,6 +38,8 @@ export interface WorkerStatus {
   readonly directory: string
   readonly pid: number | null
   readonly activity: WorkerActivity
+  /** What its step is at; null until it has told. */
+  readonly stepPhase: StepPhase | null
   /** Epoch milliseconds, as `lastHeardAt`. */
   readonly startedAt: number
   readonly lastHeardAt: number
@@ -103,7 +107,13 @@ export class Supervisor {
     const process = this.#startWorker({ logFile })
     const now = Date.now()
     const { pid } = process
-    const heard = { activity: 'starting', startedAt: now, lastHeardAt: now, isSilent: false } as const
+    const heard = {
+      activity: 'starting',
+      stepPhase: null,
+      startedAt: now,
+      lastHeardAt: now,
+      isSilent: false,
+    } as const
     const worker: Worker = {
       status: { runId, directory, pid, ...heard },
       process,
@@ -183,13 +193,21 @@ export class Supervisor {
 
   #hear(worker: Worker, message: FromTrainer): void {
     const wasSilent = worker.status.isSilent
-    worker.status = { ...worker.status, lastHeardAt: Date.now(), isSilent: false }
+    // Some kinds of process have no number before they run.
+    const { pid } = worker.process
+    worker.status = { ...worker.status, pid, lastHeardAt: Date.now(), isSilent: false }
     if (message.type === 'failed') worker.error = message.error
     const phase = message.type === 'grown' ? message.phase : null
     if (phase !== null) worker.phase = phase
     const activity = activityAt(phase, worker.status.activity)
     if (wasSilent || activity !== worker.status.activity) this.#change(worker, { activity })
+    if (message.type === 'phase') this.#step(worker, message.phase)
     if (message.type === 'grown') this.#options.onGrown?.(worker.status.runId)
+  }
+
+  #step(worker: Worker, stepPhase: StepPhase): void {
+    worker.status = { ...worker.status, stepPhase }
+    this.#options.onPhase?.(worker.status)
   }
 
   #markSilent(silentAfterMs: number): void {

@@ -1,10 +1,13 @@
 /** The script of a training process: takes one request, says when there is news, ends. Started by the supervisor. */
+import type { StepPhase } from '#shared/events.ts'
 import { createControl } from './control.ts'
 import { runTraining } from './entry.ts'
 import { openHostChannel } from './hostChannel.ts'
 import { packError, type ToTrainer, type TrainingRequest } from './messages.ts'
 
 const heartbeatMs = 2000
+/** Steps can be shorter than anybody can read. */
+const phaseEveryMs = 250
 
 const control = createControl()
 const host = openHostChannel()
@@ -24,10 +27,19 @@ host.listen((message) => {
   answers[message.type]()
 })
 
+function phaseTeller(): (phase: StepPhase) => void {
+  let toldAt = -Infinity
+  return (phase) => {
+    if (performance.now() - toldAt < phaseEveryMs) return
+    toldAt = performance.now()
+    void host.report({ type: 'phase', phase })
+  }
+}
+
 async function serve(request: TrainingRequest): Promise<void> {
   const heartbeat = setInterval(() => void host.report({ type: 'alive' }), heartbeatMs)
   try {
-    for await (const event of runTraining(request, control)) {
+    for await (const event of runTraining(request, { ...control, onPhase: phaseTeller() })) {
       await host.report({ type: 'grown', phase: event.type === 'status' ? event.phase : null })
     }
     await host.report({ type: 'done' })

@@ -2,7 +2,7 @@
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Policy } from '#engine/policy.ts'
-import type { TrainerState } from '#shared/events.ts'
+import type { StepPhase, TrainerState } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import type { Environment } from '../environment.ts'
@@ -34,6 +34,8 @@ export interface TrainDependencies {
   /** Stops the run after the current step. */
   readonly signal?: AbortSignal
   readonly pause?: PauseRequest
+  /** Told what the run is at now, for whoever watches. */
+  readonly onPhase?: (phase: StepPhase) => void
 }
 
 /** The wish of a person that the run waits between two steps. */

@@ -119,14 +119,16 @@ async function playRound(
   { prompts, request, firstGroup }: Drawn,
   times: { rollout: number; reward: number },
 ): Promise<Round> {
-  const { config, rewards, algorithm } = dependencies
+  const { config, rewards, algorithm, onPhase } = dependencies
   const options = { rewards, onFailure: config.rewardFailures, step: request.step }
   const watch = stopwatch()
+  onPhase?.('generating')
   const answers = await rollOut(prompts, request)
   const greedy = algorithm.needs.greedyBaseline
     ? await rollOut(prompts, { ...request, groupSize: 1, isGreedy: true })
     : []
   times.rollout += watch.lap()
+  onPhase?.('scoring')
   const scored = await rewardTrajectories(answers, options)
   const baselines = await rewardTrajectories(greedy, options)
   times.reward += watch.lap()

@@ -43,11 +43,17 @@ export async function* train(dependencies: TrainDependencies): AsyncGenerator<Ru
     yield* afterStep(dependencies, plan, state)
     yield* waitWherePaused(dependencies, plan, state)
   }
+  yield* ending(dependencies, plan, state)
+  return state
+}
+
+/** The last checkpoint; a stage that others follow does not say that the run is over. */
+function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): Generator<RunEvent> {
+  dependencies.onPhase?.('saving')
   const phase = state.step < plan.steps ? 'stopped' : 'finished'
   const goesOnElsewhere = isStageOver(plan, state) && !plan.isLastStage
   yield { type: 'checkpoint-due', step: state.step, reason: goesOnElsewhere ? 'interval' : phase, state }
   if (!goesOnElsewhere || dependencies.signal?.aborted === true) yield status(phase, state, plan)
-  return state
 }
 
 /** A run that goes on has begun before; a later stage begins where the one before it ended. */
@@ -100,9 +106,14 @@ async function* afterStep(
   const { evaluation, checkpoints } = dependencies.config
   const { step } = state
   const isLast = isStageOver(plan, state)
-  if (isLast || isDue(evaluation.every, step)) yield* plan.source.evaluate(step)
-  if (!isLast && isDue(checkpoints.every, step))
+  if (isLast || isDue(evaluation.every, step)) {
+    dependencies.onPhase?.('evaluating')
+    yield* plan.source.evaluate(step)
+  }
+  if (!isLast && isDue(checkpoints.every, step)) {
+    dependencies.onPhase?.('saving')
     yield { type: 'checkpoint-due', step, reason: 'interval', state }
+  }
 }
 
 /** collect (rollout, reward) → score → advantage → coefficients → update → metrics. Returns the state after the step. */
@@ -113,11 +124,15 @@ async function* trainStep(
 ): AsyncGenerator<RunEvent, TrainerState> {
   const { config, algorithm, policy } = dependencies
   const step = before.step + 1
+  const { onPhase } = dependencies
   const watch = stopwatch()
+  onPhase?.('generating')
   const collected = await plan.source.collect(before)
   watch.lap()
+  onPhase?.('scoring')
   const rows = await rowsToLearnFrom(dependencies, plan, collected.candidates)
   const score = watch.lap()
+  onPhase?.('learning')
   const minibatches = minibatchesOf(rows, dependencies, step)
   const { trajectories } = collected
   const shown = evenlySpaced(trajectories, config.shownTrajectories)

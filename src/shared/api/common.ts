@@ -36,7 +36,7 @@ export const progress = z.object({
   phase: z.string(),
   done: z.number(),
   total: z.number().nullable(),
-  unit: z.enum(['bytes', 'rows', 'samples', 'tensors', 'checks']),
+  unit: z.enum(['bytes', 'rows', 'samples', 'tensors', 'checks', 'phases']),
 })
 
 /** An item of work that tells its progress and ends with its result. */

@@ -14,6 +14,7 @@ import {
   row,
 } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
+import { difficultyProcedures } from './difficulty.ts'
 
 /** Steps from a file's columns to the columns a run reads; the reader of data sets is their judge. */
 const mapping = z.array(z.looseObject({ kind: z.string() })).max(200)
@@ -152,6 +153,7 @@ export const datasetsApi = {
     }),
     z.object({ trainDuplicates: matches, heldOutDuplicates: matches, leaks: matches }),
   ),
+  ...difficultyProcedures,
   /** Tells that the list changed, also by another process. */
   watch: feed(z.void(), z.object({ cursor })),
 }

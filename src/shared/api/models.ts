@@ -30,13 +30,31 @@ const details = summary.extend({
   isBuiltIn: z.boolean(),
 })
 
-/** The base model, an adapter folder, or a checkpoint of a run. */
-const contender = z.object({
-  model,
-  adapter: z.union([z.strictObject({ path }), z.strictObject({ runId, step: count })]).optional(),
-})
+/** An adapter folder, or a checkpoint of a run. */
+export const adapter = z.union([z.strictObject({ path }), z.strictObject({ runId, step: count })])
 
-const sampling = z.object({
+/** The base model, or with an adapter. */
+const contender = z.object({ model, adapter: adapter.optional() })
+
+/** A folder of the machine that the host runs on, or one whose files were uploaded under one id. */
+const folderSource = z.union([z.object({ path }), z.object({ uploadId: z.string() })])
+const importName = z.object({ name: z.string().max(100).optional() })
+
+const adapterSummary = z.object({
+  name: z.string(),
+  directory: z.string(),
+  /** Hub id of the model it was trained on, where it says so. */
+  baseModel: z.string().nullable(),
+  rank: count,
+  alpha: z.number(),
+  sizeBytes: count,
+})
+const listedAdapter = z.union([
+  adapterSummary,
+  z.object({ name: z.string(), directory: z.string(), problem: z.string() }),
+])
+
+export const sampling = z.object({
   /** 0: always the likeliest token. */
   temperature: z.number().min(0).default(1),
   topK: count.default(0),
@@ -52,11 +70,17 @@ export const modelsApi = {
   list: query(z.void(), z.array(listed)),
   info: query(z.object({ model }), details),
   /** Looks at a folder before it is imported. */
-  inspect: query(z.object({ path }), z.union([details, z.object({ problem: z.string() })])),
-  /** Copies a folder into the data directory. */
-  import: stream(z.object({ path, name: z.string().max(100).optional() }), progressOr(summary)),
+  inspect: query(folderSource, z.union([details, z.object({ problem: z.string() })])),
+  /** Copies a folder into the data directory; an upload is gone then. */
+  import: stream(z.intersection(folderSource, importName), progressOr(summary)),
   /** Refused while a run that is not finished needs it. */
   delete: command(z.object({ name: z.string() }), z.void()),
+  /** Imported adapters; those of runs are in their checkpoints. A name's folder is what a config calls `adapter.initial`. */
+  adapters: query(z.void(), z.array(listedAdapter)),
+  /** Checks every tensor and copies the folder into the data directory; an upload is gone then. */
+  importAdapter: command(z.intersection(folderSource, importName), adapterSummary),
+  /** Refused while a run that is not finished begins with it. */
+  deleteAdapter: command(z.object({ name: z.string() }), z.void()),
   tokenize: query(
     z.object({ model, text: z.string().max(200_000) }),
     z.array(z.object({ id: count, text: z.string() })),

@@ -1,6 +1,6 @@
 /** Reward functions and environments that people write: their versions, dry runs, test cases. */
 import { z } from 'zod'
-import { count, cursor, digest, instant, name, path, progress, row } from './common.ts'
+import { chat, count, cursor, digest, instant, name, path, progress, row } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 
 const rewardId = z.string().regex(/^rw_[0-9a-f-]{36}$/)
@@ -65,6 +65,21 @@ const score = z.object({
   metrics: z.record(z.string(), z.number()),
   lines: z.array(z.string()),
   durationMs: z.number(),
+})
+
+const playedTurn = z.object({
+  /** null: the opening. */
+  action: z.string().nullable(),
+  /** What the policy would read: the text of a user message, or messages; null where there is nothing more. */
+  observation: z.union([z.string(), chat.readonly()]).nullable(),
+  reward: z.number().nullable(),
+  done: z.boolean(),
+  state: z.unknown(),
+  /** What it logged: to look at, to chart, and as lines. */
+  columns: z.record(z.string(), z.unknown()),
+  metrics: z.record(z.string(), z.number()),
+  lines: z.array(z.string()),
+  failure: codeFailure.nullable(),
 })
 
 const sampleInput = z.object({ prompt: z.string(), completion: z.string(), row })
@@ -148,6 +163,25 @@ export const rewardsApi = {
       /** No sample came of the row. */
       z.object({ progress, index: count, problem: z.string() }),
     ]),
+  ),
+
+  /**
+   * An episode of an environment by hand: its opening and a turn for every action, always the same for the same input,
+   * so that a next action is asked for with those before it. Actions after the end are not played.
+   */
+  play: query(
+    z.object({
+      code: z.union([code, z.strictObject({ builtIn: z.string() })]),
+      settings: settings.default({}),
+      row: row.default({}),
+      seed: count.default(42),
+      actions: z.array(z.string().max(20_000)).max(200).default([]),
+    }),
+    z.object({
+      /** Turns an episode may have where a run does not say. */
+      maxTurns: count,
+      turns: z.array(playedTurn),
+    }),
   ),
 
   tests: query(z.object({ rewardId }), z.array(testCase)),

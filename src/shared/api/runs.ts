@@ -1,11 +1,23 @@
 /** Runs: their history, and the processes that train them. */
 import { z } from 'zod'
 import type { Diagnosis, FindingId } from '../diagnosis.ts'
-import type { RunManifest, RunPhase } from '../events.ts'
+import type { RunManifest, RunPhase, StepPhase } from '../events.ts'
 import type { RunConfig, runConfigSchema } from '../runConfig.ts'
 import { runStatuses, type RunEntry, type RunRecord } from '../runs.ts'
-import { count, cursor, failure, instant, name, pageSize, path, runId } from './common.ts'
-import { command, feed, query } from './contract.ts'
+import { calibration } from './calibration.ts'
+import {
+  count,
+  cursor,
+  failure,
+  fileSource,
+  instant,
+  name,
+  pageSize,
+  path,
+  progressOr,
+  runId,
+} from './common.ts'
+import { command, feed, query, stream } from './contract.ts'
 
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -53,6 +65,8 @@ const worker = z.object({
   runId: z.string(),
   pid: z.int().nullable(),
   activity: z.enum(['starting', 'running', 'pausing', 'paused', 'stopping']),
+  /** What its step is at; null until it has told. */
+  stepPhase: z.custom<StepPhase>((value) => typeof value === 'string').nullable(),
   startedAt: instant,
   lastHeardAt: instant,
   /** No sign of life for longer than it may take. */
@@ -127,6 +141,8 @@ export const runsApi = {
   files: query(one, z.array(z.object({ path: z.string(), sizeBytes: count }))),
   workers: query(z.void(), z.array(worker)),
 
+  /** The run that comes with the program, offline and over in a minute, and the tag that tells such runs from one's own. */
+  sample: query(z.void(), z.object({ config: runConfig, tag: z.string() })),
   /** What the settings come to, or every problem in words; starts nothing. */
   check: query(
     z.object({ config: runConfig }),
@@ -136,10 +152,16 @@ export const runsApi = {
       z.object({ problem: failure }),
     ]),
   ),
+  /**
+   * Takes one step with one group of the longest row, for real and for every stage, and tells what the run will need;
+   * nothing of it is kept. Phases: Loading, Generating, Scoring, Learning.
+   */
+  calibrate: stream(z.object({ config: runConfig }), progressOr(calibration)),
   /** Makes a run and starts it, or puts it at the end of the queue. */
   start: command(
     z.object({
       config: runConfig,
+      tags: tags.default([]),
       queue: z.boolean().default(false),
       continueOnError: z.boolean().default(false),
     }),
@@ -174,6 +196,11 @@ export const runsApi = {
   setNotes: command(z.object({ runId, notes: z.string().max(100_000) }), z.void()),
   /** Writes one file with config, manifest, metrics and events. */
   exportBundle: command(z.object({ runId, path }), z.object({ path: z.string(), sizeBytes: count })),
+  /**
+   * Takes such a file into the history, as a finished run with the tag `imported`: to look at and to compare. Checkpoints
+   * and samples are not in it.
+   */
+  importBundle: command(z.object({ source: fileSource }), z.object({ runId: z.string() })),
 
   /** First, and after a lost connection, everything (`isWhole`); then runs that are new or changed, ids that are gone. */
   watch: feed(

@@ -1,7 +1,7 @@
 /** Settings of the program, and what the window keeps between its openings: JSON by key. */
 import { z } from 'zod'
 import type { Setting } from '../settings.ts'
-import { cursor } from './common.ts'
+import { count, cursor } from './common.ts'
 import { command, feed, query } from './contract.ts'
 
 const key = z.string().regex(/^[a-z][A-Za-z0-9.-]{0,99}$/)
@@ -23,6 +23,10 @@ export const settingsApi = {
         id: z.string(),
         title: z.string(),
         description: z.string(),
+        /** What it learns from: rewards of its own completions, given answers, or pairs of them. */
+        experience: z.enum(['rollout', 'demonstrations', 'preferences']),
+        /** Completions per prompt. */
+        groupSize: z.object({ default: count, minimum: count }),
         settings: z.record(
           z.string(),
           z.custom<Setting>((setting) => typeof setting === 'object'),

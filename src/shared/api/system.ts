@@ -20,6 +20,8 @@ const load = z.object({
   /** `trainingBytes`: of the training processes; null where the system does not tell. */
   memory: z.object({ usedBytes: count, totalBytes: count, trainingBytes: count.nullable() }),
   disk: z.object({ freeBytes: count, turnwiseBytes: count }),
+  /** To other machines, by any process of this installation since its data directory was made. */
+  outboundRequests: count,
 })
 
 export const systemApi = {

@@ -13,6 +13,10 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
+const quiet = () => {
+  throw new Error('No other machine may be asked.')
+}
+
 const configOf = (environment: object) =>
   parseRunConfig({ model: 'm', data: { train: { episodes: 4 } }, environment })
 
@@ -35,7 +39,11 @@ describe('environment code', () => {
   test('is an environment like any other', { timeout: 30_000 }, async () => {
     const file = path.join(folder, 'doubling.js')
     writeFileSync(file, doubling)
-    await using world = await resolveEnvironment(configOf({ function: file, settings: { start: 3 } }), folder)
+    await using world = await resolveEnvironment(
+      configOf({ function: file, settings: { start: 3 } }),
+      folder,
+      quiet,
+    )
     const environment = world.environment!
     expect(environment.maxTurns).toBe(3)
     const played = await play(environment, { actions: ['6', '12', '13'] })
@@ -55,7 +63,7 @@ describe('environment code', () => {
   test('is copied into the run, which goes on with its copy', { timeout: 30_000 }, async () => {
     const [file, run] = [path.join(folder, 'changing.js'), mkdtempSync(path.join(folder, 'run-'))]
     const opening = async () => {
-      await using world = await resolveEnvironment(configOf({ function: file }), run)
+      await using world = await resolveEnvironment(configOf({ function: file }), run, quiet)
       return (await play(world.environment!, { actions: [] })).observations[0]
     }
     writeFileSync(file, doubling)
@@ -68,7 +76,9 @@ describe('environment code', () => {
     const file = path.join(folder, 'reward.js')
     writeFileSync(file, 'export default () => 1')
     const run = mkdtempSync(path.join(folder, 'run-'))
-    await expect(resolveEnvironment(configOf({ function: file }), run)).rejects.toThrow('not an environment')
+    await expect(resolveEnvironment(configOf({ function: file }), run, quiet)).rejects.toThrow(
+      'not an environment',
+    )
   })
 })
 
@@ -87,7 +97,7 @@ test('search asks at the configured address and nowhere else', async () => {
   try {
     const { port } = server.address() as AddressInfo
     const settings = { url: `http://127.0.0.1:${port}/search` }
-    await using world = await resolveEnvironment(configOf({ function: 'search', settings }), folder)
+    await using world = await resolveEnvironment(configOf({ function: 'search', settings }), folder, quiet)
     const row = { question: 'What is the sky?', answer: 'blue' }
     const actions = ['sky', 'moved', 'huge'].map((word) => `<search>${word}</search>`)
     const { observations } = await play(world.environment!, { row, actions })
@@ -100,8 +110,19 @@ test('search asks at the configured address and nowhere else', async () => {
   }
 })
 
+test('a request to another machine is told of before it is made', async () => {
+  let told = 0
+  const settings = { url: 'http://search.invalid/' }
+  const config = configOf({ function: 'search', settings })
+  await using world = await resolveEnvironment(config, folder, () => told++)
+  const row = { question: 'What is the sky?', answer: 'blue' }
+  const { observations } = await play(world.environment!, { row, actions: ['<search>sky</search>'] })
+  expect(observations[1]).toContain('[SearchTool Error:')
+  expect(told).toBe(1)
+})
+
 test('a run without an environment has none', async () => {
   const config = parseRunConfig({ model: 'm', data: { train: 'x' }, rewards: [{ function: 'a' }] })
-  await using world = await resolveEnvironment(config, folder)
+  await using world = await resolveEnvironment(config, folder, quiet)
   expect(world.environment).toBeNull()
 })

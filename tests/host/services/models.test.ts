@@ -1,8 +1,10 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import { writeRandomModel } from '#host/artifacts/randomModel.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { receiveUpload } from '#host/transports/uploads.ts'
 import { collect, createHostFixture, nextOf } from './hostFixture.ts'
 
 const fixture = createHostFixture()
@@ -43,6 +45,74 @@ describe('models', () => {
       code: 'model/invalid',
     })
   })
+
+  test('and adapters come from folders that a browser sent, file by file', async () => {
+    const uploads = dataFolders(fixture.directory).uploads
+    const send = async (folder: string) => {
+      let into = 'new'
+      for (const name of readdirSync(folder)) {
+        const content = [readFileSync(path.join(folder, name))] as unknown as AsyncIterable<Uint8Array>
+        const request = {
+          directory: uploads,
+          name: `dropped/${name}`,
+          into,
+          sizeBytes: null,
+          limitBytes: Infinity,
+        }
+        into = (await receiveUpload(request, content)).uploadId
+      }
+      return into
+    }
+    const folder = path.join(fixture.directory, 'sent')
+    await writeRandomModel(folder, modelShapes['tiny-llama'], 1, 'F32')
+    const uploadId = await send(folder)
+    expect(await client.call('models.inspect', { uploadId })).toMatchObject({
+      name: 'dropped',
+      architecture: 'llama',
+    })
+    const items = await collect(client.stream('models.import', { uploadId }))
+    expect(items.at(-1)).toMatchObject({ result: { name: 'dropped' } })
+    expect(await client.call('models.inspect', { uploadId })).toMatchObject({
+      problem: expect.stringContaining('not there any more') as string,
+    })
+    await client.call('models.delete', { name: 'dropped' })
+
+    const first = await fixture.start({ steps: 1, evaluation: { every: 0, rows: 1 } })
+    const { directory } = await fixture.reached(first, 'finished')
+    const checkpoint = path.join(directory, 'checkpoints', 'step-000001')
+    const sent = await send(path.join(checkpoint, 'actor'))
+    const feed = client.follow('models.watch')
+    const before = await nextOf(feed)
+    const adapter = await client.call('models.importAdapter', { uploadId: sent, name: 'taught' })
+    expect((await nextOf(feed)).cursor).not.toBe(before.cursor)
+    await feed.return?.()
+    expect(adapter).toMatchObject({ name: 'taught', rank: 2, alpha: 4 })
+    expect(readdirSync(uploads)).toEqual([])
+    await expect(
+      client.call('models.importAdapter', { path: checkpoint, name: 'taught' }),
+    ).rejects.toMatchObject({
+      code: 'usage/invalid',
+    })
+    await client.call('models.importAdapter', { path: checkpoint, name: 'same' })
+    expect((await client.call('models.adapters')).map(({ name }) => name)).toEqual(['same', 'taught'])
+    const bytes = ['same', 'taught'].map((name) =>
+      readFileSync(path.join(fixture.directory, 'adapters', name, 'adapter_model.safetensors'), 'base64'),
+    )
+    expect(bytes[0]).toBe(bytes[1])
+    await expect(client.call('models.importAdapter', { path: fixture.directory })).rejects.toMatchObject({
+      code: 'adapter/invalid',
+    })
+
+    // A run begins with it, and it stays as long as that is not over.
+    const second = await fixture.start({ steps: 1, adapter: { initial: adapter.directory } })
+    await client.call('runs.kill', { runId: second })
+    await expect(client.call('models.deleteAdapter', { name: 'taught' })).rejects.toMatchObject({
+      code: 'api/refused',
+    })
+    await client.call('runs.delete', { runId: second })
+    await client.call('models.deleteAdapter', { name: 'taught' })
+    expect((await client.call('models.adapters')).map(({ name }) => name)).toEqual(['same'])
+  }, 30_000)
 
   test('take text apart and mark up chats', async () => {
     const text = 'Add 29 and 25'

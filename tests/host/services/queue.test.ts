@@ -1,4 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { createHost } from '#host/createHost.ts'
+import { createRun } from '#host/training.ts'
+import { until } from '../workers/runs.ts'
 import { createHostFixture, smallConfig, type Config } from './hostFixture.ts'
 
 const fixture = createHostFixture()
@@ -56,3 +64,32 @@ test('runs wait for each other; one that fails halts the rest until somebody say
   expect(await client.call('queue.get')).toEqual({ runs: [], halted: null })
   expect(fixture.faults).toEqual([])
 }, 60_000)
+
+test('a halt outlasts the host, until somebody says to go on', async () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-halted-'))
+  const open = () => createHost({ dataDirectory: directory, servesQueue: true })
+  const waiting: string[] = []
+  try {
+    {
+      await using host = open()
+      for (const config of [failing, short]) {
+        const { id } = createRun(host, parseRunConfig(config))
+        host.store.queue.push(id, { continueOnError: false })
+        host.store.runs.setStatus(id, 'queued')
+        waiting.push(id)
+      }
+      host.queue.advance()
+      await until(() => host.queue.haltedBy !== null)
+    }
+    await using next = open()
+    expect(next.queue.haltedBy).toBe(waiting[0])
+    await setTimeout(200)
+    expect(next.store.runs.get(waiting[1] ?? '').status).toBe('queued')
+    next.queue.proceed()
+    await until(() => next.store.runs.get(waiting[1] ?? '').status === 'finished')
+    await using last = open()
+    expect(last.queue.haltedBy).toBeNull()
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}, 30_000)

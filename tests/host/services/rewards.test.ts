@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { collect, createHostFixture, nextOf } from './hostFixture.ts'
+import { collect, createHostFixture, nextOf, smallConfig, type Config } from './hostFixture.ts'
 
 const fixture = createHostFixture()
 const { client } = fixture
@@ -105,6 +105,10 @@ describe('a reward', () => {
     const start = (code: string) => fixture.start({ steps: 1, rewards: [{ function: code }] })
     await expect(start(bad.file)).rejects.toMatchObject({ code: 'reward/failed' })
     expect(await client.call('runs.list', {})).toEqual([])
+    const gated = { ...smallConfig, rewards: [{ function: bad.file }] } as Config
+    expect(await client.call('runs.check', { config: gated })).toMatchObject({
+      problem: { code: 'reward/failed', message: expect.stringContaining('1 of its 2 test cases') as string },
+    })
     const runId = await start(file)
     expect(await fixture.reached(runId, 'finished', 'failed')).toMatchObject({ status: 'finished' })
     expect(await client.call('rewards.usedBy', { rewardId })).toEqual([{ runId, version }])

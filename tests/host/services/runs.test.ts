@@ -169,6 +169,34 @@ describe('a run that is followed live', () => {
       manifest: { app: expect.stringContaining('turnwise') as string },
       metrics: { rows: expect.any(Array) as unknown },
     })
+
+    // Taken into the history of another machine.
+    await using other = createHostFixture()
+    const source = { path: file }
+    expect(await other.client.call('runs.importBundle', { source })).toEqual({ runId })
+    const [imported, original] = await Promise.all(
+      [other.client, client].map((at) => at.call('runs.get', { runId })),
+    )
+    const { step, steps, reward, rewardBefore, rewardAfter, name, notes, createdAt, config } = original ?? {}
+    const same = { step, steps, reward, rewardBefore, rewardAfter, name, notes, createdAt }
+    expect(imported).toMatchObject({ ...same, status: 'finished', tags: ['first', 'good', 'imported'] })
+    expect(JSON.parse(imported?.config ?? '')).toEqual(JSON.parse(config ?? ''))
+    const tables = await Promise.all([other.client, client].map((at) => at.call('metrics.table', { runId })))
+    expect(tables[0]).toEqual(tables[1])
+    expect(tables[0]?.rows.length).toBe(5)
+    expect(await other.client.call('checkpoints.list', { runId })).toEqual([])
+    await expect(other.client.call('runs.resume', { runId })).rejects.toMatchObject({ code: 'api/refused' })
+    await expect(other.client.call('runs.importBundle', { source })).rejects.toMatchObject({
+      code: 'api/refused',
+    })
+    const wrong = other.write('wrong.json', '{"format":"turnwise-run-1","run":{"id":"../../x"}}')
+    await expect(other.client.call('runs.importBundle', { source: { path: wrong } })).rejects.toMatchObject({
+      code: 'data/invalid',
+    })
+    await other.client.call('runs.delete', { runId })
+    expect(await other.client.call('runs.list', {})).toEqual([])
+    expect(other.faults).toEqual([])
+
     const files = await client.call('runs.files', { runId })
     expect(files.map((each) => path.basename(each.path))).toContain('events.jsonl')
     expect(await client.call('runs.log', { runId })).toBe('')
@@ -213,6 +241,19 @@ test('settings are checked without starting anything', async () => {
   const wrong = { ...smallConfig, rewards: [{ function: 'no-such' }] }
   await expect(client.call('runs.start', { config: wrong })).rejects.toMatchObject({ code: 'config/invalid' })
   expect(await client.call('runs.list', {})).toHaveLength(before.length)
+})
+
+test('the run that comes with the program can be started as it is and told from the others', async () => {
+  const { config, tag } = await client.call('runs.sample')
+  expect(await client.call('runs.check', { config })).toMatchObject({ steps: 30, config: { seed: 1 } })
+  const { runId: sample } = await client.call('runs.start', { config: { ...config, steps: 1 }, tags: [tag] })
+  await fixture.reached(sample, 'finished')
+  const tagged = await client.call('runs.list', { tag })
+  expect(tagged).toMatchObject([
+    { id: sample, name: 'Demo', tags: ['sample'], rewardAfter: expect.any(Number) as number },
+  ])
+  await client.call('runs.delete', { runId: sample })
+  expect(await client.call('runs.list', { tag })).toEqual([])
 })
 
 test('no service answered otherwise than its contract says', () => {

@@ -3,7 +3,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFile
 import { request } from 'node:http'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { discardOldUploads, discardUpload, findUpload, type Upload } from '#host/transports/uploads.ts'
+import {
+  discardOldUploads,
+  discardUpload,
+  findUpload,
+  findUploadedFolder,
+  type Upload,
+} from '#host/transports/uploads.ts'
 import { uploadsPath } from '#shared/api/webSocketPort.ts'
 import { ask, startFixture, type Answer, type Fixture } from './serverFixture.ts'
 
@@ -30,6 +36,13 @@ const put = (
     headers: { ...authorization(), ...headers },
     body,
   })
+
+/** A file of a folder. */
+const putInto = (into: string, name: string, body = name): Promise<Answer> => {
+  const query = new URLSearchParams({ name, into }).toString()
+  const path = `${uploadsPath}?${query}`
+  return ask(fixture.port, { method: 'PUT', path, headers: authorization(), body })
+}
 
 const left = (): string[] => (existsSync(fixture.uploads) ? readdirSync(fixture.uploads) : [])
 
@@ -111,6 +124,69 @@ test('only so many at once', async () => {
   for (const sent of slow) sent.destroy()
   await vi.waitFor(() => expect(left()).toEqual([]))
   expect((await put('a.csv', 'x')).status).toBe(201)
+})
+
+test('the files of a folder come one by one and keep their places', async () => {
+  const first = JSON.parse((await putInto('new', 'my model/config.json')).body) as Upload
+  expect(first).toMatchObject({ name: path.join('my model', 'config.json'), sizeBytes: 20 })
+  const { uploadId } = first
+  const others = ['my model/tokenizer.json', 'my model/onnx/weights.bin'].map((name) =>
+    putInto(uploadId, name),
+  )
+  for (const answer of await Promise.all(others)) {
+    expect(answer.status).toBe(201)
+    expect(JSON.parse(answer.body)).toMatchObject({ uploadId })
+  }
+  const folder = await findUploadedFolder(fixture.uploads, uploadId)
+  expect(folder).toBe(path.join(fixture.uploads, uploadId, 'my model'))
+  expect(readdirSync(folder).sort()).toEqual(['config.json', 'onnx', 'tokenizer.json'])
+  expect(readFileSync(path.join(folder, 'onnx', 'weights.bin'), 'utf8')).toBe('my model/onnx/weights.bin')
+  // What is refused takes nothing else with it.
+  const large = await putInto(uploadId, 'my model/large.bin', 'x'.repeat(100_001))
+  expect(large.status).toBe(413)
+  expect(readdirSync(folder).sort()).toEqual(['config.json', 'onnx', 'tokenizer.json'])
+  expect(readdirSync(path.join(fixture.uploads, uploadId))).toEqual(['my model'])
+
+  await putInto(uploadId, 'README.md')
+  expect(await findUploadedFolder(fixture.uploads, uploadId)).toBe(path.join(fixture.uploads, uploadId))
+  await discardUpload(fixture.uploads, uploadId)
+  expect((await putInto(uploadId, 'late.json')).status).toBe(404)
+  await expect(findUploadedFolder(fixture.uploads, uploadId)).rejects.toMatchObject({
+    code: 'file/unreadable',
+  })
+  expect(left()).toEqual([])
+})
+
+test.each([
+  '../config.json',
+  'model/../../config.json',
+  'model/..',
+  '/etc/passwd',
+  'model//config.json',
+  'model\\config.json',
+  '.git/config',
+  'model/.hidden',
+  'C:/model/config.json',
+  'model/con\0fig.json',
+  'model/name. ',
+  'a/b/c/d/e/f.json',
+  `${'x'.repeat(101)}.json`,
+  '',
+])('the name %j is none of a file in a folder', async (name) => {
+  const { status, body } = await putInto('new', name, 'x')
+  expect([status, JSON.parse(body)]).toMatchObject([
+    400,
+    { message: expect.stringContaining('cannot be') as string },
+  ])
+  expect(left()).toEqual([])
+})
+
+test('only ids of uploads are added to', async () => {
+  for (const into of ['..', 'upl_../../x', '', `upl_${'.'.repeat(36)}`]) {
+    expect((await putInto(into, 'config.json')).status).toBe(400)
+  }
+  expect((await putInto('upl_01890a5d-ac96-774b-bcce-b302099a8057', 'config.json')).status).toBe(404)
+  expect(left()).toEqual([])
 })
 
 test('a disk that takes nothing is said in words', async () => {

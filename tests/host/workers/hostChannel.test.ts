@@ -24,6 +24,32 @@ test('a process that Electron started talks through its port', async () => {
   expect(said).toEqual([{ type: 'alive' }])
 })
 
+test('the last word through that port is said when the host has heard it', async () => {
+  const port = Object.assign(new EventEmitter(), { postMessage: () => undefined })
+  Reflect.set(process, 'parentPort', port)
+  const host = openHostChannel()
+  const heard: unknown[] = []
+  host.listen((message) => heard.push(message))
+  let isSaid = false
+  const said = host.report({ type: 'done' }).then(() => (isSaid = true))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isSaid).toBe(false)
+  port.emit('message', { data: { type: 'heard' } })
+  await said
+  expect(heard).toEqual([])
+})
+
+test('a host that is gone is not waited for', async () => {
+  const port = Object.assign(new EventEmitter(), { postMessage: () => undefined })
+  Reflect.set(process, 'parentPort', port)
+  const host = openHostChannel()
+  port.emit('close')
+  await host.report({
+    type: 'failed',
+    error: { code: null, message: 'x', hint: undefined, stack: undefined },
+  })
+})
+
 test('any other through Node’s channel; without one a report is no fault', async () => {
   const host = openHostChannel()
   const heard: ToTrainer[] = []

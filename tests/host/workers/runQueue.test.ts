@@ -38,7 +38,7 @@ function queueOf(list: QueuedRun[]) {
   const queue = new RunQueue({
     supervisor,
     takeNext: () => list.shift() ?? null,
-    onHalted: ({ runId }) => told.push(`halted by ${name(runId)}`),
+    onHalted: (runId) => told.push(runId === null ? 'goes on' : `halted by ${name(runId)}`),
   })
   return { queue, told, mostAtOnce: () => most }
 }
@@ -63,8 +63,8 @@ describe('the queue', () => {
     queue.advance()
     expect(runs).toHaveLength(1)
     queue.proceed()
-    await until(() => told.length === 7)
-    expect(told.slice(5)).toEqual(['start 2', 'finished 2'])
+    await until(() => told.length === 8)
+    expect(told.slice(5)).toEqual(['goes on', 'start 2', 'finished 2'])
   })
 
   test('that is closed starts nothing', () => {

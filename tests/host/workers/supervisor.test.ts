@@ -123,8 +123,15 @@ describe('a supervised run', () => {
     const file = runPaths(run.directory).events
     const tail = openLogTail(file, 'beginning')
     const followed: unknown[] = []
-    await home.supervise({ onGrown: () => followed.push(...tail.read()) }).start(run, fromStart)
+    const phases = new Set<unknown>()
+    await home
+      .supervise({
+        onGrown: () => followed.push(...tail.read()),
+        onPhase: ({ stepPhase }) => phases.add(stepPhase),
+      })
+      .start(run, fromStart)
     expect(followed).toEqual(readEvents(file))
+    expect(phases).toContain('generating')
     expect(followed.length).toBeGreaterThan(15)
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import { eachSample } from '#rl/rewards.ts'
-import type { TrainerState } from '#shared/events.ts'
+import type { StepPhase, TrainerState } from '#shared/events.ts'
 import { declarationOf, type MetricName } from '#shared/metrics.ts'
 import { fakePolicy } from '../fakePolicy.ts'
 import { collect, dependenciesOf, evaluations, likesC, steps, withoutTimings } from './run.ts'
@@ -120,6 +120,22 @@ describe('resume', () => {
       expect(resumed[0]).toMatchObject({ type: 'status', phase: 'training', step: state.step })
       expect(policy.table).toEqual(uninterrupted.table)
     }
+  })
+
+  test('says what it is at: every step generates, scores and learns, checkpoints follow evaluations', async () => {
+    const phases: StepPhase[] = []
+    const stop = new AbortController()
+    await collect(
+      dependenciesOf({ signal: stop.signal, onPhase: (phase) => phases.push(phase) }),
+      (event) => {
+        if (event.type === 'step' && event.step === 2) stop.abort()
+      },
+    )
+    const distinct = phases.filter((phase, i) => phase !== phases[i - 1] && phase !== 'evaluating')
+    const step = ['generating', 'scoring', 'learning']
+    expect(distinct.slice(0, 3)).toEqual(step)
+    expect(distinct.filter((phase) => phase === 'learning')).toHaveLength(2)
+    expect(distinct.at(-1)).toBe('saving')
   })
 
   test('a stop ends the run after the current step with a checkpoint', async () => {

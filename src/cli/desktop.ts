@@ -1,0 +1,60 @@
+/** What this machine has to show a window with. */
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Program } from '#host/workers/programs.ts'
+
+/** Of the project, or of the package: what Electron starts. */
+const applicationFolder = fileURLToPath(new URL('../..', import.meta.url))
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * The Electron that was installed beside us, or that ELECTRON_OVERRIDE_DIST_PATH names; null where there is none. The
+ * package is looked at and never loaded: loading it would start a download.
+ */
+export function findElectron(env: Environment = process.env): string | null {
+  const folder = electronPackage()
+  const given = env['ELECTRON_OVERRIDE_DIST_PATH']
+  const name = folder === null ? null : textOf(path.join(folder, 'path.txt'))
+  const candidates = [
+    ...(given ? [path.join(given, name ?? 'electron')] : []),
+    ...(folder === null || name === null ? [] : [path.join(folder, 'dist', name)]),
+  ]
+  return candidates.find((file) => existsSync(file)) ?? null
+}
+
+function electronPackage(): string | null {
+  try {
+    return path.dirname(createRequire(import.meta.url).resolve('electron/package.json'))
+  } catch {
+    return null
+  }
+}
+
+const textOf = (file: string): string | null => (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
+
+/** Only Linux has machines on which nothing can be shown. */
+export const hasDisplay = (env: Environment = process.env, platform = process.platform): boolean =>
+  platform !== 'linux' || Boolean(env['DISPLAY']) || Boolean(env['WAYLAND_DISPLAY'])
+
+/** Files of the build that a window is made of; empty where all are there. */
+export const missingBuild = (folder = applicationFolder): string[] =>
+  ['out/main/index.js', 'out/preload/index.cjs', 'out/renderer/index.html'].filter(
+    (file) => !existsSync(path.join(folder, file)),
+  )
+
+export const desktopProgram = (electron: string, dataDirectory: string): Program => ({
+  file: electron,
+  args: [applicationFolder],
+  env: { TURNWISE_HOME: dataDirectory, ELECTRON_RUN_AS_NODE: undefined },
+})
+
+/** Opens an address in the person's browser. */
+export function browserProgram(url: string, platform = process.platform): Program {
+  if (platform === 'darwin') return { file: 'open', args: [url] }
+  // The first words in quotes are the title of a window to `start`.
+  if (platform === 'win32') return { file: 'cmd', args: ['/d', '/c', 'start', '""', url] }
+  return { file: 'xdg-open', args: [url] }
+}

@@ -1,0 +1,49 @@
+/** A host without a window until Ctrl-C: shared by serve and app. */
+import { serveHost } from '#host/serveHost.ts'
+import type { CommandContext } from './command.ts'
+import { watchInterrupts } from './interrupt.ts'
+
+export interface ServingOptions {
+  /** 0: any free one. */
+  readonly port: number
+  /** Another built window than the one that came along. */
+  readonly windowDirectory?: string
+  /** As soon as it answers. */
+  readonly onServed?: (url: string) => Promise<void>
+}
+
+/** The first Ctrl-C stops all runs after their step, the second at once. Errors: those of serveHost. */
+export async function serveUntilInterrupted(
+  { onServed, ...options }: ServingOptions,
+  { dataDirectory, output }: CommandContext,
+): Promise<void> {
+  const onFault = (name: string, error: unknown) =>
+    output.note(
+      `Fault in ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    )
+  const host = await serveHost({ dataDirectory, onFault, ...options })
+  const interrupted = Promise.withResolvers<unknown>()
+  using _interrupt = watchInterrupts(
+    () => {
+      const count = host.training()
+      if (count > 0) output.note(stoppingWords(count))
+      interrupted.resolve(null)
+    },
+    () => {
+      output.note('Stopping at once.')
+      host.kill()
+    },
+  )
+  output.json({ url: host.url })
+  output.line(`Turnwise is served at ${host.url}`)
+  try {
+    await onServed?.(host.url)
+    await interrupted.promise
+  } finally {
+    await host[Symbol.asyncDispose]()
+  }
+  output.line('Stopped.')
+}
+
+const stoppingWords = (count: number): string =>
+  `Stopping ${count === 1 ? 'a run after its' : `${count} runs after their`} current step; a checkpoint will be kept. Press Ctrl-C again to stop at once.`

@@ -1,0 +1,22 @@
+/**
+ * Counts requests to other machines, of whatever process of this installation: each adds one byte to a file, which every
+ * process can do at any time, and the size of the file is their number.
+ */
+import { appendFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { makeFolder } from './artifacts/atomic.ts'
+
+const counterFile = (dataDirectory: string): string => path.join(dataDirectory, 'outbound-requests')
+
+/** To be called before the request is made. */
+export function countOutboundRequest(dataDirectory: string): void {
+  makeFolder(dataDirectory)
+  appendFileSync(counterFile(dataDirectory), '.')
+}
+
+/** For processes that know one folder of the data directory alone. */
+export const countBeside = (folder: string): void => countOutboundRequest(path.dirname(folder))
+
+/** Since this data directory was made. */
+export const outboundRequests = (dataDirectory: string): number =>
+  statSync(counterFile(dataDirectory), { throwIfNoEntry: false })?.size ?? 0

@@ -1,0 +1,46 @@
+/** What one step on the longest row showed of a run that is not made yet. */
+import type { TrajectorySample } from '#shared/events.ts'
+import type { Estimate } from '#rl/training/stepEstimate.ts'
+
+export const calibrationPhases = ['loading', 'generating', 'scoring', 'learning'] as const
+
+export type CalibrationNews =
+  | { readonly phase: (typeof calibrationPhases)[number]; readonly stage: number; readonly stages: number }
+  | { readonly report: CalibrationReport }
+
+export interface CalibrationReport {
+  /** Largest of the process, from its first moment on. */
+  readonly memory: {
+    /** Allocated: what no other program can have meanwhile. */
+    readonly anonymousBytes: number
+    /** With the mapped pages of weight files. */
+    readonly totalBytes: number
+    /** Allocated by a whole step, in which more and longer rows are generated together. */
+    readonly expectedBytes: number
+  }
+  /** In the order of the run; one where it has none. */
+  readonly stages: readonly CalibratedStage[]
+}
+
+export interface CalibratedStage {
+  readonly steps: number
+  /** The longest one's number among the training rows, from 0. */
+  readonly row: number
+  readonly promptTokens: number
+  /** Rows that are left out because they are too long. */
+  readonly tooLong: number
+  /** What it took for the one group, not for a step. */
+  readonly seconds: {
+    readonly loading: number
+    readonly generating: number
+    readonly scoring: number
+    readonly learning: number
+  }
+  readonly secondsPerStep: Estimate
+  readonly evaluations: number
+  readonly secondsPerEvaluation: number
+  readonly checkpointBytes: number
+  /** What a step adds to log and history. */
+  readonly logBytesPerStep: number
+  readonly samples: readonly Omit<TrajectorySample, 'arrays' | 'advantage'>[]
+}

@@ -1,0 +1,50 @@
+/** Other programs on the way to a window: the desktop shell, the browser. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+export interface Program {
+  readonly file: string
+  readonly args: readonly string[]
+  /** On top of this process's environment; undefined takes a variable away. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+export interface ProgramExit {
+  readonly exitCode: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** Signals that are passed on to a program that is waited for. */
+const passedOn = ['SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Runs it in this terminal to its end. A Ctrl-C reaches it by itself and is its business. null: it could not be started.
+ */
+export async function runProgram({ file, args, env }: Program): Promise<ProgramExit | null> {
+  const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, ...env } })
+  const leaveIt = () => undefined
+  const pass = (signal: NodeJS.Signals) => void child.kill(signal)
+  process.on('SIGINT', leaveIt)
+  for (const signal of passedOn) process.on(signal, pass)
+  try {
+    await once(child, 'exit')
+    return { exitCode: child.exitCode, signal: child.signalCode }
+  } catch {
+    return null
+  } finally {
+    process.off('SIGINT', leaveIt)
+    for (const signal of passedOn) process.off(signal, pass)
+  }
+}
+
+/** Starts it and leaves it alone; whether it could be started. */
+export async function launchProgram({ file, args, env }: Program): Promise<boolean> {
+  const child = spawn(file, args, { stdio: 'ignore', detached: true, env: { ...process.env, ...env } })
+  child.unref()
+  try {
+    await once(child, 'spawn')
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * The desktop app. Reading guide of this folder:
+ *
+ *   index.ts          (here) one program at a time, with a host of its own
+ *   shell.ts          window, menu, tray and notices around that host
+ *   origin.ts, windowFiles.ts, lockdown.ts   where the page comes from and what it may not do
+ *   connection.ts     the API and the dialogs for the page; preload/ is their other end
+ *   leaving.ts        closing and quitting while a run is being trained
+ *   watchRuns.ts      what is to be shown: activity.ts in bars and words, notices.ts as notices
+ *   utilityWorker.ts  training processes
+ */
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { app, dialog } from 'electron'
+import { AppError } from '#shared/errors.ts'
+import { makeFolder } from '#host/artifacts/atomic.ts'
+import { createHost } from '#host/createHost.ts'
+import { resolveDataDirectory } from '#host/dataDirectory.ts'
+import { quietSwitches } from './lockdown.ts'
+import { filesOf, readHandover, type Handover } from './openedFiles.ts'
+import { openShell, type Shell } from './shell.ts'
+import { utilityQuestionStarter, utilityWorkerStarter } from './utilityWorker.ts'
+import { registerAppScheme } from './windowFiles.ts'
+
+const windowDirectory = fileURLToPath(new URL('../../out/renderer', import.meta.url))
+
+const dataDirectory = resolveDataDirectory(undefined)
+
+app.setName('Turnwise')
+app.setAppUserModelId('dev.turnwise.app')
+app.enableSandbox()
+for (const [name, value] of quietSwitches) app.commandLine.appendSwitch(name, value)
+registerAppScheme()
+
+const files = filesOf(process.argv, app.isPackaged, process.cwd())
+const handover: Handover = { files }
+
+if (!hasProfile()) app.exit(1)
+else if (app.requestSingleInstanceLock({ ...handover })) start()
+else app.exit(0)
+
+/** Chromium's own files lie beside the runs: one data directory, one program, and nothing anywhere else. */
+function hasProfile(): boolean {
+  const profile = path.join(dataDirectory, 'window')
+  try {
+    makeFolder(profile)
+    app.setPath('userData', profile)
+    return true
+  } catch (error) {
+    refuseToStart(error)
+    return false
+  }
+}
+
+function start(): void {
+  const waiting = [...files]
+  let shell: Shell | null = null
+  const open = (opened: readonly string[]) => {
+    if (shell === null) waiting.push(...opened)
+    else for (const file of opened) shell.tell({ type: 'open-file', path: file })
+  }
+  app.on('second-instance', (_event, _argv, _folder, given) => {
+    shell?.show()
+    open(readHandover(given))
+  })
+  // How macOS says it.
+  app.on('open-file', (event, file) => {
+    event.preventDefault()
+    open([file])
+  })
+  // Closing the window asks first and ends the program itself.
+  app.on('window-all-closed', () => undefined)
+  void app
+    .whenReady()
+    .then(() => {
+      shell = createShell()
+      open(waiting.splice(0))
+    })
+    .catch(refuseToStart)
+}
+
+function createShell(): Shell {
+  const host = createHost({
+    dataDirectory,
+    servesQueue: true,
+    startWorker: utilityWorkerStarter(),
+    startQuestion: utilityQuestionStarter(),
+  })
+  return openShell({ host, windowDirectory, onFault })
+}
+
+function onFault(name: string, error: unknown): void {
+  const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  process.stderr.write(`Fault in ${name}: ${what}\n`)
+}
+
+/** There is no window to say it in. */
+function refuseToStart(error: unknown): void {
+  const hint = error instanceof AppError ? (error.hint ?? '') : 'This is a fault in Turnwise.'
+  const message = error instanceof Error ? error.message : String(error)
+  dialog.showErrorBox('Turnwise cannot start', `${message}\n\n${hint}`)
+  onFault('start', error)
+  app.exit(1)
+}

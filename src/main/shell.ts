@@ -1,0 +1,231 @@
+/**
+ * The shell around one host: window, menu, tray and notices put together. Everything that is decided is decided in the
+ * files beside; this one connects them with Electron.
+ */
+import { app, dialog, Menu, Notification, powerMonitor, powerSaveBlocker, session, shell } from 'electron'
+import type { BrowserWindow, MessageBoxOptions } from 'electron'
+import type { ShellEvent } from '#shared/bridge.ts'
+import type { Host } from '#host/host.ts'
+import { createServices } from '#host/services/services.ts'
+import type { Activity } from './activity.ts'
+import { countBlockedRequests } from './blockedRequests.ts'
+import { acceptConnections, offerDialogs } from './connection.ts'
+import { Leaving } from './leaving.ts'
+import { lockContents, lockSession } from './lockdown.ts'
+import { createMainWindow, showWindow, tellPage } from './mainWindow.ts'
+import { menuTemplate } from './menu.ts'
+import type { Notice } from './notices.ts'
+import { createTray } from './tray.ts'
+import { watchRuns } from './watchRuns.ts'
+import { serveWindowFiles } from './windowFiles.ts'
+
+export interface ShellOptions {
+  readonly host: Host
+  /** The built window. */
+  readonly windowDirectory: string
+  readonly onFault: (name: string, error: unknown) => void
+}
+
+export interface Shell {
+  /** Brings the window to the front. */
+  readonly show: () => void
+  /** As soon as the page listens. */
+  readonly tell: (event: ShellEvent) => void
+}
+
+/** To be called when the app is ready. */
+export function openShell({ host, windowDirectory, onFault }: ShellOptions): Shell {
+  lockSession(session.defaultSession, countBlockedRequests(host))
+  serveWindowFiles(session.defaultSession, windowDirectory)
+  app.on('web-contents-created', (_event, contents) => lockContents(contents, (url) => void askToOpen(url)))
+  const window = createMainWindow(host.store)
+  const { tell, flush } = createTeller(window)
+  const connections = acceptConnections({ services: createServices(host), onFault, onConnected: flush })
+  offerDialogs(window)
+  const show = () => showWindow(window)
+  Menu.setApplicationMenu(
+    Menu.buildFromTemplate(
+      menuTemplate({
+        platform: process.platform,
+        isPackaged: app.isPackaged,
+        tell: (event) => {
+          show()
+          tell(event)
+        },
+        showDataFolder: () => void shell.openPath(host.dataDirectory),
+      }),
+    ),
+  )
+  const ended = new AbortController()
+  leaveInOrder({ host, window, tell, connections, ended })
+  reviveWindow(window)
+  void showNews({ host, window, tell, show }, ended.signal).catch((error: unknown) =>
+    onFault('watchRuns', error),
+  )
+  app.on('activate', show)
+  return { show, tell }
+}
+
+/** What is said before the page listens waits for it. */
+function createTeller(window: BrowserWindow): { tell: (event: ShellEvent) => void; flush: () => void } {
+  const waiting: ShellEvent[] = []
+  let isThere = false
+  window.webContents.on('did-start-loading', () => (isThere = false))
+  return {
+    tell(event) {
+      if (isThere) tellPage(window, event)
+      else waiting.push(event)
+    },
+    flush() {
+      isThere = true
+      for (const event of waiting.splice(0)) tellPage(window, event)
+    },
+  }
+}
+
+/** A question about one link at a time: a page that opens many must not bury the screen. */
+let isAskingToOpen = false
+
+async function askToOpen(url: string): Promise<void> {
+  if (isAskingToOpen) return
+  isAskingToOpen = true
+  try {
+    const { response } = await dialog.showMessageBox({
+      type: 'question',
+      message: 'Open this address in your browser?',
+      detail: url,
+      buttons: ['Open', 'Cancel'],
+      defaultId: 1,
+      cancelId: 1,
+      noLink: true,
+    })
+    if (response === 0) await shell.openExternal(url)
+  } finally {
+    isAskingToOpen = false
+  }
+}
+
+interface LeavingParts {
+  readonly host: Host
+  readonly window: BrowserWindow
+  readonly tell: (event: ShellEvent) => void
+  readonly connections: Disposable
+  /** Ends the showing of news. */
+  readonly ended: AbortController
+}
+
+function leaveInOrder({ host, window, tell, connections, ended }: LeavingParts): void {
+  const ask = async (question: MessageBoxOptions) => {
+    const { response } = await (window.isVisible()
+      ? dialog.showMessageBox(window, question)
+      : dialog.showMessageBox(question))
+    return response
+  }
+  const leaving = new Leaving({
+    staysWithoutWindow: process.platform === 'darwin',
+    training: () => host.supervisor.list().length,
+    ask,
+    hide: () => window.hide(),
+    showStopping(runs) {
+      window.setTitle('Turnwise — saving a checkpoint, then quitting')
+      showWindow(window)
+      tell({ type: 'stopping', runs })
+    },
+    kill: () => host.supervisor.list().forEach(({ runId }) => void host.supervisor.kill(runId)),
+    async close() {
+      host.queue.close()
+      // The page is there until the end and may have started another one meanwhile.
+      while (host.supervisor.list().length > 0) await host.supervisor.close()
+      ended.abort()
+      connections[Symbol.dispose]()
+      await host[Symbol.asyncDispose]()
+    },
+    exit: () => app.exit(0),
+  })
+  window.on('close', (event) => void leaving.windowClosing(event))
+  app.on('before-quit', (event) => void leaving.quitting(event))
+  const shutDown = (event: { preventDefault(): void }) => {
+    event.preventDefault() // asks the system to wait
+    void leaving.leave()
+  }
+  // Its types leave the event out.
+  powerMonitor.on('shutdown', shutDown as () => void)
+  window.on('session-end', () => void leaving.leave())
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void leaving.leave())
+}
+
+/** A page that crashed comes back; training is in other processes and goes on. */
+function reviveWindow(window: BrowserWindow): void {
+  window.webContents.on('render-process-gone', (_event, { reason }) => {
+    if (reason === 'clean-exit') return
+    void dialog
+      .showMessageBox({
+        type: 'warning',
+        message: 'The window stopped working',
+        detail: `Runs go on, nothing of them is lost (${reason}).`,
+        buttons: ['Load it again', 'Quit'],
+        noLink: true,
+      })
+      .then(({ response }) => {
+        if (response === 0) window.webContents.reload()
+        else app.quit()
+      })
+  })
+}
+
+interface NewsParts {
+  readonly host: Host
+  readonly window: BrowserWindow
+  readonly tell: (event: ShellEvent) => void
+  readonly show: () => void
+}
+
+async function showNews({ host, window, tell, show }: NewsParts, ended: AbortSignal): Promise<void> {
+  const tray = createTray({
+    show,
+    pause: (runId) => host.supervisor.pause(runId),
+    unpause: (runId) => host.supervisor.unpause(runId),
+    quit: () => app.quit(),
+  })
+  const keepAwake = createWakeLock()
+  for await (const { activity, notices } of watchRuns(host, ended)) {
+    tray.show(activity)
+    showBar(window, activity)
+    keepAwake(activity.keepsAwake)
+    for (const notice of notices) {
+      const go = () => {
+        show()
+        tell({ type: 'go', route: notice.route })
+      }
+      // A window in front shows the same itself.
+      if (!window.isFocused()) showNotice(notice, go)
+    }
+  }
+}
+
+function showBar(window: BrowserWindow, { bar }: Activity): void {
+  if (!window.isDestroyed()) window.setProgressBar(bar.share, { mode: bar.mode })
+}
+
+/** Kept until they are clicked or closed: one that is collected cannot be clicked any more. */
+const notices = new Set<Notification>()
+
+function showNotice({ title, body, kind }: Notice, onClick: () => void): void {
+  const notice = new Notification({ title, body, urgency: kind === 'done' ? 'normal' : 'critical' })
+  notices.add(notice)
+  notice.on('click', onClick)
+  notice.on('close', () => notices.delete(notice))
+  notice.show()
+}
+
+/** Keeps the machine from going to sleep; its screen may. */
+function createWakeLock(): (isNeeded: boolean) => void {
+  let lock: number | null = null
+  return (isNeeded) => {
+    if (isNeeded && lock === null) lock = powerSaveBlocker.start('prevent-app-suspension')
+    if (!isNeeded && lock !== null) {
+      powerSaveBlocker.stop(lock)
+      lock = null
+    }
+  }
+}

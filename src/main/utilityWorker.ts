@@ -1,0 +1,143 @@
+/** Processes of ours as utility processes of Electron: the counterpart of childProcess.ts in the host. */
+import { closeSync, openSync, writeSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import { utilityProcess, type UtilityProcess } from 'electron'
+import { writeError } from '#host/artifacts/fileErrors.ts'
+import { scriptPath } from '#host/workers/childProcess.ts'
+import { heard, isLastWord } from '#host/workers/hostChannel.ts'
+import type { StartQuestion } from '#host/workers/question.ts'
+import type { StartWorker, WorkerExit, WorkerProcess } from '#host/workers/workerProcess.ts'
+
+/** `script` is what the process runs. */
+export const utilityWorkerStarter =
+  (script: string = scriptPath('trainingProcess')): StartWorker =>
+  ({ logFile }) =>
+    startUtility(script, 'Turnwise training', openLog(logFile))
+
+export const utilityQuestionStarter =
+  (script: string = scriptPath('questionProcess')): StartQuestion =>
+  () =>
+    startUtility(script, 'Turnwise question', null)
+
+/** `log`: what it writes goes there, and the file is closed at its end; null: where the shell writes to. */
+function startUtility<Sent, Heard>(
+  script: string,
+  serviceName: string,
+  log: number | null,
+): WorkerProcess<Sent, Heard> {
+  const child = utilityProcess.fork(script, [], {
+    serviceName,
+    stdio: log === null ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
+  })
+  const life = new Life(child, log)
+  return {
+    get pid() {
+      return life.pid
+    },
+    send(message) {
+      // Sending to a process that is just going away has brought shells down.
+      if (!life.isOver) child.postMessage(message)
+    },
+    kill: () => life.kill(),
+    onMessage(listener) {
+      child.on('message', (message: Heard) => {
+        if (isLastWord(message) && !life.isOver) child.postMessage(heard)
+        listener(message)
+      })
+    },
+    ended: life.ended,
+  }
+}
+
+function openLog(file: string): number {
+  try {
+    return openSync(file, 'a')
+  } catch (error) {
+    throw writeError(file, error)
+  }
+}
+
+/** After the end of a process its last words may still be on their way to us. */
+const drainMs = 500
+
+/** From the wish to start a process until its last word is written down. */
+class Life {
+  readonly ended: Promise<WorkerExit>
+  readonly #child: UtilityProcess
+  /** null: nowhere, or over. */
+  #log: number | null
+  #hasBegun = false
+  #isKilled = false
+  isOver = false
+
+  constructor(child: UtilityProcess, log: number | null) {
+    this.#child = child
+    this.#log = log
+    child.once('spawn', () => {
+      this.#hasBegun = true
+      if (this.#isKilled) this.kill()
+    })
+    child.on('error', (type, location) => this.#write(`${type} in ${location}\n`))
+    this.ended = this.#follow()
+  }
+
+  /** Known once it has begun. */
+  get pid(): number | null {
+    return this.#child.pid ?? null
+  }
+
+  /** By the system: Electron's own way is a request that a training process takes as «finish the step». */
+  kill(): void {
+    this.#isKilled = true
+    if (this.isOver || this.#child.pid === undefined) return
+    try {
+      process.kill(this.#child.pid, 'SIGKILL')
+    } catch {
+      // It went before.
+    }
+  }
+
+  async #follow(): Promise<WorkerExit> {
+    const { stdout, stderr } = this.#child as { stdout: Readable | null; stderr: Readable | null }
+    const outputs = [stdout, stderr].flatMap((stream) => stream ?? []).map((stream) => this.#record(stream))
+    const exitCode = await new Promise<number>((resolve) => {
+      this.#child.once('exit', (code) => {
+        this.isOver = true
+        resolve(code)
+      })
+    })
+    const late = new AbortController()
+    await Promise.race([Promise.all(outputs), setTimeout(drainMs, undefined, late)])
+    late.abort()
+    if (this.#log !== null) closeSync(this.#log)
+    this.#log = null
+    const failure = this.#hasBegun ? null : `exit code ${exitCode} before it began`
+    return { exitCode, signal: null, failure }
+  }
+
+  /**
+   * Writes all of it down; resolves at its end. Electron feeds the stream from a socket and takes all listeners off it
+   * when the process ends, whatever had not passed by then: so it is the socket that is read, where one shows itself.
+   */
+  #record(stream: Readable): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    const write = (chunk: Buffer) => this.#write(chunk)
+    const follow = (source: Readable) => {
+      source.on('data', write)
+      for (const end of ['end', 'close', 'error']) source.once(end, () => resolve(undefined))
+    }
+    stream.once('pipe', (source: Readable) => {
+      source.unpipe()
+      follow(source)
+    })
+    follow(stream)
+    return promise
+  }
+
+  #write(text: Buffer | string): void {
+    if (this.#log === null) return
+    if (typeof text === 'string') writeSync(this.#log, text)
+    else writeSync(this.#log, text)
+  }
+}

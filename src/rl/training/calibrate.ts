@@ -1,0 +1,293 @@
+/**
+ * One group of one real step on the longest training row: rollout, rewards, forward passes and an update by the run's own
+ * settings. The policy is changed by it and is to be thrown away. What a whole step takes follows in stepEstimate.ts.
+ */
+import type { SamplingOptions } from '#engine/policy.ts'
+import { mean } from '../algorithms/common/statistics.ts'
+import type { DataRow } from '../rollout/prompts.ts'
+import type { Trajectory } from '../rollout/trajectory.ts'
+import { randomStream } from '#shared/random.ts'
+import { groupSizeOf } from './conflicts.ts'
+import type { TrainDependencies } from './dependencies.ts'
+import { examplesOf } from './exampleSource.ts'
+import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
+import { initialState, planTraining, type TrainPlan, updatesOf } from './plan.ts'
+import { promptsOf } from './rollOut.ts'
+import type { Collected } from './source.ts'
+import type { StepMeasures } from './stepEstimate.ts'
+import { stopwatch } from './stopwatch.ts'
+import { learnFrom } from './update.ts'
+
+export type CalibrationPhase = 'generating' | 'scoring' | 'learning'
+
+export interface Calibration {
+  /** The longest one's number among the training rows. */
+  readonly row: number
+  /** Rows that are too long to take part. */
+  readonly tooLong: number
+  readonly trajectories: readonly Trajectory[]
+  readonly measures: StepMeasures
+}
+
+/** `batchRows`: completions that decode together at most. Errors: as `train`. */
+export async function calibrateStep(
+  dependencies: TrainDependencies,
+  batchRows: number,
+  onPhase: (phase: CalibrationPhase) => void,
+): Promise<Calibration> {
+  const longest = longestRow(dependencies)
+  const own = oneGroup(dependencies, longest.columns, onPhase)
+  const plan = planTraining(own)
+  const { config, algorithm } = dependencies
+  const isActing = algorithm.experience === 'rollout'
+  onPhase(isActing ? 'generating' : 'learning')
+  if (isActing) await warmUpDecoding(own)
+  const collected = await plan.source.collect(initialState)
+  const { trajectories, times } = collected
+  const rows = Math.min(batchRows, config.rollout.promptsPerStep * groupSizeOf(config, algorithm))
+  const decoding = isActing ? await decodingTimes(own, promptOf(trajectories), rows) : null
+  onPhase('learning')
+  const copies = copiesIn(trajectories, dependencies)
+  const learned = await learn(own, plan, repeated(everyCandidate(own, collected), copies))
+  const promptTokens = trajectories.map(({ prompt }) => prompt.ids.length)
+  return {
+    row: longest.row,
+    tooLong: longest.tooLong,
+    trajectories,
+    measures: {
+      isActing,
+      groupSize: trajectories.length,
+      longestPrompt: mean(promptTokens),
+      meanPrompt: longest.meanTokens ?? mean(promptTokens),
+      rowTokens: mean(trajectories.map(({ ids }) => ids.length)),
+      decoding,
+      seconds: { generating: times.rollout, scoring: times.reward, ...learned.seconds },
+      learnedTokens: learned.tokens,
+    },
+  }
+}
+
+/** Without what only whole steps have: several prompts, minibatches, rounds for groups that were turned down. */
+function oneGroup(
+  dependencies: TrainDependencies,
+  row: DataRow,
+  onPhase: (phase: CalibrationPhase) => void,
+): TrainDependencies {
+  const { config, algorithm, rewards } = dependencies
+  const { state: _state, stage: _stage, ...rest } = dependencies
+  return {
+    ...rest,
+    config: {
+      ...config,
+      steps: 1,
+      rollout: { ...config.rollout, promptsPerStep: 1 },
+      optimization: { ...config.optimization, minibatchSize: null },
+    },
+    algorithm: { ...algorithm, acceptance: null },
+    rewards: rewards.map((spec) => ({
+      ...spec,
+      function: {
+        ...spec.function,
+        score(inputs) {
+          onPhase('scoring')
+          return spec.function.score(inputs)
+        },
+      },
+    })),
+    trainRows: [row],
+    heldOutRows: [],
+  }
+}
+
+interface LongestRow {
+  readonly row: number
+  readonly columns: DataRow
+  readonly tooLong: number
+  /** Of the prompts that take part; null where an environment writes them. */
+  readonly meanTokens: number | null
+}
+
+/** An environment's prompts are known when its episodes begin: there it is the row with the most text. */
+function longestRow(dependencies: TrainDependencies): LongestRow {
+  const { trainRows, algorithm, environment } = dependencies
+  if (algorithm.experience !== 'rollout') {
+    const { examples, tooLong } = examplesOf(dependencies, trainRows)
+    const lengths = examples.map(
+      ({ prompt, answers }) => prompt.ids.length + Math.max(...answers.map(({ ids }) => ids.length)),
+    )
+    const { prompt } = examples[indexOfLargest(lengths)]!
+    return { ...prompt, tooLong: tooLong.length, meanTokens: mean(lengthsOf(examples)) }
+  }
+  const { prompts, tooLong } = promptsOf(dependencies, trainRows)
+  const lengths = environment
+    ? prompts.map(({ columns }) => JSON.stringify(columns).length)
+    : prompts.map(({ ids }) => ids.length)
+  const { row, columns } = prompts[indexOfLargest(lengths)]!
+  return { row, columns, tooLong: tooLong.length, meanTokens: environment ? null : mean(lengths) }
+}
+
+const lengthsOf = (examples: readonly { readonly prompt: { readonly ids: Int32Array } }[]): number[] =>
+  examples.map(({ prompt }) => prompt.ids.length)
+
+const indexOfLargest = (values: readonly number[]): number =>
+  values.reduce((best, value, i) => (value > values[best]! ? i : best), 0)
+
+const promptOf = ([first]: readonly Trajectory[]): Int32Array => first?.prompt.ids ?? new Int32Array(0)
+
+interface Learned {
+  readonly seconds: { readonly forward: number; readonly update: number }
+  /** Of all trajectories in the update. */
+  readonly tokens: number
+}
+
+/** So many tokens show how long one takes. */
+const decodedTokens = 6
+/** Keeps these random numbers apart from all others. */
+const TRIAL_PURPOSE = 0xca11
+
+/** Time of a prompt and of a token, for the group and for as many completions as decode together in a whole step. */
+async function decodingTimes(
+  dependencies: TrainDependencies,
+  prompt: Int32Array,
+  batchRows: number,
+): Promise<StepMeasures['decoding']> {
+  const { config, algorithm } = dependencies
+  const groupRows = groupSizeOf(config, algorithm)
+  if (prompt.length === 0 || prompt.length + decodedTokens > dependencies.policy.contextLength) return null
+  const group = await decodeOnce(dependencies, prompt, groupRows)
+  const batch =
+    batchRows === groupRows ? group : await decodeOnce(dependencies, prompt, Math.max(1, batchRows))
+  return { promptSeconds: group.prompt, slowdown: batch.token / Math.max(group.token, 1e-9), batchRows }
+}
+
+/** The first generation also prepares the program. */
+async function warmUpDecoding(dependencies: TrainDependencies): Promise<void> {
+  const { config, algorithm, policy } = dependencies
+  const prompt = Int32Array.of(0)
+  if (prompt.length + decodedTokens > policy.contextLength) return
+  await decodeOnce(dependencies, prompt, groupSizeOf(config, algorithm))
+}
+
+/** Seconds until the first token, and per token after it. */
+async function decodeOnce(
+  { policy, config: { seed } }: TrainDependencies,
+  promptIds: Int32Array,
+  rows: number,
+): Promise<{ readonly prompt: number; readonly token: number }> {
+  const watch = stopwatch()
+  const streams = Array.from({ length: rows }, (_, sample) => randomStream(seed, TRIAL_PURPOSE, sample))
+  const first: { seconds: number | null } = { seconds: null }
+  const onToken = () => void (first.seconds ??= watch.total())
+  for await (const _ of policy.generate([{ promptIds, streams }], { role: 'actor', sampling, onToken }));
+  const all = watch.total()
+  const prompt = first.seconds ?? all
+  return { prompt, token: (all - prompt) / (decodedTokens - 1) }
+}
+
+const sampling: SamplingOptions = {
+  ...{ greedy: false, temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
+  ...{ minNewTokens: decodedTokens, maxNewTokens: decodedTokens, stopIds: [], stopStrings: [] },
+}
+
+interface Learned {
+  readonly seconds: { readonly forward: number; readonly update: number }
+  /** Of all trajectories in the update. */
+  readonly tokens: number
+}
+
+/**
+ * All trajectories that have tokens. Those that earned nothing would take no part, and where all earned the same nothing
+ * might be learned: time and memory are then measured as if every second one had earned something.
+ */
+function everyCandidate(
+  { config }: TrainDependencies,
+  { trajectories, candidates }: Pick<Collected, 'trajectories' | 'candidates'>,
+): Candidate[] {
+  const known = new Map(candidates.map((candidate) => [candidate.trajectory, candidate]))
+  const tokenLimit = candidates[0]?.tokenLimit ?? config.rollout.maxNewTokens
+  return trajectories
+    .filter(({ completionTokens }) => completionTokens > 0)
+    .map((trajectory) => known.get(trajectory) ?? { trajectory, tokenLimit, baselineReward: 0 })
+}
+
+/** How often the group goes into a micro-batch, as far as a whole step has so much to learn from at once. */
+function copiesIn(trajectories: readonly Trajectory[], { config }: TrainDependencies): number {
+  const { tokenBudget, minibatchSize } = config.optimization
+  const tokens = trajectories.reduce((sum, { ids }) => sum + ids.length, 0)
+  const fitting = Math.floor(tokenBudget / Math.max(tokens, 1))
+  const atOnce = Math.floor((minibatchSize ?? Infinity) / trajectories.length)
+  return Math.max(1, Math.min(fitting, atOnce, config.rollout.promptsPerStep))
+}
+
+/** The same groups over and over, each a group of its own. */
+function repeated(candidates: readonly Candidate[], copies: number): Candidate[] {
+  const copy = (group: number) =>
+    candidates.map((candidate) => ({ ...candidate, trajectory: { ...candidate.trajectory, group } }))
+  return Array.from({ length: copies }, (_, group) => copy(group)).flat()
+}
+
+/** Forward passes over the trajectories, and one update by all of them. */
+async function learn(
+  dependencies: TrainDependencies,
+  { source, referenceRole, correctMismatch }: TrainPlan,
+  candidates: readonly Candidate[],
+): Promise<Learned> {
+  const { config, policy, algorithm } = dependencies
+  const { unit } = algorithm.needs
+  const [first] = candidates
+  if (first === undefined || candidates.length % unit !== 0) return nothingLearned
+  const { tokenBudget, maxGradNorm } = config.optimization
+  const { temperature } = source
+  await warmUpLearning(dependencies, first.trajectory, temperature)
+  const options = { policy, referenceRole, temperature, tokenBudget }
+  const updates = updatesOf(config, candidates.length, unit)
+  const watch = stopwatch()
+  let rows = await prepareRows(candidates, algorithm, updates, options)
+  if (rows.length < candidates.length) {
+    watch.lap()
+    rows = await prepareRows(candidates.map(differentlyRewarded), algorithm, updates, options)
+  }
+  const forward = watch.lap()
+  if (rows.length === 0) return nothingLearned
+  const settings = {
+    ...{ temperature, tokenBudget, maxGradNorm: maxGradNorm ?? Infinity },
+    mismatchCap: correctMismatch ? config.rollout.mismatchCap : null,
+    learningRatesOf: (update: number) => dependencies.learningRateAt(update, 1),
+  }
+  await learnFrom(rows, [rows.map((_, i) => i)], { policy, algorithm, settings, shown: new Set() })
+  return { seconds: { forward, update: watch.lap() }, tokens: tokensOf(rows) }
+}
+
+const nothingLearned: Learned = { seconds: { forward: 0, update: 0 }, tokens: 0 }
+
+const tokensOf = (rows: readonly TrainingRow[]): number =>
+  rows.reduce((sum, { trajectory }) => sum + trajectory.ids.length, 0)
+
+function differentlyRewarded(candidate: Candidate, i: number): Candidate {
+  const { trajectory } = candidate
+  const total = i % 2
+  const turns = Math.max(1, trajectory.turnRewards.length)
+  const turnRewards = Array.from({ length: turns }, (_, turn) => (turn === turns - 1 ? total : 0))
+  return {
+    ...candidate,
+    baselineReward: candidate.baselineReward === null ? null : 0.5,
+    trajectory: { ...trajectory, reward: { ...trajectory.reward, total }, turnRewards },
+  }
+}
+
+/** The first pass also prepares the programs: a few tokens are enough for that. */
+async function warmUpLearning(
+  { policy, algorithm }: TrainDependencies,
+  { ids }: Trajectory,
+  temperature: number,
+): Promise<void> {
+  const few = ids.subarray(0, 8)
+  const actionMask = new Uint8Array(few.length - 1).fill(1, few.length - 2)
+  const ones = new Float64Array(few.length - 1).fill(1)
+  const options = { temperature, entropyGradient: algorithm.needs.entropyGradient }
+  const values = algorithm.needs.values ? ones : null
+  await policy.accumulate([{ ids: few, actionMask }], options, () => [
+    { logprobs: ones, entropies: algorithm.needs.entropyGradient ? ones : null, values },
+  ])
+  policy.discardGradients()
+}

@@ -1,0 +1,80 @@
+/** What a whole step takes, from what one group of it took (calibrate.ts). */
+import type { RunConfig } from '#shared/runConfig.ts'
+
+/** Tokens are means over trajectories or prompts. */
+export interface StepMeasures {
+  /** Whether the policy writes what it learns from. */
+  readonly isActing: boolean
+  /** Trajectories. */
+  readonly groupSize: number
+  /** Prompt tokens of the row that was measured, and of all rows. */
+  readonly longestPrompt: number
+  readonly meanPrompt: number
+  /** Prompt and completion of the row that was measured. */
+  readonly rowTokens: number
+  /** null where nothing is generated, or there was no room to measure it. */
+  readonly decoding: {
+    readonly promptSeconds: number
+    /** How much longer a token takes when `batchRows` completions decode together instead of the group alone. */
+    readonly slowdown: number
+    readonly batchRows: number
+  } | null
+  /** `forward`: the passes before the update. */
+  readonly seconds: {
+    readonly generating: number
+    readonly scoring: number
+    readonly forward: number
+    readonly update: number
+  }
+  /** Tokens in the forward passes and the update. */
+  readonly learnedTokens: number
+}
+
+export interface Estimate {
+  /** Seconds. */
+  readonly expected: number
+  readonly low: number
+  readonly high: number
+}
+
+/** Completions grow and shrink while a policy learns, and other programs want the machine too. */
+const [quicker, slower] = [0.75, 1.5]
+
+/** One step. `high`: every row as long as the longest, and nothing gained by decoding groups together. */
+export function estimateStep({ rollout, optimization }: RunConfig, measures: StepMeasures): Estimate {
+  const { promptsPerStep } = rollout
+  const { seconds, groupSize, learnedTokens } = measures
+  const rows = promptsPerStep * groupSize
+  const perToken =
+    learnedTokens === 0 ? 0 : (seconds.forward + optimization.epochs * seconds.update) / learnedTokens
+  const learning = (tokens: number) => rows * tokens * perToken
+  const scoring = promptsPerStep * seconds.scoring
+  const expected = generating(rows, measures) + scoring + learning(usualTokens(measures))
+  const longest = promptsPerStep * seconds.generating + scoring + learning(measures.rowTokens)
+  return { expected, low: quicker * expected, high: Math.max(slower * expected, longest) }
+}
+
+/** One look at `rows` held-out rows: greedy completions with their rewards, or the loss of given answers. */
+export function estimateEvaluation(rows: number, measures: StepMeasures): number {
+  const { isActing, seconds, groupSize, learnedTokens } = measures
+  if (isActing) return generating(rows, measures) + (rows * seconds.scoring) / Math.max(groupSize, 1)
+  // A forward pass is a third of learning.
+  return learnedTokens === 0 ? 0 : (rows * usualTokens(measures) * seconds.update) / learnedTokens / 3
+}
+
+/** Prompts one after the other, tokens of many completions together. */
+function generating(rows: number, { seconds, decoding, groupSize, ...tokens }: StepMeasures): number {
+  const groups = rows / Math.max(groupSize, 1)
+  if (decoding === null) return groups * seconds.generating
+  const prompt = Math.min(decoding.promptSeconds, seconds.generating)
+  const decode = (seconds.generating - prompt) * decoding.slowdown
+  const rounds = Math.max(rows / decoding.batchRows, 1 / Math.max(decoding.slowdown, 1))
+  return groups * prompt * (tokens.meanPrompt / Math.max(tokens.longestPrompt, 1)) + rounds * decode
+}
+
+const usualTokens = ({ rowTokens, longestPrompt, meanPrompt }: StepMeasures): number =>
+  Math.max(1, rowTokens - longestPrompt + meanPrompt)
+
+/** How often a run of so many steps is evaluated: before it, every so many steps, and at its end. */
+export const evaluationsOf = (steps: number, every: number): number =>
+  2 + (every > 0 ? Math.ceil(steps / every) - 1 : 0)

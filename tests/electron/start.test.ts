@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { browserProgram, findElectron, hasDisplay, missingBuild } from '#cli/desktop.ts'
+import { isStale } from '../../scripts/start.ts'
+import { buildProject, linkProject } from './builtProject.ts'
+
+let built: ReturnType<typeof buildProject>
+
+beforeAll(() => {
+  built = buildProject()
+  linkProject(built.folder)
+}, 120_000)
+
+afterAll(() => built[Symbol.dispose]())
+
+const inside = (...names: string[]) => path.join(built.folder, ...names)
+
+/** `turnwise app` of the built project; resolves at its end. `printed`: as soon as stdout has it. */
+function startApp(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [inside('bin/turnwise.mjs'), 'app', ...args], {
+    env: { ...process.env, TURNWISE_HOME: inside('home'), DISPLAY: ':0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].on('data', (chunk: Buffer) => (said[name] += chunk.toString()))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { child, said, ended }
+}
+
+/** A program in Electron's place that notes how it was started. */
+function electronThat(ends: string): string {
+  const folder = mkdtempSync(inside('electron-'))
+  const script = `#!/bin/sh\necho "$@" > "${folder}/args"\necho "$TURNWISE_HOME" > "${folder}/home"\n${ends}\n`
+  writeFileSync(path.join(folder, 'electron'), script, { mode: 0o755 })
+  return folder
+}
+
+async function servedUrl(app: ReturnType<typeof startApp>): Promise<string> {
+  return vi.waitFor(() => {
+    const [, url] = /served at (http:\S+)/.exec(app.said.stdout) ?? []
+    if (url === undefined) throw new Error(`${app.said.stdout}${app.said.stderr}`)
+    return url
+  }, 25_000)
+}
+
+async function expectServed(app: ReturnType<typeof startApp>): Promise<void> {
+  const page = await fetch(await servedUrl(app))
+  expect(await page.text()).toContain('<div id="root">')
+  app.child.kill('SIGINT')
+  expect(await app.ended).toBe(0)
+}
+
+describe.runIf(process.platform !== 'win32')('turnwise app', () => {
+  test('where there is no Electron says so in one line and serves the same window', async () => {
+    const app = startApp([], { ELECTRON_OVERRIDE_DIST_PATH: inside('nowhere') })
+    await expectServed(app)
+    expect(app.said.stderr).toBe(
+      'Electron is not installed (npx install-electron fetches it); the same window is served for a browser.\n',
+    )
+  })
+
+  test('starts Electron on the project, with the data directory, and ends with it', async () => {
+    const folder = electronThat('exit 0')
+    const app = startApp(['--data-dir', inside('other')], { ELECTRON_OVERRIDE_DIST_PATH: folder })
+    expect(await app.ended).toBe(0)
+    expect(app.said).toEqual({ stdout: '', stderr: '' })
+    expect(readFileSync(path.join(folder, 'args'), 'utf8').trim()).toBe(inside() + path.sep)
+    expect(readFileSync(path.join(folder, 'home'), 'utf8').trim()).toBe(inside('other'))
+  })
+
+  test('an Electron that cannot start is no end', async () => {
+    const app = startApp([], { ELECTRON_OVERRIDE_DIST_PATH: electronThat('exit 127') })
+    await expectServed(app)
+    expect(app.said.stderr).toContain('Electron ended at once (status 127); the same window')
+  })
+
+  test('a person can choose the browser', async () => {
+    const folder = electronThat('exit 0')
+    const app = startApp(['--browser', '--no-open'], { ELECTRON_OVERRIDE_DIST_PATH: folder })
+    await expectServed(app)
+    expect(app.said.stderr).toBe('')
+    expect(existsSync(path.join(folder, 'args'))).toBe(false)
+  })
+
+  test('without a build says how to make one', async () => {
+    renameSync(inside('out/renderer'), inside('out/away'))
+    const app = startApp([])
+    expect(await app.ended).toBe(2)
+    expect(app.said.stderr).toContain('The window is not built: out/renderer/index.html missing.')
+    expect(app.said.stderr).toContain('npm run build')
+    renameSync(inside('out/away'), inside('out/renderer'))
+  })
+})
+
+describe('what there is to show a window with', () => {
+  test('Electron is found where its package or the variable says, and never loaded', () => {
+    const folder = electronThat('exit 0')
+    expect(findElectron({ ELECTRON_OVERRIDE_DIST_PATH: folder })).toBe(path.join(folder, 'electron'))
+    expect(findElectron({ ELECTRON_OVERRIDE_DIST_PATH: '/nowhere' })).toBe(findElectron({}))
+  })
+
+  test('a display, where a machine may have none', () => {
+    expect(hasDisplay({}, 'linux')).toBe(false)
+    expect(hasDisplay({ DISPLAY: ':0' }, 'linux')).toBe(true)
+    expect(hasDisplay({ WAYLAND_DISPLAY: 'wayland-0' }, 'linux')).toBe(true)
+    expect(hasDisplay({}, 'win32')).toBe(true)
+  })
+
+  test('the browser of each system', () => {
+    const url = 'http://127.0.0.1:1/#token=x'
+    expect(browserProgram(url, 'linux')).toEqual({ file: 'xdg-open', args: [url] })
+    expect(browserProgram(url, 'darwin')).toEqual({ file: 'open', args: [url] })
+    expect(browserProgram(url, 'win32').args).toEqual(['/d', '/c', 'start', '""', url])
+  })
+
+  test('the build', () => {
+    expect(missingBuild(built.folder)).toEqual([])
+    expect(missingBuild(tmpdir())).toEqual([
+      'out/main/index.js',
+      'out/preload/index.cjs',
+      'out/renderer/index.html',
+    ])
+  })
+})
+
+test('npm start builds again what is missing or older than its sources', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-start-'))
+  const touch = (file: string, at: number) => {
+    mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
+    writeFileSync(path.join(folder, file), '')
+    utimesSync(path.join(folder, file), at, at)
+  }
+  touch('package.json', 100)
+  touch('src/main/index.ts', 100)
+  expect(isStale(folder)).toBe(true)
+  for (const file of ['out/main/index.js', 'out/preload/index.cjs', 'out/renderer/index.html'])
+    touch(file, 200)
+  expect(isStale(folder)).toBe(false)
+  touch('src/renderer/screens/Deep.tsx', 300)
+  expect(isStale(folder)).toBe(true)
+  rmSync(folder, { recursive: true })
+})
