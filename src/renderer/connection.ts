@@ -43,14 +43,27 @@ export type FileSource = { readonly path: string } | { readonly uploadId: string
 export async function sourceOfFile(file: File, signal?: AbortSignal): Promise<FileSource> {
   const path = shell?.pathForFile(file) ?? null
   if (path !== null) return { path }
-  const response = await fetch(`${uploadsPath}?name=${encodeURIComponent(file.name)}`, {
+  return { uploadId: await upload(file, { name: file.name }, signal) }
+}
+
+/** The files of a folder, one after the other under one id. Errors: AppError 'file/unreadable'. */
+export async function sourceOfFolder(files: readonly File[], signal?: AbortSignal): Promise<FileSource> {
+  let uploadId: string | null = null
+  for (const file of files)
+    uploadId = await upload(file, { name: file.name, into: uploadId ?? 'new' }, signal)
+  if (uploadId !== null) return { uploadId }
+  throw new AppError('file/unreadable', 'The folder has no file that Turnwise could use.')
+}
+
+async function upload(file: File, query: Record<string, string>, signal?: AbortSignal): Promise<string> {
+  const response = await fetch(`${uploadsPath}?${new URLSearchParams(query).toString()}`, {
     method: 'PUT',
     headers: { authorization: `Bearer ${token()}` },
     body: file,
     ...(signal === undefined ? {} : { signal }),
   })
   const answer = (await response.json()) as { uploadId?: string; message?: string; hint?: string | null }
-  if (answer.uploadId !== undefined) return { uploadId: answer.uploadId }
+  if (answer.uploadId !== undefined) return answer.uploadId
   throw new AppError(
     'file/unreadable',
     answer.message ?? `${file.name} could not be sent to the host.`,

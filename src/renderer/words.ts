@@ -1,5 +1,5 @@
 /** Names and phases as the window says them. */
-import type { RunPhase } from '#shared/events.ts'
+import type { RunPhase, StepPhase } from '#shared/events.ts'
 
 /** What a run is called where it has no name: when and how it was made. */
 export function runTitle({
@@ -25,8 +25,25 @@ const activities: Readonly<Record<Exclude<Activity, 'running'>, string>> = {
   stopping: 'Stopping after this step',
 }
 
-export const phaseWords = (phase: RunPhase | null, activity: Activity = 'running'): string =>
-  activity === 'running' ? phaseNames[phase ?? 'loading'] : activities[activity]
+const stepPhases: Readonly<Record<StepPhase, string>> = {
+  generating: 'Generating',
+  scoring: 'Scoring',
+  learning: 'Learning',
+  evaluating: 'Evaluating',
+  saving: 'Saving',
+}
+
+interface AtWork {
+  readonly activity: Activity
+  readonly stepPhase: StepPhase | null
+}
+
+/** What a run is at, as far as its process tells. */
+export function phaseWords(phase: RunPhase | null, worker?: AtWork): string {
+  if (worker !== undefined && worker.activity !== 'running') return activities[worker.activity]
+  const stepPhase = worker?.stepPhase ?? null
+  return phase === 'training' && stepPhase !== null ? stepPhases[stepPhase] : phaseNames[phase ?? 'loading']
+}
 
 const phaseNames: Readonly<Record<RunPhase | 'loading', string>> = {
   loading: 'Loading the model',

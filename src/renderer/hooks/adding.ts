@@ -1,8 +1,8 @@
 /** Files and folders on their way in: each is taken to the place that shows what it is before anything happens. */
 import { useCallback } from 'react'
 import { create } from 'zustand'
-import { kindOfFolder, kindOfName, whatHappens, type FileKind } from '../adding.ts'
-import { sourceOfFile, type FileSource } from '../connection.ts'
+import { kindOfFolder, kindOfName, whatHappens } from '../adding.ts'
+import { sourceOfFile, sourceOfFolder, type FileSource } from '../connection.ts'
 import { asError } from './failures.ts'
 import { useFileDialog } from './fileDialog.ts'
 import { navigate } from './route.ts'
@@ -14,10 +14,18 @@ export interface Arrival {
   readonly source: FileSource
 }
 
+/** The folder of a model or an adapter. */
+export interface ArrivingFolder {
+  readonly name: string
+  readonly kind: 'model' | 'adapter'
+  /** null: its files are on their way to the host. */
+  readonly source: FileSource | null
+}
+
 interface Arrivals {
   /** Data files, each to be looked at. */
   readonly data: readonly Arrival[]
-  readonly model: { readonly path: string } | null
+  readonly model: ArrivingFolder | null
   readonly reward: { readonly name: string; readonly code: string } | null
 }
 
@@ -27,18 +35,35 @@ export interface AddedFile {
   readonly name: string
   readonly path?: string
   readonly file?: File
-  /** Names in it, where it is a folder. */
-  readonly names?: readonly string[]
+  /** What is in it, where it is a folder. */
+  readonly files?: readonly File[]
 }
 
-async function addOne({ name, path, file, names }: AddedFile): Promise<void> {
-  const kind = names === undefined ? kindOfName(name) : kindOfFolder(names)
+async function addOne(added: AddedFile): Promise<void> {
+  const { name, path, file, files } = added
+  const kind = files === undefined ? kindOfName(name) : kindOfFolder(files.map((inside) => inside.name))
   if (kind === 'data') await addData(name, path, file)
   else if (kind === 'reward' && file !== undefined) await addReward(name, file)
-  else if ((kind === 'model' || kind === 'adapter') && path !== undefined) {
-    useArrivals.setState({ model: { path } })
-    navigate('/models')
-  } else toast({ title: `${name} was not taken.`, detail: refusal(kind), tone: 'bad' })
+  else if (kind === 'model' || kind === 'adapter') await addFolder(kind, added)
+  else toast({ title: `${name} was not taken.`, detail: whatHappens.unknown, tone: 'bad' })
+}
+
+/** What a model or an adapter is made of; other weights beside them are not sent to the host. */
+const folderFile = /^[\w -][\w. -]*(?:\.json|\.jinja|\.safetensors|\.md|\.txt)$|^LICENSE$/
+
+async function addFolder(kind: 'model' | 'adapter', { name, path, files = [] }: AddedFile): Promise<void> {
+  const arriving = { name, kind, source: path === undefined ? null : { path } }
+  useArrivals.setState({ model: arriving })
+  navigate('/models')
+  if (path !== undefined) return
+  const isCurrent = () => useArrivals.getState().model === arriving
+  try {
+    const source = await sourceOfFolder(files.filter((inside) => folderFile.test(inside.name)))
+    if (isCurrent()) useArrivals.setState({ model: { ...arriving, source } })
+  } catch (thrown) {
+    if (isCurrent()) useArrivals.setState({ model: null })
+    throw thrown
+  }
 }
 
 async function addData(name: string, path: string | undefined, file: File | undefined): Promise<void> {
@@ -53,12 +78,7 @@ async function addReward(name: string, file: File): Promise<void> {
   navigate('/rewards')
 }
 
-const refusal = (kind: FileKind): string =>
-  kind === 'model' || kind === 'adapter'
-    ? 'A browser does not tell where a folder lies. Add it under Models by choosing the folder.'
-    : whatHappens.unknown
-
-const dataFilter = { name: 'Data', extensions: ['csv', 'tsv', 'json', 'jsonl', 'ndjson', 'parquet'] }
+export const dataFilter = { name: 'Data', extensions: ['csv', 'tsv', 'json', 'jsonl', 'ndjson', 'parquet'] }
 
 export function useAddFile() {
   const choose = useFileDialog((state) => state.choose)

@@ -52,14 +52,23 @@ async function describe(entry: FileSystemEntry | null, file: File): Promise<Adde
   const path = shell?.pathForFile(file) ?? null
   const known = { name: file.name, file, ...(path === null ? {} : { path }) }
   if (entry === null || !isFolder(entry)) return known
-  return { ...known, names: await namesIn(entry) }
+  return { ...known, files: await filesIn(entry) }
 }
 
 const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory
 
-async function namesIn(folder: FileSystemDirectoryEntry): Promise<readonly string[]> {
+const isFile = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile
+
+/** Files right in a folder, not those of folders in it. */
+async function filesIn(folder: FileSystemDirectoryEntry): Promise<readonly File[]> {
   const reader = folder.createReader()
   const { promise, resolve, reject } = Promise.withResolvers<FileSystemEntry[]>()
   reader.readEntries(resolve, reject)
-  return (await promise).map(({ name }) => name)
+  return Promise.all((await promise).filter(isFile).map(fileOf))
+}
+
+function fileOf(entry: FileSystemFileEntry): Promise<File> {
+  const { promise, resolve, reject } = Promise.withResolvers<File>()
+  entry.file(resolve, reject)
+  return promise
 }

@@ -22,12 +22,12 @@ export interface Place {
 
 const lookEveryMs = 200
 
-/** Where the element of that name is on the screen; null while it is not there. */
-export function useGuideTarget(name: string | null): Place | null {
+/** Where the first such element is on the screen; null while it is not there. */
+export function useGuideTarget(selector: string | null): Place | null {
   const [place, setPlace] = useState<Place | null>(null)
   useEffect(() => {
     const look = () => {
-      const element = name === null ? null : document.querySelector(`[data-guide="${name}"]`)
+      const element = selector === null ? null : document.querySelector(selector)
       const box = element?.getBoundingClientRect()
       setPlace((before) => {
         if (box === undefined || box.width === 0) return null
@@ -40,6 +40,6 @@ export function useGuideTarget(name: string | null): Place | null {
     look()
     const timer = setInterval(look, lookEveryMs)
     return () => clearInterval(timer)
-  }, [name])
+  }, [selector])
   return place
 }

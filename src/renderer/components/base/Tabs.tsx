@@ -20,6 +20,8 @@ interface TabsProps<Id extends string> {
   readonly children: ReactNode
   /** Of the content. */
   readonly className?: string
+  /** Under a page's title: the tabs begin where the title does. */
+  readonly isPage?: boolean
 }
 
 export function Tabs<Id extends string>({
@@ -30,6 +32,7 @@ export function Tabs<Id extends string>({
   aside,
   children,
   className,
+  isPage = false,
 }: TabsProps<Id>) {
   return (
     <Radix.Root
@@ -38,7 +41,9 @@ export function Tabs<Id extends string>({
       activationMode="manual"
       className="flex min-h-0 grow flex-col"
     >
-      <div className="flex h-9 shrink-0 items-stretch gap-2 border-b border-line px-4">
+      <div
+        className={classes('flex h-9 shrink-0 items-stretch gap-2 border-b border-line', isPage ? 'px-8' : 'px-4')}
+      >
         <Radix.List
           aria-label={label}
           className="flex min-w-0 items-stretch gap-4 overflow-x-auto overflow-y-hidden"

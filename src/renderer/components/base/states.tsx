@@ -107,7 +107,7 @@ interface TaskProgressProps {
 
 /** Long work: what it does, how far it is, and the way out. */
 export function TaskProgress({ progress: { phase, done, total, unit }, onCancel }: TaskProgressProps) {
-  const counted = total === null ? `${String(done)} ${unit}` : `${String(done)} of ${String(total)} ${unit}`
+  const counted = `${formatCount(done)}${total === null ? '' : ` of ${formatCount(total)}`} ${unit}`
   return (
     <div className="flex items-center gap-3" role="status">
       <span className="shrink-0 text-muted">{phase}</span>

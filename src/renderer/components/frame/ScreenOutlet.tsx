@@ -5,21 +5,24 @@ import { Button } from '../base/Button.tsx'
 import { Page } from '../base/Page.tsx'
 import { EmptyState, ErrorNote, Loading } from '../base/states.tsx'
 
+const keyOf = (id: string, isItem: boolean): string => (isItem ? `${id}/…` : id)
+
 /** Made once: another lazy component would forget the screen's state. */
 const pages: ReadonlyMap<string, ReactNode> = new Map(
-  screens.map(({ id, load }) => {
+  screens.map(({ id, isItem = false, load }) => {
     const Shown = lazy(async () => ({ default: await load() }))
-    return [id, <Shown key={id} />]
+    return [keyOf(id, isItem), <Shown key={id} />]
   }),
 )
 
 export function ScreenOutlet() {
   const { path } = useRoute()
   const id = path[0] ?? ''
-  const page = pages.get(id)
+  const key = path.length > 1 && pages.has(keyOf(id, true)) ? keyOf(id, true) : id
+  const page = pages.get(key)
   if (page === undefined) return <NoScreen />
   return (
-    <Guard key={id}>
+    <Guard key={key}>
       <Suspense fallback={<Loading />}>{page}</Suspense>
     </Guard>
   )

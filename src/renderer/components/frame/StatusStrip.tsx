@@ -67,7 +67,7 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
       <span>
         {run.steps === null ? `step ${String(run.step)}` : `step ${String(run.step)}/${String(run.steps)}`}
       </span>
-      <span>{worker.isSilent ? 'gives no sign of life' : phaseWords(run.phase, worker.activity)}</span>
+      <span>{worker.isSilent ? 'gives no sign of life' : phaseWords(run.phase, worker)}</span>
       <Progress label="Steps of the run" value={share} className="w-24" />
       {eta !== null && (
         <span>

@@ -1,0 +1,143 @@
+/** Whether a difference between runs is more than luck. */
+import { randomStream, SequentialRandom } from '#shared/random.ts'
+import { deviation } from './bands.ts'
+
+export interface Interval {
+  readonly low: number
+  readonly high: number
+}
+
+export interface Difference {
+  /** Mean of `a` minus mean of `b`. */
+  readonly difference: number
+  /** 95 % interval of the difference. */
+  readonly interval: Interval
+  /** The interval leaves 0 out. */
+  readonly isReal: boolean
+  readonly method: 'seeds' | 'bootstrap'
+  readonly counts: readonly [number, number]
+}
+
+const share = 0.95
+const resamples = 2000
+
+/**
+ * By seeds, where both sides have at least two: Welch's t interval of the difference of means, which asks no equal
+ * spread. Welch 1947, "The generalization of Student's problem".
+ */
+export function seedDifference(a: readonly number[], b: readonly number[]): Difference | null {
+  if (a.length < 2 || b.length < 2) return null
+  const [meanA, meanB] = [mean(a), mean(b)]
+  const [partA, partB] = [deviation(a, meanA) ** 2 / a.length, deviation(b, meanB) ** 2 / b.length]
+  const difference = meanA - meanB
+  const error = Math.sqrt(partA + partB)
+  const freedom =
+    error === 0
+      ? a.length + b.length - 2
+      : (partA + partB) ** 2 / (partA ** 2 / (a.length - 1) + partB ** 2 / (b.length - 1))
+  const reach = studentQuantile(freedom) * error
+  return told(difference, { low: difference - reach, high: difference + reach }, 'seeds', [
+    a.length,
+    b.length,
+  ])
+}
+
+/**
+ * One run against several seeds of another setting: where the next seed of those would lie (prediction interval
+ * mean ± t·s·√(1+1/n)). Needs three seeds to know their spread.
+ */
+export function singleDifference(value: number, seeds: readonly number[]): Difference | null {
+  if (seeds.length < 3) return null
+  const middle = mean(seeds)
+  const reach = studentQuantile(seeds.length - 1) * deviation(seeds, middle) * Math.sqrt(1 + 1 / seeds.length)
+  const difference = value - middle
+  return told(difference, { low: difference - reach, high: difference + reach }, 'seeds', [1, seeds.length])
+}
+
+/**
+ * By values of single runs, such as the rewards of the last steps: percentile bootstrap of the difference of means.
+ * Neighbouring steps resemble each other, so whole blocks of √n of them are drawn (Künsch 1989). It tells the noise
+ * of these two runs only; what another seed would have done it cannot know.
+ */
+export function bootstrapDifference(a: readonly number[], b: readonly number[], seed = 1): Difference | null {
+  if (a.length < 4 || b.length < 4) return null
+  const random = new SequentialRandom(randomStream(seed, a.length, b.length))
+  const differences = Array.from(
+    { length: resamples },
+    () => resampledMean(a, random) - resampledMean(b, random),
+  )
+  differences.sort((x, y) => x - y)
+  const interval = {
+    low: quantile(differences, (1 - share) / 2),
+    high: quantile(differences, 1 - (1 - share) / 2),
+  }
+  return told(mean(a) - mean(b), interval, 'bootstrap', [a.length, b.length])
+}
+
+const told = (
+  difference: number,
+  interval: Interval,
+  method: Difference['method'],
+  counts: readonly [number, number],
+): Difference => ({
+  difference,
+  interval,
+  isReal: (interval.low > 0 || interval.high < 0) && difference !== 0,
+  method,
+  counts,
+})
+
+function resampledMean(values: readonly number[], random: SequentialRandom): number {
+  const block = Math.max(1, Math.round(Math.sqrt(values.length)))
+  let [sum, drawn] = [0, 0]
+  while (drawn < values.length) {
+    const start = Math.floor(random.uniform() * values.length)
+    for (let i = 0; i < block && drawn < values.length; i++, drawn++)
+      sum += values[(start + i) % values.length] ?? 0
+  }
+  return sum / drawn
+}
+
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** Of values in order, by straight interpolation. */
+export function quantile(sorted: readonly number[], at: number): number {
+  const place = (sorted.length - 1) * at
+  const [before, after] = [sorted[Math.floor(place)] ?? NaN, sorted[Math.ceil(place)] ?? NaN]
+  return before + (after - before) * (place - Math.floor(place))
+}
+
+/** Two-sided 95 % quantiles of Student's t, by degrees of freedom. */
+const quantiles: readonly (readonly [freedom: number, value: number])[] = [
+  [1, 12.706],
+  [2, 4.303],
+  [3, 3.182],
+  [4, 2.776],
+  [5, 2.571],
+  [6, 2.447],
+  [7, 2.365],
+  [8, 2.306],
+  [9, 2.262],
+  [10, 2.228],
+  [12, 2.179],
+  [15, 2.131],
+  [20, 2.086],
+  [30, 2.042],
+  [60, 2.0],
+  [120, 1.98],
+]
+
+const normalQuantile = 1.96
+
+/** Straight in 1/freedom between the entries of the table, which is exact to 0.01. */
+export function studentQuantile(freedom: number): number {
+  const after = quantiles.findIndex(([entry]) => entry >= freedom)
+  const [upper, lower] = [quantiles[after], quantiles[after - 1]]
+  const last = quantiles.at(-1)
+  if (after === -1)
+    return last ? normalQuantile + ((last[1] - normalQuantile) * last[0]) / freedom : normalQuantile
+  if (!upper || upper[0] === freedom || !lower) return upper?.[1] ?? normalQuantile
+  const between = (1 / freedom - 1 / lower[0]) / (1 / upper[0] - 1 / lower[0])
+  return lower[1] + (upper[1] - lower[1]) * between
+}

@@ -1,0 +1,97 @@
+import { RotateCcw } from 'lucide-react'
+import { Button } from '../base/Button.tsx'
+import { Checkbox, Segmented, Select, Slider } from '../base/choices.tsx'
+import { maxSmoothing } from '../charts/smoothing.ts'
+import { xAxes, xAxisSpecs } from '../charts/xAxes.ts'
+import { lastName } from './groups.ts'
+import type { CompareState } from './state.ts'
+
+interface ChartBarProps {
+  readonly state: CompareState
+  /** That is used where nobody has chosen. */
+  readonly smoothing: number
+  /** Settings the runs differ in. */
+  readonly groupKeys: readonly string[]
+  readonly onChange: (changes: Partial<CompareState>) => void
+}
+
+/** How the curves are looked at. */
+export function ChartBar({ state, smoothing, groupKeys, onChange }: ChartBarProps) {
+  const groups = [
+    { value: '', label: 'No grouping' },
+    { value: 'seed', label: 'Group by seed' },
+    ...groupKeys
+      .filter((key) => key !== 'seed')
+      .map((key) => ({ value: key, label: `Group by ${lastName(key)}` })),
+  ]
+  return (
+    <div role="toolbar" aria-label="Curves" className="flex flex-wrap items-center gap-x-3 gap-y-2">
+      <label className="flex items-center gap-1.5 text-sm text-muted">
+        Over
+        <Select
+          aria-label="X axis"
+          value={state.x}
+          options={xAxes.map((value) => ({ value, label: xAxisSpecs[value].title }))}
+          onChange={(x) => onChange({ x, zoom: null })}
+        />
+      </label>
+      <span className="flex items-center gap-2 text-sm text-muted">
+        Smoothing
+        <Slider
+          label="Smoothing"
+          value={smoothing}
+          min={0}
+          max={maxSmoothing}
+          step={0.01}
+          onChange={(value) => onChange({ smoothing: value })}
+          className="w-28"
+        />
+        <span className="w-8 font-mono tabular-nums">{smoothing.toFixed(2)}</span>
+      </span>
+      <Segmented
+        label="Scale"
+        value={state.scale}
+        options={[
+          { value: 'linear', label: 'Linear' },
+          { value: 'log', label: 'Log' },
+        ]}
+        onChange={(scale) => onChange({ scale })}
+      />
+      <Select
+        aria-label="Group runs"
+        value={state.group ?? ''}
+        options={groups}
+        onChange={(group) => onChange({ group: group === '' ? null : group })}
+      />
+      {state.group !== null && (
+        <Segmented
+          label="Band"
+          value={state.band}
+          options={[
+            { value: 'range', label: 'Range' },
+            { value: 'deviation', label: '±1 sd' },
+          ]}
+          onChange={(band) => onChange({ band })}
+        />
+      )}
+      <Checkbox
+        label={
+          <span title="Resumptions, warnings and forks; checkpoints too where at most three runs are shown">
+            Events
+          </span>
+        }
+        checked={state.hasMarks}
+        onChange={(hasMarks) => onChange({ hasMarks })}
+      />
+      {state.zoom !== null && (
+        <Button
+          variant="quiet"
+          icon={<RotateCcw size={13} aria-hidden />}
+          onClick={() => onChange({ zoom: null })}
+        >
+          Whole length
+        </Button>
+      )}
+    </div>
+  )
+}

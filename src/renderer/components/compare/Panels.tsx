@@ -1,0 +1,88 @@
+import { Plus } from 'lucide-react'
+import { useMemo } from 'react'
+import { findDeclaration } from '#shared/metrics.ts'
+import type { ApiClient } from '#renderer/hooks/api.tsx'
+import { useApi } from '#renderer/hooks/api.tsx'
+import type { Comparison } from '#renderer/hooks/comparison.ts'
+import { fullCsvOf } from '#renderer/hooks/series.ts'
+import { Button } from '../base/Button.tsx'
+import { Menu } from '../base/Menu.tsx'
+import { CursorGroup } from '../charts/CursorGroup.tsx'
+import { MetricChart } from '../charts/MetricChart.tsx'
+import { xExtent } from '../charts/scene.ts'
+import { betterOf, unitOf } from './measures.ts'
+import type { CompareState } from './state.ts'
+
+interface PanelsProps {
+  readonly comparison: Comparison
+  readonly state: CompareState
+  readonly onChange: (changes: Partial<CompareState>) => void
+}
+
+/** One panel per metric, one cursor for all. */
+export function Panels({ comparison, state, onChange }: PanelsProps) {
+  const { panels, names, lines, marks, smoothing, groups, visible, hasSeries } = comparison
+  const client = useApi()
+  const runs = useMemo(() => visible.map(({ id, label }) => ({ id, label })), [visible])
+  // One range for all, so that the cursor stands at the same place in each.
+  const range = useMemo(() => xExtent(panels.flatMap((name) => lines.get(name) ?? [])), [panels, lines])
+  const setPanels = (next: readonly string[]) => onChange({ panels: next })
+  const isRunning = visible.some(({ entry }) => entry.status === 'running')
+  const free = names.filter((name) => !panels.includes(name))
+  return (
+    <CursorGroup zoom={state.zoom} onZoom={(zoom) => onChange({ zoom })}>
+      <div className="grid grid-cols-2 gap-3">
+        {panels.map((name) => (
+          <MetricChart
+            key={name}
+            title={name}
+            help={findDeclaration(name)?.explanation}
+            unit={unitOf(name)}
+            better={betterOf(name)}
+            lines={lines.get(name) ?? none}
+            xAxis={state.x}
+            // Groups are smoothed before they are put together.
+            smoothing={groups === null ? smoothing : 0}
+            scale={state.scale}
+            events={marks}
+            xRange={range}
+            height={190}
+            hasLegend={groups !== null}
+            hasFacts={false}
+            emptyText={hasSeries ? emptyText(name, isRunning) : 'Reading the curves…'}
+            fullCsv={() => csvOfPanel(client, runs, name)}
+            menu={[
+              { label: 'Remove panel', onSelect: () => setPanels(panels.filter((other) => other !== name)) },
+            ]}
+          />
+        ))}
+        {free.length > 0 && (
+          <div className="flex min-h-16 items-center justify-center rounded border border-dashed border-line-strong">
+            <Menu
+              groups={[free.map((name) => ({ label: name, onSelect: () => setPanels([...panels, name]) }))]}
+            >
+              <Button variant="quiet" icon={<Plus size={14} aria-hidden />}>
+                Add panel
+              </Button>
+            </Menu>
+          </div>
+        )}
+      </div>
+    </CursorGroup>
+  )
+}
+
+function emptyText(name: string, isRunning: boolean): string {
+  if (!isRunning) return `None of these runs has ${name}.`
+  return name.startsWith('eval_')
+    ? 'The first value comes with the next evaluation on held-out rows.'
+    : 'The first value comes at the end of the next step.'
+}
+
+const none: readonly never[] = []
+
+const csvOfPanel = (
+  client: ApiClient,
+  runs: readonly { readonly id: string; readonly label: string }[],
+  name: string,
+) => fullCsvOf(client, runs, [name])

@@ -1,0 +1,91 @@
+/** A whole comparison as files. */
+import { formatDate, formatNumber, formatTime, plural } from '#renderer/format.ts'
+import type { ApiClient } from '#renderer/hooks/api.tsx'
+import type { Comparison } from '#renderer/hooks/comparison.ts'
+import { fullCsvOf } from '#renderer/hooks/series.ts'
+import { fileSize, pngSheet, saveBlob, saveText } from '../charts/exportChart.ts'
+import { sceneOf, xExtent, type Scene } from '../charts/scene.ts'
+import { sceneSvg, svgSheet } from '../charts/sceneSvg.ts'
+import { resolveColor } from '../charts/themeColors.ts'
+import { xAxisSpecs } from '../charts/xAxes.ts'
+import { gapsOf } from './gaps.ts'
+import { lastName } from './groups.ts'
+import { betterOf } from './measures.ts'
+import { reportHtml } from './report.ts'
+import { settingRows } from './settingDiff.ts'
+import type { CompareState } from './state.ts'
+
+/** The panels as they are looked at; those with nothing in them are left out. */
+function picturesOf(
+  comparison: Comparison,
+  state: CompareState,
+): readonly { readonly title: string; readonly scene: Scene }[] {
+  const range = state.zoom ?? xExtent(comparison.panels.flatMap((title) => comparison.lines.get(title) ?? []))
+  return comparison.panels.flatMap((title) => {
+    const scene = sceneOf(comparison.lines.get(title) ?? [], {
+      xAxis: state.x,
+      smoothing: comparison.groups === null ? comparison.smoothing : 0,
+      scale: state.scale,
+      zoom: range,
+      events: comparison.marks,
+    })
+    return scene ? [{ title, scene }] : []
+  })
+}
+
+export async function savePng(comparison: Comparison, state: CompareState): Promise<void> {
+  saveBlob(await pngSheet(picturesOf(comparison, state), resolveColor), 'compare.png')
+}
+
+export function saveSvg(comparison: Comparison, state: CompareState): void {
+  const pictures = picturesOf(comparison, state)
+  saveText(svgSheet(pictures, { ...fileSize, resolve: resolveColor }), 'compare.svg', 'image/svg+xml')
+}
+
+/** Every value of every panel's metric: one row per run and step. */
+export async function saveCsv(client: ApiClient, { visible, panels }: Comparison): Promise<void> {
+  const runs = visible.map(({ id, label }) => ({ id, label }))
+  saveText(await fullCsvOf(client, runs, panels), 'compare.csv', 'text/csv')
+}
+
+export function saveReport(comparison: Comparison, state: CompareState): void {
+  const { visible, panels, metric, seedGroups, tails, settings, valueOf, keys } = comparison
+  const now = Date.now()
+  const better = betterOf(metric ?? '')
+  const known = visible.filter(({ id }) => settings.has(id))
+  const html = reportHtml({
+    title: `Comparison of ${plural(visible.length, 'run')}`,
+    about: aboutOf(comparison, state),
+    madeAt: `${formatDate(now)}, ${formatTime(now)}`,
+    metrics: panels,
+    runs: known.map(({ id, label, entry, style, isBaseline }) => ({
+      id,
+      label,
+      isBaseline,
+      algorithm: entry.algorithm,
+      seed: entry.seed,
+      status: entry.status,
+      steps: `${String(entry.step)} of ${String(entry.steps ?? '?')}`,
+      color: resolveColor(style.color),
+      values: panels.map((name) => formatNumber(valueOf(id, name))),
+    })),
+    pictures: picturesOf(comparison, state).map(({ title, scene }) =>
+      sceneSvg(scene, { title, ...fileSize, resolve: resolveColor }),
+    ),
+    gaps: metric === null ? [] : gapsOf({ metric, better, runs: visible, groups: seedGroups, tails }),
+    settings: settingRows(known.map(({ id }) => settings.get(id) ?? new Map())).filter(({ key }) =>
+      keys.includes(key),
+    ),
+  })
+  saveText(html, 'compare.html', 'text/html')
+}
+
+function aboutOf({ smoothing }: Comparison, { x, scale, group }: CompareState): string {
+  const parts = [
+    `over ${xAxisSpecs[x].label}`,
+    smoothing > 0 ? `smoothing ${smoothing.toFixed(2)}` : 'not smoothed',
+    ...(scale === 'log' ? ['logarithmic'] : []),
+    ...(group === null ? [] : [`grouped by ${lastName(group)}`]),
+  ]
+  return parts.join(', ')
+}

@@ -1,0 +1,118 @@
+/** What is compared and how it is looked at: all of it in the address, so that a link shows the same. */
+import type { Query } from '#renderer/hooks/route.ts'
+import type { BandKind } from '../charts/bands.ts'
+import type { ScaleKind } from '../charts/scales.ts'
+import { maxSmoothing } from '../charts/smoothing.ts'
+import { xAxes, type XAxis } from '../charts/xAxes.ts'
+
+export const statistics = ['last', 'best', 'tail'] as const
+/** The last value, the best one, the mean of the last tenth. */
+export type Statistic = (typeof statistics)[number]
+
+export interface CompareState {
+  readonly runIds: readonly string[]
+  readonly baseline: string | null
+  readonly hidden: readonly string[]
+  /** null: the usual ones of those there are. */
+  readonly panels: readonly string[] | null
+  readonly x: XAxis
+  readonly smoothing: number | 'auto'
+  readonly scale: ScaleKind
+  /** A setting by dotted name, 'seed' for runs that differ in nothing else; null: every run its own line. */
+  readonly group: string | null
+  readonly band: BandKind
+  /** Of which the list tells values and differences; null: that of the first panel. */
+  readonly metric: string | null
+  readonly statistic: Statistic
+  readonly hasMarks: boolean
+  /** On the x axis. */
+  readonly zoom: readonly [number, number] | null
+}
+
+const listOf = (text: string | null): readonly string[] =>
+  text === null ? [] : text.split(',').filter(Boolean)
+
+/** What does not belong into an address is passed over. */
+export function parseState(query: URLSearchParams): CompareState {
+  const runIds = [...new Set(listOf(query.get('runs')))].slice(0, maxRuns)
+  const baseline = query.get('baseline')
+  const panels = query.get('panels')
+  return {
+    runIds,
+    baseline: baseline !== null && runIds.includes(baseline) ? baseline : null,
+    hidden: listOf(query.get('hidden')).filter((id) => runIds.includes(id)),
+    panels: panels === null ? null : listOf(panels),
+    x: oneOf(xAxes, query.get('x')) ?? 'step',
+    smoothing: smoothingOf(query.get('smoothing')),
+    scale: query.get('scale') === 'log' ? 'log' : 'linear',
+    group: query.get('group'),
+    band: query.get('band') === 'deviation' ? 'deviation' : 'range',
+    metric: query.get('metric'),
+    statistic: oneOf(statistics, query.get('by')) ?? 'last',
+    hasMarks: query.get('marks') === '1',
+    zoom: zoomOf(query.get('zoom')),
+  }
+}
+
+/** As many as `metrics.series` answers at once. */
+export const maxRuns = 64
+
+const oneOf = <T extends string>(known: readonly T[], text: string | null): T | undefined =>
+  known.find((candidate) => candidate === text)
+
+function smoothingOf(text: string | null): number | 'auto' {
+  const value = Number(text ?? Number.NaN)
+  return Number.isFinite(value) && value >= 0 && value <= maxSmoothing ? value : 'auto'
+}
+
+function zoomOf(text: string | null): readonly [number, number] | null {
+  const [from, to] = (text ?? '').split('~').map(Number)
+  return from !== undefined && to !== undefined && Number.isFinite(from) && Number.isFinite(to) && to > from
+    ? [from, to]
+    : null
+}
+
+/** What differs from the usual only. */
+export function stateQuery(state: CompareState): Query {
+  const { runIds, baseline, hidden, panels, smoothing, zoom } = state
+  return {
+    runs: runIds.join(','),
+    baseline,
+    hidden: hidden.join(','),
+    panels: panels === null ? null : panels.join(','),
+    x: state.x === 'step' ? null : state.x,
+    smoothing: smoothing === 'auto' ? null : String(smoothing),
+    scale: state.scale === 'linear' ? null : state.scale,
+    group: state.group,
+    band: state.band === 'range' ? null : state.band,
+    metric: state.metric,
+    by: state.statistic === 'last' ? null : state.statistic,
+    marks: state.hasMarks ? '1' : null,
+    zoom: zoom === null ? null : zoom.map((value) => String(Number(value.toPrecision(6)))).join('~'),
+  }
+}
+
+const usualPanels = [
+  'reward',
+  'eval_reward',
+  'rewards/accuracies',
+  'frac_reward_zero_std',
+  'entropy',
+  'kl',
+  'completions/mean_length',
+  'eval_loss',
+  'eval_perplexity',
+  'grad_norm',
+  'clip_ratio/region_mean',
+  'rewards/margins',
+  'loss',
+  'step_time',
+]
+
+const firstPanels = 6
+
+/** The first six that there are. */
+export const panelsOf = (names: readonly string[]): readonly string[] => {
+  const known = new Set(names)
+  return usualPanels.filter((name) => known.has(name)).slice(0, firstPanels)
+}

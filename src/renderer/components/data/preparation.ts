@@ -1,0 +1,54 @@
+/** What a person decided about a version of a data set, for the runs that will read it. */
+
+/** `data.prompt` of a run config. */
+export type PromptForm =
+  | { readonly column: string }
+  | { readonly template: string }
+  | { readonly messages: readonly { readonly role: string; readonly content: string }[] }
+
+/** `data.heldOut` of a run config where it is a part of the training rows. */
+export type SplitRule =
+  { readonly share: number; readonly seed: number } | { readonly rows: number; readonly seed: number }
+
+/** null: nothing was decided, what is detected holds. */
+export interface Preparation {
+  readonly prompt: PromptForm | null
+  readonly maxPromptTokens: number | null
+  readonly heldOut: SplitRule | null
+}
+
+const nothing: Preparation = { prompt: null, maxPromptTokens: null, heldOut: null }
+
+/** From what is stored; what cannot be read counts as undecided. */
+export function parsePreparation(stored: unknown): Preparation {
+  if (!isObject(stored)) return nothing
+  const { prompt, maxPromptTokens, heldOut } = stored
+  return {
+    prompt: parsePromptForm(prompt),
+    maxPromptTokens: isWhole(maxPromptTokens) && maxPromptTokens > 0 ? maxPromptTokens : null,
+    heldOut: parseSplit(heldOut),
+  }
+}
+
+export function parsePromptForm(value: unknown): PromptForm | null {
+  if (!isObject(value)) return null
+  const { column, template, messages } = value
+  if (typeof column === 'string' && column !== '') return { column }
+  if (typeof template === 'string' && template !== '') return { template }
+  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isMessage)) return null
+  return { messages: messages.map(({ role, content }) => ({ role, content })) }
+}
+
+function parseSplit(value: unknown): SplitRule | null {
+  if (!isObject(value) || !isWhole(value['seed'])) return null
+  const { share, rows, seed } = value
+  if (typeof share === 'number' && share > 0 && share < 1) return { share, seed }
+  return isWhole(rows) && rows > 0 ? { rows, seed } : null
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
+const isWhole = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0
+const isMessage = (value: unknown): value is { role: string; content: string } =>
+  isObject(value) && typeof value['role'] === 'string' && typeof value['content'] === 'string'

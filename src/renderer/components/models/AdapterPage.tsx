@@ -1,0 +1,96 @@
+import { Ellipsis, FolderOpen, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { shell } from '#renderer/connection.ts'
+import { useCommand } from '#renderer/hooks/api.tsx'
+import { navigate } from '#renderer/hooks/route.ts'
+import { toast } from '#renderer/hooks/toasts.ts'
+import { formatBytes, formatCount, formatNumber } from '#renderer/format.ts'
+import { Badge } from '../base/Badge.tsx'
+import { IconButton } from '../base/Button.tsx'
+import { ConfirmDialog } from '../base/Dialog.tsx'
+import { Menu } from '../base/Menu.tsx'
+import { KeyValue, Panel } from '../base/Panel.tsx'
+import { CopyButton, ErrorNote } from '../base/states.tsx'
+import type { ListedAdapter } from './modelChoice.ts'
+
+/** One imported adapter. */
+export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
+  const { name, directory } = adapter
+  const [isDeleting, setDeleting] = useState(false)
+  const remove = useCommand('models.deleteAdapter', {
+    onDone() {
+      toast({ title: `«${name}» was deleted.` })
+      navigate('/models')
+    },
+  })
+  return (
+    <div className="min-h-0 grow overflow-auto px-6 py-4">
+      <header className="mb-4 flex min-h-7 items-center gap-2">
+        <h2 className="truncate text-xl font-semibold">{name}</h2>
+        <Badge>Adapter</Badge>
+        <span className="ml-auto">
+          <Menu
+            groups={[
+              shell === null
+                ? []
+                : [
+                    {
+                      label: 'Show in folder',
+                      icon: <FolderOpen size={13} aria-hidden />,
+                      onSelect: () => void shell?.reveal(directory),
+                    },
+                  ],
+              [
+                {
+                  label: 'Delete',
+                  icon: <Trash2 size={13} aria-hidden />,
+                  isDangerous: true,
+                  onSelect: () => setDeleting(true),
+                },
+              ],
+            ]}
+          >
+            <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
+          </Menu>
+        </span>
+      </header>
+      <div className="max-w-180">
+        {'problem' in adapter ? (
+          <ErrorNote error={{ message: adapter.problem, hint: 'Delete it and import it again.' }} />
+        ) : (
+          <Panel title="Card">
+            <KeyValue
+              entries={[
+                ['Trained on', adapter.baseModel ?? <span className="text-faint">Not stated</span>],
+                ['Rank', formatCount(adapter.rank)],
+                ['Alpha', formatNumber(adapter.alpha)],
+                ['Size', formatBytes(adapter.sizeBytes)],
+                [
+                  'Folder',
+                  <span key="folder" className="flex items-start gap-1">
+                    <span className="min-w-0 font-mono text-sm break-all">{directory}</span>
+                    <CopyButton text={directory} label="Copy path" />
+                  </span>,
+                ],
+              ]}
+            />
+            <p className="mt-3 text-muted text-pretty">
+              To train on from it, choose it as the start of the adapter in a new run on the model it belongs
+              to.
+            </p>
+          </Panel>
+        )}
+      </div>
+      <ConfirmDialog
+        isOpen={isDeleting}
+        onClose={() => setDeleting(false)}
+        title={`Delete «${name}»?`}
+        action="Delete adapter"
+        onConfirm={() => void remove.run({ name })}
+      >
+        Its copy in Turnwise’s folder is removed. Finished runs that began with it stay; it cannot be deleted
+        while a run that is not finished needs it.
+      </ConfirmDialog>
+    </div>
+  )
+}

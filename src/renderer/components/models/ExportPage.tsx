@@ -1,0 +1,194 @@
+import { useState } from 'react'
+import { useTask, type Answer } from '#renderer/hooks/api.tsx'
+import { useCheckpointsOf } from '#renderer/hooks/models.ts'
+import { link, setQuery } from '#renderer/hooks/route.ts'
+import { useRuns, type RunEntry } from '#renderer/hooks/runs.ts'
+import { formatNumber } from '#renderer/format.ts'
+import { runTitle } from '#renderer/words.ts'
+import { Page } from '../base/Page.tsx'
+import { Picker, type PickerItem } from '../base/Picker.tsx'
+import { SplitPane } from '../base/SplitPane.tsx'
+import { Select } from '../base/choices.tsx'
+import { Field } from '../base/Field.tsx'
+import { EmptyState, ErrorNote, Loading, TaskProgress } from '../base/states.tsx'
+import { ExportReport } from './ExportReport.tsx'
+import { ExportTarget } from './ExportTarget.tsx'
+import { bestOf, checkpointWords, trainedRuns, type Checkpoint } from './modelChoice.ts'
+
+interface ExportPageProps {
+  readonly runId: string | null
+  readonly step: number | null
+}
+
+/** A trained adapter on its way out: which one, in what form, to where; and the proof that it is the same. */
+export function ExportPage({ runId, step }: ExportPageProps) {
+  const { runs, isLoaded } = useRuns()
+  const trained = trainedRuns(runs)
+  const run = runId === null ? trained[0] : runs.find(({ id }) => id === runId)
+  return (
+    <Page
+      isFull
+      title={
+        <>
+          <a href={link('/models')} className="font-normal text-muted hover:text-text">
+            Models
+          </a>
+          <span className="px-2 font-normal text-faint">/</span>
+          Export
+        </>
+      }
+    >
+      {!isLoaded && <Loading />}
+      {isLoaded && trained.length === 0 && (
+        <EmptyState title="Nothing to export yet">
+          When a run has made its first checkpoint, it can be written as an adapter for other programs here.
+        </EmptyState>
+      )}
+      {isLoaded && trained.length > 0 && (
+        <Exporting key={run?.id ?? ''} run={run} trained={trained} step={step} />
+      )}
+    </Page>
+  )
+}
+
+interface ExportingProps {
+  /** undefined: there is none of that id any more. */
+  readonly run: RunEntry | undefined
+  readonly trained: readonly RunEntry[]
+  readonly step: number | null
+}
+
+function Exporting({ run, trained, step }: ExportingProps) {
+  const checkpoints = useCheckpointsOf(run === undefined ? [] : [run.id]).get(run?.id ?? '')
+  const checkpoint = checkpoints?.find((candidate) => candidate.step === step) ?? bestOf(checkpoints ?? [])
+  const task = useTask('checkpoints.export')
+  const report = task.last !== undefined && 'result' in task.last ? task.last.result : null
+  // What is exported, apart from what the form says meanwhile.
+  const [exported, setExported] = useState('')
+  const isRunning = task.state === 'running'
+  return (
+    <SplitPane id="models.export" sizes={[42, 58]} minimums={[380, 360]}>
+      <div className="flex min-h-0 grow flex-col">
+        <div className="flex shrink-0 flex-col gap-3 py-4 pr-6 pl-8">
+          <WhichCheckpoint
+            run={run}
+            trained={trained}
+            checkpoints={checkpoints}
+            checkpoint={checkpoint}
+            onChoose={task.clear}
+          />
+        </div>
+        {run !== undefined && checkpoint !== undefined && (
+          <ExportTarget
+            key={checkpoint.step}
+            runId={run.id}
+            title={runTitle(run)}
+            step={checkpoint.step}
+            isRunning={isRunning}
+            isDone={report !== null}
+            onCancel={task.cancel}
+            onExport={(format, out) => {
+              setExported(`${runTitle(run)}, step ${String(checkpoint.step)}`)
+              task.start({ runId: run.id, step: checkpoint.step, format, out })
+            }}
+            onAgain={task.clear}
+          />
+        )}
+      </div>
+      <section aria-label="Report" className="flex min-h-0 grow flex-col overflow-auto px-6 py-4">
+        {task.state === 'idle' && <Beforehand />}
+        {isRunning && <UnderWay item={task.last} />}
+        {task.error !== null && <ErrorNote error={task.error} />}
+        {report !== null && <ExportReport report={report} title={exported} />}
+        {task.state === 'cancelled' && <p className="text-muted">The export was cancelled.</p>}
+      </section>
+    </SplitPane>
+  )
+}
+
+interface WhichCheckpointProps {
+  readonly run: RunEntry | undefined
+  readonly trained: readonly RunEntry[]
+  /** undefined: on their way. */
+  readonly checkpoints: readonly Checkpoint[] | undefined
+  readonly checkpoint: Checkpoint | undefined
+  readonly onChoose: () => void
+}
+
+function WhichCheckpoint({ run, trained, checkpoints, checkpoint, onChoose }: WhichCheckpointProps) {
+  const choose = (runId: string | undefined, step: string | null) => {
+    onChoose()
+    setQuery({ run: runId, step })
+  }
+  return (
+    <>
+      <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-3">
+        <Field label="Run">
+          {(ids) => (
+            <Picker
+              {...ids}
+              label="Run"
+              className="w-full"
+              items={trained.map(runItem)}
+              value={run?.id ?? null}
+              onChange={(id) => choose(id, null)}
+              placeholder="Choose a run"
+              empty="No run has made a step yet."
+            />
+          )}
+        </Field>
+        <Field label="Checkpoint" help="The best is the one with the highest held-out reward.">
+          {(ids) => (
+            <Select
+              {...ids}
+              value={checkpoint === undefined ? '' : String(checkpoint.step)}
+              disabled={checkpoints === undefined || checkpoints.length === 0}
+              options={(checkpoints ?? []).map((one) => ({
+                value: String(one.step),
+                label: checkpointWords(one),
+                disabled: one.problem !== null,
+              }))}
+              onChange={(next) => choose(run?.id, next)}
+            />
+          )}
+        </Field>
+      </div>
+      {run === undefined && (
+        <p className="text-caution">That run is not there any more. Choose another one.</p>
+      )}
+      {checkpoints !== undefined && run !== undefined && checkpoint === undefined && (
+        <p className="text-caution">This run has no whole checkpoint.</p>
+      )}
+    </>
+  )
+}
+
+const UnderWay = ({ item }: { item: Answer<'checkpoints.export'> | undefined }) =>
+  item !== undefined && 'progress' in item ? (
+    <TaskProgress progress={item.progress} />
+  ) : (
+    <Loading label="Exporting" />
+  )
+
+/** What will stand here. */
+const Beforehand = () => (
+  <div className="max-w-100 text-muted text-pretty">
+    <p className="font-medium text-text">After writing, everything is read back</p>
+    <p>
+      The report says how far what was read differs from what was trained, value by value. An export that does
+      not pass is not hidden.
+    </p>
+  </div>
+)
+
+const runItem = (run: RunEntry): PickerItem => ({
+  key: run.id,
+  title: runTitle(run),
+  detail: [
+    run.algorithm,
+    `step ${String(run.step)}`,
+    run.rewardAfter === null ? '' : `held-out ${formatNumber(run.rewardAfter)}`,
+  ]
+    .filter(Boolean)
+    .join(' · '),
+})

@@ -1,0 +1,44 @@
+import { useState } from 'react'
+import type { FileSource } from '#renderer/connection.ts'
+import { useAnswer } from '#renderer/hooks/api.tsx'
+import { useImportModel } from '#renderer/hooks/models.ts'
+import { Panel } from '../base/Panel.tsx'
+import { ErrorNote, TaskProgress } from '../base/states.tsx'
+import { importName } from './exportPlan.ts'
+import { ImportForm } from './ImportForm.tsx'
+import { ModelFacts, type ModelInfo } from './ModelFacts.tsx'
+
+interface ImportModelProps {
+  readonly name: string
+  readonly source: FileSource
+  readonly info: ModelInfo
+  readonly onDiscard: () => void
+}
+
+/** The card of a model that is not imported yet. */
+export function ImportModel({ name: folderName, source, info, onDiscard }: ImportModelProps) {
+  const [name, setName] = useState(importName(folderName))
+  const { data: models = [] } = useAnswer('models.list', undefined)
+  const task = useImportModel()
+  const isRunning = task.state === 'running'
+  return (
+    <>
+      <Panel title="Card">
+        <ModelFacts info={info} />
+      </Panel>
+      <ImportForm
+        action="Import model"
+        name={name}
+        onName={setName}
+        isTaken={models.some((model) => model.name === name)}
+        isRunning={isRunning}
+        onImport={() => task.start({ ...source, name })}
+        onDiscard={isRunning ? task.cancel : onDiscard}
+      />
+      {isRunning && task.last !== undefined && 'progress' in task.last && (
+        <TaskProgress progress={{ ...task.last.progress, total: null }} />
+      )}
+      {task.error !== null && <ErrorNote error={task.error} className="mt-3" />}
+    </>
+  )
+}

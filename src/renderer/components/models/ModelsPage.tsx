@@ -1,0 +1,162 @@
+import { Box, PackageOpen, Plus } from 'lucide-react'
+import type { ArrivingFolder } from '#renderer/hooks/adding.ts'
+import { useAnswer } from '#renderer/hooks/api.tsx'
+import { useAddModel } from '#renderer/hooks/models.ts'
+import { link, navigate } from '#renderer/hooks/route.ts'
+import { formatBytes, formatShort } from '#renderer/format.ts'
+import { Badge } from '../base/Badge.tsx'
+import { Button } from '../base/Button.tsx'
+import { Page } from '../base/Page.tsx'
+import { SplitPane } from '../base/SplitPane.tsx'
+import { EmptyState, ErrorNote, Loading } from '../base/states.tsx'
+import { AdapterPage } from './AdapterPage.tsx'
+import { IncomingFolder } from './IncomingFolder.tsx'
+import { ModelPage } from './ModelPage.tsx'
+import { findModel, type ListedAdapter, type ListedModel } from './modelChoice.ts'
+
+interface ModelsPageProps {
+  /** Name in the list; null: the first. */
+  readonly name: string | null
+  /** Name of an imported adapter, where one is chosen. */
+  readonly adapterName: string | null
+  /** A folder to be looked at. */
+  readonly incoming: ArrivingFolder | null
+}
+
+/** Models of this machine: the list beside the one that is chosen. */
+export function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
+  const { data: models, error, refetch } = useAnswer('models.list', undefined)
+  const { data: adapters = [] } = useAnswer('models.adapters', undefined)
+  const addModel = useAddModel()
+  const adapter = adapters.find((candidate) => candidate.name === adapterName)
+  const chosen = name === null ? models?.[0] : findModel(models ?? [], name)
+  return (
+    <Page
+      isFull
+      title="Models & export"
+      main={
+        <>
+          <Button icon={<Plus size={14} aria-hidden />} onClick={addModel}>
+            Add a model
+          </Button>
+          <Button
+            variant="primary"
+            icon={<PackageOpen size={14} aria-hidden />}
+            onClick={() => navigate('/models/export')}
+          >
+            Export
+          </Button>
+        </>
+      }
+    >
+      {error !== null && (
+        <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
+      )}
+      {models === undefined && error === null && <Loading />}
+      {models?.length === 0 && incoming === null && (
+        <EmptyState
+          icon={<Box size={28} strokeWidth={1.5} aria-hidden />}
+          title="Add a model to train"
+          action={
+            <Button variant="primary" onClick={addModel}>
+              Add a model
+            </Button>
+          }
+        >
+          Choose the folder of a model: config.json, tokenizer.json and safetensors, as they are downloaded.
+        </EmptyState>
+      )}
+      {models !== undefined && (models.length > 0 || incoming !== null) && (
+        <SplitPane id="models" sizes={[20, 80]} minimums={[220, 480]}>
+          <ModelList
+            models={models}
+            adapters={adapters}
+            chosen={incoming === null ? (adapter ?? chosen)?.directory : undefined}
+          />
+          <div className="flex min-h-0 grow flex-col">
+            {incoming !== null ? (
+              <IncomingFolder key={incoming.name} folder={incoming} />
+            ) : adapter !== undefined ? (
+              <AdapterPage key={adapter.name} adapter={adapter} />
+            ) : chosen === undefined ? (
+              <p className="p-8 text-muted">There is no model «{name}». It may have been deleted.</p>
+            ) : (
+              <ModelPage key={chosen.name} model={chosen} />
+            )}
+          </div>
+        </SplitPane>
+      )}
+    </Page>
+  )
+}
+
+interface ModelListProps {
+  readonly models: readonly ListedModel[]
+  readonly adapters: readonly ListedAdapter[]
+  /** Folder of the one that is shown. */
+  readonly chosen: string | undefined
+}
+
+function ModelList({ models, adapters, chosen }: ModelListProps) {
+  return (
+    <nav aria-label="Models and adapters" className="min-h-0 grow overflow-auto py-2">
+      <ul>
+        {models.map((model) => (
+          <ListItem
+            key={model.name}
+            href={link(`/models/${encodeURIComponent(model.name)}`)}
+            title={model.name}
+            facts={'problem' in model ? null : `${formatShort(model.parameters)} · ${model.architecture}`}
+            isChosen={model.directory === chosen}
+          />
+        ))}
+      </ul>
+      {adapters.length > 0 && (
+        <>
+          <h2 className="pt-4 pb-1 pl-8 text-xs text-faint">Adapters</h2>
+          <ul>
+            {adapters.map((adapter) => (
+              <ListItem
+                key={adapter.name}
+                href={link('/models', { adapter: adapter.name })}
+                title={adapter.name}
+                facts={
+                  'problem' in adapter
+                    ? null
+                    : `rank ${String(adapter.rank)} · ${formatBytes(adapter.sizeBytes)}`
+                }
+                isChosen={adapter.directory === chosen}
+              />
+            ))}
+          </ul>
+        </>
+      )}
+    </nav>
+  )
+}
+
+interface ListItemProps {
+  readonly href: string
+  readonly title: string
+  /** null: it cannot be used. */
+  readonly facts: string | null
+  readonly isChosen: boolean
+}
+
+function ListItem({ href, title, facts, isChosen }: ListItemProps) {
+  return (
+    <li>
+      <a
+        href={href}
+        aria-current={isChosen ? 'page' : undefined}
+        className="flex w-full flex-col gap-0.5 py-2 pr-4 pl-8 -outline-offset-2 hover:bg-raised aria-[current=page]:bg-accent-soft"
+      >
+        <span className="flex w-full items-center gap-2">
+          <span className="min-w-0 grow truncate font-medium">{title}</span>
+          {facts === null && <Badge tone="bad">Unusable</Badge>}
+        </span>
+        {facts !== null && <span className="truncate text-sm text-muted">{facts}</span>}
+      </a>
+    </li>
+  )
+}

@@ -1,0 +1,82 @@
+import { Braces, Eraser, FileDown, FileUp, Ellipsis } from 'lucide-react'
+import { useRef, useState } from 'react'
+import { asError } from '#renderer/hooks/failures.ts'
+import { toast, toastError } from '#renderer/hooks/toasts.ts'
+import { fileNameOf, saveText } from '../charts/exportChart.ts'
+import { IconButton } from '../base/Button.tsx'
+import { Menu } from '../base/Menu.tsx'
+import { configText, parseConfigText } from './configFile.ts'
+import { JsonDialog } from './JsonDialog.tsx'
+import type { JsonObject } from './json.ts'
+
+interface ConfigMenuProps {
+  readonly config: JsonObject
+  /** Of the file. */
+  readonly name: string
+  readonly isFork: boolean
+  readonly onOpen: (config: JsonObject, words: string) => void
+  readonly onClear: () => void
+}
+
+/** The config as a file: the same one that the command line takes. */
+export function ConfigMenu({ config, name, isFork, onOpen, onClear }: ConfigMenuProps) {
+  const input = useRef<HTMLInputElement>(null)
+  const [isEditing, setEditing] = useState(false)
+  const open = (file: File | undefined) => {
+    if (file === undefined) return
+    file
+      .text()
+      .then((text) => onOpen(parseConfigText(text), `${file.name} was opened.`))
+      .catch((thrown: unknown) => toastError(asError(thrown)))
+  }
+  const save = () => {
+    saveText(configText(config), `${fileNameOf(name)}.json`, 'application/json')
+    toast({ title: 'The config was saved.', detail: 'Start it anywhere with `turnwise train`.' })
+  }
+  return (
+    <>
+      <Menu
+        groups={[
+          [
+            {
+              label: 'Open a config file',
+              icon: <FileUp size={14} aria-hidden />,
+              disabled: isFork,
+              onSelect: () => input.current?.click(),
+            },
+            { label: 'Save as a config file', icon: <FileDown size={14} aria-hidden />, onSelect: save },
+            {
+              label: 'Edit as JSON',
+              icon: <Braces size={14} aria-hidden />,
+              onSelect: () => setEditing(true),
+            },
+          ],
+          [{ label: 'Start over', icon: <Eraser size={14} aria-hidden />, onSelect: onClear }],
+        ]}
+      >
+        <IconButton label="Config file" icon={<Ellipsis size={16} aria-hidden />} />
+      </Menu>
+      <input
+        ref={input}
+        type="file"
+        accept=".json,application/json"
+        aria-label="Config file to open"
+        className="hidden"
+        onChange={(event) => {
+          open(event.target.files?.[0])
+          event.target.value = ''
+        }}
+      />
+      {isEditing && (
+        <JsonDialog
+          config={config}
+          onClose={() => setEditing(false)}
+          onApply={(next) => {
+            setEditing(false)
+            onOpen(next, 'The JSON was taken over.')
+          }}
+        />
+      )}
+    </>
+  )
+}

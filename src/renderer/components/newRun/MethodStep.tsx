@@ -1,0 +1,117 @@
+import { useState } from 'react'
+import { ChevronDown, ChevronRight } from 'lucide-react'
+import type { Knowledge } from '#renderer/hooks/newRun.ts'
+import { plural } from '#renderer/format.ts'
+import { Button } from '../base/Button.tsx'
+import { Segmented } from '../base/choices.tsx'
+import { AlgorithmCards } from './AlgorithmCards.tsx'
+import { AllSettings } from './AllSettings.tsx'
+import { changedFields, type Draft } from './draft.ts'
+import { withValue } from './json.ts'
+import { PresetCards } from './PresetCards.tsx'
+import { applied, followed, isActive, presetsFor, type ModelFacts } from './presets.ts'
+import type { Problem } from './problems.ts'
+import { SimpleSettings } from './SimpleSettings.tsx'
+import { algorithmOf, plannedStages, stagePlans, stagesOf, withStages } from './stages.ts'
+import { StagesEditor } from './StagesEditor.tsx'
+
+interface MethodStepProps {
+  readonly draft: Draft
+  readonly known: Knowledge
+  readonly model: ModelFacts | null
+  readonly problems: readonly Problem[]
+  readonly onChange: (draft: Draft) => void
+}
+
+/** How the policy learns: the algorithm, a place to begin, six settings, and all the others behind a button. */
+export function MethodStep({ draft, known, model, problems, onChange }: MethodStepProps) {
+  const [isAllShown, setAllShown] = useState(false)
+  const { config } = draft
+  const id = algorithmOf(config)
+  const algorithm = known.algorithms.find((each) => each.id === id)
+  const stages = stagesOf(config)
+  const presets = algorithm === undefined ? [] : presetsFor(model, algorithm)
+  const setConfig = (next: Draft['config']) => onChange({ ...draft, config: next })
+  const choose = (next: string) => {
+    const after = known.algorithms.find((each) => each.id === next)
+    const named = withValue(withValue(config, 'algorithm', undefined), 'algorithm.id', next)
+    setConfig(
+      after === undefined || draft.fork !== null ? named : followed(named, presets, presetsFor(model, after)),
+    )
+  }
+  const changed = changedFields(draft, known.fields).length
+  const Chevron = isAllShown ? ChevronDown : ChevronRight
+  return (
+    <div className="grid gap-5">
+      <div className="flex flex-wrap items-center gap-3">
+        <Segmented
+          label="Trainings"
+          value={stages.length === 0 ? 'one' : 'several'}
+          options={[
+            { value: 'one', label: 'One training' },
+            { value: 'several', label: 'Several, one after the other' },
+          ]}
+          onChange={(next) => setConfig(withStages(config, next === 'one' ? [] : firstPlan(config)))}
+        />
+      </div>
+      {stages.length === 0 ? (
+        <AlgorithmCards algorithms={known.algorithms} value={id} onChange={choose} />
+      ) : (
+        <StagesEditor
+          stages={stages}
+          known={known}
+          problems={problems}
+          steps={stepsOf(config)}
+          onChange={(next) => setConfig(withStages(config, next))}
+        />
+      )}
+      {draft.fork === null && (
+        <div>
+          <h3 className="mb-1 text-sm font-medium text-muted">
+            Begin with{model === null ? '' : ' settings for a model of this size'}
+          </h3>
+          <PresetCards
+            config={config}
+            presets={presets}
+            onChoose={(preset) =>
+              setConfig(
+                applied(
+                  config,
+                  preset,
+                  presets.find((each) => isActive(config, each)),
+                ),
+              )
+            }
+          />
+        </div>
+      )}
+      <SimpleSettings draft={draft} known={known} problems={problems} onChange={onChange} />
+      <div className="border-t border-line pt-3">
+        <Button
+          variant="quiet"
+          aria-expanded={isAllShown}
+          icon={<Chevron size={14} aria-hidden />}
+          onClick={() => setAllShown(!isAllShown)}
+          className="-ml-3"
+        >
+          All settings
+          <span className="text-faint">
+            {plural(known.fields.length, 'setting')},{' '}
+            {changed === 0 ? 'none changed' : `${String(changed)} changed`}
+          </span>
+        </Button>
+        {isAllShown && (
+          <AllSettings draft={draft} sections={known.sections} problems={problems} onChange={onChange} />
+        )}
+      </div>
+    </div>
+  )
+}
+
+const stepsOf = (config: Draft['config']): number =>
+  typeof config['steps'] === 'number' ? config['steps'] : 60
+
+function firstPlan(config: Draft['config']) {
+  const [plan] = stagePlans
+  return plan === undefined ? [] : plannedStages(plan, stepsOf(config))
+}

@@ -1,0 +1,49 @@
+import { formatNumber } from '#renderer/format.ts'
+import { classes } from '../base/classes.ts'
+import { valueAt, type JsonObject } from './json.ts'
+import { isActive, type Preset } from './presets.ts'
+
+interface PresetCardsProps {
+  readonly config: JsonObject
+  readonly presets: readonly Preset[]
+  readonly onChoose: (preset: Preset) => void
+}
+
+/** Places to begin, for this model and algorithm. */
+export function PresetCards({ config, presets, onChoose }: PresetCardsProps) {
+  return (
+    <div role="group" aria-label="Presets" className="grid grid-cols-3 gap-2">
+      {presets.map((preset) => {
+        const isOn = isActive(config, preset)
+        return (
+          <button
+            key={preset.id}
+            type="button"
+            aria-pressed={isOn}
+            onClick={() => onChoose(preset)}
+            className={classes(
+              'flex flex-col rounded border px-3 py-2 text-left',
+              isOn ? 'border-accent bg-accent-soft' : 'border-line hover:border-line-strong hover:bg-panel',
+            )}
+          >
+            <span className="font-medium">{preset.title}</span>
+            <span className="text-sm text-muted text-pretty">{preset.description}</span>
+            <span className={classes('mt-1 text-xs tabular-nums', isOn ? 'text-muted' : 'text-faint')}>
+              {presetWords(preset)}
+            </span>
+          </button>
+        )
+      })}
+    </div>
+  )
+}
+
+/** «10 steps · 4 × 4 · 16 tokens» */
+function presetWords({ values }: Preset): string {
+  const number = (key: string) => formatNumber(Number(values[key] ?? valueAt(values, key)))
+  const batch =
+    values['rollout.groupSize'] === undefined
+      ? `${number('rollout.promptsPerStep')} rows`
+      : `${number('rollout.promptsPerStep')} × ${number('rollout.groupSize')}`
+  return [`${number('steps')} steps`, batch, `${number('rollout.maxNewTokens')} tokens`].join(' · ')
+}

@@ -1,0 +1,63 @@
+/** An algorithm's own settings as fields: its table says kind, default and meaning. */
+import type { Setting, SettingsTable } from '#shared/settings.ts'
+import type { Bound, Control, FieldSection, SettingField } from './fields.ts'
+import { labelOf } from './fieldWords.ts'
+
+export interface AlgorithmEntry {
+  readonly id: string
+  readonly title: string
+  readonly description: string
+  readonly experience: 'rollout' | 'demonstrations' | 'preferences'
+  readonly groupSize: { readonly default: number; readonly minimum: number }
+  readonly settings: SettingsTable
+}
+
+export const algorithmPrefix = 'algorithm.settings'
+
+export const algorithmSection = (algorithm: AlgorithmEntry): FieldSection => ({
+  id: 'algorithm',
+  title: algorithm.title,
+  help: algorithm.description,
+  fields: algorithmFields(algorithm),
+})
+
+export const algorithmFields = ({ settings }: AlgorithmEntry): SettingField[] =>
+  Object.entries(settings).map(([name, setting]) => {
+    const key = `${algorithmPrefix}.${name}`
+    const isNullable = setting.kind === 'optional-number'
+    return {
+      key,
+      label: labelOf(key),
+      help: setting.description,
+      control: controlOf(setting),
+      default: setting.default,
+      isNullable,
+      emptyWords: isNullable ? 'off' : '',
+    }
+  })
+
+function controlOf(setting: Setting): Control {
+  switch (setting.kind) {
+    case 'flag':
+      return { kind: 'flag' }
+    case 'choice':
+      return { kind: 'choice', options: setting.options }
+    case 'number-or-pair':
+      return { kind: 'number-or-pair' }
+    case 'number':
+      return {
+        kind: 'number',
+        isInteger: setting.integer === true,
+        from: boundOf(setting.minimum),
+        to: boundOf(setting.maximum),
+      }
+    case 'optional-number':
+      return { kind: 'number', isInteger: false, from: boundOf(setting.minimum), to: null }
+  }
+}
+
+/** The smallest number above 0 stands for «more than 0». */
+function boundOf(value: number | undefined): Bound | null {
+  if (value === undefined) return null
+  return value === Number.MIN_VALUE ? { value: 0, isExclusive: true } : { value, isExclusive: false }
+}

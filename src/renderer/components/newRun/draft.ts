@@ -1,0 +1,104 @@
+/** The run being set up: a config as it would stand in a file, and what it began from. */
+import type { SettingField } from './fields.ts'
+import { isEqual, isObject, valueAt, withValue, type JsonObject } from './json.ts'
+
+export interface ForkPoint {
+  readonly runId: string
+  readonly step: number
+  /** All settings of the run that is forked. */
+  readonly parent: JsonObject
+}
+
+export interface Draft {
+  readonly config: JsonObject
+  /** The checkpoint that it goes on from; null: a run of its own. */
+  readonly fork: ForkPoint | null
+}
+
+export const emptyDraft: Draft = { config: {}, fork: null }
+
+export const isEmptyDraft = ({ config, fork }: Draft): boolean =>
+  fork === null && Object.keys(config).length === 0
+
+/** What the setting comes to: as it is said, else as it is by default. */
+export function effectiveValue(config: JsonObject, field: Pick<SettingField, 'key' | 'default'>): unknown {
+  const said = valueAt(config, field.key)
+  return said === undefined ? field.default : said
+}
+
+/** What the setting would be unchanged: the parent's value in a fork, else the default. */
+export const baseValue = ({ fork }: Draft, field: Pick<SettingField, 'key' | 'default'>): unknown =>
+  fork === null ? field.default : effectiveValue(fork.parent, field)
+
+export const isChanged = (draft: Draft, field: Pick<SettingField, 'key' | 'default'>): boolean =>
+  !isEqual(effectiveValue(draft.config, field), baseValue(draft, field))
+
+export const changedFields = (draft: Draft, fields: readonly SettingField[]): SettingField[] =>
+  fields.filter((field) => isChanged(draft, field))
+
+/** A value that is the default is not written down. */
+export function withSetting(draft: Draft, field: SettingField, value: unknown): Draft {
+  const isDefault = draft.fork === null && isEqual(value, field.default)
+  return { ...draft, config: withValue(draft.config, field.key, isDefault ? undefined : value) }
+}
+
+export function withReset(draft: Draft, field: SettingField): Draft {
+  const parent = draft.fork === null ? undefined : valueAt(draft.fork.parent, field.key)
+  return { ...draft, config: withValue(draft.config, field.key, parent) }
+}
+
+/** Without what says the default anyway: a config of another run, made short. */
+export const pruned = (config: JsonObject, fields: readonly SettingField[]): JsonObject =>
+  fields.reduce(
+    (shorter, field) =>
+      isEqual(valueAt(shorter, field.key), field.default)
+        ? withValue(shorter, field.key, undefined)
+        : shorter,
+    withoutEmpty(config),
+  )
+
+/** Lists of rewards and stages, and the environment, where there are none. */
+function withoutEmpty(config: JsonObject): JsonObject {
+  const entries = Object.entries(config).filter(
+    ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
+  )
+  return Object.fromEntries(entries)
+}
+
+/** Taken over as one: half of another value in them would make no sense. */
+const whole: ReadonlySet<string> = new Set([
+  'data.train',
+  'data.heldOut',
+  'data.prompt',
+  'environment',
+  'algorithm.settings',
+])
+
+/** What a fork does otherwise than its parent, by dotted name. */
+export function forkChanges({ config, fork }: Draft): JsonObject {
+  return fork === null ? {} : Object.fromEntries(differences(fork.parent, config, ''))
+}
+
+function differences(before: unknown, after: unknown, key: string): [string, unknown][] {
+  if (isEqual(before, after)) return []
+  if (!isObject(before) || !isObject(after) || whole.has(key)) return [[key, after ?? null]]
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  return names.flatMap((name) => {
+    // What is not said stays as it is.
+    if (after[name] === undefined && key !== '') return []
+    if (after[name] === undefined) return before[name] === undefined ? [] : missing(name, before[name])
+    return differences(before[name], after[name], key === '' ? name : `${key}.${name}`)
+  })
+}
+
+/** A list or a world that was taken away; other keys have a value in every config of a run. */
+function missing(name: string, before: unknown): [string, unknown][] {
+  if (Array.isArray(before)) return before.length === 0 ? [] : [[name, []]]
+  return name === 'environment' && before !== null ? [[name, null]] : []
+}
+
+/** Whatever does not bear on the check: what a run is called. */
+export const checkedPart = (draft: Draft): string => {
+  const { name: _, ...rest } = draft.config
+  return JSON.stringify([rest, draft.fork?.runId ?? null, draft.fork?.step ?? null])
+}

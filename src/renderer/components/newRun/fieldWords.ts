@@ -1,0 +1,96 @@
+/** What settings are called. Names come from the keys of the config file; where those would not read well, from here. */
+
+const labels: Readonly<Record<string, string>> = {
+  'adapter.rank': 'LoRA rank',
+  'adapter.alpha': 'LoRA alpha',
+  'adapter.rsLora': 'Rank-stabilised LoRA',
+  'adapter.targets': 'Adapted projections',
+  'adapter.initial': 'Start from adapter',
+  'adapter.mergeConfigs': 'Keep these settings with a start adapter',
+  'rollout.promptsPerStep': 'Prompts per step',
+  'rollout.maxNewTokens': 'Max tokens',
+  'rollout.minNewTokens': 'Min tokens',
+  'rollout.topK': 'Top-k',
+  'rollout.topP': 'Top-p',
+  'rollout.minP': 'Min-p',
+  'optimization.beta1': 'AdamW β₁',
+  'optimization.beta2': 'AdamW β₂',
+  'optimization.epsilon': 'AdamW ε',
+  'optimization.maxGradNorm': 'Gradient norm limit',
+  'optimization.epochs': 'Updates per step: passes',
+  'optimization.warmupProportion': 'Warm-up share',
+  'evaluation.every': 'Evaluate every',
+  'evaluation.rows': 'Evaluation rows',
+  'checkpoints.every': 'Save every',
+  'checkpoints.bestBy': 'Best by metric',
+  'checkpoints.keepEvery': 'Keep for good every',
+  'checkpoints.diskBudgetMb': 'Disk budget (MB)',
+  'checkpoints.loraOnly': 'Adapter only',
+  'checkpoints.load.optimizer': 'Take over the optimizer',
+  'checkpoints.load.overwriteReference': 'Checkpoint becomes the reference',
+  'checkpoints.load.overwriteCritic': 'Checkpoint becomes the critic',
+  'rewardLimits.callMs': 'Time per call (ms)',
+  'rewardLimits.batchMs': 'Time per 64 calls (ms)',
+  'rewardLimits.memoryMb': 'Memory (MB)',
+  'device.kind': 'Device',
+  'device.deviceId': 'Device number',
+  'algorithm.settings.klCoefficient': 'KL weight',
+  'algorithm.settings.klAdvantageShaping': 'KL in the advantages',
+  'algorithm.settings.clipCoefficient': 'Clip range',
+  'algorithm.settings.beta': 'KL weight (β)',
+  'algorithm.settings.nllAlpha': 'Likelihood weight',
+  shownTrajectories: 'Samples shown per step',
+  rewardFailures: 'When a reward fails',
+}
+
+const sections: Readonly<Record<string, string>> = {
+  run: 'Run',
+  rollout: 'Generating',
+  optimization: 'Learning',
+  adapter: 'Adapter',
+  reference: 'Reference policy',
+  evaluation: 'Evaluation',
+  checkpoints: 'Checkpoints',
+  data: 'Rows',
+  rewardLimits: 'Limits of reward code',
+  environment: 'Environment',
+  device: 'Device',
+}
+
+/** Options whose names would not be understood. */
+const options: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  rewardFailures: { null: 'leave it out', zero: 'count 0', fail: 'end the run' },
+  'rollout.precision': { f32: 'f32: exact', int8: 'int8: faster' },
+  'reference.policy': { start: 'the policy at the start', base: 'the base model' },
+  'optimization.memory': { auto: 'auto', recompute: 'recompute: smaller', save: 'save: faster' },
+}
+
+export const optionWords = (key: string, option: string): string => options[key]?.[option] ?? option
+
+export const sectionTitle = (id: string): string => sections[id] ?? sentenceCase(id)
+
+export const labelOf = (key: string): string => labels[key] ?? sentenceCase(key.split('.').at(-1) ?? key)
+
+/** maxGradNorm → Max grad norm. */
+function sentenceCase(name: string): string {
+  const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** From an explanation such as «…; null: never.» what stands in an empty control. */
+export function emptyWordsOf(help: string, isNullable: boolean): string {
+  if (!isNullable) return ''
+  const found = /\bnull(?::| means| is| starts) ?([^.;]+)/.exec(help)?.[1]?.trim()
+  if (found === undefined) return 'none'
+  return /\bnull starts\b/.test(help) ? `starts ${found}` : found
+}
+
+/** A value as a person reads it. */
+export function valueWords(value: unknown): string {
+  if (value === undefined || value === null) return 'none'
+  if (typeof value === 'boolean') return value ? 'on' : 'off'
+  if (typeof value === 'string') return value
+  if (typeof value === 'number') return String(value).replace(/^-/, '−')
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(valueWords).join(', ')
+  return JSON.stringify(value)
+}

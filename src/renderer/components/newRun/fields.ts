@@ -1,0 +1,216 @@
+/**
+ * The settings of a run as a form. Reading guide of this folder: fields.ts (here) makes fields from the published schema
+ * of the config file, algorithmFields.ts from an algorithm's own table, fieldWords.ts names them; json.ts reads and
+ * writes a config, draft.ts is the run being set up, presets.ts fills it, stages.ts divides it, problems.ts says where
+ * the host found something wrong. The components show them; hooks/newRun.ts asks the host.
+ */
+import { emptyWordsOf, labelOf, sectionTitle } from './fieldWords.ts'
+
+/** A limit; exclusive: the number itself is not allowed. */
+export interface Bound {
+  readonly value: number
+  readonly isExclusive: boolean
+}
+
+export type Control =
+  | {
+      readonly kind: 'number'
+      readonly isInteger: boolean
+      readonly from: Bound | null
+      readonly to: Bound | null
+    }
+  | { readonly kind: 'text' }
+  | { readonly kind: 'flag' }
+  | { readonly kind: 'choice'; readonly options: readonly string[] }
+  /** A list of texts. */
+  | { readonly kind: 'texts' }
+  | { readonly kind: 'choices'; readonly options: readonly string[] }
+  /** One word that stands for all, or some of the options. */
+  | { readonly kind: 'all-or-choices'; readonly all: string; readonly options: readonly string[] }
+  | { readonly kind: 'number-or-pair' }
+  /** Anything else, as JSON. */
+  | { readonly kind: 'json' }
+
+export interface SettingField {
+  /** Place in the config, such as `optimization.learningRate`. */
+  readonly key: string
+  readonly label: string
+  readonly help: string
+  readonly control: Control
+  /** undefined: there is none. */
+  readonly default: unknown
+  readonly isNullable: boolean
+  /** What null or nothing means, in a few words. */
+  readonly emptyWords: string
+}
+
+export interface FieldSection {
+  readonly id: string
+  readonly title: string
+  readonly help: string
+  readonly fields: readonly SettingField[]
+}
+
+/** What we read of a JSON Schema. */
+interface SchemaNode {
+  readonly type?: string | readonly string[]
+  readonly anyOf?: readonly SchemaNode[]
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly items?: SchemaNode
+  readonly default?: unknown
+  readonly description?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
+}
+
+/** Chosen in steps of their own. */
+const chosenElsewhere: ReadonlySet<string> = new Set([
+  'name',
+  'model',
+  'data.train',
+  'data.heldOut',
+  'data.prompt',
+  'rewards',
+  'environment.function',
+  'environment.settings',
+  'algorithm',
+  'stages',
+])
+
+/** The order in which people look for them; sections that the schema gets later come last. */
+const order = ['run', 'rollout', 'optimization', 'adapter', 'reference', 'evaluation', 'checkpoints', 'data']
+
+/** Sections of the config file with the settings that have no step of their own. */
+export function sectionsOf(schema: unknown): FieldSection[] {
+  const properties = (schema as SchemaNode).properties ?? {}
+  const single: SettingField[] = []
+  const sections: FieldSection[] = []
+  for (const [name, node] of Object.entries(properties)) {
+    if (chosenElsewhere.has(name)) continue
+    const { inner } = withoutNull(node)
+    if (inner.properties === undefined) single.push(fieldOf(name, node))
+    else
+      sections.push({
+        id: name,
+        title: sectionTitle(name),
+        help: node.description ?? '',
+        fields: fieldsOf(inner, name),
+      })
+  }
+  const run = { id: 'run', title: sectionTitle('run'), help: 'Length of the run and what is reported of it.' }
+  return [{ ...run, fields: single }, ...sections].sort((a, b) => rank(a.id) - rank(b.id))
+}
+
+const rank = (id: string): number => {
+  const place = order.indexOf(id)
+  return place === -1 ? order.length : place
+}
+
+/** What one stage of a run may do otherwise, by the schema of an entry of `stages`. */
+export function stageFieldsOf(schema: unknown): SettingField[] {
+  const stage = (schema as SchemaNode).properties?.['stages']?.items
+  return Object.entries(stage?.properties ?? {}).flatMap(([name, node]) => {
+    if (chosenElsewhere.has(name)) return []
+    return node.properties === undefined ? [fieldOf(name, node)] : fieldsOf(node, name)
+  })
+}
+
+function fieldsOf(node: SchemaNode, prefix: string): SettingField[] {
+  return Object.entries(node.properties ?? {}).flatMap(([name, inner]) => {
+    const key = `${prefix}.${name}`
+    if (chosenElsewhere.has(key)) return []
+    return inner.properties === undefined ? [fieldOf(key, inner)] : fieldsOf(inner, key)
+  })
+}
+
+function fieldOf(key: string, node: SchemaNode): SettingField {
+  const { inner, isNullable } = withoutNull(node)
+  const help = node.description ?? ''
+  return {
+    key,
+    label: labelOf(key),
+    help,
+    control: controlOf(inner),
+    default: node.default,
+    isNullable,
+    emptyWords: emptyWordsOf(help, isNullable),
+  }
+}
+
+function withoutNull(node: SchemaNode): { readonly inner: SchemaNode; readonly isNullable: boolean } {
+  const others = node.anyOf?.filter(({ type }) => type !== 'null') ?? []
+  if (node.anyOf === undefined || others.length === node.anyOf.length)
+    return { inner: node, isNullable: false }
+  const [only] = others
+  return { inner: others.length === 1 && only !== undefined ? only : { anyOf: others }, isNullable: true }
+}
+
+function controlOf(node: SchemaNode): Control {
+  if (node.enum !== undefined) return { kind: 'choice', options: node.enum.map(String) }
+  switch (node.type) {
+    case 'number':
+    case 'integer':
+      return numberOf(node)
+    case 'boolean':
+      return { kind: 'flag' }
+    case 'string':
+      return { kind: 'text' }
+    case 'array':
+      return listOf(node.items ?? {})
+    default:
+      return unionOf(node.anyOf ?? [])
+  }
+}
+
+function numberOf(node: SchemaNode): Control {
+  const bound = (value: number | undefined, exclusive: number | undefined): Bound | null => {
+    if (exclusive !== undefined) return { value: exclusive, isExclusive: true }
+    return value === undefined || Math.abs(value) >= Number.MAX_SAFE_INTEGER
+      ? null
+      : { value, isExclusive: false }
+  }
+  return {
+    kind: 'number',
+    isInteger: node.type === 'integer',
+    from: bound(node.minimum, node.exclusiveMinimum),
+    to: bound(node.maximum, node.exclusiveMaximum),
+  }
+}
+
+function listOf({ type, enum: options }: SchemaNode): Control {
+  if (options !== undefined) return { kind: 'choices', options: options.map(String) }
+  return type === 'string' ? { kind: 'texts' } : { kind: 'json' }
+}
+
+function unionOf(alternatives: readonly SchemaNode[]): Control {
+  const all = alternatives.find((each) => typeof each.const === 'string')
+  const options = alternatives.find(({ type }) => type === 'array')?.items?.enum
+  if (alternatives.length === 2 && all !== undefined && options !== undefined)
+    return { kind: 'all-or-choices', all: String(all.const), options: options.map(String) }
+  return { kind: 'json' }
+}
+
+/** What may be entered, in words; empty where anything may. */
+export function rangeWords(control: Control): string {
+  if (control.kind !== 'number') return ''
+  const { isInteger, from, to } = control
+  const noun = isInteger ? 'A whole number' : 'A number'
+  const low =
+    from === null ? '' : from.isExclusive ? `above ${String(from.value)}` : `from ${String(from.value)}`
+  const high = to === null ? '' : to.isExclusive ? `below ${String(to.value)}` : `up to ${String(to.value)}`
+  if (low === '' && high === '') return isInteger ? `${noun}.` : ''
+  return `${[noun, low, high].filter(Boolean).join(' ')}.`
+}
+
+/** Whether every word of the search stands in its name, key or explanation. */
+export function matchesSearch(field: SettingField, search: string): boolean {
+  const text = `${field.label} ${field.key} ${field.help}`.toLowerCase()
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
+}

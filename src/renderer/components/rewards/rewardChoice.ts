@@ -1,0 +1,74 @@
+/** Entries of a run config that name rewards and environments, as they stand in the JSON. */
+import { fileReference } from './library.ts'
+import type { GalleryEntry, Reward, RewardVersion, SettingValues } from './types.ts'
+
+/** An entry of `config.rewards`. */
+export interface RewardChoice {
+  readonly function: string
+  readonly weight?: number
+  readonly name?: string
+  readonly settings?: SettingValues
+}
+
+/** `config.environment`; more than these keys is kept as it is. */
+export interface EnvironmentChoice {
+  readonly function: string
+  readonly settings?: SettingValues
+  readonly [other: string]: unknown
+}
+
+/** What a reward is called on charts: its own name, else that of its function. */
+export const choiceName = ({ function: id, name }: Pick<RewardChoice, 'function' | 'name'>): string =>
+  name ?? /\.[cm]?[jt]s#(.+)$/.exec(id)?.[1] ?? id.replace(/^.*[\\/]/, '').replace(/\.[cm]?[jt]s$/, '')
+
+/** The name under which a run's config has a reward of the library; null where that cannot be told. */
+export function nameInRun(config: string, rewardId: string): string | null {
+  const rewards = (JSON.parse(config) as { readonly rewards?: readonly RewardChoice[] }).rewards ?? []
+  const entry = rewards.find(({ function: id }) => id.includes(rewardId))
+  return entry === undefined ? null : choiceName(entry)
+}
+
+/** Names on charts have no slash, and no two are alike. */
+export function chartName(wanted: string, taken: readonly string[]): string {
+  const base =
+    wanted
+      .trim()
+      .toLowerCase()
+      .replaceAll(/[\s/\\]+/g, '-') || 'reward'
+  if (!taken.includes(base)) return base
+  for (let number = 2; ; number++) {
+    const name = `${base}-${String(number)}`
+    if (!taken.includes(name)) return name
+  }
+}
+
+/** Where an entry comes from, for its line in the picker. */
+export type ChoiceSource =
+  | { readonly kind: 'own'; readonly reward: Reward; readonly hash: string; readonly part: string | null }
+  | { readonly kind: 'builtin'; readonly entry: GalleryEntry }
+  | { readonly kind: 'file'; readonly path: string }
+
+export function sourceOfChoice(
+  id: string,
+  rewards: readonly Reward[],
+  gallery: readonly GalleryEntry[],
+): ChoiceSource {
+  const reference = fileReference(id)
+  const reward = rewards.find((each) => each.id === reference?.rewardId)
+  if (reference !== null && reward !== undefined)
+    return { kind: 'own', reward, hash: reference.hash, part: reference.part }
+  const entry = gallery.find((each) => each.code === null && each.id === id)
+  return entry === undefined ? { kind: 'file', path: id } : { kind: 'builtin', entry }
+}
+
+/** The path a config names a version by; `part`: one of several functions. */
+export const choiceOfVersion = ({ file }: Pick<RewardVersion, 'file'>, part: string | null): string =>
+  part === null ? file : `${file}#${part}`
+
+/** One place up or down. */
+export function moved<Item>(items: readonly Item[], index: number, by: -1 | 1): readonly Item[] {
+  const to = index + by
+  const item = items[index]
+  if (item === undefined || to < 0 || to >= items.length) return items
+  return items.toSpliced(index, 1).toSpliced(to, 0, item)
+}

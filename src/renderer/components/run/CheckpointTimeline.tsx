@@ -1,0 +1,57 @@
+import { useMemo } from 'react'
+import { declarationOf, type MetricName } from '#shared/metrics.ts'
+import { navigate } from '#renderer/hooks/route.ts'
+import { goToTab } from '#renderer/hooks/run.ts'
+import { useRunStyles, type RunEntry } from '#renderer/hooks/runs.ts'
+import { useSeries } from '#renderer/hooks/series.ts'
+import { CursorGroup } from '../charts/CursorGroup.tsx'
+import { seriesLine } from '../charts/lines.ts'
+import { MetricChart } from '../charts/MetricChart.tsx'
+import type { ChartEvent } from '../charts/points.ts'
+import type { CheckpointItem } from './CheckpointsTab.tsx'
+
+interface Props {
+  readonly run: RunEntry
+  readonly checkpoints: readonly CheckpointItem[]
+  /** That says which checkpoints are best. */
+  readonly metric: string
+}
+
+/** The checkpoints where they lie on the way, over the score that ranks them. */
+export function CheckpointTimeline({ run, checkpoints, metric }: Props) {
+  const color = useRunStyles()(run.id).color
+  const { byMetric } = useSeries({ runIds: [run.id], metrics: [metric] })
+  const series = byMetric.get(metric)?.get(run.id)
+  const lines = useMemo(
+    () => [seriesLine({ id: metric, label: metric, color }, series)],
+    [metric, color, series],
+  )
+  const events = useMemo(
+    () =>
+      checkpoints.map(({ step, isBest }): ChartEvent => ({
+        id: String(step),
+        x: step,
+        kind: 'checkpoint',
+        ...(isBest ? { color: 'var(--good)' } : {}),
+        label: isBest ? `Checkpoint ${String(step)}, best` : `Checkpoint ${String(step)}`,
+      })),
+    [checkpoints],
+  )
+  const { better, explanation } = declarationOf(metric as MetricName)
+  return (
+    <CursorGroup
+      onPin={(_x, step) => goToTab(run.id, 'samples', { step: String(step), source: 'evaluation' })}
+    >
+      <MetricChart
+        title={metric === 'eval_reward' ? 'Held-out reward and checkpoints' : `${metric} and checkpoints`}
+        help={explanation}
+        better={better}
+        lines={lines}
+        events={events}
+        height={130}
+        emptyText="No held-out score was measured, so checkpoints are ranked by age alone."
+        menu={[{ label: 'Show the run', onSelect: () => navigate(`/runs/${run.id}/overview`) }]}
+      />
+    </CursorGroup>
+  )
+}

@@ -1,0 +1,188 @@
+import { ArrowRight, CircleCheck, GitFork, Info, OctagonAlert, TriangleAlert } from 'lucide-react'
+import { findDeclaration } from '#shared/metrics.ts'
+import type { Evidence, Finding, FindingSeverity, LookAt, Proposal } from '#shared/diagnosis.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { useAnswer, type Answer, type AnswerState } from '#renderer/hooks/api.tsx'
+import { navigate } from '#renderer/hooks/route.ts'
+import { goToTab } from '#renderer/hooks/run.ts'
+import type { RunEntry } from '#renderer/hooks/runs.ts'
+import { formatNumber } from '#renderer/format.ts'
+import { Button } from '../base/Button.tsx'
+import { classes } from '../base/classes.ts'
+import { Help } from '../base/Help.tsx'
+import { ErrorNote, Loading } from '../base/states.tsx'
+import { healthyWords, lookedAt, stepsWords } from './diagnosisWords.ts'
+import type { ForkWish } from './ForkDialog.tsx'
+import { valueText } from './configTree.ts'
+
+interface Props {
+  readonly run: RunEntry
+  readonly config: RunConfig | null
+  readonly diagnosis: AnswerState<Answer<'runs.diagnosis'>>
+  readonly onFork: (wish: ForkWish) => void
+}
+
+/** What the numbers say is wrong, what that rests on, and what to do about it. */
+export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }: Props) {
+  const checkpoints = useAnswer('checkpoints.list', { runId: run.id }).data ?? []
+  const newest = checkpoints.findLast(({ problem }) => problem === null)?.step ?? null
+  if (error !== null) return <ErrorNote error={error} className="m-8" />
+  if (data === undefined) return <Loading label="Looking at the numbers" />
+  const isHealthy = data.findings.every(({ severity }) => severity === 'note')
+  return (
+    <div className="mx-auto flex max-w-240 flex-col gap-3 px-8 py-6">
+      {isHealthy && (
+        <section className="flex gap-3 rounded border border-line bg-bg p-4">
+          <CircleCheck size={18} aria-hidden className="mt-0.5 shrink-0 text-good" />
+          <div>
+            <h2 className="font-medium">{healthyWords(data)}</h2>
+            <p className="mt-1 text-muted text-pretty">{lookedAt(config)}</p>
+          </div>
+        </section>
+      )}
+      {data.findings.map((finding) => (
+        <FindingCard
+          key={`${finding.id} ${finding.words}`}
+          finding={finding}
+          runId={run.id}
+          newest={newest}
+          onFork={onFork}
+        />
+      ))}
+    </div>
+  )
+}
+
+const looks: Readonly<
+  Record<FindingSeverity, { readonly Icon: typeof Info; readonly tone: string; readonly name: string }>
+> = {
+  problem: { Icon: OctagonAlert, tone: 'text-bad', name: 'Problem' },
+  warning: { Icon: TriangleAlert, tone: 'text-caution', name: 'Warning' },
+  note: { Icon: Info, tone: 'text-muted', name: 'Note' },
+}
+
+interface CardProps {
+  readonly finding: Finding
+  readonly runId: string
+  /** Step of the newest whole checkpoint. */
+  readonly newest: number | null
+  readonly onFork: (wish: ForkWish) => void
+}
+
+function FindingCard({ finding, runId, newest, onFork }: CardProps) {
+  const { Icon, tone, name } = looks[finding.severity]
+  return (
+    <article className="rounded border border-line bg-bg">
+      <header className="flex gap-3 p-4">
+        <Icon size={18} aria-hidden className={classes('mt-0.5 shrink-0', tone)} />
+        <div className="min-w-0">
+          <p className={classes('text-sm font-medium', tone)}>{name}</p>
+          <h2 className="max-w-160 text-pretty">{finding.words}</h2>
+          {finding.evidence.length > 0 && (
+            <ul aria-label="What it rests on" className="mt-2 flex flex-wrap gap-x-4 gap-y-0.5 text-sm">
+              {finding.evidence.map((each) => (
+                <EvidenceItem key={`${each.of} ${String(each.fromStep)}`} evidence={each} />
+              ))}
+            </ul>
+          )}
+        </div>
+      </header>
+      {finding.proposals.length > 0 && (
+        <ul aria-label="What to do" className="border-t border-line">
+          {finding.proposals.map((proposal) => (
+            <ProposalItem
+              key={proposal.words}
+              proposal={proposal}
+              runId={runId}
+              newest={newest}
+              onFork={onFork}
+            />
+          ))}
+        </ul>
+      )}
+    </article>
+  )
+}
+
+function EvidenceItem({ evidence: { of, value, fromStep, toStep } }: { evidence: Evidence }) {
+  const explanation = findDeclaration(of)?.explanation
+  return (
+    <li className="inline-flex min-h-6 items-center gap-1.5">
+      <code className="text-muted">{of}</code>
+      {explanation !== undefined && <Help about={of}>{explanation}</Help>}
+      <span className="font-mono font-medium tabular-nums">
+        {value === null ? 'no number' : formatNumber(value)}
+      </span>
+      <span className="text-faint">{stepsWords(fromStep, toStep)}</span>
+    </li>
+  )
+}
+
+type ItemProps = Omit<CardProps, 'finding'> & { readonly proposal: Proposal }
+
+function ProposalItem({ proposal: { words, changes, lookAt }, runId, newest, onFork }: ItemProps) {
+  const changed = Object.entries(changes)
+  const hasFork = changed.length > 0
+  return (
+    <li className="flex min-h-10 items-center gap-3 border-line py-1.5 pr-3 pl-11.5 not-first:border-t">
+      <div className="min-w-0 grow">
+        <p>{words}</p>
+        {changed.map(([path, value]) => (
+          <code key={path} className="block truncate text-sm text-muted">
+            {path} = {valueText(value)}
+          </code>
+        ))}
+      </div>
+      {lookAt !== null && <LookButton lookAt={lookAt} runId={runId} onFork={onFork} />}
+      {hasFork && (
+        <Button
+          small
+          icon={<GitFork size={13} aria-hidden />}
+          disabled={newest === null}
+          title={
+            newest === null
+              ? 'There is no whole checkpoint to fork from yet.'
+              : `From checkpoint ${String(newest)}`
+          }
+          onClick={() => newest !== null && onFork({ step: newest, changes })}
+        >
+          Apply as a fork
+        </Button>
+      )}
+    </li>
+  )
+}
+
+interface LookProps {
+  readonly lookAt: LookAt
+  readonly runId: string
+  readonly onFork: (wish: ForkWish) => void
+}
+
+function LookButton({ lookAt, runId, onFork }: LookProps) {
+  const rewards = useAnswer('rewards.list', {}, { enabled: lookAt.kind === 'reward' }).data ?? []
+  const [label, go] = lookOf(lookAt)
+  return (
+    <Button small variant="plain" icon={<ArrowRight size={13} aria-hidden />} onClick={go}>
+      {label}
+    </Button>
+  )
+
+  function lookOf(at: LookAt): readonly [label: string, go: () => void] {
+    switch (at.kind) {
+      case 'samples':
+        return [
+          `Look at samples of ${stepsWords(at.fromStep, at.toStep)}`,
+          () => goToTab(runId, 'samples', { from: String(at.fromStep), to: String(at.toStep) }),
+        ]
+      case 'reward': {
+        const known = rewards.find(({ name }) => name === at.name)
+        return [`Open reward «${at.name}»`, () => navigate(known ? `/rewards/${known.id}` : '/rewards')]
+      }
+      case 'checkpoint':
+        return [`Fork from step ${String(at.step)}`, () => onFork({ step: at.step, changes: {} })]
+      case 'selftest':
+        return ['Open the self-test', () => navigate('/settings/selftest')]
+    }
+  }
+}

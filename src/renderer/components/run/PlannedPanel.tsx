@@ -1,0 +1,81 @@
+import { useCallback, useMemo, useState } from 'react'
+import { useApi } from '#renderer/hooks/api.tsx'
+import { fullCsvOf, type SeriesByMetric } from '#renderer/hooks/series.ts'
+import { seriesLine, withBand } from '../charts/lines.ts'
+import { MetricChart } from '../charts/MetricChart.tsx'
+import type { ChartEvent } from '../charts/points.ts'
+import { metricsOf, type PlannedChart } from './chartPlan.ts'
+
+interface Props {
+  readonly runId: string
+  readonly chart: PlannedChart
+  readonly byMetric: SeriesByMetric
+  readonly events: readonly ChartEvent[]
+  readonly height: number
+  /** Of the run; further lines take the hues after it. */
+  readonly color: string
+}
+
+const others = [
+  'var(--run-2)',
+  'var(--run-3)',
+  'var(--run-4)',
+  'var(--run-5)',
+  'var(--run-6)',
+  'var(--run-7)',
+] as const
+
+/** What is held out is dashed, in the colour of text. */
+function lookOf(
+  metric: string,
+  place: number,
+  color: string,
+): { readonly color: string; readonly dash?: string } {
+  if (place === 0) return { color }
+  if (metric.startsWith('eval_')) return { color: 'var(--text)', dash: '4 3' }
+  const hues = others.filter((other) => other !== color)
+  return { color: hues[(place - 1) % hues.length] ?? color }
+}
+
+/** The same list as long as its members are: the map around them changes with every value of any metric. */
+function useStable<Item>(items: readonly Item[]): readonly Item[] {
+  const [kept, setKept] = useState(items)
+  const isSame = kept.length === items.length && kept.every((item, i) => item === items[i])
+  if (!isSame) setKept(items)
+  return isSame ? kept : items
+}
+
+/** One planned chart with its values. */
+export function PlannedPanel({ runId, chart, byMetric, events, height, color }: Props) {
+  const client = useApi()
+  const series = useStable([
+    chart.bandMetric === undefined ? undefined : byMetric.get(chart.bandMetric)?.get(runId),
+    ...chart.lines.map(({ metric }) => byMetric.get(metric)?.get(runId)),
+  ])
+  const lines = useMemo(() => {
+    const [spread, ...own] = series
+    return chart.lines.map(({ metric, label }, i) => {
+      const line = seriesLine({ id: metric, label, ...lookOf(metric, i, color) }, own[i])
+      return i === 0 && spread !== undefined ? withBand(line, spread) : line
+    })
+  }, [chart, color, series])
+  const fullCsv = useCallback(
+    () => fullCsvOf(client, [{ id: runId, label: runId }], metricsOf([chart])),
+    [client, runId, chart],
+  )
+  return (
+    <MetricChart
+      title={chart.title}
+      help={chart.help}
+      unit={chart.unit}
+      better={chart.better}
+      lines={lines}
+      events={events}
+      height={height}
+      emptyText={chart.emptyText}
+      hasFacts
+      fullCsv={fullCsv}
+      {...(chart.include === undefined ? {} : { include: chart.include })}
+    />
+  )
+}

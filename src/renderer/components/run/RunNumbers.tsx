@@ -1,0 +1,69 @@
+import type { ReactNode } from 'react'
+import { useEta } from '#renderer/hooks/eta.ts'
+import { useNow } from '#renderer/hooks/live.ts'
+import { link } from '#renderer/hooks/route.ts'
+import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/hooks/runs.ts'
+import type { SeriesByMetric } from '#renderer/hooks/series.ts'
+import { etaWords } from '#renderer/eta.ts'
+import { formatAgo, formatDelta, formatNumber } from '#renderer/format.ts'
+import { phaseWords, runTitle } from '#renderer/words.ts'
+import { Progress } from '../base/states.tsx'
+import { lastValues } from '../charts/lines.ts'
+
+interface Props {
+  readonly run: RunEntry
+  readonly byMetric: SeriesByMetric
+}
+
+/** How far it is, what it has gained, how fast it goes. */
+export function RunNumbers({ run, byMetric }: Props) {
+  const eta = useEta(run)
+  const worker = useWorkerOf(run.id)
+  const now = useNow(30_000)
+  const parent = useRunEntry(run.parentRunId ?? '')
+  const stepTimes = lastValues(byMetric.get('step_time')?.get(run.id)?.points ?? [], 20)
+  const perStep = stepTimes.length === 0 ? null : stepTimes.reduce((a, b) => a + b, 0) / stepTimes.length
+  const { rewardBefore, rewardAfter } = run
+  return (
+    <dl className="flex min-w-0 flex-wrap items-center gap-x-6 gap-y-1">
+      <Fact name="Step">
+        {run.step}
+        {run.steps !== null && <span className="text-muted">/{run.steps}</span>}
+        {worker !== undefined && (
+          <Progress
+            label="Steps of the run"
+            value={run.steps === null ? null : run.step / run.steps}
+            className="ml-2 inline-block w-24 align-middle"
+          />
+        )}
+      </Fact>
+      {worker !== undefined && <Fact name="Now">{phaseWords(run.phase, worker)}</Fact>}
+      {eta !== null && <Fact name="Left">{etaWords(eta)}</Fact>}
+      {rewardBefore !== null && rewardAfter !== null && (
+        <Fact name="Held-out">
+          {formatNumber(rewardBefore)} → {formatNumber(rewardAfter)}{' '}
+          <span className={rewardAfter > rewardBefore ? 'text-good' : 'text-muted'}>
+            {formatDelta(rewardAfter - rewardBefore)}
+          </span>
+        </Fact>
+      )}
+      {perStep !== null && <Fact name="Per step">{formatNumber(perStep)} s</Fact>}
+      <Fact name="Started">{formatAgo(run.createdAt, now)}</Fact>
+      {parent !== undefined && (
+        <Fact name="Forked from">
+          <a className="text-accent-ink hover:underline" href={link(`/runs/${parent.id}/overview`)}>
+            {runTitle(parent)}
+          </a>{' '}
+          <span className="text-muted">step {run.parentCheckpointStep}</span>
+        </Fact>
+      )}
+    </dl>
+  )
+}
+
+const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div className="flex items-baseline gap-1.5 whitespace-nowrap">
+    <dt className="text-sm text-muted">{name}</dt>
+    <dd className="font-medium tabular-nums">{children}</dd>
+  </div>
+)

@@ -1,0 +1,250 @@
+/** Which charts a run gets: those its numbers and its way of learning call for. */
+import { findDeclaration } from '#shared/metrics.ts'
+import type { LearningKind } from './runFacts.ts'
+
+export interface PlannedLine {
+  readonly metric: string
+  readonly label: string
+}
+
+export interface PlannedChart {
+  readonly id: string
+  readonly title: string
+  readonly lines: readonly PlannedLine[]
+  /** Metric of the spread to either side of the first line. */
+  readonly bandMetric?: string
+  readonly size: 'wide' | 'small'
+  readonly unit: string | undefined
+  readonly better: 'higher' | 'lower' | 'none'
+  readonly help: string
+  /** Always in view. */
+  readonly include?: readonly number[]
+  readonly emptyText: string
+}
+
+interface ChartSpec {
+  readonly title: string
+  readonly metrics: readonly (readonly [metric: string, label: string])[]
+  readonly band?: string
+  readonly size?: 'wide'
+  readonly include?: readonly number[]
+  /** Shown before there are numbers. */
+  readonly expected?: readonly LearningKind[]
+  readonly help?: string
+  readonly empty?: string
+}
+
+export interface PlanFacts {
+  readonly kinds: readonly LearningKind[]
+  /** Steps between evaluations; null: none are made. */
+  readonly evaluationEvery: number | null
+}
+
+const specs: readonly ChartSpec[] = [
+  {
+    title: 'Reward',
+    metrics: [
+      ['reward', 'training'],
+      ['eval_reward', 'held-out'],
+    ],
+    band: 'reward_std',
+    size: 'wide',
+    expected: ['rewards'],
+    help: 'Mean reward of the completions of each step; the band is the spread within groups. Held-out: mean reward on rows that are never trained on, with greedy decoding.',
+  },
+  {
+    title: 'Perplexity',
+    metrics: [
+      ['perplexity', 'training'],
+      ['eval_perplexity', 'held-out'],
+    ],
+    size: 'wide',
+    expected: ['demonstrations'],
+  },
+  {
+    title: 'Margin',
+    metrics: [
+      ['rewards/margins', 'training'],
+      ['eval_rewards/margins', 'held-out'],
+    ],
+    size: 'wide',
+    include: [0],
+    expected: ['preferences'],
+  },
+  {
+    title: 'Pairs told apart',
+    metrics: [
+      ['rewards/accuracies', 'training'],
+      ['eval_rewards/accuracies', 'held-out'],
+    ],
+    size: 'wide',
+    include: [0, 1],
+    expected: ['preferences'],
+  },
+  {
+    title: 'No spread',
+    metrics: [['frac_reward_zero_std', 'share']],
+    include: [0, 1],
+    expected: ['rewards'],
+    help: 'Share of groups whose rewards are all equal: they teach nothing.',
+  },
+  { title: 'Entropy', metrics: [['entropy', 'entropy']], include: [0], expected: ['rewards'] },
+  { title: 'KL', metrics: [['kl', 'KL']], include: [0] },
+  {
+    title: 'Length',
+    metrics: [['completions/mean_length', 'mean length']],
+    include: [0],
+    expected: ['rewards'],
+  },
+  {
+    title: 'Cut off',
+    metrics: [['completions/clipped_ratio', 'share']],
+    include: [0],
+    expected: ['rewards'],
+  },
+  {
+    title: 'Clip share',
+    metrics: [['clip_ratio/region_mean', 'share']],
+    include: [0],
+    expected: ['rewards'],
+  },
+  {
+    title: 'Gain',
+    metrics: [
+      ['rewards/chosen', 'chosen'],
+      ['rewards/rejected', 'rejected'],
+    ],
+    include: [0],
+    expected: ['preferences'],
+  },
+  {
+    title: 'Log-prob',
+    metrics: [
+      ['logps/chosen', 'chosen'],
+      ['logps/rejected', 'rejected'],
+    ],
+  },
+  { title: 'Value loss', metrics: [['value_loss', 'value loss']], include: [0] },
+  { title: 'Explained variance', metrics: [['value/explained_variance', 'share']], include: [0, 1] },
+  { title: 'Turns', metrics: [['environment/turns', 'turns']], include: [0] },
+  { title: 'Episodes ended', metrics: [['environment/done_ratio', 'share']], include: [0, 1] },
+]
+
+const learning: readonly ChartSpec[] = [
+  { title: 'Gradient norm', metrics: [['grad_norm', 'norm']], include: [0] },
+  { title: 'Learning rate', metrics: [['learning_rate', 'rate']], include: [0] },
+  {
+    title: 'Sampler gap',
+    metrics: [['sampling/sampling_logp_difference/mean', 'gap']],
+    include: [0],
+  },
+  { title: 'Reward failures', metrics: [['reward/failures', 'failures']], include: [0] },
+]
+
+/** On its own samples the loss of a policy gradient is no measure; on given answers it is. */
+const lossHelp =
+  'Near 0 is normal: on fresh samples the policy is compared with itself, so the value says little. Look at reward and gradient norm.'
+
+/** `names`: metrics that have values. */
+export function planCharts(names: readonly string[], facts: PlanFacts): readonly PlannedChart[] {
+  const known = new Set(names)
+  const plans = specs.flatMap((spec) => planOf(spec, known, facts) ?? [])
+  const parts = partsOf(names, facts)
+  return parts === null ? plans : plans.toSpliced(plans.findIndex(({ id }) => id === 'reward') + 1, 0, parts)
+}
+
+/** What is looked at when something is wrong. */
+export const planLearning = (names: readonly string[], facts: PlanFacts): readonly PlannedChart[] =>
+  [...learning, ...loggedSpecs(names)].flatMap((spec) => planOf(spec, new Set(names), facts) ?? [])
+
+export function planLoss(names: readonly string[], facts: PlanFacts): PlannedChart | null {
+  const isRewards = facts.kinds.includes('rewards')
+  const spec: ChartSpec = {
+    title: 'Loss',
+    metrics: [
+      ['loss', 'training'],
+      ['eval_loss', 'held-out'],
+    ],
+    size: 'wide',
+    expected: ['rewards', 'demonstrations', 'preferences'],
+    help: isRewards ? lossHelp : 'What the update minimised.',
+  }
+  return planOf(spec, new Set(names), facts)
+}
+
+/** Numbers that the code of rewards logs. */
+const loggedSpecs = (names: readonly string[]): readonly ChartSpec[] =>
+  names
+    .filter((name) => name.startsWith('logged/'))
+    .sort()
+    .map((name) => ({ title: name.slice('logged/'.length), metrics: [[name, name]] as const }))
+
+function partsOf(names: readonly string[], facts: PlanFacts): PlannedChart | null {
+  if (!facts.kinds.includes('rewards')) return null
+  const parts = names.flatMap((metric) => {
+    const label = /^rewards\/(.+)\/mean$/.exec(metric)?.[1]
+    return label === undefined ? [] : [{ metric, label }]
+  })
+  return {
+    id: 'parts',
+    title: 'Reward by part',
+    lines: parts.sort((a, b) => a.label.localeCompare(b.label)),
+    size: 'wide',
+    unit: undefined,
+    better: 'higher',
+    help: 'Mean of each reward function, before its weight. One that never moves teaches nothing.',
+    include: [0],
+    emptyText: 'One line per reward function, from step 1 on.',
+  }
+}
+
+function planOf(spec: ChartSpec, known: ReadonlySet<string>, facts: PlanFacts): PlannedChart | null {
+  const [main] = spec.metrics
+  const isExpected = known.size === 0 && (spec.expected ?? []).some((kind) => facts.kinds.includes(kind))
+  const present = spec.metrics.filter(([metric]) => known.has(metric))
+  if (main === undefined || (present.length === 0 && !isExpected)) return null
+  return {
+    id: main[0],
+    title: spec.title,
+    lines: (present.length === 0 ? [main] : present).map(([metric, label]) => ({ metric, label })),
+    ...(spec.band !== undefined && known.has(spec.band) ? { bandMetric: spec.band } : {}),
+    ...(spec.include === undefined ? {} : { include: spec.include }),
+    ...meaningOf(main[0], spec),
+    emptyText: emptyWords(spec, facts),
+  }
+}
+
+function meaningOf(metric: string, { size: asked, help }: ChartSpec) {
+  const size = asked ?? 'small'
+  const declaration = findDeclaration(metric)
+  return {
+    size,
+    unit: unitWords(declaration?.unit),
+    // Beside a small chart there is room for one number.
+    better: size === 'wide' ? (declaration?.better ?? 'none') : 'none',
+    help: help ?? declaration?.explanation ?? '',
+  } as const
+}
+
+function emptyWords({ metrics }: ChartSpec, { evaluationEvery }: PlanFacts): string {
+  const isHeldOut = metrics.some(([metric]) => metric.startsWith('eval_'))
+  const first = 'Appears after step 1.'
+  return isHeldOut && evaluationEvery !== null && evaluationEvery > 0
+    ? `${first} Held-out rows are evaluated every ${String(evaluationEvery)} steps.`
+    : first
+}
+
+const unitWords = (unit: string | undefined): string | undefined =>
+  unit === undefined || unit === 'number' || unit === 'reward' || unit === 'count' || unit === 'share'
+    ? undefined
+    : unit
+
+/** Every metric that the charts read. */
+export const metricsOf = (charts: readonly PlannedChart[]): readonly string[] => [
+  ...new Set(
+    charts.flatMap(({ lines, bandMetric }) => [
+      ...lines.map(({ metric }) => metric),
+      ...(bandMetric === undefined ? [] : [bandMetric]),
+    ]),
+  ),
+]

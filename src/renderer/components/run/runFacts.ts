@@ -1,0 +1,52 @@
+/** What a run is, in the few words of its header. */
+import type { RunConfig } from '#shared/runConfig.ts'
+
+/**
+ * How it learns: `rewards` from scored completions, `demonstrations` and `preferences` from given answers. A run of
+ * several stages may have several.
+ */
+export type LearningKind = 'rewards' | 'demonstrations' | 'preferences'
+
+const kindOf = (algorithm: string): LearningKind =>
+  algorithm === 'sft' ? 'demonstrations' : algorithm === 'dpo' ? 'preferences' : 'rewards'
+
+export function learningKinds({
+  algorithm,
+  stages,
+}: Pick<RunConfig, 'algorithm' | 'stages'>): readonly LearningKind[] {
+  const ids =
+    stages.length === 0 ? [algorithm.id] : stages.map((stage) => stage.algorithm?.id ?? algorithm.id)
+  return [...new Set(ids.map(kindOf))]
+}
+
+/** Weight of each reward by its name on charts. */
+export const rewardWeights = ({ rewards }: Pick<RunConfig, 'rewards'>): ReadonlyMap<string, number> =>
+  new Map(rewards.map((reward) => [rewardName(reward), reward.weight]))
+
+/** As runs call it: its name, of a file what stands behind # or the file's name, of a built-in its id. */
+export const rewardName = ({
+  function: id,
+  name,
+}: {
+  readonly function: string
+  readonly name?: string | undefined
+}) => name ?? /\.[cm]?[jt]s#(.+)$/.exec(id)?.[1] ?? baseName(id).replace(/\.[cm]?[jt]s$/, '')
+
+/** The last part of a path, however its parts are set apart. */
+export const baseName = (path: string): string => path.split(/[\\/]/).findLast((part) => part !== '') ?? path
+
+/** A data set has a folder named by a digest; those who know call it by its name. */
+export function dataName(train: RunConfig['data']['train'], names: ReadonlyMap<string, string>): string {
+  if (typeof train !== 'string') return `${String(train.episodes)} episodes`
+  const name = baseName(train)
+  return names.get(name) ?? (/^[0-9a-f]{64}$/.test(name) ? `data ${name.slice(0, 8)}` : name)
+}
+
+export function rewardWords(config: Pick<RunConfig, 'rewards' | 'environment'>): string | null {
+  const names = config.rewards.map(rewardName)
+  if (names.length > 0)
+    return names.length > 3
+      ? `${names.slice(0, 2).join(' + ')} + ${String(names.length - 2)} more`
+      : names.join(' + ')
+  return config.environment === null ? null : rewardName(config.environment)
+}

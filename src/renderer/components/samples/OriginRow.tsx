@@ -1,0 +1,60 @@
+import { ChevronRight } from 'lucide-react'
+import { useState } from 'react'
+import { useAnswer } from '#renderer/hooks/api.tsx'
+import { classes } from '../base/classes.ts'
+import { KeyValue } from '../base/Panel.tsx'
+import { ErrorNote, Loading } from '../base/states.tsx'
+
+/** The row of the data that the prompt was made of: what the reward was given besides the completion. */
+export function OriginRow({ sampleId, row }: { sampleId: number; row: number }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <section aria-label="Row of the data" className="border-t border-line px-4 py-2">
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+        className="-ml-1 inline-flex h-7 items-center gap-1 rounded px-1 font-medium hover:bg-raised"
+      >
+        <ChevronRight
+          size={14}
+          aria-hidden
+          className={classes('transition-transform', isOpen && 'rotate-90')}
+        />
+        Row {row} of the data
+      </button>
+      {isOpen && <Origin sampleId={sampleId} />}
+    </section>
+  )
+}
+
+function Origin({ sampleId }: { sampleId: number }) {
+  const { data, error } = useAnswer('samples.origin', { sampleId })
+  if (error !== null) return <ErrorNote error={error} className="mt-2" />
+  if (data === undefined) return <Loading />
+  return (
+    <div className="py-2">
+      <KeyValue
+        entries={Object.entries(data.row).map(([name, value]) => [name, <Value key={name} value={value} />])}
+      />
+      {data.messages?.map(({ role, content }, i) => (
+        <div key={`${String(i)} ${role}`} className="mt-2 border-l-2 border-line pl-3">
+          <p className="text-sm text-faint">{role}</p>
+          <p className="font-mono text-sm break-words whitespace-pre-wrap">{content}</p>
+        </div>
+      ))}
+    </div>
+  )
+}
+
+export const LoggedColumns = ({ logged }: { logged: Readonly<Record<string, unknown>> }) => (
+  <KeyValue
+    entries={Object.entries(logged).map(([name, value]) => [name, <Value key={name} value={value} />])}
+  />
+)
+
+const Value = ({ value }: { value: unknown }) => (
+  <span className="font-mono text-sm break-words whitespace-pre-wrap">
+    {typeof value === 'string' ? value : JSON.stringify(value, null, 1)}
+  </span>
+)

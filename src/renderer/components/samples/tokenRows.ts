@@ -1,0 +1,106 @@
+/**
+ * Samples of a run. Reading guide: `groups.ts` makes groups of stored samples, `tokenRows.ts` (here) reads the arrays of
+ * one completion token by token, `heat.ts` says how a value is coloured, `scoring.ts` what an edit changed, `address.ts`
+ * what stands in the address bar. `SamplesTab.tsx` puts the panes together: `StepScrubber`, `SampleFilters`, `PromptList`,
+ * `GroupPane` (or `FilmStrip`), `CompletionPane` with its parts.
+ */
+import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
+
+/** As `samples.arrays` answers: ids and texts have an entry per token, the others one per prediction. */
+export interface PackedTokens {
+  readonly ids: string
+  readonly texts: readonly string[]
+  readonly actionMask: string
+  readonly logprobs: string | null
+  readonly behaviorLogprobs: string | null
+  readonly referenceLogprobs: string | null
+  readonly entropies: string | null
+  readonly advantages: string | null
+}
+
+/** One token; values are null where the run did not record them and where the policy did not choose the token. */
+export interface TokenRow {
+  readonly index: number
+  readonly id: number
+  readonly text: string
+  /** Chosen by the policy; the others are prompt or answers of an environment. */
+  readonly isAction: boolean
+  readonly probability: number | null
+  readonly advantage: number | null
+  /** Probability under the policy that learned over that of the sampler. */
+  readonly ratio: number | null
+  /** Log of the probability over that of the reference policy, nats. */
+  readonly kl: number | null
+  /** Nats. */
+  readonly entropy: number | null
+}
+
+export type TokenValue = 'probability' | 'advantage' | 'ratio' | 'kl' | 'entropy'
+
+/** The prediction of token i stands at i − 1: the first token is never predicted. */
+export function tokenRows(packed: PackedTokens): readonly TokenRow[] {
+  const floats = (text: string | null) => (text === null ? null : unpackFloats(text))
+  const ids = unpackInts(packed.ids)
+  const mask = unpackFloats(packed.actionMask)
+  const learner = floats(packed.logprobs)
+  const sampler = floats(packed.behaviorLogprobs)
+  const reference = floats(packed.referenceLogprobs)
+  const entropies = floats(packed.entropies)
+  const advantages = floats(packed.advantages)
+  const policy = learner ?? sampler
+  return Array.from(ids, (id, index) => {
+    const at = index - 1
+    const isAction = mask[at] === 1
+    const read = (values: Float32Array | null) => (isAction ? finite(values?.[at]) : null)
+    const logprob = read(policy)
+    return {
+      index,
+      id,
+      text: packed.texts[index] ?? '',
+      isAction,
+      probability: logprob === null ? null : Math.exp(logprob),
+      advantage: read(advantages),
+      ratio: exponential(difference(read(learner), read(sampler))),
+      kl: difference(logprob, read(reference)),
+      entropy: read(entropies),
+    }
+  })
+}
+
+const finite = (value: number | undefined): number | null =>
+  value === undefined || !Number.isFinite(value) ? null : value
+
+const difference = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? null : a - b
+
+const exponential = (value: number | null): number | null => (value === null ? null : Math.exp(value))
+
+export interface Segment {
+  /** `prompt`: what stands before the first action; `turn`: chosen by the policy; `reply`: given to it later. */
+  readonly kind: 'prompt' | 'turn' | 'reply'
+  /** Number of the turn, from 1; 0 of the prompt. */
+  readonly turn: number
+  readonly rows: readonly TokenRow[]
+}
+
+/** Neighbouring tokens that come from the same side. */
+export function segmentsOf(rows: readonly TokenRow[]): readonly Segment[] {
+  const segments: { kind: Segment['kind']; turn: number; rows: TokenRow[] }[] = []
+  let turn = 0
+  for (const row of rows) {
+    const last = segments.at(-1)
+    if (last && (last.kind === 'turn') === row.isAction) {
+      last.rows.push(row)
+      continue
+    }
+    if (row.isAction) turn += 1
+    segments.push({ kind: row.isAction ? 'turn' : turn === 0 ? 'prompt' : 'reply', turn, rows: [row] })
+  }
+  return segments
+}
+
+/** Which values the run recorded for these tokens. */
+export const valuesPresent = (rows: readonly TokenRow[]): readonly TokenValue[] =>
+  (['advantage', 'ratio', 'kl', 'entropy', 'probability'] as const).filter((value) =>
+    rows.some((row) => row[value] !== null),
+  )

@@ -1,0 +1,121 @@
+import { CircleCheck, CircleOff } from 'lucide-react'
+import { useAnswer, type Answer } from '#renderer/hooks/api.tsx'
+import { formatBytes, formatPercent, plural } from '#renderer/format.ts'
+import { useLoad } from '#renderer/hooks/live.ts'
+import { deviceTitles } from '#shared/device.ts'
+import { Badge } from '../base/Badge.tsx'
+import { KeyValue } from '../base/Panel.tsx'
+import { ErrorNote, Loading } from '../base/states.tsx'
+import { Section } from './Section.tsx'
+
+/** What computes here, and what runs where. */
+export function DevicesSection() {
+  const { data, error, refetch } = useAnswer('system.info', undefined)
+  const load = useLoad()
+  if (error !== null) return <ErrorNote error={error} action={<button onClick={refetch}>Try again</button>} />
+  if (data === undefined) return <Loading label="Asking the runtime for its devices" />
+  const { cpu, devices, platform } = data
+  return (
+    <>
+      <Section title="This machine">
+        <KeyValue
+          entries={[
+            ['Processor', cpu.model === '' ? 'unknown' : cpu.model],
+            ['Cores', `${plural(cpu.physicalCores, 'physical core')}, ${plural(cpu.threads, 'thread')}`],
+            ['A run uses', `${plural(cpu.physicalCores, 'thread')} unless it says otherwise`],
+            ...(load === null
+              ? []
+              : [
+                  ['Busy now', formatPercent(load.cpuShare)] as const,
+                  [
+                    'Memory',
+                    `${formatBytes(load.memory.usedBytes)} of ${formatBytes(load.memory.totalBytes)} in use`,
+                  ] as const,
+                ]),
+            ['System', platform],
+          ]}
+        />
+      </Section>
+      <Section
+        title="Devices"
+        about="Which device a run computes on is one of its settings: New run, Method, All settings, Device."
+      >
+        <ul className="divide-y divide-line rounded border border-line">
+          {devices.map((device) => (
+            <DeviceRow key={device.kind} device={device} />
+          ))}
+        </ul>
+      </Section>
+      <Section
+        title="What runs where"
+        about="In a run on the CPU and in one on a GPU; nothing leaves this machine."
+      >
+        <WhatRunsWhere />
+      </Section>
+    </>
+  )
+}
+
+type DeviceReport = Answer<'system.info'>['devices'][number]
+
+/** The mark right of it says so. */
+const saidBeside = /^The device [^.]+ is not available\. /
+
+const DeviceRow = ({ device }: { device: DeviceReport }) => (
+  <li className="flex items-start gap-3 px-3 py-2">
+    {device.available ? (
+      <CircleCheck size={16} aria-hidden className="mt-0.5 shrink-0 text-good" />
+    ) : (
+      <CircleOff size={16} aria-hidden className="mt-0.5 shrink-0 text-faint" />
+    )}
+    <div className="min-w-0 grow">
+      <p className="font-medium">{deviceTitles[device.kind]}</p>
+      {!device.available && (
+        <p className="text-sm text-muted text-pretty">
+          {device.reason.replace(saidBeside, '')} {device.hint}
+        </p>
+      )}
+    </div>
+    <Badge tone={device.available ? 'good' : 'plain'}>{device.available ? 'Can be used' : 'Not here'}</Badge>
+  </li>
+)
+
+const places: readonly (readonly [string, string, string])[] = [
+  ['Generating completions', 'The run’s device', 'ONNX Runtime; int8 rollouts have rounded weights'],
+  ['Choosing tokens', 'CPU', 'Drawn from the probabilities with the run’s seed'],
+  [
+    'Learning: forward and backward',
+    'The run’s device',
+    'Layer by layer; what a GPU cannot do falls back to the CPU',
+  ],
+  ['Optimizer', 'CPU', 'AdamW on the adapter’s parameters, in f32'],
+  [
+    'Reward and environment code',
+    'CPU, a process of its own',
+    'No files, no network, limits on time and memory',
+  ],
+  ['History', 'Disk of this machine', 'One database and one folder per run'],
+]
+
+const WhatRunsWhere = () => (
+  <table className="w-full">
+    <thead>
+      <tr className="border-b border-line text-left text-sm text-muted">
+        <th className="py-1 pr-4 font-medium">Part</th>
+        <th className="py-1 pr-4 font-medium">Where</th>
+        <th className="py-1 font-medium">How</th>
+      </tr>
+    </thead>
+    <tbody>
+      {places.map(([part, where, how]) => (
+        <tr key={part} className="border-b border-line align-top last:border-b-0">
+          <th scope="row" className="py-1.5 pr-4 text-left font-normal">
+            {part}
+          </th>
+          <td className="py-1.5 pr-4 text-muted">{where}</td>
+          <td className="py-1.5 text-muted text-pretty">{how}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)

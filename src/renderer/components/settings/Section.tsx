@@ -1,0 +1,23 @@
+import type { ReactNode } from 'react'
+
+interface SectionProps {
+  readonly title: string
+  /** One sentence under the title. */
+  readonly about?: ReactNode
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+}
+
+/** A group of settings under its name. */
+export const Section = ({ title, about, actions, children }: SectionProps) => (
+  <section className="mb-6">
+    <header className="mb-2 flex min-h-7 items-center gap-3">
+      <div className="min-w-0 grow">
+        <h2 className="text-lg font-semibold">{title}</h2>
+        {about !== undefined && <p className="text-muted text-pretty">{about}</p>}
+      </div>
+      {actions}
+    </header>
+    {children}
+  </section>
+)

@@ -1,0 +1,154 @@
+/** The wizard as its screen shows it: steps, what is missing, what can be done now. */
+import { useMemo } from 'react'
+import { changedFields, emptyDraft, pruned, type Draft } from '../components/newRun/draft.ts'
+import { valueAt, withValue, type JsonObject } from '../components/newRun/json.ts'
+import { followed, presetsFor, type ModelFacts } from '../components/newRun/presets.ts'
+import { stepIds, type Problem, type StepId } from '../components/newRun/problems.ts'
+import { algorithmOf } from '../components/newRun/stages.ts'
+import { dataWords, methodWords, modelWords, rewardWords } from '../components/newRun/summaries.ts'
+import { etaWords } from '../eta.ts'
+import { formatBytes } from '../format.ts'
+import { runTitle } from '../words.ts'
+import { useKeys } from './keys.ts'
+import {
+  defaultName,
+  useDraft,
+  useKnowledge,
+  useNewRunStore,
+  useSample,
+  useStarter,
+  useTrial,
+  useVerdict,
+  type Knowledge,
+  type Trial,
+} from './newRun.ts'
+import { usePrefill } from './newRunPrefill.ts'
+import { useRuns } from './runs.ts'
+
+export interface Step {
+  readonly id: StepId
+  readonly summary: string | null
+  readonly next: StepId | null
+}
+
+export type Wizard = ReturnType<typeof useWizard>
+
+export function useWizard() {
+  const view = useDraft()
+  const { draft, setDraft, update, replace } = view
+  const { config, fork } = draft
+  const known = useKnowledge(config)
+  const { runs } = useRuns()
+  const steps = useSteps()
+  const isReady = view.isLoaded && known.isLoaded
+  const verdict = useVerdict(draft, known.topKeys, isReady)
+  const trial = useTrial(draft)
+  const starter = useStarter(draft, known)
+  const readSample = useSample()
+  usePrefill(view, known.fields, (next) => steps.showOnly(firstOpen(next, known)))
+  const parent = runs.find(({ id }) => id === fork?.runId)
+  const summaries = summariesOf(draft, known, trial)
+  const missing = stepIds.filter((id) => id !== 'check' && summaries[id] === null)
+  const isValid = isReady && missing.length === 0 && !verdict.isPending && verdict.problems.length === 0
+  const act = () => {
+    if (!isValid || trial.state === 'running' || starter.isStarting) return
+    if (trial.isCurrent) starter.start({ queue: false })
+    else {
+      steps.showOnly(['check'])
+      trial.start()
+    }
+  }
+  useKeys({ act })
+  return {
+    ...{ draft, setDraft, update, known, verdict, trial, isReady, missing, isValid, act },
+    ...{ start: starter.start, isStarting: starter.isStarting },
+    ...{ isOpen: steps.isOpen, toggle: steps.toggle, show: steps.show, goOn: steps.goOn },
+    modelFacts: factsOf(config, known),
+    columns: columnsOf(config, known),
+    setModel: (model: string) => update((now) => withModel(now, model, known)),
+    problemsOf: (step: StepId): readonly Problem[] =>
+      verdict.problems.filter((problem) => problem.step === step),
+    name:
+      typeof config['name'] === 'string' ? config['name'] : defaultName(draft, known, parent?.name ?? null),
+    parentName: parent === undefined ? 'a run' : runTitle(parent),
+    open: (next: JsonObject, words: string) => replace({ ...draft, config: next }, words),
+    sample: () => {
+      void readSample().then(
+        (sample) => sample && setDraft({ config: pruned(sample, known.fields), fork: null }),
+      )
+    },
+    clear: () => {
+      replace(emptyDraft, 'Everything is as by default again.')
+      steps.showOnly(['model'])
+    },
+    steps: stepIds.map((id, i): Step => ({ id, summary: summaries[id], next: stepIds[i + 1] ?? null })),
+  }
+}
+
+/** Which steps are unfolded; kept while the window is open. */
+function useSteps() {
+  const open = useNewRunStore((state) => state.openSteps)
+  return useMemo(() => {
+    const set = (openSteps: readonly StepId[]) => useNewRunStore.setState({ openSteps })
+    const isOpen = (id: StepId) => open.includes(id)
+    return {
+      isOpen,
+      showOnly: set,
+      toggle: (id: StepId) => set(isOpen(id) ? open.filter((each) => each !== id) : [...open, id]),
+      show: (id: StepId) => set(isOpen(id) ? open : [...open, id]),
+      goOn: (id: StepId, next: StepId) => set([...open.filter((each) => each !== id && each !== next), next]),
+    }
+  }, [open])
+}
+
+function factsOf(config: JsonObject, { models }: Knowledge): ModelFacts | null {
+  const found = models.find(
+    ({ name, directory }) => name === config['model'] || directory === config['model'],
+  )
+  return found !== undefined && 'parameters' in found ? (found as unknown as ModelFacts) : null
+}
+
+const columnsOf = (config: JsonObject, { dataSets }: Knowledge): string[] => {
+  const versions = dataSets.flatMap((set) => set.versions)
+  const train = valueAt(config, 'data.train')
+  return versions.find(({ directory }) => directory === train)?.columns.map(({ name }) => name) ?? []
+}
+
+/** Settings that came from a preset go along with the size of the model. */
+function withModel(config: JsonObject, model: string, known: Knowledge): JsonObject {
+  const algorithm = known.algorithms.find(({ id }) => id === algorithmOf(config))
+  const next = withValue(config, 'model', model)
+  if (algorithm === undefined) return next
+  return followed(
+    next,
+    presetsFor(factsOf(config, known), algorithm),
+    presetsFor(factsOf(next, known), algorithm),
+  )
+}
+
+/** What is to be done next in a draft that was just filled in. */
+function firstOpen({ config, fork }: Draft, known: Knowledge): readonly StepId[] {
+  if (fork !== null) return ['method']
+  if (modelWords(config, known) === null) return ['model']
+  if (dataWords(config, known) === null) return ['data']
+  return rewardWords(config, known) === null ? ['reward'] : ['method']
+}
+
+function summariesOf(draft: Draft, known: Knowledge, trial: Trial): Readonly<Record<StepId, string | null>> {
+  const { config } = draft
+  return {
+    model: modelWords(config, known),
+    data: dataWords(config, known),
+    reward: rewardWords(config, known),
+    method: methodWords(config, known, changedFields(draft, known.fields).length),
+    check: checkWords(trial),
+  }
+}
+
+function checkWords({ state, result, isCurrent }: Trial): string | null {
+  if (state === 'running') return 'Trying one group'
+  if (result === null) return null
+  if (!isCurrent) return 'The settings changed since'
+  const { etaSeconds, memory } = result
+  return `${etaWords({ lowMs: 1000 * etaSeconds.low, highMs: 1000 * etaSeconds.high })} · ${formatBytes(memory.anonymousBytes)} of memory`
+}

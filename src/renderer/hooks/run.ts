@@ -1,0 +1,76 @@
+/** What the page of one run asks for. */
+import { useMemo } from 'react'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { KnownSettings } from '../components/run/configTree.ts'
+import { slowPace, usualOf, type Pace } from '../components/run/pace.ts'
+import { useAnswer, type Answer } from './api.tsx'
+import { useNow } from './live.ts'
+import { navigate } from './route.ts'
+import { useWorkerOf, type RunEntry } from './runs.ts'
+import { useSeries } from './series.ts'
+
+export type RunRecord = Answer<'runs.get'>
+
+/** The settings of a run, every default filled in as its folder has them; null while they are on their way. */
+export function useRunConfig(runId: string): {
+  readonly record: RunRecord | null
+  readonly config: RunConfig | null
+} {
+  const { data } = useAnswer('runs.get', { runId })
+  const text = data?.config
+  const config = useMemo(() => readConfig(text), [text])
+  return { record: data ?? null, config }
+}
+
+function readConfig(text: string | undefined): RunConfig | null {
+  if (text === undefined) return null
+  try {
+    return JSON.parse(text) as RunConfig
+  } catch {
+    return null
+  }
+}
+
+/** What every setting means; null while it is on its way. */
+export function useKnownSettings(): KnownSettings | null {
+  const schema = useAnswer('settings.runConfigSchema', undefined).data
+  const algorithms = useAnswer('settings.algorithms', undefined).data
+  return useMemo(() => (schema && algorithms ? { schema, algorithms } : null), [schema, algorithms])
+}
+
+/** Digest of a version → name of its data set. */
+export function useDataNames(): ReadonlyMap<string, string> {
+  const { data } = useAnswer('datasets.list', undefined)
+  return useMemo(
+    () =>
+      new Map((data ?? []).flatMap(({ name, versions }) => versions.map(({ id }) => [id, name] as const))),
+    [data],
+  )
+}
+
+const watchedSteps = 20
+
+/** Nothing has ended for much longer than usual; null where all is as usual. */
+export function useSlowPace(run: RunEntry): Pace | null {
+  const now = useNow(2000)
+  const worker = useWorkerOf(run.id)
+  const isWatched = run.status === 'running' && run.step > 2
+  const { byMetric } = useSeries({
+    runIds: isWatched ? [run.id] : [],
+    metrics: isWatched ? ['step_time'] : [],
+    maxPoints: 200,
+  })
+  const durations = byMetric.get('step_time')?.get(run.id)?.points.slice(-watchedSteps) ?? []
+  const usual = usualOf(durations.map(({ mean }) => mean * 1000))
+  if (!isWatched) return null
+  // A worker that was just started reads its model first.
+  return slowPace(now - Math.max(run.updatedAt, worker?.startedAt ?? 0), usual)
+}
+
+export const runTabs = ['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log'] as const
+export type RunTab = (typeof runTabs)[number]
+
+type Query = Parameters<typeof navigate>[1]
+
+export const goToTab = (runId: string, tab: RunTab, query: Query = {}): void =>
+  navigate(`/runs/${runId}/${tab}`, query)

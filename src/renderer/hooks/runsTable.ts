@@ -1,0 +1,148 @@
+/** What a person has set up on the table of runs, and what can be done with its rows. */
+import { useCallback, useMemo, useState } from 'react'
+import type { Sorting } from '../components/base/Table.tsx'
+import { usualColumns, type ColumnId } from '../components/runs/columns.tsx'
+import { familyRows, flatRows } from '../components/runs/families.ts'
+import { between, filterRuns, noFilter } from '../components/runs/filter.ts'
+import { focusedRunId, moveRowFocus } from '../components/runs/focusedRun.ts'
+import { runTitle } from '../words.ts'
+import { useApi } from './api.tsx'
+import { asError } from './failures.ts'
+import { useFileDialog } from './fileDialog.ts'
+import { useKeys } from './keys.ts'
+import type { RunEntry } from './runs.ts'
+import { useSetting } from './settings.ts'
+import { toast, toastError } from './toasts.ts'
+
+const nobody: readonly string[] = []
+const compareLimit = 64
+
+/** Pinned runs stand first; the baseline is what others are compared with. Both are remembered. */
+function useMarks() {
+  const [pinnedIds, setPinned] = useSetting<readonly string[]>('runs.pinned', nobody)
+  const [baseline, setBaseline] = useSetting<string | null>('runs.baseline', null)
+  const pinned = useMemo(() => new Set(pinnedIds), [pinnedIds])
+  const togglePin = (runId: string) =>
+    setPinned(pinned.has(runId) ? pinnedIds.filter((id) => id !== runId) : [...pinnedIds, runId])
+  const toggleBaseline = (runId: string) => setBaseline(baseline === runId ? null : runId)
+  return { pinned, baseline, togglePin, toggleBaseline }
+}
+
+/** The rows of the table: what fits the filter, pinned ones first, forks under their parents where wanted. */
+export function useShownRuns(runs: readonly RunEntry[]) {
+  const [filter, setFilter] = useState(noFilter)
+  const [isTree, setTree] = useSetting('runs.tree', false)
+  const marks = useMarks()
+  const { pinned } = marks
+  const shown = useMemo(() => {
+    const isPinned = ({ id }: RunEntry) => Number(pinned.has(id))
+    const found = filterRuns(runs, filter).toSorted((a, b) => isPinned(b) - isPinned(a))
+    return isTree ? familyRows(found) : flatRows(found)
+  }, [runs, filter, isTree, pinned])
+  const order = useMemo(() => shown.map(({ run }) => run.id), [shown])
+  return { filter, setFilter, isTree, setTree, shown, order, marks }
+}
+
+/** Which columns there are and what they are sorted by; remembered. */
+export function useColumns() {
+  const [columns, setColumns] = useSetting<readonly ColumnId[]>('runs.columns', usualColumns)
+  const [sorting, setSorting] = useSetting<Sorting | null>('runs.sorting', null)
+  return { columns, setColumns, sorting, setSorting }
+}
+
+/** Which rows are chosen. `order`: ids as they stand, for choosing everything between two of them. */
+export function useSelection(order: readonly string[]) {
+  const [selected, setSelected] = useState<ReadonlySet<string>>(() => new Set())
+  const [last, setLast] = useState<string | null>(null)
+  const select = useCallback(
+    (runId: string, isRange: boolean) => {
+      setLast(runId)
+      setSelected((before) => {
+        const next = new Set(before)
+        if (isRange) for (const id of between(order, last, runId)) next.add(id)
+        else if (!next.delete(runId)) next.add(runId)
+        return next
+      })
+    },
+    [order, last],
+  )
+  const clear = useCallback(() => setSelected(new Set()), [])
+  const forget = useCallback(
+    (runIds: readonly string[]) =>
+      setSelected((before) => new Set([...before].filter((id) => !runIds.includes(id)))),
+    [],
+  )
+  return { selected, select, clear, forget }
+}
+
+/** Where the comparison of some runs is, the oldest first: it is the baseline where none is marked. */
+export function compareQuery(runs: readonly RunEntry[], baseline: string | null) {
+  const runIds = runs
+    .toSorted((a, b) => a.createdAt - b.createdAt)
+    .map(({ id }) => id)
+    .slice(0, compareLimit)
+  return {
+    runs: runIds.join(','),
+    baseline: baseline !== null && runIds.includes(baseline) ? baseline : runIds[0],
+  }
+}
+
+interface RunKeys {
+  readonly onFilter: () => void
+  readonly onSelect: (runId: string) => void
+  readonly onBaseline: (runId: string) => void
+  readonly onPin: (runId: string) => void
+  readonly onCompare: () => void
+  /** Where no row has the focus, the only one is meant; two or more can be compared. */
+  readonly chosen: readonly RunEntry[]
+}
+
+/** The keys of the table; most mean the row that has the focus. */
+export function useRunKeys({ onFilter, onSelect, onBaseline, onPin, onCompare, chosen }: RunKeys): void {
+  const onFocused = (act: (runId: string) => void) => () => {
+    const runId = focusedRunId() ?? (chosen.length === 1 ? chosen[0]?.id : undefined)
+    if (runId !== undefined) act(runId)
+  }
+  useKeys({
+    filter: onFilter,
+    select: onFocused(onSelect),
+    baseline: onFocused(onBaseline),
+    pin: onFocused(onPin),
+    nextRow: () => moveRowFocus(1),
+    previousRow: () => moveRowFocus(-1),
+    ...(chosen.length < 2 ? {} : { compareSelected: onCompare }),
+  })
+}
+
+/** Writes bundles where a person says: one file, or one per run into a folder. */
+export function useExportBundles(): (runs: readonly RunEntry[]) => void {
+  const client = useApi()
+  const choose = useFileDialog((state) => state.choose)
+  return useCallback(
+    (runs) => {
+      const write = async () => {
+        const [only] = runs
+        const target =
+          runs.length === 1 && only
+            ? await choose({ kind: 'save', title: 'Export bundle', suggestedName: bundleName(only) })
+            : await choose({ kind: 'folder', title: 'Folder for the bundles' })
+        if (target === null) return
+        for (const run of runs) {
+          const path = runs.length === 1 ? target : `${target}/${bundleName(run)}`
+          await client.call('runs.exportBundle', { runId: run.id, path })
+        }
+        toast({
+          title: runs.length === 1 ? 'Bundle written' : `${String(runs.length)} bundles written`,
+          detail: target,
+          tone: 'good',
+        })
+      }
+      write().catch((thrown: unknown) => toastError(asError(thrown)))
+    },
+    [client, choose],
+  )
+}
+
+/** Unlike those of others, even where names are the same. */
+const bundleName = (run: RunEntry): string =>
+  `${runTitle(run).replace(/[^\w.-]+/g, '-')}-${run.id.slice(-6)}.run.json`

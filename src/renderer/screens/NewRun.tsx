@@ -1,0 +1,90 @@
+import { ConfigMenu } from '../components/newRun/ConfigMenu.tsx'
+import { RunAside } from '../components/newRun/RunAside.tsx'
+import { StartButtons } from '../components/newRun/StartButtons.tsx'
+import { StepContent } from '../components/newRun/StepContent.tsx'
+import { StepPanel } from '../components/newRun/StepPanel.tsx'
+import type { StepId } from '../components/newRun/problems.ts'
+import { Page } from '../components/base/Page.tsx'
+import { Loading } from '../components/base/states.tsx'
+import { useWizard } from '../hooks/newRunWizard.ts'
+
+const titles: Readonly<Record<StepId, string>> = {
+  model: 'Model',
+  data: 'Data',
+  reward: 'Reward',
+  method: 'Method',
+  check: 'Check',
+}
+
+/** Sets up a run in five steps that stay visible. */
+export function NewRunScreen() {
+  const wizard = useWizard()
+  const { draft, known, verdict, trial, setDraft } = wizard
+  const { config } = draft
+  if (!wizard.isReady) {
+    return (
+      <Page title="New run">
+        <Loading />
+      </Page>
+    )
+  }
+  return (
+    <Page
+      title={draft.fork === null ? 'New run' : 'Fork a run'}
+      about={draft.fork === null ? undefined : `${wizard.parentName} · step ${String(draft.fork.step)}`}
+      main={
+        <>
+          <ConfigMenu
+            config={config}
+            name={wizard.name}
+            isFork={draft.fork !== null}
+            onOpen={wizard.open}
+            onClear={wizard.clear}
+          />
+          <StartButtons
+            isChecked={trial.isCurrent}
+            isValid={wizard.isValid}
+            isChecking={trial.state === 'running'}
+            isStarting={wizard.isStarting}
+            onMain={wizard.act}
+            onStart={wizard.start}
+          />
+        </>
+      }
+    >
+      <div className="grid grid-cols-[minmax(0,1fr)_minmax(280px,22%)] gap-6">
+        <div className="grid content-start gap-2">
+          {wizard.steps.map(({ id, summary, next }, i) => (
+            <StepPanel
+              key={id}
+              number={i + 1}
+              title={titles[id]}
+              summary={summary}
+              isDone={id === 'check' ? trial.isCurrent : summary !== null}
+              {...(id === 'check' ? { emptyWords: 'Not run yet' } : {})}
+              isOpen={wizard.isOpen(id)}
+              onToggle={() => wizard.toggle(id)}
+              problems={wizard.problemsOf(id).filter(({ isMissing }) => !isMissing).length}
+              onContinue={next === null ? undefined : () => wizard.goOn(id, next)}
+            >
+              <StepContent id={id} wizard={wizard} />
+            </StepPanel>
+          ))}
+        </div>
+        <div className="sticky top-0 self-start">
+          <RunAside
+            draft={draft}
+            known={known}
+            verdict={verdict}
+            missing={wizard.missing}
+            nameHint={wizard.name}
+            parentName={wizard.parentName}
+            onChange={setDraft}
+            onShow={wizard.show}
+            onSample={wizard.sample}
+          />
+        </div>
+      </div>
+    </Page>
+  )
+}

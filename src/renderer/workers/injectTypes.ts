@@ -1,0 +1,176 @@
+/**
+ * Types for code that names none. A reward function is written as `({ completion, row }) => …`; what stands in there is
+ * known from the contract, so it is put into the text that is checked (never into the text that is written).
+ */
+import ts from 'typescript'
+import type { Insertion } from './mappedText.ts'
+
+export type CodeLanguage = 'ts' | 'js'
+
+type RewardLike = ts.FunctionDeclaration | ts.ArrowFunction | ts.FunctionExpression | ts.MethodDeclaration
+
+interface Target {
+  readonly file: ts.SourceFile
+  readonly language: CodeLanguage
+  /** Type of the module's settings. */
+  readonly settings: string
+}
+
+/** Where the exports of a module lack the types of the contract. */
+export function missingTypes(file: ts.SourceFile, language: CodeLanguage): Insertion[] {
+  const settings = hasSettings(file) ? 'ModuleSettings' : 'SettingValues'
+  const target = { file, language, settings }
+  const types = [...exportedValues(file)].flatMap(({ name, value }) => insertionsFor(target, name, value))
+  return settings === 'ModuleSettings' ? [{ at: 0, text: settingsAlias[language] }, ...types] : types
+}
+
+/** A parameter called settings would hide the module's own, so these have another name. */
+const settingsAlias: Readonly<Record<CodeLanguage, string>> = {
+  ts: 'type ModuleSettings = typeof settings; ',
+  js: '/** @typedef {typeof settings} ModuleSettings */ ',
+}
+
+const noSettings: Readonly<Record<CodeLanguage, string>> = {
+  ts: 'null! as ModuleSettings',
+  js: '/** @type {ModuleSettings} */ (/** @type {unknown} */ (null))',
+}
+
+interface ExportedValue {
+  readonly name: string
+  readonly value: ts.Expression | ts.FunctionDeclaration
+}
+
+/** What a module exports by value, names looked up at its top level. */
+function* exportedValues(file: ts.SourceFile): Generator<ExportedValue> {
+  const locals = new Map([...declaredValues(file)].map(({ name, value }) => [name, value]))
+  for (const statement of file.statements) {
+    if (isExported(statement)) yield* valuesOf(statement)
+    else if (ts.isExportAssignment(statement)) {
+      const { expression } = statement
+      const value = ts.isIdentifier(expression) ? locals.get(expression.text) : expression
+      if (value !== undefined) yield { name: 'default', value }
+    } else if (ts.isExportDeclaration(statement)) yield* listedValues(statement, locals)
+  }
+}
+
+function* listedValues(
+  { exportClause }: ts.ExportDeclaration,
+  locals: ReadonlyMap<string, ExportedValue['value']>,
+): Generator<ExportedValue> {
+  if (exportClause === undefined || !ts.isNamedExports(exportClause)) return
+  for (const { name, propertyName } of exportClause.elements) {
+    const value = locals.get((propertyName ?? name).text)
+    if (value !== undefined) yield { name: name.text, value }
+  }
+}
+
+function* declaredValues(file: ts.SourceFile): Generator<ExportedValue> {
+  for (const statement of file.statements) yield* valuesOf(statement)
+}
+
+function* valuesOf(statement: ts.Statement): Generator<ExportedValue> {
+  if (ts.isFunctionDeclaration(statement)) yield { name: statement.name?.text ?? 'default', value: statement }
+  if (!ts.isVariableStatement(statement)) return
+  for (const { name, initializer, type } of statement.declarationList.declarations) {
+    if (ts.isIdentifier(name) && initializer !== undefined && type === undefined)
+      yield { name: name.text, value: initializer }
+  }
+}
+
+const isExported = (statement: ts.Statement): boolean =>
+  ts.canHaveModifiers(statement) &&
+  ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true
+
+const hasSettings = (file: ts.SourceFile): boolean =>
+  [...exportedValues(file)].some(({ name, value }) => name === 'settings' && !ts.isFunctionDeclaration(value))
+
+function insertionsFor(target: Target, name: string, value: ExportedValue['value']): Insertion[] {
+  if (isFunction(value)) return rewardTypes(target, value)
+  if (!ts.isObjectLiteralExpression(value)) return []
+  if (name === 'default' && hasMember(value, 'reset')) return environmentTypes(target, value)
+  return name === 'rewards' ? groupTypes(target, value) : []
+}
+
+const isFunction = (node: ts.Node): node is RewardLike =>
+  ts.isFunctionDeclaration(node) ||
+  ts.isArrowFunction(node) ||
+  ts.isFunctionExpression(node) ||
+  ts.isMethodDeclaration(node)
+
+const hasMember = (object: ts.ObjectLiteralExpression, name: string): boolean =>
+  object.properties.some((member) => member.name?.getText() === name)
+
+/** `environmentOf` infers the state of `step` from what `reset` returns. */
+function environmentTypes(target: Target, value: ts.ObjectLiteralExpression): Insertion[] {
+  const { file, language, settings } = target
+  const given = settings === 'ModuleSettings' ? noSettings[language] : ''
+  return [
+    { at: value.getStart(file), text: `environmentOf(${given})(` },
+    ...value.properties.flatMap((member) => turnType(target, member)),
+    { at: value.end, text: ')' },
+  ]
+}
+
+/** With a type of its own, a wrong part of what `step` returns is marked where it stands. */
+function turnType({ file, language }: Target, member: ts.ObjectLiteralElementLike): Insertion[] {
+  if (language === 'js' || !ts.isMethodDeclaration(member) || member.name.getText(file) !== 'step') return []
+  const close = closeParenthesis(member, file)
+  if (close === undefined || member.type !== undefined) return []
+  return [{ at: close.end, text: isAsync(member) ? ': Promise<Turn>' : ': Turn | Promise<Turn>' }]
+}
+
+const closeParenthesis = (node: RewardLike, file: ts.SourceFile): ts.Node | undefined =>
+  node.getChildren(file).find(({ kind }) => kind === ts.SyntaxKind.CloseParenToken)
+
+const isAsync = (node: RewardLike): boolean =>
+  ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.AsyncKeyword) === true
+
+function groupTypes(target: Target, { properties }: ts.ObjectLiteralExpression): Insertion[] {
+  return properties.flatMap((member) => {
+    if (ts.isMethodDeclaration(member)) return rewardTypes(target, member)
+    const value = ts.isPropertyAssignment(member) ? member.initializer : null
+    return value !== null && isFunction(value) ? rewardTypes(target, value) : []
+  })
+}
+
+function rewardTypes(target: Target, node: RewardLike): Insertion[] {
+  if (node.asteriskToken !== undefined) return []
+  return target.language === 'ts' ? annotations(target, node) : comments(target, node)
+}
+
+function annotations({ file, settings }: Target, node: RewardLike): Insertion[] {
+  const [first] = node.parameters
+  const close = closeParenthesis(node, file)
+  const input = `: RewardInput<${settings}>`
+  const result = node.type === undefined ? `: ${resultType(node)}` : ''
+  if (first === undefined) return close === undefined ? [] : [{ at: close.end, text: result }]
+  if (close === undefined) {
+    // x => …: parentheses come first.
+    return [
+      { at: first.getStart(file), text: '(' },
+      { at: first.end, text: `${input})${result}` },
+    ]
+  }
+  const parameter = first.type === undefined ? [{ at: first.name.end, text: input }] : []
+  return [...parameter, { at: close.end, text: result }]
+}
+
+const resultType = (node: RewardLike): string => (isAsync(node) ? 'Promise<Score>' : 'Score | Promise<Score>')
+
+/** The same in comments, unless the code has its own. */
+function comments({ file, settings }: Target, node: RewardLike): Insertion[] {
+  const [first] = node.parameters
+  const isCommented =
+    ts.getJSDocTags(node).length > 0 || (first !== undefined && ts.getJSDocTags(first).length > 0)
+  if (isCommented) return []
+  const result = { at: node.getStart(file), text: `/** @returns {${resultType(node)}} */ ` }
+  const isDeclared = ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node)
+  if (!isDeclared) {
+    return [
+      { at: node.getStart(file), text: `/** @satisfies {RewardFunction<${settings}>} */ (` },
+      { at: node.end, text: ')' },
+    ]
+  }
+  if (first === undefined) return [result]
+  return [result, { at: first.getStart(file), text: `/** @type {RewardInput<${settings}>} */ ` }]
+}

@@ -1,0 +1,236 @@
+/**
+ * The type checker behind the code editor. Reading guide:
+ *
+ *   typeService.ts   (here) TypeScript's language service over three texts in memory: library, contract, the code
+ *   ambient.ts       the contract and the columns of the rows as declarations
+ *   injectTypes.ts   types for what the code leaves to the contract, put into the checked text
+ *   mappedText.ts    places in the one text and the other
+ *   plainWords.ts    what the checker says, in words that fit reward code
+ *   libraries.ts     declarations of what the sandbox's JavaScript has
+ *   typeWorker.ts    the worker around all this; protocol.ts is what it says and hears
+ */
+import ts from 'typescript'
+import { ambientTypes, type RowColumn } from './ambient.ts'
+import { missingTypes } from './injectTypes.ts'
+import type { Libraries } from './libraries.ts'
+import { insertInto, type MappedText } from './mappedText.ts'
+import { inPlainWords, isMissingColumn, isOfNoUse } from './plainWords.ts'
+import type {
+  CheckedCode,
+  CodeProblem,
+  Completion,
+  CompletionList,
+  Explanation,
+  QuestionName,
+  Questions,
+  Signature,
+} from './protocol.ts'
+
+export type TypeService = {
+  readonly [Name in QuestionName]: (input: Questions[Name]['asks']) => Questions[Name]['answers']
+} & {
+  /** What rows have from now on; null: nothing is known of them. */
+  setColumns(columns: readonly RowColumn[] | null): void
+}
+
+const globalsFile = '/globals.d.ts'
+const iteratorsFile = '/iterators.d.ts'
+const ambientFile = '/contract.d.ts'
+
+/** Code that runs here has its types stripped and nothing to import. */
+const options: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2024,
+  module: ts.ModuleKind.ESNext,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+  moduleDetection: ts.ModuleDetectionKind.Force,
+  strict: true,
+  noImplicitAny: false,
+  useUnknownInCatchVariables: false,
+  erasableSyntaxOnly: true,
+  allowJs: true,
+  checkJs: true,
+  noEmit: true,
+  skipLibCheck: true,
+  types: [],
+}
+
+export function createTypeService(libraries: Libraries): TypeService {
+  const texts = new VirtualFiles()
+  texts.set(globalsFile, libraries.globals)
+  texts.set(iteratorsFile, libraries.iterators)
+  texts.set(ambientFile, ambientTypes(null))
+  const service = ts.createLanguageService(texts.host(), ts.createDocumentRegistry())
+  const open = (input: CheckedCode): OpenCode => ({ ...opened(texts, input), service, code: input.code })
+  return {
+    setColumns: (columns) => texts.set(ambientFile, ambientTypes(columns)),
+    problems: (input) => problemsOf(open(input), input),
+    complete: (input) => completionsAt(open(input), input.at),
+    describe: (input) => describedCompletion(open(input), input.at, input.label),
+    explain: (input) => explanationAt(open(input), input.at),
+    signature: (input) => signatureAt(open(input), input.at),
+  }
+}
+
+class VirtualFiles {
+  readonly #files = new Map<string, { readonly text: string; readonly version: number }>()
+  #code = '/reward.ts'
+
+  set(name: string, text: string): void {
+    const known = this.#files.get(name)
+    if (known?.text !== text) this.#files.set(name, { text, version: (known?.version ?? 0) + 1 })
+  }
+
+  /** The file that is checked. */
+  setCode(name: string, text: string): void {
+    this.set(name, text)
+    this.#code = name
+  }
+
+  host(): ts.LanguageServiceHost {
+    return {
+      getCompilationSettings: () => options,
+      getScriptFileNames: () => [iteratorsFile, ambientFile, this.#code],
+      getScriptVersion: (name) => String(this.#files.get(name)?.version ?? 0),
+      getScriptSnapshot: (name) => {
+        const text = this.#files.get(name)?.text
+        return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text)
+      },
+      getCurrentDirectory: () => '/',
+      getDefaultLibFileName: () => globalsFile,
+      fileExists: (name) => this.#files.has(name),
+      readFile: (name) => this.#files.get(name)?.text,
+    }
+  }
+}
+
+interface OpenCode {
+  readonly service: ts.LanguageService
+  readonly name: string
+  readonly mapped: MappedText
+  readonly code: string
+}
+
+function opened(texts: VirtualFiles, { code, language }: CheckedCode): Pick<OpenCode, 'name' | 'mapped'> {
+  const name = `/reward.${language}`
+  const file = ts.createSourceFile(name, code, ts.ScriptTarget.ES2024, true)
+  const mapped = insertInto(code, missingTypes(file, language))
+  texts.setCode(name, mapped.text)
+  return { name, mapped }
+}
+
+function problemsOf(open: OpenCode, { language }: CheckedCode): CodeProblem[] {
+  const { service, name } = open
+  const syntax = service.getSyntacticDiagnostics(name)
+  // What follows from broken syntax tells nobody anything.
+  if (syntax.length > 0) return syntax.map((each) => problemOf(open, each, 'error'))
+  const severity = language === 'ts' ? 'error' : 'warning'
+  return service
+    .getSemanticDiagnostics(name)
+    .filter(({ code }) => !isOfNoUse(code))
+    .map((each) => problemOf(open, each, severity))
+}
+
+function problemOf(
+  open: OpenCode,
+  diagnostic: ts.Diagnostic,
+  severity: CodeProblem['severity'],
+): CodeProblem {
+  const start = diagnostic.start ?? 0
+  const from = open.mapped.toOriginal(start)
+  const to = open.mapped.toOriginal(start + (diagnostic.length ?? 0))
+  const message = ts.flattenDiagnosticMessageText(diagnostic.messageText, ' ')
+  const { code } = diagnostic
+  const sentence = inPlainWords({ code, message, text: open.code.slice(from, to) })
+  const rank = isMissingColumn({ code, message }) ? 'warning' : severity
+  const place = to > from ? { from, to } : widened(open.code, from)
+  return { ...place, severity: rank, sentence }
+}
+
+/** A place in a type that nobody wrote: the rest of its line up to there. */
+function widened(code: string, at: number): { readonly from: number; readonly to: number } {
+  const line = code.lastIndexOf('\n', at - 1) + 1
+  const indent = /^\s*/.exec(code.slice(line, at))?.[0].length ?? 0
+  return line + indent < at
+    ? { from: line + indent, to: at }
+    : { from: at, to: Math.min(code.length, at + 1) }
+}
+
+/** Names that only stand in for the contract. */
+const hidden = new Set([
+  'environmentOf',
+  'SettingValues',
+  'Remembered',
+  'CallInput',
+  'ModuleSettings',
+  'globalThis',
+  'undefined',
+])
+
+function completionsAt({ service, name, mapped, code }: OpenCode, at: number): CompletionList | null {
+  const list = service.getCompletionsAtPosition(name, mapped.toMapped(at), {
+    includeCompletionsWithInsertText: true,
+    includeCompletionsForModuleExports: false,
+    quotePreference: 'single',
+  })
+  if (list === undefined) return null
+  const items = list.entries.flatMap((entry): Completion[] => {
+    if (hidden.has(entry.name) || entry.kind === ts.ScriptElementKind.warning) return []
+    const { name: label, insertText = null, kind, sortText: order, replacementSpan } = entry
+    const from = replacementSpan === undefined ? null : mapped.toOriginal(replacementSpan.start)
+    return [{ label, from, insert: insertText, kind, order }]
+  })
+  return { from: wordStart(code, at), items }
+}
+
+const wordStart = (code: string, at: number): number =>
+  at - (/[\w$]*$/.exec(code.slice(0, at))?.[0].length ?? 0)
+
+function describedCompletion(
+  { service, name, mapped }: OpenCode,
+  at: number,
+  label: string,
+): Explanation | null {
+  const place = mapped.toMapped(at)
+  const found = service.getCompletionEntryDetails(name, place, label, {}, undefined, {}, undefined)
+  if (found === undefined) return null
+  return { from: at, to: at, ...wordsOf(found.displayParts, found.documentation) }
+}
+
+function explanationAt({ service, name, mapped }: OpenCode, at: number): Explanation | null {
+  const found = service.getQuickInfoAtPosition(name, mapped.toMapped(at))
+  if (found === undefined) return null
+  const { start, length } = found.textSpan
+  return {
+    from: mapped.toOriginal(start),
+    to: mapped.toOriginal(start + length),
+    ...wordsOf(found.displayParts, found.documentation),
+  }
+}
+
+const wordsOf = (
+  display: readonly ts.SymbolDisplayPart[] | undefined,
+  documentation: readonly ts.SymbolDisplayPart[] | undefined,
+): Pick<Explanation, 'signature' | 'documentation'> => ({
+  signature: plain(display),
+  documentation: plain(documentation),
+})
+
+const plain = (parts: readonly ts.SymbolDisplayPart[] | undefined): string =>
+  ts.displayPartsToString([...(parts ?? [])])
+
+function signatureAt({ service, name, mapped }: OpenCode, at: number): Signature | null {
+  const help = service.getSignatureHelpItems(name, mapped.toMapped(at), undefined)
+  const item = help?.items[help.selectedItemIndex]
+  if (help === undefined || item === undefined) return null
+  const separator = plain(item.separatorDisplayParts)
+  const parameters = item.parameters.map(({ displayParts }) => plain(displayParts))
+  const place = Math.min(help.argumentIndex, Math.max(0, parameters.length - 1))
+  const before = parameters.slice(0, place).map((text) => text + separator)
+  const after = parameters.slice(place + 1).map((text) => separator + text)
+  return {
+    before: plain(item.prefixDisplayParts) + before.join(''),
+    parameter: parameters[place] ?? '',
+    after: after.join('') + plain(item.suffixDisplayParts),
+    documentation: plain(item.parameters[place]?.documentation) || plain(item.documentation),
+  }
+}

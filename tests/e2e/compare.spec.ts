@@ -1,0 +1,197 @@
+import { readFileSync } from 'node:fs'
+import type { Download, Page } from '@playwright/test'
+import type { Api } from '#shared/api/api.ts'
+import type { Client } from '#shared/api/client.ts'
+import { demoConfig, expect, seriousProblems, test, trainDemo } from './support.ts'
+
+const steps = 6
+/** Small groups: what is learned does not matter here. */
+const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 8 }
+
+/** Three short runs: two that differ in their seed only, one with another learning rate. */
+async function trainThree(client: Client<Api>): Promise<readonly string[]> {
+  const short = { ...demoConfig(), steps, rollout, evaluation: { every: steps } }
+  const runIds: string[] = []
+  for (const changes of [
+    { name: 'seed-1', seed: 1 },
+    { name: 'seed-2', seed: 2 },
+    { name: 'slow', seed: 1, optimization: { ...short.optimization, learningRate: 1e-5 } },
+  ])
+    runIds.push(await trainDemo(client, { ...short, ...changes }))
+  return runIds
+}
+
+async function saved(page: Page, entry: string): Promise<Buffer> {
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: entry }).click(),
+  ])
+  return fileOf(download)
+}
+
+const fileOf = async (download: Download): Promise<Buffer> => readFileSync(await download.path())
+
+/** Width and height from the header of a PNG. */
+function pngSize(file: Buffer): readonly [number, number] {
+  expect(file.subarray(0, 8).toString('hex')).toBe('89504e470d0a1a0a')
+  expect(file.subarray(12, 16).toString()).toBe('IHDR')
+  return [file.readUInt32BE(16), file.readUInt32BE(20)]
+}
+
+/** Run → step → its cells by column. None of the cells here needs quotes. */
+function rowsOf(csv: string) {
+  const [head = '', ...lines] = csv.trimEnd().split('\n')
+  const columns = head.split(',')
+  return lines.map((line) => {
+    const cells = line.split(',')
+    return new Map(columns.map((column, i) => [column, cells[i] ?? '']))
+  })
+}
+
+test('three runs are compared and exported', async ({ app }) => {
+  test.setTimeout(240_000)
+  const { page, client } = app
+  const runIds = await trainThree(client)
+
+  await test.step('choose them in the table', async () => {
+    await app.open('/runs')
+    for (const name of ['seed-1', 'seed-2', 'slow'])
+      await page.getByRole('checkbox', { name: `Select ${name}` }).click()
+    await expect(page.getByText('3 runs selected')).toBeVisible()
+    expect(await seriousProblems(page)).toEqual([])
+    await page.getByRole('button', { name: 'Compare 3 runs' }).click()
+    await expect(page).toHaveURL(new RegExp(`#/compare\\?runs=${runIds.join('%2C')}`))
+  })
+
+  await test.step('curves, differences, gap', async () => {
+    const reward = page.getByRole('region', { name: 'reward', exact: true })
+    await expect(reward.getByRole('slider')).toHaveAccessibleName(/seed-1: reward .* over 6 steps/)
+    await reward.getByRole('slider').focus()
+    await page.keyboard.press('End')
+    await expect(reward.getByRole('slider')).toHaveAttribute('aria-valuetext', /^step 6: /)
+    const differences = page.getByRole('group', { name: 'Settings that differ' })
+    await expect(differences.getByRole('rowheader')).toHaveText(['optimization.learningRate', 'seed'])
+    await expect(page.getByText(/seeds of «seed» lie between/)).toBeVisible()
+    expect(await seriousProblems(page)).toEqual([])
+  })
+
+  await test.step('the way it is looked at is in the address', async () => {
+    await page.getByLabel('Group runs').selectOption('seed')
+    await page.getByLabel('X axis').selectOption('time')
+    await expect(page).toHaveURL(/x=time/)
+    await expect(page.getByText('seed · 2 seeds').first()).toBeVisible()
+    await page.reload()
+    await expect(page.getByText('seed · 2 seeds').first()).toBeVisible()
+    await expect(page.getByLabel('X axis')).toHaveValue('time')
+  })
+
+  await test.step('a picture', async () => {
+    const file = await saved(page, 'Panels as PNG')
+    const [width, height] = pngSize(file)
+    expect(width).toBe(2 * 2 * 720)
+    expect(height).toBeGreaterThan(2 * 320)
+    expect(file.length).toBeGreaterThan(20_000)
+    const svg = (await saved(page, 'Panels as SVG')).toString()
+    expect(svg).toMatch(/^<svg /)
+    expect(svg).not.toMatch(/var\(|NaN/)
+  })
+
+  await test.step('every value', async () => {
+    const rows = rowsOf((await saved(page, 'All values as CSV')).toString())
+    for (const runId of runIds) {
+      const table = await client.call('metrics.table', { runId })
+      for (const metric of ['reward', 'entropy']) {
+        const column = table.metrics.indexOf(metric)
+        const expected = table.rows.flatMap(({ step, values }) => {
+          const value = values[column] ?? null
+          return value === null ? [] : [[String(step), value] as const]
+        })
+        const found = rows
+          .filter((row) => row.get('run') === runId && row.get(metric) !== '')
+          .map((row) => [row.get('step'), Number(row.get(metric))])
+        expect(expected).toHaveLength(steps)
+        expect(found).toEqual(expected)
+      }
+    }
+  })
+
+  await test.step('a report that needs nothing else', async () => {
+    const html = (await saved(page, 'Report as HTML')).toString()
+    expect(html).toContain('optimization.learningRate')
+    expect(html).toContain('<svg ')
+    expect(html).not.toMatch(/<script|src=|https?:\/\/(?!www\.w3\.org)/)
+  })
+})
+
+test('runs are renamed, tagged, filtered and deleted in the table', async ({ app }) => {
+  test.setTimeout(120_000)
+  const { page, client } = app
+  const short = { ...demoConfig(), steps: 1, rollout }
+  const kept = await trainDemo(client, { ...short, name: 'kept' })
+  const dropped = await trainDemo(client, { ...short, name: 'dropped' })
+  await app.open('/runs')
+
+  await page.getByRole('button', { name: 'Actions of kept' }).click()
+  await page.getByRole('menuitem', { name: 'Rename' }).click()
+  await page.getByLabel('Name of kept').fill('keeper')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('link', { name: 'keeper' })).toBeVisible()
+
+  await page.getByRole('button', { name: 'Add tags to keeper' }).click()
+  await page.getByLabel('Tags of keeper, separated by commas').fill('good, first')
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(async () => (await client.call('runs.get', { runId: kept })).tags.toSorted())
+    .toEqual(['first', 'good'])
+
+  await page.getByRole('row').nth(1).focus()
+  await page.keyboard.press('x')
+  await expect(page.getByText('1 run selected')).toBeVisible()
+  await page.keyboard.press('j')
+  await page.keyboard.press('x')
+  await expect(page.getByText('2 runs selected')).toBeVisible()
+  await page.getByRole('button', { name: 'Clear selection' }).click()
+  await page.keyboard.press('/')
+  await expect(page.getByRole('searchbox', { name: 'Filter runs' })).toBeFocused()
+  await page.keyboard.type('drop')
+  await expect(page.getByText('1 of 2 runs')).toBeVisible()
+  await page.getByRole('checkbox', { name: 'Select dropped' }).click()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  const files = await client.call('runs.files', { runId: dropped })
+  await expect(page.getByRole('list', { name: 'Files that are removed' }).getByRole('listitem')).toHaveCount(
+    files.length,
+  )
+  await page.getByRole('button', { name: 'Delete 1 run' }).click()
+  await expect.poll(async () => (await client.call('runs.list', {})).map(({ id }) => id)).toEqual([kept])
+})
+
+const codeOf = (bonus: number): string => `export function short({ completion }) {
+  const words = completion.trim().split(/\\s+/).length
+  return words < 4 ? ${String(bonus)} : 0
+}
+`
+
+test('reward code and completions of two runs stand beside each other', async ({ app }) => {
+  test.setTimeout(120_000)
+  const { page, client } = app
+  const reward = await client.call('rewards.create', { kind: 'reward', name: 'brevity' })
+  const runIds: string[] = []
+  for (const bonus of [1, 2]) {
+    const { file } = await client.call('rewards.save', {
+      rewardId: reward.id,
+      language: 'ts',
+      code: codeOf(bonus),
+    })
+    const rewards = [{ function: `${file}#short`, name: 'short' }]
+    runIds.push(await trainDemo(client, { steps: 1, rollout, rewards, name: `bonus ${String(bonus)}` }))
+  }
+  await app.open(`/compare?runs=${runIds.join(',')}&baseline=${runIds[0] ?? ''}`)
+  const code = page.getByLabel('Code of short')
+  await expect(code).toContainText('return words < 4 ? 2 : 0')
+  await expect(code).toContainText('return words < 4 ? 1 : 0')
+  const prompts = page.getByRole('combobox', { name: 'Prompt', exact: true })
+  await expect(prompts.locator('option').first()).toContainText('(2 runs)')
+  await page.getByRole('button', { name: 'Next prompt' }).click()
+  await expect(page.getByText('held out, greedy')).toHaveCount(2)
+})

@@ -1,0 +1,187 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Page } from '@playwright/test'
+import { demoFile, expect, seriousProblems, test, type App } from './support.ts'
+
+const questions = [
+  'id,question,solution,level',
+  ...Array.from(
+    { length: 40 },
+    (_, at) => `${String(at)},What is ${String(at)} plus 3?,${String(at + 3)},easy`,
+  ),
+  '40,one value too few',
+].join('\n')
+
+function writeFile({ dataDirectory }: App, name: string, text: string): string {
+  const file = path.join(dataDirectory, name)
+  writeFileSync(file, text)
+  return file
+}
+
+const drop = (page: Page, ...files: string[]) => page.getByRole('main').drop({ files })
+const tab = (page: Page, name: string) => page.getByRole('tab', { name: new RegExp(`^${name}`) }).click()
+
+/** In light and dark. */
+async function expectNoProblems(page: Page): Promise<void> {
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await expect(page.locator(`html[data-theme="${colorScheme}"]`)).toBeAttached()
+    expect(await seriousProblems(page)).toEqual([])
+  }
+}
+
+async function importDemo({ client }: App, name = 'tasks'): Promise<string> {
+  const source = { path: demoFile('heldout.jsonl') }
+  for await (const item of client.stream('datasets.import', { source, name })) {
+    if ('result' in item) return item.result.version.id
+  }
+  throw new Error('The import told no result.')
+}
+
+test('a dropped file is looked at, mapped, imported and seen as tokens', async ({ app }) => {
+  const { page, client } = app
+  await app.open('/data')
+  await expect(page.getByText('Add the tasks that a model is to practise on')).toBeVisible()
+  await expectNoProblems(page)
+
+  await drop(page, writeFile(app, 'sums.csv', questions))
+  await expect(page.getByRole('heading', { name: 'Add sums.csv' })).toBeVisible()
+  await expect(page.getByLabel('Prompt comes from', { exact: true })).toHaveValue('question')
+  await expect(page.getByLabel('Expected answer comes from', { exact: true })).toHaveValue('solution')
+  expect(await client.call('datasets.list')).toEqual([])
+
+  await page.getByRole('checkbox', { name: 'Keep level' }).click()
+  await page.getByRole('button', { name: 'Rename id' }).click()
+  await page.getByLabel('New name of id').fill('number')
+  await expect(page.getByRole('columnheader', { name: 'number', exact: true })).toBeVisible()
+  await expect(page.getByRole('columnheader', { name: 'level', exact: true })).toBeHidden()
+  await expectNoProblems(page)
+
+  await tab(page, 'Problems')
+  await expect(page.getByRole('row').filter({ hasText: '42' })).toContainText(/column|value|field/i)
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await expect(page.getByText('Imported 40 rows as «sums». 1 row left out.')).toBeVisible()
+  await expect(page).toHaveURL(/#\/data\/[0-9a-f]{64}/)
+
+  const [dataSet] = await client.call('datasets.list')
+  const versionId = dataSet?.versions[0]?.id ?? ''
+  const { rows } = await client.call('datasets.rows', { versionId, from: 0, count: 2 })
+  expect(rows[0]).toEqual({ number: '0', question: 'What is 0 plus 3?', answer: '3' })
+
+  await tab(page, 'Prompt')
+  const first = page.getByRole('group', { name: /^Row 1, \d+ tokens/ })
+  await expect(first).toContainText('What is 0 plus 3?')
+  await expect(first).toContainText('<|user|>')
+  await first.focus()
+  await page.keyboard.press('ArrowRight')
+  await expect(page.getByText(/^Token 1 of \d+ · id \d+/)).toBeVisible()
+
+  await page.getByLabel('Message 1', { exact: true }).fill('Answer briefly: ')
+  await expect(page.getByText('No column is used: every prompt would be the same.')).toBeVisible()
+  await page.getByRole('button', { name: '{question}' }).click()
+  await expect(first).toContainText('Answer briefly: What is 0 plus 3?')
+  await page.getByRole('button', { name: 'Use for runs' }).click()
+  await expect(page.getByRole('button', { name: 'Back to what was detected' })).toBeVisible()
+  expect(await client.call('settings.get', { key: `data.preparation.${versionId}` })).toMatchObject({
+    prompt: { messages: [{ role: 'user', content: 'Answer briefly: {question}' }] },
+  })
+  await expectNoProblems(page)
+})
+
+test('several files are decided about one by one; the same rows are not there twice', async ({ app }) => {
+  const { page, client } = app
+  await importDemo(app)
+  await app.open('/data')
+  await drop(page, demoFile('heldout.jsonl'), writeFile(app, 'sums.csv', questions))
+  await expect(page.getByText('2 files to decide about')).toBeVisible()
+  await page.getByRole('button', { name: 'heldout.jsonl' }).click()
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await expect(page.getByText('These rows are already there.')).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Add sums.csv' })).toBeVisible()
+  await page.getByRole('button', { name: 'Discard', exact: true }).click()
+  await expect(
+    page.getByRole('table', { name: 'Data sets' }).getByText('tasks', { exact: true }),
+  ).toBeVisible()
+  expect(await client.call('datasets.list')).toHaveLength(1)
+})
+
+test('lengths, split and what is alike', async ({ app }) => {
+  const { page, client } = app
+  const versionId = await importDemo(app)
+  await app.open(`/data/${versionId}?tab=lengths`)
+  const line = page.getByRole('slider', { name: 'Longest prompt in tokens' })
+  await expect(page.getByText('No row is left out.')).toBeVisible()
+  await line.press('ArrowLeft')
+  await expect(page.getByText(/rows? left out \(/)).toBeVisible()
+  const limit = await line.getAttribute('aria-valuenow')
+  await expect(page.getByLabel('Longest prompt', { exact: true })).toHaveValue(limit ?? '')
+  await expectNoProblems(page)
+
+  await tab(page, 'Split')
+  await page.getByRole('radio', { name: 'A number' }).click()
+  await page.getByLabel('Rows', { exact: true }).fill('30')
+  await expect(page.getByText('30 rows held out')).toBeVisible()
+  await expect(page.getByText('120 rows to train on')).toBeVisible()
+  await page.getByRole('checkbox', { name: 'task', exact: true }).click()
+  await expect(page.getByRole('table', { name: 'Held-out rows that are trained on too' })).toBeVisible()
+  await expectNoProblems(page)
+  await expect
+    .poll(() => client.call('settings.get', { key: `data.preparation.${versionId}` }))
+    .toMatchObject({ maxPromptTokens: Number(limit), heldOut: { rows: 30, seed: 42 } })
+})
+
+test('the pass rate of rows under a model tells which are worth training on', async ({ app }) => {
+  const { page, client } = app
+  const versionId = await importDemo(app)
+  await app.open(`/data/${versionId}?tab=difficulty`)
+  await expect(page.getByText('How hard are these rows?')).toBeVisible()
+  await page.getByLabel('Rows of 150', { exact: true }).fill('20')
+  await page.getByLabel('Longest completion', { exact: true }).fill('12')
+  await page.getByRole('button', { name: 'Measure', exact: true }).click()
+  const table = page.getByRole('table', { name: 'Rows by pass rate' })
+  await expect(page.getByRole('combobox', { name: 'Measurement' })).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByText('20 rows', { exact: true })).toBeVisible()
+  await expect(table.getByRole('row').nth(1)).toContainText('%')
+
+  const [summary] = await client.call('datasets.difficulties', { versionId })
+  const { rows } = await client.call('datasets.difficultyRows', { versionId, id: summary?.id ?? '' })
+  const hard = rows.filter(({ values }) => values.every((value) => (value ?? 0) < 0.5)).length
+  await page.getByRole('radio', { name: 'Too hard' }).click()
+  await expect(page.getByText(`${String(hard)} row${hard === 1 ? '' : 's'}`, { exact: true })).toBeVisible()
+  await expectNoProblems(page)
+})
+
+test('a data set is renamed, gets a new version, and is deleted once it is known what reads it', async ({
+  app,
+}) => {
+  const { page, client } = app
+  const versionId = await importDemo(app)
+  await app.open(`/data/${versionId}`)
+  await expect(page.getByRole('table', { name: 'Rows' }).getByText('Please add 42 and 45')).toBeVisible()
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Rename' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('held out')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { name: /held out/ })).toBeVisible()
+  await expectNoProblems(page)
+
+  writeFile(app, 'more.csv', questions)
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'New version from a file' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Folder', { exact: true }).fill(app.dataDirectory)
+  await dialog.getByRole('button', { name: 'Go' }).click()
+  await dialog.getByRole('button', { name: /^more\.csv/ }).click()
+  await dialog.getByRole('button', { name: 'Open' }).click()
+  await expect(page.getByLabel('Import as')).toHaveValue(/^ds_/)
+  await page.getByRole('button', { name: 'Import as new version' }).click()
+  await expect(page.getByLabel('Version', { exact: true }).locator('option')).toHaveCount(2)
+  expect((await client.call('datasets.list')).map(({ versions }) => versions.length)).toEqual([2])
+
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await expect(page.getByText('No run reads it.')).toBeVisible()
+  await page.getByRole('button', { name: 'Delete data set' }).click()
+  await expect(page.getByText('Add the tasks that a model is to practise on')).toBeVisible()
+  expect(await client.call('datasets.list')).toEqual([])
+})

@@ -1,0 +1,94 @@
+import type { Page } from '@playwright/test'
+import { expect, seriousProblems, test, type App } from './support.ts'
+
+/** The only run there is, as the host knows it. */
+async function onlyRun({ client }: App) {
+  const runs = await client.call('runs.list', {})
+  expect(runs).toHaveLength(1)
+  return runs[0]!
+}
+
+const guide = (page: Page) => page.getByRole('complementary', { name: 'Guide' })
+
+test('from an empty data directory to a rising reward curve, with the guide', async ({ app }) => {
+  const { page } = app
+  await app.open()
+  expect(await seriousProblems(page)).toEqual([])
+  await page.getByRole('button', { name: 'Start the first run' }).click()
+
+  // The live page: a chart of the reward, the guide pointing at it.
+  const chart = page.locator('[data-chart]').first()
+  await expect(chart).toBeVisible({ timeout: 30_000 })
+  await expect(guide(page)).toContainText('The reward rises as the model learns')
+  expect(await seriousProblems(page)).toEqual([])
+
+  await expect.poll(async () => (await onlyRun(app)).status, { timeout: 100_000 }).toBe('finished')
+  const { id, rewardBefore, rewardAfter } = await onlyRun(app)
+  expect(rewardAfter! - rewardBefore!).toBeGreaterThan(0.25)
+  const { runs } = await app.client.call('metrics.series', { runIds: [id], metric: 'reward' })
+  const points = runs[0]?.points ?? []
+  expect(points.at(-1)!.mean).toBeGreaterThan(points[0]!.mean + 0.2)
+  await expect(chart.locator('.recharts-line-curve').first()).toBeVisible()
+
+  for (const words of [
+    'Every answer can be read',
+    'Colours tell what each token did',
+    'Checkpoints keep what was learned',
+  ]) {
+    await guide(page).getByRole('button', { name: 'Next' }).click()
+    await expect(guide(page)).toContainText(words)
+    expect(await seriousProblems(page)).toEqual([])
+  }
+  await guide(page).getByRole('button', { name: 'Next' }).click()
+  await expect(guide(page)).toContainText('The held-out reward went from 0.316 to')
+  await guide(page).getByRole('button', { name: 'Compare before and after' }).click()
+  await expect(page.getByLabel('Prompt', { exact: true })).toHaveValue('Please add 42 and 45')
+  await expect(page.getByRole('button', { name: 'Generate' })).toBeEnabled()
+
+  // The sample goes away with one click, and nothing of it stays.
+  await app.go('/')
+  await page.getByRole('button', { name: 'Remove the sample' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Remove the sample' }).click()
+  await expect(page.getByRole('button', { name: 'Start the first run' })).toBeVisible()
+  expect(await app.client.call('runs.list', {})).toEqual([])
+})
+
+/** Presses Tab until an element of that role and name has the focus, as someone without a mouse does. */
+async function tabTo(page: Page, name: string | RegExp, key = 'Tab'): Promise<void> {
+  const target = page
+    .getByRole('button', { name })
+    .or(page.getByRole('link', { name }))
+    .or(page.getByRole('tab', { name }))
+  for (let presses = 0; presses < 120; presses++) {
+    await page.keyboard.press(key)
+    if ((await target.and(page.locator(':focus')).count()) > 0) return
+  }
+  throw new Error(`The focus never came to ${String(name)}.`)
+}
+
+test('the same first run with the keyboard alone', async ({ app }) => {
+  const { page } = app
+  await app.open()
+  await tabTo(page, 'Start the first run')
+  await page.keyboard.press('Enter')
+  await expect(page.locator('[data-chart]').first()).toBeVisible({ timeout: 30_000 })
+  await expect.poll(async () => (await onlyRun(app)).status, { timeout: 100_000 }).toBe('finished')
+
+  // Through the guide to its end.
+  for (let i = 0; i < 4; i++) {
+    await tabTo(page, 'Next')
+    await page.keyboard.press('Enter')
+  }
+  await expect(guide(page)).toContainText('The held-out reward went from')
+  await tabTo(page, 'Close the guide')
+  await page.keyboard.press('Enter')
+  await expect(guide(page)).toBeHidden()
+
+  // To the list by its key, the run selected and compared, then its adapter out.
+  await page.keyboard.press('4')
+  await expect(page.getByRole('heading', { name: 'Runs' })).toBeVisible()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('arena')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { name: 'Arena' })).toBeVisible()
+})

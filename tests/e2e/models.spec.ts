@@ -1,0 +1,155 @@
+import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Page } from '@playwright/test'
+import { expect, seriousProblems, starter, test, trainDemo } from './support.ts'
+
+/** In light and dark. */
+async function expectNoProblems(page: Page): Promise<void> {
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await expect(page.locator(`html[data-theme="${colorScheme}"]`)).toBeAttached()
+    expect(await seriousProblems(page)).toEqual([])
+  }
+}
+
+/** Chooses a folder of the host's machine in the dialog that a browser gets. */
+async function chooseFolder(page: Page, folder: string): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Folder', { exact: true }).fill(folder)
+  await dialog.getByRole('button', { name: 'Go' }).click()
+  await expect(dialog.getByLabel('Folder', { exact: true })).toHaveValue(folder)
+  await expect(dialog.getByRole('button', { name: 'Use this folder' })).toBeEnabled()
+  await dialog.getByRole('button', { name: 'Use this folder' }).click()
+}
+
+/** As the system does it when a folder is let go over the window: pages cannot make such a drop themselves. */
+async function dropFolder(page: Page, folder: string): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const data = { items: [], files: [folder], dragOperationsMask: 1 }
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await session.send('Input.dispatchDragEvent', { type, x: 640, y: 400, data })
+}
+
+/** Names, shapes and places of the tensors, as the file's first bytes have them. */
+function safetensorsHeader(
+  file: string,
+): Record<string, { dtype: string; shape: number[]; data_offsets: number[] }> {
+  const bytes = readFileSync(file)
+  const length = Number(bytes.readBigUInt64LE(0))
+  const header = JSON.parse(bytes.subarray(8, 8 + length).toString('utf8')) as Record<string, never>
+  const { __metadata__: _, ...tensors } = header
+  return tensors
+}
+
+test('a checkpoint is exported as an adapter whose files are what was trained', async ({ app }) => {
+  const { page, dataDirectory } = app
+  const runId = await trainDemo(app.client, { steps: 2, name: 'short run', checkpoints: { every: 1 } })
+  await app.open('/models')
+  await expect(page.getByText('Built in')).toBeVisible()
+  await expectNoProblems(page)
+  await page.getByRole('button', { name: /^Export short run, step/ }).click()
+  await expect(page).toHaveURL(new RegExp(`/models/export\\?run=${runId}&step=`))
+  await expect(page.getByRole('button', { name: 'Run: short run' })).toBeVisible()
+  await page.getByRole('combobox', { name: 'Checkpoint' }).selectOption('1')
+  await expect(page.getByRole('radio', { name: 'GGUF' })).toBeDisabled()
+
+  const out = path.join(dataDirectory, 'exports', 'short-run-step-1-peft')
+  await expect(page.getByLabel('Folder', { exact: true })).toHaveValue(out)
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  await expect(page.getByRole('heading', { name: 'Exported and checked' })).toBeVisible()
+  await expect(page.getByText('Passed')).toBeVisible()
+  await expectNoProblems(page)
+
+  expect(readdirSync(out)).toEqual(
+    expect.arrayContaining(['adapter_config.json', 'adapter_model.safetensors']),
+  )
+  const config = JSON.parse(readFileSync(path.join(out, 'adapter_config.json'), 'utf8')) as Record<
+    string,
+    unknown
+  >
+  expect(config).toMatchObject({ peft_type: 'LORA', r: 16, lora_alpha: 32 })
+  const file = path.join(out, 'adapter_model.safetensors')
+  const tensors = Object.entries(safetensorsHeader(file))
+  expect(tensors.length).toBeGreaterThan(0)
+  for (const [name, { shape }] of tensors) {
+    expect(name).toMatch(/^base_model\.model\..*\.lora_[AB]\.weight$/)
+    expect(shape).toContain(16)
+  }
+  await expect(page.getByText('adapter_model.safetensors')).toBeVisible()
+
+  await page.getByRole('button', { name: 'Export another' }).click()
+  await expect(page.getByLabel('Folder', { exact: true })).toHaveValue(`${out}-2`)
+})
+
+test('a run page links to its checkpoint; a full folder is refused and left alone', async ({ app }) => {
+  const { page } = app
+  const runId = await trainDemo(app.client, { steps: 2, name: 'linked', checkpoints: { every: 1 } })
+  await app.open(`/models/export?run=${runId}&step=1`)
+  await expect(page.getByRole('combobox', { name: 'Checkpoint' })).toHaveValue('1')
+  await page.getByLabel('Folder', { exact: true }).fill(starter)
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  await expect(page.getByRole('alert')).toContainText('is not empty')
+  expect(readdirSync(starter)).toContain('model.safetensors')
+})
+
+test('a model is looked at, imported under a name, tried, and deleted', async ({ app }) => {
+  const { page, client, dataDirectory } = app
+  const folder = path.join(dataDirectory, 'downloaded model')
+  cpSync(starter, folder, { recursive: true })
+  await app.open('/models')
+  await page.getByRole('button', { name: 'Add a model' }).click()
+  await chooseFolder(page, folder)
+  await expect(page.getByRole('heading', { name: 'downloaded model' })).toBeVisible()
+  await expect(page.getByText('425 tokens')).toBeVisible()
+  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('downloaded-model')
+  await page.getByLabel('Name', { exact: true }).fill('starter')
+  await expect(page.getByText('There is one of that name already.')).toBeVisible()
+  await page.getByLabel('Name', { exact: true }).fill('mine')
+  await expectNoProblems(page)
+  await page.getByRole('button', { name: 'Import model' }).click()
+  await expect(page.getByRole('heading', { name: 'mine' })).toBeVisible()
+  expect((await client.call('models.list')).map(({ name }) => name)).toEqual(['starter', 'mine'])
+
+  await page.getByLabel('Text to cut into tokens').fill('Sort 8 0 5 7')
+  await page.getByRole('radio', { name: 'Plain text' }).click()
+  await expect(page.getByRole('group', { name: /^The text, 5 tokens/ })).toContainText('Sort 8 0 5 7')
+
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await expect(page.getByText('No run needs it.')).toBeVisible()
+  await page.getByRole('button', { name: 'Delete model' }).click()
+  await expect(page.getByRole('heading', { name: 'starter' })).toBeVisible()
+  await expect
+    .poll(async () => (await client.call('models.list')).map(({ name }) => name))
+    .toEqual(['starter'])
+})
+
+test('an exported adapter comes back in as one', async ({ app }) => {
+  const { page, client, dataDirectory } = app
+  const runId = await trainDemo(client, { steps: 1, name: 'to and fro' })
+  const out = path.join(dataDirectory, 'adapter-out')
+  for await (const item of client.stream('checkpoints.export', { runId, step: 1, format: 'peft', out })) {
+    if ('result' in item) expect(item.result.parity.every(({ passed }) => passed)).toBe(true)
+  }
+  await app.open('/models')
+  await page.getByRole('button', { name: 'Add a model' }).click()
+  await chooseFolder(page, out)
+  await expect(page.getByText('This folder is an adapter.')).toBeVisible()
+  await page.getByRole('button', { name: 'Import adapter' }).click()
+  await expect(page.getByRole('heading', { name: 'adapter-out' })).toBeVisible()
+  await expect(page.getByText('rank 16')).toBeVisible()
+  await expectNoProblems(page)
+  expect(await client.call('models.adapters')).toMatchObject([{ name: 'adapter-out', rank: 16, alpha: 32 }])
+})
+
+test('a dropped folder is sent to the host and imported', async ({ app }) => {
+  const { page, client } = app
+  await app.open('/')
+  await dropFolder(page, starter)
+  await expect(page).toHaveURL(/#\/models/)
+  await expect(page.getByText('425 tokens')).toBeVisible()
+  await page.getByLabel('Name', { exact: true }).fill('dropped')
+  await page.getByRole('button', { name: 'Import model' }).click()
+  await expect(page.getByRole('heading', { name: 'dropped' })).toBeVisible()
+  expect((await client.call('models.list')).map(({ name }) => name)).toContain('dropped')
+})

@@ -1,0 +1,83 @@
+import { expect, seriousProblems, test, trainDemo } from './support.ts'
+
+const sections = ['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about'] as const
+
+test('a key is set by pressing it, a collision is told, all goes back', async ({ app }) => {
+  const { page, client } = app
+  await app.open('/settings/keys')
+  const row = page.getByRole('row', { name: /^Compare what is selected/ })
+  await page.getByRole('button', { name: 'Change the keys of Compare what is selected' }).click()
+  await expect(row.getByText('Press the new keys')).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(row.getByText('C', { exact: true })).toBeVisible()
+
+  await page.getByRole('button', { name: 'Change the keys of Runs' }).click()
+  await page.keyboard.press('r')
+  await expect(page.getByRole('row', { name: /^Runs/ }).getByText('R', { exact: true })).toBeVisible()
+  await expect.poll(() => client.call('settings.get', { key: 'keys.bindings' })).toEqual({ runs: ['KeyR'] })
+  await page.keyboard.press('r')
+  await expect(page.getByRole('heading', { level: 1, name: 'Runs' })).toBeVisible()
+
+  await app.go('/settings/keys')
+  await page.getByRole('button', { name: 'Change the keys of Compare what is selected' }).click()
+  await page.keyboard.press('r')
+  await expect(row.getByText('Also: Runs')).toBeVisible()
+  expect(await seriousProblems(page)).toEqual([])
+
+  await page.getByRole('switch', { name: /without Ctrl/ }).click()
+  await page.keyboard.press('r')
+  await expect(page.getByRole('heading', { level: 1, name: 'Settings' })).toBeVisible()
+  await expect(row.getByText('Off with the single letters')).toBeVisible()
+
+  await page.getByRole('button', { name: 'Reset all' }).click()
+  await expect(row.getByText('C', { exact: true })).toBeVisible()
+  await expect.poll(() => client.call('settings.get', { key: 'keys.bindings' })).toEqual({})
+})
+
+test('the quick self-test runs live and says what it found', async ({ app }) => {
+  const { page } = app
+  await app.open('/settings/self-test')
+  await page.getByRole('button', { name: 'Run the full test' }).click()
+  await expect(page.getByText(/Full test: [1-9]\d* checks? done/)).toBeVisible({ timeout: 60_000 })
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await expect(page.getByText(/Ended early/)).toBeVisible()
+
+  await page.getByRole('button', { name: 'Run the quick test' }).click()
+  await expect(page.getByText(/All \d+ checks passed/)).toBeVisible({ timeout: 110_000 })
+  await expect(page.getByText('Softmax', { exact: true }).first()).toBeVisible()
+  expect(await seriousProblems(page)).toEqual([])
+})
+
+test('storage tells what takes space, clears what can be made again, deletes a run', async ({ app }) => {
+  const { page, client } = app
+  const runId = await trainDemo(client, { name: 'to go', steps: 2 })
+  await app.open('/settings/storage')
+  await expect(page.getByText(app.dataDirectory).first()).toBeVisible({ timeout: 60_000 })
+  await page.getByRole('button', { name: 'Clear the cache' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Clear the cache' }).click()
+  await expect(page.getByText(/freed/)).toBeVisible()
+
+  await page.getByRole('button', { name: 'Delete to go' }).click()
+  const dialog = page.getByRole('alertdialog')
+  await expect(dialog.getByText(/^…[^/]*\/config\.json$/)).toBeVisible()
+  await dialog.getByRole('button', { name: 'Delete 1 run' }).click()
+  await expect(page.getByRole('link', { name: 'to go' })).toHaveCount(0)
+  await expect(client.call('runs.get', { runId })).rejects.toThrow()
+})
+
+test('every section, light and dark, has nothing serious for axe', async ({ app }) => {
+  const { page } = app
+  await app.open('/settings/appearance')
+  for (const theme of ['Light', 'Dark']) {
+    await page.getByRole('radio', { name: theme, exact: true }).click()
+    await expect(page.locator('html')).toHaveAttribute('data-theme', theme.toLowerCase())
+    for (const section of sections) {
+      await app.go(`/settings/${section}`)
+      await expect(page.getByRole('heading', { level: 2 }).first()).toBeVisible({ timeout: 60_000 })
+      expect(await seriousProblems(page), `${section}, ${theme}`).toEqual([])
+    }
+    await app.go('/settings/appearance')
+  }
+  await page.getByRole('radio', { name: 'High contrast' }).click()
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'contrast')
+})

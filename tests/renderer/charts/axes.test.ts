@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import { parallelAxis } from '#renderer/components/charts/parallelScales.ts'
+import { clamped, extentOf, isClamped, valueScale } from '#renderer/components/charts/scales.ts'
+import {
+  axisNumber,
+  axisTime,
+  linearTicks,
+  logTicks,
+  timeTicks,
+  wholeTicks,
+} from '#renderer/components/charts/ticks.ts'
+import { placed, placementOf } from '#renderer/components/charts/xAxes.ts'
+
+const values = (list: readonly (readonly [number, number])[]) =>
+  list.map(([step, y]) => ({ step, lastStep: step, min: y, max: y, mean: y, last: y, count: 1 }))
+
+describe('ticks', () => {
+  test('round numbers inside the range', () => {
+    expect(linearTicks(0, 1, 4)).toEqual([0, 0.5, 1])
+    expect(linearTicks(-0.3, 0.32, 6)).toEqual([-0.2, 0, 0.2])
+    expect(linearTicks(0, 0.0003, 3)).toEqual([0, 0.0001, 0.0002, 0.0003])
+    expect(linearTicks(5, 5, 4)).toEqual([5])
+  })
+
+  test('steps are whole', () => {
+    expect(wholeTicks(1, 4, 6)).toEqual([1, 2, 3, 4])
+    expect(wholeTicks(1, 2, 6)).toEqual([1, 2])
+  })
+
+  test('powers of ten, or their multiples where there are few', () => {
+    expect(logTicks(0.005, 200)).toEqual([0.01, 0.1, 1, 10, 100])
+    expect(logTicks(1.5, 30)).toEqual([2, 5, 10, 20])
+    expect(logTicks(1e-9, 1e9).length).toBeLessThanOrEqual(7)
+  })
+
+  test('times', () => {
+    expect(timeTicks(0, 60, 6)).toEqual([0, 10, 20, 30, 40, 50, 60])
+    expect(timeTicks(0, 7000, 5)).toEqual([0, 1800, 3600, 5400])
+    expect([45, 720, 5400, 200_000].map(axisTime)).toEqual(['45 s', '12 min', '1.5 h', '2.31 d'])
+  })
+
+  test('numbers', () => {
+    expect([0, 0.25, 1234, 12_500, 2_500_000, 1e-5, -0.5].map(axisNumber)).toEqual([
+      '0',
+      '0.25',
+      '1234',
+      '12.5k',
+      '2.5M',
+      '1e−5',
+      '−0.5',
+    ])
+  })
+})
+
+describe('scales', () => {
+  test('a share and its value go both ways', () => {
+    for (const kind of ['linear', 'log'] as const) {
+      const scale = valueScale({ low: 0.01, high: 10, lowestPositive: 0.01 }, kind)
+      for (const value of [0.02, 0.5, 9]) expect(scale.valueAt(scale.share(value))).toBeCloseTo(value, 10)
+    }
+  })
+
+  test('what a logarithm does not have lies at the edge and is marked', () => {
+    const extent = extentOf([-1, 0, 0.1, 10, Number.NaN])!
+    expect(extent).toEqual({ low: -1, high: 10, lowestPositive: 0.1 })
+    const scale = valueScale(extent, 'log')
+    expect([-1, 0, 0.1].map((value) => isClamped(value, scale))).toEqual([true, true, false])
+    expect(clamped(0, scale)).toBe(scale.domain[0])
+    expect(scale.domain[0]).toBeGreaterThan(0)
+    expect(scale.share(0)).toBe(0)
+  })
+
+  test('nothing above 0: a linear scale', () => {
+    expect(valueScale({ low: -3, high: 0, lowestPositive: null }, 'log').kind).toBe('linear')
+  })
+
+  test('one value has room around it', () => {
+    const { domain } = valueScale({ low: 0, high: 0, lowestPositive: null }, 'linear')
+    expect(domain[0]).toBe(0)
+    expect(domain[1]).toBeGreaterThan(0)
+  })
+})
+
+describe('x axes', () => {
+  test('time sums steps and evaluations and knows no pauses', () => {
+    const place = placementOf('time', [
+      values([
+        [1, 2],
+        [2, 3],
+        [3, 5],
+      ]),
+      values([
+        [0, 10],
+        [2, 20],
+      ]),
+    ])
+    expect([0, 1, 2, 3].map(place)).toEqual([10, 12 + 0, 35, 40])
+  })
+
+  test('a stretch is spread evenly over its steps', () => {
+    const place = placementOf('time', [
+      [{ step: 1, lastStep: 10, min: 1, max: 3, mean: 2, last: 2, count: 10 }],
+    ])
+    expect(place(5)).toBeCloseTo(10, 12)
+    expect(place(10)).toBe(20)
+  })
+
+  test('tokens are a running total', () => {
+    const place = placementOf('tokens', [
+      values([
+        [1, 100],
+        [2, 250],
+      ]),
+    ])
+    expect([0, 1, 2].map(place)).toEqual([0, 100, 250])
+  })
+
+  test('what has no place is left out', () => {
+    expect(placed(values([[1, 5]]), placementOf('tokens', []))).toEqual([])
+    expect(placed(values([[1, 5]]), placementOf('step', []))[0]).toMatchObject({ x: 1, endX: 1, last: 5 })
+  })
+})
+
+describe('parallel axes', () => {
+  const write = String
+
+  test('numbers, widely spread numbers, names', () => {
+    expect(parallelAxis('a', [0, 5, 10], write)).toMatchObject({ kind: 'number' })
+    const log = parallelAxis('lr', [1e-5, 1e-3], write)
+    expect(log.kind).toBe('log')
+    expect(log.share(1e-4)).toBeCloseTo(0.5, 10)
+    const names = parallelAxis('m', ['b', 'a', true], write)
+    expect(names.kind).toBe('category')
+    expect(names.ticks.map(({ text }) => text)).toEqual(['a', 'b', 'true'])
+    expect(names.share('b')).toBe(0.5)
+  })
+
+  test('missing values have no place', () => {
+    expect(parallelAxis('a', [1, null, 2], write).share(null)).toBeNull()
+    expect(parallelAxis('a', [3, 3], write).share(3)).toBe(0.5)
+  })
+})

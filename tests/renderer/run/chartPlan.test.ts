@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { metricDeclarations } from '#shared/metrics.ts'
+import { metricsOf, planCharts, planLearning, planLoss } from '#renderer/components/run/chartPlan.ts'
+
+const rewards = { kinds: ['rewards'], evaluationEvery: 10 } as const
+const titles = (charts: readonly { readonly title: string }[]) => charts.map(({ title }) => title)
+
+describe('planCharts', () => {
+  test('a run that learns from rewards begins with its reward, whatever is there yet', () => {
+    const charts = planCharts([], rewards)
+    expect(titles(charts).slice(0, 2)).toEqual(['Reward', 'Reward by part'])
+    expect(charts[0]?.emptyText).toBe('Appears after step 1. Held-out rows are evaluated every 10 steps.')
+  })
+
+  test('the reward has a band of its spread and a line of held-out rows', () => {
+    const [reward] = planCharts(['reward', 'reward_std', 'eval_reward'], rewards)
+    expect(reward).toMatchObject({ bandMetric: 'reward_std', better: 'higher' })
+    expect(metricsOf([...planCharts(['reward', 'reward_std', 'eval_reward'], rewards)])).toEqual(
+      expect.arrayContaining(['reward', 'reward_std', 'eval_reward']),
+    )
+  })
+
+  test('one line per reward function', () => {
+    const parts = planCharts(
+      ['reward', 'rewards/format/mean', 'rewards/correct/mean', 'rewards/correct/std'],
+      rewards,
+    )[1]
+    expect(parts?.lines).toEqual([
+      { metric: 'rewards/correct/mean', label: 'correct' },
+      { metric: 'rewards/format/mean', label: 'format' },
+    ])
+  })
+
+  test('nothing is shown that the run does not measure', () => {
+    const charts = titles(planCharts(['reward', 'entropy', 'value_loss'], rewards))
+    expect(charts).toContain('Value loss')
+    expect(charts).not.toContain('KL')
+    expect(charts).not.toContain('No spread')
+  })
+
+  test('demonstrations and preferences have charts of their own', () => {
+    const facts = { kinds: ['demonstrations'], evaluationEvery: null } as const
+    expect(titles(planCharts(['perplexity', 'loss'], facts))).toEqual(['Perplexity'])
+    const preferences = { kinds: ['preferences'], evaluationEvery: null } as const
+    expect(
+      titles(planCharts(['rewards/margins', 'rewards/chosen', 'rewards/rejected', 'loss'], preferences)),
+    ).toEqual(['Margin', 'Gain'])
+  })
+})
+
+test('a loss near 0 is explained only where it is normal', () => {
+  expect(planLoss(['loss'], rewards)?.help).toContain('Near 0 is normal')
+  expect(planLoss(['loss'], { kinds: ['demonstrations'], evaluationEvery: null })?.help).not.toContain(
+    'Near 0',
+  )
+})
+
+test('numbers that rewards log get a chart each', () => {
+  expect(titles(planLearning(['grad_norm', 'logged/depth', 'logged/a b'], rewards))).toEqual([
+    'Gradient norm',
+    'a b',
+    'depth',
+  ])
+})
+
+test('every planned metric is declared', () => {
+  const all = [...metricDeclarations.keys()]
+  const charts = [...planCharts(all, rewards), ...planLearning(all, rewards)]
+  const undeclared = metricsOf(charts).filter((metric) => !metricDeclarations.has(metric))
+  expect(undeclared).toEqual([])
+  expect(charts.every(({ help }) => help !== '')).toBe(true)
+})
