@@ -54,7 +54,9 @@ export const runConfigSchema = z.strictObject({
   passes: z.number().positive().default(1).describe('Passes over the training rows when `steps` is null.'),
   evaluation: evaluationSection.prefault({}).describe('Greedy decoding on held-out rows.'),
   checkpoints: checkpointsSection.prefault({}).describe('What is kept on the way.'),
-  shownTrajectories: wholeNumber(0).default(4).describe('Trajectories reported per step, to look at.'),
+  shownTrajectories: wholeNumber(0)
+    .default(16)
+    .describe('Trajectories kept of every step, to look at: as many whole groups as fit.'),
   seed: wholeNumber(0).default(42).describe('Same seed, same machine, same run.'),
   stages: z
     .array(stageSchema)

@@ -10,6 +10,8 @@ async function onlyRun({ client }: App) {
 
 const guide = (page: Page) => page.getByRole('complementary', { name: 'Guide' })
 
+test.describe.configure({ timeout: 300_000 })
+
 test('from an empty data directory to a rising reward curve, with the guide', async ({ app }) => {
   const { page } = app
   await app.open()

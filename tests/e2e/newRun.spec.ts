@@ -71,17 +71,27 @@ test('a run is set up in five steps, checked and started', async ({ app }) => {
   expect(await seriousProblems(page)).toEqual([])
   await expect(main(page, 'Start run')).toBeEnabled()
 
+  // Another setting, another check; a name needs none.
+  await field(page, 'Name').fill('by the wizard')
+  await expect(main(page, 'Start run')).toBeEnabled()
+  await step(page, 'Method').click()
+  await field(page, 'Steps').fill('2')
+  await expect(page.getByText('The settings changed since').first()).toBeVisible()
+  await expect(main(page, 'Check')).toBeEnabled()
+  await page.keyboard.press('Control+Enter')
+  await expect(main(page, 'Start run')).toBeEnabled({ timeout: 60_000 })
+
   await page.keyboard.press('Control+Enter')
   await page.waitForURL(/#\/runs\/run_/)
   const runId = /run_[0-9a-f-]+/.exec(page.url())?.[0] ?? ''
-  await expect(page.getByRole('main').getByText('from the wizard').first()).toBeVisible()
+  await expect(page.getByRole('main').getByText('by the wizard').first()).toBeVisible()
   expect(await untilEnded(client, runId)).toBe('finished')
   const config = JSON.parse((await client.call('runs.get', { runId })).config) as ReturnType<
     typeof demoConfig
   >
   expect(config).toMatchObject({
     model: starter,
-    steps: 3,
+    steps: 2,
     rewards: [{ function: 'starter-correct' }],
     data: { heldOut: { share: 0.1 }, prompt: { messages: [{ role: 'user', content: '{prompt}' }] } },
     rollout: { groupSize: 4 },
@@ -236,6 +246,34 @@ test('stages are put in order; the run waits in the queue', async ({ app }) => {
     { algorithm: { id: 'rloo' } },
   ])
   await client.call('runs.kill', { runId: busy.runId })
+})
+
+test('the whole wizard by keyboard, with a fault among all settings shown by itself', async ({ app }) => {
+  const { page } = app
+  await app.open('/new-run')
+  await page.getByRole('button', { name: 'Fill in the sample run' }).focus()
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('The settings fit together')).toBeVisible()
+  await step(page, 'Model').focus()
+  await page.getByRole('button', { name: 'Continue' }).focus()
+  await page.keyboard.press('Enter')
+  await expect(step(page, 'Data')).toBeFocused()
+  await page.getByRole('button', { name: 'Config file', exact: true }).focus()
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Config as JSON' })
+  await expect(dialog.getByRole('textbox')).toBeFocused()
+  await page.keyboard.press('Control+A')
+  await page.keyboard.insertText(JSON.stringify(demoConfig({ optimization: { beta1: 3 } })))
+  await dialog.getByRole('button', { name: 'Take over' }).press('Enter')
+  await page.getByRole('button', { name: /AdamW β₁/ }).press('Enter')
+  await expect(step(page, 'Method')).toBeFocused()
+  await expect(field(page, 'AdamW β₁')).toHaveAttribute('aria-invalid', 'true')
+  await field(page, 'AdamW β₁').press('Control+A')
+  await page.keyboard.type('0.9')
+  await expect(page.getByText('The settings fit together')).toBeVisible()
 })
 
 test('a run learns in an environment that makes up its own tasks', async ({ app }) => {

@@ -1,6 +1,7 @@
 /** Where a run being set up gets its parts from: an address that asks for them, a version of a data set, another run. */
 import { useCallback, useEffect, useMemo } from 'react'
 import { parsePreparation, type SplitRule } from '../components/data/preparation.ts'
+import { detectedPrompt } from '../components/data/promptForms.ts'
 import { bestOf } from '../components/models/modelChoice.ts'
 import { pruned, type Draft } from '../components/newRun/draft.ts'
 import type { SettingField } from '../components/newRun/fields.ts'
@@ -21,10 +22,11 @@ export async function dataOf(client: ApiClient, versionId: string): Promise<Json
     client.call('settings.get', { key: `data.preparation.${versionId}` }),
   ])
   const { prompt, maxPromptTokens, heldOut } = parsePreparation(stored)
+  const chosen = prompt ?? detectedPrompt(shape.prompt, version.columns)
   return {
     train: version.directory,
     heldOut: heldOut ?? usualSplit,
-    ...(prompt === null && shape.prompt === null ? {} : { prompt: prompt ?? shape.prompt }),
+    ...(chosen === null ? {} : { prompt: chosen }),
     ...(maxPromptTokens === null ? {} : { maxPromptTokens }),
   }
 }

@@ -85,6 +85,17 @@ export function useWizard() {
   }
 }
 
+/** Id of the head of a step. */
+export const headOf = (id: StepId): string => `step-${id}`
+
+/** Takes the person to a step once it is drawn. */
+const goTo = (id: StepId) =>
+  requestAnimationFrame(() => {
+    const head = document.getElementById(headOf(id))
+    head?.focus({ preventScroll: true })
+    head?.scrollIntoView({ block: 'nearest' })
+  })
+
 /** Which steps are unfolded; kept while the window is open. */
 function useSteps() {
   const open = useNewRunStore((state) => state.openSteps)
@@ -95,8 +106,14 @@ function useSteps() {
       isOpen,
       showOnly: set,
       toggle: (id: StepId) => set(isOpen(id) ? open.filter((each) => each !== id) : [...open, id]),
-      show: (id: StepId) => set(isOpen(id) ? open : [...open, id]),
-      goOn: (id: StepId, next: StepId) => set([...open.filter((each) => each !== id && each !== next), next]),
+      show: (id: StepId) => {
+        set(isOpen(id) ? open : [...open, id])
+        goTo(id)
+      },
+      goOn: (id: StepId, next: StepId) => {
+        set([...open.filter((each) => each !== id && each !== next), next])
+        goTo(next)
+      },
     }
   }, [open])
 }

@@ -1,26 +1,17 @@
 /** How prompts are made of a version, and the model they are shown with. */
 import type { Opened } from '../components/data/opened.ts'
-import { parsePromptForm, type PromptForm } from '../components/data/preparation.ts'
+import { detectedPrompt, userMessage } from '../components/data/promptForms.ts'
 import { useAnswer } from './api.tsx'
 import { usePreparation } from './data.ts'
 import { useSetting } from './settings.ts'
 
-/** What was detected, where nobody decided; a text column is put in a user's message. */
-function detectedPrompt({ shape, version }: Opened): PromptForm {
-  const form = parsePromptForm(shape.prompt)
-  const first = version.columns[0]?.name ?? 'prompt'
-  if (form === null) return { messages: [{ role: 'user', content: `{${first}}` }] }
-  if (!('column' in form)) return form
-  const column = version.columns.find(({ name }) => name === form.column)
-  const isText =
-    column !== undefined && Object.keys(column.kinds).every((kind) => kind === 'text' || kind === 'null')
-  return isText ? { messages: [{ role: 'user', content: `{${form.column}}` }] } : form
-}
-
 /** The prompt that runs on this version will have. */
 export function usePrompt(opened: Opened) {
   const [preparation, change] = usePreparation(opened.version.id)
-  const detected = detectedPrompt(opened)
+  const { shape, version } = opened
+  // Where none is to be seen, the first column is as good a start as any.
+  const detected =
+    detectedPrompt(shape.prompt, version.columns) ?? userMessage(`{${version.columns[0]?.name ?? 'prompt'}}`)
   return { prompt: preparation.prompt ?? detected, detected, preparation, change }
 }
 

@@ -1,9 +1,10 @@
 /** What the page of one run asks for. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { KnownSettings } from '../components/run/configTree.ts'
 import { slowPace, usualOf, type Pace } from '../components/run/pace.ts'
-import { useAnswer, type Answer } from './api.tsx'
+import { useAnswer, useApi, type Answer } from './api.tsx'
 import { useNow } from './live.ts'
 import { navigate } from './route.ts'
 import { useWorkerOf, type RunEntry } from './runs.ts'
@@ -46,6 +47,28 @@ export function useDataNames(): ReadonlyMap<string, string> {
       new Map((data ?? []).flatMap(({ name, versions }) => versions.map(({ id }) => [id, name] as const))),
     [data],
   )
+}
+
+export interface DiagnosisState {
+  readonly data: Answer<'runs.diagnosis'> | undefined
+  readonly error: Error | null
+}
+
+/** It reads all numbers of a run, so it is not made anew with every step. */
+const diagnosisEveryMs = 15_000
+
+/** What the numbers say is wrong with a run: now and then while it goes on, and at its end. */
+export function useDiagnosis({ id: runId, status }: RunEntry): DiagnosisState {
+  const client = useApi()
+  const isLiving = useWorkerOf(runId) !== undefined
+  const { data, error } = useQuery({
+    queryKey: ['diagnosis-of-run', runId, status, isLiving],
+    queryFn: ({ signal }) => client.call('runs.diagnosis', { runId }, { signal }),
+    staleTime: Infinity,
+    refetchInterval: isLiving && diagnosisEveryMs,
+    placeholderData: keepPreviousData,
+  })
+  return { data, error }
 }
 
 const watchedSteps = 20

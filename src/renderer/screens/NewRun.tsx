@@ -6,7 +6,7 @@ import { StepPanel } from '../components/newRun/StepPanel.tsx'
 import type { StepId } from '../components/newRun/problems.ts'
 import { Page } from '../components/base/Page.tsx'
 import { Loading } from '../components/base/states.tsx'
-import { useWizard } from '../hooks/newRunWizard.ts'
+import { headOf, useWizard } from '../hooks/newRunWizard.ts'
 
 const titles: Readonly<Record<StepId, string>> = {
   model: 'Model',
@@ -57,6 +57,7 @@ export function NewRunScreen() {
           {wizard.steps.map(({ id, summary, next }, i) => (
             <StepPanel
               key={id}
+              headId={headOf(id)}
               number={i + 1}
               title={titles[id]}
               summary={summary}

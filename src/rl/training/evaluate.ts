@@ -6,7 +6,7 @@ import { rewardTrajectories } from '../rollout/rollout.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import type { RollOut } from './rollOut.ts'
-import { evenlySpaced, shownSamples } from './samples.ts'
+import { shownSamples, spreadGroups } from './samples.ts'
 import { evaluationMetrics } from './stepMetrics.ts'
 import { stopwatch } from './stopwatch.ts'
 
@@ -52,7 +52,7 @@ export function* heldOutSamples(
   step: number,
   trajectories: readonly Trajectory[],
 ): Generator<SamplesEvent> {
-  const shown = evenlySpaced(trajectories, config.shownTrajectories)
+  const shown = spreadGroups(trajectories, config.shownTrajectories)
   const samples = shownSamples(shown, [], new Map())
   if (samples.length > 0) yield { type: 'samples', step, source: 'evaluation', samples }
 }

@@ -63,8 +63,23 @@ function tokenArrays(
 const packed = (values: Float32Array | Float64Array | null | undefined): string | null =>
   values ? packArray(Float32Array.from(values)) : null
 
+/**
+ * At most `count` trajectories to look at, of groups spread over the step: as many whole groups as fit, since what an
+ * answer is worth shows beside the others of its group; where not even one fits, a part of the first.
+ */
+export function spreadGroups<T extends Pick<Trajectory, 'group'>>(
+  trajectories: readonly T[],
+  count: number,
+): T[] {
+  const groups = [...Map.groupBy(trajectories, ({ group }) => group).values()]
+  const [first] = groups
+  if (first === undefined || count === 0) return []
+  const fitting = Math.max(1, Math.floor(count / first.length))
+  return evenlySpaced(groups, fitting).flat().slice(0, count)
+}
+
 /** `count` of the items, evenly spaced, or all where there are fewer. */
-export function evenlySpaced<T>(items: readonly T[], count: number): T[] {
+function evenlySpaced<T>(items: readonly T[], count: number): T[] {
   const shown = Math.min(count, items.length)
   return Array.from({ length: shown }, (_, k) => items[Math.floor((k * items.length) / shown)]!)
 }

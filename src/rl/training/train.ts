@@ -21,7 +21,7 @@ import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
 import { planMinibatches } from './packing.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import { initialState, planTraining, type TrainPlan, updatesOf } from './plan.ts'
-import { evenlySpaced, shownSamples } from './samples.ts'
+import { shownSamples, spreadGroups } from './samples.ts'
 import type { Collected } from './source.ts'
 import { timeMetrics, updateMetrics, valueMetrics } from './stepMetrics.ts'
 import { stopwatch } from './stopwatch.ts'
@@ -135,7 +135,7 @@ async function* trainStep(
   onPhase?.('learning')
   const minibatches = minibatchesOf(rows, dependencies, step)
   const { trajectories } = collected
-  const shown = evenlySpaced(trajectories, config.shownTrajectories)
+  const shown = spreadGroups(trajectories, config.shownTrajectories)
   const settings = updateSettings(dependencies, plan, before)
   const summary = await learnFrom(rows, minibatches, { policy, algorithm, settings, shown: new Set(shown) })
   const times = { ...collected.times, score, update: watch.lap(), step: watch.total() }

@@ -6,7 +6,6 @@ import {
   formOf,
   formProblems,
   mappingOf,
-  placeholders,
   promptOf,
   withTaking,
   type MappingForm,
@@ -172,8 +171,4 @@ describe('formProblems', () => {
     const columns = form.columns.map((column) => ({ ...column, isKept: false }))
     expect(formProblems({ ...form, prompt: { kind: 'none' }, columns })).toContain('No column is kept.')
   })
-})
-
-test('placeholders are found once each, doubled braces are none', () => {
-  expect(placeholders('{a} {{b}} {c d} {a}')).toEqual(['a', 'c d'])
 })

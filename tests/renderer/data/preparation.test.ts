@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import { parsePreparation } from '#renderer/components/data/preparation.ts'
-import { insertAt, promptProblem, toKind } from '#renderer/components/data/promptForms.ts'
+import {
+  detectedPrompt,
+  insertAt,
+  placeholders,
+  promptProblem,
+  toKind,
+} from '#renderer/components/data/promptForms.ts'
 import { splitProblem, withAmount, withKind } from '#renderer/components/data/splitRules.ts'
 
 describe('what is stored', () => {
@@ -53,6 +59,23 @@ describe('forms of a prompt', () => {
       cursor: 10,
     })
   })
+})
+
+test('placeholders are found once each, doubled braces are none', () => {
+  expect(placeholders('{a} {{b}} {c d} {a}')).toEqual(['a', 'c d'])
+})
+
+test('a detected column of texts is asked in a message, one of messages stands for itself', () => {
+  const columns = [
+    { name: 'prompt', kinds: { text: 4, null: 1 } },
+    { name: 'chat', kinds: { list: 5 } },
+  ]
+  expect(detectedPrompt({ column: 'prompt' }, columns)).toEqual({
+    messages: [{ role: 'user', content: '{prompt}' }],
+  })
+  expect(detectedPrompt({ column: 'chat' }, columns)).toEqual({ column: 'chat' })
+  expect(detectedPrompt({ template: 'Q: {prompt}' }, columns)).toEqual({ template: 'Q: {prompt}' })
+  expect(detectedPrompt(null, columns)).toBeNull()
 })
 
 describe('rules of a split', () => {

@@ -9,6 +9,7 @@ import {
   dataName,
   learningKinds,
   rewardName,
+  rewardRoute,
   rewardWords,
 } from '#renderer/components/run/runFacts.ts'
 import { timeShares } from '#renderer/components/run/timeShares.ts'
@@ -117,4 +118,17 @@ test('all well is said of the steps that were looked at', () => {
   expect(healthyWords({ stage: null, firstStep: 1, steps: 30 })).toBe('Nothing looks wrong in steps 1–30.')
   expect(healthyWords({ stage: 1, firstStep: 5, steps: 1 })).toBe('Nothing looks wrong in step 5 of stage 2.')
   expect(healthyWords({ stage: null, firstStep: 0, steps: 0 })).toContain('nothing to judge')
+})
+
+test('a reward is opened where its code is', () => {
+  const library = `/data/rewards/rw_01a1f9ba-59c2-774c-94bf-d22e5248eae8/${'a'.repeat(64)}.ts#good`
+  const rewards = ['exact-match', library, '/home/me/own.ts'].map((id) => ({
+    function: id,
+    weight: 1,
+    settings: {},
+  }))
+  expect(rewardRoute(rewards, 'exact-match')).toBe('/rewards/builtin.exact-match')
+  expect(rewardRoute(rewards, 'good')).toBe('/rewards/rw_01a1f9ba-59c2-774c-94bf-d22e5248eae8')
+  expect(rewardRoute(rewards, 'own')).toBe('/rewards')
+  expect(rewardRoute(rewards, 'unknown')).toBe('/rewards')
 })

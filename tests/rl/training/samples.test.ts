@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RunEvent, TrajectorySample } from '#shared/events.ts'
 import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
-import { evenlySpaced } from '#rl/training/samples.ts'
+import { spreadGroups } from '#rl/training/samples.ts'
 import { fakePolicy } from '../fakePolicy.ts'
 import { collect, dependenciesOf } from './run.ts'
 
@@ -12,9 +12,19 @@ const floats = (text: string | null | undefined): number[] => [...unpackFloats(t
 
 describe('shown trajectories', () => {
   test('are spread over the step', () => {
-    expect(evenlySpaced(['a', 'b', 'c', 'd', 'e'], 2)).toEqual(['a', 'c'])
-    expect(evenlySpaced(['a', 'b'], 9)).toEqual(['a', 'b'])
-    expect(evenlySpaced([], 3)).toEqual([])
+    const single = [0, 1, 2, 3, 4].map((group) => ({ group }))
+    expect(spreadGroups(single, 2)).toEqual([{ group: 0 }, { group: 2 }])
+    expect(spreadGroups(single, 9)).toEqual(single)
+    expect(spreadGroups(single, 0)).toEqual([])
+    expect(spreadGroups([], 3)).toEqual([])
+  })
+
+  test('come as whole groups, as many as fit', () => {
+    const grouped = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3].map((group, id) => ({ group, id }))
+    const ids = (count: number) => spreadGroups(grouped, count).map(({ id }) => id)
+    expect(ids(7)).toEqual([0, 1, 2, 6, 7, 8])
+    expect(ids(2)).toEqual([0, 1])
+    expect(ids(12)).toHaveLength(12)
   })
 
   test('carry the arrays of the pass that learned and of the sampler, token by token', async () => {

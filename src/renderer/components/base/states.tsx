@@ -1,5 +1,6 @@
 import { CircleAlert, Copy, Check } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
+import { formatCount } from '#renderer/format.ts'
 import { codeOf, hintOf } from '#renderer/hooks/failures.ts'
 import { Button, IconButton } from './Button.tsx'
 import { classes } from './classes.ts'

@@ -15,7 +15,7 @@ import { PlotOverlay } from './PlotOverlay.tsx'
 import type { ChartEvent, ChartLine } from './points.ts'
 import { RechartsPlot } from './RechartsPlot.tsx'
 import type { ScaleKind } from './scales.ts'
-import { sceneOf, type Range, type Scene } from './scene.ts'
+import { inReadingOrder, sceneOf, type Range, type Scene } from './scene.ts'
 import { axisNumber3, lineFacts, textSummary, type Better } from './summary.ts'
 import { useIsNear, useSize } from './useSize.ts'
 import type { XAxis } from './xAxes.ts'
@@ -157,12 +157,6 @@ const Legend = ({ scene }: { scene: Scene }) => (
     ))}
   </ul>
 )
-
-/** The baseline lies above the others, so it is the last in a scene; it is the first to be named. */
-const inReadingOrder = (lines: Scene['lines']): Scene['lines'] => [
-  ...lines.filter(({ isBaseline }) => isBaseline),
-  ...lines.filter(({ isBaseline }) => !isBaseline),
-]
 
 interface HeaderProps extends MetricChartProps {
   readonly scene: Scene | null

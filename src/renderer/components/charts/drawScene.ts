@@ -39,6 +39,11 @@ function drawAxes({ context, scene, frame, resolve }: Drawing): void {
     context.fillStyle = resolve('var(--faint)')
     context.fillText(text, left - 6, y)
   }
+  context.strokeStyle = resolve('var(--line)')
+  context.beginPath()
+  context.moveTo(left, top + height + 0.5)
+  context.lineTo(left + width, top + height + 0.5)
+  context.stroke()
   context.textAlign = 'center'
   for (const { at, text } of scene.xTicks) context.fillText(text, xOf(at, scene, frame), top + height + 11)
 }
@@ -49,7 +54,7 @@ export function drawAxisLabel({ context, scene, frame, resolve }: Drawing): void
   context.textAlign = 'right'
   context.textBaseline = 'alphabetic'
   context.fillStyle = resolve('var(--faint)')
-  context.fillText(xAxisSpecs[scene.xAxis].label, frame.left + frame.width, frame.top - 4)
+  context.fillText(xAxisSpecs[scene.xAxis].label, frame.left + frame.width, 17)
 }
 
 function drawEvents({ context, scene, frame, resolve }: Drawing): void {

@@ -188,6 +188,12 @@ const inOrder = (lines: readonly SceneLine[]): readonly SceneLine[] => [
   ...lines.filter(({ isBaseline }) => isBaseline),
 ]
 
+/** The baseline lies above the others, so it is the last in a scene; it is the first to be named. */
+export const inReadingOrder = (lines: readonly SceneLine[]): readonly SceneLine[] => [
+  ...lines.filter(({ isBaseline }) => isBaseline),
+  ...lines.filter(({ isBaseline }) => !isBaseline),
+]
+
 /** Where things lie in a picture. */
 export interface Frame {
   readonly left: number

@@ -1,6 +1,6 @@
 /** A panel as SVG text that stands alone: for files and for the report. */
 import type { EventKind } from './points.ts'
-import { frameOf, strokeWidth, type Frame, type Scene, type SceneLine } from './scene.ts'
+import { frameOf, inReadingOrder, strokeWidth, type Frame, type Scene, type SceneLine } from './scene.ts'
 import { xAxisSpecs } from './xAxes.ts'
 
 export interface Colors {
@@ -29,7 +29,7 @@ export const eventColors: Readonly<Record<EventKind, string>> = {
 export function legendRows(scene: Scene, width: number): readonly (readonly SceneLine[])[] {
   const rows: SceneLine[][] = []
   let free = 0
-  for (const line of scene.lines) {
+  for (const line of inReadingOrder(scene.lines)) {
     const wanted = legendWidth(line)
     const row = rows.at(-1)
     if (row && wanted <= free) row.push(line)
@@ -129,12 +129,13 @@ function axes(scene: Scene, frame: Frame, resolve: Colors['resolve']): string[] 
   )
   const label = text(xAxisSpecs[scene.xAxis].label, {
     x: left + width,
-    y: top - 4,
+    y: 17,
     size: 11,
     color: faint,
     anchor: 'end',
   })
-  return [...grid, ...ticks, label]
+  const foot = `<path d="M${left} ${top + height}h${width}" stroke="${line}"/>`
+  return [...grid, foot, ...ticks, label]
 }
 
 function eventMarks(scene: Scene, frame: Frame, resolve: Colors['resolve']): string[] {

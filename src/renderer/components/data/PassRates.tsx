@@ -139,7 +139,7 @@ function RateBar({ rate }: { rate: number | null }) {
   if (rate === null || band === null) return <span className="text-faint">no reward</span>
   return (
     <span className="flex items-center gap-2">
-      <span className="h-1.5 w-14 overflow-hidden rounded-full bg-line">
+      <span className="h-1.5 w-14 overflow-hidden rounded-full bg-raised">
         <span
           className={classes('block h-full', bandLooks[band].fill)}
           style={{ width: `${String(rate * 100)}%` }}

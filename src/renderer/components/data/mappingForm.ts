@@ -6,6 +6,7 @@
 import type { Answer } from '#renderer/hooks/api.tsx'
 import type { ColumnFacts } from './columnFacts.ts'
 import type { PromptForm } from './preparation.ts'
+import { placeholders, userMessage, withNames } from './promptForms.ts'
 
 export type Shape = Answer<'datasets.inspect'>['shape']
 
@@ -90,8 +91,6 @@ export function mappingOf(form: MappingForm, facts: readonly ColumnFacts[]): Map
   ]
 }
 
-const placeholder = /\{\{|\}\}|\{([^{}]+)\}/g
-
 /** `data.prompt` of a run config, with the names after the mapping; null: none. */
 export function promptOf(form: MappingForm, facts: readonly ColumnFacts[]): PromptForm | null {
   const { prompt, asMessage } = form
@@ -101,13 +100,9 @@ export function promptOf(form: MappingForm, facts: readonly ColumnFacts[]): Prom
     const isChat = sourceColumns(form, facts).find((column) => column.name === prompt.column)?.kind === 'chat'
     return isChat || !asMessage ? { column: name } : userMessage(`{${name}}`)
   }
-  const text = prompt.text.replace(placeholder, (match, name: string | undefined) =>
-    name === undefined ? match : `{${finalName(form, name)}}`,
-  )
+  const text = withNames(prompt.text, (name) => finalName(form, name))
   return asMessage ? userMessage(text) : { template: text }
 }
-
-const userMessage = (content: string): PromptForm => ({ messages: [{ role: 'user', content }] })
 
 /** The form that the detected shape comes to. */
 export function formOf(shape: Shape, facts: readonly ColumnFacts[]): MappingForm {
@@ -130,9 +125,7 @@ function sourceOf(prompt: PromptForm | null, before: (name: string) => string): 
   if (prompt === null) return { kind: 'none' }
   if ('column' in prompt) return { kind: 'column', column: before(prompt.column) }
   const text = 'template' in prompt ? prompt.template : (prompt.messages.at(-1)?.content ?? '')
-  const named = text.replace(placeholder, (match, name: string | undefined) =>
-    name === undefined ? match : `{${before(name)}}`,
-  )
+  const named = withNames(text, before)
   const [, only] = /^\{([^{}]+)\}$/.exec(named) ?? []
   return only === undefined ? { kind: 'template', text: named } : { kind: 'column', column: only }
 }
@@ -181,8 +174,3 @@ export function promptColumns({ prompt }: Pick<MappingForm, 'prompt'>): readonly
   if (prompt.kind === 'column') return [prompt.column]
   return prompt.kind === 'template' ? placeholders(prompt.text) : []
 }
-
-/** Names in braces, each once; doubled braces are plain ones. */
-export const placeholders = (text: string): readonly string[] => [
-  ...new Set([...text.matchAll(placeholder)].flatMap(([, name]) => (name === undefined ? [] : [name]))),
-]

@@ -1,6 +1,36 @@
-/** Changing the form of a prompt without losing what was written. */
-import { placeholders } from './mappingForm.ts'
-import type { PromptForm } from './preparation.ts'
+/** Prompts as templates of columns: reading them, saying them in another form, changing them. */
+import type { DataColumn } from './columnFacts.ts'
+import { parsePromptForm, type PromptForm } from './preparation.ts'
+
+const placeholder = /\{\{|\}\}|\{([^{}]+)\}/g
+
+/** Names in braces, each once; doubled braces are plain ones. */
+export const placeholders = (text: string): readonly string[] => [
+  ...new Set([...text.matchAll(placeholder)].flatMap(([, name]) => (name === undefined ? [] : [name]))),
+]
+
+/** The text with other names in its braces. */
+export const withNames = (text: string, nameOf: (name: string) => string): string =>
+  text.replace(placeholder, (match, name: string | undefined) =>
+    name === undefined ? match : `{${nameOf(name)}}`,
+  )
+
+export const userMessage = (content: string): PromptForm => ({ messages: [{ role: 'user', content }] })
+
+/**
+ * The prompt that was seen in a version's columns; null where there is none. A column of texts is put in a user's
+ * message: models that were taught to chat need it, and the others say that they cannot.
+ */
+export function detectedPrompt(
+  seen: unknown,
+  columns: readonly Pick<DataColumn, 'name' | 'kinds'>[],
+): PromptForm | null {
+  const form = parsePromptForm(seen)
+  if (form === null || !('column' in form)) return form
+  const kinds = columns.find(({ name }) => name === form.column)?.kinds
+  const isText = kinds !== undefined && Object.keys(kinds).every((kind) => kind === 'text' || kind === 'null')
+  return isText ? userMessage(`{${form.column}}`) : form
+}
 
 export type FormKind = 'column' | 'template' | 'messages'
 
@@ -14,7 +44,7 @@ export function toKind(form: PromptForm, kind: FormKind, columns: readonly strin
   if (formKind(form) === kind) return form
   const text = textOf(form)
   if (kind === 'template') return { template: text }
-  if (kind === 'messages') return { messages: [{ role: 'user', content: text }] }
+  if (kind === 'messages') return userMessage(text)
   const named = placeholders(text).find((name) => columns.includes(name))
   return { column: named ?? columns[0] ?? 'prompt' }
 }

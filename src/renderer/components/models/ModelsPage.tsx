@@ -26,10 +26,7 @@ interface ModelsPageProps {
 /** Models of this machine: the list beside the one that is chosen. */
 export function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
   const { data: models, error, refetch } = useAnswer('models.list', undefined)
-  const { data: adapters = [] } = useAnswer('models.adapters', undefined)
   const addModel = useAddModel()
-  const adapter = adapters.find((candidate) => candidate.name === adapterName)
-  const chosen = name === null ? models?.[0] : findModel(models ?? [], name)
   return (
     <Page
       isFull
@@ -53,40 +50,56 @@ export function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
         <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
       )}
       {models === undefined && error === null && <Loading />}
-      {models?.length === 0 && incoming === null && (
-        <EmptyState
-          icon={<Box size={28} strokeWidth={1.5} aria-hidden />}
-          title="Add a model to train"
-          action={
-            <Button variant="primary" onClick={addModel}>
-              Add a model
-            </Button>
-          }
-        >
-          Choose the folder of a model: config.json, tokenizer.json and safetensors, as they are downloaded.
-        </EmptyState>
-      )}
-      {models !== undefined && (models.length > 0 || incoming !== null) && (
-        <SplitPane id="models" sizes={[20, 80]} minimums={[220, 480]}>
-          <ModelList
-            models={models}
-            adapters={adapters}
-            chosen={incoming === null ? (adapter ?? chosen)?.directory : undefined}
-          />
-          <div className="flex min-h-0 grow flex-col">
-            {incoming !== null ? (
-              <IncomingFolder key={incoming.name} folder={incoming} />
-            ) : adapter !== undefined ? (
-              <AdapterPage key={adapter.name} adapter={adapter} />
-            ) : chosen === undefined ? (
-              <p className="p-8 text-muted">There is no model «{name}». It may have been deleted.</p>
-            ) : (
-              <ModelPage key={chosen.name} model={chosen} />
-            )}
-          </div>
-        </SplitPane>
+      {models !== undefined && (
+        <Library models={models} name={name} adapterName={adapterName} incoming={incoming} onAdd={addModel} />
       )}
     </Page>
+  )
+}
+
+interface LibraryProps extends ModelsPageProps {
+  readonly models: readonly ListedModel[]
+  readonly onAdd: () => void
+}
+
+function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
+  const { data: adapters = [] } = useAnswer('models.adapters', undefined)
+  const adapter = adapters.find((candidate) => candidate.name === adapterName)
+  const chosen = name === null ? models[0] : findModel(models, name)
+  if (models.length === 0 && incoming === null) {
+    return (
+      <EmptyState
+        icon={<Box size={28} strokeWidth={1.5} aria-hidden />}
+        title="Add a model to train"
+        action={
+          <Button variant="primary" onClick={onAdd}>
+            Add a model
+          </Button>
+        }
+      >
+        Choose the folder of a model: config.json, tokenizer.json and safetensors, as they are downloaded.
+      </EmptyState>
+    )
+  }
+  return (
+    <SplitPane id="models" sizes={[20, 80]} minimums={[220, 480]}>
+      <ModelList
+        models={models}
+        adapters={adapters}
+        chosen={incoming === null ? (adapter ?? chosen)?.directory : undefined}
+      />
+      <div className="flex min-h-0 grow flex-col">
+        {incoming !== null ? (
+          <IncomingFolder key={incoming.name} folder={incoming} />
+        ) : adapter !== undefined ? (
+          <AdapterPage key={adapter.name} adapter={adapter} />
+        ) : chosen === undefined ? (
+          <p className="p-8 text-muted">There is no model «{name}». It may have been deleted.</p>
+        ) : (
+          <ModelPage key={chosen.name} model={chosen} />
+        )}
+      </div>
+    </SplitPane>
   )
 }
 

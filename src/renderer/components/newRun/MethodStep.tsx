@@ -11,6 +11,7 @@ import { withValue } from './json.ts'
 import { PresetCards } from './PresetCards.tsx'
 import { applied, followed, isActive, presetsFor, type ModelFacts } from './presets.ts'
 import type { Problem } from './problems.ts'
+import { simpleKeys } from './simpleKeys.ts'
 import { SimpleSettings } from './SimpleSettings.tsx'
 import { algorithmOf, plannedStages, stagePlans, stagesOf, withStages } from './stages.ts'
 import { StagesEditor } from './StagesEditor.tsx'
@@ -40,7 +41,8 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
     )
   }
   const changed = changedFields(draft, known.fields).length
-  const Chevron = isAllShown ? ChevronDown : ChevronRight
+  const isShown = isAllShown || problems.some(isHidden)
+  const Chevron = isShown ? ChevronDown : ChevronRight
   return (
     <div className="grid gap-5">
       <div className="flex flex-wrap items-center gap-3">
@@ -89,9 +91,9 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
       <div className="border-t border-line pt-3">
         <Button
           variant="quiet"
-          aria-expanded={isAllShown}
+          aria-expanded={isShown}
           icon={<Chevron size={14} aria-hidden />}
-          onClick={() => setAllShown(!isAllShown)}
+          onClick={() => setAllShown(!isShown)}
           className="-ml-3"
         >
           All settings
@@ -100,13 +102,17 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
             {changed === 0 ? 'none changed' : `${String(changed)} changed`}
           </span>
         </Button>
-        {isAllShown && (
+        {isShown && (
           <AllSettings draft={draft} sections={known.sections} problems={problems} onChange={onChange} />
         )}
       </div>
     </div>
   )
 }
+
+/** A fault of a setting that stands among all settings only is not left for the person to find. */
+const isHidden = ({ key, step, stage }: Problem): boolean =>
+  key !== null && step === 'method' && stage === null && !simpleKeys.flat().includes(key)
 
 const stepsOf = (config: Draft['config']): number =>
   typeof config['steps'] === 'number' ? config['steps'] : 60

@@ -3,6 +3,7 @@ import { DraftSetting } from './AllSettings.tsx'
 import type { Draft } from './draft.ts'
 import { valueAt } from './json.ts'
 import type { Problem } from './problems.ts'
+import { simpleKeys } from './simpleKeys.ts'
 import { algorithmOf } from './stages.ts'
 
 interface SimpleSettingsProps {
@@ -11,16 +12,6 @@ interface SimpleSettingsProps {
   readonly problems: readonly Problem[]
   readonly onChange: (draft: Draft) => void
 }
-
-/** The six that decide most; the KL weight is called differently by some algorithms. */
-const simpleKeys: readonly (readonly string[])[] = [
-  ['steps'],
-  ['rollout.groupSize'],
-  ['rollout.maxNewTokens'],
-  ['optimization.learningRate'],
-  ['algorithm.settings.klCoefficient', 'algorithm.settings.beta'],
-  ['adapter.rank'],
-]
 
 export function SimpleSettings({ draft, known, problems, onChange }: SimpleSettingsProps) {
   const algorithm = known.algorithms.find(({ id }) => id === algorithmOf(draft.config))

@@ -5,6 +5,8 @@ import { Button } from '../base/Button.tsx'
 import { classes } from '../base/classes.ts'
 
 interface StepPanelProps {
+  /** Of its head, to be found when the person is taken there. */
+  readonly headId: string
   /** From 1. */
   readonly number: number
   readonly title: string
@@ -27,12 +29,14 @@ export function StepPanel(props: StepPanelProps) {
   const { number, title, summary, isDone, isOpen, onToggle, problems, onContinue, children } = props
   const { emptyWords = 'Not chosen yet' } = props
   const id = useId()
+  const { headId } = props
   const Chevron = isOpen ? ChevronDown : ChevronRight
   return (
     <section aria-labelledby={id} className="rounded border border-line bg-bg">
       <h2 id={id}>
         <button
           type="button"
+          id={headId}
           aria-expanded={isOpen}
           onClick={onToggle}
           className="flex min-h-11 w-full items-center gap-3 rounded px-3 py-2 text-left -outline-offset-2 hover:bg-panel"

@@ -74,15 +74,17 @@ export function NewRewardDialog({ gallery, taken, isBusy, onClose, onCreate }: N
           if (name.trim() !== '') create()
         }}
       >
-        <Segmented
-          label="Kind"
-          value={kind}
-          options={[
-            { value: 'reward', label: 'Reward function' },
-            { value: 'environment', label: 'Environment' },
-          ]}
-          onChange={setKind}
-        />
+        <div className="flex">
+          <Segmented
+            label="Kind"
+            value={kind}
+            options={[
+              { value: 'reward', label: 'Reward function' },
+              { value: 'environment', label: 'Environment' },
+            ]}
+            onChange={setKind}
+          />
+        </div>
         <Field label="Name" note={fault ?? undefined}>
           {(ids) => (
             <TextInput {...ids} autoFocus value={name} onChange={setName} placeholder="Sums are right" />
@@ -213,8 +215,8 @@ export function DeleteDialog({ reward, onClose, onDeleted }: DeleteDialogProps) 
   const { runs } = useRuns()
   const remove = useCommand('rewards.delete', { onDone: onDeleted })
   const ids = new Set(uses?.map(({ runId }) => runId))
-  const names = runs.filter(({ id }) => ids.has(id)).map(runTitle)
-  const shown = names.slice(0, 5)
+  const users = runs.filter(({ id }) => ids.has(id))
+  const shown = users.slice(0, 5)
   return (
     <ConfirmDialog
       isOpen
@@ -236,12 +238,14 @@ export function DeleteDialog({ reward, onClose, onDeleted }: DeleteDialogProps) 
             was trained with:
           </p>
           <ul className="mt-1 list-disc pl-5 text-text">
-            {shown.map((name) => (
-              <li key={name}>{name}</li>
+            {shown.map((run) => (
+              <li key={run.id}>
+                {runTitle(run)} <span className="text-xs text-faint">{run.id.slice(-4)}</span>
+              </li>
             ))}
           </ul>
-          {names.length > shown.length && (
-            <p className="mt-1">and {plural(names.length - shown.length, 'more', 'more')}.</p>
+          {users.length > shown.length && (
+            <p className="mt-1">and {plural(users.length - shown.length, 'more', 'more')}.</p>
           )}
         </>
       )}

@@ -86,7 +86,7 @@ function columnsFor(
       width: 'minmax(160px, 2fr)',
       cell: ({ run }) => (
         <a className="text-accent-ink hover:underline" href={link(`/runs/${run.id}/overview`)}>
-          {runTitle(run)}
+          {runTitle(run)} <span className="text-xs text-faint">{run.id.slice(-4)}</span>
         </a>
       ),
       sortBy: ({ run }) => runTitle(run),
@@ -99,14 +99,6 @@ function columnsFor(
       isNumber: true,
       cell: ({ version }) => versionNumber(versions, version) ?? '',
       sortBy: ({ version }) => versionNumber(versions, version),
-    },
-    {
-      id: 'step',
-      title: 'Step',
-      width: '72px',
-      isNumber: true,
-      cell: ({ run }) => run.step,
-      sortBy: ({ run }) => run.step,
     },
     {
       id: 'reward',

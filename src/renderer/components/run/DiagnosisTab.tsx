@@ -2,9 +2,9 @@ import { ArrowRight, CircleCheck, GitFork, Info, OctagonAlert, TriangleAlert } f
 import { findDeclaration } from '#shared/metrics.ts'
 import type { Evidence, Finding, FindingSeverity, LookAt, Proposal } from '#shared/diagnosis.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { useAnswer, type Answer, type AnswerState } from '#renderer/hooks/api.tsx'
+import { useAnswer } from '#renderer/hooks/api.tsx'
 import { navigate } from '#renderer/hooks/route.ts'
-import { goToTab } from '#renderer/hooks/run.ts'
+import { goToTab, type DiagnosisState } from '#renderer/hooks/run.ts'
 import type { RunEntry } from '#renderer/hooks/runs.ts'
 import { formatNumber } from '#renderer/format.ts'
 import { Button } from '../base/Button.tsx'
@@ -14,11 +14,12 @@ import { ErrorNote, Loading } from '../base/states.tsx'
 import { healthyWords, lookedAt, stepsWords } from './diagnosisWords.ts'
 import type { ForkWish } from './ForkDialog.tsx'
 import { valueText } from './configTree.ts'
+import { rewardRoute } from './runFacts.ts'
 
 interface Props {
   readonly run: RunEntry
   readonly config: RunConfig | null
-  readonly diagnosis: AnswerState<Answer<'runs.diagnosis'>>
+  readonly diagnosis: DiagnosisState
   readonly onFork: (wish: ForkWish) => void
 }
 
@@ -45,6 +46,7 @@ export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }
           key={`${finding.id} ${finding.words}`}
           finding={finding}
           runId={run.id}
+          rewards={config?.rewards ?? []}
           newest={newest}
           onFork={onFork}
         />
@@ -64,12 +66,13 @@ const looks: Readonly<
 interface CardProps {
   readonly finding: Finding
   readonly runId: string
+  readonly rewards: RunConfig['rewards']
   /** Step of the newest whole checkpoint. */
   readonly newest: number | null
   readonly onFork: (wish: ForkWish) => void
 }
 
-function FindingCard({ finding, runId, newest, onFork }: CardProps) {
+function FindingCard({ finding, runId, rewards, newest, onFork }: CardProps) {
   const { Icon, tone, name } = looks[finding.severity]
   return (
     <article className="rounded border border-line bg-bg">
@@ -94,6 +97,7 @@ function FindingCard({ finding, runId, newest, onFork }: CardProps) {
               key={proposal.words}
               proposal={proposal}
               runId={runId}
+              rewards={rewards}
               newest={newest}
               onFork={onFork}
             />
@@ -120,7 +124,7 @@ function EvidenceItem({ evidence: { of, value, fromStep, toStep } }: { evidence:
 
 type ItemProps = Omit<CardProps, 'finding'> & { readonly proposal: Proposal }
 
-function ProposalItem({ proposal: { words, changes, lookAt }, runId, newest, onFork }: ItemProps) {
+function ProposalItem({ proposal: { words, changes, lookAt }, runId, rewards, newest, onFork }: ItemProps) {
   const changed = Object.entries(changes)
   const hasFork = changed.length > 0
   return (
@@ -133,7 +137,7 @@ function ProposalItem({ proposal: { words, changes, lookAt }, runId, newest, onF
           </code>
         ))}
       </div>
-      {lookAt !== null && <LookButton lookAt={lookAt} runId={runId} onFork={onFork} />}
+      {lookAt !== null && <LookButton lookAt={lookAt} runId={runId} rewards={rewards} onFork={onFork} />}
       {hasFork && (
         <Button
           small
@@ -156,33 +160,33 @@ function ProposalItem({ proposal: { words, changes, lookAt }, runId, newest, onF
 interface LookProps {
   readonly lookAt: LookAt
   readonly runId: string
+  readonly rewards: RunConfig['rewards']
   readonly onFork: (wish: ForkWish) => void
 }
 
-function LookButton({ lookAt, runId, onFork }: LookProps) {
-  const rewards = useAnswer('rewards.list', {}, { enabled: lookAt.kind === 'reward' }).data ?? []
-  const [label, go] = lookOf(lookAt)
+function LookButton({ lookAt, runId, rewards, onFork }: LookProps) {
+  const [label, go] = lookOf(lookAt, { runId, rewards, onFork })
   return (
-    <Button small variant="plain" icon={<ArrowRight size={13} aria-hidden />} onClick={go}>
+    <Button small icon={<ArrowRight size={13} aria-hidden />} onClick={go}>
       {label}
     </Button>
   )
+}
 
-  function lookOf(at: LookAt): readonly [label: string, go: () => void] {
-    switch (at.kind) {
-      case 'samples':
-        return [
-          `Look at samples of ${stepsWords(at.fromStep, at.toStep)}`,
-          () => goToTab(runId, 'samples', { from: String(at.fromStep), to: String(at.toStep) }),
-        ]
-      case 'reward': {
-        const known = rewards.find(({ name }) => name === at.name)
-        return [`Open reward «${at.name}»`, () => navigate(known ? `/rewards/${known.id}` : '/rewards')]
-      }
-      case 'checkpoint':
-        return [`Fork from step ${String(at.step)}`, () => onFork({ step: at.step, changes: {} })]
-      case 'selftest':
-        return ['Open the self-test', () => navigate('/settings/selftest')]
-    }
+type Action = readonly [label: string, go: () => void]
+
+function lookOf(at: LookAt, { runId, rewards, onFork }: Omit<LookProps, 'lookAt'>): Action {
+  switch (at.kind) {
+    case 'samples':
+      return [
+        `Look at samples of ${stepsWords(at.fromStep, at.toStep)}`,
+        () => goToTab(runId, 'samples', { from: String(at.fromStep), to: String(at.toStep) }),
+      ]
+    case 'reward':
+      return [`Open reward «${at.name}»`, () => navigate(rewardRoute(rewards, at.name))]
+    case 'checkpoint':
+      return [`Fork from step ${String(at.step)}`, () => onFork({ step: at.step, changes: {} })]
+    case 'selftest':
+      return ['Open the self-test', () => navigate('/settings/self-test')]
   }
 }

@@ -71,7 +71,13 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
           <Button
             variant="quiet"
             className="mr-auto"
-            onClick={() => navigate('/new-run', { fork: run.id, step: String(wish.step) })}
+            onClick={() =>
+              navigate('/new-run', {
+                fork: run.id,
+                step: String(wish.step),
+                changes: shown.length === 0 ? null : JSON.stringify(pick(changes, shown)),
+              })
+            }
           >
             Open in New run
           </Button>

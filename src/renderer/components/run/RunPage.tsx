@@ -4,9 +4,8 @@
  * `DiagnosisTab`, `CheckpointsTab`, `ConfigTab`, `LogTab`. `ForkDialog.tsx` is shared by those that propose a change.
  */
 import { useState, type ReactNode } from 'react'
-import { useAnswer } from '#renderer/hooks/api.tsx'
 import { navigate, useRoute } from '#renderer/hooks/route.ts'
-import { goToTab, runTabs, useRunConfig, type RunTab } from '#renderer/hooks/run.ts'
+import { goToTab, runTabs, useDiagnosis, useRunConfig, type RunTab } from '#renderer/hooks/run.ts'
 import { useRun, useRuns, useWorkerOf, type RunEntry, type RunView } from '#renderer/hooks/runs.ts'
 import { plural } from '#renderer/format.ts'
 import { phaseWords } from '#renderer/words.ts'
@@ -64,7 +63,7 @@ interface KnownProps {
 function KnownRun({ run, view, tab }: KnownProps) {
   const { query } = useRoute()
   const { record, config } = useRunConfig(run.id)
-  const diagnosis = useAnswer('runs.diagnosis', { runId: run.id }, { keep: true })
+  const diagnosis = useDiagnosis(run)
   const [wish, setWish] = useState<ForkWish | null>(null)
   const serious = (diagnosis.data?.findings ?? []).filter(({ severity }) => severity !== 'note')
   const go = (to: RunTab) =>

@@ -1,5 +1,6 @@
 /** What a run is, in the few words of its header. */
 import type { RunConfig } from '#shared/runConfig.ts'
+import { fileReference } from '../rewards/library.ts'
 
 /**
  * How it learns: `rewards` from scored completions, `demonstrations` and `preferences` from given answers. A run of
@@ -40,6 +41,15 @@ export function dataName(train: RunConfig['data']['train'], names: ReadonlyMap<s
   if (typeof train !== 'string') return `${String(train.episodes)} episodes`
   const name = baseName(train)
   return names.get(name) ?? (/^[0-9a-f]{64}$/.test(name) ? `data ${name.slice(0, 8)}` : name)
+}
+
+/** Where the code of a reward of a run is: in the library, among the built-ins, or in a file of one's own. */
+export function rewardRoute(rewards: RunConfig['rewards'], name: string): string {
+  const id = rewards.find((reward) => rewardName(reward) === name)?.function
+  if (id === undefined) return '/rewards'
+  const own = fileReference(id)
+  if (own !== null) return `/rewards/${own.rewardId}`
+  return /[\\/]/.test(id) ? '/rewards' : `/rewards/builtin.${id}`
 }
 
 export function rewardWords(config: Pick<RunConfig, 'rewards' | 'environment'>): string | null {

@@ -47,7 +47,7 @@ export function StorageSection() {
         <ul className="divide-y divide-line rounded border border-line">
           {folders
             ?.toSorted((a, b) => b.sizeBytes - a.sizeBytes)
-            .map(({ folder, sizeBytes, isDisposable, description }) => (
+            .map(({ folder, sizeBytes, description }) => (
               <li
                 key={folder}
                 className="grid grid-cols-[minmax(0,1fr)_120px_88px] items-center gap-4 px-3 py-2"
@@ -56,10 +56,7 @@ export function StorageSection() {
                   <p className="truncate font-medium" title={folder}>
                     {lastPart(folder)}
                   </p>
-                  <p className="text-sm text-muted text-pretty">
-                    {description}
-                    {isDisposable && ' May be cleared.'}
-                  </p>
+                  <p className="text-sm text-muted text-pretty">{description}</p>
                 </div>
                 <Progress
                   label={`Share of ${lastPart(folder)}`}

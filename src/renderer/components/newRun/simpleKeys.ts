@@ -1,0 +1,9 @@
+/** The six that decide most; the KL weight is called differently by some algorithms. */
+export const simpleKeys: readonly (readonly string[])[] = [
+  ['steps'],
+  ['rollout.groupSize'],
+  ['rollout.maxNewTokens'],
+  ['optimization.learningRate'],
+  ['algorithm.settings.klCoefficient', 'algorithm.settings.beta'],
+  ['adapter.rank'],
+]
