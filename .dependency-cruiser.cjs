@@ -81,6 +81,12 @@ const innerRules = [
     { path: '^src/engine/runtime/' },
   ),
   error(
+    'inner-window',
+    'The page runs in a browser: nothing of Node.',
+    { path: '^src/renderer/' },
+    { dependencyTypes: ['core'] },
+  ),
+  error(
     'inner-processes',
     'Processes are started in two places only.',
     { path: '^src/', pathNot: '^src/host/(workers|sandbox)/' },

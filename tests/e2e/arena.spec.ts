@@ -16,7 +16,9 @@ test('a blind vote on the same prompt and seed counts and names are seen after i
   const table = page.getByRole('table')
   await expect(table.getByRole('row')).toHaveCount(3)
   await expect(table.getByText('100 %', { exact: true })).toBeVisible()
-  const [vote] = (await client.call('settings.get', { key: 'arena.votes' })) as [{ isBlind: boolean; seed: number }]
+  const [vote] = (await client.call('settings.get', { key: 'arena.votes' })) as [
+    { isBlind: boolean; seed: number },
+  ]
   expect(vote).toMatchObject({ isBlind: true, seed: 42, prompt: 'Please add 42 and 45' })
   expect(await seriousProblems(page)).toEqual([])
 })
@@ -28,7 +30,10 @@ test('greedy answers of one model are the same in both columns', async ({ app })
   await page.getByLabel('Prompt', { exact: true }).fill('Sort 8 0 5 7')
   await page.getByRole('button', { name: 'Generate' }).click()
   await expect(page.getByRole('button', { name: 'They are alike' })).toBeVisible()
-  const answers = await page.getByRole('region', { name: /^Column/ }).locator('p').allTextContents()
+  const answers = await page
+    .getByRole('region', { name: /^Column/ })
+    .locator('p')
+    .allTextContents()
   expect(answers).toHaveLength(2)
   expect(answers[0]).not.toBe('')
   expect(answers[0]).toBe(answers[1])

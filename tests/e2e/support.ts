@@ -86,8 +86,18 @@ export { expect } from '@playwright/test'
 export async function startHost(dataDirectory: string): Promise<HostProcess> {
   const window = process.env[windowVariable]
   if (window === undefined) throw new Error('The window was not built.')
-  const args = [path.join(root, 'bin/turnwise.mjs'), 'serve', '--port', '0', '--json', '--data-dir', dataDirectory]
-  const child = spawn(process.execPath, [...args, '--window', window], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const args = [
+    path.join(root, 'bin/turnwise.mjs'),
+    'serve',
+    '--port',
+    '0',
+    '--json',
+    '--data-dir',
+    dataDirectory,
+  ]
+  const child = spawn(process.execPath, [...args, '--window', window], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(child, 'exit')
   for await (const line of createInterface(child.stdout)) {
     const { url } = JSON.parse(line) as { url: string }
@@ -150,8 +160,21 @@ export async function trainDemo(client: Client<Api>, changes: Partial<RunConfigI
 
 /** What axe finds serious or critical in the page as it stands, in words. */
 export async function seriousProblems(page: Page): Promise<readonly string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+  const { violations } = await analyze(page, 3)
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary ?? ''}`))
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary ?? ''}`),
+    )
+}
+
+/** Axe breaks when what it looks at is taken off the page under its hands, as live lists do; then it looks again. */
+async function analyze(page: Page, attempts: number) {
+  try {
+    return await new AxeBuilder({ page }).analyze()
+  } catch (error) {
+    if (attempts <= 1) throw error
+    await page.waitForTimeout(500)
+    return analyze(page, attempts - 1)
+  }
 }

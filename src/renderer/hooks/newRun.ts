@@ -156,7 +156,7 @@ export function useKnowledge(config: JsonObject): Knowledge {
 }
 
 /** The host is the one judge of a config; what is sent need not be one yet. */
-export const asConfig = (config: JsonObject) => config as unknown as InputOf<Api, 'runs.check'>['config']
+const asConfig = (config: JsonObject) => config as unknown as InputOf<Api, 'runs.check'>['config']
 
 export interface Verdict {
   readonly isPending: boolean

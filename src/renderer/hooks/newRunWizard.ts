@@ -3,12 +3,13 @@ import { useMemo } from 'react'
 import { changedFields, emptyDraft, pruned, type Draft } from '../components/newRun/draft.ts'
 import { valueAt, withValue, type JsonObject } from '../components/newRun/json.ts'
 import { followed, presetsFor, type ModelFacts } from '../components/newRun/presets.ts'
-import { stepIds, type Problem, type StepId } from '../components/newRun/problems.ts'
+import { problemsOf, stepIds, type Problem, type StepId } from '../components/newRun/problems.ts'
 import { algorithmOf } from '../components/newRun/stages.ts'
 import { dataWords, methodWords, modelWords, rewardWords } from '../components/newRun/summaries.ts'
 import { etaWords } from '../eta.ts'
 import { formatBytes } from '../format.ts'
 import { runTitle } from '../words.ts'
+import { codeOf } from './failures.ts'
 import { useKeys } from './keys.ts'
 import {
   defaultName,
@@ -47,6 +48,7 @@ export function useWizard() {
   const readSample = useSample()
   usePrefill(view, known.fields, (next) => steps.showOnly(firstOpen(next, known)))
   const parent = runs.find(({ id }) => id === fork?.runId)
+  const problems = [...verdict.problems, ...triedProblems(trial.error, known.topKeys)]
   const summaries = summariesOf(draft, known, trial)
   const missing = stepIds.filter((id) => id !== 'check' && summaries[id] === null)
   const isValid = isReady && missing.length === 0 && !verdict.isPending && verdict.problems.length === 0
@@ -66,8 +68,8 @@ export function useWizard() {
     modelFacts: factsOf(config, known),
     columns: columnsOf(config, known),
     setModel: (model: string) => update((now) => withModel(now, model, known)),
-    problemsOf: (step: StepId): readonly Problem[] =>
-      verdict.problems.filter((problem) => problem.step === step),
+    problems,
+    problemsOf: (step: StepId): readonly Problem[] => problems.filter((problem) => problem.step === step),
     name:
       typeof config['name'] === 'string' ? config['name'] : defaultName(draft, known, parent?.name ?? null),
     parentName: parent === undefined ? 'a run' : runTitle(parent),
@@ -83,6 +85,12 @@ export function useWizard() {
     },
     steps: stepIds.map((id, i): Step => ({ id, summary: summaries[id], next: stepIds[i + 1] ?? null })),
   }
+}
+
+/** What only the check could find, beside its setting as well. */
+function triedProblems(error: Error | null, topKeys: readonly string[]): readonly Problem[] {
+  if (error === null || codeOf(error) !== 'config/invalid') return []
+  return problemsOf({ code: 'config/invalid', message: error.message }, topKeys)
 }
 
 /** Id of the head of a step. */

@@ -36,7 +36,14 @@ describe('ticks', () => {
   test('times', () => {
     expect(timeTicks(0, 60, 6)).toEqual([0, 10, 20, 30, 40, 50, 60])
     expect(timeTicks(0, 7000, 5)).toEqual([0, 1800, 3600, 5400])
-    expect([45, 720, 5400, 200_000].map(axisTime)).toEqual(['45 s', '12 min', '1.5 h', '2.31 d'])
+    expect([0, 0.0452, 45, 720, 5400, 200_000].map(axisTime)).toEqual([
+      '0 s',
+      '45.2 ms',
+      '45 s',
+      '12 min',
+      '1.5 h',
+      '2.31 d',
+    ])
   })
 
   test('numbers', () => {

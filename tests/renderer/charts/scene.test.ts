@@ -61,6 +61,17 @@ describe('a scene', () => {
     expect(scene.lines[0]!.main[0]![0]!.y).toBe(scene.y.domain[0])
   })
 
+  test('a spike may leave the panel, but no value that is usual', () => {
+    const values = [...wave(100), 1000, ...wave(100)]
+    const [all, clipped] = [false, true].map((clipsSpikes) =>
+      sceneOf([lineOf('a', values)], { ...options, clipsSpikes })!,
+    )
+    expect(all!.y.domain[1]).toBeGreaterThan(1000)
+    expect(clipped!.y.domain[1]).toBeLessThan(2.2)
+    expect(clipped!.y.domain[1]).toBeGreaterThanOrEqual(1)
+    expect(clipped!.y.domain[0]).toBeLessThanOrEqual(-1)
+  })
+
   test('the baseline lies on top', () => {
     const scene = sceneOf([lineOf('a', [1, 2], { isBaseline: true }), lineOf('b', [1, 2])], options)!
     expect(scene.lines.map(({ id }) => id)).toEqual(['b', 'a'])

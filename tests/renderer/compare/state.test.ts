@@ -10,7 +10,7 @@ const written = (text: string) =>
 describe('the address of a comparison', () => {
   test('says the same when it is read back', () => {
     const text =
-      'runs=a,b,c&baseline=b&hidden=c&panels=reward,rewards/correct/mean&x=time&smoothing=0.75&scale=log&group=optimization.learningRate&band=deviation&metric=kl&by=tail&marks=1&zoom=1.5~20'
+      'runs=a,b,c&baseline=b&hidden=c&panels=reward,rewards/correct/mean&x=time&smoothing=0.75&scale=log&group=optimization.learningRate&band=deviation&metric=kl&by=tail&marks=1&spikes=0&zoom=1.5~20'
     expect(Object.fromEntries(written(text))).toEqual(Object.fromEntries(new URLSearchParams(text)))
   })
 

@@ -73,10 +73,8 @@ describe('steps in one line', () => {
     expect(lengthWords({ steps: 1 })).toBe('1 step')
     expect(lengthWords({ passes: 2 })).toBe('2 passes over the rows')
     expect(lengthWords({ stages: [{ steps: 5 }, { steps: 7 }] })).toBe('12 steps')
-    expect(batchWords({}, known)).toBe('8 prompts × 8 completions per step')
-    expect(batchWords({ algorithm: { id: 'sft' }, rollout: { promptsPerStep: 3 } }, known)).toBe(
-      '3 rows per step',
-    )
+    expect(batchWords({}, known)).toBe('8 prompts × 8 completions')
+    expect(batchWords({ algorithm: { id: 'sft' }, rollout: { promptsPerStep: 3 } }, known)).toBe('3 rows')
     expect(suggestedName(small, known)).toBe('grpo · starter · sums')
   })
 })

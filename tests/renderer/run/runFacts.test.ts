@@ -71,7 +71,10 @@ test('what happened to a run is marked on its charts', () => {
     findings: [
       {
         ...{ id: 'cap-hits', severity: 'warning', words: 'Cut off.', proposals: [] },
-        evidence: [{ of: 'completions/clipped_ratio', value: 0.9, fromStep: 15, toStep: 20 }],
+        evidence: [
+          { of: 'completions/clipped_ratio', value: 0.1, fromStep: 1, toStep: 5 },
+          { of: 'completions/clipped_ratio', value: 0.9, fromStep: 15, toStep: 20 },
+        ],
       },
     ],
   })

@@ -86,7 +86,7 @@ export function Progress({ label, value, className }: ProgressProps) {
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={share === null ? undefined : Math.round(share * 100)}
-      className={classes('h-1 min-w-16 overflow-hidden rounded-full bg-line', className)}
+      className={classes('h-1 min-w-16 overflow-hidden rounded-full bg-raised', className)}
     >
       <div
         className={classes('h-full rounded-full bg-accent', share === null && 'w-1/3 animate-pulse')}

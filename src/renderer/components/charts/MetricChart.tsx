@@ -38,6 +38,8 @@ export interface MetricChartProps {
   readonly events?: readonly ChartEvent[]
   /** Along x where nothing is zoomed: the same for all panels of a group. Everything there is, where it is left out. */
   readonly xRange?: Range | null | undefined
+  /** A few far-off values may leave the panel. */
+  readonly clipsSpikes?: boolean
   /** Of the plot, in px. */
   readonly height?: number
   /** Names of the lines under the plot; where there are several, by default. */
@@ -69,11 +71,15 @@ export function MetricChart(props: MetricChartProps) {
   const id = useId()
   const group = useGroup()
   const [isTable, setTable] = useState(false)
-  const { include, events, xRange = null } = props
+  const { include, events, xRange = null, clipsSpikes = false } = props
   const zoom = useDeferredValue(group.zoom) ?? xRange
   const scene = useMemo(
-    () => sceneOf(lines, { xAxis, smoothing, scale, zoom, include, events, tickCount: height < 140 ? 3 : 4 }),
-    [lines, xAxis, smoothing, scale, zoom, include, events, height],
+    () =>
+      sceneOf(lines, {
+        ...{ xAxis, smoothing, scale, zoom, include, events, clipsSpikes },
+        tickCount: height < 140 ? 3 : 4,
+      }),
+    [lines, xAxis, smoothing, scale, zoom, include, events, clipsSpikes, height],
   )
   const summary = useMemo(() => textSummary(lines, { title, better, xAxis }), [lines, title, better, xAxis])
   return (

@@ -65,6 +65,8 @@ export const RechartsPlot = memo(function RechartsPlot({ scene, width, height }:
         tickLine={false}
         axisLine={false}
         width={plotMargin.left}
+        tickSize={2}
+        tickMargin={3}
         interval={0}
         allowDataOverflow
       />

@@ -11,6 +11,7 @@ import {
   type ScaleKind,
 } from './scales.ts'
 import type { BandPoint, ChartEvent, ChartLine, ChartPoint, Dot } from './points.ts'
+import { quantile } from './statistics.ts'
 import { axisNumber } from './ticks.ts'
 import { xAxisSpecs, type XAxis } from './xAxes.ts'
 
@@ -28,6 +29,8 @@ export interface SceneOptions {
   readonly include?: readonly number[] | undefined
   readonly events?: readonly ChartEvent[] | undefined
   readonly tickCount?: number | undefined
+  /** A few far-off values may leave the panel, so that the others can be told apart. */
+  readonly clipsSpikes?: boolean | undefined
 }
 
 export interface SceneLine {
@@ -73,7 +76,7 @@ export function sceneOf(lines: readonly ChartLine[], options: SceneOptions): Sce
   const unit = forgettingUnit(lines.map(({ points }) => points))
   const limit = Math.floor(pointBudget / (Math.max(1, lines.length) * (smoothing > 0 ? 2 : 1)))
   const shaped = lines.map((line) => shapeOf(line, { range, smoothing, unit, limit }))
-  const y = valueScale(valueExtent(shaped, options.include), options.scale, options.tickCount)
+  const y = valueScale(valueExtent(shaped, options), options.scale, options.tickCount)
   const spec = xAxisSpecs[options.xAxis]
   const [from, to] = range
   return {
@@ -146,13 +149,22 @@ function visible(points: readonly ChartPoint[], [from, to]: Range): readonly [nu
   return first < 0 || last < 0 ? [0, 0] : [Math.max(0, first - 1), last + 2]
 }
 
-function valueExtent(shapes: readonly Shape[], include: readonly number[] = []) {
+function valueExtent(shapes: readonly Shape[], { include = [], clipsSpikes = false }: SceneOptions) {
   const values = shapes.flatMap(({ main, raw, band }) => [
     ...main.map(({ y }) => y),
     ...raw.map(({ y }) => y),
     ...band.flatMap(({ low, high }) => [low, high]),
   ])
-  return extentOf([...values, ...include]) ?? { low: 0, high: 1, lowestPositive: null }
+  const shown = clipsSpikes ? withoutSpikes(values) : values
+  return extentOf([...shown, ...include]) ?? { low: 0, high: 1, lowestPositive: null }
+}
+
+/** What lies within half the usual range beyond its 2nd and 98th hundredth. */
+function withoutSpikes(values: readonly number[]): readonly number[] {
+  const sorted = values.filter((value) => Number.isFinite(value)).sort((a, b) => a - b)
+  const [low, high] = [quantile(sorted, 0.02), quantile(sorted, 0.98)]
+  const room = (high - low) / 2
+  return sorted.filter((value) => value >= low - room && value <= high + room)
 }
 
 function placedOn(scale: Scale, { line, main, raw, band, drawn }: Shape): SceneLine {
@@ -202,7 +214,7 @@ export interface Frame {
   readonly height: number
 }
 
-export const plotMargin = { left: 44, right: 16, top: 8, bottom: 20 } as const
+export const plotMargin = { left: 46, right: 16, top: 8, bottom: 20 } as const
 
 export const frameOf = (width: number, height: number): Frame => ({
   left: plotMargin.left,

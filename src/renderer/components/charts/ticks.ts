@@ -65,15 +65,17 @@ export function axisNumber(value: number): string {
 const trimmed = (text: string): string => text.replace(/\.0(?=e)/, '')
 const minus = (text: string): string => text.replace('-', '−').replace('e-', 'e−')
 
-/** Seconds as 45 s, 12 min, 1.5 h, 2 d. */
+const timeUnits = [
+  [2 * 86_400, 86_400, 'd'],
+  [5400, 3600, 'h'],
+  [120, 60, 'min'],
+  [1, 1, 's'],
+] as const
+
+/** Seconds as 45 ms, 45 s, 12 min, 1.5 h, 2 d. */
 export function axisTime(seconds: number): string {
-  const [unit, letter] =
-    seconds >= 2 * 86_400
-      ? [86_400, 'd']
-      : seconds >= 5400
-        ? [3600, 'h']
-        : seconds >= 120
-          ? [60, 'min']
-          : [1, 's']
-  return minus(`${Number((seconds / unit).toPrecision(3))} ${letter}`)
+  const size = Math.abs(seconds)
+  const [, unit, letter] =
+    timeUnits.find(([from]) => size >= from) ?? (size === 0 ? timeUnits[3] : [0, 1e-3, 'ms'])
+  return minus(`${String(Number((seconds / unit).toPrecision(3)))} ${letter}`)
 }

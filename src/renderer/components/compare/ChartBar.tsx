@@ -83,6 +83,15 @@ export function ChartBar({ state, smoothing, groupKeys, onChange }: ChartBarProp
         checked={state.hasMarks}
         onChange={(hasMarks) => onChange({ hasMarks })}
       />
+      <Checkbox
+        label={
+          <span title="A few far-off values may leave their panel, so that the others can be told apart">
+            Clip spikes
+          </span>
+        }
+        checked={state.clipsSpikes}
+        onChange={(clipsSpikes) => onChange({ clipsSpikes })}
+      />
       {state.zoom !== null && (
         <Button
           variant="quiet"

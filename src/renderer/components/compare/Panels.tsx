@@ -46,6 +46,7 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
             scale={state.scale}
             events={marks}
             xRange={range}
+            clipsSpikes={state.clipsSpikes}
             height={190}
             hasLegend={groups !== null}
             hasFacts={false}

@@ -28,6 +28,7 @@ function picturesOf(
       scale: state.scale,
       zoom: range,
       events: comparison.marks,
+      clipsSpikes: state.clipsSpikes,
     })
     return scene ? [{ title, scene }] : []
   })

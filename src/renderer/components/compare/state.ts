@@ -25,6 +25,8 @@ export interface CompareState {
   readonly metric: string | null
   readonly statistic: Statistic
   readonly hasMarks: boolean
+  /** Far-off values may leave their panel. */
+  readonly clipsSpikes: boolean
   /** On the x axis. */
   readonly zoom: readonly [number, number] | null
 }
@@ -50,6 +52,7 @@ export function parseState(query: URLSearchParams): CompareState {
     metric: query.get('metric'),
     statistic: oneOf(statistics, query.get('by')) ?? 'last',
     hasMarks: query.get('marks') === '1',
+    clipsSpikes: query.get('spikes') === '0',
     zoom: zoomOf(query.get('zoom')),
   }
 }
@@ -88,6 +91,7 @@ export function stateQuery(state: CompareState): Query {
     metric: state.metric,
     by: state.statistic === 'last' ? null : state.statistic,
     marks: state.hasMarks ? '1' : null,
+    spikes: state.clipsSpikes ? '0' : null,
     zoom: zoom === null ? null : zoom.map((value) => String(Number(value.toPrecision(6)))).join('~'),
   }
 }

@@ -2,7 +2,7 @@
 import { StateEffect, StateField, type Extension } from '@codemirror/state'
 import { showTooltip, ViewPlugin, type Tooltip, type ViewUpdate } from '@codemirror/view'
 import type { Signature } from '#renderer/workers/protocol.ts'
-import { checkedCode, orNothing, textNode, type TypedCode } from './typeExtensions.ts'
+import { checkedCode, orNothing, textNode, type TypedCode } from './typedCode.ts'
 
 const setHint = StateEffect.define<Tooltip | null>()
 

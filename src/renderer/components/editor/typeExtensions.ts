@@ -7,17 +7,11 @@ import {
   type CompletionResult,
 } from '@codemirror/autocomplete'
 import { linter, type Diagnostic } from '@codemirror/lint'
-import type { EditorState, Extension } from '@codemirror/state'
+import type { Extension } from '@codemirror/state'
 import { hoverTooltip, type EditorView } from '@codemirror/view'
-import type { CodeLanguage } from '#renderer/workers/injectTypes.ts'
 import type { CheckedCode, Completion as Offer, Explanation } from '#renderer/workers/protocol.ts'
-import type { Checker } from './checker.ts'
 import { signatureHint } from './signatureHint.ts'
-
-export interface TypedCode {
-  readonly checker: Checker
-  readonly language: () => CodeLanguage
-}
+import { checkedCode, orNothing, textNode, type TypedCode } from './typedCode.ts'
 
 export const typeExtensions = (typed: TypedCode): Extension => [
   autocompletion({ override: [(context) => complete(typed, context)], icons: false }),
@@ -25,15 +19,6 @@ export const typeExtensions = (typed: TypedCode): Extension => [
   hoverTooltip((view, at) => explain(typed, view, at), { hoverTime: 350 }),
   signatureHint(typed),
 ]
-
-export const checkedCode = ({ language }: TypedCode, state: EditorState): CheckedCode => ({
-  code: state.doc.toString(),
-  language: language(),
-})
-
-/** An answer that never came says nothing. */
-export const orNothing = <Answer>(answer: Promise<Answer | null>): Promise<Answer | null> =>
-  answer.catch(() => null)
 
 async function complete(typed: TypedCode, context: CompletionContext): Promise<CompletionResult | null> {
   const isInside = context.matchBefore(/(?:[\w$]|\.|\[['"])$/) !== null
@@ -120,12 +105,5 @@ function explanationNode({
   const node = document.createElement('div')
   node.append(textNode('cm-tw-signature', signature))
   if (documentation !== '') node.append(textNode('cm-tw-words', documentation))
-  return node
-}
-
-export function textNode(className: string, text: string): HTMLElement {
-  const node = document.createElement('div')
-  node.className = className
-  node.textContent = text
   return node
 }

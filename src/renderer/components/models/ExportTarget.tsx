@@ -36,7 +36,7 @@ export function ExportTarget(props: ExportTargetProps) {
     { path: exports },
     { enabled: exports !== '', staleMs: 0 },
   )
-  const taken = there?.path === exports && !isDone ? there.entries.map((entry) => entry.name) : []
+  const taken = there?.path === exports ? there.entries.map((entry) => entry.name) : []
   const name = freeName(folderName({ run: title, step, format }), taken)
   const usual = exports === '' ? '' : joinPath(exports, name)
   const out = folder ?? usual

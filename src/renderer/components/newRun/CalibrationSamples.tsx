@@ -68,11 +68,13 @@ function SampleRow({ sample }: { sample: Sample }) {
   const { completion, reward, parts, tokens, stopReason, failures } = sample
   return (
     <li className="grid grid-cols-[64px_minmax(0,1fr)_max-content] items-start gap-3 px-3 py-2">
-      <span
-        className="font-mono text-sm font-medium tabular-nums"
-        aria-label={`Reward ${formatNumber(reward)}`}
-      >
-        {reward === null ? '' : formatNumber(reward)}
+      <span className="font-mono text-sm font-medium tabular-nums">
+        {reward !== null && (
+          <>
+            <span className="sr-only">Reward </span>
+            {formatNumber(reward)}
+          </>
+        )}
       </span>
       <span className="min-w-0">
         <span className="block max-h-24 overflow-auto font-mono text-sm break-words whitespace-pre-wrap">
@@ -84,15 +86,15 @@ function SampleRow({ sample }: { sample: Sample }) {
           </span>
         ))}
       </span>
-      <span className="flex flex-col items-end gap-1 text-xs text-faint tabular-nums">
-        <span className="flex gap-2">
-          {plural(tokens, 'token')}
-          {stopReason === 'length' && <Badge tone="caution">cut off</Badge>}
-        </span>
+      <span className="flex max-w-80 flex-wrap items-center justify-end gap-x-3 text-xs text-faint tabular-nums">
         <span>
           {partsOf(parts)
             .map(([name, value]) => `${name} ${formatNumber(value)}`)
             .join(' · ')}
+        </span>
+        <span className="flex gap-2">
+          {plural(tokens, 'token')}
+          {stopReason === 'length' && <Badge tone="caution">cut off</Badge>}
         </span>
       </span>
     </li>

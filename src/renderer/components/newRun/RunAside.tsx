@@ -59,7 +59,7 @@ export function RunAside(props: RunAsideProps) {
           </Field>
           <KeyValue
             entries={[
-              ['Learns', batchWords(config, known)],
+              ['Each step', batchWords(config, known)],
               ['Length', lengthOf(verdict, lengthWords(config))],
               ['Rows', verdict.rows === null ? '–' : formatCount(verdict.rows)],
               ['Seed', valueWords(valueAt(config, 'seed') ?? 42)],

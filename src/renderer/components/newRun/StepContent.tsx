@@ -40,7 +40,7 @@ export function StepContent({ id, wizard }: { id: StepId; wizard: Wizard }) {
           draft={draft}
           known={known}
           model={wizard.modelFacts}
-          problems={verdict.problems}
+          problems={wizard.problems}
           onChange={setDraft}
         />
       )

@@ -12,7 +12,7 @@ export interface AlgorithmEntry {
   readonly settings: SettingsTable
 }
 
-export const algorithmPrefix = 'algorithm.settings'
+const algorithmPrefix = 'algorithm.settings'
 
 export const algorithmSection = (algorithm: AlgorithmEntry): FieldSection => ({
   id: 'algorithm',

@@ -62,10 +62,6 @@ export const plannedStages = ({ stages }: StagePlan, steps: number): Stage[] =>
     newStage(algorithm, name, Math.max(1, Math.round(steps / stages.length))),
   )
 
-/** Settings of fields that the stage says something about. */
-export const stageKeys = (stage: Stage, keys: readonly string[]): string[] =>
-  keys.filter((key) => valueAt(stage, key) !== undefined)
-
 export const algorithmOf = (config: JsonObject): string => {
   const id = valueAt(config, 'algorithm.id')
   return typeof id === 'string' ? id : 'grpo'

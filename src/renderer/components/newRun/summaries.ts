@@ -83,7 +83,7 @@ function rewardName({ name, function: id }: JsonObject, { rewards }: Known): str
   )
 }
 
-export const algorithmTitle = (id: string, { algorithms }: Known): string =>
+const algorithmTitle = (id: string, { algorithms }: Known): string =>
   algorithms.find((algorithm) => algorithm.id === id)?.title ?? id
 
 export function methodWords(config: JsonObject, known: Known, changed: number): string {
@@ -111,16 +111,15 @@ export function lengthWords(config: JsonObject): string {
   return passes === 1 ? '1 pass over the rows' : `${formatNumber(Number(passes))} passes over the rows`
 }
 
-/** How many completions one step learns from, in words; null where answers are given. */
+/** What one step learns from. */
 export function batchWords(config: JsonObject, { algorithms }: Known): string {
   const stages = stagesOf(config).length
   if (stages > 0) return `${plural(stages, 'training')}, one after the other`
   const algorithm = algorithms.find(({ id }) => id === algorithmOf(config))
   const prompts = Number(valueAt(config, 'rollout.promptsPerStep') ?? 8)
-  if (algorithm !== undefined && algorithm.experience !== 'rollout')
-    return `${plural(prompts, 'row')} per step`
+  if (algorithm !== undefined && algorithm.experience !== 'rollout') return plural(prompts, 'row')
   const group = Number(valueAt(config, 'rollout.groupSize') ?? algorithm?.groupSize.default ?? 8)
-  return `${formatCount(prompts)} prompts × ${plural(group, 'completion')} per step`
+  return `${plural(prompts, 'prompt')} × ${plural(group, 'completion')}`
 }
 
 /** What a run is called when nobody names it. */

@@ -6,7 +6,7 @@ import { link, navigate } from '#renderer/hooks/route.ts'
 import { useWorkerOf, type RunEntry } from '#renderer/hooks/runs.ts'
 import { useSeries } from '#renderer/hooks/series.ts'
 import { toast } from '#renderer/hooks/toasts.ts'
-import { formatBytes, formatDelta, formatNumber, formatTime, plural } from '#renderer/format.ts'
+import { formatBytes, formatDate, formatDelta, formatNumber, formatTime, plural } from '#renderer/format.ts'
 import { writeChoice } from '../arena/contenders.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button, IconButton } from '../base/Button.tsx'
@@ -153,7 +153,12 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onDelete }: TablePr
       isNumber: true,
       cell: ({ sizeBytes }) => formatBytes(sizeBytes),
     },
-    { id: 'saved', title: 'Saved', width: '88px', cell: ({ savedAt }) => formatTime(savedAt) },
+    {
+      id: 'saved',
+      title: 'Saved',
+      width: '88px',
+      cell: ({ savedAt }) => <time title={formatDate(savedAt)}>{formatTime(savedAt)}</time>,
+    },
     { id: 'state', title: 'State', width: 'minmax(120px,1fr)', cell: (item) => <State item={item} /> },
     {
       id: 'actions',

@@ -5,7 +5,7 @@ import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useKeys } from '#renderer/hooks/keys.ts'
 import { useWorkerOf, type RunEntry, type StoredEvent } from '#renderer/hooks/runs.ts'
 import { useFollowedScroll } from '#renderer/hooks/scroll.ts'
-import { formatTime } from '#renderer/format.ts'
+import { formatDate, formatTime } from '#renderer/format.ts'
 import { Checkbox } from '../base/choices.tsx'
 import { classes } from '../base/classes.ts'
 import { SearchInput } from '../base/inputs.tsx'
@@ -99,7 +99,10 @@ function EventRow({ at, words, top }: { at: number; words: EventWords; top: numb
       className="absolute inset-x-0 flex items-center gap-3 border-b border-line px-8"
       style={{ height: rowHeight, transform: `translateY(${String(top)}px)` }}
     >
-      <time className="w-16 shrink-0 font-mono text-sm text-muted tabular-nums">
+      <time
+        title={at === 0 ? undefined : formatDate(at)}
+        className="w-16 shrink-0 font-mono text-sm text-muted tabular-nums"
+      >
         {at === 0 ? '' : formatTime(at)}
       </time>
       <Icon size={14} aria-hidden className={classes('shrink-0', tones[tone])} />

@@ -125,7 +125,7 @@ function SmallCharts({ children }: { children: readonly ReactNode[] }) {
       {children.map((child, i) => (
         <div
           key={i}
-          className="flex min-w-48 grow [&>*]:grow"
+          className="flex min-w-40 grow [&>*]:grow"
           style={{ flexBasis: `calc(${String(100 / beside)}% - 12px)` }}
         >
           {child}

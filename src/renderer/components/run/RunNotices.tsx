@@ -65,7 +65,7 @@ function Ended({ run, config, onFork }: Props) {
 
 function told({ error, lastWords, step }: RunEntry, safe: string | null) {
   return {
-    message: error?.message ?? `The training process ended without a word after step ${String(step)}.`,
+    message: error?.message ?? `The training process ended unexpectedly after step ${String(step)}.`,
     hint: [safe, forThePage(error?.hint) ?? lastWord(lastWords)].filter(Boolean).join(' '),
     code: [error?.code, lastWords].filter(Boolean).join('\n'),
   }

@@ -41,10 +41,16 @@ export function RunNumbers({ run, byMetric }: Props) {
       {eta !== null && <Fact name="Left">{etaWords(eta)}</Fact>}
       {rewardBefore !== null && rewardAfter !== null && (
         <Fact name="Held-out">
-          {formatNumber(rewardBefore)} → {formatNumber(rewardAfter)}{' '}
-          <span className={rewardAfter > rewardBefore ? 'text-good' : 'text-muted'}>
-            {formatDelta(rewardAfter - rewardBefore)}
-          </span>
+          {formatNumber(rewardBefore)}
+          {rewardAfter !== rewardBefore && (
+            <>
+              {' '}
+              → {formatNumber(rewardAfter)}{' '}
+              <span className={rewardAfter > rewardBefore ? 'text-good' : 'text-muted'}>
+                {formatDelta(rewardAfter - rewardBefore)}
+              </span>
+            </>
+          )}
         </Fact>
       )}
       {perStep !== null && <Fact name="Per step">{formatNumber(perStep)} s</Fact>}

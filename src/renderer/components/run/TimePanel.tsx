@@ -41,8 +41,8 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
         <h3 className="font-medium">Time per step</h3>
         <span className="text-sm text-faint">mean of the last {averaged}</span>
         <Help about="time per step">
-          Generate: completions are sampled. Score: reward functions. Compare: forward passes before the
-          update. Learn: gradients and optimizer. Other: saving, evaluating and the rest.
+          Generate: completions are sampled. Score: reward functions. Forward passes: the tokens under each
+          policy, before the update. Learn: gradients and optimizer. Other: saving, evaluating and the rest.
         </Help>
         {total !== null && (
           <span className="ml-auto pr-2 font-mono text-sm tabular-nums">{formatNumber(total)} s</span>

@@ -50,6 +50,7 @@ export function stepsOfFolders(directories: unknown): readonly number[] {
 }
 
 function alarmOf({ id, words, evidence }: Finding): readonly ChartEvent[] {
-  const [first] = evidence
-  return first === undefined ? [] : [{ id: `finding-${id}`, x: first.fromStep, kind: 'alarm', label: words }]
+  // Some of it says how things were before.
+  const x = evidence.reduce((latest, { fromStep }) => Math.max(latest, fromStep), -1)
+  return x < 0 ? [] : [{ id: `finding-${id}`, x, kind: 'alarm', label: words }]
 }

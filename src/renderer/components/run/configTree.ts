@@ -82,7 +82,7 @@ const rowOf = (path: string, value: unknown, node: SchemaNode | undefined): Sett
 })
 
 /** The node of a path; of alternatives the one that has the next name. */
-export function nodeAt(schema: SchemaNode, path: string): SchemaNode | undefined {
+function nodeAt(schema: SchemaNode, path: string): SchemaNode | undefined {
   const names = path.replace(/\[\d+\]/g, '.[]').split('.')
   return names.reduce<SchemaNode | undefined>(
     (node, name) => (node ? childOf(node, name) : undefined),

@@ -133,7 +133,7 @@ function fixedColumns(state: RowState): readonly Column<Row>[] {
     {
       id: 'name',
       title: 'Name',
-      width: 'minmax(156px, 1.6fr)',
+      width: 'minmax(148px, 1.6fr)',
       sortBy: ({ run }) => runTitle(run),
       cell: (row) => (
         <NameCell
@@ -237,7 +237,7 @@ const ownColumns = (state: RowState): readonly Column<Row>[] => [
   {
     id: 'tags',
     title: 'Tags',
-    width: 'minmax(100px, 1fr)',
+    width: 'minmax(92px, 1fr)',
     cell: ({ run }) => (
       <TagsCell
         run={run}

@@ -54,15 +54,7 @@ export function CompletionPane({ config, sample, group, colour }: Props) {
   )
 }
 
-export const Part = ({
-  title,
-  aside,
-  children,
-}: {
-  title: string
-  aside?: ReactNode
-  children: ReactNode
-}) => (
+const Part = ({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) => (
   <section aria-label={title} className="border-t border-line px-4 py-3">
     <header className="mb-2 flex min-h-6 items-center gap-2">
       <h3 className="font-medium">{title}</h3>

@@ -147,7 +147,7 @@ export function SampleCard({ sample, isChosen, place }: CardProps) {
 }
 
 /** A reward that is seen at a glance, and read. */
-export function RewardMark({ reward }: { reward: number | null }) {
+function RewardMark({ reward }: { reward: number | null }) {
   return (
     <span className="min-w-9 font-mono font-medium" title="Reward">
       {rewardText(reward)}

@@ -20,7 +20,7 @@ export interface SampleGroup {
   readonly meanReward: number | null
 }
 
-export const groupKey = ({ step, source, row }: Pick<Sample, 'step' | 'source' | 'row'>): string =>
+const groupKey = ({ step, source, row }: Pick<Sample, 'step' | 'source' | 'row'>): string =>
   `${String(step)}:${source}:${String(row)}`
 
 /** The newest step first, prompts in the order in which they were drawn. */

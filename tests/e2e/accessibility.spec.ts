@@ -1,0 +1,82 @@
+import type { Api } from '#shared/api/api.ts'
+import type { Client } from '#shared/api/client.ts'
+import { demoFile, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
+
+/** A little of everything, so that no screen is empty; resolves with the routes of all of them. */
+async function furnish(client: Client<Api>): Promise<readonly string[]> {
+  const settings = { steps: 3, rollout: { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 } }
+  const run = await trainDemo(client, { ...settings, name: 'first', checkpoints: { every: 1 } })
+  const other = await trainDemo(client, { ...settings, name: 'second', seed: 2 })
+  let versionId = ''
+  const source = { path: demoFile('heldout.jsonl') }
+  for await (const item of client.stream('datasets.import', { source, name: 'tasks' })) {
+    if ('result' in item) versionId = item.result.version.id
+  }
+  const gallery = await client.call('rewards.gallery')
+  const code = (kind: 'reward' | 'environment') =>
+    gallery.find((each) => each.kind === kind && each.code !== null)!
+  const create = async (kind: 'reward' | 'environment') => {
+    const { id } = await client.call('rewards.create', { kind, name: `my ${kind}` })
+    await client.call('rewards.save', {
+      rewardId: id,
+      language: code(kind).language!,
+      code: code(kind).code!,
+    })
+    return id
+  }
+  const [reward, environment] = [await create('reward'), await create('environment')]
+  const tabs = (route: string, names: readonly string[]) => names.map((name) => route.replace('*', name))
+  return [
+    '/',
+    '/data',
+    `/data/${versionId}`,
+    ...tabs(`/data/${versionId}?tab=*`, ['prompt', 'lengths', 'split', 'difficulty', 'problems']),
+    '/rewards',
+    `/rewards/${reward}`,
+    `/rewards/${environment}`,
+    '/new-run',
+    `/new-run?data=${versionId}&model=${encodeURIComponent(starter)}`,
+    '/runs',
+    ...tabs(`/runs/${run}/*`, ['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log']),
+    '/compare',
+    `/compare?runs=${run},${other}`,
+    '/arena',
+    '/models',
+    '/models/starter',
+    `/models/export?run=${run}&step=3`,
+    ...tabs('/settings/*', ['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about']),
+    '/nowhere',
+  ]
+}
+
+test.describe.configure({ timeout: 600_000 })
+
+test('no screen has a serious or critical fault in light, dark or high contrast', async ({ app }) => {
+  const { page, client } = app
+  const routes = await furnish(client)
+  await app.open()
+  const problems: string[] = []
+  for (const theme of ['light', 'dark', 'contrast']) {
+    await client.call('settings.set', { key: 'appearance.theme', value: theme })
+    await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
+    for (const route of routes) {
+      await app.go(route)
+      await expect(page.locator('main h1')).toBeVisible()
+      await page.waitForTimeout(300)
+      const found = await test.step(`${theme} ${route}`, () => seriousProblems(page))
+      problems.push(...found.map((problem) => `${theme} ${route}: ${problem}`))
+    }
+  }
+  expect(problems).toEqual([])
+})
+
+test('every empty screen says what it is for', async ({ app }) => {
+  const { page } = app
+  await app.open()
+  for (const route of ['/', '/data', '/rewards', '/runs', '/compare', '/models']) {
+    await app.go(route)
+    await expect(page.locator('main h1')).toBeVisible()
+    await expect(page.locator('main').getByRole('button').first()).toBeVisible()
+    expect(await seriousProblems(page)).toEqual([])
+  }
+})
