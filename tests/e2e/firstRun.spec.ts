@@ -30,7 +30,7 @@ test('from an empty data directory to a rising reward curve, with the guide', as
   const { runs } = await app.client.call('metrics.series', { runIds: [id], metric: 'reward' })
   const points = runs[0]?.points ?? []
   expect(points.at(-1)!.mean).toBeGreaterThan(points[0]!.mean + 0.2)
-  await expect(chart.locator('.recharts-line-curve').first()).toBeVisible()
+  await expect(chart.locator('.recharts-line-curve').first()).toBeAttached()
 
   for (const words of [
     'Every answer can be read',

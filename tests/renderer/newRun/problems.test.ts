@@ -57,7 +57,7 @@ describe('problems of a config', () => {
       optimization: { minibatchSize: 7 },
     }).toSorted((a, b) => (a.key ?? '').localeCompare(b.key ?? ''))
     expect(minibatch).toMatchObject({ key: 'optimization.minibatchSize', step: 'method' })
-    expect(minibatch?.sentence).toContain('does not divide')
+    expect(minibatch?.sentence).toMatch(/^It is 7, which does not divide/)
     expect(tokens?.key).toBe('rollout.minNewTokens')
   })
 

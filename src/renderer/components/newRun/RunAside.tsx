@@ -13,6 +13,7 @@ import { forkChanges, isEmptyDraft, type Draft, type ForkPoint } from './draft.t
 import { labelOf, valueWords } from './fieldWords.ts'
 import { valueAt, withValue } from './json.ts'
 import type { Problem, StepId } from './problems.ts'
+import { stagesOf } from './stages.ts'
 import { batchWords, lengthWords } from './summaries.ts'
 
 interface RunAsideProps {
@@ -41,6 +42,7 @@ const stepTitles: Readonly<Record<StepId, string>> = {
 export function RunAside(props: RunAsideProps) {
   const { draft, known, verdict, missing, nameHint, parentName, onChange, onShow, onSample } = props
   const { config, fork } = draft
+  const stages = stagesOf(config).length
   return (
     <aside aria-label="The run" className="grid gap-4 self-start">
       <Panel title="The run">
@@ -59,7 +61,9 @@ export function RunAside(props: RunAsideProps) {
           </Field>
           <KeyValue
             entries={[
-              ['Each step', batchWords(config, known)],
+              stages > 0
+                ? ['Trainings', `${String(stages)}, one after the other`]
+                : ['Each step', batchWords(config, known)],
               ['Length', lengthOf(verdict, lengthWords(config))],
               ['Rows', verdict.rows === null ? '–' : formatCount(verdict.rows)],
               ['Seed', valueWords(valueAt(config, 'seed') ?? 42)],

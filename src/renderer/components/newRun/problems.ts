@@ -65,7 +65,7 @@ function keyed(sentence: string, topKeys: readonly string[]): Omit<Problem, 'hin
   return {
     key,
     step: key === null ? 'method' : stepOfKey(key),
-    sentence: capitalized(rest),
+    sentence: besideKey(rest, key),
     isMissing: rest.includes('it is missing') || isMissingReward(key, rest),
   }
 }
@@ -73,7 +73,11 @@ function keyed(sentence: string, topKeys: readonly string[]): Omit<Problem, 'hin
 const isMissingReward = (key: string | null, rest: string): boolean =>
   key === 'rewards' && rest.includes('neither a reward function nor an environment')
 
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+/** «rollout.groupSize is 1, but …» stands under its label. */
+function besideKey(text: string, key: string | null): string {
+  if (key !== null && text.startsWith(`${key} is `)) return `It${text.slice(key.length)}`
+  return key !== null && text.startsWith(key) ? text : text.charAt(0).toUpperCase() + text.slice(1)
+}
 
 function stepOfKey(key: string): StepId {
   const [top = ''] = key.split(/[.[]/)

@@ -113,8 +113,6 @@ export function lengthWords(config: JsonObject): string {
 
 /** What one step learns from. */
 export function batchWords(config: JsonObject, { algorithms }: Known): string {
-  const stages = stagesOf(config).length
-  if (stages > 0) return `${plural(stages, 'training')}, one after the other`
   const algorithm = algorithms.find(({ id }) => id === algorithmOf(config))
   const prompts = Number(valueAt(config, 'rollout.promptsPerStep') ?? 8)
   if (algorithm !== undefined && algorithm.experience !== 'rollout') return plural(prompts, 'row')

@@ -38,7 +38,13 @@ export function GroupPane({ group, sampleId, address, groupSize, onMore }: Props
   return (
     <section aria-label="Completions" className="flex min-h-0 grow flex-col">
       <GroupHeader view={address.view}>
-        {isPart ? `${String(samples.length)} of ${String(groupSize)} kept` : groupWords(samples.length)}
+        {isPart ? (
+          <span title="«shownTrajectories» in the settings says how many completions of a step are kept to look at.">
+            {samples.length} of {groupSize} kept
+          </span>
+        ) : (
+          groupWords(samples.length)
+        )}
         {spread !== null && !isPart && (
           <span className={classes('ml-2', spread === 0 && !teaches ? 'text-caution' : 'text-faint')}>
             {spread > 0
