@@ -88,13 +88,15 @@ async function hover(page: Page): Promise<void> {
   report('Compare: one move of the cursor (two pictures: 33 ms at least)', `${median(times).toFixed(0)} ms`)
 }
 
+const samples = (page: Page) => page.getByRole('listbox', { name: 'Prompts' })
+
 async function measureSamples(page: Page, runId: string): Promise<void> {
   const opened = await since(page, async () => {
     await page.evaluate(`location.hash = '#/runs/${runId}/samples'`)
-    await page.locator('[data-samples]').first().waitFor()
+    await samples(page).waitFor()
   })
   report('Samples: page of a run with 10,000 samples opened', `${opened.toFixed(0)} ms`)
-  await page.locator('[data-samples]').first().hover()
+  await samples(page).hover()
   const times: number[] = []
   for (let i = 0; i < 60; i++) {
     times.push(await since(page, () => page.mouse.wheel(0, 400)))

@@ -293,3 +293,27 @@ const firstWorld = async (page: Page): Promise<string> => {
     .allTextContents()
   return labels.find((label) => /arithmetic/i.test(label)) ?? labels[1] ?? ''
 }
+
+test('another run’s settings are taken over; in the dark axe finds nothing serious with all of it open', async ({
+  app,
+}) => {
+  const { page, client } = app
+  const runId = await trainDemo(client, { name: 'pattern', steps: 2, seed: 9 })
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await app.open(`/new-run?copy=${runId}`)
+  await expect(page.getByText('The settings fit together')).toBeVisible()
+  await expect(page).toHaveURL(/#\/new-run$/)
+  await expect(field(page, 'Name')).toHaveValue('')
+  await expect(field(page, 'Steps')).toHaveValue('2')
+  for (const name of ['Model', 'Data', 'Reward']) await step(page, name).click()
+  await page.getByRole('button', { name: /^All settings/ }).click()
+  await page.getByRole('checkbox', { name: 'Only what is changed' }).click()
+  await expect(page.getByRole('textbox', { name: 'Seed' })).toHaveValue('9')
+  await expect(page.getByRole('textbox', { name: 'Passes' })).toHaveCount(0)
+  await page.getByRole('checkbox', { name: 'Only what is changed' }).click()
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+  expect(await seriousProblems(page)).toEqual([])
+  await page.keyboard.press('Control+Enter')
+  await expect(page.getByText('Whole run')).toBeVisible({ timeout: 60_000 })
+  expect(await seriousProblems(page)).toEqual([])
+})

@@ -3,6 +3,8 @@ import { Button } from '../components/base/Button.tsx'
 import { ConfirmDialog } from '../components/base/Dialog.tsx'
 import { Page } from '../components/base/Page.tsx'
 import { Loading } from '../components/base/states.tsx'
+import { Panel } from '../components/base/Panel.tsx'
+import { QueueList } from '../components/queue/QueueList.tsx'
 import { BestSoFar } from '../components/home/BestSoFar.tsx'
 import { DeviceHealth } from '../components/home/DeviceHealth.tsx'
 import { FirstRunCard } from '../components/home/FirstRunCard.tsx'
@@ -34,6 +36,9 @@ export function HomeScreen() {
             <RecentRuns runs={runs} />
           </div>
           <div className="flex min-w-0 flex-col gap-6">
+            <Panel title="Queue">
+              <QueueList />
+            </Panel>
             <DeviceHealth />
             <SampleNote />
           </div>

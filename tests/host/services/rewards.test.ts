@@ -114,6 +114,19 @@ describe('a reward', () => {
     expect(await client.call('rewards.usedBy', { rewardId })).toEqual([{ runId, version }])
   }, 30_000)
 
+  test('knows the runs of an environment too', async () => {
+    const { id } = await client.call('rewards.create', { kind: 'environment', name: 'guessing' })
+    const gallery = await client.call('rewards.gallery')
+    const { code, language } = gallery.find(({ kind, code }) => kind === 'environment' && code !== null) ?? {}
+    if (!code || !language) throw new Error('Expected an environment of code in the gallery.')
+    const saved = await client.call('rewards.save', { rewardId: id, language, code })
+    const runId = await fixture.start({ steps: 1, rewards: [], environment: { function: saved.file } })
+    expect(await client.call('rewards.usedBy', { rewardId: id })).toEqual([{ runId, version: saved.hash }])
+    await fixture.reached(runId, 'finished', 'failed')
+    await client.call('runs.delete', { runId })
+    await client.call('rewards.delete', { rewardId: id })
+  }, 30_000)
+
   test('scores the stored samples of a run anew', async () => {
     const [run] = await client.call('runs.list', {})
     const runId = run?.id ?? ''

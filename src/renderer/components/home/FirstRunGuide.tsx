@@ -94,7 +94,7 @@ function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
         <Button variant="primary" disabled={!isOver} onClick={then(compare)}>
           Compare before and after
         </Button>
-        <Button onClick={then(() => navigate('/rewards'))}>Change the reward</Button>
+        <Button onClick={then(() => navigate('/rewards/builtin.starter-correct'))}>Change the reward</Button>
         <Button onClick={then(chooseAndAdd)}>Use my own data</Button>
       </div>
     </>

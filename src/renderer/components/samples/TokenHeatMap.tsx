@@ -18,13 +18,16 @@ export function TokenHeatMap({ rows, scale }: Props) {
   const segments = useMemo(() => segmentsOf(rows), [rows])
   const hasTurns = segments.length > 2
   const firstAction = rows.findIndex(({ isAction }) => isAction)
-  const onKeyDown = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     if (by === undefined) return
     event.preventDefault()
-    setActive((now) =>
-      Math.min(rows.length - 1, Math.max(0, now === null ? Math.max(0, firstAction) : now + by)),
-    )
+    const next = active === null ? Math.max(0, firstAction) : active + by
+    reach(event.currentTarget, Math.min(rows.length - 1, Math.max(0, next)))
+  }
+  const reach = (map: HTMLElement, index: number) => {
+    setActive(index)
+    map.querySelector(`[data-token="${String(index)}"]`)?.scrollIntoView({ block: 'nearest' })
   }
   const onPointerOver = ({ target }: PointerEvent) => {
     const at = target instanceof HTMLElement ? target.dataset['token'] : undefined
@@ -41,7 +44,7 @@ export function TokenHeatMap({ rows, scale }: Props) {
         onPointerOver={onPointerOver}
         onPointerLeave={() => setActive(null)}
         onBlur={() => setActive(null)}
-        className="flex flex-col gap-2 rounded-sm font-mono break-words whitespace-pre-wrap"
+        className="flex max-h-[55vh] flex-col gap-2 overflow-auto rounded-sm p-0.5 font-mono break-words whitespace-pre-wrap"
       >
         {segments.map((segment) => (
           <div key={segment.rows[0]?.index ?? 0}>
