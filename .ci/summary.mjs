@@ -5,9 +5,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 
 const status = Number(process.env['TEST_STATUS'])
-const [unit, browser] = process.argv.slice(2).map((report) =>
-  existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null,
-)
+const [unit, browser] = process.argv
+  .slice(2)
+  .map((report) => (existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null))
 const parts = [unit && countUnit(unit), browser && countBrowser(browser)].filter(Boolean)
 const sum = (name) => parts.reduce((total, part) => total + part[name], 0)
 const counts = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') }
@@ -33,5 +33,9 @@ function countUnit({ numPassedTests, numFailedTests, numPendingTests, numTodoTes
 }
 
 function countBrowser({ stats, errors }) {
-  return { passed: stats.expected, failed: stats.unexpected + stats.flaky + errors.length, skipped: stats.skipped }
+  return {
+    passed: stats.expected,
+    failed: stats.unexpected + stats.flaky + errors.length,
+    skipped: stats.skipped,
+  }
 }

@@ -1,14 +1,16 @@
 /** Runs as long as the window must bear, written as run folders; the host takes them in like any other. */
 import { appendFileSync, writeFileSync } from 'node:fs'
+import { parseRunConfig } from '#shared/runConfig.ts'
 import { createRunFolder, runPaths, type RunFolder } from '#host/artifacts/runFolder.ts'
 import { CounterStream } from './noise.ts'
 
-const config = (name: string) => ({
-  name,
-  model: '/models/made-up',
-  data: { train: '/data/made-up.jsonl', prompt: { text: '{prompt}' } },
-  rewards: [{ function: 'exact-match' }],
-})
+const config = (name: string) =>
+  parseRunConfig({
+    name,
+    model: '/models/made-up',
+    data: { train: '/data/made-up.jsonl', prompt: { column: 'prompt' } },
+    rewards: [{ function: 'exact-match' }],
+  })
 
 /** Metrics that the run page shows. */
 function metricsAt(step: number, steps: number, noise: CounterStream): Readonly<Record<string, number>> {

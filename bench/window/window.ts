@@ -126,13 +126,15 @@ async function measureHour(page: Page, dataDirectory: string): Promise<void> {
   grow(hourSteps / growths)
   await page.waitForTimeout(3000)
   await page.evaluate(`location.hash = '#/runs/${run.id}/overview'`)
-  await page.locator('[data-chart] path').first().waitFor()
+  await page.locator('[data-chart] .recharts-line-curve').first().waitFor({ state: 'attached' })
   const before = await heap(devtools)
   for (let i = 1; i < growths; i++) {
     grow(hourSteps / growths)
     await page.waitForTimeout(250)
   }
   await page.waitForTimeout(3000)
+  const told = await page.locator('[data-chart]').first().innerText()
+  if (!told.includes('3500')) throw new Error(`Expected a chart of all steps, got ${told}.`)
   const after = await heap(devtools)
   report('run page: heap at its begin', `${(before / 1e6).toFixed(1)} MB`)
   report('run page: heap after an hour of steps', `${(after / 1e6).toFixed(1)} MB`)

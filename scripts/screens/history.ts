@@ -27,7 +27,6 @@ function demoConfig(changes: Config): Config {
     ...config,
     model: path.join(resourcesDirectory, 'starter'),
     data,
-    shownTrajectories: 32,
     ...changes,
   }
 }

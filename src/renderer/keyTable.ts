@@ -37,7 +37,7 @@ const table = {
 export type KeyId = keyof typeof table
 export const keyTable: Readonly<Record<KeyId, KeyRow>> = table
 
-export const isMac = navigator.platform.startsWith('Mac')
+const isMac = navigator.platform.startsWith('Mac')
 
 /** Without a modifier that a person would not hold while typing. */
 export const isSingle = (key: string): boolean => !/^(?:Mod|Alt)\+/.test(key)

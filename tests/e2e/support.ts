@@ -83,7 +83,7 @@ export const test = base.extend<{ app: App }>({
 
 export { expect } from '@playwright/test'
 
-export async function startHost(dataDirectory: string): Promise<HostProcess> {
+async function startHost(dataDirectory: string): Promise<HostProcess> {
   const window = process.env[windowVariable]
   if (window === undefined) throw new Error('The window was not built.')
   const args = [

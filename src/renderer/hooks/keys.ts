@@ -34,7 +34,7 @@ export function useKeyListener(): void {
   const latest = useLatest({ bindings, singles })
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
-      if (event.defaultPrevented) return
+      if (event.defaultPrevented && !isCheckbox(event.target)) return
       const key = keyOf(event)
       if (isSingle(key) && (!latest.current.singles || isTaken(event) || isInDialog())) return
       const id = ids.find((candidate) => keysOf(candidate, latest.current.bindings).includes(key))
@@ -47,6 +47,10 @@ export function useKeyListener(): void {
     return () => removeEventListener('keydown', listen)
   }, [latest])
 }
+
+/** A checkbox only refuses to be pressed by Enter; it does nothing with it. */
+const isCheckbox = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.role === 'checkbox'
 
 const typingInputs = /^(?:text|search|number|password|email|url|tel|date|time|)$/
 const pressed = 'button, a, select, summary, [role="slider"], [role="option"], [role="tab"]'

@@ -23,10 +23,28 @@ export function useRunConfig(runId: string): {
   return { record: data ?? null, config }
 }
 
+const sections = [
+  'model',
+  'adapter',
+  'data',
+  'rewards',
+  'algorithm',
+  'rollout',
+  'optimization',
+  'evaluation',
+  'checkpoints',
+  'stages',
+] as const satisfies readonly (keyof RunConfig)[]
+
+/** A run of another version may lack what this page reads; then it shows what does not need its settings. */
+const isWhole = (config: unknown): config is RunConfig =>
+  typeof config === 'object' && config !== null && sections.every((key) => key in config)
+
 function readConfig(text: string | undefined): RunConfig | null {
   if (text === undefined) return null
   try {
-    return JSON.parse(text) as RunConfig
+    const config: unknown = JSON.parse(text)
+    return isWhole(config) ? config : null
   } catch {
     return null
   }

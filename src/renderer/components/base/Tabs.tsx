@@ -42,7 +42,10 @@ export function Tabs<Id extends string>({
       className="flex min-h-0 grow flex-col"
     >
       <div
-        className={classes('flex h-9 shrink-0 items-stretch gap-2 border-b border-line', isPage ? 'px-8' : 'px-4')}
+        className={classes(
+          'flex h-9 shrink-0 items-stretch gap-2 border-b border-line',
+          isPage ? 'px-8' : 'px-4',
+        )}
       >
         <Radix.List
           aria-label={label}

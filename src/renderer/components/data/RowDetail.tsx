@@ -43,7 +43,7 @@ export function RowDetail({ row, number, isWide = false }: RowDetailProps) {
   )
 }
 
-export function Value({ value }: { value: unknown }) {
+function Value({ value }: { value: unknown }) {
   const kind = kindOf(value)
   if (kind === 'empty' || value === '') return <span className="text-faint">empty</span>
   if (typeof value === 'string') return <p className="break-words whitespace-pre-wrap">{value}</p>

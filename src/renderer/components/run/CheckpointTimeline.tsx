@@ -1,3 +1,4 @@
+import type { Answer } from '#renderer/hooks/api.tsx'
 import { useMemo } from 'react'
 import { declarationOf, type MetricName } from '#shared/metrics.ts'
 import { navigate } from '#renderer/hooks/route.ts'
@@ -8,7 +9,8 @@ import { CursorGroup } from '../charts/CursorGroup.tsx'
 import { seriesLine } from '../charts/lines.ts'
 import { MetricChart } from '../charts/MetricChart.tsx'
 import type { ChartEvent } from '../charts/points.ts'
-import type { CheckpointItem } from './CheckpointsTab.tsx'
+
+export type CheckpointItem = Answer<'checkpoints.list'>[number]
 
 interface Props {
   readonly run: RunEntry

@@ -1,7 +1,7 @@
 import { Check, FileOutput, GitFork, Play, ShieldCheck, Swords, Trash2, TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { useAnswer, useCommand, type Answer } from '#renderer/hooks/api.tsx'
+import { useAnswer, useCommand } from '#renderer/hooks/api.tsx'
 import { link, navigate } from '#renderer/hooks/route.ts'
 import { useWorkerOf, type RunEntry } from '#renderer/hooks/runs.ts'
 import { useSeries } from '#renderer/hooks/series.ts'
@@ -14,12 +14,10 @@ import { ConfirmDialog } from '../base/Dialog.tsx'
 import { Panel } from '../base/Panel.tsx'
 import { EmptyState, ErrorNote, Loading } from '../base/states.tsx'
 import { Table, type Column } from '../base/Table.tsx'
-import { CheckpointTimeline } from './CheckpointTimeline.tsx'
+import { CheckpointTimeline, type CheckpointItem } from './CheckpointTimeline.tsx'
 import { FamilyTree } from './FamilyTree.tsx'
 import type { ForkWish } from './ForkDialog.tsx'
 import { useResume } from './RunHeader.tsx'
-
-export type CheckpointItem = Answer<'checkpoints.list'>[number]
 
 interface Props {
   readonly run: RunEntry
