@@ -95,9 +95,22 @@ async function importData(client: Client<Api>, source: { path: string }, name: s
   }
 }
 
+/** How often the starter model solves the first tasks already. */
+async function measureDifficulty(client: Client<Api>): Promise<void> {
+  const dataSets = await client.call('datasets.list')
+  const versionId = dataSets.find(({ name }) => name === 'demo-tasks')?.versions[0]?.id ?? ''
+  const prompt = { messages: [{ role: 'user', content: '{prompt}' }] }
+  const rewards = [{ function: 'starter-correct' }]
+  const asked = { versionId, prompt, model: 'starter', rewards, rows: 200, samplesPerRow: 8 }
+  for await (const item of client.stream('datasets.difficulty', asked)) {
+    if ('result' in item) console.log('difficulty of 200 rows measured')
+  }
+}
+
 async function library(client: Client<Api>): Promise<void> {
   await importData(client, { path: path.join(demo, 'train.jsonl') }, 'demo-tasks')
   await importData(client, { path: path.join(demo, 'heldout.jsonl') }, 'demo-held-out')
+  await measureDifficulty(client)
   for (const entry of await client.call('rewards.gallery')) {
     if (entry.code === null || entry.language === null) continue
     const { id: rewardId } = await client.call('rewards.create', { kind: entry.kind, name: entry.title })

@@ -19,7 +19,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const rewards = await client.call('rewards.list', {})
   const named = (name: string) => runs.find((run) => run.name === name)?.id ?? ''
   const versionId = dataSets.find(({ name }) => name === 'demo-tasks')?.versions[0]?.id ?? ''
-  const rewardId = rewards.find(({ kind }) => kind === 'reward')?.id ?? ''
+  const rewardId = rewards.find(({ name }) => name === 'Exact match')?.id ?? ''
   const environmentId = rewards.find(({ kind }) => kind === 'environment')?.id ?? ''
   const run = named('arith-grpo-1')
   const [base] = runs.map(({ model }) => model)
@@ -36,13 +36,20 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
       place(`data-${tab}`, `#/data/${versionId}?tab=${tab}`),
     ),
     place('rewards', '#/rewards'),
-    place('reward', `#/rewards/${rewardId}`),
+    place('reward', `#/rewards/${rewardId}`, press(/^Dry-run/)),
     place('environment', `#/rewards/${environmentId}`),
-    place('new-run', `#/new-run?data=${versionId}`),
+    place('new-run', '#/new-run', async (page) => {
+      // The draft is kept: the second picture finds it filled in.
+      const fill = page.getByRole('button', { name: 'Fill in the sample run' })
+      if (await fill.isVisible()) await fill.click()
+      await page.getByText('The settings fit together').waitFor()
+    }),
     place('runs', '#/runs'),
-    ...['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
+    ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),
     ),
+    // While answers still differ.
+    place('run-samples', `#/runs/${run}/samples?step=6`),
     place('compare', `#/compare?runs=${several}`),
     place(
       'arena',
