@@ -29,7 +29,7 @@ function proposals(run: DiagnosedRun): Proposal[] {
     ...(numberSettingOf(run, 'overlongBuffer') === 0
       ? [
           changeSetting(
-            `Let the last ${buffer} tokens before the limit cost reward.`,
+            `Let the last ${buffer === 1 ? 'token' : `${buffer} tokens`} before the limit cost reward.`,
             'overlongBuffer',
             buffer,
           ),
