@@ -10,6 +10,7 @@ import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { findModel, importModel, listModels, summarizeModel } from '../artifacts/modelLibrary.ts'
 import { dataFolders, resourcesDirectory } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
+import { modelDigest } from '../workers/manifest.ts'
 import type { Contender } from '../workers/question.ts'
 import { adapters, discardSource, folderOf } from './adapters.ts'
 import { checkpointDirectory } from './checkpoints.ts'
@@ -24,6 +25,10 @@ export const modelsService = (host: Host, openText: OpenText): Handlers<typeof m
   return {
     list: () => listModels(dataDirectory),
     info: ({ model }) => describeModel(find(model), openText),
+
+    digest: async ({ model }) => ({
+      sha256: await modelDigest(openModelFolder(find(model)), dataFolders(dataDirectory).cache),
+    }),
 
     async inspect(source) {
       try {

@@ -32,17 +32,22 @@ export interface ManifestSubject {
 export async function computeManifest(subject: ManifestSubject): Promise<RunManifest> {
   const { config, model, runDirectory, cacheDirectory } = subject
   const digestsOf = (files: readonly string[]) => hashFiles(files, cacheDirectory, () => undefined)
-  const modelParts = modelFiles(model)
   const data = dataFiles(config)
-  const modelDigests = await digestsOf(modelParts)
   const dataDigests = await digestsOf(data.map(({ file }) => file))
   return {
     app: describeVersions(),
     config: sha256(readFileSync(runPaths(runDirectory).config)),
-    model: sha256(modelParts.map((file, i) => `${path.basename(file)} ${modelDigests[i] ?? ''}\n`).join('')),
+    model: await modelDigest(model, cacheDirectory),
     data: Object.fromEntries(data.map(({ name }, i) => [name, dataDigests[i] ?? ''])),
     rewards: { ...rewardDigests(config, runDirectory), ...environmentDigest(config, runDirectory) },
   }
+}
+
+/** SHA-256 in hex over names and digests of everything of the folder that a run reads. Errors: AppError 'file/unreadable'. */
+export async function modelDigest(model: ModelFolder, cacheDirectory: string): Promise<string> {
+  const files = modelFiles(model)
+  const digests = await hashFiles(files, cacheDirectory, () => undefined)
+  return sha256(files.map((file, i) => `${path.basename(file)} ${digests[i] ?? ''}\n`).join(''))
 }
 
 const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex')

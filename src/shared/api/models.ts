@@ -69,6 +69,8 @@ export const sampling = z.object({
 export const modelsApi = {
   list: query(z.void(), z.array(listed)),
   info: query(z.object({ model }), details),
+  /** SHA-256 of everything of it that a run reads, as manifests of runs have it; large weights are read for it once. */
+  digest: query(z.object({ model }), z.object({ sha256: z.string() })),
   /** Looks at a folder before it is imported. */
   inspect: query(folderSource, z.union([details, z.object({ problem: z.string() })])),
   /** Copies a folder into the data directory; an upload is gone then. */

@@ -33,7 +33,13 @@ describe('models', () => {
     expect(items.at(-1)).toMatchObject({ result: { name: 'mine' } })
     expect((await client.call('models.list')).map(({ name }) => name)).toEqual(['starter', 'mine'])
 
+    // A copy is the same model, another one is not; a run's manifest names it the same way.
+    const digestOf = async (model: string) => (await client.call('models.digest', { model })).sha256
+    expect(await digestOf('mine')).toBe(await digestOf(folder))
+    expect(await digestOf('mine')).not.toBe(await digestOf('starter'))
     const runId = await fixture.start({ model: 'mine', steps: 1 })
+    const manifest = async () => (await client.call('runs.get', { runId })).manifest
+    await expect.poll(async () => (await manifest())?.model).toBe(await digestOf('mine'))
     await client.call('runs.kill', { runId })
     await expect(client.call('models.delete', { name: 'mine' })).rejects.toMatchObject({
       code: 'api/refused',

@@ -1,12 +1,20 @@
-import type { Answer } from '#renderer/hooks/api.tsx'
+import { useState } from 'react'
+import { useAnswer, type Answer } from '#renderer/hooks/api.tsx'
 import { formatBytes, formatCount, formatShort } from '#renderer/format.ts'
+import { Button } from '../base/Button.tsx'
 import { KeyValue } from '../base/Panel.tsx'
 import { CopyButton } from '../base/states.tsx'
 
 export type ModelInfo = Answer<'models.info'>
 
+interface ModelFactsProps {
+  readonly info: ModelInfo
+  /** It is in the list: the host can tell its digest. */
+  readonly isListed?: boolean
+}
+
 /** The model's card. */
-export function ModelFacts({ info }: { info: ModelInfo }) {
+export function ModelFacts({ info, isListed = false }: ModelFactsProps) {
   return (
     <KeyValue
       entries={[
@@ -22,6 +30,7 @@ export function ModelFacts({ info }: { info: ModelInfo }) {
         ['Weights', `${info.dtypes.join(', ')} · ${formatBytes(info.sizeBytes)}`],
         ['Chat template', info.hasChatTemplate ? 'Yes' : 'None: prompts are plain text'],
         ['Licence', info.license ?? <span className="text-faint">Not stated</span>],
+        ...(isListed ? [['Digest', <Digest key="digest" info={info} />] as const] : []),
         [
           'Folder',
           <span key="folder" className="flex items-start gap-1">
@@ -31,6 +40,32 @@ export function ModelFacts({ info }: { info: ModelInfo }) {
         ],
       ]}
     />
+  )
+}
+
+/** Larger models are read for it only when someone asks. */
+const readAtOnceBytes = 500_000_000
+
+/** Tells whether two folders hold the same model; runs name it in their manifests. */
+function Digest({ info }: { info: ModelInfo }) {
+  const [isWanted, setWanted] = useState(info.sizeBytes <= readAtOnceBytes)
+  const { data, error } = useAnswer('models.digest', { model: info.directory }, { enabled: isWanted })
+  if (!isWanted) {
+    return (
+      <Button small onClick={() => setWanted(true)}>
+        Read {formatBytes(info.sizeBytes)} to tell
+      </Button>
+    )
+  }
+  if (error !== null) return <span className="text-bad">{error.message}</span>
+  if (data === undefined) return <span className="text-faint">Reading</span>
+  return (
+    <span className="flex items-start gap-1">
+      <span className="min-w-0 truncate font-mono text-sm" title={data.sha256}>
+        {data.sha256.slice(0, 16)}…
+      </span>
+      <CopyButton text={data.sha256} label="Copy digest" />
+    </span>
   )
 }
 

@@ -71,7 +71,7 @@ export function ModelPage({ model }: { model: ListedModel }) {
       {info !== undefined && (
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 min-[1200px]:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]">
           <Panel title="Card">
-            <ModelFacts info={info} />
+            <ModelFacts isListed info={info} />
           </Panel>
           <TryTokens model={model.name} hasChatTemplate={info.hasChatTemplate} />
           <div className="min-w-0 min-[1200px]:col-span-2">
