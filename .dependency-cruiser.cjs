@@ -16,6 +16,7 @@ const layers = {
 const doors = {
   'onnxruntime-(node|common)': '^src/engine/runtime/',
   '@huggingface/(tokenizers|jinja)': '^src/engine/text/',
+  '@huggingface/hub': '^src/host/artifacts/',
   'better-sqlite3': '^src/host/store/',
   'quickjs-emscripten-core': '^src/host/sandbox/',
   '@jitl/.*': '^src/host/sandbox/',

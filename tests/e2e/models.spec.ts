@@ -1,6 +1,7 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
+import { startHub } from '../host/artifacts/loopbackHub.ts'
 import { expect, seriousProblems, starter, test, trainDemo } from './support.ts'
 
 /** In light and dark. */
@@ -98,6 +99,7 @@ test('a model is looked at, imported under a name, tried, and deleted', async ({
   cpSync(starter, folder, { recursive: true })
   await app.open('/models')
   await page.getByRole('button', { name: 'Add a model' }).click()
+  await page.getByRole('menuitem', { name: 'From a folder' }).click()
   await chooseFolder(page, folder)
   await expect(page.getByRole('heading', { name: 'downloaded model' })).toBeVisible()
   await expect(page.getByText('425 tokens')).toBeVisible()
@@ -133,6 +135,7 @@ test('an exported adapter comes back in as one', async ({ app }) => {
   }
   await app.open('/models')
   await page.getByRole('button', { name: 'Add a model' }).click()
+  await page.getByRole('menuitem', { name: 'From a folder' }).click()
   await chooseFolder(page, out)
   await expect(page.getByText('This folder is an adapter.')).toBeVisible()
   await page.getByRole('button', { name: 'Import adapter' }).click()
@@ -152,4 +155,25 @@ test('a dropped folder is sent to the host and imported', async ({ app }) => {
   await page.getByRole('button', { name: 'Import model' }).click()
   await expect(page.getByRole('heading', { name: 'dropped' })).toBeVisible()
   expect((await client.call('models.list')).map(({ name }) => name)).toContain('dropped')
+})
+
+test('a model is fetched from a hub by its address, looked at and imported', async ({ app }) => {
+  const { page, client } = app
+  await using hub = await startHub(starter)
+  await client.call('settings.set', { key: 'hub.endpoint', value: hub.endpoint })
+  await app.open('/models')
+  await page.getByRole('button', { name: 'Add a model' }).click()
+  await page.getByRole('menuitem', { name: 'From a hub' }).click()
+  await expect(page.getByText(`This makes requests to ${hub.endpoint}`)).toBeVisible()
+  expect(await seriousProblems(page)).toEqual([])
+  await page.getByRole('textbox', { name: 'Address' }).fill('someone/nothing')
+  await page.getByRole('button', { name: 'Fetch model' }).click()
+  await expect(page.getByText('The hub has no model «someone/nothing»')).toBeVisible()
+  await page.getByRole('textbox', { name: 'Address' }).fill('someone/tiny')
+  await page.getByRole('button', { name: 'Fetch model' }).click()
+  await expect(page.getByRole('dialog')).toBeHidden()
+  await page.getByRole('button', { name: 'Import model' }).click()
+  await expect.poll(async () => (await client.call('models.list')).map(({ name }) => name)).toContain('tiny')
+  // A hub on this machine is no other machine.
+  expect((await client.call('system.load')).outboundRequests).toBe(0)
 })

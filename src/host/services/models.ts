@@ -15,6 +15,7 @@ import type { Contender } from '../workers/question.ts'
 import { adapters, discardSource, folderOf } from './adapters.ts'
 import { checkpointDirectory } from './checkpoints.ts'
 import { changesOf, stampOf } from './feeds.ts'
+import { fetchFromHub } from './hub.ts'
 import { tokenTexts, type OpenText } from './tokenizers.ts'
 
 const watchEveryMs = 3000
@@ -38,6 +39,8 @@ export const modelsService = (host: Host, openText: OpenText): Handlers<typeof m
         throw error
       }
     },
+
+    fetch: ({ address }, { signal }) => fetchFromHub(host, address, signal),
 
     import: (source) => importing(host, source),
     ...adapters(host),

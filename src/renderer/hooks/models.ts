@@ -25,6 +25,22 @@ export function useAddModel(): () => void {
   }, [choose])
 }
 
+/** Fetches a model from a hub; then shows what came, before it is imported. */
+export function useFetchModel(onDone: () => void) {
+  const task = useTask('models.fetch')
+  const { last, state } = task
+  const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
+  const latest = useLatest(onDone)
+  useEffect(() => {
+    if (result === null) return
+    const { name, uploadId } = result
+    useArrivals.setState({ model: { name, kind: 'model', source: { uploadId } } })
+    navigate('/models')
+    latest.current()
+  }, [result, latest])
+  return task
+}
+
 /** Takes a run's best checkpoint; says so where it has none. */
 export function useChooseRun(onChoice: (choice: ModelChoice) => void): (run: RunEntry) => Promise<void> {
   const client = useApi()

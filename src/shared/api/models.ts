@@ -71,6 +71,14 @@ export const modelsApi = {
   info: query(z.object({ model }), details),
   /** SHA-256 of everything of it that a run reads, as manifests of runs have it; large weights are read for it once. */
   digest: query(z.object({ model }), z.object({ sha256: z.string() })),
+  /**
+   * Fetches a model by `owner/name` or the address of its page from the hub of the settings `hub.endpoint` and `hub.token`;
+   * what came before is kept. It is an upload then, to be inspected and imported.
+   */
+  fetch: stream(
+    z.object({ address: z.string().min(1).max(500) }),
+    progressOr(z.object({ uploadId: z.string(), name: z.string() })),
+  ),
   /** Looks at a folder before it is imported. */
   inspect: query(folderSource, z.union([details, z.object({ problem: z.string() })])),
   /** Copies a folder into the data directory; an upload is gone then. */

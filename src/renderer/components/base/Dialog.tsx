@@ -28,6 +28,7 @@ export function Dialog({ isOpen, onClose, title, description, width = 480, actio
         <Radix.Overlay className={veil} />
         <Radix.Content
           data-modal=""
+          onOpenAutoFocus={focusFirstField}
           className={box}
           style={{ width }}
           {...(description === undefined ? { 'aria-describedby': undefined } : {})}
@@ -51,6 +52,15 @@ export function Dialog({ isOpen, onClose, title, description, width = 480, actio
       </Radix.Portal>
     </Radix.Root>
   )
+}
+
+/** Where something is to be filled in, one can begin at once. */
+function focusFirstField(event: Event): void {
+  if (!(event.target instanceof HTMLElement)) return
+  const field = event.target.querySelector<HTMLElement>('input:not(:disabled), textarea, select')
+  if (field === null) return
+  event.preventDefault()
+  field.focus()
 }
 
 export interface ConfirmDialogProps {

@@ -1,4 +1,5 @@
-import { Box, PackageOpen, Plus } from 'lucide-react'
+import { Box, CloudDownload, FolderOpen, PackageOpen, Plus } from 'lucide-react'
+import { useState } from 'react'
 import type { ArrivingFolder } from '#renderer/hooks/adding.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useAddModel } from '#renderer/hooks/models.ts'
@@ -6,10 +7,12 @@ import { link, navigate } from '#renderer/hooks/route.ts'
 import { formatBytes, formatShort } from '#renderer/format.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
+import { Menu } from '../base/Menu.tsx'
 import { Page } from '../base/Page.tsx'
 import { SplitPane } from '../base/SplitPane.tsx'
 import { EmptyState, ErrorNote, Loading } from '../base/states.tsx'
 import { AdapterPage } from './AdapterPage.tsx'
+import { HubDialog } from './HubDialog.tsx'
 import { IncomingFolder } from './IncomingFolder.tsx'
 import { ModelPage } from './ModelPage.tsx'
 import { findModel, type ListedAdapter, type ListedModel } from './modelChoice.ts'
@@ -27,15 +30,28 @@ interface ModelsPageProps {
 export function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
   const { data: models, error, refetch } = useAnswer('models.list', undefined)
   const addModel = useAddModel()
+  const [isHubOpen, setHubOpen] = useState(false)
   return (
     <Page
       isFull
       title="Models & export"
       main={
         <>
-          <Button icon={<Plus size={14} aria-hidden />} onClick={addModel}>
-            Add a model
-          </Button>
+          <Menu
+            groups={[
+              [
+                { label: 'From a folder', icon: <FolderOpen size={13} aria-hidden />, onSelect: addModel },
+                {
+                  label: 'From a hub',
+                  icon: <CloudDownload size={13} aria-hidden />,
+                  onSelect: () => setHubOpen(true),
+                },
+              ],
+            ]}
+          >
+            <Button icon={<Plus size={14} aria-hidden />}>Add a model</Button>
+          </Menu>
+          {isHubOpen && <HubDialog onClose={() => setHubOpen(false)} />}
           <Button
             variant="primary"
             icon={<PackageOpen size={14} aria-hidden />}
