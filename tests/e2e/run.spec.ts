@@ -72,7 +72,8 @@ test('fork from a checkpoint with another learning rate', async ({ app }) => {
   expect(JSON.parse(fork.config)).toMatchObject({ steps: 8, optimization: { learningRate: 5e-4 } })
   expect(await untilEnded(app.client, fork.id)).toBe('finished')
   await app.go(`/runs/${fork.id}/checkpoints`)
-  await expect(page.getByText('from step 4')).toBeVisible()
+  // The notice of the fork says it too, for a while.
+  await expect(page.getByText('from step 4', { exact: true })).toBeVisible()
 })
 
 test('read a completion token by token and score an edited copy of it', async ({ app }) => {
