@@ -5,16 +5,11 @@
  * `CursorGroup.tsx` what panels share.
  */
 
-/** One stretch of steps, as `metrics.series` answers it. */
-export interface SeriesPoint {
-  readonly step: number
-  readonly lastStep: number
-  readonly min: number
-  readonly max: number
-  readonly mean: number
-  readonly last: number
-  readonly count: number
-}
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+
+/** One stretch of steps. */
+export type SeriesPoint = OutputOf<Api, 'metrics.series'>['runs'][number]['points'][number]
 
 /** A stretch placed on an x axis: from `x` to `endX`. */
 export interface ChartPoint extends SeriesPoint {
