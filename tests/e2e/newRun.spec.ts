@@ -287,10 +287,9 @@ test('a run learns in an environment that makes up its own tasks', async ({ app 
 
 /** The label of the first built-in world of the list. */
 const firstWorld = async (page: Page): Promise<string> => {
-  const labels = await page
-    .getByRole('combobox', { name: 'Environment' })
-    .getByRole('option')
-    .allTextContents()
+  const options = page.getByRole('combobox', { name: 'Environment' }).getByRole('option')
+  await expect(options.nth(1)).toBeAttached() // the list comes from the host
+  const labels = await options.allTextContents()
   return labels.find((label) => /arithmetic/i.test(label)) ?? labels[1] ?? ''
 }
 

@@ -66,9 +66,11 @@ export function Table<Row>(props: TableProps<Row>) {
     const next = Math.min(rows.length - 1, Math.max(0, index))
     setActive(next)
     virtual.scrollToIndex(next)
-    requestAnimationFrame(() =>
-      scroller.current?.querySelector<HTMLElement>(`[data-index="${String(next)}"]`)?.focus(),
-    )
+    const mounted = () => scroller.current?.querySelector<HTMLElement>(`[data-index="${String(next)}"]`)
+    const row = mounted()
+    // A row in sight has the focus at once: the next key may come before the next frame.
+    if (row) row.focus()
+    else requestAnimationFrame(() => mounted()?.focus())
   }
   const move = (event: KeyboardEvent<HTMLElement>, index: number, row: Row) => {
     if (event.target !== event.currentTarget) return
