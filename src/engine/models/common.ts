@@ -1,9 +1,11 @@
-/** What the Llama-like architectures share: reading the config's fields, and refusing what would be computed wrongly. */
+/** What the architectures share: reading the config's fields, and refusing what would be computed wrongly. */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/shorten.ts'
-import type { LinearName, ModelConfig, RopeConfig } from './config.ts'
+import type { RopeTraits } from './attentionLayout.ts'
+import { attentionLayout, contextLimits, readRope } from './attentionLayout.ts'
+import type { BlockNorms, LinearName, ModelConfig, ModelNames, NormKind } from './config.ts'
+import { separateLinears } from './config.ts'
 import { Fields } from './fields.ts'
-import { ropeConfig } from './rope.ts'
 
 /** One family of decoders; the list is in `registry.ts`. */
 export interface Architecture {
@@ -11,10 +13,11 @@ export interface Architecture {
   readonly modelType: string
   /** The class in `architectures`. */
   readonly className: string
-  readonly read: (fields: Fields) => ModelConfig
+  /** `contextLength`: longest sequence that will be computed; null: as the model's own positions reach. */
+  readonly read: (fields: Fields, contextLength: number | null) => ModelConfig
 }
 
-/** What a family's class takes where config.json is silent, and what sets it apart. */
+/** What a family's class takes where config.json is silent, and what sets it apart; the rest is as in Llama. */
 export interface ArchitectureTraits {
   readonly name: string
   /** null: as many as `num_attention_heads`. */
@@ -22,56 +25,115 @@ export interface ArchitectureTraits {
   /** null: hidden size ÷ heads. */
   readonly defaultHeadDim: number | null
   readonly defaultMaxPositions: number
+  readonly defaultTheta?: number
+  /** Share of a head that is rotated; families without it rotate all. */
+  readonly defaultRotatedShare?: number
   readonly defaultBosId: number | null
   readonly defaultEosIds: readonly number[]
-  readonly qkNorm: boolean
+  readonly defaultTied?: boolean
+  readonly linears?: readonly LinearName[]
+  readonly biases?: ModelConfig['biases']
+  readonly norm?: NormKind
+  readonly normEpsilonKey?: string
+  readonly defaultNormEpsilon?: number
+  readonly blockNorms?: BlockNorms
+  readonly qkNorm?: ModelConfig['qkNorm']
+  readonly activationKey?: string
+  /** What `activationKey` must say, and is taken to say when it is silent. */
+  readonly activationName?: 'silu' | 'gelu_pytorch_tanh'
 }
 
 const maxPositionsLimit = 1 << 24
 
-export const noBiases: Readonly<Record<LinearName, boolean>> = {
-  q_proj: false,
-  k_proj: false,
-  v_proj: false,
-  o_proj: false,
-  gate_proj: false,
-  up_proj: false,
-  down_proj: false,
+/** `input_layernorm` before attention, `post_attention_layernorm` before the MLP. */
+const norms: BlockNorms = {
+  beforeAttention: 'input_layernorm',
+  afterAttention: null,
+  beforeMlp: 'post_attention_layernorm',
+  afterMlp: null,
 }
 
-/** Reads everything but the biases, which each family decides. */
+const names: ModelNames = {
+  embedding: 'model.embed_tokens.weight',
+  positions: null,
+  layers: 'model.layers.',
+  finalNorm: 'model.norm',
+  head: 'lm_head.weight',
+}
+
+/** Factors and caps of a model that has none. */
+export const plainFactors = {
+  attentionSoftcap: null,
+  finalSoftcap: null,
+  embeddingScale: 1,
+  residualScale: 1,
+  logitScale: 1,
+} as const
+
+/** A config of a family whose layers differ from Llama's in `traits` alone; the family overrides what else differs. */
 export function readDecoderConfig(
   fields: Fields,
   traits: ArchitectureTraits,
-  biases: Readonly<Record<LinearName, boolean>>,
+  wishedContext: number | null,
 ): ModelConfig {
   refuseUnsupported(fields)
+  requireActivation(fields, traits)
   const heads = fields.integer('num_attention_heads', { min: 1, max: 1_024 })
   const hiddenSize = fields.integer('hidden_size', { min: 1, max: 65_536 })
   const headDim = readHeadDim(fields, traits, hiddenSize / heads)
-  const maxPositions = fields.integer('max_position_embeddings', {
-    min: 1,
-    max: maxPositionsLimit,
-    fallback: traits.defaultMaxPositions,
-  })
-  const vocabSize = fields.integer('vocab_size', { min: 1, max: 1 << 22 })
+  const layers = fields.integer('num_hidden_layers', { min: 1, max: 1_024 })
+  const positions = { min: 1, max: maxPositionsLimit, fallback: traits.defaultMaxPositions }
+  const limits = contextLimits(fields, fields.integer('max_position_embeddings', positions), wishedContext)
+  const rope = readRope(fields, ropeTraits(traits, headDim), limits)
+  const epsilon = { min: 1e-12, max: 0.1, fallback: traits.defaultNormEpsilon ?? 1e-6 }
   return {
     architecture: traits.name,
-    layers: fields.integer('num_hidden_layers', { min: 1, max: 1_024 }),
+    layers,
     hiddenSize,
     heads,
     kvHeads: readKvHeads(fields, traits, heads),
     headDim,
     intermediateSize: fields.integer('intermediate_size', { min: 1, max: 1 << 20 }),
+    ...limits,
+    linears: traits.linears ?? separateLinears,
+    biases: traits.biases ?? {},
+    transposedLinears: false,
+    activation: traits.activationName === 'gelu_pytorch_tanh' ? 'gelu-tanh' : 'silu',
+    norm: traits.norm ?? 'rms',
+    normEpsilon: fields.number(traits.normEpsilonKey ?? 'rms_norm_eps', epsilon),
+    blockNorms: traits.blockNorms ?? norms,
+    qkNorm: traits.qkNorm ?? 'none',
+    attentionScale: headDim ** -0.5,
+    ...plainFactors,
+    ...attentionLayout(
+      Array.from({ length: layers }, () => ({ window: null, rope })),
+      limits,
+    ),
+    tiedHead: fields.boolean('tie_word_embeddings', traits.defaultTied ?? false),
+    names,
+    ...readSpecialTokens(fields, traits),
+  }
+}
+
+export const ropeTraits = (
+  { defaultTheta, defaultRotatedShare }: Pick<ArchitectureTraits, 'defaultTheta' | 'defaultRotatedShare'>,
+  headDim: number,
+): RopeTraits => ({
+  headDim,
+  defaultTheta: defaultTheta ?? 10_000,
+  defaultShare: defaultRotatedShare ?? null,
+})
+
+/** The vocabulary and its special tokens. */
+export function readSpecialTokens(
+  fields: Fields,
+  { defaultBosId, defaultEosIds }: Pick<ArchitectureTraits, 'defaultBosId' | 'defaultEosIds'>,
+): Pick<ModelConfig, 'vocabSize' | 'bosId' | 'eosIds' | 'padId'> {
+  const vocabSize = fields.integer('vocab_size', { min: 1, max: 1 << 22 })
+  return {
     vocabSize,
-    maxPositions,
-    normEpsilon: fields.number('rms_norm_eps', { min: 1e-12, max: 0.1, fallback: 1e-6 }),
-    rope: readRope(fields, headDim, maxPositions),
-    tiedHead: fields.boolean('tie_word_embeddings', false),
-    biases,
-    qkNorm: traits.qkNorm,
-    bosId: readTokenId(fields, 'bos_token_id', vocabSize, traits.defaultBosId),
-    eosIds: readTokenIds(fields, 'eos_token_id', vocabSize, traits.defaultEosIds),
+    bosId: readTokenId(fields, 'bos_token_id', vocabSize, defaultBosId),
+    eosIds: readTokenIds(fields, 'eos_token_id', vocabSize, defaultEosIds),
     padId: readTokenId(fields, 'pad_token_id', vocabSize, null),
   }
 }
@@ -104,36 +166,15 @@ function readKvHeads(fields: Fields, traits: ArchitectureTraits, heads: number):
   return kvHeads
 }
 
-/** `rope_scaling` with `rope_theta` beside it, or all in `rope_parameters` as transformers 5 writes it. */
-function readRope(fields: Fields, headDim: number, maxPositions: number): RopeConfig {
-  const scaling = fields.object(fields.has('rope_scaling') ? 'rope_scaling' : 'rope_parameters')
-  const rope = scaling.has('full_attention') ? scaling.object('full_attention') : scaling
-  const limits = { min: 1.001, max: 1e12 }
-  const theta = rope.number('rope_theta', {
-    ...limits,
-    fallback: fields.number('rope_theta', { ...limits, fallback: 10_000 }),
-  })
-  const original = { min: 1, max: maxPositionsLimit, fallback: 0 }
-  const originalMaxPositions = fields.integer('original_max_position_embeddings', original)
-  return ropeConfig(
-    {
-      headDim,
-      theta,
-      maxPositions,
-      originalMaxPositions: originalMaxPositions === 0 ? null : originalMaxPositions,
-    },
-    rope,
-  )
-}
-
-const unsupported = (fields: Fields, what: string, hint?: string): AppError =>
+/** An error for a model that would not be computed as its makers meant it. */
+export const unsupported = (fields: Fields, what: string, hint?: string): AppError =>
   new AppError(
     'model/unsupported',
     `${fields.where} describes a model with ${what}, which is not supported.`,
     hint,
   )
 
-function refuseUnsupported(fields: Fields): void {
+export function refuseUnsupported(fields: Fields): void {
   if (fields.has('quantization_config')) {
     const method = shorten(fields.object('quantization_config').text('quant_method', 'unknown'))
     const hint =
@@ -144,18 +185,25 @@ function refuseUnsupported(fields: Fields): void {
     if (fields.number(key, { min: 0, max: 1e6, fallback: 0 }) > 1)
       throw unsupported(fields, 'a mixture of experts')
   }
+}
+
+function requireActivation(
+  fields: Fields,
+  { activationKey = 'hidden_act', activationName = 'silu' }: ArchitectureTraits,
+): void {
+  const activation = fields.text(activationKey, activationName)
+  if (activation !== activationName) throw unsupported(fields, `the activation "${shorten(activation)}"`)
+}
+
+/** For families whose layers all see everything: a config that says otherwise is of another kind. */
+export function refuseWindows(fields: Fields): void {
   const slides = fields.texts('layer_types').some((type) => type !== 'full_attention')
   if (slides || fields.boolean('use_sliding_window', false)) {
     throw unsupported(
       fields,
-      'sliding-window attention',
+      'sliding-window attention in a family that has none',
       'Choose a model whose layers all attend to the full context.',
     )
-  }
-  const activation = fields.text('hidden_act', 'silu')
-  if (activation !== 'silu') throw unsupported(fields, `the activation "${shorten(activation)}"`)
-  if (fields.number('partial_rotary_factor', { min: 0, max: 1, fallback: 1 }) !== 1) {
-    throw unsupported(fields, 'heads that are rotated only in part')
   }
 }
 

@@ -1,4 +1,7 @@
-/** What a decoder needs to know about itself, whatever family it comes from. Read by `models/registry.ts`. */
+/**
+ * What a decoder needs to know about itself, whatever family it comes from. Read by `models/registry.ts`; what most families
+ * share is in `models/common.ts`.
+ */
 export interface ModelConfig {
   readonly architecture: string
   readonly layers: number
@@ -12,27 +15,113 @@ export interface ModelConfig {
   readonly vocabSize: number
   /** Longest sequence the positions were made for. */
   readonly maxPositions: number
+  /** Longest sequence computed here; frequencies that depend on the length of the context are those for it. */
+  readonly contextLength: number
+  /** The linear layers of a block, in the order of their tensors. */
+  readonly linears: readonly LinearName[]
+  readonly biases: Readonly<Partial<Record<LinearName, boolean>>>
+  /** Linears are stored as [in, out], as GPT-2's Conv1D does. */
+  readonly transposedLinears: boolean
+  readonly activation: 'silu' | 'gelu-tanh'
+  readonly norm: NormKind
   readonly normEpsilon: number
-  readonly rope: RopeConfig
+  /** Names of a block's norms; null where it has none at that place. */
+  readonly blockNorms: BlockNorms
+  /** Norm of q and k before they are rotated: each head's channels by themselves (Qwen3), all together (OLMo 2). */
+  readonly qkNorm: 'none' | 'head' | 'all'
+  /** Factor of q·k. */
+  readonly attentionScale: number
+  /** c in c·tanh(score/c); null: scores stay as they are. */
+  readonly attentionSoftcap: number | null
+  /** As `attentionSoftcap`, of the logits. */
+  readonly finalSoftcap: number | null
+  /** Factors of the embeddings, of what a block adds to the residual stream, and of the logits. */
+  readonly embeddingScale: number
+  readonly residualScale: number
+  readonly logitScale: number
+  /** The different rotary embeddings of its layers, and the different windows; most models have one of each. */
+  readonly ropes: readonly RopeConfig[]
+  readonly windows: readonly AttentionWindow[]
+  /** [layers] */
+  readonly attention: readonly LayerAttention[]
   /** The output head is the transposed embedding table. */
   readonly tiedHead: boolean
-  readonly biases: Readonly<Record<LinearName, boolean>>
-  /** RMSNorm over each head's channels of q and k (Qwen3). */
-  readonly qkNorm: boolean
+  readonly names: ModelNames
   readonly bosId: number | null
   readonly eosIds: readonly number[]
   readonly padId: number | null
 }
 
+/**
+ * `rms`: x/rms(x)·w (Zhang and Sennrich 2019, arXiv:1910.07467); `rms-offset`: the same with 1 + w, as Gemma stores it;
+ * `layer`: mean and bias too (Ba et al. 2016, arXiv:1607.06450).
+ */
+export type NormKind = 'rms' | 'rms-offset' | 'layer'
+
+export interface BlockNorms {
+  readonly beforeAttention: string | null
+  readonly afterAttention: string | null
+  readonly beforeMlp: string | null
+  readonly afterMlp: string | null
+}
+
+/** Tokens that a query sees, itself included; null: all before it. */
+export type AttentionWindow = number | null
+
+/** Places in `ModelConfig.windows` and `ModelConfig.ropes`. */
+export interface LayerAttention {
+  readonly window: number
+  /** null: q and k are not rotated. */
+  readonly rope: number | null
+}
+
+/** Where a checkpoint of the family has what. */
+export interface ModelNames {
+  readonly embedding: string
+  /** Table of learned positions; null where positions are rotations. */
+  readonly positions: string | null
+  /** `model.layers.`, in front of a layer's number. */
+  readonly layers: string
+  /** Without `.weight`. */
+  readonly finalNorm: string
+  /** Of a head of its own. */
+  readonly head: string
+}
+
 /** Rotary embedding: angle of position p, pair i = p · inverseFrequencies[i]; cos and sin times `attentionFactor`. */
 export interface RopeConfig {
-  /** [headDim / 2] */
+  /** [R / 2]; the first R channels of a head are rotated, the rest are not. */
   readonly inverseFrequencies: readonly number[]
   readonly attentionFactor: number
 }
 
-/** The linear layers of a block that LoRA can adapt, in the checkpoint's own words. */
-export const linearNames = [
+/** The linear layers that LoRA can adapt, in the words of the checkpoints, and their module paths within a layer. */
+const linearPaths = {
+  q_proj: 'self_attn.q_proj',
+  k_proj: 'self_attn.k_proj',
+  v_proj: 'self_attn.v_proj',
+  /** q, k and v below each other. */
+  qkv_proj: 'self_attn.qkv_proj',
+  /** GPT-2's q, k and v. */
+  c_attn: 'attn.c_attn',
+  o_proj: 'self_attn.o_proj',
+  'attn.c_proj': 'attn.c_proj',
+  gate_proj: 'mlp.gate_proj',
+  up_proj: 'mlp.up_proj',
+  /** gate and up below each other. */
+  gate_up_proj: 'mlp.gate_up_proj',
+  /** GPT-2's up, which has no gate. */
+  c_fc: 'mlp.c_fc',
+  down_proj: 'mlp.down_proj',
+  'mlp.c_proj': 'mlp.c_proj',
+} as const
+export type LinearName = keyof typeof linearPaths
+
+/** Of all families. */
+export const linearNames = Object.keys(linearPaths) as readonly LinearName[]
+
+/** Those of Llama and most others. */
+export const separateLinears = [
   'q_proj',
   'k_proj',
   'v_proj',
@@ -40,38 +129,39 @@ export const linearNames = [
   'gate_proj',
   'up_proj',
   'down_proj',
-] as const
-export type LinearName = (typeof linearNames)[number]
+] as const satisfies readonly LinearName[]
 
 /** Linears that read the same input. */
 export const linearsByInput: readonly (readonly LinearName[])[] = [
-  ['q_proj', 'k_proj', 'v_proj'],
-  ['o_proj'],
-  ['gate_proj', 'up_proj'],
-  ['down_proj'],
+  ['q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'c_attn'],
+  ['o_proj', 'attn.c_proj'],
+  ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc'],
+  ['down_proj', 'mlp.c_proj'],
 ]
 
 /** `self_attn.q_proj`: the module path of a linear within its layer. */
-export const linearPath = (name: LinearName): string =>
-  name === 'gate_proj' || name === 'up_proj' || name === 'down_proj' ? `mlp.${name}` : `self_attn.${name}`
+export const linearPath = (name: LinearName): string => linearPaths[name]
 
-/** Output and input width of a linear, as its weight [out, in] has them. */
+/** Output and input width of a linear: its weight is [out, in] wherever it is computed with. */
 export function linearShape(config: ModelConfig, name: LinearName): readonly [out: number, input: number] {
   const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = config
-  switch (name) {
-    case 'q_proj':
-      return [heads * headDim, hiddenSize]
-    case 'k_proj':
-    case 'v_proj':
-      return [kvHeads * headDim, hiddenSize]
-    case 'o_proj':
-      return [hiddenSize, heads * headDim]
-    case 'gate_proj':
-    case 'up_proj':
-      return [intermediateSize, hiddenSize]
-    case 'down_proj':
-      return [hiddenSize, intermediateSize]
+  const [queries, keys] = [heads * headDim, kvHeads * headDim]
+  const shapes: Readonly<Record<LinearName, readonly [out: number, input: number]>> = {
+    q_proj: [queries, hiddenSize],
+    k_proj: [keys, hiddenSize],
+    v_proj: [keys, hiddenSize],
+    qkv_proj: [queries + 2 * keys, hiddenSize],
+    c_attn: [queries + 2 * keys, hiddenSize],
+    o_proj: [hiddenSize, queries],
+    'attn.c_proj': [hiddenSize, queries],
+    gate_proj: [intermediateSize, hiddenSize],
+    up_proj: [intermediateSize, hiddenSize],
+    gate_up_proj: [2 * intermediateSize, hiddenSize],
+    c_fc: [intermediateSize, hiddenSize],
+    down_proj: [hiddenSize, intermediateSize],
+    'mlp.c_proj': [hiddenSize, intermediateSize],
   }
+  return shapes[name]
 }
 
 /** LoRA (Hu et al. 2021, arXiv:2106.09685): y = W x + s·B(A x), s = alpha/rank, or alpha/√rank for rsLoRA. */
@@ -79,6 +169,7 @@ export interface LoraConfig {
   readonly rank: number
   readonly alpha: number
   readonly rsLora: boolean
+  /** Those that a model does not have are passed over. */
   readonly targets: readonly LinearName[]
   /** Probability with which an element of the adapter's input is left out while it learns; 0 if absent. */
   readonly dropout?: number
@@ -86,3 +177,7 @@ export interface LoraConfig {
 
 export const loraScale = ({ rank, alpha, rsLora }: LoraConfig): number =>
   alpha / (rsLora ? Math.sqrt(rank) : rank)
+
+/** The linears of a model that an adapter changes, in the model's order. */
+export const adaptedLinears = (config: ModelConfig, { targets }: LoraConfig): readonly LinearName[] =>
+  config.linears.filter((name) => targets.includes(name))

@@ -1,25 +1,27 @@
 /**
- * One pre-norm decoder block as Llama, Qwen2 and Qwen3 have it, written once for learning and for generation.
+ * One decoder block, written once for all families, for learning and for generation.
  *
- * Reading order: config.ts (what a model says of itself) → this file → lora.ts (where adapters enter) →
- * learningGraphs.ts and generationGraph.ts (the block in its two uses).
+ * Reading order: config.ts (what a model says of itself) → common.ts and a family such as llama.ts → this file → lora.ts
+ * (where adapters enter) → learningGraphs.ts and generationGraph.ts (the block in its two uses).
  */
 import type { Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
-import { swiglu } from '../ops/activation.ts'
-import { add } from '../ops/arithmetic.ts'
-import { reshape } from '../ops/layout.ts'
+import { constant } from '../graph/value.ts'
+import { geglu, geluTanh, swiglu } from '../ops/activation.ts'
+import { add, scale } from '../ops/arithmetic.ts'
+import { reshape, splitSizes } from '../ops/layout.ts'
+import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import type { LinearName, ModelConfig } from './config.ts'
 
 /** What differs between uses of the block: where weights come from, and which keys a query sees. */
 export interface LayerScope {
   readonly config: ModelConfig
-  /** RMSNorm with the weight at `path`. */
-  norm(path: string, x: Value): Value
+  /** A vector of the layer: `input_layernorm.weight`. */
+  vector(path: string): Value
   /** Linear layer with its bias and adapter, if any. */
   linear(name: LinearName, x: Value): Value
-  /** Rotary position embedding of the heads in the last axis. */
-  rotate(x: Value): Value
+  /** Rotary position embedding of so many heads in the last axis. */
+  rotate(x: Value, heads: number): Value
   /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
   attend(q: Value, k: Value, v: Value): Value
 }
@@ -30,27 +32,106 @@ export interface LayerResult {
   readonly activations: Readonly<Record<string, Value>>
 }
 
-/** hidden […, D] → […, D]. */
-export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
-  const { heads, kvHeads } = layer.config
-  const normed = layer.norm('input_layernorm', hidden)
-  const query = layer.rotate(headNorm('q_norm', layer.linear('q_proj', normed), heads, layer))
-  const key = layer.rotate(headNorm('k_norm', layer.linear('k_proj', normed), kvHeads, layer))
-  const value = layer.linear('v_proj', normed)
-  const mixed = layer.attend(query, key, value)
-  const attended = add(hidden, layer.linear('o_proj', mixed))
-
-  const normedAgain = layer.norm('post_attention_layernorm', attended)
-  const gate = layer.linear('gate_proj', normedAgain)
-  const up = layer.linear('up_proj', normedAgain)
-  const output = add(attended, layer.linear('down_proj', swiglu(gate, up)))
-  return { hidden: output, activations: { query, key, value, mixed, attended, gate, up } }
+interface Part {
+  readonly output: Value
+  readonly activations: Readonly<Record<string, Value>>
 }
 
-/** RMSNorm over the channels of each head (Qwen3); other families have none. */
+/** hidden […, D] → […, D]. */
+export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
+  const { blockNorms } = layer.config
+  const attention = attentionPart(normed(blockNorms.beforeAttention, hidden, layer), layer)
+  const attended = addBranch(hidden, attention.output, blockNorms.afterAttention, layer)
+  const mlp = mlpPart(normed(blockNorms.beforeMlp, attended, layer), layer)
+  const output = addBranch(attended, mlp.output, blockNorms.afterMlp, layer)
+  // A norm behind a branch needs what it normalises; elsewhere nobody asks for a branch's output.
+  const branches = {
+    ...(blockNorms.afterAttention === null ? {} : { 'attention output': attention.output }),
+    ...(blockNorms.afterMlp === null ? {} : { 'mlp output': mlp.output }),
+  }
+  return {
+    hidden: output,
+    activations: { ...attention.activations, attended, ...mlp.activations, ...branches },
+  }
+}
+
+function attentionPart(x: Value, layer: LayerScope): Part {
+  const { heads, kvHeads } = layer.config
+  const [q, k, value] = projections(x, layer)
+  const query = layer.rotate(headNorm('q_norm', q, heads, layer), heads)
+  const key = layer.rotate(headNorm('k_norm', k, kvHeads, layer), kvHeads)
+  const mixed = layer.attend(query, key, value)
+  const output = layer.linear(only(layer, 'o_proj', 'attn.c_proj'), mixed)
+  return { output, activations: { query, key, value, mixed } }
+}
+
+function projections(x: Value, layer: LayerScope): readonly [Value, Value, Value] {
+  const { linears, heads, kvHeads, headDim } = layer.config
+  if (linears.includes('q_proj')) {
+    return [layer.linear('q_proj', x), layer.linear('k_proj', x), layer.linear('v_proj', x)]
+  }
+  const joined = layer.linear(only(layer, 'qkv_proj', 'c_attn'), x)
+  return splitSizes(joined, -1, [heads * headDim, kvHeads * headDim, kvHeads * headDim]) as [
+    Value,
+    Value,
+    Value,
+  ]
+}
+
+function mlpPart(x: Value, layer: LayerScope): Part {
+  const { linears, activation, intermediateSize } = layer.config
+  if (linears.includes('c_fc')) {
+    const up = layer.linear('c_fc', x)
+    return { output: layer.linear('mlp.c_proj', geluTanh(up)), activations: { up } }
+  }
+  const [gate, up] = linears.includes('gate_up_proj')
+    ? (splitSizes(layer.linear('gate_up_proj', x), -1, [intermediateSize, intermediateSize]) as [
+        Value,
+        Value,
+      ])
+    : [layer.linear('gate_proj', x), layer.linear('up_proj', x)]
+  const gated = activation === 'silu' ? swiglu(gate, up) : geglu(gate, up)
+  return { output: layer.linear('down_proj', gated), activations: { gate, up } }
+}
+
+/** Whichever of the two the model has. */
+const only = ({ config }: LayerScope, first: LinearName, second: LinearName): LinearName =>
+  config.linears.includes(first) ? first : second
+
+function addBranch(stream: Value, branch: Value, norm: string | null, layer: LayerScope): Value {
+  const { residualScale } = layer.config
+  const output = normed(norm, branch, layer)
+  return add(stream, residualScale === 1 ? output : scale(output, residualScale))
+}
+
+const normed = (path: string | null, x: Value, layer: LayerScope): Value =>
+  path === null ? x : modelNorm(layer.config, x, path, (name) => layer.vector(name))
+
+/** Norm of the model's kind along the last axis, with the weight `path.weight` and, where it has one, `path.bias`. */
+export function modelNorm(
+  { norm, normEpsilon }: ModelConfig,
+  x: Value,
+  path: string,
+  vector: (name: string) => Value,
+): Value {
+  const weight = vector(`${path}.weight`)
+  switch (norm) {
+    case 'rms':
+      return rmsNorm(x, weight, normEpsilon)
+    case 'rms-offset':
+      return rmsNorm(x, add(weight, constant([1], [1])), normEpsilon)
+    case 'layer':
+      return layerNorm(x, { weight, bias: vector(`${path}.bias`), epsilon: normEpsilon })
+  }
+}
+
+/** Norm of q or k before rotation, where the model has one. x […, H·C]. */
 function headNorm(name: string, x: Value, heads: number, layer: LayerScope): Value {
-  if (!layer.config.qkNorm) return x
+  const { qkNorm, headDim } = layer.config
+  const path = `self_attn.${name}`
+  if (qkNorm === 'none') return x
+  if (qkNorm === 'all') return normed(path, x, layer)
   const lead: readonly Dim[] = x.shape.slice(0, -1)
-  const split = reshape(x, [...lead, heads, layer.config.headDim])
-  return reshape(layer.norm(`self_attn.${name}`, split), x.shape)
+  const split = reshape(x, [...lead, heads, headDim])
+  return reshape(normed(path, split, layer), x.shape)
 }

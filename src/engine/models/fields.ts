@@ -78,6 +78,16 @@ export class Fields {
     return value
   }
 
+  numbers(key: string, { min, max }: { readonly min: number; readonly max: number }): readonly number[] {
+    const value = this.value(key) ?? []
+    const isInRange = (item: unknown): item is number =>
+      typeof item === 'number' && item >= min && item <= max
+    if (!Array.isArray(value) || !value.every(isInRange)) {
+      throw this.invalid(key, `a list of numbers from ${min} to ${max}`)
+    }
+    return value
+  }
+
   /** A nested object; an empty one when absent. */
   object(key: string): Fields {
     return new Fields(this.value(key) ?? {}, this.where, `${this.#prefix}${key}.`)

@@ -1,7 +1,7 @@
 import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
-import { softmax } from '../ops/activation.ts'
+import { softcap, softmax } from '../ops/activation.ts'
 import { add, mul } from '../ops/arithmetic.ts'
 import { asIndex, atMost, cumulativeSum, rowOf } from '../ops/choice.ts'
 import { gather } from '../ops/gather.ts'
@@ -9,15 +9,16 @@ import { addMask } from '../ops/addMask.ts'
 import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
 import { reduceMax, reduceSum } from '../ops/reduce.ts'
-import { rmsNorm } from '../ops/normalization.ts'
 import { rotary } from '../ops/rotary.ts'
-import type { LinearName, LoraConfig, ModelConfig } from './config.ts'
+import type { LayerAttention, LinearName, LoraConfig, ModelConfig } from './config.ts'
 import { linearPath } from './config.ts'
 import type { LayerScope } from './decoder.ts'
 import { decoderLayer } from './decoder.ts'
 import type { Program } from './learningGraphs.ts'
+import { headInput, rotaryInputs } from './learningGraphs.ts'
 import type { LoraFactors } from './lora.ts'
 import { loraInputs } from './lora.ts'
+import { headWeightName, layerPrefix } from './weightNames.ts'
 
 /** Where the frozen weights of the generation graph come from: exact, or in 8-bit blocks. */
 export interface GenerationWeights {
@@ -27,6 +28,9 @@ export interface GenerationWeights {
   product(x: Value, name: string, lora?: LoraFactors): Value
 }
 
+/** Graph input: what the new positions see through a window of `ModelConfig.windows`. */
+export const windowMaskName = (window: number): `mask ${number}` => `mask ${window}`
+
 /** The graph inputs of a layer's adapter carry the layer's number, since all layers are in one graph. */
 export const generationInputName = (layer: number, name: string): string => `${String(layer)} ${name}`
 
@@ -35,7 +39,8 @@ export const generationInputName = (layer: number, name: string): string => `${S
  * computes prompts (T > 1), pieces of prompts and single steps. Caches are inputs only, and only the new keys and values
  * come out: nothing as large as a cache is ever copied.
  *
- * Inputs: hidden [N = B·T, D], positions [B, T], cos and sin [L, C/2], mask [B, 1, R, P+T] with R = 1 or g·T, last [B],
+ * Inputs: hidden [N = B·T, D], positions [B, T], `cos i` and `sin i` [L, R/2] of each rotary embedding, `mask i`
+ * [B, 1, R, P+T] with R = 1 or g·T of each window, last [B],
  * inverseTemperature [1], `key i` and `value i` [B, K, P, C], adapters.
  * For `choice` also uniforms [B, 1].
  * Outputs: logits [B, V] divided by the temperature, probabilities [B, V] their softmax, choice [B, W + 3], `new key i` and `new value i` [B, K, T, C].
@@ -45,12 +50,11 @@ export function generationProgram(
   lora: LoraConfig | null,
   weights: GenerationWeights,
 ): Program {
-  const { hiddenSize, headDim, normEpsilon } = config
+  const { hiddenSize } = config
   const shared: SharedInputs = {
     positions: input('positions', 'int64', ['B', 'T']),
-    cos: input('cos', 'float32', ['L', headDim / 2]),
-    sin: input('sin', 'float32', ['L', headDim / 2]),
-    mask: input('mask', 'float32', ['B', 1, 'R', 'M']),
+    tables: config.ropes.map((_, rope) => rotaryInputs(config, rope, 'L')),
+    masks: config.windows.map((_, window) => input(windowMaskName(window), 'float32', ['B', 1, 'R', 'M'])),
   }
   const outputs: Record<string, Value> = {}
   let hidden = input('hidden', 'float32', [product(['B', 'T']), hiddenSize])
@@ -63,9 +67,12 @@ export function generationProgram(
   }
   // Only one position of each row is scored: the vocabulary product is the largest of all.
   const last = gather(hidden, input('last', 'int64', ['B'])) // [B, D]
-  const normed = rmsNorm(last, weights.vector('model.norm.weight'), normEpsilon)
-  const tempered = mul(normed, input('inverseTemperature', 'float32', [1]))
-  const logits = weights.product(tempered, config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight')
+  const inverseTemperature = input('inverseTemperature', 'float32', [1])
+  const { hidden: scored, bend } = headInput(config, { hidden: last, inverseTemperature }, (name) =>
+    weights.vector(name),
+  )
+  const plain = weights.product(scored, headWeightName(config))
+  const logits = bend ? mul(softcap(plain, bend.cap), bend.factor) : plain
   const probabilities = softmax(logits)
   const width = choiceWidth(config.vocabSize)
   const choice =
@@ -103,9 +110,8 @@ function drawnBlock(probabilities: Value, width: number, uniforms: Value): Value
 
 interface SharedInputs {
   readonly positions: Value
-  readonly cos: Value
-  readonly sin: Value
-  readonly mask: Value
+  readonly tables: readonly { readonly cos: Value; readonly sin: Value }[]
+  readonly masks: readonly Value[]
 }
 
 interface LayerSources {
@@ -120,23 +126,28 @@ function cachedScope(
   shared: SharedInputs,
   outputs: Record<string, Value>,
 ): LayerScope {
-  const prefix = `model.layers.${String(layer)}.`
+  const prefix = layerPrefix(config, layer)
+  const { rope, window } = config.attention[layer] as LayerAttention
+  const tables = rope === null ? undefined : shared.tables[rope]
   return {
     config,
-    norm: (path, x) => rmsNorm(x, weights.vector(`${prefix}${path}.weight`), config.normEpsilon),
+    vector: (path) => weights.vector(`${prefix}${path}`),
     linear(name, x) {
       const path = `${prefix}${linearPath(name)}`
       const y = weights.product(x, `${path}.weight`, adapter.get(name))
-      return config.biases[name] ? add(y, weights.vector(`${path}.bias`)) : y
+      return config.biases[name] === true ? add(y, weights.vector(`${path}.bias`)) : y
     },
-    rotate: (x) => rotary(splitRows(x, shared.positions), shared),
+    rotate(x, heads) {
+      const rows = splitRows(x, shared.positions)
+      return tables ? rotary(rows, heads, { positions: shared.positions, ...tables }) : rows
+    },
     attend(q, k, v) {
       const byHead = (x: Value) =>
         transpose(reshape(x, ['B', 'T', config.kvHeads, config.headDim]), [0, 2, 1, 3]) // [B, K, T, C]
       const [newKey, newValue] = [byHead(k), byHead(splitRows(v, shared.positions))]
       outputs[`new key ${String(layer)}`] = newKey
       outputs[`new value ${String(layer)}`] = newValue
-      return cachedAttention(config, { q, newKey, newValue, layer }, shared.mask)
+      return cachedAttention(config, { q, newKey, newValue, layer }, shared.masks[window] as Value)
     },
   }
 }
@@ -154,7 +165,7 @@ function cachedAttention(
   { q, newKey, newValue, layer }: AttentionInputs,
   mask: Value,
 ): Value {
-  const { heads, kvHeads, headDim } = config
+  const { heads, kvHeads, headDim, attentionScale: alpha, attentionSoftcap: cap } = config
   const group = heads / kvHeads
   const cacheShape = ['B', kvHeads, 'P', headDim]
   const pastKey = input(`key ${String(layer)}`, 'float32', cacheShape)
@@ -162,12 +173,11 @@ function cachedAttention(
 
   const split = transpose(reshape(q, ['B', 'T', kvHeads, group, headDim]), [0, 2, 3, 1, 4])
   const queries = reshape(split, ['B', kvHeads, -1, headDim]) // [B, K, g·T, C]
-  const alpha = headDim ** -0.5
   const scores = concat(
     [matmul(queries, pastKey, { transB: true, alpha }), matmul(queries, newKey, { transB: true, alpha })],
     3,
   )
-  const weights = softmax(addMask(scores, mask))
+  const weights = softmax(addMask(cap === null ? scores : softcap(scores, cap), mask))
   const [past, fresh] = splitAt(weights, 3, { at: lengthOf(pastKey, 2), lengths: ['P', 'T'] })
   const mixed = add(matmul(past, pastValue), matmul(fresh, newValue)) // [B, K, g·T, C]
   const joined = transpose(reshape(mixed, ['B', kvHeads, group, 'T', headDim]), [0, 3, 1, 2, 4])

@@ -3,26 +3,28 @@
  * of a micro-batch stand one after the other, so linear layers never see padding; only attention works on a padded block.
  */
 import { gradients } from '../graph/gradient.ts'
+import type { Dim } from '../graph/shape.ts'
 import { product } from '../graph/shape.ts'
 import { substitute } from '../graph/substitute.ts'
 import type { Value } from '../graph/value.ts'
 import { constant, input } from '../graph/value.ts'
-import { add, mul } from '../ops/arithmetic.ts'
+import { add, mul, scale } from '../ops/arithmetic.ts'
 import { CAUSAL_PARTS, causalAttention } from '../ops/attention.ts'
 import type { RowMap } from '../ops/gather.ts'
 import { packRows, unpackRows } from '../ops/gather.ts'
 import { reshape } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
-import { rmsNorm } from '../ops/normalization.ts'
 import { expandLike } from '../ops/reduce.ts'
 import { rotary } from '../ops/rotary.ts'
+import type { LogitBend } from '../ops/vocabularyHead.ts'
 import { vocabularyHead } from '../ops/vocabularyHead.ts'
-import type { LinearName, ModelConfig } from './config.ts'
-import { linearNames, linearPath, linearsByInput } from './config.ts'
+import type { LayerAttention, LinearName, ModelConfig, RopeConfig } from './config.ts'
+import { linearPath, linearsByInput } from './config.ts'
 import type { LayerScope } from './decoder.ts'
-import { decoderLayer } from './decoder.ts'
+import { decoderLayer, modelNorm } from './decoder.ts'
 import type { LoraFactors } from './lora.ts'
 import { addReduced, reduceTogether } from './lora.ts'
+import { finalNormNames } from './weightNames.ts'
 
 /** Named outputs of one program. */
 export type Program = Readonly<Record<string, Value>>
@@ -56,16 +58,21 @@ export const dropoutName = (group: number): DropoutName => `dropout ${group}`
 
 /** Graph inputs of one part of causal attention. */
 export const partNames = (part: number) => ({
-  mask: `mask ${part}` as const,
   querySlots: `query slots ${part}` as const,
   keySlots: `key slots ${part}` as const,
 })
 type PartNames = ReturnType<typeof partNames>
-export type PartName = PartNames[keyof PartNames]
+/** Graph input: what the queries of a part see through a window of `ModelConfig.windows`. */
+export const maskName = (window: number, part: number): `mask ${number} of window ${number}` =>
+  `mask ${part} of window ${window}`
+/** Graph inputs: the tables of one of `ModelConfig.ropes`. */
+export const rotaryNames = (rope: number) => ({ cos: `cos ${rope}`, sin: `sin ${rope}` }) as const
+type RotaryNames = ReturnType<typeof rotaryNames>
+export type PackedName =
+  PartNames[keyof PartNames] | ReturnType<typeof maskName> | RotaryNames[keyof RotaryNames]
 
-/** Graph inputs every layer shares: packed tokens N, and B sequences in as many parts of Q slots as causal attention has. */
-function packedInputs(config: ModelConfig) {
-  const half = config.headDim / 2
+/** Graph inputs of a layer beside its parameters: packed tokens N, and B sequences in as many parts of Q slots as causal attention has. */
+function packedInputs(config: ModelConfig, { window, rope }: LayerAttention) {
   const group = config.heads / config.kvHeads
   const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => partNames(part))
   const rowsOf = (x: string, heads: number) => input(`${x} rows`, 'int64', [product([heads, 'N'])])
@@ -82,10 +89,9 @@ function packedInputs(config: ModelConfig) {
     cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
     // One row of the tables per packed token, so the tokens' order is their position in the tables.
     positions: input('order', 'int64', [1, 'N']),
-    cos: input('cos', 'float32', ['N', half]),
-    sin: input('sin', 'float32', ['N', half]),
-    masks: parts.map((names, part) =>
-      input(names.mask, 'float32', [product([group, 'Q']), product([part + 1, 'Q'])]),
+    tables: rope === null ? null : rotaryInputs(config, rope, 'N'),
+    masks: parts.map((_, part) =>
+      input(maskName(window, part), 'float32', [product([group, 'Q']), product([part + 1, 'Q'])]),
     ),
     queryMap,
     keyMap,
@@ -94,13 +100,20 @@ function packedInputs(config: ModelConfig) {
 
 type PackedInputs = ReturnType<typeof packedInputs>
 
-/** The programs of one decoder layer. `inputGradient` is false for the first layer, whose input nobody learns. */
+/** Cosines and sines of a rotary embedding at so many positions. */
+export function rotaryInputs({ ropes }: ModelConfig, rope: number, positions: Dim) {
+  const half = (ropes[rope] as RopeConfig).inverseFrequencies.length
+  const { cos, sin } = rotaryNames(rope)
+  return { cos: input(cos, 'float32', [positions, half]), sin: input(sin, 'float32', [positions, half]) }
+}
+
+/** The programs of decoder layer number `layer`, whose input gets a gradient unless it is the first: that one nobody learns. */
 export function layerPrograms(
   config: ModelConfig,
   parameters: LayerParameters,
-  inputGradient: boolean,
+  { layer, inputGradient = layer > 0 }: { readonly layer: number; readonly inputGradient?: boolean },
 ): LayerPrograms {
-  const inputs = packedInputs(config)
+  const inputs = packedInputs(config, config.attention[layer] as LayerAttention)
   const { hidden, activations } = decoderLayer(inputs.hidden, packedScope(config, parameters, inputs))
   const targets = [...(inputGradient ? [inputs.hidden] : []), ...parameters.trained]
   const derived = gradients([{ value: hidden, cotangent: inputs.cotangent }], targets)
@@ -129,17 +142,18 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
   const reduced = reducer(parameters)
   return {
     config,
-    norm: (path, x) => rmsNorm(x, parameters.weight(`${path}.weight`), config.normEpsilon),
+    vector: (path) => parameters.weight(path),
     linear(name, x) {
       const path = linearPath(name)
       const product = matmul(x, parameters.weight(`${path}.weight`), { transB: true })
-      const biased = config.biases[name] ? add(product, parameters.weight(`${path}.bias`)) : product
+      const biased = config.biases[name] === true ? add(product, parameters.weight(`${path}.bias`)) : product
       const factors = parameters.adapter.get(name)
       return factors ? addReduced(biased, reduced(name, x), factors) : biased
     },
-    rotate(x) {
-      const rotated = rotary(reshape(x, [1, ...x.shape]), inputs)
-      return reshape(rotated, x.shape)
+    rotate(x, heads) {
+      if (inputs.tables === null) return x
+      const tables = { positions: inputs.positions, ...inputs.tables }
+      return reshape(rotary(reshape(x, [1, ...x.shape]), heads, tables), x.shape)
     },
     attend: (q, k, v) => blockAttention(config, { q, k, v }, inputs),
   }
@@ -170,7 +184,7 @@ function reducer({ adapter, drops = false }: LayerParameters): (name: LinearName
  * axes change places. q [N, H·C], k and v [N, K·C] → [N, H·C].
  */
 function blockAttention(
-  { heads, kvHeads, headDim }: ModelConfig,
+  { heads, kvHeads, headDim, attentionScale, attentionSoftcap }: ModelConfig,
   { q, k, v }: { readonly q: Value; readonly k: Value; readonly v: Value },
   { queryMap, keyMap, masks }: PackedInputs,
 ): Value {
@@ -180,13 +194,15 @@ function blockAttention(
     keys: unpackRows(headRows(k, kvHeads), keyMap),
     values: unpackRows(headRows(v, kvHeads), keyMap),
     masks,
+    scores: { scale: attentionScale, softcap: attentionSoftcap },
   })
   return reshape(packRows(mixed, queryMap), ['N', heads * headDim])
 }
 
 /** Parameters of the output head: the final norm and the table of the vocabulary. */
 export interface HeadParameters {
-  readonly norm: Value
+  /** A vector by its full name: `model.norm.weight`. */
+  vector(name: string): Value
   /** [V, D] */
   readonly table: Value
 }
@@ -205,9 +221,22 @@ function headValues(
   inputs: ReturnType<typeof headInputs>,
   options: { readonly isLearning: boolean; readonly reference?: 'target' },
 ) {
-  const normed = rmsNorm(inputs.hidden, parameters.norm, config.normEpsilon)
-  const hidden = mul(normed, inputs.inverseTemperature)
-  return vocabularyHead({ hidden, table: parameters.table, targets: inputs.targets, ...options })
+  const { table } = parameters
+  const { hidden, bend } = headInput(config, inputs, (name) => parameters.vector(name))
+  return vocabularyHead({ hidden, table, targets: inputs.targets, ...options, ...(bend ? { bend } : {}) })
+}
+
+/** What is multiplied with the vocabulary, and what happens to the product; without a soft cap the factors come first. */
+export function headInput(
+  config: ModelConfig,
+  { hidden, inverseTemperature }: { readonly hidden: Value; readonly inverseTemperature: Value },
+  vector: (name: string) => Value,
+): { readonly hidden: Value; readonly bend: LogitBend | null } {
+  const { logitScale, finalSoftcap, names } = config
+  const normed = modelNorm(config, hidden, names.finalNorm, vector)
+  const scaled = logitScale === 1 ? normed : scale(normed, logitScale)
+  if (finalSoftcap === null) return { hidden: mul(scaled, inverseTemperature), bend: null }
+  return { hidden: scaled, bend: { cap: finalSoftcap, factor: inverseTemperature } }
 }
 
 /**
@@ -240,7 +269,8 @@ export function trainedHeadProgram(config: ModelConfig, parameters: HeadParamete
   const inputs = headInputs(config)
   const { logprob, entropy } = headValues(config, parameters, inputs, { isLearning: true })
   const coefficients = input('coefficients', 'float32', ['N', 1])
-  const targets = [inputs.hidden, parameters.norm, parameters.table]
+  const norms = finalNormNames(config).map((name) => parameters.vector(name))
+  const targets = [inputs.hidden, ...norms, parameters.table]
   const derived = gradients([{ value: logprob, cotangent: coefficients }], targets)
   const program: Record<string, Value> = { logprob, entropy }
   targets.forEach(({ node }, index) => {
@@ -248,15 +278,4 @@ export function trainedHeadProgram(config: ModelConfig, parameters: HeadParamete
     if (gradient && node.kind === 'input') program[gradientName(node.name)] = gradient
   })
   return program
-}
-
-/** Weight paths of one layer, as a checkpoint names them below `model.layers.N.`. */
-export function layerWeightPaths(config: ModelConfig): string[] {
-  const linears = linearNames.flatMap((name) => {
-    const path = linearPath(name)
-    return config.biases[name] ? [`${path}.weight`, `${path}.bias`] : [`${path}.weight`]
-  })
-  const norms = ['input_layernorm.weight', 'post_attention_layernorm.weight']
-  const headNorms = config.qkNorm ? ['self_attn.q_norm.weight', 'self_attn.k_norm.weight'] : []
-  return [...linears, ...norms, ...headNorms]
 }

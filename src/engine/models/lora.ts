@@ -4,7 +4,8 @@ import { add } from '../ops/arithmetic.ts'
 import { concat, split } from '../ops/layout.ts'
 import { matmul, matmulAdd } from '../ops/matmul.ts'
 import type { LinearName, LoraConfig, ModelConfig } from './config.ts'
-import { linearNames, linearPath, linearShape, loraScale } from './config.ts'
+import { adaptedLinears, linearPath, linearShape, loraScale } from './config.ts'
+import { layerPrefix } from './weightNames.ts'
 
 /** An adapter's two factors of one linear layer, as graph inputs. */
 export interface LoraFactors {
@@ -34,12 +35,12 @@ export function loraSlots(config: ModelConfig, lora: LoraConfig): readonly LoraS
   const slots: LoraSlot[] = []
   let offset = 0
   for (let layer = 0; layer < config.layers; layer++) {
-    for (const target of linearNames.filter((name) => lora.targets.includes(name))) {
+    for (const target of adaptedLinears(config, lora)) {
       const [out, width] = linearShape(config, target)
       for (const factor of ['A', 'B'] as const) {
         const shape: readonly [number, number] = factor === 'A' ? [lora.rank, width] : [out, lora.rank]
         const size = shape[0] * shape[1]
-        const name = `model.layers.${String(layer)}.${linearPath(target)}.lora_${factor}`
+        const name = `${layerPrefix(config, layer)}${linearPath(target)}.lora_${factor}`
         slots.push({ name, layer, input: `${target}.lora_${factor}`, factor, shape, offset, size })
         offset += size
       }
@@ -56,7 +57,7 @@ export function loraInputs(
 ): ReadonlyMap<LinearName, LoraFactors> {
   const scale = loraScale(lora)
   return new Map(
-    lora.targets.map((name) => {
+    adaptedLinears(config, lora).map((name) => {
       const [out, width] = linearShape(config, name)
       const a = input(inputName(`${name}.lora_A`), 'float32', [lora.rank, width])
       const b = input(inputName(`${name}.lora_B`), 'float32', [out, lora.rank])

@@ -3,20 +3,47 @@ import { shorten } from '#shared/shorten.ts'
 import type { Architecture } from './common.ts'
 import type { ModelConfig } from './config.ts'
 import { Fields } from './fields.ts'
+import { gemma2 } from './gemma2.ts'
+import { gemma3 } from './gemma3.ts'
+import { gpt2 } from './gpt2.ts'
+import { granite } from './granite.ts'
 import { llama } from './llama.ts'
+import { mistral } from './mistral.ts'
+import { olmo2 } from './olmo2.ts'
+import { phi3 } from './phi3.ts'
 import { qwen2 } from './qwen2.ts'
 import { qwen3 } from './qwen3.ts'
+import { smollm3 } from './smollm3.ts'
+import { stablelm } from './stablelm.ts'
 
 /** Every family of decoders; a new one is a file beside this and a line here. */
-export const architectures: readonly Architecture[] = [llama, qwen2, qwen3]
+export const architectures: readonly Architecture[] = [
+  llama,
+  mistral,
+  qwen2,
+  qwen3,
+  smollm3,
+  gemma2,
+  gemma3,
+  phi3,
+  olmo2,
+  granite,
+  stablelm,
+  gpt2,
+]
 
 const supported = `Supported are ${architectures.map(({ modelType }) => modelType).join(', ')}.`
 
 /**
- * Reads a Hugging Face config.json. `where` names the file in errors: AppError 'model/invalid' for nonsense,
- * 'model/unsupported' for a model that would not be computed as its makers meant it.
+ * Reads a Hugging Face config.json for sequences of up to `contextLength` tokens (null: as the model's own positions
+ * reach). `where` names the file in errors: AppError 'model/invalid' for nonsense, 'model/unsupported' for a model that
+ * would not be computed as its makers meant it, 'config/invalid' for too long a context.
  */
-export function readModelConfig(json: unknown, where: string): ModelConfig {
+export function readModelConfig(
+  json: unknown,
+  where: string,
+  contextLength: number | null = null,
+): ModelConfig {
   const fields = new Fields(json, where)
   const modelType = fields.text('model_type', '')
   const classNames = fields.texts('architectures')
@@ -41,5 +68,5 @@ export function readModelConfig(json: unknown, where: string): ModelConfig {
       supported,
     )
   }
-  return architecture.read(fields)
+  return architecture.read(fields, contextLength)
 }

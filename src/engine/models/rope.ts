@@ -5,10 +5,12 @@ import type { Fields } from './fields.ts'
 
 /** What every kind of rotary embedding starts from. */
 export interface RopeBasis {
-  /** Channels per head, even. */
-  readonly headDim: number
+  /** Channels of a head that are rotated, even. */
+  readonly rotated: number
   readonly theta: number
   readonly maxPositions: number
+  /** Longest sequence that will be computed. */
+  readonly contextLength: number
   /** Where the positions end that the model was first trained on, if the config says so outside the rope fields. */
   readonly originalMaxPositions: number | null
 }
@@ -16,11 +18,11 @@ export interface RopeBasis {
 const f32 = Math.fround
 
 /**
- * theta^(2i/headDim), rounded to f32 after every operation, as the framework computes that trained the checkpoints: at
+ * theta^(2i/R), rounded to f32 after every operation, as the framework computes that trained the checkpoints: at
  * position 30,000 the difference to exact arithmetic would already show. Su et al. 2021, arXiv:2104.09864.
  */
-function plainPeriods({ headDim, theta }: RopeBasis): number[] {
-  return Array.from({ length: headDim / 2 }, (_, pair) => f32(theta ** f32((2 * pair) / headDim)))
+function plainPeriods({ rotated, theta }: RopeBasis): number[] {
+  return Array.from({ length: rotated / 2 }, (_, pair) => f32(theta ** f32((2 * pair) / rotated)))
 }
 
 const plainFrequencies = (basis: RopeBasis): number[] => plainPeriods(basis).map((period) => f32(1 / period))
@@ -41,12 +43,38 @@ const linear: RopeRule = (basis, fields) => {
 }
 
 /**
- * NTK-aware scaling raises theta only for sequences beyond `max_position_embeddings`. Sequences here never are longer
- * than that, so the frequencies stay the plain ones.
+ * NTK-aware scaling: beyond `max_position_embeddings` theta grows with the length, so that the slowest pair turns as far as
+ * before (bloc97 2023). Every sequence gets the frequencies of the whole context, since keys are cached rotated.
  */
 const dynamic: RopeRule = (basis, fields) => {
-  factorOf(fields)
-  return plain(basis, fields)
+  const factor = factorOf(fields)
+  const { rotated, theta, maxPositions, contextLength } = basis
+  const stretch = (factor * Math.max(contextLength, maxPositions)) / maxPositions - (factor - 1)
+  if (stretch === 1) return plain(basis, fields)
+  if (rotated === 2) throw fields.invalid('rope_type', 'another type where only two channels are rotated')
+  return plain({ ...basis, theta: theta * stretch ** (rotated / (rotated - 2)) }, fields)
+}
+
+/**
+ * LongRoPE (Ding et al. 2024, arXiv:2402.13753): a divisor of its own for each pair, from one list within the original
+ * length, from another beyond it.
+ */
+const longrope: RopeRule = (basis, fields) => {
+  const context = originalMaxPositions(basis, fields)
+  const isLong = basis.contextLength > context
+  const divisors = fields.numbers(isLong ? 'long_factor' : 'short_factor', { min: 1e-6, max: 1e9 })
+  const periods = plainPeriods(basis)
+  if (divisors.length !== periods.length) {
+    throw fields.invalid(isLong ? 'long_factor' : 'short_factor', `a list of ${periods.length} numbers`)
+  }
+  const limits = { min: 0, max: 1e6, fallback: -1 }
+  const factor = fields.number('factor', { ...limits, fallback: basis.maxPositions / context })
+  const usual = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(context))
+  const given = fields.number('attention_factor', limits)
+  return {
+    inverseFrequencies: periods.map((period, pair) => f32(1 / f32(f32(divisors[pair] ?? NaN) * period))),
+    attentionFactor: given >= 0 ? given : usual,
+  }
 }
 
 function originalMaxPositions(basis: RopeBasis, fields: Fields): number {
@@ -93,15 +121,15 @@ const yarn: RopeRule = (basis, fields) => {
 
 /** The pairs between which the blend runs: those that turn `beta_fast` and `beta_slow` times within the context. */
 function yarnRange(basis: RopeBasis, fields: Fields, context: number): { low: number; high: number } {
-  const { headDim, theta } = basis
+  const { rotated, theta } = basis
   const fast = fields.number('beta_fast', { min: 0, max: 1e6, fallback: 32 }) || 32
   const slow = fields.number('beta_slow', { min: 0, max: 1e6, fallback: 1 }) || 1
   const pairTurning = (turns: number): number =>
-    (headDim * Math.log(context / (turns * 2 * Math.PI))) / (2 * Math.log(theta))
+    (rotated * Math.log(context / (turns * 2 * Math.PI))) / (2 * Math.log(theta))
   const isTruncated = fields.boolean('truncate', true)
   const low = isTruncated ? Math.floor(pairTurning(fast)) : pairTurning(fast)
   const high = isTruncated ? Math.ceil(pairTurning(slow)) : pairTurning(slow)
-  return { low: Math.max(low, 0), high: Math.min(high, headDim - 1) }
+  return { low: Math.max(low, 0), high: Math.min(high, rotated - 1) }
 }
 
 function yarnAttentionFactor(fields: Fields, factor: number): number {
@@ -120,23 +148,23 @@ const rules: ReadonlyMap<string, RopeRule> = new Map([
   ['dynamic', dynamic],
   ['llama3', llama3],
   ['yarn', yarn],
+  ['longrope', longrope],
 ])
+
+export const ropeType = (fields: Fields): string => {
+  const type = fields.text('rope_type', fields.text('type', 'default'))
+  return type === 'su' ? 'longrope' : type // its name in the first Phi-3 checkpoints
+}
 
 /** The rotary frequencies of a config's rope fields (`rope_scaling` or `rope_parameters`). */
 export function ropeConfig(basis: RopeBasis, fields: Fields): RopeConfig {
-  const type = fields.text('rope_type', fields.text('type', 'default'))
+  const type = ropeType(fields)
   const rule = rules.get(type)
   if (!rule) {
     throw new AppError(
       'model/unsupported',
       `${fields.where} asks for rope type "${shorten(type)}", which is not supported.`,
       `Supported are ${[...rules.keys()].join(', ')}.`,
-    )
-  }
-  if (fields.number('partial_rotary_factor', { min: 0, max: 1, fallback: 1 }) !== 1) {
-    throw new AppError(
-      'model/unsupported',
-      `${fields.where} rotates only a part of each head, which is not supported.`,
     )
   }
   return rule(basis, fields)

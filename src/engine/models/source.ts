@@ -10,7 +10,10 @@ export interface TensorLocation {
   readonly offset: number
   readonly byteLength: number
   readonly dtype: TensorDtype
+  /** As it is computed with. */
   readonly shape: readonly number[]
+  /** The bytes are those of the transposed matrix; never so in a source that is computed with. */
+  readonly isTransposed?: boolean
 }
 
 /** A model on disk whose config and every tensor were checked against each other. */

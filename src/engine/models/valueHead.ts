@@ -4,8 +4,8 @@ import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { add } from '../ops/arithmetic.ts'
 import { matmul } from '../ops/matmul.ts'
-import { rmsNorm } from '../ops/normalization.ts'
 import type { ModelConfig } from './config.ts'
+import { modelNorm } from './decoder.ts'
 import type { Program } from './learningGraphs.ts'
 
 /** value = weight · norm(hidden) + bias */
@@ -25,13 +25,13 @@ export interface ValueHeadPrograms {
   readonly backward: Program
 }
 
-/** The head over N tokens; `norm` is the model's final norm, which stays as it is. */
-export function valueHeadPrograms(config: ModelConfig, norm: Value): ValueHeadPrograms {
+/** The head over N tokens; `vector` has those of the model's final norm, which stays as it is. */
+export function valueHeadPrograms(config: ModelConfig, vector: (name: string) => Value): ValueHeadPrograms {
   const hidden = input('hidden', 'float32', ['N', config.hiddenSize])
   const weight = input('value weight', 'float32', [1, config.hiddenSize])
   const bias = input('value bias', 'float32', [1])
   const cotangent = input('value coefficients', 'float32', ['N', 1])
-  const normed = rmsNorm(hidden, norm, config.normEpsilon)
+  const normed = modelNorm(config, hidden, config.names.finalNorm, vector)
   const value = add(matmul(normed, weight, { transB: true }), bias)
   const derived = gradients([{ value, cotangent }], [hidden, weight, bias])
   const [byHidden, byWeight, byBias] = derived as [Value, Value, Value] // the value depends on all three

@@ -1,52 +1,67 @@
-import { type LinearName, linearNames, linearPath, linearShape, type ModelConfig } from './config.ts'
+import { type LinearName, linearPath, linearShape, type ModelConfig } from './config.ts'
 
 export interface ExpectedTensor {
   readonly name: string
+  /** As it is computed with; of a transposed one the file has the two axes the other way round. */
   readonly shape: readonly number[]
+  readonly isTransposed?: boolean
 }
 
-export const embeddingName = 'model.embed_tokens.weight'
-export const finalNormName = 'model.norm.weight'
-const headName = 'lm_head.weight'
-
 /** `model.layers.3.`: where the names of a layer begin. */
-export const layerPrefix = (layer: number): string => `model.layers.${layer}.`
+export const layerPrefix = ({ names }: ModelConfig, layer: number): string => `${names.layers}${layer}.`
 
 /** `model.layers.3.mlp.up_proj.weight` */
-export const linearWeightName = (layer: number, linear: LinearName): string =>
-  `${layerPrefix(layer)}${linearPath(linear)}.weight`
+export const linearWeightName = (config: ModelConfig, layer: number, linear: LinearName): string =>
+  `${layerPrefix(config, layer)}${linearPath(linear)}.weight`
 
 /** The tensor whose rows are the vocabulary projection: the head's own, or the embedding it shares. */
-export const headWeightName = (config: ModelConfig): string => (config.tiedHead ? embeddingName : headName)
+export const headWeightName = ({ tiedHead, names }: ModelConfig): string =>
+  tiedHead ? names.embedding : names.head
+
+/** The final norm's vectors. */
+export const finalNormNames = (config: ModelConfig): string[] => normNames(config, config.names.finalNorm)
+
+/** A norm's vectors: its weight, and its bias where it has one. */
+const normNames = ({ norm }: ModelConfig, path: string): string[] =>
+  norm === 'layer' ? [`${path}.weight`, `${path}.bias`] : [`${path}.weight`]
 
 /** Every tensor of a checkpoint with this config, under its Hugging Face name; linears as [out, in]. */
 export function expectedTensors(config: ModelConfig): ExpectedTensor[] {
-  const { hiddenSize, vocabSize } = config
+  const { hiddenSize, vocabSize, maxPositions, names } = config
   const table = [vocabSize, hiddenSize] as const // [V, D]
-  const tensors: ExpectedTensor[] = [{ name: embeddingName, shape: table }]
-  for (let layer = 0; layer < config.layers; layer++) tensors.push(...layerTensors(config, layer))
-  tensors.push({ name: finalNormName, shape: [hiddenSize] })
-  if (!config.tiedHead) tensors.push({ name: headName, shape: table })
+  const tensors: ExpectedTensor[] = [{ name: names.embedding, shape: table }]
+  if (names.positions !== null) tensors.push({ name: names.positions, shape: [maxPositions, hiddenSize] })
+  for (let layer = 0; layer < config.layers; layer++) {
+    const prefix = layerPrefix(config, layer)
+    tensors.push(...layerTensors(config).map((tensor) => ({ ...tensor, name: `${prefix}${tensor.name}` })))
+  }
+  tensors.push(...finalNormNames(config).map((name) => ({ name, shape: [hiddenSize] })))
+  if (!config.tiedHead) tensors.push({ name: names.head, shape: table })
   return tensors
 }
 
-function layerTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
-  const prefix = layerPrefix(layer)
-  const norm = [config.hiddenSize]
-  const headNorm = [config.headDim]
-  const norms = [
-    { name: `${prefix}input_layernorm.weight`, shape: norm },
-    { name: `${prefix}post_attention_layernorm.weight`, shape: norm },
-  ]
-  const headNorms = [
-    { name: `${prefix}self_attn.q_norm.weight`, shape: headNorm },
-    { name: `${prefix}self_attn.k_norm.weight`, shape: headNorm },
-  ]
-  const linears = linearNames.flatMap((linear) => {
-    const shape = linearShape(config, linear)
-    const weight = { name: linearWeightName(layer, linear), shape }
-    const bias = { name: `${prefix}${linearPath(linear)}.bias`, shape: [shape[0]] }
-    return config.biases[linear] ? [weight, bias] : [weight]
+/** The tensors of one layer, named as below its prefix: `self_attn.q_proj.weight`. */
+export function layerTensors(config: ModelConfig): ExpectedTensor[] {
+  const { hiddenSize, blockNorms, transposedLinears } = config
+  const { beforeAttention, afterAttention, beforeMlp, afterMlp } = blockNorms
+  const norms = [beforeAttention, afterAttention, beforeMlp, afterMlp]
+    .flatMap((path) => (path === null ? [] : normNames(config, path)))
+    .map((name) => ({ name, shape: [hiddenSize] }))
+  const linears = config.linears.flatMap((linear) => {
+    const [out, input] = linearShape(config, linear)
+    const weight = { name: `${linearPath(linear)}.weight`, shape: [out, input] }
+    const stored = transposedLinears ? { ...weight, isTransposed: true } : weight
+    const bias = { name: `${linearPath(linear)}.bias`, shape: [out] }
+    return config.biases[linear] === true ? [stored, bias] : [stored]
   })
-  return [...norms, ...(config.qkNorm ? headNorms : []), ...linears]
+  return [...norms, ...headNorms(config), ...linears]
+}
+
+function headNorms({ qkNorm, heads, kvHeads, headDim }: ModelConfig): ExpectedTensor[] {
+  if (qkNorm === 'none') return []
+  const [queries, keys] = qkNorm === 'head' ? [1, 1] : [heads, kvHeads]
+  return [
+    { name: 'self_attn.q_norm.weight', shape: [queries * headDim] },
+    { name: 'self_attn.k_norm.weight', shape: [keys * headDim] },
+  ]
 }

@@ -1,5 +1,5 @@
 import type { LoraConfig, ModelConfig } from './config.ts'
-import { linearNames, linearShape } from './config.ts'
+import { linearShape, linearsByInput } from './config.ts'
 import { CAUSAL_PARTS } from '../ops/attention.ts'
 
 /** Blocks on and below the diagonal, as a share of all. */
@@ -22,10 +22,10 @@ export function learningFlops({ config, lora, lengths, recompute }: LearningWork
   const tokens = lengths.reduce((total, length) => total + length, 0)
   const squares = lengths.reduce((total, length) => total + length * length, 0)
   let perLayer = 0
-  for (const name of linearNames) {
+  for (const name of config.linears) {
     const [out, width] = linearShape(config, name)
     // The last product of a layer is never computed again: only the next layer reads it.
-    const again = recompute && name !== 'down_proj' ? 1 : 0
+    const again = recompute && name !== config.linears.at(-1) ? 1 : 0
     perLayer += (2 + again) * 2 * out * width * tokens // y = Wx, dx = Wᵀdy
     // A x is never kept, so it is computed again for the gradient of B.
     const adapter = 3 * (out + width) + width + again * out
@@ -39,7 +39,8 @@ export function learningFlops({ config, lora, lengths, recompute }: LearningWork
 
 /** What the first layer saves per token, since nobody learns its input: the way back through q, k and v. */
 function firstLayerFlops(config: ModelConfig, { targets, rank }: LoraConfig): number {
-  return (['q_proj', 'k_proj', 'v_proj'] as const).reduce((total, name) => {
+  const first = config.linears.filter((name) => linearsByInput[0]?.includes(name))
+  return first.reduce((total, name) => {
     const [out, width] = linearShape(config, name)
     return total + 2 * width * (out + (targets.includes(name) ? rank : 0))
   }, 0)

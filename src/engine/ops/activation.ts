@@ -1,6 +1,6 @@
 import type { CompositeOp, Value } from '../graph/value.ts'
-import { apply, compose, outputOf } from '../graph/value.ts'
-import { add, mul, sub } from './arithmetic.ts'
+import { apply, compose, constant, outputOf } from '../graph/value.ts'
+import { add, mul, scale, sub } from './arithmetic.ts'
 import { defineOp, float, inputOf, onlyCotangent } from './define.ts'
 import { reduceSum } from './reduce.ts'
 
@@ -37,6 +37,43 @@ export function swiglu(gate: Value, up: Value): Value {
   }
   return compose({ name: 'Swiglu', vjp }, [gate, up], [mul(activated, up)])[0] as Value
 }
+
+// y = tanh(x): dx = dy·(1 − y²)
+export const tanhOp = defineOp('Tanh', ({ node, cotangents }) => {
+  const dy = onlyCotangent(cotangents)
+  const y = outputOf(node)
+  return [sub(dy, mul(dy, mul(y, y)))]
+})
+export const tanh = (x: Value): Value => apply(tanhOp, [x], {}, [x])[0] as Value
+
+/** cap·tanh(x/cap): close to x near zero, never beyond ±cap. Gemma Team 2024, arXiv:2408.00118, §2. */
+export const softcap = (x: Value, cap: number): Value => scale(tanh(scale(x, 1 / cap)), cap)
+
+/** √(2/π), and that times 0.044715. */
+const [GELU_LINEAR, GELU_CUBIC] = [0.7978845608028654, 0.035677408136300125]
+
+// y = x/2·(1 + tanh u), u = x·(a + b·x²): dx = dy·(1/2·(1 + t) + x/2·(1 − t²)·(a + 3b·x²))
+export const geluTanhOp = defineOp(
+  'GeluTanh',
+  ({ node, cotangents }) => {
+    const x = inputOf(node, 0)
+    const one = constant([1], [])
+    const square = mul(x, x)
+    const slope = (factor: number) => add(scale(square, factor), constant([GELU_LINEAR], []))
+    const t = tanh(mul(x, slope(GELU_CUBIC)))
+    const byInner = mul(mul(x, sub(one, mul(t, t))), slope(3 * GELU_CUBIC))
+    return [mul(onlyCotangent(cotangents), scale(add(add(one, t), byInner), 0.5))]
+  },
+  { type: 'FastGelu', domain: 'com.microsoft' },
+)
+/**
+ * x·Φ(x) with the normal distribution approximated by a tanh. Hendrycks and Gimpel 2016, arXiv:1606.08415. float32 only:
+ * the runtime's fused kernel has no other.
+ */
+export const geluTanh = (x: Value): Value => apply(geluTanhOp, [x], {}, [x])[0] as Value
+
+/** gelu(gate) · up. Shazeer 2020, arXiv:2002.05202. */
+export const geglu = (gate: Value, up: Value): Value => mul(geluTanh(gate), up)
 
 // y = exp(x) / Σ exp(x): dx = y · (dy − Σ y·dy). Softmax runs along the last axis, where the runtime is fastest.
 export const softmaxOp = defineOp('Softmax', ({ node, cotangents }) => {

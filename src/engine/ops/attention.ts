@@ -1,7 +1,7 @@
 import type { CompositeOp, Value } from '../graph/value.ts'
 import { compose } from '../graph/value.ts'
-import { softmax } from './activation.ts'
-import { add, mul, sub } from './arithmetic.ts'
+import { softmax, tanh } from './activation.ts'
+import { add, mul, scale, sub } from './arithmetic.ts'
 import { onlyCotangent } from './define.ts'
 import { concat } from './layout.ts'
 import { matmul } from './matmul.ts'
@@ -16,26 +16,39 @@ export interface AttentionInputs {
   readonly values: Value
   /** [Q, T] added to the scores */
   readonly mask: Value
+  readonly scores: ScoreRule
+}
+
+/** How q·k becomes a score. */
+export interface ScoreRule {
+  /** Factor of q·k. */
+  readonly scale: number
+  /** c in c·tanh(score/c); null: as it is. */
+  readonly softcap: number | null
 }
 
 /**
- * softmax(q kᵀ/√C + mask) v → [B, K, Q, C]. Its gradient needs Σ P·dP over the keys, which equals dO·O over the channels:
+ * softmax(s·q kᵀ + mask) v → [B, K, Q, C]. Its gradient needs Σ P·dP over the keys, which equals dO·O over the channels:
  * two passes over the scores fewer (Dao et al. 2022, arXiv:2205.14135, §3.1).
  */
-export function attention({ queries, keys, values, mask }: AttentionInputs): Value {
-  const alpha = (queries.shape.at(-1) as number) ** -0.5
-  const weights = softmax(add(matmul(queries, keys, { transB: true, alpha }), mask)) // [B, K, Q, T]
+export function attention({ queries, keys, values, mask, scores: rule }: AttentionInputs): Value {
+  const { scale: alpha, softcap: cap } = rule
+  const scores = matmul(queries, keys, { transB: true, alpha: cap === null ? alpha : alpha / cap })
+  const bent = cap === null ? null : tanh(scores)
+  const capped = bent === null || cap === null ? scores : scale(bent, cap)
+  const weights = softmax(add(capped, mask)) // [B, K, Q, T]
   const mixed = matmul(weights, values)
 
   const vjp: CompositeOp['vjp'] = ({ cotangents }) => {
     const dMixed = onlyCotangent(cotangents)
     const dWeights = matmul(dMixed, values, { transB: true })
-    const dScores = mul(weights, sub(dWeights, dotLastAxis(dMixed, mixed)))
+    const dCapped = mul(weights, sub(dWeights, dotLastAxis(dMixed, mixed)))
+    const dScores = bent === null ? dCapped : sub(dCapped, mul(dCapped, mul(bent, bent)))
     return [
       matmul(dScores, keys, { alpha }),
       matmul(dScores, queries, { transA: true, alpha }),
       matmul(weights, dMixed, { transA: true }),
-      dScores,
+      dCapped,
     ]
   }
   return compose({ name: 'Attention', vjp }, [queries, keys, values, mask], [mixed])[0] as Value
@@ -53,19 +66,27 @@ export interface CausalAttentionInputs {
   readonly values: readonly Value[]
   /** Part i: [g·Q, (i+1)·Q] */
   readonly masks: readonly Value[]
+  readonly scores: ScoreRule
 }
 
 /**
  * Causal attention → parts as those of the queries. A query of the first quarter can see no key beyond it, so nothing is
  * computed for those pairs: 10 of 16 blocks remain.
  */
-export function causalAttention({ queries, keys, values, masks }: CausalAttentionInputs): readonly Value[] {
+export function causalAttention({
+  queries,
+  keys,
+  values,
+  masks,
+  scores,
+}: CausalAttentionInputs): readonly Value[] {
   return queries.map((part, index) =>
     attention({
       queries: part,
       keys: prefix(keys, index),
       values: prefix(values, index),
       mask: masks[index] as Value,
+      scores,
     }),
   )
 }

@@ -5,13 +5,13 @@
 import type { Shape } from '../graph/shape.ts'
 import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
-import { sigmoid, silu, softmax, swiglu } from './activation.ts'
+import { geluTanh, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
 import { addMask } from './addMask.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { packRows, unpackRows } from './gather.ts'
-import { concat, split, reshape, transpose } from './layout.ts'
+import { concat, split, splitSizes, reshape, transpose } from './layout.ts'
 import { matmul, matmulAdd } from './matmul.ts'
-import { rmsNorm } from './normalization.ts'
+import { layerNorm, rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum } from './reduce.ts'
 import { rotary } from './rotary.ts'
 import { attention } from './attention.ts'
@@ -148,6 +148,13 @@ const layout = [
       return [exp(first as Value), mul(second as Value, third as Value)]
     },
   }),
+  gradientCase('Split', 'parts of different lengths', {
+    inputs: [real('N', 6)],
+    build([x]) {
+      const [first, second, third] = splitSizes(x, -1, [1, 3, 2])
+      return [exp(first as Value), exp(second as Value), mul(third as Value, third as Value)]
+    },
+  }),
   gradientCase('Concat', 'three parts of different lengths', {
     inputs: [real('B', 'T', 2), real('B', 'P', 2), real('B', 1, 2)],
     build: (parts) => exp(concat(parts, 1)),
@@ -173,6 +180,13 @@ const reductions = [
 const activations = [
   gradientCase('Sigmoid', '', { inputs: [real('N', 3)], build: ([x]) => sigmoid(x) }),
   gradientCase('Silu', '', { dtype: 'float32', inputs: [real('N', 3)], build: ([x]) => silu(x) }),
+  gradientCase('Tanh', 'as a soft cap', { inputs: [real('N', 3)], build: ([x]) => softcap(x, 0.8) }),
+  gradientCase('GeluTanh', '', { dtype: 'float32', inputs: [real('N', 3)], build: ([x]) => geluTanh(x) }),
+  gradientCase('LayerNorm', '', {
+    dtype: 'float32',
+    inputs: [real('N', 8), positive(8), real(8)],
+    build: ([x, weight, bias]) => layerNorm(x, { weight, bias, epsilon: 1e-2 }),
+  }),
   gradientCase('Softmax', '', { inputs: [real('B', 'T', 4)], build: ([x]) => softmax(x) }),
   gradientCase('RmsNorm', '', {
     dtype: 'float32',
@@ -184,22 +198,24 @@ const activations = [
     inputs: [real('B', 'T', 2, 4), positive(4)],
     build: ([x, weight]) => rmsNorm(x, weight, 1e-6),
   }),
-  gradientCase('Rotary', 'two heads, positions out of order', {
-    dtype: 'float32',
-    inputs: [
-      real('B', 'T', 8),
-      integer(['B', 'T'], [0, 1, 2, 3, 4, 3, 0, 5, 1, 2]),
-      constant(
-        [6, 2],
-        Array.from({ length: 12 }, (_, index) => Math.cos(index)),
-      ),
-      constant(
-        [6, 2],
-        Array.from({ length: 12 }, (_, index) => Math.sin(index)),
-      ),
-    ],
-    build: ([x, positions, cos, sin]) => rotary(x, { positions, cos, sin }),
-  }),
+  ...[8, 12].map((width) =>
+    gradientCase('Rotary', `two heads of ${width / 2} channels, positions out of order`, {
+      dtype: 'float32',
+      inputs: [
+        real('B', 'T', width),
+        integer(['B', 'T'], [0, 1, 2, 3, 4, 3, 0, 5, 1, 2]),
+        constant(
+          [6, 2],
+          Array.from({ length: 12 }, (_, index) => Math.cos(index)),
+        ),
+        constant(
+          [6, 2],
+          Array.from({ length: 12 }, (_, index) => Math.sin(index)),
+        ),
+      ],
+      build: ([x, positions, cos, sin]) => rotary(x, 2, { positions, cos, sin }),
+    }),
+  ),
 ]
 
 const orientations = [
@@ -258,7 +274,13 @@ const composites = [
   }),
   gradientCase('Attention', 'two query heads per key head', {
     inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask],
-    build: ([queries, keys, values, mask]) => attention({ queries, keys, values, mask }),
+    build: ([queries, keys, values, mask]) =>
+      attention({ queries, keys, values, mask, scores: { scale: 0.6, softcap: null } }),
+  }),
+  gradientCase('Attention', 'capped scores', {
+    inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask],
+    build: ([queries, keys, values, mask]) =>
+      attention({ queries, keys, values, mask, scores: { scale: 0.6, softcap: 1.5 } }),
   }),
   gradientCase('Swiglu', '', {
     dtype: 'float32',
@@ -276,6 +298,15 @@ const composites = [
       build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids, isLearning }).entropy,
     }),
   ]),
+  gradientCase('VocabularyHead', 'bent logits', {
+    dtype: 'float32',
+    inputs: [...headInputs, constant([1], [1.25])],
+    build([hidden, table, ids, factor]) {
+      const bend = { cap: 1.5, factor }
+      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, isLearning: true, bend })
+      return [logprob, entropy]
+    },
+  }),
   gradientCase('VocabularyHead', 'frozen table', {
     inputs: [real('N', 6), constant([vocabulary, 6], frozenTable), targets],
     build([hidden, table, ids]) {

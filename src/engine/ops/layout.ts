@@ -150,7 +150,7 @@ export const splitOp = defineOp('Split', ({ node, cotangents }) => {
   const axis = (node.attributes['axis'] as { int: number }).int
   const parts = cotangents.flatMap((cotangent) => cotangent ?? [])
   if (parts.length < cotangents.length) throw new Error('Expected a cotangent for every part of a split.')
-  return [concat(parts, axis)]
+  return node.inputs.length === 1 ? [concat(parts, axis)] : [concat(parts, axis), null]
 })
 /** Equal parts along an axis, whose length must be a multiple of `count`. */
 export function split(x: Value, axis: number, count: number): readonly Value[] {
@@ -164,6 +164,21 @@ export function split(x: Value, axis: number, count: number): readonly Value[] {
   const type = { dtype: x.dtype, shape: x.shape.map((dim, index) => (index === at ? length : dim)) }
   const types = Array.from({ length: count }, () => type)
   return apply(splitOp, [x], { axis: int(at), num_outputs: int(count) }, types)
+}
+
+/** Parts of the given lengths along an axis, which they must fill. */
+export function splitSizes(x: Value, axis: number, lengths: readonly number[]): readonly Value[] {
+  const at = axisIndex(axis, x.shape.length)
+  if (lengths.reduce((total, length) => total + length, 0) !== x.shape[at]) {
+    throw new Error(
+      `Cannot split axis ${String(at)} of ${showShape(x.shape)} into parts of ${lengths.join(', ')}.`,
+    )
+  }
+  const types = lengths.map((length) => ({
+    dtype: x.dtype,
+    shape: x.shape.map((dim, index) => (index === at ? length : dim)),
+  }))
+  return apply(splitOp, [x, integers(lengths)], { axis: int(at) }, types)
 }
 
 /** Takes a concatenation of two apart again: the elements before `at` ([1] i64) and from it on. */

@@ -24,3 +24,33 @@ export function rmsNorm(x: Value, weight: Value, epsilon: number): Value {
   const inverse = { dtype: x.dtype, shape: [...x.shape.slice(0, -1), 1] }
   return apply(rmsNormOp, [x, weight], attributes, [x, inverse])[0] as Value
 }
+
+// y = n·w + b, n = (x − mean)·s, s = 1/√(var + ε): dx = s·(dn − mean(dn) − n·mean(dn·n)) with dn = dy·w
+export const layerNormOp = defineOp(
+  'LayerNorm',
+  ({ node, cotangents }) => {
+    const dy = onlyCotangent(cotangents)
+    const [x, weight] = [inputOf(node, 0), inputOf(node, 1)]
+    const [mean, inverse] = [node.outputs[1] as Value, node.outputs[2] as Value]
+    const normalized = mul(sub(x, mean), inverse)
+    const dn = mul(dy, weight)
+    const alongMean = mul(normalized, meanLastAxis(mul(dn, normalized)))
+    return [mul(sub(sub(dn, meanLastAxis(dn)), alongMean), inverse), mul(dy, normalized), dy]
+  },
+  { type: 'LayerNormalization' },
+)
+
+export interface LayerNormParameters {
+  /** [D] */
+  readonly weight: Value
+  /** [D] */
+  readonly bias: Value
+  readonly epsilon: number
+}
+
+/** (x − mean(x)) / √(var(x) + ε) · weight + bias along the last axis. x […, D]. Ba et al. 2016, arXiv:1607.06450. */
+export function layerNorm(x: Value, { weight, bias, epsilon }: LayerNormParameters): Value {
+  const attributes = { axis: int(-1), epsilon: float(epsilon), stash_type: int(1) }
+  const perRow = { dtype: x.dtype, shape: [...x.shape.slice(0, -1), 1] }
+  return apply(layerNormOp, [x, weight, bias], attributes, [x, perRow, perRow])[0] as Value
+}

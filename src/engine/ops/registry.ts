@@ -1,7 +1,7 @@
 /** Every operator of the expression graph. A new op is one definition and one line here; its gradient case is then demanded by name. */
 import type { Op } from '../graph/value.ts'
 import { addMaskOp } from './addMask.ts'
-import { sigmoidOp, siluOp, softmaxOp } from './activation.ts'
+import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from './activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from './arithmetic.ts'
 import { castOp, cumulativeSumOp, gatherNdOp, lessOrEqualOp } from './choice.ts'
 import { gatherElementsOp, gatherOp } from './gather.ts'
@@ -16,7 +16,7 @@ import {
   transposeOp,
 } from './layout.ts'
 import { matmulAddOp, matmulOp, quantizedMatmulOp } from './matmul.ts'
-import { rmsNormOp } from './normalization.ts'
+import { layerNormOp, rmsNormOp } from './normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, shapeOp } from './reduce.ts'
 import { rotaryOp } from './rotary.ts'
 import { oneHotOp } from './vocabularyHead.ts'
@@ -34,8 +34,10 @@ export const ops: readonly Op[] = [
   gatherElementsOp,
   gatherNdOp,
   gatherOp,
+  geluTanhOp,
   integerAddOp,
   integerConcatOp,
+  layerNormOp,
   lessOrEqualOp,
   logOp,
   matmulAddOp,
@@ -57,6 +59,7 @@ export const ops: readonly Op[] = [
   splitOp,
   sqrtOp,
   subOp,
+  tanhOp,
   transposeOp,
 ]
 

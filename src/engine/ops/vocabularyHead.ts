@@ -1,8 +1,8 @@
 import type { Dim } from '../graph/shape.ts'
 import type { CompositeOp, Value } from '../graph/value.ts'
 import { apply, compose, constant, integers } from '../graph/value.ts'
-import { softmax } from './activation.ts'
-import { add, log, mul, neg, sub } from './arithmetic.ts'
+import { softmax, tanh } from './activation.ts'
+import { add, log, mul, neg, scale, sub } from './arithmetic.ts'
 import { defineOp, int } from './define.ts'
 import { gather, gatherElements } from './gather.ts'
 import { reshape } from './layout.ts'
@@ -31,6 +31,15 @@ export interface VocabularyHeadInputs {
    * target is read anyway, but where its probability underflows, log-probability and entropy come out infinite.
    */
   readonly reference?: 'largest' | 'target'
+  /** What happens to the product before the softmax; nothing if absent. */
+  readonly bend?: LogitBend
+}
+
+/** z = cap·tanh(h Eᵀ / cap) · factor. Gemma Team 2024, arXiv:2408.00118, §2. */
+export interface LogitBend {
+  readonly cap: number
+  /** [1] */
+  readonly factor: Value
 }
 
 export interface VocabularyHead {
@@ -51,9 +60,10 @@ export function vocabularyHead({
   targets,
   isLearning,
   reference = 'largest',
+  bend,
 }: VocabularyHeadInputs): VocabularyHead {
   const [rows, size] = [hidden.shape[0] as Dim, table.shape[0] as number]
-  const logits = matmul(hidden, table, { transB: true }) // [N, V]
+  const { logits, back } = product(hidden, table, bend)
   const probabilities = softmax(logits)
   const column = reshape(targets, [rows, 1])
   const readAt = (x: Value) => (reference === 'target' ? gatherElements(x, column) : reduceMax(x, [-1]))
@@ -61,29 +71,40 @@ export function vocabularyHead({
   const logprob = sub(gatherElements(logits, column), normalizer)
   const meanRow = matmul(probabilities, table) // p E: [N, D]
   // Σ p z = h · (p E): where the mean row is there, the entropy needs no pass of its own over the vocabulary.
-  const meanLogit = isLearning ? dotLastAxis(hidden, meanRow) : dotLastAxis(probabilities, logits)
+  const meanLogit = isLearning && !bend ? dotLastAxis(hidden, meanRow) : dotLastAxis(probabilities, logits)
   const entropy = sub(normalizer, meanLogit)
 
-  const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob, dEntropy] }) => {
+  const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null] }) => {
     const logitsByEntropy = dEntropy
       ? mul(neg(dEntropy), mul(probabilities, add(sub(logits, normalizer), entropy)))
       : null
-    const hiddenParts = [
-      dLogprob ? mul(dLogprob, sub(gather(table, targets), meanRow)) : null,
-      logitsByEntropy ? matmul(logitsByEntropy, table) : null,
-    ]
-    const tableParts = [
-      dLogprob ? mul(dLogprob, sub(oneHot(targets, size, probabilities), probabilities)) : null,
-      logitsByEntropy,
-    ].map((dLogits) => dLogits && matmul(dLogits, hidden, { transA: true }))
+    const logitsByLogprob =
+      dLogprob && mul(dLogprob, sub(oneHot(targets, size, probabilities), probabilities))
+    // E[target] − p E is there already, unless the bend weighs each entry by itself.
+    const hiddenByLogprob = bend
+      ? timesTable(logitsByLogprob)
+      : dLogprob && mul(dLogprob, sub(gather(table, targets), meanRow))
+    const hiddenParts = [hiddenByLogprob, timesTable(logitsByEntropy)]
+    const tableParts = [logitsByLogprob, logitsByEntropy].map(
+      (dLogits) => dLogits && matmul(back(dLogits), hidden, { transA: true }),
+    )
     return [addAll(hiddenParts), addAll(tableParts), null]
   }
+  const timesTable = (dLogits: Value | null): Value | null => dLogits && matmul(back(dLogits), table)
   const [logprobOut, entropyOut] = compose(
     { name: 'VocabularyHead', vjp },
     [hidden, table, targets],
     [logprob, entropy],
   )
   return { logprob: logprobOut as Value, entropy: entropyOut as Value }
+}
+
+/** The logits [N, V], and the way back from their cotangent to that of h Eᵀ: factor·(1 − tanh²), without a bend nothing. */
+function product(hidden: Value, table: Value, bend: LogitBend | undefined) {
+  if (!bend) return { logits: matmul(hidden, table, { transB: true }), back: (dLogits: Value) => dLogits }
+  const bent = tanh(matmul(hidden, table, { transB: true, alpha: 1 / bend.cap }))
+  const back = (dLogits: Value) => mul(sub(dLogits, mul(dLogits, mul(bent, bent))), bend.factor)
+  return { logits: mul(bent, scale(bend.factor, bend.cap)), back }
 }
 
 const addAll = (parts: readonly (Value | null)[]): Value | null =>

@@ -8,20 +8,15 @@ import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import type { ModelConfig } from '../models/config.ts'
 import type { LayerParameters } from '../models/learningGraphs.ts'
-import {
-  gradientName,
-  layerPrograms,
-  layerWeightPaths,
-  trainedHeadProgram,
-} from '../models/learningGraphs.ts'
+import { gradientName, layerPrograms, trainedHeadProgram } from '../models/learningGraphs.ts'
 import type { NamedTensor } from '../models/source.ts'
 import type { ExpectedTensor } from '../models/weightNames.ts'
 import {
-  embeddingName,
   expectedTensors,
-  finalNormName,
+  finalNormNames,
   headWeightName,
   layerPrefix,
+  layerTensors,
 } from '../models/weightNames.ts'
 import type { AdamWSettings } from '../optimizers/adamw.ts'
 import { adamw, adamwStep } from '../optimizers/adamw.ts'
@@ -67,7 +62,7 @@ export class FullTrainer {
   readonly #parameters: Float32Array
   readonly #gradients: Float32Array
   readonly #state: OptimizerState
-  readonly #rotary: RotaryTables
+  readonly #rotary: readonly RotaryTables[]
 
   private constructor(options: FullTrainerOptions, sessions: Sessions) {
     this.#config = options.config
@@ -83,25 +78,26 @@ export class FullTrainer {
     this.#parameters = initialWeights(slots, options)
     this.#gradients = new Float32Array(offset)
     this.#state = initialState(adamw, offset)
-    this.#rotary = new RotaryTables(options.config.rope)
+    this.#rotary = options.config.ropes.map((rope) => new RotaryTables(rope))
   }
 
   static async create(options: FullTrainerOptions): Promise<FullTrainer> {
     const { config, device } = options
+    requireAlike(config)
     const shapes = new Map(expectedTensors(config).map(({ name, shape }) => [name, shape]))
-    const inputOf = (path: string, name: string): Value => input(path, 'float32', shapes.get(name) ?? [])
+    const inputOf = (name: string): Value => input(name, 'float32', shapes.get(name) ?? [])
     const weights = new Map(
-      layerWeightPaths(config).map((path) => [path, inputOf(path, `${layerPrefix(0)}${path}`)]),
+      layerTensors(config).map(({ name, shape }) => [name, input(name, 'float32', shape)]),
     )
     const parameters: LayerParameters = {
       adapter: new Map(),
       trained: [...weights.values()],
       weight: (path) => weights.get(path) ?? input(path, 'float32', []),
     }
-    const programs = layerPrograms(config, parameters, true)
+    const programs = layerPrograms(config, parameters, { layer: 0, inputGradient: true })
     const head = trainedHeadProgram(config, {
-      norm: inputOf('norm', finalNormName),
-      table: inputOf('table', headWeightName(config)),
+      vector: inputOf,
+      table: inputOf(headWeightName(config)),
     })
     const create = (name: string, program: Readonly<Record<string, Value>>) =>
       Session.create({ name, program, device, purpose: 'learn' })
@@ -154,12 +150,12 @@ export class FullTrainer {
     for (let layer = layers - 1; layer >= 0; layer--) {
       const feeds = { ...tapes.pop(), cotangent: floats(cotangent, [batch.tokens, hiddenSize]) }
       const results = await this.#sessions.backward.run(feeds)
-      for (const path of layerWeightPaths(this.#config)) {
-        this.#add(`${layerPrefix(layer)}${path}`, results[gradientName(path)]!)
+      for (const { name } of layerTensors(this.#config)) {
+        this.#add(`${layerPrefix(this.#config, layer)}${name}`, results[gradientName(name)]!)
       }
       cotangent = results[gradientName('hidden')]!
     }
-    this.#addRows(embeddingName, batch.ids, cotangent)
+    this.#addRows(this.#config.names.embedding, batch.ids, cotangent)
     return loss
   }
 
@@ -170,16 +166,15 @@ export class FullTrainer {
     batch.headRows.forEach((row, index) => {
       chosen.set(hidden.subarray(row * hiddenSize, (row + 1) * hiddenSize), index * hiddenSize)
     })
+    const own = [...finalNormNames(this.#config), headWeightName(this.#config)]
     const results = await this.#sessions.head.run({
       hidden: floats(chosen, [rows, hiddenSize]),
       targets: int64s(batch.headTargets, [rows]),
       inverseTemperature: floats(Float32Array.of(1), [1]),
       coefficients: floats(new Float32Array(rows).fill(-1 / rows), [rows, 1]),
-      norm: this.#feed(finalNormName),
-      table: this.#feed(headWeightName(this.#config)),
+      ...Object.fromEntries(own.map((name) => [name, this.#feed(name)])),
     })
-    this.#add(finalNormName, results[gradientName('norm')]!)
-    this.#add(headWeightName(this.#config), results[gradientName('table')]!)
+    for (const name of own) this.#add(name, results[gradientName(name)]!)
     const cotangent = new Float32Array(batch.tokens * hiddenSize)
     const slopes = results[gradientName('hidden')]!
     batch.headRows.forEach((row, index) => {
@@ -201,13 +196,16 @@ export class FullTrainer {
 
   #layerFeeds(layer: number): Record<string, Feed> {
     return Object.fromEntries(
-      layerWeightPaths(this.#config).map((path) => [path, this.#feed(`${layerPrefix(layer)}${path}`)]),
+      layerTensors(this.#config).map(({ name }) => [
+        name,
+        this.#feed(`${layerPrefix(this.#config, layer)}${name}`),
+      ]),
     )
   }
 
   #embed(ids: Int32Array): Float32Array {
     const { hiddenSize } = this.#config
-    const { offset } = this.#slot(embeddingName)
+    const { offset } = this.#slot(this.#config.names.embedding)
     const rows = new Float32Array(ids.length * hiddenSize)
     ids.forEach((id, row) => {
       const start = offset + id * hiddenSize
@@ -248,6 +246,15 @@ export class FullTrainer {
   [Symbol.dispose](): void {
     for (const session of Object.values(this.#sessions)) (session as Session)[Symbol.dispose]()
   }
+}
+
+/** One pair of sessions serves all layers, and embeddings learn as rows of one table. */
+function requireAlike({ attention, names, embeddingScale }: ModelConfig): void {
+  const isAlike = attention.every(
+    ({ window, rope }) => window === attention[0]?.window && rope === attention[0].rope,
+  )
+  if (isAlike && names.positions === null && embeddingScale === 1) return
+  throw new Error('Training from scratch knows only models whose layers are all alike.')
 }
 
 function initialWeights(

@@ -9,8 +9,7 @@ import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSeq
 import type { LoraConfig } from '../models/config.ts'
 import { gradientName } from '../models/learningGraphs.ts'
 import type { ModelSource } from '../models/source.ts'
-import { input } from '../graph/value.ts'
-import { gather } from '../ops/gather.ts'
+import { embeddingValue } from '../models/embedding.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { HeadRunner } from './headRunner.ts'
 import type { LayerMasks } from './dropoutMasks.ts'
@@ -82,7 +81,7 @@ export class Learner {
   readonly #head: HeadRunner
   readonly #valueHead: ValueHeadRunner
   readonly #embedding: Session
-  readonly #rotary: RotaryTables
+  readonly #rotary: readonly RotaryTables[]
   /** null without dropout. */
   readonly #dropout: DropoutMasks | null
 
@@ -92,7 +91,7 @@ export class Learner {
     this.#head = new HeadRunner(options.source.config, programs)
     this.#valueHead = new ValueHeadRunner(options.source.config.hiddenSize, programs)
     this.#embedding = embedding
-    this.#rotary = new RotaryTables(options.source.config.rope)
+    this.#rotary = options.source.config.ropes.map((rope) => new RotaryTables(rope))
     const { source, lora, seed = 0 } = options
     this.#dropout = (lora.dropout ?? 0) > 0 ? new DropoutMasks(source.config, lora, seed) : null
   }
@@ -100,7 +99,7 @@ export class Learner {
   static async create(options: LearnerOptions): Promise<Learner> {
     const { source, lora, device, backward } = options
     const programs = new LearningPrograms(source, lora, device, backward)
-    const program = { hidden: gather(programs.embeddingTable(), input('ids', 'int64', ['N'])) }
+    const program = { hidden: embeddingValue(source.config, (name) => programs.weight(name)) }
     const embedding = await Session.create({ name: 'embedding', program, device, purpose: 'weights' })
     return new Learner(options, programs, embedding)
   }
@@ -109,9 +108,12 @@ export class Learner {
     return this.#options.source.config
   }
 
-  /** Embeddings of the ids: [N, D]. */
-  async embed(ids: Int32Array): Promise<Float32Array> {
-    const { hidden } = await this.#embedding.run({ ids: int64s(ids, [ids.length]) })
+  /** What the first layer reads of ids at positions (both [N]): [N, D]. */
+  async embed(ids: Int32Array, positions: Int32Array): Promise<Float32Array> {
+    const { hidden } = await this.#embedding.run({
+      ids: int64s(ids, [ids.length]),
+      positions: int64s(positions, [ids.length]),
+    })
     return hidden!
   }
 
@@ -125,7 +127,7 @@ export class Learner {
     if (batch.headRows.length === 0) {
       return sequences.map((sequence) => emptyHeads(sequence, head !== undefined))
     }
-    let hidden = await this.embed(batch.ids)
+    let hidden = await this.embed(batch.ids, batch.positions)
     for (let layer = 0; layer < this.config.layers; layer++) {
       options.signal?.throwIfAborted()
       const feeds = this.#feeds(batch, layer, hidden, adapter)
@@ -151,7 +153,7 @@ export class Learner {
     }
     const saving = this.#options.saveActivations(critic ? 2 * batch.tokens : batch.tokens)
     const masks = this.#masks(sequences, update)
-    const embedded = await this.embed(batch.ids)
+    const embedded = await this.embed(batch.ids, batch.positions)
     const pass = { batch, embedded, saving, masks, signal: options.signal }
     const criticRun = critic && (await this.#runCritic(pass, critic))
     const actorRun = await this.#runActor(pass, actor, options)

@@ -5,12 +5,12 @@ import type { Value } from '../graph/value.ts'
 import { weight } from '../graph/value.ts'
 import type { LoraConfig } from '../models/config.ts'
 import type { LayerParameters, LayerPrograms } from '../models/learningGraphs.ts'
-import { headPrograms, layerPrograms, layerWeightPaths } from '../models/learningGraphs.ts'
+import { headPrograms, layerPrograms } from '../models/learningGraphs.ts'
 import { loraInputs } from '../models/lora.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { ValueHeadPrograms } from '../models/valueHead.ts'
 import { valueHeadPrograms } from '../models/valueHead.ts'
-import { embeddingName, finalNormName, headWeightName, layerPrefix } from '../models/weightNames.ts'
+import { headWeightName, layerPrefix, layerTensors } from '../models/weightNames.ts'
 import { ProgramSet } from './programSet.ts'
 import type { Feed } from './session.ts'
 
@@ -87,7 +87,7 @@ export class LearningPrograms {
 
   #valuePrograms(): Programs {
     const { config } = this.#source
-    const { forward, backward } = valueHeadPrograms(config, mappedWeight(this.#source, finalNormName))
+    const { forward, backward } = valueHeadPrograms(config, (name) => this.weight(name))
     return { 'value forward': forward, 'value backward': backward }
   }
 
@@ -117,18 +117,15 @@ export class LearningPrograms {
 
   #head(): ReturnType<typeof headPrograms> {
     const { config } = this.#source
-    const norm = mappedWeight(this.#source, finalNormName)
-    return headPrograms(config, { norm, table: mappedWeight(this.#source, headWeightName(config)) })
+    const vector = (name: string): Value => this.weight(name)
+    return headPrograms(config, { vector, table: this.weight(headWeightName(config)) })
   }
 
   #layer(layer: number, drops: boolean): LayerPrograms {
     const { config } = this.#source
     const adapter = loraInputs(config, this.#lora)
     const weights = new Map(
-      layerWeightPaths(config).map((path) => [
-        path,
-        mappedWeight(this.#source, `${layerPrefix(layer)}${path}`),
-      ]),
+      layerTensors(config).map(({ name }) => [name, this.weight(`${layerPrefix(config, layer)}${name}`)]),
     )
     const parameters: LayerParameters = {
       adapter,
@@ -140,12 +137,12 @@ export class LearningPrograms {
         return value
       },
     }
-    return layerPrograms(config, parameters, layer > 0)
+    return layerPrograms(config, parameters, { layer })
   }
 
-  /** The embedding table, which the runtime maps as well. */
-  embeddingTable(): Value {
-    return mappedWeight(this.#source, embeddingName)
+  /** A frozen tensor by its full name, which the runtime maps. */
+  weight(name: string): Value {
+    return mappedWeight(this.#source, name)
   }
 
   [Symbol.dispose](): void {

@@ -3,7 +3,13 @@ import type { Value } from '../graph/value.ts'
 import { weight } from '../graph/value.ts'
 import type { LoraConfig } from '../models/config.ts'
 import type { GenerationWeights } from '../models/generationGraph.ts'
-import { choiceWidth, generationInputName, generationProgram } from '../models/generationGraph.ts'
+import {
+  choiceWidth,
+  generationInputName,
+  generationProgram,
+  windowMaskName,
+} from '../models/generationGraph.ts'
+import { rotaryNames } from '../models/learningGraphs.ts'
 import type { ModelSource } from '../models/source.ts'
 import { addLora, addLoraTransposed } from '../models/lora.ts'
 import { transpose } from '../ops/layout.ts'
@@ -11,6 +17,7 @@ import { matmul, quantizedMatmul } from '../ops/matmul.ts'
 import type { PolicyRole } from '../policy.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decodeStep.ts'
+import { windowMask } from './generation/mask.ts'
 import { mappedWeight } from './learningPrograms.ts'
 import { RotaryTables } from './rotaryTables.ts'
 import type { Feed } from './session.ts'
@@ -22,8 +29,8 @@ export interface DecodeStepOptions {
   readonly precision: 'f32' | 'int8'
   readonly lora: LoraConfig
   readonly device: Device
-  /** Embeddings of ids: [N, D]. */
-  readonly embed: (ids: Int32Array) => Promise<Float32Array>
+  /** What the first layer reads of ids at positions (both [N]): [N, D]. */
+  readonly embed: (ids: Int32Array, positions: Int32Array) => Promise<Float32Array>
   /** The adapter that answers for a role. */
   readonly adapter: (role: PolicyRole) => AdapterParameters
 }
@@ -40,10 +47,10 @@ export class OrtDecodeStep implements DecodeStep {
   readonly choiceWidth: number | null
   readonly #options: DecodeStepOptions
   readonly #session: Session
-  readonly #rotary: RotaryTables
+  readonly #rotary: readonly RotaryTables[]
 
   private constructor(options: DecodeStepOptions, session: Session) {
-    const { layers, kvHeads, headDim, vocabSize, rope } = options.source.config
+    const { layers, kvHeads, headDim, vocabSize, ropes } = options.source.config
     this.layers = layers
     this.kvHeads = kvHeads
     this.headDim = headDim
@@ -51,7 +58,7 @@ export class OrtDecodeStep implements DecodeStep {
     this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options
     this.#session = session
-    this.#rotary = new RotaryTables(rope)
+    this.#rotary = ropes.map((rope) => new RotaryTables(rope))
   }
 
   static async create(options: DecodeStepOptions): Promise<OrtDecodeStep> {
@@ -84,15 +91,14 @@ export class OrtDecodeStep implements DecodeStep {
   async #feeds(pass: DecodePass, rows: number, length: number): Promise<Record<string, Feed>> {
     const { cache, role } = pass
     const { config } = this.#options.source
-    const hidden = await this.#options.embed(pass.ids)
+    const hidden = await this.#options.embed(pass.ids, pass.positions)
     const adapter = this.#options.adapter(role)
     const cacheDims = [rows, this.kvHeads, cache.capacity, this.headDim]
     const feeds: Record<string, Feed> = {
       hidden: floats(hidden, [rows * length, config.hiddenSize]),
       positions: int64s(pass.positions, [rows, length]),
-      // The kernel also refuses more new positions than table rows.
-      ...this.#rotary.feeds(Math.max(length, ...pass.positions) + 1),
-      mask: this.#mask(pass),
+      ...this.#rotaryFeeds(pass),
+      ...this.#masks(pass),
       last: int64s(
         pass.last.map((position, row) => row * length + position),
         [rows],
@@ -112,24 +118,44 @@ export class OrtDecodeStep implements DecodeStep {
     return feeds
   }
 
-  /** One mask row for all query heads; several positions repeat it for each query head of a key head. */
-  #mask({ mask, rows, length, cache }: DecodePass): Feed {
-    const width = cache.capacity + length
-    if (length === 1) return floats(mask, [rows, 1, 1, width])
-    const { heads, kvHeads } = this.#options.source.config
-    const copies = heads / kvHeads
-    const block = length * width
-    const repeated = new Float32Array(rows * copies * block)
-    for (let row = 0; row < rows; row++) {
-      const source = mask.subarray(row * block, (row + 1) * block)
-      for (let copy = 0; copy < copies; copy++) repeated.set(source, (row * copies + copy) * block)
-    }
-    return floats(repeated, [rows, 1, copies * length, width])
+  #rotaryFeeds({ positions, length }: DecodePass): Record<string, Feed> {
+    const feeds: Record<string, Feed> = {}
+    this.#rotary.forEach((rope, index) => {
+      // The kernel also refuses more new positions than table rows.
+      const { cos, sin } = rope.feeds(Math.max(length, ...positions) + 1)
+      const names = rotaryNames(index)
+      feeds[names.cos] = cos
+      feeds[names.sin] = sin
+    })
+    return feeds
+  }
+
+  #masks(pass: DecodePass): Record<string, Feed> {
+    const { windows, heads, kvHeads } = this.#options.source.config
+    return Object.fromEntries(
+      windows.map((window, index) => {
+        const mask = window === null ? pass.mask : windowMask(pass, window)
+        return [windowMaskName(index), maskFeed(mask, pass, heads / kvHeads)]
+      }),
+    )
   }
 
   [Symbol.dispose](): void {
     this.#session[Symbol.dispose]()
   }
+}
+
+/** One mask row for all query heads; several positions repeat it for each query head of a key head. mask [B, T, P+T]. */
+function maskFeed(mask: Float32Array, { rows, length, cache }: DecodePass, copies: number): Feed {
+  const width = cache.capacity + length
+  if (length === 1) return floats(mask, [rows, 1, 1, width])
+  const block = length * width
+  const repeated = new Float32Array(rows * copies * block)
+  for (let row = 0; row < rows; row++) {
+    const source = mask.subarray(row * block, (row + 1) * block)
+    for (let copy = 0; copy < copies; copy++) repeated.set(source, (row * copies + copy) * block)
+  }
+  return floats(repeated, [rows, 1, copies * length, width])
 }
 
 function cachedByName(make: (name: string) => Value): (name: string) => Value {

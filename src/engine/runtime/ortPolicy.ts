@@ -53,7 +53,7 @@ export interface OrtPolicyOptions {
   readonly activations: 'recompute' | 'save' | 'auto'
   /** Most completions that decode together. */
   readonly maxRows: number
-  /** Longest prompt plus completion; the model's own limit if absent. */
+  /** Longest prompt plus completion; that of the model's config if absent. */
   readonly contextLength?: number
   /** The optimizer's defaults if absent. */
   readonly optimizer?: AdamWSettings
@@ -113,7 +113,7 @@ export class OrtPolicy implements Policy {
     const { config } = options.source
     const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
     this.vocabSize = config.vocabSize
-    this.contextLength = Math.min(options.contextLength ?? config.maxPositions, config.maxPositions)
+    this.contextLength = Math.min(options.contextLength ?? config.contextLength, config.contextLength)
     this.#options = options
     this.#learner = learner
     const optimizer = options.optimizer ?? adamw.settings
@@ -169,7 +169,7 @@ export class OrtPolicy implements Policy {
       precision: rolloutPrecision,
       lora,
       device,
-      embed: (ids) => this.#learner.embed(ids),
+      embed: (ids, positions) => this.#learner.embed(ids, positions),
       adapter: (role) => this.#adapter(role),
     })
   }

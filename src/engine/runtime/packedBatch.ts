@@ -1,7 +1,7 @@
 import { CAUSAL_PARTS } from '../ops/attention.ts'
 import type { ModelConfig } from '../models/config.ts'
-import type { PartName } from '../models/learningGraphs.ts'
-import { partNames } from '../models/learningGraphs.ts'
+import type { PackedName } from '../models/learningGraphs.ts'
+import { maskName, partNames, rotaryNames } from '../models/learningGraphs.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import type { Feed } from './session.ts'
 import type { RotaryTables } from './rotaryTables.ts'
@@ -17,13 +17,15 @@ export interface PackedBatch {
   readonly blockLength: number
   /** [N] */
   readonly ids: Int32Array
+  /** [N] place of each token in its sequence. */
+  readonly positions: Int32Array
   /** Packed index of each sequence's first token. */
   readonly starts: Int32Array
   /** [A] packed rows where the head is computed, and the id it should predict. */
   readonly headRows: Int32Array
   readonly headTargets: Int32Array
   /** What every layer's program reads beside the hidden states. */
-  readonly feeds: Readonly<Record<'order' | 'cos' | 'sin' | 'query rows' | 'key rows' | PartName, Feed>>
+  readonly feeds: Readonly<Partial<Record<'order' | 'query rows' | 'key rows' | PackedName, Feed>>>
 }
 
 /** Finite, so that no row of the softmax is all minus infinity. */
@@ -34,8 +36,8 @@ export const usedLength = ({ actionMask }: TokenSequence): number => actionMask.
 
 export function packBatch(
   sequences: readonly TokenSequence[],
-  { heads, kvHeads }: Pick<ModelConfig, 'heads' | 'kvHeads'>,
-  rotary: RotaryTables,
+  { heads, kvHeads, windows }: Pick<ModelConfig, 'heads' | 'kvHeads' | 'windows'>,
+  rotary: readonly RotaryTables[],
 ): PackedBatch {
   const lengths = sequences.map(usedLength)
   const partLength = Math.ceil(Math.max(1, ...lengths) / CAUSAL_PARTS)
@@ -65,20 +67,33 @@ export function packBatch(
     tokens,
     blockLength,
     ids,
+    positions,
     starts,
     headRows: Int32Array.from(headRows),
     headTargets: Int32Array.from(headTargets),
     feeds: {
-      ...rotary.packed(positions),
+      ...rotaryFeeds(rotary, positions),
       order: int64s(
         positions.map((_, index) => index),
         [1, tokens],
       ),
       ...headMaps({ slots, tokens, partLength, blockLength }, heads / kvHeads, kvHeads),
-      ...causalMasks(partLength, heads / kvHeads),
+      ...causalMasks(partLength, heads / kvHeads, windows),
     },
   }
 }
+
+const rotaryFeeds = (tables: readonly RotaryTables[], positions: Int32Array): Record<string, Feed> =>
+  Object.fromEntries(
+    tables.flatMap((rope, index) => {
+      const { cos, sin } = rope.packed(positions)
+      const names = rotaryNames(index)
+      return [
+        [names.cos, cos],
+        [names.sin, sin],
+      ]
+    }),
+  )
 
 interface BlockRows {
   /** [B, T] packed token of each slot; `tokens` where it is padding. */
@@ -91,7 +106,7 @@ interface BlockRows {
 function headMaps(block: BlockRows, group: number, kvHeads: number) {
   const query = headMap(block, group, kvHeads)
   const key = headMap(block, 1, kvHeads)
-  const slots: Record<PartName, Feed> = {}
+  const slots: Partial<Record<PackedName, Feed>> = {}
   for (let part = 0; part < CAUSAL_PARTS; part++) {
     const names = partNames(part)
     slots[names.querySlots] = query.slots[part]!
@@ -120,18 +135,27 @@ function headMap({ slots, tokens, partLength, blockLength }: BlockRows, group: n
   return { slots: parts.map((part) => int64s(part, dims)), rows: int64s(rows, [rows.length]) }
 }
 
-/** Part i of the queries, [g·Q, (i+1)·Q]: 0 where the key is not after the query. */
-function causalMasks(partLength: number, copies: number): Record<`mask ${number}`, Feed> {
-  const masks = Array.from({ length: CAUSAL_PARTS }, (_, part) => {
-    const width = (part + 1) * partLength
-    const mask = new Float32Array(copies * partLength * width)
-    for (let query = 0; query < partLength; query++) {
-      mask.fill(HIDDEN, query * width + part * partLength + query + 1, (query + 1) * width)
-    }
-    for (let copy = 1; copy < copies; copy++)
-      mask.copyWithin(copy * partLength * width, 0, partLength * width)
-    return [partNames(part).mask, floats(mask, [copies * partLength, width])] as const
-  })
+/** Of each window and part i of the queries, [g·Q, (i+1)·Q]: 0 where the key is not after the query, nor before its window. */
+function causalMasks(
+  partLength: number,
+  copies: number,
+  windows: ModelConfig['windows'],
+): Record<string, Feed> {
+  const masks = windows.flatMap((window, index) =>
+    Array.from({ length: CAUSAL_PARTS }, (_, part) => {
+      const width = (part + 1) * partLength
+      const mask = new Float32Array(copies * partLength * width)
+      for (let query = 0; query < partLength; query++) {
+        const [start, at] = [query * width, part * partLength + query]
+        mask.fill(HIDDEN, start + at + 1, start + width)
+        if (window !== null) mask.fill(HIDDEN, start, start + Math.max(0, at + 1 - window))
+      }
+      for (let copy = 1; copy < copies; copy++) {
+        mask.copyWithin(copy * partLength * width, 0, partLength * width)
+      }
+      return [maskName(index, part), floats(mask, [copies * partLength, width])] as const
+    }),
+  )
   return Object.fromEntries(masks)
 }
 

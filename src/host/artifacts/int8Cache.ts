@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { linearNames } from '#engine/models/config.ts'
 import type { ModelSource, TensorDtype, TensorLocation } from '#engine/models/source.ts'
 import { headWeightName, linearWeightName } from '#engine/models/weightNames.ts'
 import { blockScales, blocksPerRow, blockSize, quantizeRows } from './quantize.ts'
@@ -33,7 +32,9 @@ export const scalesName = (weight: string): string => `${weight}.scales`
 /** The weights that are quantised: every linear and the vocabulary projection (the embedding, where they are one). */
 export function quantizableWeights({ config }: ModelSource): string[] {
   const layers = Array.from({ length: config.layers }, (_, layer) => layer)
-  const linears = layers.flatMap((layer) => linearNames.map((linear) => linearWeightName(layer, linear)))
+  const linears = layers.flatMap((layer) =>
+    config.linears.map((linear) => linearWeightName(config, layer, linear)),
+  )
   return [...linears, headWeightName(config)]
 }
 

@@ -29,15 +29,20 @@ const maxIndexBytes = 64 * 1024 * 1024
 
 /**
  * Opens a folder with config.json and safetensors weights, in one file or in shards, and checks every tensor the config
- * asks for: present, of a float type, of the right shape. Reads headers only. Errors: AppError 'file/unreadable',
- * 'model/invalid', 'model/unsupported', naming file and tensor.
+ * asks for: present, of a float type, of the right shape. Reads headers only. `contextLength` is the longest sequence that
+ * will be computed; null: as the model's own positions reach. Errors: AppError 'file/unreadable', 'model/invalid',
+ * 'model/unsupported', naming file and tensor; 'config/invalid' for a context that is too long.
  */
-export function openModelFolder(directory: string): ModelFolder {
+export function openModelFolder(
+  directory: string,
+  { contextLength = null }: { readonly contextLength?: number | null } = {},
+): ModelFolder {
   const root = resolveFolder(directory)
-  const config = readConfig(root)
+  const config = readConfig(root, contextLength)
   const { files, shardOf } = openWeights(root)
   const expected = expectedTensors(config)
   const tensors = new Map(expected.map((tensor) => [tensor.name, locate(tensor, shardOf(tensor.name))]))
+  const wanted = new Set(expected.flatMap(({ name }) => [name, shortened(name)]))
   const names = files.flatMap((file) => [...file.tensors.keys(), ...file.unreadable.keys()])
   return {
     directory: root,
@@ -47,12 +52,16 @@ export function openModelFolder(directory: string): ModelFolder {
     tokenizerConfigFile: presentFile(root, 'tokenizer_config.json'),
     chatTemplateFile: presentFile(root, 'chat_template.jinja'),
     weightFiles: [...new Set(files.map(({ file }) => file))],
-    ignoredTensors: names.filter((name) => !tensors.has(name) && !isDerivedBuffer(name)),
+    ignoredTensors: names.filter((name) => !wanted.has(name) && !isDerivedBuffer(name)),
   }
 }
 
-/** Old checkpoints store the rotary frequencies, which follow from the config. */
-const isDerivedBuffer = (name: string): boolean => name.endsWith('.rotary_emb.inv_freq')
+/** Old checkpoints store the rotary frequencies, which follow from the config, and GPT-2's its causal masks. */
+const isDerivedBuffer = (name: string): boolean =>
+  name.endsWith('.rotary_emb.inv_freq') || name.endsWith('.attn.bias') || name.endsWith('.attn.masked_bias')
+
+/** Checkpoints of a model without its head, such as the first GPT-2 ones, leave out the name of the part. */
+const shortened = (name: string): string => name.replace(/^transformer\./, '')
 
 function resolveFolder(directory: string): string {
   try {
@@ -72,10 +81,10 @@ function presentFile(root: string, name: string): string | null {
   return existsSync(path) ? path : null
 }
 
-function readConfig(root: string): ModelConfig {
+function readConfig(root: string, contextLength: number | null): ModelConfig {
   const path = join(root, 'config.json')
   if (!existsSync(path)) throw missingConfig(root)
-  const config = readModelConfig(readJsonObject(path, 'model/invalid'), path)
+  const config = readModelConfig(readJsonObject(path, 'model/invalid'), path, contextLength)
   const generationPath = presentFile(root, 'generation_config.json')
   if (generationPath === null) return config
   return withGenerationConfig(config, readJsonObject(generationPath, 'model/invalid'), generationPath)
@@ -151,7 +160,7 @@ function openShards(root: string, indexPath: string): Weights {
     shards.set(name, { path, content: openSafetensors(path) })
   }
   const shardOf = (tensor: string): Shard => {
-    const shard = shards.get(shardNames.get(tensor) ?? '')
+    const shard = shards.get(shardNames.get(tensor) ?? shardNames.get(shortened(tensor)) ?? '')
     if (!shard) throw new AppError('model/invalid', `${indexPath} does not list the tensor "${tensor}".`)
     return shard
   }
@@ -167,11 +176,20 @@ function isPlainName(name: string): boolean {
   )
 }
 
-function locate({ name, shape }: ExpectedTensor, { path, content }: Shard): TensorLocation {
+function locate({ name, shape, isTransposed = false }: ExpectedTensor, shard: Shard): TensorLocation {
+  const location = find(name, shard)
+  requireShape(location, isTransposed ? shape.toReversed() : shape, { name, path: shard.path })
+  return isTransposed ? { ...location, shape, isTransposed } : location
+}
+
+/** Where the file has the tensor, be it under its short name. */
+function find(fullName: string, { path, content }: Shard): TensorLocation {
+  const isThere = content.tensors.has(fullName) || content.unreadable.has(fullName)
+  const name = isThere ? fullName : shortened(fullName)
   const location = content.tensors.get(name)
   const dtype = location?.dtype ?? content.unreadable.get(name)
   if (dtype === undefined) {
-    throw new AppError('model/invalid', `${path} lacks the tensor "${name}" that config.json asks for.`)
+    throw new AppError('model/invalid', `${path} lacks the tensor "${fullName}" that config.json asks for.`)
   }
   if (!location || dtype === 'U8') {
     throw new AppError(
@@ -179,11 +197,17 @@ function locate({ name, shape }: ExpectedTensor, { path, content }: Shard): Tens
       `The tensor "${name}" in ${path} is of type ${dtype}; weights must be F32, F16 or BF16.`,
     )
   }
-  if (location.shape.length !== shape.length || location.shape.some((size, axis) => size !== shape[axis])) {
-    throw new AppError(
-      'model/invalid',
-      `The tensor "${name}" in ${path} is [${location.shape.join(', ')}], but config.json asks for [${shape.join(', ')}].`,
-    )
-  }
   return location
+}
+
+function requireShape(
+  { shape: found }: TensorLocation,
+  shape: readonly number[],
+  { name, path }: { readonly name: string; readonly path: string },
+): void {
+  if (found.length === shape.length && found.every((size, axis) => size === shape[axis])) return
+  throw new AppError(
+    'model/invalid',
+    `The tensor "${name}" in ${path} is [${found.join(', ')}], but config.json asks for [${shape.join(', ')}].`,
+  )
 }

@@ -11,9 +11,8 @@ import {
 } from '#engine/models/config.ts'
 import { loraSlots } from '#engine/models/lora.ts'
 import type { NamedTensor, TensorLocation } from '#engine/models/source.ts'
-import { layerPrefix } from '#engine/models/weightNames.ts'
 import { recoverFolder, replaceFolder, writeFileAtomic } from './atomic.ts'
-import { formatPeftConfig, isHubId, isLinearName, type PeftConfig, readPeftConfig } from './peftConfig.ts'
+import { formatPeftConfig, isHubId, type PeftConfig, readPeftConfig } from './peftConfig.ts'
 import { f32ToWrite, firstNonFinite, openSafetensors, readTensor, writeSafetensors } from './safetensors.ts'
 import { readJsonObject } from './strictJson.ts'
 
@@ -40,9 +39,9 @@ const diskPrefix = 'base_model.model.'
 const diskSuffix = '.weight'
 const maxLayers = 1_024
 
-/** The in-memory name of a LoRA matrix. */
-const loraTensorName = (layer: number, linear: LinearName, matrix: 'A' | 'B'): string =>
-  `${layerPrefix(layer)}${linearPath(linear)}.lora_${matrix}`
+/** The in-memory name of a LoRA matrix: that of its linear in the model, and which matrix it is. */
+const loraTensorName = ({ layers, layer, linear, matrix }: MatrixName): string =>
+  `${layers}${layer}.${linearPath(linear)}.lora_${matrix}`
 
 /** The name PEFT gives it on disk. */
 export const peftTensorName = (name: string): string => `${diskPrefix}${name}${diskSuffix}`
@@ -137,22 +136,28 @@ function requireFiles(directory: string, configPath: string, tensorsPath: string
   throw adapterError(directory, `has no ${tensorsName}`, hint)
 }
 
-interface Matrix {
+interface MatrixName {
+  /** What stands before a layer's number, by family. */
+  readonly layers: string
   readonly layer: number
   readonly linear: LinearName
   readonly matrix: 'A' | 'B'
+}
+
+interface Matrix extends MatrixName {
   readonly location: TensorLocation
 }
 
 const matrixPattern =
-  /^base_model\.model\.model\.layers\.(0|[1-9][0-9]{0,3})\.(self_attn|mlp)\.([a-z]+_proj)\.lora_([AB])\.weight$/
+  /^base_model\.model\.(model\.layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.([a-z_]+\.[a-z_]+)\.lora_([AB])\.weight$/
+const linearOfPath = new Map(linearNames.map((name) => [linearPath(name), name]))
 
 function parseMatrix(name: string, location: TensorLocation, path: string): Matrix {
-  const [, layer = '', part = '', linear = '', matrix] = matrixPattern.exec(name) ?? []
-  const isKnown = isLinearName(linear) && linearPath(linear) === `${part}.${linear}`
-  if (!isKnown || Number(layer) >= maxLayers) throw unknownTensor(name, path)
+  const [, layers = '', layer = '', linearName = '', matrix] = matrixPattern.exec(name) ?? []
+  const linear = linearOfPath.get(linearName)
+  if (linear === undefined || Number(layer) >= maxLayers) throw unknownTensor(name, path)
   if (location.dtype === 'U8') throw wrongType(name, 'U8', path)
-  return { layer: Number(layer), linear, matrix: matrix === 'A' ? 'A' : 'B', location }
+  return { layers, layer: Number(layer), linear, matrix: matrix === 'A' ? 'A' : 'B', location }
 }
 
 function unknownTensor(name: string, path: string): AppError {
@@ -166,37 +171,42 @@ const wrongType = (name: string, dtype: string, path: string): AppError =>
 
 /** The adapted linears, the same in every layer, each with both matrices. */
 function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string): readonly LinearName[] {
-  const present = new Set(matrices.map(({ layer, linear, matrix }) => loraTensorName(layer, linear, matrix)))
+  const present = new Set(matrices.map(loraTensorName))
   const found = new Set(matrices.map(({ linear }) => linear))
   const targets = peft.targets ?? linearNames.filter((name) => found.has(name))
   if (targets.length === 0) throw adapterError(path, 'holds no LoRA matrices')
   const surplus = matrices.find(({ linear }) => !targets.includes(linear))
   if (surplus) throw adapterError(path, `adapts ${surplus.linear}, which ${configName} does not name`)
   const layers = matrices.reduce((count, { layer }) => Math.max(count, layer + 1), 1)
+  const prefix = matrices[0]?.layers ?? ''
   for (let layer = 0; layer < layers; layer++) {
-    for (const name of namesOfLayer(layer, targets)) {
+    for (const name of namesOfLayer({ layers: prefix, layer }, targets)) {
       if (!present.has(name)) throw adapterError(path, `lacks the tensor "${peftTensorName(name)}"`)
     }
   }
   return targets
 }
 
-const namesOfLayer = (layer: number, targets: readonly LinearName[]): string[] =>
-  targets.flatMap((linear) => [loraTensorName(layer, linear, 'A'), loraTensorName(layer, linear, 'B')])
+const namesOfLayer = (
+  place: Pick<MatrixName, 'layers' | 'layer'>,
+  targets: readonly LinearName[],
+): string[] =>
+  targets.flatMap((linear) =>
+    (['A', 'B'] as const).map((matrix) => loraTensorName({ ...place, linear, matrix })),
+  )
 
-function requireRank(
-  { layer, linear, matrix, location: { shape } }: Matrix,
-  rank: number,
-  path: string,
-): void {
+function requireRank(found: Matrix, rank: number, path: string): void {
+  const { matrix, location } = found
+  const { shape } = location
   if (shape.length === 2 && shape[matrix === 'A' ? 0 : 1] === rank) return
-  const name = peftTensorName(loraTensorName(layer, linear, matrix))
+  const name = peftTensorName(loraTensorName(found))
   const form = matrix === 'A' ? `[${rank}, input]` : `[output, ${rank}]`
   throw adapterError(path, `holds "${name}" as [${shape.join(', ')}]; for rank ${rank} it must be ${form}`)
 }
 
-function load({ layer, linear, matrix, location }: Matrix, path: string): NamedTensor {
-  const name = loraTensorName(layer, linear, matrix)
+function load(matrix: Matrix, path: string): NamedTensor {
+  const { location } = matrix
+  const name = loraTensorName(matrix)
   const data = readTensor(location)
   if (firstNonFinite(data) !== -1) {
     throw adapterError(path, `holds a value in "${peftTensorName(name)}" that is not a finite number`)

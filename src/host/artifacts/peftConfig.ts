@@ -1,7 +1,7 @@
 /** `adapter_config.json`, as PEFT writes it, vLLM and llama.cpp read it, and as far as this project computes it. */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/shorten.ts'
-import { type LinearName, linearNames, type LoraConfig } from '#engine/models/config.ts'
+import { type LinearName, linearNames, linearPath, type LoraConfig } from '#engine/models/config.ts'
 import { type JsonObject } from './strictJson.ts'
 
 export interface PeftConfig {
@@ -16,6 +16,9 @@ export interface PeftConfig {
 
 const maxRank = 4_096
 
+/** GPT-2's, stored as [in, out]. */
+const conv1dLinears: readonly LinearName[] = ['c_attn', 'attn.c_proj', 'c_fc', 'mlp.c_proj']
+
 /** A Hub id, such as `Qwen/Qwen2.5-0.5B`; never a path of someone's machine. */
 export const isHubId = (text: string): boolean =>
   /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/.test(text) && text.length <= 200
@@ -29,7 +32,8 @@ export function formatPeftConfig(
     alpha_pattern: {},
     base_model_name_or_path: baseModel !== null && isHubId(baseModel) ? baseModel : null,
     bias: 'none',
-    fan_in_fan_out: false,
+    // PEFT's word for weights stored as [in, out].
+    fan_in_fan_out: targets.some((name) => conv1dLinears.includes(name)),
     inference_mode: true,
     init_lora_weights: true,
     lora_alpha: alpha,
@@ -54,7 +58,6 @@ const unsupportedKeys: ReadonlyMap<string, string> = new Map([
   ['modules_to_save', 'full copies of modules (modules_to_save)'],
   ['rank_pattern', 'a rank per module (rank_pattern)'],
   ['alpha_pattern', 'an alpha per module (alpha_pattern)'],
-  ['fan_in_fan_out', 'transposed weights (fan_in_fan_out)'],
   ['lora_bias', 'biases of its own (lora_bias)'],
   ['layers_to_transform', 'only some layers (layers_to_transform)'],
   ['layer_replication', 'repeated layers (layer_replication)'],
@@ -124,21 +127,24 @@ function isSet(value: unknown): boolean {
 }
 
 function readTargets(value: unknown, invalid: Invalid): readonly LinearName[] | null {
-  if (value === 'all-linear') return linearNames
   // A pattern is never run: it may be built to take for ever, and the tensors name every module anyway.
   if (typeof value === 'string') return null
   if (!Array.isArray(value) || value.length === 0 || !value.every((item) => typeof item === 'string')) {
     throw invalid('must list its "target_modules"')
   }
-  const unknown = value.find((item) => !isLinearName(item.slice(item.lastIndexOf('.') + 1)))
+  const unknown = value.find((item) => !linearNames.some((name) => isPartOf(linearPath(name), item)))
   if (unknown !== undefined) {
     throw invalid(`adapts "${shorten(unknown)}"; only ${linearNames.join(', ')} can be adapted`)
   }
-  return value.some((item) => item.includes('.')) ? null : linearNames.filter((name) => value.includes(name))
+  // A path of one layer says nothing of the others.
+  if (value.some((item) => item.split('.').length > 2)) return null
+  return linearNames.filter((name) => value.some((item) => endsWith(linearPath(name), item)))
 }
 
-export const isLinearName = (name: string): name is LinearName =>
-  (linearNames as readonly string[]).includes(name)
+const endsWith = (path: string, end: string): boolean => path === end || path.endsWith(`.${end}`)
+
+/** One of the two is the end of the other. */
+const isPartOf = (a: string, b: string): boolean => endsWith(a, b) || endsWith(b, a)
 
 function readBaseModel({ base_model_name_or_path: name }: JsonObject): string | null {
   return typeof name === 'string' && isHubId(name) ? name : null

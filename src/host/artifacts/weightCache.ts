@@ -27,6 +27,7 @@ import {
   firstNonFinite,
   openSafetensors,
   readFloatPieces,
+  readTensor,
   type TensorToWrite,
   writeSafetensors,
 } from './safetensors.ts'
@@ -59,7 +60,8 @@ export async function asFloat32Source<Source extends ModelSource>(
   cacheDirectory: string,
   onProgress: CacheProgress = () => undefined,
 ): Promise<Source> {
-  const isUsable = ({ dtype, offset }: TensorLocation): boolean => dtype === 'F32' && offset % 4 === 0
+  const isUsable = ({ dtype, offset, isTransposed = false }: TensorLocation): boolean =>
+    dtype === 'F32' && offset % 4 === 0 && !isTransposed
   if ([...source.tensors.values()].every(isUsable)) {
     return weightsFolder(source) === null ? gatherInOneFolder(source, cacheDirectory, onProgress) : source
   }
@@ -99,8 +101,8 @@ async function cacheFolder(
   })
   const hashOf = new Map(files.map((file, index) => [file, hashes[index]]))
   const content = [...source.tensors]
-    .map(([name, { file, offset, dtype, shape }]) =>
-      JSON.stringify([name, hashOf.get(file), offset, dtype, shape]),
+    .map(([name, { file, offset, dtype, shape, isTransposed }]) =>
+      JSON.stringify([name, hashOf.get(file), offset, dtype, shape, ...(isTransposed ? ['transposed'] : [])]),
     )
     .sort()
   const key = createHash('sha256').update(content.join('\n')).digest('hex')
@@ -133,12 +135,31 @@ const convertedTensor = (name: string, location: TensorLocation): TensorToWrite 
   dtype: 'F32',
   shape: location.shape,
   *pieces() {
+    if (location.isTransposed === true) {
+      const whole = transposedTensor(location)
+      requireFinite(whole, name, location.file)
+      yield bytesOf(whole)
+      return
+    }
     for (const piece of readFloatPieces(location, pieceElements)) {
       requireFinite(piece, name, location.file)
       yield bytesOf(piece)
     }
   },
 })
+
+/** A matrix whose file has its transpose; whole in memory, since its columns lie scattered. */
+function transposedTensor(location: TensorLocation): Float32Array {
+  const [rows = 0, columns = 0] = location.shape
+  const stored = readTensor(location) // [columns, rows]
+  const result = new Float32Array(stored.length)
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      result[row * columns + column] = stored[column * rows + row] ?? 0
+    }
+  }
+  return result
+}
 
 /** Errors: AppError 'model/invalid' naming file and tensor. */
 export function requireFinite(values: Float32Array, name: string, file: string): void {

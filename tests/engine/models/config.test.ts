@@ -47,7 +47,7 @@ describe('model configs', () => {
       maxPositions: 512,
       normEpsilon: 1e-5,
       tiedHead: false,
-      qkNorm: false,
+      qkNorm: 'none',
       bosId: 1,
       eosIds: [2],
       padId: null,
@@ -71,7 +71,7 @@ describe('model configs', () => {
 
   test('qwen3: norms per head, width of heads independent of the hidden size', () => {
     const config = readModelConfig(qwen3, 'c')
-    expect(config).toMatchObject({ qkNorm: true, headDim: 24, bosId: null, eosIds: [] })
+    expect(config).toMatchObject({ qkNorm: 'head', headDim: 24, bosId: null, eosIds: [] })
     expect(readModelConfig(omit(qwen3, 'head_dim'), 'c').headDim).toBe(128)
   })
 
@@ -118,7 +118,7 @@ describe('model configs', () => {
 })
 
 describe('refused configs', () => {
-  test.each(['mistral', 'qwen2_moe', 'gemma3', 'gpt2', 'constructor'])('%s by name', (modelType) => {
+  test.each(['mixtral', 'qwen2_moe', 'gemma3', 'gpt_neox', 'constructor'])('%s by name', (modelType) => {
     const error = errorOf({ ...llama, model_type: modelType })
     expect(error.code).toBe('model/unsupported')
     expect(error.message).toBe(

@@ -3,12 +3,12 @@ import { writeOnnx } from '#engine/graph/onnx.ts'
 import type { Value } from '#engine/graph/value.ts'
 import { input, weight } from '#engine/graph/value.ts'
 import type { LinearName, ModelConfig } from '#engine/models/config.ts'
-import { linearNames, linearShape } from '#engine/models/config.ts'
+import { linearNames, linearShape, separateLinears } from '#engine/models/config.ts'
 import type { LayerScope } from '#engine/models/decoder.ts'
 import { decoderLayer } from '#engine/models/decoder.ts'
 import { generationProgram } from '#engine/models/generationGraph.ts'
-import { layerPrograms, layerWeightPaths } from '#engine/models/learningGraphs.ts'
-import { expectedTensors } from '#engine/models/weightNames.ts'
+import { layerPrograms } from '#engine/models/learningGraphs.ts'
+import { expectedTensors, layerTensors } from '#engine/models/weightNames.ts'
 import { matmul } from '#engine/ops/matmul.ts'
 import { readOnnx } from '../graph/onnxReader.ts'
 import { exampleConfig, fullConfig } from './exampleConfig.ts'
@@ -53,14 +53,14 @@ describe.each(configs)('%s', (_, config) => {
   })
 
   test('learning reads every tensor of its layer', () => {
-    const programs = layerPrograms(config, layerOf('model.layers.1.'), false)
+    const programs = layerPrograms(config, layerOf('model.layers.1.'), { layer: 1, inputGradient: false })
     const expected = expectedTensors(config).flatMap(({ name }) =>
       name.startsWith('model.layers.1.') ? [name] : [],
     )
     expect([...new Set(weightsOf(programs.forward))].toSorted()).toEqual(expected.toSorted())
     expect(
-      layerWeightPaths(config)
-        .map((path) => `model.layers.1.${path}`)
+      layerTensors(config)
+        .map(({ name }) => `model.layers.1.${name}`)
         .toSorted(),
     ).toEqual(expected.toSorted())
   })
@@ -71,9 +71,9 @@ test('a block asks its scope for each part once, with the widths of its config',
   const widths = new Map<LinearName, readonly unknown[]>()
   const scope: LayerScope = {
     config: exampleConfig,
-    norm(path, x) {
-      asked.push(`norm ${path}`)
-      return x
+    vector(path) {
+      asked.push(path)
+      return input(path, 'float32', [24])
     },
     linear(name, x) {
       asked.push(name)
@@ -94,9 +94,9 @@ test('a block asks its scope for each part once, with the widths of its config',
   expect(hidden.shape).toEqual(['N', 24])
   expect(asked.filter((part) => part === 'rotate')).toHaveLength(2)
   expect(asked.filter((part) => linearNames.includes(part as LinearName)).toSorted()).toEqual(
-    linearNames.toSorted(),
+    [...separateLinears].toSorted(),
   )
   for (const [given, wanted] of widths.values()) expect(given).toBe(wanted)
-  expect(asked).not.toContain('norm self_attn.q_norm')
+  expect(asked).not.toContain('self_attn.q_norm.weight')
   expect(Object.keys(activations)).toEqual(['query', 'key', 'value', 'mixed', 'attended', 'gate', 'up'])
 })

@@ -1,14 +1,6 @@
+import { plainFactors } from '#engine/models/common.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
-
-const noBiases = {
-  q_proj: false,
-  k_proj: false,
-  v_proj: false,
-  o_proj: false,
-  gate_proj: false,
-  up_proj: false,
-  down_proj: false,
-}
+import { separateLinears } from '#engine/models/config.ts'
 
 /** Every size is different from every other, so that a mix-up shows in a shape. */
 export const exampleConfig: ModelConfig = {
@@ -21,11 +13,36 @@ export const exampleConfig: ModelConfig = {
   intermediateSize: 44,
   vocabSize: 97,
   maxPositions: 64,
+  contextLength: 64,
+  linears: separateLinears,
+  biases: {},
+  transposedLinears: false,
+  activation: 'silu',
+  norm: 'rms',
   normEpsilon: 1e-6,
-  rope: { inverseFrequencies: [1, 0.5, 0.25, 0.1, 0.05], attentionFactor: 1 },
+  blockNorms: {
+    beforeAttention: 'input_layernorm',
+    afterAttention: null,
+    beforeMlp: 'post_attention_layernorm',
+    afterMlp: null,
+  },
+  qkNorm: 'none',
+  attentionScale: 10 ** -0.5,
+  ...plainFactors,
+  ropes: [{ inverseFrequencies: [1, 0.5, 0.25, 0.1, 0.05], attentionFactor: 1 }],
+  windows: [null],
+  attention: [
+    { window: 0, rope: 0 },
+    { window: 0, rope: 0 },
+  ],
   tiedHead: false,
-  biases: noBiases,
-  qkNorm: false,
+  names: {
+    embedding: 'model.embed_tokens.weight',
+    positions: null,
+    layers: 'model.layers.',
+    finalNorm: 'model.norm',
+    head: 'lm_head.weight',
+  },
   bosId: null,
   eosIds: [],
   padId: null,
@@ -34,7 +51,7 @@ export const exampleConfig: ModelConfig = {
 /** As Qwen2 and Qwen3 together: biases on q, k, v and norms on the heads. */
 export const fullConfig: ModelConfig = {
   ...exampleConfig,
-  qkNorm: true,
+  qkNorm: 'head',
   tiedHead: true,
-  biases: { ...noBiases, q_proj: true, k_proj: true, v_proj: true },
+  biases: { q_proj: true, k_proj: true, v_proj: true },
 }

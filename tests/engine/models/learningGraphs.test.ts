@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { writeOnnx } from '#engine/graph/onnx.ts'
 import { input, weight } from '#engine/graph/value.ts'
 import type { LinearName, LoraConfig } from '#engine/models/config.ts'
-import { linearNames } from '#engine/models/config.ts'
+import { linearNames, separateLinears } from '#engine/models/config.ts'
 import type { LayerParameters } from '#engine/models/learningGraphs.ts'
 import { gradientName, headPrograms, layerPrograms } from '#engine/models/learningGraphs.ts'
 import { loraInputs } from '#engine/models/lora.ts'
+import { layerTensors } from '#engine/models/weightNames.ts'
 import { countTypes, readOnnx, type ReadModel } from '../graph/onnxReader.ts'
 import { exampleConfig, fullConfig } from './exampleConfig.ts'
 
@@ -27,21 +28,9 @@ function parameters(config = exampleConfig, targets: readonly LinearName[] = lin
 }
 
 function shapeOf(path: string, config: typeof exampleConfig): readonly number[] {
-  const linear = linearNames.find((name) => path.includes(name))
-  if (path.includes('q_norm') || path.includes('k_norm')) return [config.headDim]
-  if (!linear) return [config.hiddenSize]
-  const { hiddenSize: hidden, intermediateSize: wide, heads, kvHeads, headDim } = config
-  const [query, key] = [heads * headDim, kvHeads * headDim]
-  const shapes: Record<LinearName, readonly [number, number]> = {
-    q_proj: [query, hidden],
-    k_proj: [key, hidden],
-    v_proj: [key, hidden],
-    o_proj: [hidden, query],
-    gate_proj: [wide, hidden],
-    up_proj: [wide, hidden],
-    down_proj: [hidden, wide],
-  }
-  return path.endsWith('bias') ? [shapes[linear][0]] : shapes[linear]
+  const tensor = layerTensors(config).find(({ name }) => name === path)
+  if (!tensor) throw new Error(`A layer has no ${path}.`)
+  return tensor.shape
 }
 
 const written = (program: Parameters<typeof writeOnnx>[1]): ReadModel =>
@@ -53,9 +42,9 @@ const frozenProducts = (model: ReadModel): number =>
     .length
 
 describe('a layer', () => {
-  const later = layerPrograms(exampleConfig, parameters(), true)
+  const later = layerPrograms(exampleConfig, parameters(), { layer: 1 })
   const savedNames = Object.keys(later.forwardSaving).filter((name) => name !== 'output')
-  const first = layerPrograms(exampleConfig, parameters(), false)
+  const first = layerPrograms(exampleConfig, parameters(), { layer: 0 })
 
   test('multiplies by each frozen matrix once forward', () => {
     expect(frozenProducts(written(later.forward))).toBe(7)
@@ -77,7 +66,7 @@ describe('a layer', () => {
   })
 
   test('returns gradients of exactly the adapter and its input', () => {
-    const expected = linearNames.flatMap((name) => [`${name}.lora_A`, `${name}.lora_B`])
+    const expected = separateLinears.flatMap((name) => [`${name}.lora_A`, `${name}.lora_B`])
     expect(Object.keys(later.backward).toSorted()).toEqual(
       [...expected, 'hidden'].map(gradientName).toSorted(),
     )
@@ -90,7 +79,7 @@ describe('a layer', () => {
   })
 
   test('trained on some linears only, computes nothing for the others', () => {
-    const some = layerPrograms(exampleConfig, parameters(exampleConfig, ['down_proj']), false)
+    const some = layerPrograms(exampleConfig, parameters(exampleConfig, ['down_proj']), { layer: 0 })
     const model = written(some.backwardFromSaved)
     expect(Object.keys(some.backward)).toEqual(['down_proj.lora_A', 'down_proj.lora_B'].map(gradientName))
     // Nothing lies before the adapter that learns, so no cotangent passes a frozen matrix, and attention is not touched.
@@ -116,14 +105,14 @@ describe('a layer', () => {
   })
 
   test('with biases and head norms has no product more', () => {
-    const full = layerPrograms(fullConfig, parameters(fullConfig), true)
+    const full = layerPrograms(fullConfig, parameters(fullConfig), { layer: 1 })
     expect(frozenProducts(written(full.backward))).toBe(13)
     expect(countTypes(written(full.forward))['SimplifiedLayerNormalization']).toBe(4)
   })
 
   test('whose parameters do not reach its output is an error', () => {
     const stray = input('stray', 'float32', [3])
-    const build = () => layerPrograms(exampleConfig, { ...parameters(), trained: [stray] }, false)
+    const build = () => layerPrograms(exampleConfig, { ...parameters(), trained: [stray] }, { layer: 0 })
     expect(build).toThrow("The layer's output does not depend on stray.")
   })
 })
@@ -132,7 +121,7 @@ describe('the head', () => {
   const { vocabSize, hiddenSize } = exampleConfig
   const file = { file: '/nowhere/m.safetensors', offset: 0, byteLength: 0 }
   const programs = headPrograms(exampleConfig, {
-    norm: weight('norm', { ...file, shape: [hiddenSize] }),
+    vector: (name) => weight(name, { ...file, shape: [hiddenSize] }),
     table: weight('table', { ...file, shape: [vocabSize, hiddenSize] }),
   })
   const products = (program: keyof typeof programs) =>

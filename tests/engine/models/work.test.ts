@@ -3,9 +3,9 @@ import type { Program } from '#engine/graph/onnx.ts'
 import type { Dim } from '#engine/graph/shape.ts'
 import { input, topologicalOrder, type OpNode } from '#engine/graph/value.ts'
 import { linearNames, type LinearName, type LoraConfig } from '#engine/models/config.ts'
-import { headPrograms, layerPrograms, layerWeightPaths } from '#engine/models/learningGraphs.ts'
+import { headPrograms, layerPrograms } from '#engine/models/learningGraphs.ts'
 import { loraInputs } from '#engine/models/lora.ts'
-import { expectedTensors, layerPrefix } from '#engine/models/weightNames.ts'
+import { layerTensors } from '#engine/models/weightNames.ts'
 import { learningFlops } from '#engine/models/work.ts'
 import { matmulAddOp, matmulOp } from '#engine/ops/matmul.ts'
 import { exampleConfig } from './exampleConfig.ts'
@@ -30,25 +30,24 @@ function productsOf(program: Program): number {
   }, 0)
 }
 
-const shapes = new Map(expectedTensors(exampleConfig).map(({ name, shape }) => [name, shape]))
-
 function layer(targets: readonly LinearName[], index: number) {
   const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets }
   const adapter = loraInputs(exampleConfig, lora)
   const weights = new Map(
-    layerWeightPaths(exampleConfig).map((path) => [
-      path,
-      input(path, 'float32', shapes.get(`${layerPrefix(0)}${path}`)!),
-    ]),
+    layerTensors(exampleConfig).map(({ name, shape }) => [name, input(name, 'float32', shape)]),
   )
   const trained = [...adapter.values()].flatMap(({ a, b }) => [a, b])
-  return layerPrograms(exampleConfig, { adapter, trained, weight: (path) => weights.get(path)! }, index > 0)
+  return layerPrograms(
+    exampleConfig,
+    { adapter, trained, weight: (path) => weights.get(path)! },
+    { layer: index },
+  )
 }
 
 test.each([true, false])('the work is that of the graphs that run (layers again: %s)', (recompute) => {
   const { hiddenSize, vocabSize, layers } = exampleConfig
   const head = headPrograms(exampleConfig, {
-    norm: input('norm', 'float32', [hiddenSize]),
+    vector: (name) => input(name, 'float32', [hiddenSize]),
     table: input('table', 'float32', [vocabSize, hiddenSize]),
   })
   let run = productsOf(head.learn)

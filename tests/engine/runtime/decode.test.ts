@@ -48,7 +48,7 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
       precision: 'f32',
       lora: tinyLora,
       device: oneThread,
-      embed: (ids) => learner.embed(ids),
+      embed: (ids, positions) => learner.embed(ids, positions),
       adapter: () => adapter,
     })
   })

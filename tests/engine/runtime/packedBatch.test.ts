@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CAUSAL_PARTS } from '#engine/ops/attention.ts'
-import { partNames } from '#engine/models/learningGraphs.ts'
+import { maskName, partNames } from '#engine/models/learningGraphs.ts'
 import { packBatch, packCoefficients, unpackHeads, usedLength } from '#engine/runtime/packedBatch.ts'
 import { RotaryTables } from '#engine/runtime/rotaryTables.ts'
 
@@ -15,8 +15,8 @@ const long = sequence([10, 11, 12, 13, 14], [0, 1, 0, 1])
 const silent = sequence([20, 21, 22], [0, 0])
 const short = sequence([30, 31, 32, 33], [1, 0, 0])
 /** Two query heads for each of two key heads. */
-const heads = { heads: 4, kvHeads: 2 }
-const batch = packBatch([long, silent, short], heads, rotary)
+const heads = { heads: 4, kvHeads: 2, windows: [null] }
+const batch = packBatch([long, silent, short], heads, [rotary])
 
 const numbers = (data: unknown) => Array.from(data as ArrayLike<bigint | number>, Number)
 
@@ -41,7 +41,7 @@ describe('a packed batch', () => {
       { length: CAUSAL_PARTS },
       (_, part) => batch.feeds[partNames(part)[map.slotNames]]!,
     )
-    const rows = numbers(batch.feeds[`${map.kind} rows`].data)
+    const rows = numbers(batch.feeds[`${map.kind} rows`]!.data)
     const slots = parts.flatMap(({ data }) => numbers(data))
     const count = 2 * map.perKey
     for (const { dims } of parts) expect(dims).toEqual([3, 2, map.perKey])
@@ -58,9 +58,9 @@ describe('a packed batch', () => {
 
   test('hides later keys from each quarter of the queries, once for each query head of a group', () => {
     const ids = Int32Array.from({ length: 8 }, (_, index) => index)
-    const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], heads, rotary)
+    const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], heads, [rotary])
     expect(feeds[partNames(0).querySlots]!.dims).toEqual([1, 2, 4]) // seven tokens in four parts of two
-    const parts = [0, 1, 2, 3].map((part) => feeds[partNames(part).mask]!)
+    const parts = [0, 1, 2, 3].map((part) => feeds[maskName(0, part)]!)
     expect(parts.map(({ dims }) => dims)).toEqual([
       [4, 2],
       [4, 4],
@@ -71,14 +71,28 @@ describe('a packed batch', () => {
     expect([...(parts[1]!.data as Float32Array)]).toEqual([...second, ...second])
   })
 
+  test('hides what lies before a window', () => {
+    const ids = Int32Array.from({ length: 8 }, (_, index) => index)
+    const windowed = { heads: 2, kvHeads: 2, windows: [null, 3] }
+    const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], windowed, [rotary])
+    // The third part: queries 4 and 5 see three keys each, themselves included.
+    expect([...(feeds[maskName(1, 2)]!.data as Float32Array)]).toEqual([
+      ...[-1e9, -1e9, 0, 0, 0, -1e9],
+      ...[-1e9, -1e9, -1e9, 0, 0, 0],
+    ])
+    expect([...(feeds[maskName(0, 2)]!.data as Float32Array)]).toEqual([
+      0, 0, 0, 0, 0, -1e9, 0, 0, 0, 0, 0, 0,
+    ])
+  })
+
   test('every sequence starts at position 0', () => {
     const { cos } = rotary.packed(Int32Array.of(0, 1, 2, 3, 0))
-    expect(batch.feeds.cos.data).toEqual(cos.data)
-    expect(numbers(batch.feeds.order.data)).toEqual([0, 1, 2, 3, 4])
+    expect(batch.feeds['cos 0']!.data).toEqual(cos.data)
+    expect(numbers(batch.feeds.order!.data)).toEqual([0, 1, 2, 3, 4])
   })
 
   test('without any action is empty', () => {
-    const empty = packBatch([silent], heads, rotary)
+    const empty = packBatch([silent], heads, [rotary])
     expect([empty.tokens, empty.headRows.length]).toEqual([0, 0])
   })
 })

@@ -69,7 +69,8 @@ function block(layer: Layer, hidden: readonly number[][]): number[][] {
 
 /** Heads of queries or keys: normed where the model does, turned by their position. */
 function heads(layer: Layer, kind: 'q' | 'k', x: number[], position: number): number[][] {
-  const { headDim, normEpsilon, rope } = layer.config
+  const { headDim, normEpsilon, ropes } = layer.config
+  const rope = ropes[0]!
   const weight = layer.tensor(`self_attn.${kind}_norm.weight`)
   return split(x, headDim).map((head) => {
     const normed = weight ? rmsNorm(head, weight, normEpsilon) : head

@@ -1,5 +1,5 @@
 /** A folder of tests/fixtures/reference: a model, an adapter, and what transformers and peft compute with them. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { LossCoefficients, TokenSequence } from '#engine/policy.ts'
@@ -33,6 +33,8 @@ interface ReferenceGreedy {
 
 export interface Reference {
   readonly directory: string
+  /** The length that the model is to be opened with; null where its frequencies don't depend on it. */
+  readonly contextLength: number | null
   readonly sequences: readonly (readonly number[])[]
   readonly scores: readonly ReferenceScores[]
   readonly gradients: readonly ReferenceGradients[]
@@ -40,6 +42,19 @@ export interface Reference {
 }
 
 const root = join(import.meta.dirname, '../../fixtures/reference')
+
+/** Every folder, in alphabetical order. */
+export const referenceNames: readonly string[] = readdirSync(root, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+  .toSorted()
+
+/** The folders that the README's table explains, in alphabetical order. */
+export const explainedNames = (): string[] =>
+  [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\| ([a-z0-9-]+) \|/gm)]
+    .map(([, name]) => name!)
+    .filter((name) => name !== 'folder')
+    .toSorted()
 
 /** An error names the file that is missing. */
 export function readReference(name: string): Reference {
@@ -51,18 +66,18 @@ export function readReference(name: string): Reference {
   }
   const reference = JSON.parse(readFileSync(join(directory, 'reference.json'), 'utf8')) as Omit<
     Reference,
-    'directory'
-  >
-  return { ...reference, directory }
+    'directory' | 'contextLength'
+  > & { readonly contextLength?: number }
+  return { ...reference, directory, contextLength: reference.contextLength ?? null }
 }
 
 /** The reference's model with its adapter as the actor. */
 export async function openReference(
-  { directory }: Reference,
+  { directory, contextLength }: Reference,
   cacheDirectory: string,
   activations: OrtPolicyOptions['activations'] = 'recompute',
 ): Promise<OrtPolicy> {
-  const folder = openModelFolder(join(directory, 'model'))
+  const folder = openModelFolder(join(directory, 'model'), contextLength === null ? {} : { contextLength })
   const adapter = adapterForModel(readAdapter(join(directory, 'adapter')), folder.config, directory)
   return createOrtPolicy({
     source: await asFloat32Source(folder, cacheDirectory),

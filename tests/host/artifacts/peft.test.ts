@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
-import { type LinearName, linearNames, type LoraConfig, type ModelConfig } from '#engine/models/config.ts'
+import { type LinearName, linearNames, separateLinears, type LoraConfig, type ModelConfig } from '#engine/models/config.ts'
 import { loraSlots } from '#engine/models/lora.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
@@ -153,7 +153,7 @@ describe('writing an adapter', () => {
 })
 
 describe('reading an adapter', () => {
-  test.each([[['q_proj', 'v_proj']], [linearNames]] as [LinearName[]][])(
+  test.each([[['q_proj', 'v_proj']], [[...separateLinears]]] as [LinearName[]][])(
     '%j: what was written comes back',
     async (targets) => {
       const config = { ...lora(targets), rsLora: true, alpha: 5.5 }
@@ -183,7 +183,7 @@ describe('reading an adapter', () => {
   })
 
   test.each([
-    ['all-linear', linearNames],
+    ['all-linear', separateLinears],
     ['.*\\.(q_proj|v_proj)', ['q_proj', 'v_proj']],
     [
       ['model.layers.0.self_attn.q_proj', 'model.layers.1.self_attn.v_proj', 'v_proj'],
@@ -218,7 +218,6 @@ describe('refused adapters', () => {
     [{ rank_pattern: { q_proj: 8 } }, 'rank_pattern'],
     [{ alpha_pattern: { q_proj: 8 } }, 'alpha_pattern'],
     [{ bias: 'all' }, 'trained biases'],
-    [{ fan_in_fan_out: true }, 'transposed'],
     [{ layers_to_transform: [0] }, 'only some layers'],
     [{ init_lora_weights: 'pissa_niter_4' }, 'changed the base model'],
     [{ target_modules: ['q_proj', 'lm_head'] }, 'adapts "lm_head"'],

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { linearNames, loraScale, type LoraConfig } from '#engine/models/config.ts'
+import { separateLinears, loraScale, type LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { createOrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder, type ModelFolder } from '#host/artifacts/modelFolder.ts'
@@ -63,7 +63,7 @@ describe('the adapter a run begins with', () => {
   test('merged, with the same scale, it computes what it did', async () => {
     const config = configOf({ rank: 8, alpha: 24, initial, mergeConfigs: true })
     const start = firstAdapter(config, model)
-    expect(start.lora).toEqual({ rank: 8, alpha: 24, rsLora: false, targets: linearNames })
+    expect(start.lora).toEqual({ rank: 8, alpha: 24, rsLora: false, targets: separateLinears })
     expect(loraScale(start.lora)).toBe(loraScale(small))
     expect(start.warnings).toEqual([expect.stringContaining('goes on under a merged config: r 8')])
     using before = await openPolicy(small, tensors)

@@ -1,4 +1,5 @@
 /** Which slots and new positions a pass may see, as numbers added to the attention scores: 0 or `HIDDEN`. */
+import type { DecodePass } from './decodeStep.ts'
 import { HIDDEN } from './decodeStep.ts'
 
 /**
@@ -46,4 +47,32 @@ export class DecodeMask {
   view(rows: number): Float32Array {
     return this.#data.subarray(0, rows * this.#width)
   }
+}
+
+/**
+ * A pass's mask for layers whose queries see `window` positions, themselves included: slot j holds position j, so the
+ * slots and new positions before the window are hidden too.
+ */
+export function windowMask(
+  {
+    mask,
+    rows,
+    length,
+    positions,
+    cache,
+  }: Pick<DecodePass, 'mask' | 'rows' | 'length' | 'positions' | 'cache'>,
+  window: number,
+): Float32Array {
+  const width = cache.capacity + length
+  const narrowed = mask.slice()
+  for (let query = 0; query < rows * length; query++) {
+    const first = positions[query]! + 1 - window
+    if (first <= 0) continue
+    narrowed.fill(HIDDEN, query * width, query * width + Math.min(first, cache.capacity))
+    const row = Math.floor(query / length) * length
+    for (let key = 0; key < length; key++) {
+      if (positions[row + key]! < first) narrowed[query * width + cache.capacity + key] = HIDDEN
+    }
+  }
+  return narrowed
 }

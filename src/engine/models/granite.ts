@@ -1,0 +1,29 @@
+import { attentionBiases, mlpBiases } from './biases.ts'
+import { type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
+
+const factorLimits = { min: 1e-6, max: 1e6, fallback: 1 }
+
+/** Granite 3: Llama with factors on embeddings, scores, branches and logits (as in Yang et al. 2022, arXiv:2203.03466). */
+export const granite: Architecture = {
+  modelType: 'granite',
+  className: 'GraniteForCausalLM',
+  read(fields, contextLength) {
+    refuseWindows(fields)
+    const traits = {
+      name: 'granite',
+      defaultKvHeads: null,
+      defaultHeadDim: null,
+      defaultMaxPositions: 2_048,
+      defaultBosId: 1,
+      defaultEosIds: [2],
+      biases: { ...attentionBiases(fields), ...mlpBiases(fields) },
+    }
+    return {
+      ...readDecoderConfig(fields, traits, contextLength),
+      embeddingScale: fields.number('embedding_multiplier', factorLimits),
+      attentionScale: fields.number('attention_multiplier', factorLimits),
+      residualScale: fields.number('residual_multiplier', factorLimits),
+      logitScale: 1 / fields.number('logits_scaling', factorLimits),
+    }
+  },
+}

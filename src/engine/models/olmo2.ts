@@ -1,0 +1,29 @@
+import { attentionBiases } from './biases.ts'
+import { type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
+
+/** OLMo 2: norms behind the branches, and over all of q and of k. OLMo Team 2024, arXiv:2501.00656. */
+export const olmo2: Architecture = {
+  modelType: 'olmo2',
+  className: 'Olmo2ForCausalLM',
+  read(fields, contextLength) {
+    refuseWindows(fields)
+    const traits = {
+      name: 'olmo2',
+      defaultKvHeads: null,
+      defaultHeadDim: null,
+      defaultMaxPositions: 2_048,
+      defaultNormEpsilon: 1e-5,
+      defaultBosId: null,
+      defaultEosIds: [50_279],
+      qkNorm: 'all',
+      blockNorms: {
+        beforeAttention: null,
+        afterAttention: 'post_attention_layernorm',
+        beforeMlp: null,
+        afterMlp: 'post_feedforward_layernorm',
+      },
+      biases: attentionBiases(fields),
+    } as const
+    return readDecoderConfig(fields, traits, contextLength)
+  },
+}
