@@ -9,11 +9,16 @@ export const modelOptions = {
   model: requiredText('MODEL', 'model folder, or a name of model list'),
   adapter: text('DIR', 'PEFT adapter folder, or the folder of a checkpoint'),
   device: choice(deviceKinds, 'where to compute (default cpu)'),
+  context: integer('N', 'longest prompt plus completion (default: as the model’s positions reach)', {
+    minimum: 2,
+    maximum: 1 << 24,
+  }),
   threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
 } as const
 
-type ModelValues = Omit<OptionValues<typeof modelOptions>, 'adapter'> & {
+type ModelValues = Omit<OptionValues<typeof modelOptions>, 'adapter' | 'context'> & {
   readonly adapter: string | undefined
+  readonly context?: number | undefined
 }
 
 /** What `openModel` needs, for exact weights. */
@@ -21,6 +26,7 @@ export function openRequest(options: ModelValues, dataDirectory: string): OpenMo
   return {
     directory: findModel(options.model, dataDirectory),
     adapter: options.adapter ?? null,
+    contextLength: options.context ?? null,
     device: { kind: options.device ?? null, threads: options.threads ?? null },
     precision: 'f32',
     maxRows: 1,

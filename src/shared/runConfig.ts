@@ -26,6 +26,12 @@ import { AppError } from './errors.ts'
 export const runConfigSchema = z.strictObject({
   name: z.string().min(1).optional().describe('Shown in lists.'),
   model: path.describe('Folder of a Hugging Face model.'),
+  contextLength: wholeNumber(2)
+    .nullable()
+    .default(null)
+    .describe(
+      'Longest prompt plus completion; null: as far as the model’s positions reach without being stretched anew. Models with dynamic or LongRoPE scaling rotate by it.',
+    ),
   adapter: adapterSection.prefault({}).describe('The parameters that are trained.'),
   data: dataSection,
   rewards: z

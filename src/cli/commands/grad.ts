@@ -19,7 +19,7 @@ export const grad = defineCommand({
   ],
   async run({ options }, { dataDirectory, output }) {
     const request = openRequest(options, dataDirectory)
-    const input = readGradInput(options.input, limitsOf(request.directory))
+    const input = readGradInput(options.input, limitsOf(request.directory, request.contextLength))
     const { openModel } = await import('#host/workers/model.ts')
     const { adapterGradients, writeGradients } = await import('#host/workers/scoring.ts')
     using model = await openModel(request)

@@ -19,7 +19,7 @@ export const score = defineCommand({
   ],
   async run({ options }, { dataDirectory, output }) {
     const request = openRequest(options, dataDirectory)
-    const input = readScoreInput(options.input, limitsOf(request.directory))
+    const input = readScoreInput(options.input, limitsOf(request.directory, request.contextLength))
     const { openModel } = await import('#host/workers/model.ts')
     const { scoreSequences } = await import('#host/workers/scoring.ts')
     using model = await openModel(request)
@@ -31,7 +31,10 @@ export const score = defineCommand({
 })
 
 /** Checked before weights are touched. */
-export function limitsOf(directory: string): { vocabSize: number; contextLength: number } {
-  const { vocabSize, maxPositions } = openModelFolder(directory).config
-  return { vocabSize, contextLength: maxPositions }
+export function limitsOf(
+  directory: string,
+  wished: number | null = null,
+): { vocabSize: number; contextLength: number } {
+  const { vocabSize, contextLength } = openModelFolder(directory, { contextLength: wished }).config
+  return { vocabSize, contextLength }
 }

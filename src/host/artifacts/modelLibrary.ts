@@ -40,7 +40,7 @@ export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
     architecture: model.config.architecture,
     parameters: locations.reduce((sum, { shape }) => sum + shape.reduce((size, side) => size * side, 1), 0),
     sizeBytes: locations.reduce((sum, { byteLength }) => sum + byteLength, 0),
-    contextLength: model.config.maxPositions,
+    contextLength: model.config.contextLength,
   }
 }
 

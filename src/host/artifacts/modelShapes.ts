@@ -1,6 +1,6 @@
 /** A decoder's sizes, enough to write one with random weights. */
 export interface ModelShape {
-  readonly modelType: 'llama' | 'qwen2' | 'qwen3'
+  readonly modelType: RandomModelType
   readonly layers: number
   readonly hiddenSize: number
   readonly heads: number
@@ -16,7 +16,26 @@ export interface ModelShape {
   readonly tiedHead: boolean
   /** Standard deviation of the weights. Tiny models take a large one, or all their logits would be alike. */
   readonly deviation: number
+  /** Fields of config.json that its family has beside the sizes. */
+  readonly config?: Readonly<Record<string, unknown>>
 }
+
+/** Families that random models are made of, and their classes. */
+export const randomModelClasses = {
+  llama: 'LlamaForCausalLM',
+  mistral: 'MistralForCausalLM',
+  qwen2: 'Qwen2ForCausalLM',
+  qwen3: 'Qwen3ForCausalLM',
+  smollm3: 'SmolLM3ForCausalLM',
+  gemma2: 'Gemma2ForCausalLM',
+  gemma3_text: 'Gemma3ForCausalLM',
+  phi3: 'Phi3ForCausalLM',
+  olmo2: 'Olmo2ForCausalLM',
+  granite: 'GraniteForCausalLM',
+  stablelm: 'StableLmForCausalLM',
+  gpt2: 'GPT2LMHeadModel',
+} as const
+export type RandomModelType = keyof typeof randomModelClasses
 
 const tiny = {
   layers: 2,
@@ -26,6 +45,8 @@ const tiny = {
   normEpsilon: 1e-6,
   deviation: 0.15,
 } as const
+
+const tinyHeads = { hiddenSize: 32, heads: 4, kvHeads: 2, headDim: 8, intermediateSize: 64 } as const
 
 /** By the names that the command line takes. The tiny ones differ in all that distinguishes the architectures. */
 export const modelShapes = {
@@ -106,6 +127,54 @@ export const modelShapes = {
     intermediateSize: 96,
     tiedHead: true,
   },
+  'tiny-mistral': {
+    ...tiny,
+    ...tinyHeads,
+    modelType: 'mistral',
+    tiedHead: false,
+    config: { sliding_window: 32 },
+  },
+  'tiny-smollm3': { ...tiny, ...tinyHeads, layers: 4, modelType: 'smollm3', tiedHead: true },
+  'tiny-gemma2': {
+    ...tiny,
+    ...tinyHeads,
+    modelType: 'gemma2',
+    headDim: 16,
+    tiedHead: true,
+    config: { sliding_window: 32, query_pre_attn_scalar: 20 },
+  },
+  'tiny-gemma3': {
+    ...tiny,
+    ...tinyHeads,
+    modelType: 'gemma3_text',
+    layers: 3,
+    headDim: 16,
+    tiedHead: true,
+    config: { sliding_window: 32, sliding_window_pattern: 3, query_pre_attn_scalar: 16 },
+  },
+  'tiny-phi3': { ...tiny, ...tinyHeads, modelType: 'phi3', tiedHead: false },
+  'tiny-olmo2': { ...tiny, ...tinyHeads, modelType: 'olmo2', tiedHead: false },
+  'tiny-granite': {
+    ...tiny,
+    ...tinyHeads,
+    modelType: 'granite',
+    tiedHead: true,
+    config: {
+      embedding_multiplier: 4,
+      attention_multiplier: 0.25,
+      residual_multiplier: 0.5,
+      logits_scaling: 2,
+    },
+  },
+  'tiny-stablelm': {
+    ...tiny,
+    ...tinyHeads,
+    modelType: 'stablelm',
+    headDim: 8,
+    tiedHead: false,
+    config: { use_qkv_bias: true },
+  },
+  'tiny-gpt2': { ...tiny, ...tinyHeads, modelType: 'gpt2', kvHeads: 4, tiedHead: true },
 } as const satisfies Readonly<Record<string, ModelShape>>
 
 export type ModelShapeName = keyof typeof modelShapes

@@ -9,16 +9,10 @@ import { byteTokenizerConfigJson, byteTokenizerJson, endOfTextId, turnEndId } fr
 import { digitEndId, digitPadId, digitTokenizerConfigJson, digitTokenizerJson } from './digitTokenizer.ts'
 import { writeError } from './fileErrors.ts'
 import { f32ToBf16 } from './float16.ts'
-import type { ModelShape } from './modelShapes.ts'
+import { randomModelClasses, type ModelShape, type RandomModelType } from './modelShapes.ts'
 import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from './safetensors.ts'
 
 export type RandomModelDtype = 'F32' | 'BF16'
-
-const classNames = {
-  llama: 'LlamaForCausalLM',
-  qwen2: 'Qwen2ForCausalLM',
-  qwen3: 'Qwen3ForCausalLM',
-} as const
 
 interface RandomModelTokenizer {
   readonly json: () => object
@@ -61,9 +55,9 @@ export async function writeRandomModel(
   const document = configJson(shape, dtype)
   const config = readModelConfig(document, 'config.json')
   const pool = normalPool(seed)
-  const tensors = expectedTensors(config).map(({ name, shape: size }, index) =>
+  const tensors = expectedTensors(config).map(({ name, shape: size, isTransposed = false }, index) =>
     randomTensor(
-      { name, shape: size, dtype, ...distributionOf(name, shape) },
+      { name, shape: isTransposed ? size.toReversed() : size, dtype, ...distributionOf(name, shape) },
       pool,
       randomStream(seed, index),
     ),
@@ -97,43 +91,65 @@ function writeJson(directory: string, name: string, document: object): void {
 
 function configJson(shape: ModelShape, dtype: RandomModelDtype): object {
   const { modelType } = shape
-  const families = {
-    llama: { attention_bias: false, mlp_bias: false },
-    qwen2: { use_sliding_window: false },
-    qwen3: { attention_bias: false, use_sliding_window: false },
-  }
-  return {
-    architectures: [classNames[modelType]],
+  const common = {
+    architectures: [randomModelClasses[modelType]],
     model_type: modelType,
+    vocab_size: shape.vocabSize,
+    tie_word_embeddings: shape.tiedHead,
+    torch_dtype: dtype === 'F32' ? 'float32' : 'bfloat16',
+    bos_token_id: null,
+    eos_token_id: tokenizerOf(shape).endIds[0],
+    pad_token_id: tokenizerOf(shape).padId,
+  }
+  if (modelType === 'gpt2') return { ...common, ...gpt2Sizes(shape), ...shape.config }
+  const activation = modelType.startsWith('gemma') ? 'gelu_pytorch_tanh' : 'silu'
+  return {
+    ...common,
     hidden_size: shape.hiddenSize,
     intermediate_size: shape.intermediateSize,
     num_hidden_layers: shape.layers,
     num_attention_heads: shape.heads,
     num_key_value_heads: shape.kvHeads,
     head_dim: shape.headDim,
-    hidden_act: 'silu',
-    vocab_size: shape.vocabSize,
+    hidden_act: activation,
+    ...(activation === 'silu' ? {} : { hidden_activation: activation }),
     max_position_embeddings: shape.maxPositions,
-    rms_norm_eps: shape.normEpsilon,
+    [modelType === 'stablelm' ? 'layer_norm_eps' : 'rms_norm_eps']: shape.normEpsilon,
     rope_theta: shape.ropeTheta,
     rope_scaling: null,
-    tie_word_embeddings: shape.tiedHead,
-    torch_dtype: dtype === 'F32' ? 'float32' : 'bfloat16',
-    bos_token_id: null,
-    eos_token_id: tokenizerOf(shape).endIds[0],
-    pad_token_id: tokenizerOf(shape).padId,
     ...families[modelType],
+    ...shape.config,
   }
 }
+
+/** What the classes would otherwise fill in. */
+const families: Readonly<Partial<Record<RandomModelType, object>>> = {
+  llama: { attention_bias: false, mlp_bias: false },
+  qwen2: { use_sliding_window: false },
+  qwen3: { attention_bias: false, use_sliding_window: false },
+}
+
+const gpt2Sizes = (shape: ModelShape) => ({
+  n_embd: shape.hiddenSize,
+  n_inner: shape.intermediateSize,
+  n_layer: shape.layers,
+  n_head: shape.heads,
+  n_positions: shape.maxPositions,
+  activation_function: 'gelu_new',
+  layer_norm_epsilon: shape.normEpsilon,
+})
 
 interface Distribution {
   readonly mean: number
   readonly deviation: number
 }
 
-function distributionOf(name: string, { deviation }: ModelShape): Distribution {
-  if (name.includes('norm')) return { mean: 1, deviation: 0.02 }
-  return { mean: 0, deviation: name.endsWith('.bias') ? 0.02 : deviation }
+function distributionOf(name: string, { deviation, modelType }: ModelShape): Distribution {
+  if (name.endsWith('.bias')) return { mean: 0, deviation: 0.02 }
+  // Gemma's norms are stored as what is added to 1.
+  const isNorm = /norm|\.ln_/.test(name)
+  if (isNorm) return { mean: modelType.startsWith('gemma') ? 0 : 1, deviation: 0.02 }
+  return { mean: 0, deviation }
 }
 
 /** The largest prime below 2²⁰, so that every stride visits the whole pool. */

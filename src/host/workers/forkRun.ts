@@ -105,7 +105,7 @@ function requireSameAdapter(before: RunConfig, after: RunConfig, checkpoint: str
     )
   }
   if (before.model === after.model) return
-  const { config } = openModelFolder(after.model)
+  const { config } = openModelFolder(after.model, after)
   adapterForModel(readAdapter(path.join(checkpoint, actorName)), config, checkpoint)
 }
 

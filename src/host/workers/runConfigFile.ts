@@ -42,7 +42,7 @@ export interface CheckedConfig {
 /** What a config comes to, with its model and data looked at. Errors: AppError 'config/…', 'model/…', 'data/…', 'file/…'. */
 export async function checkRunConfig(given: unknown, dataDirectory: string): Promise<CheckedConfig> {
   const config = await resolveRunConfig(given, dataDirectory)
-  openModelFolder(config.model)
+  openModelFolder(config.model, config)
   const lengths = await Promise.all(
     stagesOf(config).map(async ({ data, steps, passes, rollout }) => {
       const { train } = await readRunData(data)

@@ -46,7 +46,7 @@ export async function readStages(
 ): Promise<readonly Stage[]> {
   const text = loadTokenizer(model.directory)
   const stopIds = stopIdsOf(model, text)
-  const policy = { contextLength: model.config.maxPositions }
+  const policy = { contextLength: model.config.contextLength }
   const parts = await Promise.all(
     stagesOf(config).map(async (own): Promise<StageParts> => {
       const { train, heldOut } = await readRunData(own.data)
