@@ -161,8 +161,8 @@ export const modelShapes = {
     tiedHead: true,
     config: {
       embedding_multiplier: 4,
-      attention_multiplier: 0.25,
-      residual_multiplier: 0.5,
+      attention_multiplier: 0.5,
+      residual_multiplier: 0.7,
       logits_scaling: 2,
     },
   },

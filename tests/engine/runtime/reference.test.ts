@@ -1,5 +1,6 @@
 /** Our numbers against those of Hugging Face transformers and peft on the same weights. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { architectures } from '#engine/models/registry.ts'
 import type { Completion } from '#engine/policy.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
@@ -8,6 +9,7 @@ import type { Reference } from './referenceFixture.ts'
 import {
   coefficientsOf,
   explainedNames,
+  modelTypeOf,
   openReference,
   readGradients,
   readReference,
@@ -19,6 +21,11 @@ const roleOf = (adapter: boolean) => (adapter ? 'actor' : 'base')
 
 test('the README says of every reference folder what it proves', () => {
   expect(explainedNames()).toEqual(referenceNames)
+})
+
+test('every architecture has a reference folder', () => {
+  const types = new Set(referenceNames.map(modelTypeOf))
+  expect(architectures.flatMap(({ modelType }) => (types.has(modelType) ? [] : [modelType]))).toEqual([])
 })
 
 describe.each(referenceNames)('%s', (name) => {

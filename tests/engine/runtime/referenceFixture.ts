@@ -56,6 +56,11 @@ export const explainedNames = (): string[] =>
     .filter((name) => name !== 'folder')
     .toSorted()
 
+/** `model_type` of a folder's model. */
+export const modelTypeOf = (name: string): string =>
+  (JSON.parse(readFileSync(join(root, name, 'model/config.json'), 'utf8')) as { model_type: string })
+    .model_type
+
 /** An error names the file that is missing. */
 export function readReference(name: string): Reference {
   const directory = join(root, name)
