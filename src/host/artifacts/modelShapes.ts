@@ -46,7 +46,14 @@ const tiny = {
   deviation: 0.15,
 } as const
 
-const tinyHeads = { hiddenSize: 32, heads: 4, kvHeads: 2, headDim: 8, intermediateSize: 64 } as const
+const tinyHeads = {
+  hiddenSize: 32,
+  heads: 4,
+  kvHeads: 2,
+  headDim: 8,
+  intermediateSize: 64,
+  deviation: 0.2,
+} as const
 
 /** By the names that the command line takes. The tiny ones differ in all that distinguishes the architectures. */
 export const modelShapes = {
