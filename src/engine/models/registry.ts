@@ -34,6 +34,22 @@ export const architectures: readonly Architecture[] = [
 
 const supported = `Supported are ${architectures.map(({ modelType }) => modelType).join(', ')}.`
 
+/** Fields by which kinds of models that are not supported are known, whatever their type. */
+const foreignKinds: readonly (readonly [kind: string, keys: readonly string[]])[] = [
+  ['a mixture of experts', ['num_experts', 'num_local_experts', 'n_routed_experts']],
+  ['reads images', ['vision_config', 'vision_tower']],
+  ['hears or speaks', ['audio_config', 'audio_encoder_config']],
+  ['an encoder with a decoder', ['is_encoder_decoder', 'decoder_start_token_id']],
+  ['recurrent or state-space layers', ['mamba_d_state', 'state_size', 'ssm_cfg', 'linear_num_value_heads']],
+]
+
+/** ` (reads images)`, if that is known. */
+function kindOf(fields: Fields): string {
+  const isThere = (key: string) => fields.has(key) && fields.value(key) !== false
+  const kind = foreignKinds.find(([, keys]) => keys.some(isThere))?.[0]
+  return kind === undefined ? '' : ` (${kind})`
+}
+
 /**
  * Reads a Hugging Face config.json for sequences of up to `contextLength` tokens (null: as the model's own positions
  * reach). `where` names the file in errors: AppError 'model/invalid' for nonsense, 'model/unsupported' for a model that
@@ -57,7 +73,7 @@ export function readModelConfig(
   if (!architecture) {
     throw new AppError(
       'model/unsupported',
-      `${where} is for a model of type "${shorten(named)}", which is not supported.`,
+      `${where} is for a model of type "${shorten(named)}"${kindOf(fields)}, which is not supported.`,
       supported,
     )
   }

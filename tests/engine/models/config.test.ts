@@ -128,6 +128,60 @@ describe('refused configs', () => {
   })
 
   test.each([
+    [{ model_type: 'gemma3', vision_config: {} }, 'type "gemma3" (reads images), which'],
+    [{ model_type: 'mixtral', num_local_experts: 8 }, 'type "mixtral" (a mixture of experts), which'],
+    [{ model_type: 't5', is_encoder_decoder: true }, 'type "t5" (an encoder with a decoder), which'],
+    [{ model_type: 'falcon', is_encoder_decoder: false }, 'type "falcon", which'],
+  ])('%j says what it is', (config, words) => {
+    expect(errorOf(config).message).toContain(words)
+  })
+
+  test.each([
+    ['phi3', 'Phi3ForCausalLM', { partial_rotary_factor: 0.1 }, 'model/invalid', 'channels of each head'],
+    ['stablelm', 'StableLmForCausalLM', { use_parallel_residual: true }, 'model/unsupported', 'parallel'],
+    ['stablelm', 'StableLmForCausalLM', { qk_layernorm: true }, 'model/unsupported', 'on the heads'],
+    ['gemma2', 'Gemma2ForCausalLM', { hidden_activation: 'gelu' }, 'model/unsupported', '"gelu"'],
+    ['gemma2', 'Gemma2ForCausalLM', { use_bidirectional_attention: true }, 'model/unsupported', 'both'],
+    ['mistral', 'MistralForCausalLM', { sliding_window: 0 }, 'model/invalid', 'sliding_window'],
+    ['smollm3', 'SmolLM3ForCausalLM', { no_rope_layers: [1] }, 'model/invalid', 'no_rope_layers'],
+    ['gemma3_text', 'Gemma3ForCausalLM', { layer_types: ['a', 'b'] }, 'model/unsupported', '"a"'],
+    ['qwen3', 'Qwen3ForCausalLM', { layer_types: ['full_attention'] }, 'model/invalid', 'layer_types'],
+    ['olmo2', 'Olmo2ForCausalLM', { use_sliding_window: true }, 'model/unsupported', 'sliding'],
+  ] as const)('%s (%s) with %j', (...[type, className, change, code, words]) => {
+    const error = errorOf({ ...llama, model_type: type, architectures: [className], ...change })
+    expect(error.code).toBe(code)
+    expect(error.message).toContain(words)
+  })
+
+  test.each([
+    ['llama', { rope_scaling: { rope_type: 'dynamic', factor: 2 } }, 1_024, 1_025],
+    ['llama', { rope_scaling: { rope_type: 'linear', factor: 2 } }, 512, 513],
+  ])('%s %j takes a context of %i, not of %i', (_, change, most, more) => {
+    const read = (length: number) => readModelConfig({ ...llama, ...change }, 'c', length)
+    expect(read(most).contextLength).toBe(most)
+    expect(() => read(more)).toThrow(`A context of ${more} tokens is more than the ${most}`)
+  })
+
+  test('LongRoPE stays within the original length unless asked', () => {
+    const divisors = Array<number>(8).fill(1)
+    const longrope = { rope_type: 'longrope', short_factor: divisors, long_factor: divisors.map(() => 3) }
+    const phi = {
+      ...llama,
+      model_type: 'phi3',
+      architectures: ['Phi3ForCausalLM'],
+      eos_token_id: 7,
+      original_max_position_embeddings: 64,
+      rope_scaling: longrope,
+    }
+    const short = readModelConfig(phi, 'c')
+    const long = readModelConfig(phi, 'c', 65)
+    expect([short.contextLength, long.contextLength, long.maxPositions]).toEqual([64, 65, 512])
+    expect(short.ropes[0]!.inverseFrequencies[0]! / long.ropes[0]!.inverseFrequencies[0]!).toBeCloseTo(3, 5)
+    const wrong = { ...phi, rope_scaling: { ...longrope, short_factor: [1] } }
+    expect(() => readModelConfig(wrong, 'c')).toThrow('"rope_scaling.short_factor" in c must be a list of 8')
+  })
+
+  test.each([
     ['a classifier', { architectures: ['LlamaForSequenceClassification'] }, 'LlamaForSequenceClassification'],
     ['sliding window', { use_sliding_window: true }, 'sliding-window'],
     ['sliding layers', { layer_types: ['full_attention', 'sliding_attention'] }, 'sliding-window'],

@@ -1,0 +1,66 @@
+/**
+ * Matrices in rounded blocks: so many values of a row share a scale, x ≈ (value − zero) · scale. One layout serves the
+ * product of generation (MatMulNBits) and the dequantised weights of learning; beside a matrix `W` that is
+ * `W.int8` or `W.int4`, `W.int8.scales`, and for learning one tensor of zero points that all matrices read the beginning of.
+ */
+import { blockPrecisions, type BlockPrecision } from '#shared/precision.ts'
+import type { ModelConfig } from './config.ts'
+import type { ModelSource, TensorLocation } from './source.ts'
+import { layerPrefix, layerTensors } from './weightNames.ts'
+
+export interface BlockForm {
+  readonly bits: 8 | 4
+  /** Values that share a scale. */
+  readonly blockSize: number
+  /** The stored value that means 0. */
+  readonly zero: number
+}
+
+/**
+ * Beside blocks of 32 the kernel of 8 bits takes 15 % less time for one row and 28 % less for sixteen; 4 bits are too
+ * coarse for as long blocks.
+ */
+export const blockForms: Readonly<Record<BlockPrecision, BlockForm>> = {
+  int8: { bits: 8, blockSize: 128, zero: 128 },
+  int4: { bits: 4, blockSize: 32, zero: 8 },
+}
+
+/** ⌈columns / blockSize⌉ */
+export const blocksPerRow = (columns: number, { blockSize }: BlockForm): number =>
+  Math.ceil(columns / blockSize)
+
+/** U8 [N, ⌈K/block⌉, block · bits / 8]; of two values in a byte the first is in the lower half. */
+export const blocksName = (weight: string, precision: BlockPrecision): string => `${weight}.${precision}`
+/** F32 [N, ⌈K/block⌉] */
+export const scalesName = (weight: string, precision: BlockPrecision): string =>
+  `${blocksName(weight, precision)}.scales`
+/** U8: bytes of nothing but zero points, enough for the largest matrix. */
+export const zerosName = (precision: BlockPrecision): string => `zero points.${precision}`
+
+/** The full names and shapes of a model's linears, by layer. */
+export function linearWeights(config: ModelConfig): { readonly name: string; readonly shape: readonly number[] }[] {
+  const matrices = layerTensors(config).filter(({ shape }) => shape.length === 2)
+  return Array.from({ length: config.layers }, (_, layer) => layer).flatMap((layer) =>
+    matrices.map(({ name, shape }) => ({ name: `${layerPrefix(config, layer)}${name}`, shape })),
+  )
+}
+
+export interface BlockWeight {
+  readonly precision: BlockPrecision
+  readonly form: BlockForm
+  readonly blocks: TensorLocation
+  readonly scales: TensorLocation
+  /** Absent in a source that only generation reads. */
+  readonly zeros: TensorLocation | undefined
+}
+
+/** A matrix as the source has it in blocks; null where it has none. */
+export function blockWeight({ tensors }: ModelSource, name: string): BlockWeight | null {
+  for (const precision of blockPrecisions) {
+    const blocks = tensors.get(blocksName(name, precision))
+    const scales = tensors.get(scalesName(name, precision))
+    const zeros = tensors.get(zerosName(precision))
+    if (blocks && scales) return { precision, form: blockForms[precision], blocks, scales, zeros }
+  }
+  return null
+}
