@@ -10,8 +10,9 @@ const executablePath = process.env['CHROMIUM'] ?? places.find((place) => existsS
 /** Journeys through the window on a real host: `browser` in Chromium, `desktop` in Electron where its binary is there. */
 export default defineConfig({
   testDir: 'tests',
-  timeout: 120_000,
-  expect: { timeout: 15_000 },
+  // A busy machine with two cores takes three times as long as a quiet one; a fault shows all the same.
+  timeout: 300_000,
+  expect: { timeout: 30_000 },
   fullyParallel: false,
   workers: 2,
   forbidOnly: true,
@@ -21,7 +22,7 @@ export default defineConfig({
   use: {
     viewport: { width: 1280, height: 800 },
     reducedMotion: 'reduce',
-    actionTimeout: 15_000,
+    actionTimeout: 30_000,
     screenshot: 'only-on-failure',
     launchOptions: {
       args: ['--no-sandbox', '--disable-dev-shm-usage'],

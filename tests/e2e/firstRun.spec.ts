@@ -24,7 +24,7 @@ test('from an empty data directory to a rising reward curve, with the guide', as
   await expect(guide(page)).toContainText('The reward rises as the model learns')
   expect(await seriousProblems(page)).toEqual([])
 
-  await expect.poll(async () => (await onlyRun(app)).status, { timeout: 100_000 }).toBe('finished')
+  await expect.poll(async () => (await onlyRun(app)).status, { timeout: 200_000 }).toBe('finished')
   const { id, rewardBefore, rewardAfter } = await onlyRun(app)
   expect(rewardAfter! - rewardBefore!).toBeGreaterThan(0.25)
   const { runs } = await app.client.call('metrics.series', { runIds: [id], metric: 'reward' })
@@ -74,7 +74,7 @@ test('the same first run with the keyboard alone', async ({ app }) => {
   await tabTo(page, 'Start the first run')
   await page.keyboard.press('Enter')
   await expect(page.locator('[data-chart]').first()).toBeVisible({ timeout: 30_000 })
-  await expect.poll(async () => (await onlyRun(app)).status, { timeout: 100_000 }).toBe('finished')
+  await expect.poll(async () => (await onlyRun(app)).status, { timeout: 200_000 }).toBe('finished')
 
   // Through the guide to its end.
   for (let i = 0; i < 4; i++) {

@@ -54,7 +54,7 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
         </>
       }
     >
-      <PathInput key={here} path={here} parent={data?.parent ?? null} onGo={setFolder} />
+      <PathInput key={folder ?? ''} path={here} parent={data?.parent ?? null} onGo={setFolder} />
       {error !== null && (
         <ErrorNote
           error={error}
@@ -130,13 +130,14 @@ function PathInput({
   parent: string | null
   onGo: (path: string) => void
 }) {
-  const [draft, setDraft] = useState(path)
+  // What is typed stays when the folder's own path arrives late.
+  const [typed, setTyped] = useState<string | null>(null)
   return (
     <form
       className="flex gap-2"
       onSubmit={(event) => {
         event.preventDefault()
-        onGo(draft)
+        onGo(typed ?? path)
       }}
     >
       <IconButton
@@ -145,7 +146,7 @@ function PathInput({
         disabled={parent === null}
         onClick={() => parent !== null && onGo(parent)}
       />
-      <TextInput mono aria-label="Folder" value={draft} onChange={setDraft} />
+      <TextInput mono aria-label="Folder" value={typed ?? path} onChange={setTyped} />
       <Button type="submit">Go</Button>
     </form>
   )
