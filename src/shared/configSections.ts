@@ -2,10 +2,14 @@
 import { z } from 'zod'
 import { deviceKinds } from './device.ts'
 import { findDeclaration } from './metrics.ts'
+import { rolloutServerSection } from './rolloutServerConfig.ts'
+import { basePrecisions, rolloutPrecisions } from './precision.ts'
 
 export const wholeNumber = (minimum: number) => z.int().min(minimum)
 const share = z.number().min(0).max(1)
 export const path = z.string().min(1)
+
+const adapterTargets = ['q', 'k', 'v', 'qkv', 'o', 'gate', 'up', 'gate_up', 'down'] as const
 
 export const adapterSection = z.strictObject({
   rank: wholeNumber(1).default(16).describe('Rank of the low-rank matrices.'),
@@ -16,9 +20,11 @@ export const adapterSection = z.strictObject({
     .describe('Scale of the adapter: alpha / rank (rsLoRA: alpha / √rank).'),
   rsLora: z.boolean().default(false).describe('Rank-stabilised scaling.'),
   targets: z
-    .union([z.literal('all-linear'), z.array(z.enum(['q', 'k', 'v', 'o', 'gate', 'up', 'down'])).min(1)])
+    .union([z.literal('all-linear'), z.array(z.enum(adapterTargets)).min(1)])
     .default('all-linear')
-    .describe('Which projections of every layer get an adapter.'),
+    .describe(
+      'Which projections of every layer get an adapter; qkv and gate_up where a model has them in one.',
+    ),
   dropout: z
     .number()
     .min(0)
@@ -33,7 +39,16 @@ export const adapterSection = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'With `initial`: false takes rank, alpha and targets from that adapter; true keeps these and pads it to the larger rank and all targets of both.',
+      'With `initial`: false takes rank, alpha and targets from that adapter, and refuses others than the defaults here; true keeps these and pads it to the larger rank and all targets of both. Also lets the adapter grow until that of `reference` fits.',
+    ),
+})
+
+export const baseSection = z.strictObject({
+  precision: z
+    .enum(basePrecisions)
+    .default('f32')
+    .describe(
+      'What the frozen matrices are held in, for generating and for learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much.',
     ),
 })
 
@@ -81,6 +96,13 @@ export const dataSection = z.strictObject({
     .default(null)
     .describe('Rows never trained on: such a path, or a part drawn from `train`; null means no evaluation.'),
   prompt: prompt.prefault({ column: 'prompt' }).describe('How a row becomes a prompt.'),
+  tools: answerColumn.describe(
+    'The column that describes the functions a model may call, as a list of JSON schemas or its text; the chat template writes them into the prompt.',
+  ),
+  templateVariables: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .default({})
+    .describe('Switches that the chat template reads by name, such as {"enable_thinking": false}.'),
   completion: answerColumn.describe(
     'For demonstrations: the column of the answer, as text or as messages; null: the first of completion, answer, response, output, target, solution and label that there is.',
   ),
@@ -136,9 +158,11 @@ export const rolloutSection = z.strictObject({
     .default(null)
     .describe('Completions per prompt; null: the algorithm’s default.'),
   precision: z
-    .enum(['f32', 'int8'])
+    .enum(rolloutPrecisions)
     .default('f32')
-    .describe('int8 generates about twice as fast from rounded weights.'),
+    .describe(
+      'int8 generates about twice as fast from rounded weights, while learning reads exact ones; f32 with a rounded `base`.',
+    ),
   temperature: z.number().positive().default(1).describe('Above 1 is more varied, below 1 more certain.'),
   topK: wholeNumber(0).default(0).describe('Only the k likeliest tokens; 0 is off.'),
   topP: z
@@ -159,8 +183,14 @@ export const rolloutSection = z.strictObject({
   mismatchCorrection: z
     .enum(['auto', 'on', 'off'])
     .default('auto')
-    .describe('Weighs tokens by learner over sampler probability; auto: on when rollouts are int8.'),
+    .describe(
+      'Weighs tokens by learner over sampler probability; auto: on when rollouts or the base are rounded, or come from a server.',
+    ),
   mismatchCap: z.number().positive().default(2).describe('Upper limit of that weight.'),
+  server: rolloutServerSection
+    .nullable()
+    .default(null)
+    .describe('A vLLM or SGLang server that generates in place of this machine; null: none.'),
 })
 
 /** Small enough that a layer's activations stay near the processor, large enough for its matrix products. */
@@ -224,6 +254,12 @@ export const referenceSection = z.strictObject({
     .max(1)
     .default(1)
     .describe('How far it moves: α in α · policy + (1 − α) · reference; 1 replaces it.'),
+  adapter: path
+    .nullable()
+    .default(null)
+    .describe(
+      'Folder of a PEFT adapter, or of a checkpoint, that divergence is measured from whatever the policy begins as; null: as `policy` says.',
+    ),
 })
 
 export const evaluationSection = z.strictObject({

@@ -154,6 +154,23 @@ const table = {
     'lower',
     'Share of tokens whose ratio reached the cap.',
   ],
+  'sampling/server_logp_difference/mean': [
+    'nats',
+    'lower',
+    'Mean gap between the log-probabilities of the rollout server and our own, on some completions of the step.',
+  ],
+  'sampling/server_logp_difference/max': [
+    'nats',
+    'lower',
+    'Largest gap between the log-probabilities of the rollout server and our own, on those completions.',
+  ],
+  'sampling/server_missing_logprobs': [
+    'count',
+    'lower',
+    'Tokens of which the rollout server gave no log-probability; our own stands in.',
+  ],
+  'rollout/server_retries': ['count', 'lower', 'Requests to the rollout server that were made again.'],
+  'rollout/server_adapters': ['count', 'none', 'Versions of the adapter that the rollout server holds.'],
   'sampling/rows_skipped': ['count', 'lower', 'Trajectories without a complete record of the sampler.'],
   'value/explained_variance': [
     'share',

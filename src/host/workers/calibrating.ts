@@ -37,7 +37,7 @@ export async function calibrate(
   try {
     await using rewards = await resolveRewards(config, directory)
     await using world = await resolveEnvironment(config, directory, () => countBeside(cacheDirectory))
-    const model = openModelFolder(config.model)
+    const model = openModelFolder(config.model, config)
     const judging = { rewards: rewards.specs, environment: world.environment }
     const stages = await readStages(config, model, judging)
     const calibrated: CalibratedStage[] = []
@@ -47,7 +47,10 @@ export async function calibrate(
         meter.begin(phase)
         void say({ phase, stage: index, stages: stages.length })
       }
-      const { heldBack, ...result } = await calibrateStage({ stage, model, cacheDirectory }, tell)
+      const { heldBack, ...result } = await calibrateStage(
+        { name: path.basename(directory), stage, model, cacheDirectory },
+        tell,
+      )
       meter.end(heldBack)
       calibrated.push(result)
     }
@@ -108,6 +111,7 @@ function heldBackBytes(
 }
 
 interface StageSetup {
+  readonly name: string
   readonly stage: Stage
   readonly model: ModelFolder
   readonly cacheDirectory: string
@@ -121,7 +125,7 @@ async function calibrateStage(
   const { config, heldOutRows } = stage.parts
   tell('loading')
   const begin = performance.now()
-  using training = await openTraining({ ...setup, begin: null })
+  await using training = await openTraining({ ...setup, begin: null })
   const loading = (performance.now() - begin) / 1000
   const calibration = await calibrateStep(training.dependencies, maxRows, tell)
   const { measures, row, tooLong, trajectories } = calibration

@@ -15,6 +15,7 @@
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunEvent, TrainerState } from '#shared/events.ts'
+import { effectWords } from '#shared/precisionEffect.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { initialState } from '#rl/training/plan.ts'
 import type { TrainDependencies } from '#rl/training/dependencies.ts'
@@ -32,6 +33,8 @@ import type { TrainingControl } from './control.ts'
 import { computeManifest } from './manifest.ts'
 import type { TrainingRequest } from './messages.ts'
 import { adapterOf, openTraining } from './openTraining.ts'
+import { chooseDevice } from './model.ts'
+import { checkPrecision } from './precisionCheck.ts'
 import { Recorder } from './recording.ts'
 import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
 
@@ -53,22 +56,41 @@ export async function* runTraining(request: TrainingRequest, control: RunControl
     const start = checkpoint === null ? originOf(runDirectory) : { checkpoint, isFork: false }
     const step = start?.checkpoint.trainer.step ?? 0
     yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
-    const model = openModelFolder(checkpoint?.model ?? config.model)
+    const model = openModelFolder(checkpoint?.model ?? config.model, config)
     await using rewards = await resolveRewards(config, runDirectory)
     await using world = await resolveEnvironment(config, runDirectory, () => countBeside(cacheDirectory))
     const judging = { rewards: rewards.specs, environment: world.environment }
     const stages = await readStages(config, model, judging)
     const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })
     yield* recorder.sayManifest(manifest, step)
-    yield* runStages({ stages, model, cacheDirectory, recorder, control }, start)
+    if (start === null) yield* recorder.say(...(await roundingNotice(stages, model, cacheDirectory)))
+    const name = path.basename(runDirectory)
+    yield* runStages({ name, stages, model, cacheDirectory, recorder, control }, start)
   } catch (error) {
     recorder.fail(errorEvent(error))
     throw error
   }
 }
 
+/** What rounding the base does to it, said once when a run begins. */
+async function roundingNotice(
+  [first]: readonly Stage[],
+  model: ModelFolder,
+  cacheDirectory: string,
+): Promise<RunEvent[]> {
+  if (first === undefined) return []
+  const { config, tokenizer } = first.parts
+  const { precision } = config.base
+  if (precision === 'f32') return []
+  const device = await chooseDevice(config.device)
+  const effect = await checkPrecision({ model, tokenizer, precision, texts: null, device, cacheDirectory })
+  return [{ type: 'warning', step: 0, message: effectWords(effect) }]
+}
+
 /** What the stages of a run have in common. */
 interface Stages {
+  /** Of the run's folder. */
+  readonly name: string
   readonly stages: readonly Stage[]
   readonly model: ModelFolder
   readonly cacheDirectory: string
@@ -78,11 +100,11 @@ interface Stages {
 
 /** One after the other: the policy a stage ends with is start and reference of the next. */
 async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenerator<RunEvent> {
-  const { stages, model, cacheDirectory, recorder, control } = run
+  const { name, stages, model, cacheDirectory, recorder, control } = run
   for (let next = beginStage(stages, start); next !== null;) {
     const { stage, begin } = next
     const { config } = stage.parts
-    using training = await openTraining({ stage, model, cacheDirectory, begin })
+    await using training = await openTraining({ name, stage, model, cacheDirectory, begin })
     const { step } = begin?.state ?? initialState
     yield* recorder.say(...training.warnings.map((message) => ({ type: 'warning', step, message }) as const))
     const ended: { state: TrainerState | null } = { state: null }

@@ -1,13 +1,16 @@
 /** The policy of a stage with everything that trains it, from a config or from a checkpoint. */
 import type { RunConfig } from '#shared/runConfig.ts'
+import type { NamedTensor } from '#engine/models/source.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { TrainDependencies } from '#rl/training/dependencies.ts'
 import { exactResume, stateToRestore } from '../artifacts/checkpointRestore.ts'
 import type { Checkpoint, CriticState } from '../artifacts/checkpoints.ts'
-import { asInt8Source } from '../artifacts/int8Cache.ts'
+import { asPolicySource } from '../artifacts/baseCache.ts'
 import type { ModelFolder } from '../artifacts/modelFolder.ts'
-import { asFloat32Source } from '../artifacts/weightCache.ts'
-import { firstAdapter, type AdapterStart } from './adapterStart.ts'
+import { countBeside } from '../outboundRequests.ts'
+import { openRemotePolicy, type RemotePolicy } from '../remote/remotePolicy.ts'
+import { isOnThisMachine } from '../remote/settings.ts'
+import { firstAdapter, withReference, type AdapterStart, type StartWithReference } from './adapterStart.ts'
 import { chooseDevice } from './model.ts'
 import type { TrainedState } from './recording.ts'
 import type { Stage, StageBeginning, TrainingStart } from './stages.ts'
@@ -16,7 +19,7 @@ import type { Stage, StageBeginning, TrainingStart } from './stages.ts'
 export const maxRows = 64
 
 /** Everything a run holds while it trains. */
-export interface Training extends Disposable {
+export interface Training extends AsyncDisposable {
   readonly dependencies: TrainDependencies
   /** What could not be taken over from a checkpoint, in sentences. */
   readonly warnings: readonly string[]
@@ -24,30 +27,30 @@ export interface Training extends Disposable {
 }
 
 export interface TrainingSetup {
+  /** What a rollout server knows the run's adapters by; no other living process uses it. */
+  readonly name: string
   readonly stage: Stage
   readonly model: ModelFolder
   readonly cacheDirectory: string
   readonly begin: StageBeginning
 }
 
-export async function openTraining({
-  stage,
-  model,
-  cacheDirectory,
-  begin,
-}: TrainingSetup): Promise<Training> {
+export async function openTraining(setup: TrainingSetup): Promise<Training> {
+  const { stage, model, cacheDirectory, begin } = setup
   const { config, algorithm } = stage.parts
   const start = begin?.start ?? null
-  const form = start === null ? (begin?.adapter ?? firstAdapter(config, model)) : adapterOf(start.checkpoint)
+  const own = start === null ? (begin?.adapter ?? firstAdapter(config, model)) : adapterOf(start.checkpoint)
+  const { start: form, reference } = start === null ? withReference(own, config, model) : goOnWith(own, setup, start)
   // Dropout is how a run trains, whatever the adapter it goes on from was trained with.
   const adapter = { ...form, lora: { ...form.lora, dropout: config.adapter.dropout } }
   const hasCritic = algorithm.needs.values
-  const policy = await openPolicy(config, { model, cacheDirectory, adapter, hasCritic })
-  const warnings = start === null ? adapter.warnings : restore(policy, stage, start)
+  const policy = await openPolicy(config, { model, cacheDirectory, adapter, reference, hasCritic })
+  const warnings = start === null ? adapter.warnings : restore(policy, stage, start, reference !== null)
+  const acting = await openActing(policy, setup, adapter)
   return {
     dependencies: {
       ...stage.parts,
-      policy,
+      ...acting.dependencies,
       stage: stage.place,
       ...(begin === null ? {} : { state: begin.state, isFork: start?.isFork ?? false }),
     },
@@ -55,14 +58,64 @@ export async function openTraining({
     state: () => ({
       lora: adapter.lora,
       baseModel: adapter.baseModel,
+      ...(config.base.precision === 'f32' ? {} : { base: config.base.precision }),
       actor: policy.adapterTensors('actor'),
       reference: policy.adapterTensors('reference'),
       critic: hasCritic ? { adapter: policy.adapterTensors('critic'), valueHead: policy.valueHead() } : null,
       optimizer: config.checkpoints.saveOptimizer ? policy.optimizerState() : null,
       model: config.checkpoints.loraOnly ? null : model.directory,
     }),
-    [Symbol.dispose]: () => policy[Symbol.dispose](),
+    [Symbol.asyncDispose]: acting.close,
   }
+}
+
+interface Acting {
+  readonly dependencies: Pick<TrainDependencies, 'policy' | 'rolloutMetrics'>
+  readonly close: () => Promise<void>
+}
+
+/** The policy as the run acts with it: here, or on a server. Errors: AppError 'server/…'; then the policy is disposed. */
+async function openActing(policy: OrtPolicy, setup: TrainingSetup, adapter: AdapterStart): Promise<Acting> {
+  try {
+    const remote = await openRemote(policy, setup, adapter)
+    const close = async () => {
+      await remote?.[Symbol.asyncDispose]()
+      policy[Symbol.dispose]()
+    }
+    if (remote === null) return { dependencies: { policy }, close }
+    return { dependencies: { policy: remote, rolloutMetrics: () => remote.takeMetrics() }, close }
+  } catch (error) {
+    policy[Symbol.dispose]()
+    throw error
+  }
+}
+
+/** null where the run acts here, or not at all. */
+async function openRemote(
+  policy: OrtPolicy,
+  { name, stage: { parts }, model, cacheDirectory }: TrainingSetup,
+  { lora, baseModel }: AdapterStart,
+): Promise<RemotePolicy | null> {
+  const { server: settings } = parts.config.rollout
+  if (settings === null || parts.algorithm.experience !== 'rollout') return null
+  return openRemotePolicy(policy, {
+    ...{ settings, lora, baseModel, name, tokenizer: parts.tokenizer },
+    modelFolder: model.directory,
+    environment: process.env,
+    onRequest: () => {
+      if (!isOnThisMachine(settings.url)) countBeside(cacheDirectory)
+    },
+  })
+}
+
+/** A fork may name another reference; one that follows the policy is where the checkpoint has it. */
+function goOnWith(own: AdapterStart, { stage, model }: TrainingSetup, { isFork }: TrainingStart): StartWithReference {
+  const { config } = stage.parts
+  const { refreshSteps, refreshPasses } = config.reference
+  const isMoved = refreshSteps !== null || refreshPasses !== null
+  if (!isFork || isMoved) return { start: own, reference: null }
+  // Moments are of the adapter as it is: it cannot grow.
+  return withReference(own, { ...config, adapter: { ...config.adapter, mergeConfigs: false } }, model)
 }
 
 /** A resume takes over everything, a fork what its config says. */
@@ -70,10 +123,11 @@ function restore(
   policy: OrtPolicy,
   { parts: { config, algorithm } }: Stage,
   { checkpoint, isFork }: TrainingStart,
+  hasReference: boolean,
 ): readonly string[] {
   const { optimizer: loadOptimizer, ...overwrite } = config.checkpoints.load
   const restored = stateToRestore(checkpoint, isFork ? { loadOptimizer, ...overwrite } : exactResume)
-  if (restored.reference !== null) policy.restoreAdapter('reference', restored.reference)
+  if (restored.reference !== null && !hasReference) policy.restoreAdapter('reference', restored.reference)
   if (algorithm.needs.values && restored.critic !== null) restoreCritic(policy, restored.critic)
   // Moments of other parameters: a fork that goes on with a critic, or without one, has to begin anew.
   const isSame = algorithm.needs.values === (checkpoint.critic !== null)
@@ -106,22 +160,25 @@ interface PolicySetup {
   readonly model: ModelFolder
   readonly cacheDirectory: string
   readonly adapter: AdapterStart
+  /** null: what the policy begins as. */
+  readonly reference: readonly NamedTensor[] | null
   readonly hasCritic: boolean
 }
 
 async function openPolicy(
-  { rollout, optimization, seed, device }: RunConfig,
-  { model, cacheDirectory, adapter: { lora, tensors }, hasCritic }: PolicySetup,
+  { base, rollout, optimization, seed, device }: RunConfig,
+  { model, cacheDirectory, adapter: { lora, tensors }, reference, hasCritic }: PolicySetup,
 ): Promise<OrtPolicy> {
-  const prepare = rollout.precision === 'int8' ? asInt8Source : asFloat32Source
+  const precisions = { base: base.precision, rollout: rollout.precision }
   const { beta1, beta2, epsilon, weightDecay, memory } = optimization
   return createOrtPolicy({
-    source: await prepare(model, cacheDirectory),
+    source: await asPolicySource(model, precisions, cacheDirectory),
     device: await chooseDevice(device),
     lora,
     loraSeed: seed,
     critic: hasCritic,
     ...(tensors === null ? {} : { adapter: tensors }),
+    ...(reference === null ? {} : { reference }),
     rolloutPrecision: rollout.precision,
     activations: memory,
     optimizer: { beta1, beta2, epsilon, weightDecay },

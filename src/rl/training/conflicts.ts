@@ -8,7 +8,12 @@ type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'need
 /** What is wrong, a sentence each beginning with the setting; empty where everything fits. */
 export function configConflicts(config: RunConfig, algorithm: Parts): string[] {
   const kind = algorithm.experience === 'rollout' ? rolloutConflicts : exampleConflicts
-  return [...kind(config, algorithm), ...minibatchConflicts(config, algorithm), ...referenceConflicts(config)]
+  return [
+    ...kind(config, algorithm),
+    ...minibatchConflicts(config, algorithm),
+    ...referenceConflicts(config),
+    ...precisionConflicts(config),
+  ]
 }
 
 /** Errors: `config/invalid`, listing every conflict. */
@@ -42,6 +47,29 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
       rollout.minNewTokens > rollout.maxNewTokens,
       `rollout.minNewTokens is ${rollout.minNewTokens}, but rollout.maxNewTokens cuts completions off at ${rollout.maxNewTokens}.`,
     ),
+    ...(rollout.server === null ? [] : serverConflicts(rollout)),
+  ]
+}
+
+/** A server tells the log-probabilities of what was left by the filters, which is not what learning computes. */
+function serverConflicts({ topK, topP, minP, repetitionPenalty, precision }: RunConfig['rollout']): string[] {
+  const filters = [
+    { name: 'topK', value: topK, off: 0 },
+    { name: 'topP', value: topP, off: 1 },
+    { name: 'minP', value: minP, off: 0 },
+    { name: 'repetitionPenalty', value: repetitionPenalty, off: 1 },
+  ]
+  return [
+    ...filters.flatMap(({ name, value, off }) =>
+      when(
+        value !== off,
+        `rollout.${name} is ${value}, but the log-probabilities of a rollout.server are right without filters only: it must be ${off}.`,
+      ),
+    ),
+    ...when(
+      precision !== 'f32',
+      `rollout.precision is ${precision}, but a rollout.server generates with its own: it must be f32.`,
+    ),
   ]
 }
 
@@ -72,9 +100,13 @@ function minibatchConflicts(config: RunConfig, algorithm: Parts): string[] {
 }
 
 function referenceConflicts({ reference }: RunConfig): string[] {
-  const { policy, refreshSteps, refreshPasses, mixing } = reference
+  const { policy, refreshSteps, refreshPasses, mixing, adapter } = reference
   const isRefreshed = refreshSteps !== null || refreshPasses !== null
   return [
+    ...when(
+      policy === 'base' && adapter !== null,
+      'reference.adapter: with reference.policy "base" divergence is measured from the model without an adapter; only one of them can be meant.',
+    ),
     ...when(
       policy === 'base' && isRefreshed,
       'reference.policy is "base", which never changes, so that refreshSteps and refreshPasses must be null.',
@@ -89,5 +121,11 @@ function referenceConflicts({ reference }: RunConfig): string[] {
     ),
   ]
 }
+
+const precisionConflicts = ({ base, rollout }: RunConfig): string[] =>
+  when(
+    base.precision !== 'f32' && rollout.precision !== 'f32',
+    `rollout.precision is ${rollout.precision}, but with base.precision ${base.precision} rollouts read the rounded base: it must be f32.`,
+  )
 
 const when = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : [])

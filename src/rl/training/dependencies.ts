@@ -3,6 +3,7 @@ import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Policy } from '#engine/policy.ts'
 import type { StepPhase, TrainerState } from '#shared/events.ts'
+import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import type { Environment } from '../environment.ts'
@@ -25,6 +26,8 @@ export interface TrainDependencies {
   readonly stopIds: readonly number[]
   /** Learning rate of each parameter group at optimizer update `update` (from 0) of `updates`. */
   readonly learningRateAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
+  /** What a policy that generates elsewhere has to report since it was last asked. */
+  readonly rolloutMetrics?: () => Metrics
   /** Where the run goes on; adapters and optimizer of that moment are already in the policy. */
   readonly state?: TrainerState
   /** A run of its own although it begins with the state of another: it says what every run says first. */

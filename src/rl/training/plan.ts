@@ -55,7 +55,10 @@ export function planTraining(dependencies: TrainDependencies): TrainPlan {
   const source = sourceOf(dependencies, { rollOut, referenceRole })
   const own = stepsOver(config, source.size)
   const place = dependencies.stage ?? { index: 0, firstStep: 0, steps: own, isLast: true }
-  const { mismatchCorrection, precision } = config.rollout
+  const { mismatchCorrection, precision, server } = config.rollout
+  // With a rounded base, generating also rounds what it multiplies.
+  const isRounded = precision !== 'f32' || config.base.precision !== 'f32'
+  const isOtherSampler = isRounded || server !== null
   return {
     source,
     steps: place.steps,
@@ -66,7 +69,7 @@ export function planTraining(dependencies: TrainDependencies): TrainPlan {
     updatesPerStep: updatesOf(config, source.trajectoriesPerStep, algorithm.needs.unit),
     rollOut,
     correctMismatch:
-      isRollout && (mismatchCorrection === 'on' || (mismatchCorrection === 'auto' && precision === 'int8')),
+      isRollout && (mismatchCorrection === 'on' || (mismatchCorrection === 'auto' && isOtherSampler)),
     referenceRole,
   }
 }

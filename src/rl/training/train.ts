@@ -145,6 +145,7 @@ async function* trainStep(
   yield* warnings(trajectories, rows, step)
   const metrics = {
     ...collected.metrics,
+    ...dependencies.rolloutMetrics?.(),
     ...updateMetrics(summary, rows, config.rollout.mismatchCap),
     ...valueMetrics(rows),
     ...timeMetrics(times, trajectories, rows, config.optimization.epochs),

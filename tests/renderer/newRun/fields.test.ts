@@ -28,8 +28,9 @@ describe('fields of the config', () => {
     })
   })
 
-  test('no setting falls back to JSON', () => {
-    expect([...fields.values()].filter(({ control }) => control.kind === 'json')).toEqual([])
+  test('no setting falls back to JSON but a rollout server, which is all or nothing', () => {
+    const written = [...fields.values()].filter(({ control }) => control.kind === 'json')
+    expect(written.map(({ key }) => key)).toEqual(['rollout.server'])
   })
 
   test('what may be null says what null means', () => {

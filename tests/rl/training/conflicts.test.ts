@@ -5,6 +5,8 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 
 const smallest = { model: 'm', data: { train: 't' }, rewards: [{ function: 'f' }] }
 
+const server = { kind: 'vllm', url: 'http://127.0.0.1:8000', adapterFolder: '/a' }
+
 function conflictsOf(changes: Record<string, unknown>): string[] {
   const config = parseRunConfig({ ...smallest, ...changes })
   const { id, settings } = config.algorithm
@@ -27,6 +29,15 @@ describe('settings that do not fit each other are named', () => {
       { algorithm: { id: 'sft' }, data: { train: { episodes: 4 } } },
       'data.train: sft learns from given answers',
     ],
+    [{ rollout: { server, topK: 20 } }, 'rollout.topK is 20, but the log-probabilities of a rollout.server'],
+    [{ rollout: { server, topP: 0.9 } }, 'rollout.topP is 0.9'],
+    [{ rollout: { server, minP: 0.1 } }, 'rollout.minP is 0.1'],
+    [{ rollout: { server, repetitionPenalty: 1.1 } }, 'rollout.repetitionPenalty is 1.1'],
+    [{ rollout: { server, precision: 'int8' } }, 'rollout.precision is int8'],
+    [
+      { base: { precision: 'int4' }, rollout: { precision: 'int8' } },
+      'rollout.precision is int8, but with base.precision int4 rollouts read the rounded base',
+    ],
     [{ reference: { policy: 'base', refreshSteps: 1 } }, 'reference.policy is "base", which never changes'],
     [{ reference: { refreshSteps: 1, refreshPasses: 1 } }, 'only one of them'],
     [{ reference: { mixing: 0.5 } }, 'reference.mixing is 0.5, but neither'],
@@ -38,6 +49,8 @@ describe('settings that do not fit each other are named', () => {
 
   test.each([
     {},
+    { rollout: { server } },
+    { base: { precision: 'int8' } },
     { optimization: { minibatchSize: 16 } },
     { environment: { function: 'countdown' }, rewards: [], data: { train: { episodes: 4 } } },
     { algorithm: { id: 'sft' }, rewards: [], rollout: { groupSize: 8 } },

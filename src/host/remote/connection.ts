@@ -1,0 +1,196 @@
+/**
+ * Requests to a rollout server: JSON there and back, with limits of time and size. What may go better a second time is
+ * asked again at growing intervals: a server that is not there (it may be starting anew), is too busy, or broke off.
+ */
+import { once } from 'node:events'
+import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { setTimeout as wait } from 'node:timers/promises'
+import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
+
+export interface Call {
+  readonly method: 'GET' | 'POST'
+  /** Below the server's address, such as /v1/models. */
+  readonly path: string
+  readonly body?: object
+}
+
+export interface Answer {
+  readonly status: number
+  readonly text: string
+  /** Parsed text; undefined where it is not JSON. */
+  readonly json: unknown
+}
+
+export interface AskOptions {
+  readonly signal?: AbortSignal
+  /** Statuses that are an answer here, though a busy server gives them too. */
+  readonly finalStatuses?: readonly number[]
+  /** Instead of the connection's. */
+  readonly retries?: number
+  readonly timeoutSeconds?: number
+}
+
+export interface ConnectionOptions {
+  readonly url: string
+  readonly apiKey: string | null
+  readonly timeoutSeconds: number
+  readonly retries: number
+  readonly maxConcurrent: number
+  /** Called before every request. */
+  readonly onRequest: () => void
+}
+
+/** An answer is some numbers per token; more than this is no answer. */
+const maxAnswerBytes = 256 * 1024 * 1024
+const firstWaitMs = 250
+const longestWaitMs = 30_000
+
+export class Connection implements Disposable {
+  readonly url: string
+  /** Requests that were made again, since the connection was made. */
+  retried = 0
+  readonly #options: ConnectionOptions
+  readonly #agent: HttpAgent | HttpsAgent
+
+  constructor(options: ConnectionOptions) {
+    this.url = options.url.replace(/\/+$/, '')
+    this.#options = options
+    const pool = { keepAlive: true, maxSockets: options.maxConcurrent + 2 }
+    this.#agent = this.url.startsWith('https:') ? new HttpsAgent(pool) : new HttpAgent(pool)
+  }
+
+  /**
+   * The first answer that is one, of whatever status. Errors: AppError 'server/unreachable' when there was none in all
+   * attempts, 'server/unsuitable' when the key is refused; the signal's reason when it says so.
+   */
+  async ask(call: Call, options: AskOptions = {}): Promise<Answer> {
+    const retries = options.retries ?? this.#options.retries
+    for (let attempt = 0; ; attempt++) {
+      const tried = await this.#attempt(call, options)
+      if ('answer' in tried && isFinal(tried.answer, options)) return this.#admitted(tried.answer)
+      if (attempt >= retries) throw this.#unreachable(tried)
+      await wait(waitBefore(attempt, tried), undefined, { signal: options.signal }).catch(() => undefined)
+      options.signal?.throwIfAborted()
+      this.retried++
+    }
+  }
+
+  async #attempt(call: Call, { signal, timeoutSeconds }: AskOptions): Promise<Tried> {
+    const seconds = timeoutSeconds ?? this.#options.timeoutSeconds
+    const timeout = AbortSignal.timeout(Math.ceil(1000 * seconds))
+    const both = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
+    try {
+      return await this.#send(call, both)
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (error instanceof AppError) throw error
+      return { failure: timeout.aborted ? `no answer within ${seconds} seconds` : reasonOf(error) }
+    }
+  }
+
+  async #send({ method, path, body }: Call, signal: AbortSignal): Promise<Tried> {
+    signal.throwIfAborted()
+    this.#options.onRequest()
+    const { apiKey } = this.#options
+    const content = body === undefined ? '' : JSON.stringify(body)
+    const headers = {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      'content-length': Buffer.byteLength(content),
+      ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+    }
+    const make = this.url.startsWith('https:') ? httpsRequest : httpRequest
+    const outgoing = make(`${this.url}${path}`, { method, headers, agent: this.#agent, signal })
+    const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>
+    // The promise tells of errors before the answer, the answer itself of later ones.
+    outgoing.on('error', () => undefined)
+    outgoing.end(content)
+    const [incoming] = await answered
+    const text = await readText(incoming)
+    const answer = { status: incoming.statusCode ?? 0, text, json: parsed(text) }
+    return { answer, retryAfter: Number(incoming.headers['retry-after'] ?? NaN) }
+  }
+
+  #admitted(answer: Answer): Answer {
+    if (answer.status !== 401 && answer.status !== 403) return answer
+    throw new AppError(
+      'server/unsuitable',
+      `The rollout server at ${this.url} does not accept the key it was given.`,
+      'rollout.server.apiKeyVariable names the environment variable that holds the key the server was started with.',
+    )
+  }
+
+  #unreachable(tried: Tried): AppError {
+    const reason = 'answer' in tried ? problemOf(tried.answer) : tried.failure
+    return new AppError(
+      'server/unreachable',
+      `The rollout server at ${this.url} does not answer: ${reason}.`,
+      'See that it runs and that rollout.server.url is where it listens; then resume the run from its last checkpoint.',
+    )
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy()
+  }
+}
+
+type Tried = { readonly answer: Answer; readonly retryAfter: number } | { readonly failure: string }
+
+const isFinal = ({ status }: Answer, { finalStatuses = [] }: AskOptions): boolean =>
+  (status < 500 && status !== 429 && status !== 408) || finalStatuses.includes(status)
+
+/** Milliseconds; the server's own wish where it has one. */
+function waitBefore(attempt: number, tried: Tried): number {
+  const wished = 'answer' in tried && tried.retryAfter > 0 ? 1000 * tried.retryAfter : 0
+  return Math.min(longestWaitMs, Math.max(wished, firstWaitMs * 2 ** attempt))
+}
+
+async function readText(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > maxAnswerBytes) {
+      incoming.destroy()
+      throw new AppError(
+        'server/failed',
+        'The rollout server sent more than any answer needs.',
+        'See that rollout.server.url is that of a vLLM or SGLang server.',
+      )
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  // Several addresses of one name fail together, with an empty message.
+  const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : []
+  return first instanceof Error ? first.message : error.message
+}
+
+/** What an answer that is no success says, in a few words. */
+export function problemOf({ status, text, json }: Answer): string {
+  const words = messageIn(json) || text.trim()
+  return words === '' ? `status ${status}` : `status ${status}, «${shorten(words)}»`
+}
+
+/** vLLM: {error: {message}} or {message}; SGLang: {error_message}; FastAPI: {detail}. */
+export function messageIn(json: unknown): string {
+  if (typeof json !== 'object' || json === null) return ''
+  const { error, message, error_message: own, detail } = json as Readonly<Record<string, unknown>>
+  const inner = typeof error === 'object' && error !== null && 'message' in error ? error.message : error
+  const found = [inner, message, own, detail].find((words) => typeof words === 'string' && words !== '')
+  return typeof found === 'string' ? found : ''
+}

@@ -1,0 +1,206 @@
+/** One rollout server, spoken with in its own dialect: what it serves, tokens out of tokens, adapters in and out. */
+import { z } from 'zod'
+import { AppError } from '#shared/errors.ts'
+import { type Answer, type AskOptions, type Call, Connection, messageIn, problemOf } from './connection.ts'
+import type { Dialect, GeneratedTokens, LaunchFacts, TokenRequest } from './dialect.ts'
+import { dialects } from './dialects.ts'
+import type { ServerSettings } from './settings.ts'
+
+export interface RolloutServerOptions {
+  readonly settings: ServerSettings
+  readonly apiKey: string | null
+  readonly onRequest: () => void
+  readonly launch: Omit<LaunchFacts, 'host' | 'port'>
+}
+
+/** What a server lists: the base model and adapters. */
+export interface ServedModel {
+  readonly id: string
+  /** The model an adapter is for; null of a base model. */
+  readonly parent: string | null
+  /** Longest prompt plus completion; null where it is not said. */
+  readonly contextLength: number | null
+}
+
+const modelList = z.object({
+  data: z.array(
+    z.object({ id: z.string(), parent: z.string().nullish(), max_model_len: z.number().nullish() }),
+  ),
+})
+
+const tokenized = z.object({ tokens: z.array(z.int()) })
+
+export type Tokens = { readonly [K in keyof GeneratedTokens]: NonNullable<GeneratedTokens[K]> }
+
+export class RolloutServer implements Disposable {
+  readonly url: string
+  readonly dialect: Dialect
+  readonly #connection: Connection
+  readonly #launch: LaunchFacts
+  readonly #retries: number
+  /** What the base model is called there; asked from the server where the settings do not say. */
+  #model: string
+
+  constructor({ settings, apiKey, onRequest, launch }: RolloutServerOptions) {
+    this.dialect = dialects[settings.kind]
+    this.#connection = new Connection({ ...settings, apiKey, onRequest })
+    this.url = this.#connection.url
+    this.#retries = settings.retries
+    this.#model = settings.model ?? ''
+    const { hostname, port, protocol } = new URL(settings.url)
+    const usualPort = protocol === 'https:' ? '443' : '80'
+    this.#launch = { ...launch, host: hostname, port: port === '' ? usualPort : port }
+  }
+
+  /** Requests that were made again. */
+  get retried(): number {
+    return this.#connection.retried
+  }
+
+  /** Says what is wrong with how the server was started, and how to start it. */
+  unsuitable(sentence: string): AppError {
+    return new AppError('server/unsuitable', sentence, this.launchHint)
+  }
+
+  get launchHint(): string {
+    return `Start it with: ${this.dialect.launchCommand(this.#launch)}`
+  }
+
+  async models(options?: AskOptions): Promise<readonly ServedModel[]> {
+    const answer = await this.#ask({ method: 'GET', path: '/v1/models' }, options)
+    const list = answer.status === 200 ? modelList.safeParse(answer.json).data : undefined
+    if (list === undefined) throw this.#noServer(answer)
+    return list.data.map(({ id, parent, max_model_len: length }) => ({
+      id,
+      parent: parent ?? null,
+      contextLength: length ?? null,
+    }))
+  }
+
+  /** Finds the base model among those served. Errors: AppError 'server/unsuitable'. */
+  async chooseModel(): Promise<ServedModel> {
+    const models = await this.models({ retries: Math.min(firstRetries, this.#retries) })
+    const wanted = this.#model
+    const found = models.find(({ id, parent }) => (wanted === '' ? parent === null : id === wanted))
+    if (found === undefined) {
+      const names = models.map(({ id }) => id).join(', ')
+      throw new AppError(
+        'server/unsuitable',
+        `The rollout server at ${this.url} does not serve ${wanted === '' ? 'a base model' : wanted}, but: ${names || 'nothing'}.`,
+        'Correct rollout.server.model, or start the server with the base model of the run.',
+      )
+    }
+    this.#model = found.id
+    return found
+  }
+
+  /** null: it has no such endpoint. */
+  async tokenize(text: string): Promise<readonly number[] | null> {
+    const answer = await this.#ask(this.dialect.tokenizeCall(text, this.#model), {
+      finalStatuses: [500, 501],
+    })
+    return answer.status === 200 ? (tokenized.safeParse(answer.json).data?.tokens ?? null) : null
+  }
+
+  /** 'adapter-missing' where it has to be loaded, perhaps again. Errors: AppError 'server/…'. */
+  async generate(request: TokenRequest, signal: AbortSignal): Promise<Tokens | 'adapter-missing'> {
+    const answer = await this.#ask(this.dialect.generateCall(request, this.#model), { signal })
+    if (answer.status !== 200) {
+      if (request.adapter !== null && this.dialect.isAdapterMissing(answer)) return 'adapter-missing'
+      throw this.failed('a request for a completion', answer)
+    }
+    const tokens = this.dialect.readTokens(answer.json)
+    if (tokens === undefined) throw this.#noServer(answer)
+    return this.#complete(tokens)
+  }
+
+  #complete({ ids, logprobs }: GeneratedTokens): Tokens {
+    const { title, remedies } = this.dialect
+    if (ids === null) {
+      throw this.unsuitable(`The rollout server (${title}) answers without token ids: ${remedies.ids}.`)
+    }
+    if (logprobs === null) {
+      throw this.unsuitable(
+        `The rollout server (${title}) answers without log-probabilities: ${remedies.logprobs}.`,
+      )
+    }
+    if (ids.length === logprobs.length) return { ids, logprobs }
+    throw new AppError(
+      'server/failed',
+      `The rollout server answered ${ids.length} tokens with ${logprobs.length} log-probabilities.`,
+      'Its version does not keep them together; another one may.',
+    )
+  }
+
+  /** Errors: AppError 'server/unsuitable' where it was not started to take adapters, 'server/failed'. */
+  async load(name: string, folder: string): Promise<void> {
+    // A fault of the adapter is a 500 too: asking again would not help.
+    const answer = await this.#ask(this.dialect.loadCall(name, folder), { finalStatuses: [500] })
+    // No other process uses the name: an attempt whose answer was lost had loaded it.
+    if (answer.status === 200 || /already (?:been )?(?:loaded|exists)/i.test(answer.text)) return
+    throw this.#notLoaded(answer, folder)
+  }
+
+  #notLoaded(answer: Answer, folder: string): AppError {
+    const { title, remedies } = this.dialect
+    const where = `The rollout server (${title}) takes no adapters`
+    if (this.dialect.isLoadingOff(answer)) return this.unsuitable(`${where}: ${remedies.runtimeAdapters}.`)
+    if (/not enabled|enable[-_]lora/i.test(answer.text)) {
+      return this.unsuitable(`${where}: ${remedies.adapters}.`)
+    }
+    if (/rank/i.test(answer.text)) {
+      return this.unsuitable(
+        `The rollout server (${title}) takes adapters of lower rank only: ${problemOf(answer)}.`,
+      )
+    }
+    return new AppError(
+      'server/failed',
+      `The rollout server did not load the adapter in ${folder}: ${problemOf(answer)}.`,
+      'It must be able to read that folder: rollout.server.serverAdapterFolder is what the server calls rollout.server.adapterFolder.',
+    )
+  }
+
+  /** False where it could not be done now. A server that does not hold the adapter has unloaded it. */
+  async unload(name: string): Promise<boolean> {
+    const call = this.dialect.unloadCall(name)
+    const asked = this.#ask(call, { retries: 0, finalStatuses: [500], timeoutSeconds: unloadSeconds })
+    const answer = await asked.catch((error: unknown) => {
+      if (error instanceof AppError) return null
+      throw error
+    })
+    return answer !== null && (answer.status === 200 || isUnknown(answer))
+  }
+
+  failed(what: string, answer: Answer): AppError {
+    return new AppError(
+      'server/failed',
+      `The rollout server refused ${what}: ${problemOf(answer)}.`,
+      this.launchHint,
+    )
+  }
+
+  #noServer(answer: Answer): AppError {
+    const { title } = this.dialect
+    return new AppError(
+      'server/unsuitable',
+      `What answers at ${this.url} does not speak as ${title} does: ${problemOf(answer)}.`,
+      `See rollout.server.kind and rollout.server.url. ${this.launchHint}`,
+    )
+  }
+
+  #ask(call: Call, options?: AskOptions): Promise<Answer> {
+    return this.#connection.ask(call, options)
+  }
+
+  [Symbol.dispose](): void {
+    this.#connection[Symbol.dispose]()
+  }
+}
+
+/** A wrong address is to be told at once. */
+const firstRetries = 4
+/** Nothing waits for it to succeed. */
+const unloadSeconds = 30
+
+const isUnknown = ({ status, json }: Answer): boolean =>
+  (status === 404 || status === 400) && /cannot be found|does not exist|not loaded/i.test(messageIn(json))

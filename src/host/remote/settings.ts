@@ -1,0 +1,25 @@
+/** What a run says of the server that generates for it. */
+import { AppError } from '#shared/errors.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+
+export type ServerSettings = NonNullable<RunConfig['rollout']['server']>
+
+/** The secret itself is never in a config. Errors: AppError 'config/invalid' where the variable is not set. */
+export function readApiKey(
+  { apiKeyVariable }: ServerSettings,
+  environment: Readonly<Record<string, string | undefined>>,
+): string | null {
+  if (apiKeyVariable === null) return null
+  const key = environment[apiKeyVariable]
+  if (key !== undefined && key !== '') return key
+  throw new AppError(
+    'config/invalid',
+    `rollout.server.apiKeyVariable is ${apiKeyVariable}, but there is no such environment variable.`,
+    'Set it where Turnwise is started, or make apiKeyVariable null.',
+  )
+}
+
+const loopbackHosts = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
+
+/** Whether requests to the address leave this machine. */
+export const isOnThisMachine = (url: string): boolean => loopbackHosts.test(new URL(url).hostname)

@@ -1,0 +1,122 @@
+/**
+ * What is asked of a server before it is trusted with rollouts: the same vocabulary, ids and log-probabilities in its
+ * answers, those of the tempered distribution, the same model, adapters at run time. Whatever is missing is named, with
+ * the command that starts the server rightly.
+ */
+import type { Policy, PolicyRole } from '#engine/policy.ts'
+import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { AppError } from '#shared/errors.ts'
+import { type Gap, gapBetween, ownLogprobs } from './logprobGap.ts'
+import type { RolloutServer, Tokens } from './rolloutServer.ts'
+
+export interface StartUpOptions {
+  readonly server: RolloutServer
+  readonly policy: Pick<Policy, 'score' | 'vocabSize' | 'contextLength'>
+  readonly tokenizer: Pick<Tokenizer, 'encode'>
+  /** Largest mean gap, nats per token. */
+  readonly gapLimit: number
+}
+
+/** Letters, digits, cases, an accent, another script, a line break: vocabularies part on some of them. */
+const sampleText = 'The 3 quick foxes jumped over 17 lazy dögs, said 他.\nNow count: 1, 2, '
+/** Far from 1, so that log-probabilities with and without it are told apart. */
+const probeTemperature = 0.5
+const probeTokens = 16
+const probeSeed = 20_240_607
+/** Gaps below it are rounding. */
+const roundingGap = 2e-3
+
+/** The longest prompt plus completion that the server takes; null where it does not say. Errors: AppError 'server/…'. */
+export async function checkServer(options: StartUpOptions): Promise<number | null> {
+  const { server } = options
+  const { contextLength } = await server.chooseModel()
+  await requireSameTokens(options)
+  const gap = await probe(options, 'base', null)
+  if (gap.mean > options.gapLimit) {
+    throw new AppError(
+      'server/unsuitable',
+      `The rollout server does not compute what the base model of the run does: its log-probabilities differ by ${shown(gap)}.`,
+      `Another model, quantised weights or a low precision may be why. ${server.launchHint}`,
+    )
+  }
+  return contextLength
+}
+
+/** The same with an adapter that is loaded. Errors: AppError 'server/…'. */
+export async function checkAdapter(options: StartUpOptions, name: string): Promise<void> {
+  const gap = await probe(options, 'actor', name)
+  if (gap.mean <= options.gapLimit) return
+  throw new AppError(
+    'server/unsuitable',
+    `The rollout server does not apply the adapter as this project does: its log-probabilities differ by ${shown(gap)}.`,
+    `Some linears of this architecture may not take adapters there. ${options.server.launchHint}`,
+  )
+}
+
+const shown = ({ mean, tokens }: Gap): string =>
+  `${mean.toPrecision(3)} nats on average over ${tokens} tokens`
+
+async function requireSameTokens({ server, tokenizer }: StartUpOptions): Promise<void> {
+  const theirs = await server.tokenize(sampleText)
+  if (theirs === null) return
+  const ours = tokenizer.encode(sampleText, { addSpecialTokens: false })
+  if (theirs.length === ours.length && ours.every((id, i) => id === theirs[i])) return
+  throw new AppError(
+    'server/unsuitable',
+    'The rollout server cuts text into other tokens than the tokenizer of the run’s model.',
+    `Serve the same model, with its own tokenizer. ${server.launchHint}`,
+  )
+}
+
+/** Some tokens from the server, compared with our own numbers of them. */
+async function probe(options: StartUpOptions, role: PolicyRole, adapter: string | null): Promise<Gap> {
+  const { server, policy, tokenizer } = options
+  const maxNewTokens = Math.min(probeTokens, policy.contextLength - 1)
+  const room = Math.max(1, policy.contextLength - maxNewTokens)
+  const encoded = Array.from(tokenizer.encode(sampleText, { addSpecialTokens: false })).slice(0, room)
+  const promptIds = encoded.length === 0 ? [0] : encoded
+  const { signal } = new AbortController()
+  const answer = await server.generate(
+    {
+      ...{ adapter, ids: promptIds, temperature: probeTemperature, seed: probeSeed },
+      ...{ minNewTokens: 0, maxNewTokens, stopIds: [], stopStrings: [] },
+    },
+    signal,
+  )
+  if (answer === 'adapter-missing') {
+    throw server.unsuitable(`The rollout server forgot the adapter ${adapter ?? ''} at once.`)
+  }
+  requireUsable(answer, options)
+  const logprobsAt = async (temperature: number) =>
+    (await ownLogprobs(policy, [{ promptIds, ids: answer.ids }], { role, temperature }))[0] ?? []
+  const gap = gapBetween(answer.logprobs, await logprobsAt(probeTemperature))
+  const untempered = gapBetween(answer.logprobs, await logprobsAt(1))
+  if (gap.mean > roundingGap && untempered.mean < gap.mean / 2) {
+    const { title, remedies } = server.dialect
+    throw server.unsuitable(
+      `The rollout server (${title}) gives log-probabilities from before the temperature: ${remedies.tempered}.`,
+    )
+  }
+  return gap
+}
+
+function requireUsable({ ids, logprobs }: Tokens, { server, policy }: StartUpOptions): void {
+  requireKnownIds(ids, policy.vocabSize)
+  const { title, remedies } = server.dialect
+  if (ids.length === 0) throw server.unsuitable(`The rollout server (${title}) generates no tokens.`)
+  if (logprobs.some(Number.isFinite)) return
+  throw server.unsuitable(
+    `The rollout server (${title}) answers without log-probabilities: ${remedies.logprobs}.`,
+  )
+}
+
+/** Errors: AppError 'server/unsuitable' for ids the model of the run does not have. */
+export function requireKnownIds(ids: readonly number[], vocabSize: number): void {
+  const unknown = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabSize)
+  if (unknown === undefined) return
+  throw new AppError(
+    'server/unsuitable',
+    `The rollout server answered the token ${unknown}, and the model of the run has ${vocabSize}.`,
+    'Serve the same model as that of the run.',
+  )
+}
