@@ -1,7 +1,10 @@
-import { Template as UntypedTemplate } from '@huggingface/jinja'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from './pipelineLimits.ts'
-import { limitLoops, type SyntaxNode } from './templateLimits.ts'
+import { globalScope } from './template/globals.ts'
+import { Interpreter } from './template/interpreter.ts'
+import { strip } from './template/methods.ts'
+import { type Node, parseTemplate } from './template/syntax.ts'
+import { toValue, type Value } from './template/values.ts'
 
 /** One turn of a conversation, as chat templates expect it; templates may read further fields. */
 export interface ChatMessage {
@@ -10,6 +13,9 @@ export interface ChatMessage {
   readonly [field: string]: unknown
 }
 
+/** Switches that a template reads by name, such as `enable_thinking`. */
+export type TemplateVariables = Readonly<Record<string, unknown>>
+
 export interface RenderOptions {
   /** Ends with the opening of the assistant's turn. */
   readonly addGenerationPrompt: boolean
@@ -17,6 +23,8 @@ export interface RenderOptions {
   readonly continueFinalMessage?: boolean
   /** Descriptions of functions the model may call. */
   readonly tools?: readonly unknown[]
+  /** Messages, tools and the generation prompt keep their names. */
+  readonly variables?: TemplateVariables
 }
 
 export interface ChatTemplate {
@@ -29,41 +37,36 @@ export interface ChatTemplateFiles {
   readonly tokenizerConfig: unknown
   /** Text of chat_template.jinja, which wins over the config; null where there is none. */
   readonly templateFile: string | null
+  /** Texts of additional_chat_templates/NAME.jinja by their names; they win over the config too. */
+  readonly additionalTemplates?: ReadonlyMap<string, string>
   /** Named in every error. */
   readonly where: string
-}
-
-/** What is used of the library, whose own types do not resolve under Node's module rules. */
-const Template = UntypedTemplate as unknown as new (source: string) => {
-  readonly parsed: SyntaxNode
-  render(variables: Readonly<Record<string, unknown>>): string
 }
 
 const maxTemplateLength = 400_000
 
 /** The model's chat template, `null` when it has none. Errors: `tokenizer/invalid`. */
-export function createChatTemplate({
-  tokenizerConfig,
-  templateFile,
-  where,
-}: ChatTemplateFiles): ChatTemplate | null {
-  const config = isRecord(tokenizerConfig) ? tokenizerConfig : {}
-  const source = templateFile ?? namedTemplate(config['chat_template'], where)
-  if (source === null) return null
-  if (source.length > maxTemplateLength) throw templateInvalid(where, `it has ${source.length} characters`)
-  const program = parseTemplate(source, where)
+export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | null {
+  const { where } = files
+  const config = isRecord(files.tokenizerConfig) ? files.tokenizerConfig : {}
+  const sources = namedTemplates(files, config['chat_template'])
+  const names = [...sources.keys()]
+  const chosen = sources.has('default') ? 'default' : names[0]
+  if (chosen === undefined) return null
+  const programs = new Map([...sources].map(([name, source]) => [name, parse(source, where)]))
   const tokens = specialTokens(config)
-  const renderText = (
-    messages: readonly ChatMessage[],
-    options: RenderOptions,
-    addGenerationPrompt: boolean,
-  ) => {
+  const renderText = (messages: readonly unknown[], options: RenderOptions): string => {
+    const { tools, variables = {} } = options
+    const program = (tools !== undefined && programs.get('tool_use')) || programs.get(chosen) || []
     try {
-      return program({
+      return run(program, {
+        // What is not given is none rather than missing, as transformers has it.
+        documents: null,
         ...tokens,
-        messages,
-        add_generation_prompt: addGenerationPrompt,
-        ...(options.tools === undefined ? {} : { tools: options.tools }),
+        ...variables,
+        messages: messages.map(withReasoning),
+        tools: tools ?? null,
+        add_generation_prompt: options.addGenerationPrompt,
       })
     } catch (error) {
       throw templateInvalid(where, `it refused these messages: ${sentenceOf(error)}`, error)
@@ -71,56 +74,96 @@ export function createChatTemplate({
   }
   return {
     render(messages, options) {
-      if (options.continueFinalMessage !== true)
-        return renderText(messages, options, options.addGenerationPrompt)
-      return upToFinalContent(messages, renderText(messages, options, false), where)
+      if (options.continueFinalMessage !== true) return renderText(messages, options)
+      return upToFinalContent(messages, where, (marked) =>
+        renderText(marked, { ...options, addGenerationPrompt: false }),
+      )
     },
   }
 }
 
-type Program = (variables: Readonly<Record<string, unknown>>) => string
+function run(program: readonly Node[], variables: Readonly<Record<string, unknown>>): string {
+  const values = Object.entries(variables).map(([name, value]): [string, Value] => [name, toValue(value)])
+  return new Interpreter().render(program, globalScope(new Map(values)))
+}
 
-function parseTemplate(source: string, where: string): Program {
+function parse(source: string, where: string): readonly Node[] {
+  if (source.length > maxTemplateLength) throw templateInvalid(where, `it has ${source.length} characters`)
   try {
-    const template = new Template(source)
-    const limits = limitLoops(template.parsed)
-    return (variables) => template.render({ ...variables, ...limits() })
+    return parseTemplate(source)
   } catch (error) {
     throw templateInvalid(where, `it could not be parsed: ${sentenceOf(error)}`, error)
   }
 }
 
-/** A string, or a list of named templates, of which the one called "default" counts. */
-function namedTemplate(value: unknown, where: string): string | null {
-  if (value === undefined || value === null) return null
-  if (typeof value === 'string') return value
-  const entries: unknown[] = Array.isArray(value) ? value : []
-  const named = entries.filter(isRecord)
-  const chosen = named.find(({ name }) => name === 'default') ?? named[0]
-  if (typeof chosen?.['template'] === 'string') return chosen['template']
+/** The templates by their names; a single one is called "default". */
+function namedTemplates(
+  { templateFile, additionalTemplates, where }: ChatTemplateFiles,
+  configured: unknown,
+): ReadonlyMap<string, string> {
+  const hasFiles =
+    templateFile !== null || (additionalTemplates !== undefined && additionalTemplates.size > 0)
+  // Files replace what the config says altogether.
+  const templates = new Map(hasFiles ? [] : configuredTemplates(configured, where))
+  if (templateFile !== null) templates.set('default', templateFile)
+  for (const [name, source] of additionalTemplates ?? []) templates.set(name, source)
+  return templates
+}
+
+function configuredTemplates(value: unknown, where: string): readonly (readonly [string, string])[] {
+  if (value === undefined || value === null) return []
+  if (typeof value === 'string') return [['default', value]]
+  const entries = (Array.isArray(value) ? value : []).flatMap(
+    (entry: unknown): (readonly [string, string])[] => {
+      if (!isRecord(entry) || typeof entry['template'] !== 'string') return []
+      return [[typeof entry['name'] === 'string' ? entry['name'] : 'default', entry['template']]]
+    },
+  )
+  if (entries.length > 0) return entries
   throw templateInvalid(where, 'chat_template is neither a text nor a list of named templates')
 }
 
-/** bos_token and its like, which templates write out; a missing one is the empty text. */
+const tokenNames = ['bos', 'eos', 'unk', 'sep', 'pad', 'cls', 'mask'].map((name) => `${name}_token`)
+
+/** bos_token and its like, which templates write out; one that the config does not name has no value. */
 function specialTokens(config: Readonly<Record<string, unknown>>): Record<string, string> {
-  const names = ['bos_token', 'eos_token', 'pad_token', 'unk_token']
-  return Object.fromEntries(
-    names.map((name) => {
-      const value = config[name]
-      const text = isRecord(value) ? value['content'] : value
-      return [name, typeof text === 'string' ? text : '']
-    }),
-  )
+  const found = tokenNames.flatMap((name): [string, string][] => {
+    const value = config[name]
+    const text = isRecord(value) ? value['content'] : value
+    return typeof text === 'string' ? [[name, text]] : []
+  })
+  return Object.fromEntries(found)
 }
 
-/** Cuts what the template wrote after the last message, as Hugging Face's `continue_final_message` does. */
-function upToFinalContent(messages: readonly ChatMessage[], text: string, where: string): string {
-  const content = messages.at(-1)?.content.trim() ?? ''
-  const found = text.lastIndexOf(content)
-  if (messages.length === 0 || found < 0) {
+const reasoningFields = ['reasoning_content', 'thinking', 'reasoning'] as const
+
+/** A message's reasoning has had several names; templates find it under the newer ones. */
+function withReasoning(message: unknown): unknown {
+  if (!isRecord(message)) return message
+  const reasoning = reasoningFields
+    .map((name) => message[name])
+    .find((value) => value !== undefined && value !== null)
+  return reasoning === undefined ? message : { thinking: reasoning, ...message, reasoning_content: reasoning }
+}
+
+/** Stands at the end of the message to continue; no template writes it by itself. */
+const endMark = 'END-OF-THE-MESSAGE-TO-CONTINUE '
+
+/** Cuts what the template wrote after the last message, as transformers' `continue_final_message` does. */
+function upToFinalContent(
+  messages: readonly ChatMessage[],
+  where: string,
+  render: (messages: readonly unknown[]) => string,
+): string {
+  const last = messages.at(-1)
+  if (last === undefined) throw templateInvalid(where, 'there is no message to continue')
+  const text = render([...messages.slice(0, -1), { ...last, content: last.content + endMark }])
+  const end = text.lastIndexOf(endMark.trim())
+  if (end < 0 || !text.includes(strip(last.content, null, 'both'))) {
     throw templateInvalid(where, 'it does not write the last message, which therefore cannot be continued')
   }
-  return text.slice(0, found + content.length)
+  // Where the template trims messages, the space at the end of the mark is gone, and so must be that before it.
+  return text.startsWith(endMark, end) ? text.slice(0, end) : strip(text.slice(0, end), null, 'right')
 }
 
 const sentenceOf = (error: unknown): string =>

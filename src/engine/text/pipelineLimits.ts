@@ -55,9 +55,15 @@ function surveyNode(node: object, survey: Survey): string | null {
   if (typeof regex === 'string' && !isHarmlessPattern(regex)) {
     return 'has a pattern that can take for ever on some texts'
   }
+  if ((node['type'] === 'Split' || node['type'] === 'Replace') && !isPattern(node['pattern'])) {
+    return 'has a step without a pattern'
+  }
   survey.growth *= growthOf(node)
   return null
 }
+
+const isPattern = (pattern: unknown): boolean =>
+  isRecord(pattern) && (typeof pattern['String'] === 'string' || typeof pattern['Regex'] === 'string')
 
 const isHarmlessPattern = (source: string): boolean =>
   source.length <= limits.patternLength && hasBoundedBacktracking(source)

@@ -11,40 +11,52 @@ export interface StreamingDecoder {
 const replacementCharacter = '\uFFFD'
 
 /**
- * Decodes a growing window of tokens and emits what was added to its text. A character may be spread over several
- * tokens: while the text ends in U+FFFD nothing is emitted. The window restarts at the last emission and keeps those
- * tokens as context, because a decoder may treat the first token of a text in its own way (a leading space).
+ * Decodes a growing window of tokens and emits what no further token can change; joined, the pieces are what decoding all
+ * tokens at once gives. Three things are held back: a U+FFFD at the end, which may be half a character; the text of lone
+ * bytes (byte fallback) while more of them may follow, since one wrong byte spoils its whole run; and nothing else. The
+ * window restarts where it ends in certain text and keeps those tokens as context, because a decoder may treat the first
+ * token of a text in its own way (a leading space).
  */
 export function createStreamingDecoder(
-  tokenizer: Pick<Tokenizer, 'decode'>,
+  tokenizer: Pick<Tokenizer, 'decode'> & Partial<Pick<Tokenizer, 'isByte'>>,
   options: { readonly skipSpecialTokens: boolean },
 ): StreamingDecoder {
-  let context: number[] = []
-  let pending: number[] = []
-  let contextText = ''
+  let window: number[] = []
+  let isInBytes = false
+  /** How much of the window's text was emitted. */
+  let emitted = 0
 
-  const addedText = () => tokenizer.decode([...context, ...pending], options).slice(contextText.length)
-  const restart = (ids: number[]) => {
-    context = ids
-    pending = []
-    contextText = tokenizer.decode(ids, options)
+  const emit = (text: string, end: number): string => {
+    const added = text.slice(emitted, end)
+    emitted = Math.max(emitted, end)
+    return added
+  }
+  /** The last piece of the window becomes the context of what follows. */
+  let contextLength = 0
+  const restart = () => {
+    window = window.slice(contextLength)
+    contextLength = window.length
+    emitted = tokenizer.decode(window, options).length
   }
 
   return {
     push(id) {
-      pending.push(id)
-      const text = addedText()
-      if (text === '' || (text.endsWith(replacementCharacter) && pending.length < longestCharacter)) return ''
-      restart(pending)
-      return text
+      window.push(id)
+      // A token that is left out does not end a run of bytes.
+      isInBytes = tokenizer.isByte?.(id) === true || (isInBytes && tokenizer.decode([id], options) === '')
+      if (isInBytes) return ''
+      const text = tokenizer.decode(window, options)
+      const isOpen = text.endsWith(replacementCharacter)
+      const added = emit(text, isOpen ? text.length - 1 : text.length)
+      if (added !== '' && !isOpen) restart()
+      return added
     },
     finish() {
-      const text = pending.length === 0 ? '' : addedText()
-      restart([])
-      return text
+      const added = emit(tokenizer.decode(window, options), Infinity)
+      window = []
+      contextLength = emitted = 0
+      isInBytes = false
+      return added
     },
   }
 }
-
-/** A character has at most four bytes, so after as many tokens a U+FFFD at the end is there to stay. */
-const longestCharacter = 4

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createChatTemplate, type ChatTemplate } from '#engine/text/chatTemplate.ts'
 import { createTokenizer, type Tokenizer } from '#engine/text/tokenizer.ts'
@@ -21,14 +21,40 @@ export function loadTokenizer(directory: string): LoadedTokenizer {
     tokenizer: join(directory, 'tokenizer.json'),
     config: join(directory, 'tokenizer_config.json'),
     template: join(directory, 'chat_template.jinja'),
+    additional: join(directory, 'additional_chat_templates'),
   }
   const tokenizerJson = readJson(paths.tokenizer, maxBytes.tokenizer)
   const tokenizerConfig = existsSync(paths.config) ? readJson(paths.config, maxBytes.config) : null
   const templateFile = existsSync(paths.template) ? readText(paths.template, maxBytes.template) : null
   return {
     tokenizer: createTokenizer({ tokenizerJson, tokenizerConfig, where: paths.tokenizer }),
-    chatTemplate: createChatTemplate({ tokenizerConfig, templateFile, where: directory }),
+    chatTemplate: createChatTemplate({
+      tokenizerConfig,
+      templateFile,
+      additionalTemplates: readAdditional(paths.additional),
+      where: directory,
+    }),
   }
+}
+
+const extension = '.jinja'
+/** Far more than any model has. */
+const maxTemplates = 32
+
+/** Texts of the templates beside the usual one, such as tool_use.jinja, by their names. */
+function readAdditional(directory: string): ReadonlyMap<string, string> {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return new Map()
+  const files = readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(extension))
+    .map(({ name }) => name)
+    .sort()
+  const texts = files
+    .slice(0, maxTemplates)
+    .map((name): [string, string] => [
+      name.slice(0, -extension.length),
+      readText(join(directory, name), maxBytes.template),
+    ])
+  return new Map(texts)
 }
 
 /** The runtime's own parser: these files are tens of megabytes, and what is in them is checked where it is used. */

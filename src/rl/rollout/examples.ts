@@ -1,7 +1,14 @@
 /** From data set rows to given answers: demonstrations (one per prompt) and preferences (a chosen and a rejected one). */
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import { AppError } from '#shared/errors.ts'
-import { type DataRow, encodePrompt, type Prompt, promptContent, type PromptEncoder } from './prompts.ts'
+import {
+  type DataRow,
+  encodePrompt,
+  type Prompt,
+  promptContent,
+  type PromptEncoder,
+  toolsOf,
+} from './prompts.ts'
 
 /** A prompt and the answers to it, in the order of the columns. */
 export interface Example {
@@ -93,7 +100,7 @@ function isAssistantMessage(value: unknown): value is { readonly content: string
 function answerIds(prompt: Prompt, answer: string, encoder: ExampleEncoder): Int32Array {
   const { tokenizer, stopIds, form } = encoder
   const content = promptContent(prompt.columns, prompt.row, form)
-  const text = typeof content === 'string' ? answer : markedUpAnswer(prompt.text, content, answer, encoder)
+  const text = typeof content === 'string' ? answer : markedUpAnswer(prompt, content, answer, encoder)
   const ids = tokenizer.encode(text, { addSpecialTokens: false })
   const end = ids.findLastIndex((id) => stopIds.includes(id))
   if (end >= 0) return ids.subarray(0, end + 1)
@@ -102,16 +109,17 @@ function answerIds(prompt: Prompt, answer: string, encoder: ExampleEncoder): Int
 
 /** All the chat template writes behind the prompt when the assistant answers so. */
 function markedUpAnswer(
-  promptText: string,
+  { text: promptText, columns, row }: Prompt,
   messages: readonly ChatMessage[],
   answer: string,
-  { chatTemplate }: Pick<ExampleEncoder, 'chatTemplate'>,
+  encoder: Pick<ExampleEncoder, 'chatTemplate' | 'tools'>,
 ): string {
   const last = messages.at(-1)
   const begun = last?.role === 'assistant' ? last.content : ''
   const before = last?.role === 'assistant' ? messages.slice(0, -1) : messages
   const spoken = [...before, { role: 'assistant', content: begun + answer }]
-  const whole = chatTemplate?.render(spoken, { addGenerationPrompt: false }) ?? ''
+  const options = { ...toolsOf(columns, row, encoder), addGenerationPrompt: false }
+  const whole = encoder.chatTemplate?.render(spoken, options) ?? ''
   if (whole.startsWith(promptText)) return whole.slice(promptText.length)
   // Templates that open the assistant's turn with more than they leave in a finished one, such as an empty thought.
   const end = whole.lastIndexOf(answer)

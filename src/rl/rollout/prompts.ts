@@ -23,6 +23,8 @@ export interface Prompt extends PromptRow {
 /** What turns rows into prompts. */
 export interface PromptEncoder {
   readonly form: PromptForm
+  /** Column that describes the functions the model may call; null or absent: none are offered. */
+  readonly tools?: string | null
   readonly tokenizer: Pick<Tokenizer, 'encode'>
   /** null where the model has none; then only text prompts work. */
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
@@ -69,11 +71,12 @@ export function encodePrompt(columns: DataRow, row: number, encoder: PromptEncod
 export function promptText(
   columns: DataRow,
   row: number,
-  encoder: Pick<PromptEncoder, 'form' | 'chatTemplate'>,
+  encoder: Pick<PromptEncoder, 'form' | 'chatTemplate' | 'tools'>,
 ): { readonly text: string; readonly isMarkedUp: boolean } {
   const content = promptContent(columns, row, encoder.form)
   if (typeof content === 'string') return { text: content, isMarkedUp: false }
-  return { text: renderMessages(content, encoder), isMarkedUp: true }
+  const tools = toolsOf(columns, row, encoder)
+  return { text: renderMessages(content, encoder, tools), isMarkedUp: true }
 }
 
 /** Text, or messages for the chat template. */
@@ -108,10 +111,32 @@ function fillTemplate(template: string, columns: DataRow, row: number): string {
   })
 }
 
+/** Descriptions of functions, as a list or as its JSON; nothing where the row has none. Errors: `data/invalid`. */
+export function toolsOf(
+  columns: DataRow,
+  row: number,
+  { tools: column }: Pick<PromptEncoder, 'tools'>,
+): { readonly tools?: readonly unknown[] } {
+  const value = column === null || column === undefined ? null : (columns[column] ?? null)
+  if (value === null || value === '') return {}
+  const tools: unknown = typeof value === 'string' ? parsedJson(value) : value
+  if (!Array.isArray(tools)) throw invalidRow(row, `column "${column ?? ''}" holds no list of tools`)
+  return tools.length === 0 ? {} : { tools }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
 /** A last message by the assistant is the beginning of the answer: the policy goes on with it. */
 function renderMessages(
   messages: readonly ChatMessage[],
   { chatTemplate }: Pick<PromptEncoder, 'chatTemplate'>,
+  tools: { readonly tools?: readonly unknown[] },
 ): string {
   if (chatTemplate === null) {
     throw new AppError(
@@ -121,9 +146,11 @@ function renderMessages(
     )
   }
   const last = messages.at(-1)
-  if (last?.role !== 'assistant') return chatTemplate.render(messages, { addGenerationPrompt: true })
-  if (last.content === '') return chatTemplate.render(messages.slice(0, -1), { addGenerationPrompt: true })
-  return chatTemplate.render(messages, { addGenerationPrompt: false, continueFinalMessage: true })
+  if (last?.role !== 'assistant')
+    return chatTemplate.render(messages, { ...tools, addGenerationPrompt: true })
+  if (last.content === '')
+    return chatTemplate.render(messages.slice(0, -1), { ...tools, addGenerationPrompt: true })
+  return chatTemplate.render(messages, { ...tools, addGenerationPrompt: false, continueFinalMessage: true })
 }
 
 const invalidRow = (row: number, what: string): AppError =>

@@ -7,6 +7,7 @@ import type { ConfiguredAlgorithm, LossRow } from '../algorithms/types.ts'
 import { drawNext } from '../rollout/order.ts'
 import { encodeExamples, type EncodedExamples, type Example } from '../rollout/examples.ts'
 import type { DataRow } from '../rollout/prompts.ts'
+import { withSwitches } from '../rollout/templateSwitches.ts'
 import { singleTurnTrajectory, type Trajectory } from '../rollout/trajectory.ts'
 import { evaluation, greedyRollouts, heldOutSamples } from './evaluate.ts'
 import { type Candidate, prepareRows, score, type ScoringOptions } from './experience.ts'
@@ -41,13 +42,15 @@ export function exampleSource(dependencies: TrainDependencies, plan: ExamplePlan
 
 /** Every row with its answers. Errors: `data/invalid`. */
 export function examplesOf(parts: PlanningParts, rows: readonly DataRow[]): EncodedExamples {
-  const { config, policy, tokenizer, chatTemplate, stopIds, algorithm } = parts
+  const { config, policy, tokenizer, stopIds, algorithm } = parts
   const answers = answerColumns(config.data, algorithm.experience, rows[0] ?? {})
   const limits = {
     maxPromptTokens: config.data.maxPromptTokens ?? policy.contextLength,
     maxTokens: policy.contextLength,
   }
-  return encodeExamples(rows, { form: config.data.prompt, tokenizer, chatTemplate, stopIds, answers }, limits)
+  const { prompt: form, tools, templateVariables } = config.data
+  const chatTemplate = withSwitches(parts.chatTemplate, templateVariables)
+  return encodeExamples(rows, { form, tools, tokenizer, chatTemplate, stopIds, answers }, limits)
 }
 
 const completionNames = ['completion', 'answer', 'output', 'response', 'target', 'solution', 'label'] as const

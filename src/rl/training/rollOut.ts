@@ -6,6 +6,7 @@ import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollou
 import { type DataRow, type EncodedPrompts, encodePrompts, type Prompt } from '../rollout/prompts.ts'
 import { generateTrajectories, type RolloutOptions } from '../rollout/rollout.ts'
 import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
+import { withSwitches } from '../rollout/templateSwitches.ts'
 import { createTurnText } from '../rollout/turnText.ts'
 import type { PlanningParts, TrainDependencies } from './dependencies.ts'
 
@@ -38,7 +39,7 @@ export function planRollOut(dependencies: TrainDependencies, options: RolloutOpt
 
 /** An environment writes the prompts of its episodes when they begin. */
 export function promptsOf(dependencies: PlanningParts, rows: readonly DataRow[]): EncodedPrompts {
-  const { config, policy, tokenizer, chatTemplate, environment } = dependencies
+  const { config, policy, tokenizer, environment } = dependencies
   const room = policy.contextLength - config.rollout.maxNewTokens
   if (room < 1) {
     throw new AppError(
@@ -52,14 +53,17 @@ export function promptsOf(dependencies: PlanningParts, rows: readonly DataRow[])
     return { prompts, tooLong: [] }
   }
   const limit = Math.min(config.data.maxPromptTokens ?? room, room)
-  return encodePrompts(rows, { form: config.data.prompt, tokenizer, chatTemplate }, limit)
+  const { prompt: form, tools, templateVariables } = config.data
+  const chatTemplate = withSwitches(dependencies.chatTemplate, templateVariables)
+  return encodePrompts(rows, { form, tools, tokenizer, chatTemplate }, limit)
 }
 
 /** null without an environment. */
 function episodeOptions(dependencies: TrainDependencies, options: RolloutOptions): EpisodeOptions | null {
-  const { config, environment, tokenizer, chatTemplate } = dependencies
+  const { config, environment, tokenizer } = dependencies
   if (!environment || config.environment === null) return null
   const { formatBonus, applyChatTemplate, strictBoundary } = config.environment
+  const chatTemplate = withSwitches(dependencies.chatTemplate, config.data.templateVariables)
   return {
     ...options,
     environment: formatBonus === 0 ? environment : withFormatBonus(environment, formatBonus),

@@ -56,6 +56,35 @@ describe('createChatTemplate', () => {
     expect(createChatTemplate({ tokenizerConfig: null, templateFile: null, where: 'tiny' })).toBeNull()
   })
 
+  test('takes the template for tools where tools are given', () => {
+    const named = [
+      { name: 'tool_use', template: '{{ tools[0].name }}' },
+      { name: 'default', template: '{{ tools }}' },
+    ]
+    const options = { addGenerationPrompt: false, tools: [{ name: 'weather' }] }
+    expect(create(named)?.render(messages, options)).toBe('weather')
+    expect(render(named)).toBe('None')
+  })
+
+  test('sets switches by their names, and none of them takes the place of the messages', () => {
+    const template =
+      '{{ enable_thinking is defined }} {{ enable_thinking }} {{ level + 1 }} {{ messages | length }}'
+    const variables = { enable_thinking: false, level: 2, messages: [] }
+    expect(create(template)?.render(messages, { addGenerationPrompt: false, variables })).toBe(
+      'True False 3 2',
+    )
+  })
+
+  test('keeps what a round wrote before it was cut short', () => {
+    const template =
+      '{% for i in range(9) %}{{ i }}{% if i == 1 %}{% continue %}{% endif %}{% if i == 3 %}{% break %}{% endif %},{% endfor %}'
+    expect(render(template)).toBe('0,12,3')
+  })
+
+  test('forgets between rounds what a round set', () => {
+    expect(render('{% for i in range(3) %}{{ x }}{% set x = i %}{% endfor %}{{ x }}|')).toBe('|')
+  })
+
   test('writes the same date whatever the day', () => {
     expect(render("{{ strftime_now('%d %b %Y') }}")).toBe('26 Jul 2024')
   })
@@ -78,6 +107,19 @@ describe('createChatTemplate', () => {
       '{% for a in range(9999) %}{% for b in range(9999) %}{% continue %}{% endfor %}{% endfor %}',
     ],
     ['a huge range', '{{ range(1000000000) | length }}'],
+    [
+      'a text that doubles without end',
+      '{% set ns = namespace(s="x") %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}',
+    ],
+    [
+      'a list that doubles without end',
+      '{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}',
+    ],
+    ['a text repeated without end', '{{ "x" * 1000000000 }}'],
+    ['a replacement that grows without end', '{{ ("a" * 100000).replace("a", "b" * 100000) }}'],
+    ['output without end', '{% for i in range(9000) %}{{ "x" * 100000 }}{% endfor %}'],
+    ['a way out of the template', '{{ messages.constructor.constructor("return process")() }}'],
+    ['a filter that is none', '{{ messages | constructor }}'],
     ['endless recursion', '{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}'],
   ])('%s is one sentence', (_, template) => {
     expect(() => render(template)).toThrow(

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createTokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
+import { families, tokenizerConfigOf, tokenizerJsonOf } from './families.ts'
 import { smallTokenizerConfig, smallTokenizerJson } from './fixtures.ts'
 
 const where = '/models/tiny/tokenizer.json'
@@ -104,6 +105,7 @@ describe('hostile files', () => {
       normalizer: { type: 'Sequence', normalizers: growing },
     },
     'a pattern that is no pattern': withSplit('(((['),
+    'a split without a pattern': { ...smallTokenizerJson(), pre_tokenizer: { type: 'Split', pattern: {} } },
     'a pattern with nested repetition': withSplit('(a+)+$'),
     'a pattern with repeated alternatives': withSplit('(?:a|aa)*$'),
   }
@@ -124,17 +126,28 @@ describe('hostile files', () => {
     })
   })
 
-  test('whatever is broken in a file, it works or ends in tokenizer/invalid', () => {
-    const random = new SequentialRandom(randomStream(20, 26))
-    for (let round = 0; round < 400; round++) {
-      const json = mutated(smallTokenizerJson(), random)
-      const thrown = errorOf(() => {
-        const tokenizer = create(json, mutated({ ...smallTokenizerConfig }, random))
-        tokenizer.decode(tokenizer.encode('the <|end|> 7 é', { addSpecialTokens: true }), all)
-      })
-      if (thrown !== null) expect(thrown).toMatchObject({ code: 'tokenizer/invalid' })
-    }
+  test('an added token of a page is turned away', () => {
+    const added_tokens = [{ id: 0, content: 'x'.repeat(10_000) }]
+    expect(errorOf(() => create({ ...smallTokenizerJson(), added_tokens }))).toMatchObject({
+      code: 'tokenizer/invalid',
+    })
   })
+
+  test.each(['small', ...families])(
+    'whatever is broken in %s, it works or ends in tokenizer/invalid',
+    (family) => {
+      const random = new SequentialRandom(randomStream(20, 26))
+      const json = family === 'small' ? smallTokenizerJson() : tokenizerJsonOf(family)
+      const config = family === 'small' ? smallTokenizerConfig : tokenizerConfigOf(family)
+      for (let round = 0; round < (family === 'small' ? 400 : 60); round++) {
+        const thrown = errorOf(() => {
+          const tokenizer = create(mutated(structuredClone(json), random), mutated({ ...config }, random))
+          tokenizer.decode(tokenizer.encode('the <|end|> 7 é</s>', { addSpecialTokens: true }), all)
+        })
+        if (thrown !== null) expect(thrown).toMatchObject({ code: 'tokenizer/invalid' })
+      }
+    },
+  )
 })
 
 function errorOf(work: () => unknown): unknown {

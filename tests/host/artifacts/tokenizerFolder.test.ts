@@ -33,6 +33,17 @@ describe('loadTokenizer', () => {
     expect(render()).toBe('from the file')
   })
 
+  test('takes additional templates by their names, and the one for tools where tools are given', () => {
+    const folderOfMore = join(folder, 'additional_chat_templates')
+    mkdirSync(folderOfMore)
+    writeFileSync(join(folderOfMore, 'tool_use.jinja'), 'with {{ tools | length }} tools')
+    writeFileSync(join(folderOfMore, 'notes.txt'), '{% never read')
+    write('chat_template.jinja', 'plain')
+    expect(render()).toBe('plain')
+    const options = { addGenerationPrompt: false, tools: [{}, {}] }
+    expect(loadTokenizer(folder).chatTemplate?.render(messages, options)).toBe('with 2 tools')
+  })
+
   test('does without a config, and then has no template', () => {
     rmSync(join(folder, 'tokenizer_config.json'))
     expect(loadTokenizer(folder).chatTemplate).toBeNull()

@@ -184,6 +184,12 @@ describe('sampler and trainer', () => {
     })
   })
 
+  test('on a rounded base for an exact one', () => {
+    const finding = findingOf({ curves, config: { base: { precision: 'int4' } } })
+    expect(finding.severity).toBe('warning')
+    expect(changesOf(finding)).toEqual({ 'base.precision': 'f32', 'rollout.mismatchCorrection': 'on' })
+  })
+
   test('not where they nearly agree', () => {
     expect(idsOf({ curves: { 'sampling/sampling_logp_difference/mean': flat(0.04) } })).toEqual([])
   })

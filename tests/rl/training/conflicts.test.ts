@@ -41,6 +41,7 @@ describe('settings that do not fit each other are named', () => {
     [{ reference: { policy: 'base', refreshSteps: 1 } }, 'reference.policy is "base", which never changes'],
     [{ reference: { refreshSteps: 1, refreshPasses: 1 } }, 'only one of them'],
     [{ reference: { mixing: 0.5 } }, 'reference.mixing is 0.5, but neither'],
+    [{ reference: { policy: 'base', adapter: 'a' } }, 'reference.adapter: with reference.policy "base"'],
   ])('%j', (changes, sentence) => {
     const conflicts = conflictsOf(changes)
     expect(conflicts).toHaveLength(1)

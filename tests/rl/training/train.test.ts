@@ -163,13 +163,16 @@ describe('the gap between sampler and learner', () => {
     expect(steps(honest)[0]!.metrics['sampling/sampling_logp_difference/max']).toBe(0)
   })
 
-  test('is corrected when rollouts are int8: every policy term weighs as much less', async () => {
-    const learned = async (rollout: Record<string, unknown>) => {
+  test.each([
+    ['rollouts are', { rollout: { precision: 'int8' } }],
+    ['the base is', { base: { precision: 'int4' } }],
+  ])('is corrected when %s rounded: every policy term weighs as much less', async (_, { rollout, ...changes }) => {
+    const learned = async (ownRollout: Record<string, unknown>, config: Record<string, unknown>) => {
       const policy = fakePolicy({ samplerGap: 0.25 })
-      await collect(dependenciesOf({ policy, rollout, config: { steps: 1 } }))
+      await collect(dependenciesOf({ policy, rollout: ownRollout, config: { steps: 1, ...config } }))
       return policy.table
     }
-    const [plain, corrected] = [await learned({}), await learned({ precision: 'int8' })]
+    const [plain, corrected] = [await learned({}, {}), await learned(rollout ?? {}, changes)]
     const largest = plain.reduce((best, value, i) => (Math.abs(value) > Math.abs(plain[best]!) ? i : best), 0)
     expect(corrected[largest]! / plain[largest]!).toBeCloseTo(Math.exp(-0.25), 9)
   })

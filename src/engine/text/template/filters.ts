@@ -1,0 +1,246 @@
+/** Jinja's filters, as far as chat templates use them. */
+import { formatPercent } from './format.ts'
+import { toJson } from './json.ts'
+import { boundedText } from './limits.ts'
+import { capitalize, methodOf, replace, strip, titleCase } from './methods.ts'
+import { checks } from './checks.ts'
+import {
+  type CallArguments,
+  compare,
+  Float,
+  isDict,
+  isEqual,
+  isList,
+  isTrue,
+  itemsOf,
+  nameOfType,
+  Namespace,
+  numberOf,
+  textOf,
+  Tuple,
+  type Value,
+} from './values.ts'
+
+export type Filter = (value: Value, call: CallArguments) => Value
+
+/** An argument by place or by name. */
+const argument = ({ args, named }: CallArguments, at: number, name: string): Value =>
+  args[at] ?? named.get(name)
+
+const filters: Readonly<Record<string, Filter>> = {
+  abs: (value) => (value instanceof Float ? new Float(Math.abs(value.value)) : Math.abs(expectNumber(value))),
+  capitalize: (value) => capitalize(textOf(value)),
+  count: lengthOf,
+  d: withDefault,
+  default: withDefault,
+  dictsort: sortDict,
+  e: escapeHtml,
+  escape: escapeHtml,
+  first: (value) => itemsOf(value)[0],
+  float: (value, call) => toFloat(value, argument(call, 0, 'default')),
+  format: (value, { args }) => formatPercent(textOf(value), args),
+  indent: indent,
+  int: (value, call) => toInteger(value, argument(call, 0, 'default')),
+  items: (value) => (isDict(value) ? (methodOf(value, 'items')?.({ args: [], named: new Map() }) ?? []) : []),
+  join: joinItems,
+  last: (value) => itemsOf(value).at(-1),
+  length: lengthOf,
+  list: (value) => [...itemsOf(value)],
+  lower: (value) => textOf(value).toLowerCase(),
+  map: mapItems,
+  max: (value) => extreme(value, 1),
+  min: (value) => extreme(value, -1),
+  reject: (value, call) => select(value, call, false),
+  rejectattr: (value, call) => selectByAttribute(value, call, false),
+  replace: (value, { args: [from, to, count] }) => replace(textOf(value), from, to, count),
+  reverse: (value) =>
+    typeof value === 'string' ? Array.from(value).reverse().join('') : [...itemsOf(value)].reverse(),
+  round: (value, call) => roundTo(value, argument(call, 0, 'precision')),
+  safe: (value) => value,
+  select: (value, call) => select(value, call, true),
+  selectattr: (value, call) => selectByAttribute(value, call, true),
+  sort: sortItems,
+  string: (value) => textOf(value),
+  sum: (value) => sumOf(itemsOf(value)),
+  title: (value) => titleCase(textOf(value)),
+  tojson: json,
+  trim: (value, call) => strip(textOf(value), argument(call, 0, 'chars'), 'both'),
+  unique: (value) => uniqueItems(itemsOf(value)),
+  upper: (value) => textOf(value).toUpperCase(),
+  wordcount: (value) => (textOf(value).match(/[\p{L}\p{N}_]+/gu) ?? []).length,
+}
+
+function expectNumber(value: Value): number {
+  const number = numberOf(value)
+  if (number === null) throw new Error(`a number was expected, not ${nameOfType(value)}`)
+  return number
+}
+
+function lengthOf(value: Value): number {
+  if (typeof value === 'string') return Array.from(value).length
+  return isDict(value) ? value.size : itemsOf(value).length
+}
+
+function withDefault(value: Value, call: CallArguments): Value {
+  const isMissing = value === undefined || (isTrue(argument(call, 1, 'boolean')) && !isTrue(value))
+  return isMissing ? (argument(call, 0, 'default_value') ?? '') : value
+}
+
+function escapeHtml(value: Value): string {
+  const entities: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&#34;',
+    "'": '&#39;',
+  }
+  return boundedText(textOf(value).replace(/[&<>"']/g, (letter) => entities[letter] ?? letter))
+}
+
+function indent(value: Value, call: CallArguments): string {
+  const width = argument(call, 0, 'width') ?? 4
+  const pad = typeof width === 'string' ? width : ' '.repeat(Math.min(1000, Math.max(0, expectNumber(width))))
+  const [first, blank] = [isTrue(argument(call, 1, 'first')), isTrue(argument(call, 2, 'blank'))]
+  const lines = textOf(value).split('\n')
+  boundedText(pad, lines.length)
+  return boundedText(
+    lines
+      .map((line, at) => ((at === 0 && !first) || (line === '' && !blank && at > 0) ? line : pad + line))
+      .join('\n'),
+  )
+}
+
+function toInteger(value: Value, otherwise: Value): Value {
+  const number = numberOf(value)
+  if (number !== null) return Math.trunc(number)
+  const text = strip(textOf(value), null, 'both')
+  return /^[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?$/.test(text) ? Math.trunc(Number(text)) : (otherwise ?? 0)
+}
+
+function toFloat(value: Value, otherwise: Value): Value {
+  const number = numberOf(value)
+  if (number !== null) return new Float(number)
+  const text = strip(textOf(value), null, 'both')
+  return text !== '' && !Number.isNaN(Number(text)) ? new Float(Number(text)) : (otherwise ?? new Float(0))
+}
+
+function joinItems(value: Value, call: CallArguments): string {
+  const attribute = argument(call, 1, 'attribute')
+  const items = itemsOf(value).map((item) => (attribute === undefined ? item : attributeOf(item, attribute)))
+  return boundedText(items.map(textOf).join(textOf(argument(call, 0, 'd'))))
+}
+
+/** A field, or a path of fields with dots between. */
+function attributeOf(item: Value, path: Value): Value {
+  if (typeof path === 'number') return isList(item) ? item.at(path) : undefined
+  return textOf(path)
+    .split('.')
+    .reduce<Value>((current, name) => {
+      if (isDict(current)) return current.get(name)
+      if (current instanceof Namespace) return current.fields.get(name)
+      return isList(current) && /^\d+$/.test(name) ? current[Number(name)] : undefined
+    }, item)
+}
+
+function mapItems(value: Value, call: CallArguments): Value {
+  const attribute = call.named.get('attribute')
+  const items = itemsOf(value)
+  if (attribute !== undefined) {
+    return items.map((item) => attributeOf(item, attribute) ?? call.named.get('default'))
+  }
+  const [name, ...args] = call.args
+  const filter = findFilter(textOf(name))
+  return items.map((item) => filter(item, { args, named: call.named }))
+}
+
+export function findFilter(name: string): Filter {
+  const filter = Object.hasOwn(filters, name) ? filters[name] : undefined
+  if (filter === undefined) throw new Error(`it uses the filter "${name}", which is not supported`)
+  return filter
+}
+
+function findCheck(name: Value) {
+  const check = typeof name === 'string' && Object.hasOwn(checks, name) ? checks[name] : undefined
+  if (check === undefined) throw new Error(`it uses the test "${textOf(name)}", which is not supported`)
+  return check
+}
+
+function select(value: Value, { args: [name, ...rest] }: CallArguments, wanted: boolean): Value {
+  const check = name === undefined ? isTrue : findCheck(name)
+  return itemsOf(value).filter((item) => check(item, ...rest) === wanted)
+}
+
+function selectByAttribute(
+  value: Value,
+  { args: [attribute, name, ...rest] }: CallArguments,
+  wanted: boolean,
+): Value {
+  const check = name === undefined ? isTrue : findCheck(name)
+  return itemsOf(value).filter((item) => check(attributeOf(item, attribute), ...rest) === wanted)
+}
+
+const folded = (value: Value, isCaseSensitive: boolean): Value =>
+  typeof value === 'string' && !isCaseSensitive ? value.toLowerCase() : value
+
+function sortItems(value: Value, call: CallArguments): Value {
+  const isCaseSensitive = isTrue(argument(call, 1, 'case_sensitive'))
+  const attribute = argument(call, 2, 'attribute')
+  const keyOf = (item: Value) =>
+    folded(attribute === undefined ? item : attributeOf(item, attribute), isCaseSensitive)
+  const sign = isTrue(argument(call, 0, 'reverse')) ? -1 : 1
+  return [...itemsOf(value)].sort((a, b) => sign * compare(keyOf(a), keyOf(b)))
+}
+
+function sortDict(value: Value, call: CallArguments): Value {
+  const at = argument(call, 1, 'by') === 'value' ? 1 : 0
+  const isCaseSensitive = isTrue(argument(call, 0, 'case_sensitive'))
+  const sign = isTrue(argument(call, 2, 'reverse')) ? -1 : 1
+  const entries: Value[][] = isDict(value) ? [...value].map((entry) => Tuple.from<Value>(entry)) : []
+  return entries.sort(
+    (a, b) => sign * compare(folded(a[at], isCaseSensitive), folded(b[at], isCaseSensitive)),
+  )
+}
+
+function uniqueItems(items: readonly Value[]): Value[] {
+  const kept: Value[] = []
+  for (const item of items) {
+    if (!kept.some((other) => isEqual(folded(other, false), folded(item, false)))) kept.push(item)
+  }
+  return kept
+}
+
+function extreme(value: Value, sign: 1 | -1): Value {
+  const [first, ...rest] = itemsOf(value)
+  return rest.reduce((best, item) => (sign * compare(item, best) > 0 ? item : best), first)
+}
+
+function sumOf(items: readonly Value[]): Value {
+  const sum = items.reduce<number>((total, item) => total + expectNumber(item), 0)
+  return items.some((item) => item instanceof Float) ? new Float(sum) : sum
+}
+
+/** Halves go to the even neighbour, as in Python. */
+function roundTo(value: Value, precision: Value): Value {
+  const factor = 10 ** Math.min(15, expectNumber(precision ?? 0))
+  const scaled = expectNumber(value) * factor
+  const down = Math.floor(scaled)
+  const isHalf = scaled - down === 0.5
+  return new Float((isHalf ? down + (down % 2 === 0 ? 0 : 1) : Math.round(scaled)) / factor)
+}
+
+function json(value: Value, call: CallArguments): string {
+  const [indentation, separators] = [argument(call, 1, 'indent'), argument(call, 2, 'separators')]
+  const pair = isList(separators) && separators.length === 2 ? separators.map(textOf) : null
+  const pad =
+    typeof indentation === 'number'
+      ? ' '.repeat(Math.min(64, Math.max(0, indentation)))
+      : (indentation ?? null)
+  return boundedText(
+    toJson(value, {
+      ensureAscii: isTrue(argument(call, 0, 'ensure_ascii')),
+      indent: typeof pad === 'string' ? pad : null,
+      separators: pair === null ? null : [pair[0] ?? '', pair[1] ?? ''],
+      sortKeys: isTrue(argument(call, 3, 'sort_keys')),
+    }),
+  )
+}
