@@ -2,6 +2,7 @@
 import type { Command } from '../command.ts'
 import { app } from './app.ts'
 import { bench } from './bench.ts'
+import { configImport } from './configImport.ts'
 import { datasetImport } from './datasetImport.ts'
 import { datasetList } from './datasetList.ts'
 import { datasetShow } from './datasetShow.ts'
@@ -10,6 +11,7 @@ import { exportRun } from './export.ts'
 import { fork } from './fork.ts'
 import { generate } from './generate.ts'
 import { grad } from './grad.ts'
+import { modelCheck } from './modelCheck.ts'
 import { modelImport } from './modelImport.ts'
 import { modelList } from './modelList.ts'
 import { modelRandom } from './modelRandom.ts'
@@ -21,6 +23,7 @@ import { runsDiagnose } from './runsDiagnose.ts'
 import { runsExport } from './runsExport.ts'
 import { runsImport } from './runsImport.ts'
 import { runsList } from './runsList.ts'
+import { runsProject } from './runsProject.ts'
 import { runsRecover } from './runsRecover.ts'
 import { runsShow } from './runsShow.ts'
 import { score } from './score.ts'
@@ -41,14 +44,17 @@ export const commands: readonly Command[] = [
   runsCompare,
   runsExport,
   runsImport,
+  runsProject,
   runsDelete,
   runsRecover,
   exportRun,
   generate,
   score,
   grad,
+  configImport,
   modelImport,
   modelList,
+  modelCheck,
   modelRandom,
   datasetImport,
   datasetList,

@@ -18,6 +18,7 @@ import { newsOf, readCursor, stampOf, writeCursor } from './feeds.ts'
 import { leaveQueue, requireIdle } from './queue.ts'
 import { requireGates } from './rewardVersions.ts'
 import { exportBundle, importBundle } from './runBundle.ts'
+import { exchanging } from './exchange.ts'
 import { deleteRun, runFiles } from './runFiles.ts'
 
 export const runsService = (host: Host): Handlers<typeof runsApi> => ({
@@ -25,6 +26,7 @@ export const runsService = (host: Host): Handlers<typeof runsApi> => ({
   ...beginning(host),
   ...training(host),
   ...describing(host),
+  ...exchanging(host),
   ...following(host),
 })
 

@@ -202,6 +202,48 @@ export const runsApi = {
    */
   importBundle: command(z.object({ source: fileSource }), z.object({ runId: z.string() })),
 
+  /**
+   * The settings of TRL, AgileRL, verl or AReaL as a run config, with a note on each that was not taken over or was filled
+   * in; `tool` null: their names tell.
+   */
+  importConfig: query(
+    z.object({
+      text: z.string().max(1_000_000),
+      tool: z.enum(['trl', 'agilerl', 'verl', 'areal']).nullable(),
+    }),
+    z.object({
+      tool: z.enum(['trl', 'agilerl', 'verl', 'areal']),
+      config: z.custom<RunConfig>(isObject),
+      /** Settings of ours and the names in the file that each was made of. */
+      taken: z.array(z.object({ ours: z.string(), value: z.unknown(), theirs: z.array(z.string()) })),
+      notes: z.array(
+        z.object({ kind: z.enum(['left-out', 'filled-in', 'changed']), name: z.string(), text: z.string() }),
+      ),
+    }),
+  ),
+  /**
+   * Writes a run, or a config, as a folder that TRL or AgileRL starts from. `step`: the checkpoint whose adapter training
+   * there begins with; `notes`: what is otherwise there than here.
+   */
+  exportProject: command(
+    z.object({
+      source: z.union([
+        z.strictObject({ runId, step: count.optional() }),
+        z.strictObject({ config: runConfig }),
+      ]),
+      tool: z.enum(['trl', 'agilerl']),
+      path,
+    }),
+    z.object({
+      directory: z.string(),
+      tool: z.enum(['trl', 'agilerl']),
+      version: z.string(),
+      files: z.array(z.string()),
+      notes: z.array(z.string()),
+      fixtures: count,
+    }),
+  ),
+
   /** First, and after a lost connection, everything (`isWhole`); then runs that are new or changed, ids that are gone. */
   watch: feed(
     z.void(),

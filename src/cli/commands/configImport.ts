@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { readError } from '#host/artifacts/fileErrors.ts'
+import { writeFileAtomic } from '#host/artifacts/atomic.ts'
+import { importConfig, type ImportNote } from '#host/exchange/importConfig.ts'
+import { toolIds, toolTitles } from '#host/exchange/tools.ts'
+import { defineCommand } from '../command.ts'
+import { choice, text } from '../options.ts'
+
+const kinds: Readonly<Record<ImportNote['kind'], string>> = {
+  'left-out': 'Not taken over:',
+  changed: 'Taken over, but not quite the same:',
+  'filled-in': 'Filled in:',
+}
+
+export const configImport = defineCommand({
+  name: 'config import',
+  summary: 'Turn the settings of TRL, AgileRL, verl or AReaL into a run config',
+  positionals: [{ name: 'FILE', description: 'YAML, JSON, or a command with key=value words' }],
+  options: {
+    from: choice(toolIds, 'whose settings they are; without it their names tell'),
+    out: text('FILE', 'where to write the run config; without it, standard output'),
+  },
+  notes: () => [
+    'What was not taken over, and what was filled in, is told on standard error, setting by setting.',
+  ],
+  run({ options, positionals: [file = ''] }, { json, output }) {
+    const { tool, config, notes } = importConfig(readText(file), options.from ?? null)
+    const written = `${JSON.stringify(config, null, 2)}\n`
+    if (options.out !== undefined) writeFileAtomic(options.out, written)
+    output.json({ tool, config, notes, file: options.out ?? null })
+    if (options.out === undefined) output.write(written)
+    else output.line(`Wrote ${options.out} from ${toolTitles[tool]}'s settings.`)
+    if (!json) for (const line of noteLines(notes)) output.note(line)
+  },
+})
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw readError(file, error)
+  }
+}
+
+const noteLines = (notes: readonly ImportNote[]): string[] =>
+  Object.entries(kinds).flatMap(([kind, heading]) => {
+    const own = notes.filter((note) => note.kind === kind)
+    return own.length === 0 ? [] : [heading, ...own.map(({ text: sentence }) => `  ${sentence}`)]
+  })

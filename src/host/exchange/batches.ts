@@ -1,0 +1,203 @@
+/** How the tools cut a step into updates: sequences per device, prompts per update, or a number of pieces. */
+import { AppError } from '#shared/errors.ts'
+import { asNumber, tidy, type Given, type Link, type Quantities } from './links.ts'
+
+const countOf = (given: Given, name: string): number => asNumber(given(name)) ?? 0
+
+/** Sizes there are, as far as the names say them; one device. */
+interface Sizes {
+  readonly groupSize: number
+  readonly perStep: number
+  readonly perUpdate: number
+  readonly epochs: number
+}
+
+const promptsOf = ({ perStep, groupSize }: Sizes): number => {
+  if (perStep % groupSize === 0 && perStep > 0) return perStep / groupSize
+  throw new AppError(
+    'config/invalid',
+    `The file generates ${perStep} completions at once, which is not a multiple of its ${groupSize} completions per prompt.`,
+    'Correct the sizes of its batches.',
+  )
+}
+
+/** null: all of the step. */
+const minibatchOf = ({ perStep, perUpdate }: Sizes): number | null => {
+  if (perUpdate === perStep) return null
+  if (perUpdate > 0 && perStep % perUpdate === 0) return perUpdate
+  throw new AppError(
+    'config/invalid',
+    `The file learns from ${perUpdate} completions per update, which does not divide the ${perStep} it generates at once.`,
+    'Correct the sizes of its batches.',
+  )
+}
+
+const updatesPerStep = ({ perStep, perUpdate, epochs }: Sizes): number =>
+  (perStep / Math.max(perUpdate, 1)) * Math.max(epochs, 1)
+
+const trlBatchKeys = {
+  per_device_train_batch_size: 8,
+  gradient_accumulation_steps: 1,
+  steps_per_generation: null,
+  generation_batch_size: null,
+  num_iterations: 1,
+}
+
+/** TRL's trainers that generate. `groupSize` is their default. */
+function trlSizes(given: Given): Sizes {
+  const perDevice = countOf(given, 'per_device_train_batch_size')
+  const accumulated = countOf(given, 'gradient_accumulation_steps')
+  const pieces = asNumber(given('steps_per_generation')) ?? accumulated
+  return {
+    groupSize: countOf(given, 'num_generations'),
+    perStep: asNumber(given('generation_batch_size')) ?? perDevice * pieces,
+    perUpdate: perDevice * accumulated,
+    epochs: countOf(given, 'num_iterations'),
+  }
+}
+
+const trlKeys = (groupSize: number) => ({ ...trlBatchKeys, num_generations: groupSize })
+
+export const trlPrompts = (groupSize: number): Link => ({
+  keys: trlKeys(groupSize),
+  read: (given) => promptsOf(trlSizes(given)),
+  write: (_, { perStep }) => ({ generation_batch_size: perStep, steps_per_generation: null }),
+})
+
+export const trlMinibatch = (groupSize: number): Link => ({
+  keys: trlKeys(groupSize),
+  read: (given) => minibatchOf(trlSizes(given)),
+  write: (_, quantities) => perDeviceSizes(quantities),
+})
+
+const perDeviceSizes = ({ perUpdate, perDevice }: Quantities) => ({
+  per_device_train_batch_size: perDevice,
+  gradient_accumulation_steps: perUpdate / perDevice,
+})
+
+/** TRL's trainers on given answers take one batch per update. */
+export const trlRows: Link = {
+  keys: { per_device_train_batch_size: 8, gradient_accumulation_steps: 1 },
+  read: (given) =>
+    countOf(given, 'per_device_train_batch_size') * countOf(given, 'gradient_accumulation_steps'),
+  write: (_, quantities) => perDeviceSizes(quantities),
+}
+
+/** A number of updates there, of steps here; −1 or null is none. */
+const inSteps = (updates: unknown, perStep: number): number | null => {
+  const count = asNumber(updates)
+  return count === null || count <= 0 ? null : Math.max(1, Math.round(count / perStep))
+}
+
+const inUpdates = (steps: unknown, perStep: number): number | null => {
+  const count = asNumber(steps)
+  return count === null ? null : count * perStep
+}
+
+export const trlLength = (groupSize: number | null): Link => ({
+  keys: { max_steps: -1, ...(groupSize === null ? {} : trlKeys(groupSize)) },
+  read: (given) => inSteps(given('max_steps'), groupSize === null ? 1 : updatesPerStep(trlSizes(given))),
+  write: (_, quantities) => ({ max_steps: quantities.steps * quantities.updatesPerStep }),
+})
+
+/** Steps between evaluations or checkpoints; 0 is never. */
+export const trlInterval = (
+  name: {
+    readonly strategy: string
+    readonly steps: string
+    readonly initial: string
+    readonly every: number | null
+  },
+  groupSize: number | null,
+): Link => ({
+  keys: {
+    [name.strategy]: name.initial,
+    [name.steps]: name.every,
+    logging_steps: 10,
+    ...(groupSize === null ? {} : trlKeys(groupSize)),
+  },
+  read(given, remark) {
+    const strategy = given(name.strategy)
+    if (strategy === 'no') return 0
+    if (strategy !== 'steps') {
+      remark(`${name.strategy} "${String(strategy)}" has no equivalent; steps are counted here.`)
+      return undefined
+    }
+    const every = given(name.steps) ?? given('logging_steps')
+    return inSteps(every, groupSize === null ? 1 : updatesPerStep(trlSizes(given))) ?? undefined
+  },
+  write: (value, { updatesPerStep: updates }) =>
+    value === 0
+      ? { [name.strategy]: 'no', [name.steps]: null }
+      : { [name.strategy]: 'steps', [name.steps]: inUpdates(value, updates) },
+})
+
+/** A share below 1, or a number of updates, of all updates. */
+export const trlWarmup: Link = {
+  keys: { warmup_steps: 0, warmup_ratio: null, max_steps: -1 },
+  read(given, remark) {
+    const ratio = asNumber(given('warmup_ratio'))
+    if (ratio !== null && ratio > 0) return ratio
+    const warmup = countOf(given, 'warmup_steps')
+    if (warmup < 1) return warmup
+    const all = countOf(given, 'max_steps')
+    if (all > 0) return tidy(Math.min(1, warmup / all))
+    remark(
+      'warmup_steps counts updates, of which the file does not say how many there are; here it is a share.',
+    )
+    return undefined
+  },
+  write(value, { steps, updatesPerStep: updates }) {
+    const all = steps * updates
+    const share = Number(value)
+    const isWhole = share < 1 && Math.ceil(all * share) === Math.floor(all * share)
+    return { warmup_steps: isWhole ? share : Math.floor(all * share) }
+  },
+}
+
+const verl = (name: string) => `actor_rollout_ref.${name}`
+
+const verlKeys = {
+  'data.train_batch_size': 1024,
+  [verl('rollout.n')]: 1,
+  [verl('actor.ppo_mini_batch_size')]: 256,
+}
+
+/** verl counts its mini-batches in prompts. */
+export const verlMinibatch: Link = {
+  keys: verlKeys,
+  read(given) {
+    const groupSize = countOf(given, verl('rollout.n'))
+    const perStep = countOf(given, 'data.train_batch_size') * groupSize
+    const perUpdate = Math.min(perStep, countOf(given, verl('actor.ppo_mini_batch_size')) * groupSize)
+    return minibatchOf({ groupSize, perStep, perUpdate, epochs: 1 })
+  },
+}
+
+/** AReaL says into how many mini-batches a step is cut. */
+export const arealMinibatch: Link = {
+  keys: { 'actor.ppo_n_minibatches': 4, 'train_dataset.batch_size': 1, 'gconfig.n_samples': 1 },
+  read(given, remark) {
+    const groupSize = countOf(given, 'gconfig.n_samples')
+    const perStep = countOf(given, 'train_dataset.batch_size') * groupSize
+    const pieces = countOf(given, 'actor.ppo_n_minibatches')
+    if (pieces > 0 && perStep % pieces === 0)
+      return minibatchOf({ groupSize, perStep, perUpdate: perStep / pieces, epochs: 1 })
+    remark(
+      `The ${perStep} completions of a step cannot be cut into ${pieces} equal mini-batches, as is needed here.`,
+    )
+    return undefined
+  },
+}
+
+/** AgileRL's mini-batch counts rows of given answers, of which ours has `unit` trajectories each. */
+export const agilerlMinibatch = (groupSize: number, unit = 1): Link => ({
+  keys: { mini_batch_size: null, batch_size: 16, group_size: groupSize },
+  read(given) {
+    const perUpdate = asNumber(given('mini_batch_size'))
+    const perStep = countOf(given, 'batch_size') * countOf(given, 'group_size')
+    const count = perUpdate === null ? null : minibatchOf({ groupSize, perStep, perUpdate, epochs: 1 })
+    return count === null ? null : count * unit
+  },
+  write: (_, { perUpdate }) => ({ mini_batch_size: perUpdate }),
+})

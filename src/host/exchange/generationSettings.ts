@@ -1,0 +1,113 @@
+/** The part of the table about rollouts. */
+import { trlPrompts, trlRows } from './batches.ts'
+import { off, offBeyond, one, words } from './links.ts'
+import { answering, generating, groups, others, perTrainer, rollout, type SettingRow } from './settingRow.ts'
+import { minimumTokens } from './specialLinks.ts'
+
+const correction = words({ auto: true, on: true, off: false })
+const verlCorrection = one(
+  'algorithm.rollout_correction.rollout_is',
+  null,
+  words({ auto: null, on: 'token', off: 'none' }, { sequence: 'on' }),
+)
+const prompts = {
+  agilerl: one('batch_size', 16),
+  verl: one('data.train_batch_size', 1024),
+  areal: one('train_dataset.batch_size', 1),
+}
+export const generationSettings: readonly SettingRow[] = [
+  {
+    ours: 'rollout.groupSize',
+    for: groups,
+    trl: one('num_generations', 8),
+    agilerl: one('group_size', 8),
+    verl: one(rollout('n'), 1),
+    areal: one('gconfig.n_samples', 1),
+  },
+  {
+    ours: 'rollout.groupSize',
+    for: others,
+    off: 1,
+    trl: one('num_generations', 2),
+    verl: one(rollout('n'), 1),
+    areal: one('gconfig.n_samples', 1),
+  },
+  ...perTrainer('rollout.promptsPerStep', ({ trl }) => ({ trl: trlPrompts(trl), ...prompts })),
+  { ours: 'rollout.promptsPerStep', for: answering, trl: trlRows, ...prompts },
+  {
+    ours: 'rollout.temperature',
+    for: generating,
+    trl: one('temperature', 1),
+    agilerl: one('temperature', 0.9),
+    verl: one(rollout('temperature'), 1),
+    areal: one('gconfig.temperature', 1),
+  },
+  {
+    ours: 'rollout.topK',
+    for: generating,
+    trl: one('top_k', 0, off(0, 0, null)),
+    agilerl: one('top_k', 50),
+    verl: one(rollout('top_k'), -1, off(0, -1)),
+    areal: one('gconfig.top_k', 1e8, offBeyond(1e8)),
+  },
+  {
+    ours: 'rollout.topP',
+    for: generating,
+    trl: one('top_p', 1),
+    agilerl: one('top_p', 1),
+    verl: one(rollout('top_p'), 1),
+    areal: one('gconfig.top_p', 1),
+  },
+  { ours: 'rollout.minP', for: generating, trl: one('min_p', null, off(0, null)), agilerl: one('min_p', 0) },
+  {
+    ours: 'rollout.repetitionPenalty',
+    for: generating,
+    trl: one('repetition_penalty', 1),
+    agilerl: one('repetition_penalty', 1),
+    verl: one(rollout('repetition_penalty'), 1),
+  },
+  {
+    ours: 'rollout.minNewTokens',
+    for: generating,
+    trl: minimumTokens,
+    agilerl: one('min_output_tokens', null, off(0, null)),
+    areal: one('gconfig.min_new_tokens', 0),
+  },
+  {
+    ours: 'rollout.maxNewTokens',
+    for: generating,
+    trl: one('max_completion_length', 512),
+    agilerl: one('max_output_tokens', null, off(undefined, null)),
+    verl: one('data.max_response_length', 512),
+    areal: one('gconfig.max_new_tokens', 16_384),
+  },
+  { ours: 'rollout.stopStrings', for: generating, areal: one('gconfig.stop', null, off([], null)) },
+  { ours: 'rollout.precision', off: 'f32', for: generating },
+  {
+    ours: 'rollout.mismatchCorrection',
+    for: groups,
+    trl: one('vllm_importance_sampling_correction', true, correction),
+    agilerl: one('vllm_importance_sampling_correction', true, correction),
+    verl: verlCorrection,
+  },
+  {
+    ours: 'rollout.mismatchCorrection',
+    for: others,
+    agilerl: one('vllm_importance_sampling_correction', true, correction),
+    verl: verlCorrection,
+  },
+  {
+    ours: 'rollout.mismatchCap',
+    for: groups,
+    trl: one('vllm_importance_sampling_clip_max', 3),
+    agilerl: one('vllm_importance_sampling_cap', 2),
+    verl: one('algorithm.rollout_correction.rollout_is_threshold', 2),
+  },
+  {
+    ours: 'rollout.mismatchCap',
+    for: others,
+    isCarried: true,
+    agilerl: one('vllm_importance_sampling_cap', 2),
+    verl: one('algorithm.rollout_correction.rollout_is_threshold', 2),
+  },
+]

@@ -1,0 +1,222 @@
+/**
+ * Settings between this program and others. Reading guide:
+ *
+ *   importConfig.ts   (here) a file of TRL, AgileRL, verl or AReaL as a run config, with a note on all that was not taken over
+ *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there
+ *   settingsTable.ts  the table both read: our settings, the names and the defaults there
+ *   links.ts, batches.ts, specialLinks.ts   units and conversions of its entries
+ *   fixedSettings.ts  what is a setting there and none here
+ *   toolAlgorithms.ts which algorithm a file means; tools.ts the tools and what each can do
+ *   readSource.ts     YAML, JSON and words of a command as a flat list
+ *   project/          a run as a folder that the other tool starts from
+ */
+import { AppError } from '#shared/errors.ts'
+import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { atPath, withPath } from './configPaths.ts'
+import { fixedSettings, type FixedSetting } from './fixedSettings.ts'
+import { asText, type Given, type Link } from './links.ts'
+import { readSource, type FlatSettings } from './readSource.ts'
+import { rowsFor, settingsTable } from './settingsTable.ts'
+import { algorithmOf } from './toolAlgorithms.ts'
+import { toolIds, toolTitles, type ToolId } from './tools.ts'
+
+export type ImportNote = {
+  /** left-out: in the file and not taken over; filled-in: the other tool's default; changed: taken over, but not quite the same. */
+  readonly kind: 'left-out' | 'filled-in' | 'changed'
+  /** As it is called there, or, where it was filled in, here. */
+  readonly name: string
+  readonly text: string
+}
+
+/** A setting of ours and the names in the file that it was made of. */
+export interface TakenSetting {
+  readonly ours: string
+  readonly value: unknown
+  readonly theirs: readonly string[]
+}
+
+export interface ImportedConfig {
+  readonly tool: ToolId
+  readonly config: RunConfig
+  readonly taken: readonly TakenSetting[]
+  readonly notes: readonly ImportNote[]
+}
+
+/** A row without a file; the person chooses one. */
+const unnamedModel = 'model'
+const unnamedData = 'train.jsonl'
+
+/** Errors: AppError 'config/invalid' where the file cannot be read, or means something that does not exist here. */
+export function importConfig(text: string, tool: ToolId | null = null): ImportedConfig {
+  const source = readSource(text)
+  const from = tool ?? detectTool(source)
+  const settings = namesOf(from, source)
+  const given: Given = (name) => settings.get(name)?.value
+  const algorithm = algorithmOf(from, given)
+  const taking = new Taking(from, algorithm.id, settings)
+  taking.takeAll()
+  taking.noteRest([...algorithm.names])
+  return { tool: from, config: finished(taking, given), taken: taking.taken, notes: taking.notes }
+}
+
+interface NamedValue {
+  readonly written: string
+  readonly value: unknown
+}
+
+/** AgileRL has sections, or capitals, or neither; the last part of a name tells. */
+function namesOf(tool: ToolId, source: FlatSettings): ReadonlyMap<string, NamedValue> {
+  const named = [...source].map(
+    ([written, value]) => [commonName(tool, written), { written, value }] as const,
+  )
+  return new Map(named)
+}
+
+function commonName(tool: ToolId, written: string): string {
+  if (tool !== 'agilerl') return tool === 'trl' ? written.replaceAll('-', '_').replace(/^_+/, '') : written
+  const lower = written.toLowerCase()
+  if (/^(algorithm|init_hp)\.(name|algo)$/.test(lower)) return 'algo'
+  if (lower.includes('cosine_lr_schedule_config.')) return lower.slice(lower.indexOf('cosine_lr'))
+  return lower.slice(lower.lastIndexOf('.') + 1)
+}
+
+/** By names that only one of the tools has. Errors: AppError 'config/invalid'. */
+function detectTool(source: FlatSettings): ToolId {
+  const names = [...source.keys()]
+  const has = (pattern: RegExp) => names.some((name) => pattern.test(name))
+  if (has(/^(actor_rollout_ref|algorithm\.adv_estimator|trainer\.total_epochs)(\.|$)/)) return 'verl'
+  if (has(/^(gconfig|actor\.(path|optimizer|eps_clip|mb_spec)|train_dataset)(\.|$)/)) return 'areal'
+  if (
+    has(/^(INIT_HP|MUTATION_PARAMS|algorithm|network)\./) ||
+    has(/^(lr_actor|clip_coef|update_epochs|group_size)$/)
+  )
+    return 'agilerl'
+  const known = knownNames('trl')
+  if (names.some((name) => known.has(name))) return 'trl'
+  throw new AppError(
+    'config/invalid',
+    'The file has no setting by which TRL, AgileRL, verl or AReaL could be told.',
+    `Say whose settings they are: ${toolIds.map((id) => toolTitles[id]).join(', ')}; on the command line with --from.`,
+  )
+}
+
+function knownNames(tool: ToolId): ReadonlySet<string> {
+  const mapped = settingsTable.flatMap((row) => Object.keys(row[tool]?.keys ?? {}))
+  return new Set([...mapped, ...fixedSettings[tool].map(({ name }) => name)])
+}
+
+/** Goes through the table and keeps a draft of our config. */
+class Taking {
+  readonly notes: ImportNote[] = []
+  readonly taken: TakenSetting[] = []
+  draft: Record<string, unknown>
+  readonly #tool: ToolId
+  readonly #algorithm: string
+  readonly #settings: ReadonlyMap<string, NamedValue>
+  readonly #taken = new Set<string>()
+  readonly #initial: RunConfig
+
+  constructor(tool: ToolId, algorithm: string, settings: ReadonlyMap<string, NamedValue>) {
+    this.#tool = tool
+    this.#algorithm = algorithm
+    this.#settings = settings
+    this.#initial = initialConfig(algorithm)
+    this.draft = { model: unnamedModel, data: { train: unnamedData }, algorithm: { id: algorithm } }
+  }
+
+  takeAll(): void {
+    for (const row of rowsFor(this.#algorithm)) {
+      const link = row[this.#tool]
+      if (link?.read !== undefined) this.#take(row.ours, link, link.read)
+    }
+  }
+
+  #take(ours: string, link: Link, read: NonNullable<Link['read']>): void {
+    const names = Object.keys(link.keys)
+    const told = names.filter((name) => this.#settings.has(name))
+    const remark = (text: string) =>
+      this.notes.push({ kind: 'changed', name: this.#written(told[0] ?? names[0] ?? ours), text })
+    const value = read(
+      (name) => this.#settings.get(name)?.value ?? link.keys[name] ?? null,
+      told.length > 0 ? remark : () => undefined,
+    )
+    for (const name of told) this.#taken.add(name)
+    // A number of steps outweighs a number of passes, there as here.
+    if (ours === 'passes' && typeof this.draft['steps'] === 'number') return
+    if (told.length > 0 && value !== undefined)
+      this.taken.push({ ours, value, theirs: told.map(this.#written) })
+    if (value === undefined || isSame(value, atPath(this.#initial, ours))) return
+    this.draft = withPath(this.draft, ours, value)
+    if (told.length === 0) this.#noteFilled(ours, value, link)
+  }
+
+  #noteFilled(ours: string, value: unknown, { keys }: Link): void {
+    const [name, initial] = Object.entries(keys)[0] ?? [ours, value]
+    const text = `${ours} is ${shown(value)}: the file does not say ${name}, which is ${shown(initial)} in ${toolTitles[this.#tool]} then (here it would be ${shown(atPath(this.#initial, ours))}).`
+    this.notes.push({ kind: 'filled-in', name: ours, text })
+  }
+
+  readonly #written = (name: string): string => this.#settings.get(name)?.written ?? name
+
+  /** What nothing was made of. `decided` chose the algorithm. */
+  noteRest(decided: readonly string[]): void {
+    const fixed = new Map(fixedFor(this.#tool, this.#algorithm).map((row) => [row.name, row]))
+    for (const [name, setting] of this.#settings) {
+      if (!decided.includes(name) && !this.#isTaken(name)) this.#noteLeft(setting, fixed.get(name))
+    }
+    for (const { name, value, initial, because } of fixed.values()) {
+      if (initial === undefined || this.#settings.has(name) || isSame(initial, value)) continue
+      const text = `${name} is ${shown(initial)} in ${toolTitles[this.#tool]} where the file does not say it: ${because}.`
+      this.notes.push({ kind: 'left-out', name, text })
+    }
+  }
+
+  /** Also a section of which a part was. */
+  #isTaken(name: string): boolean {
+    const isPart = (other: string) => other.startsWith(`${name}.`) || name.startsWith(`${other}.`)
+    return this.#taken.has(name) || [...this.#taken].some(isPart)
+  }
+
+  #noteLeft({ written, value }: NamedValue, fixed: FixedSetting | undefined): void {
+    if (fixed !== undefined && 'value' in fixed && isSame(fixed.value, value)) return
+    const because = fixed?.because ?? `${this.#algorithm} has no setting of that meaning here`
+    const text = `${written} (${shown(value)}) was left out: ${because}.`
+    this.notes.push({ kind: 'left-out', name: written, text })
+  }
+}
+
+export const fixedFor = (tool: ToolId, algorithm: string) =>
+  fixedSettings[tool].filter((row) => row.for === undefined || row.for.includes(algorithm))
+
+/** What our settings are where nothing is said. */
+export function initialConfig(algorithm: string): RunConfig {
+  const { settings, groupSize } = algorithmById(algorithm)
+  const values = Object.fromEntries(Object.entries(settings).map(([name, row]) => [name, row.default]))
+  const config = parseRunConfig({
+    model: unnamedModel,
+    data: { train: unnamedData },
+    algorithm: { id: algorithm, settings: values },
+  })
+  return { ...config, rollout: { ...config.rollout, groupSize: groupSize.default } }
+}
+
+function finished(taking: Taking, given: Given): RunConfig {
+  const missing = (name: string, text: string) => taking.notes.push({ kind: 'filled-in', name, text })
+  const { experience } = algorithmById(String(atPath(taking.draft, 'algorithm.id')))
+  if (atPath(taking.draft, 'model') === unnamedModel) missing('model', 'The file names no model: choose one.')
+  if (atPath(taking.draft, 'data.train') === unnamedData)
+    missing('data.train', 'The file names no rows to train on: choose them.')
+  if (experience === 'rollout' && given('reward_names') === undefined)
+    missing('rewards', 'Reward code is not taken over: write the rewards as functions of this program.')
+  const config = parseRunConfig(taking.draft)
+  algorithmById(config.algorithm.id).configure(config.algorithm.settings)
+  return config
+}
+
+export const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
+
+const shown = (value: unknown): string => {
+  const text = asText(value)
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text
+}

@@ -1,0 +1,205 @@
+/**
+ * How one of our settings and the names a tool has for it translate into each other: same value, other unit, or several
+ * names at once.
+ */
+
+/** A value of the file under its name there, or the tool's default. */
+export type Given = (name: string) => unknown
+
+/** Says why what was read is not quite the same. */
+export type Remark = (sentence: string) => void
+
+/** What a run comes to in the units of other tools. */
+export interface Quantities {
+  readonly algorithm: string
+  /** Completions per prompt, or answers per row. */
+  readonly groupSize: number
+  /** Trajectories of a step; of given answers rows. */
+  readonly perStep: number
+  /** Trajectories (rows) of an update. */
+  readonly perUpdate: number
+  readonly updatesPerStep: number
+  /** Of the whole run. */
+  readonly steps: number
+  /** Trajectories (rows) of one backward pass on one device. */
+  readonly perDevice: number
+  /** Tokens the model reads. */
+  readonly contextLength: number
+  /** Projections of the model, by the names of its own files. */
+  readonly modules: readonly string[]
+  /** Share of all updates over which the learning rate rises. */
+  readonly warmup: number
+}
+
+export interface Link {
+  /** Names in the tool → what each is where the file does not say it. */
+  readonly keys: Readonly<Record<string, unknown>>
+  /** Our value; undefined: as if nothing had been said. Absent: the tool's side is only written. */
+  readonly read?: (given: Given, remark: Remark) => unknown
+  /** Names and values for the tool. Absent: another row writes them, or the tool is only read. */
+  readonly write?: (value: unknown, quantities: Quantities) => Readonly<Record<string, unknown>>
+}
+
+/** A value in another unit; without one it is the same. */
+export interface Unit {
+  readonly read: (value: unknown, remark: Remark) => unknown
+  readonly write: (value: unknown, quantities: Quantities) => unknown
+}
+
+const same: Unit = { read: (value) => value, write: (value) => value }
+
+/** One name. `initial` is the tool's default. */
+export const one = (name: string, initial: unknown, unit: Unit = same): Link => ({
+  keys: { [name]: initial },
+  read: (given, remark) => unit.read(given(name), remark),
+  write: (value, quantities) => ({ [name]: unit.write(value, quantities) }),
+})
+
+/** Only read: the tool has it, but a run handed over there has nothing to say about it. */
+export const onlyRead = ({ keys, read }: Link): Link => (read === undefined ? { keys } : { keys, read })
+
+/** Without the noise of binary fractions: 1 − 0.8 is 0.2. */
+export const tidy = (value: number): number => Number(value.toPrecision(12))
+
+/** Of a text itself, of anything else its JSON. */
+export const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+export const asNumber = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null
+
+/** Off is `ours` here and any of `theirs` there; the first of them is written. */
+export const off = (ours: unknown, ...theirs: readonly unknown[]): Unit => ({
+  read: (value) => (theirs.includes(value) ? ours : value),
+  write: (value) => (value === ours ? theirs[0] : value),
+})
+
+/** Off there from a number on, or below 1. */
+export const offBeyond = (limit: number): Unit => ({
+  read: (value) => {
+    const count = asNumber(value)
+    return count !== null && (count >= limit || count < 1) ? 0 : value
+  },
+  write: (value) => (value === 0 ? limit : value),
+})
+
+/** Other words for the same choices: ours → theirs; the first with a value is what reading it gives. */
+export const words = (
+  table: Readonly<Record<string, unknown>>,
+  others: Readonly<Record<string, string>> = {},
+): Unit => ({
+  read(value, remark) {
+    const found = Object.entries(table).find(([, theirs]) => theirs === value)?.[0]
+    if (found !== undefined) return found
+    const other = others[String(value)]
+    if (other === undefined) remark(`"${String(value)}" has no equivalent.`)
+    return other
+  },
+  write: (value) => table[String(value)],
+})
+
+/** A flag that is one of two words there. */
+export const flagWords = (yes: string, no: string): Unit => ({
+  read(value, remark) {
+    if (value === yes || value === no) return value === yes
+    remark(`"${String(value)}" has no equivalent.`)
+    return undefined
+  },
+  write: (value) => (value === true ? yes : no),
+})
+
+/** Our name of a projection → those of the families. */
+const moduleWords: Readonly<Record<string, readonly string[]>> = {
+  q: ['q_proj'],
+  k: ['k_proj'],
+  v: ['v_proj'],
+  qkv: ['qkv_proj', 'c_attn'],
+  o: ['o_proj', 'attn.c_proj'],
+  gate: ['gate_proj'],
+  gate_up: ['gate_up_proj'],
+  up: ['up_proj', 'c_fc'],
+  down: ['down_proj', 'mlp.c_proj'],
+}
+
+/** Adapted projections; PEFT's own choice where nothing is said are queries and values. */
+export const targetModules: Unit = {
+  read(value, remark) {
+    if (value === null) return ['q', 'v']
+    if (value === 'all-linear' || (Array.isArray(value) && value.includes('all-linear'))) return 'all-linear'
+    const names = (Array.isArray(value) ? value : asText(value).split(/[\s,]+/)).map(String)
+    const ours = (name: string) =>
+      Object.keys(moduleWords).filter((key) =>
+        (moduleWords[key] ?? []).some((module) => lastPart(module) === lastPart(name)),
+      )
+    const unknown = names.filter((name) => ours(name).length === 0)
+    if (unknown.length > 0) remark(`${unknown.join(', ')} cannot be adapted.`)
+    const found = new Set(names.flatMap(ours))
+    return found.size === 0 ? undefined : Object.keys(moduleWords).filter((name) => found.has(name))
+  },
+  write(value, { modules }) {
+    if (!Array.isArray(value)) return 'all-linear'
+    return value.flatMap((name) =>
+      (moduleWords[String(name)] ?? []).filter((module) => modules.includes(module)),
+    )
+  },
+}
+
+const lastPart = (name: string): string => name.slice(name.lastIndexOf('.') + 1)
+
+type Bounds = readonly [lower: number, upper: number]
+
+/** [1 − c, 1 + c] is c; any other pair stays a pair of bounds. */
+const shortest = ([lower, upper]: Bounds): number | Bounds => {
+  const [below, above] = [tidy(1 - lower), tidy(upper - 1)]
+  return below === above ? below : [tidy(lower), tidy(upper)]
+}
+
+const boundsOf = (coefficient: unknown): Bounds =>
+  Array.isArray(coefficient)
+    ? [Number(coefficient[0]), Number(coefficient[1])]
+    : [1 - Number(coefficient), 1 + Number(coefficient)]
+
+/** Distances below and above 1 under two names; the second null: as the first. */
+export const clipOffsets = (low: string, high: string, initial: number): Link => ({
+  keys: { [low]: initial, [high]: null },
+  read(given) {
+    const below = asNumber(given(low))
+    if (below === null) return undefined
+    return shortest([1 - below, 1 + (asNumber(given(high)) ?? below)])
+  },
+  write(value) {
+    const [lower, upper] = boundsOf(value)
+    return { [low]: tidy(1 - lower), [high]: tidy(upper - 1) }
+  },
+})
+
+/** One distance; where the tool has a second one, it can only be the same here. */
+export const clipDistance = (low: string, high: string, initial: number): Link => ({
+  keys: { [low]: initial, [high]: null },
+  read(given, remark) {
+    const [below, above] = [given(low), given(high)]
+    if (above !== null && above !== below) remark(`${high} was left out: both sides are clipped alike here.`)
+    return below
+  },
+  write: (value) => ({ [low]: value, [high]: value }),
+})
+
+/** An upper bound of the ratio and none below. */
+export const clipCap = (name: string): Link => ({
+  keys: { [name]: null, epsilon: 0.2 },
+  read(given, remark) {
+    const cap = asNumber(given(name)) ?? asNumber(given('epsilon'))
+    if (cap !== null && cap >= 1) return [0, cap]
+    remark(`${name} limits the ratio itself, which begins at 1, so ${String(cap)} would shut everything out.`)
+    return undefined
+  },
+  write: (value) => ({ [name]: tidy(boundsOf(value)[1]), epsilon: 1 }),
+})
+
+/** Read as a distance or as the bounds themselves; written as a distance, the wider of both. */
+export const ratioBounds: Unit = {
+  read: (value) => (Array.isArray(value) ? shortest(boundsOf(value)) : value),
+  write(value) {
+    const [lower, upper] = boundsOf(value)
+    return tidy(Math.max(1 - lower, upper - 1))
+  },
+}

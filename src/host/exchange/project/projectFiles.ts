@@ -1,0 +1,25 @@
+/** What the files of a project are made of. */
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { RewardSpec } from '#rl/rewards.ts'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
+import type { ExportedConfig } from '../exportConfig.ts'
+import type { ProjectData } from './projectData.ts'
+
+/** A file's path in the project and its text. */
+export type ProjectFiles = Readonly<Record<string, string>>
+
+/** What the tool's files are made of. */
+export interface ProjectParts {
+  readonly run: RunConfig
+  readonly data: ProjectData
+  readonly exported: ExportedConfig
+  /** Names and weights, in the order of the run. */
+  readonly rewards: readonly Pick<RewardSpec, 'name' | 'weight'>[]
+  readonly hasAdapter: boolean
+}
+
+/** A file that comes with the program. */
+export const projectResource = (name: string): string =>
+  readFileSync(path.join(resourcesDirectory, 'projects', ...name.split('/')), 'utf8')

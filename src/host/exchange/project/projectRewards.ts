@@ -1,0 +1,120 @@
+/** Rewards of a project: our own code as plain JavaScript behind a bridge, and what it said of some completions. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { rewardName, type RunConfig } from '#shared/runConfig.ts'
+import { scoreRewards, type RewardInput, type RewardSpec } from '#rl/rewards.ts'
+import { codeReference, runRewardCode } from '#host/rewards/rewardCode.ts'
+import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { harnessSource } from '#host/sandbox/harness.ts'
+import { projectResource, type ProjectFiles } from './projectFiles.ts'
+import type { ProjectData } from './projectData.ts'
+
+export interface RewardFiles {
+  readonly files: ProjectFiles
+  /** Names and weights, in the order of the run. */
+  readonly parts: readonly Pick<RewardSpec, 'name' | 'weight'>[]
+  readonly fixtures: number
+}
+
+/** Rows that fixtures are made for. */
+const fixtureRows = 16
+
+/** Errors: AppError 'config/invalid', 'sandbox/failed', 'reward/failed', 'file/…'. */
+export async function rewardFiles(
+  run: RunConfig,
+  data: ProjectData,
+  runDirectory: string | null,
+): Promise<RewardFiles> {
+  const scratch = mkdtempSync(path.join(tmpdir(), 'turnwise-project-'))
+  const directory = runDirectory ?? scratch
+  try {
+    await using rewards = await resolveRewards(run, directory)
+    const samples = fixtureSamples(data)
+    const policy = run.rewardFailures === 'fail' ? 'null' : run.rewardFailures
+    const scores = await scoreRewards(rewards.specs, samples, policy)
+    const fixtures = samples.map((sample, i) => ({
+      sample: { ...sample, row: JSON.stringify(sample.row) },
+      parts: scores[i]?.parts ?? {},
+      total: scores[i]?.total ?? null,
+    }))
+    // A completion that fails under the policy "fail" would end the test as it would end the run.
+    const usable =
+      run.rewardFailures === 'fail' ? fixtures.filter((_, i) => scores[i]?.failures.length === 0) : fixtures
+    return {
+      files: filesOf(run, rewards.specs, directory, usable),
+      parts: rewards.specs.map(({ name, weight }) => ({ name, weight })),
+      fixtures: usable.length,
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+function filesOf(
+  run: RunConfig,
+  specs: readonly RewardSpec[],
+  directory: string,
+  fixtures: readonly unknown[],
+): ProjectFiles {
+  const code = run.rewards.map((_, i) => runRewardCode(run, i, directory))
+  const codeFiles = code.flatMap((each, i) =>
+    each === null
+      ? []
+      : [[codeName(i), each.language === 'ts' ? stripTypeScriptTypes(each.code) : each.code] as const],
+  )
+  const bridge = ['bridge.mjs', 'bridge.py', 'test_bridge.py', 'builtIns.mjs']
+  const settings = {
+    failurePolicy: run.rewardFailures,
+    callMs: run.rewardLimits.callMs,
+    rewards: entriesOf(run, specs),
+  }
+  return {
+    ...Object.fromEntries(bridge.map((name) => [`rewards/${name}`, projectResource(`rewards/${name}`)])),
+    'rewards/rewards.json': `${JSON.stringify(settings, null, 2)}\n`,
+    'rewards/fixtures.jsonl': fixtures.map((fixture) => `${JSON.stringify(fixture)}\n`).join(''),
+    ...(codeFiles.length === 0 ? {} : { 'rewards/harness.js': `${harnessSource}\n` }),
+    ...Object.fromEntries(codeFiles.map(([name, text]) => [`rewards/${name}`, text])),
+  }
+}
+
+const codeName = (index: number): string => `code/reward${index + 1}.mjs`
+
+/** One entry per named part, in the order of the run; a file may hold several functions, each with its name behind the entry's. */
+function entriesOf(run: RunConfig, specs: readonly RewardSpec[]) {
+  return run.rewards.flatMap((entry, i) => {
+    const isCode = codeReference(entry.function) !== null
+    const named = rewardName(entry)
+    const own = specs.filter(({ name, function: { id } }) => name === named || name === `${named}.${id}`)
+    return own.map(({ name, weight, function: { id } }) => ({
+      name,
+      weight,
+      ...(isCode ? { code: codeName(i), function: id } : { builtIn: entry.function }),
+      settings: entry.settings,
+    }))
+  })
+}
+
+/** Completions that reward code commonly tells apart: what stands in the row, alone and in words, and what does not. */
+function fixtureSamples(data: ProjectData): RewardInput[] {
+  const rows = [...data.heldOut, ...data.train].slice(0, fixtureRows)
+  return rows.flatMap(({ prompt_text: prompt, row: json }, step) => {
+    const row = JSON.parse(json) as Record<string, unknown>
+    const texts = Object.values(row)
+      .filter((value) => typeof value === 'string' || typeof value === 'number')
+      .map(String)
+    const answers = texts.flatMap((text) => [
+      text,
+      ` ${text}\n`,
+      `The answer is ${text}.`,
+      `<think>é</think><answer>${text}</answer>`,
+    ])
+    return [...new Set(['', ...answers, 'no \u2028 idea 🙂', '7 7 7'.repeat(40)])].map((completion) => ({
+      prompt,
+      completion,
+      row,
+      step,
+    }))
+  })
+}

@@ -1,0 +1,40 @@
+import type { Link } from './links.ts'
+import type { ToolId } from './tools.ts'
+
+/** One of our settings, and its name in each tool. */
+export interface SettingRow extends Partial<Readonly<Record<ToolId, Link>>> {
+  /** Dotted name in our run config. */
+  readonly ours: string
+  readonly for?: readonly string[]
+  /** Value with which nothing is lost in a tool that has no such setting; absent: our default. */
+  readonly off?: unknown
+  /** Already in the data, the rewards or the files of a project, or a matter of memory and speed alone. */
+  readonly isCarried?: true
+}
+
+/** Algorithms that compare completions of one prompt. */
+export const groups = ['grpo', 'gspo', 'cispo'] as const
+/** The others that generate. */
+export const others = ['rloo', 'ppo', 'reinforce', 'remax', 'reinforce-plus-plus'] as const
+export const generating = [...groups, ...others] as const
+export const answering = ['dpo', 'sft'] as const
+
+/** verl's long prefixes. */
+export const actor = (name: string) => `actor_rollout_ref.actor.${name}`
+export const rollout = (name: string) => `actor_rollout_ref.rollout.${name}`
+export const model = (name: string) => `actor_rollout_ref.model.${name}`
+
+/** Completions per prompt where a file says nothing. */
+export interface UsualSizes {
+  readonly trl: number
+  readonly agilerl: number
+}
+
+/** A row for every algorithm that generates. */
+export const perTrainer = (
+  ours: string,
+  links: (usual: UsualSizes) => Omit<SettingRow, 'ours' | 'for'>,
+): SettingRow[] => [
+  { ours, for: groups, ...links({ trl: 8, agilerl: 8 }) },
+  { ours, for: others, ...links({ trl: 2, agilerl: 1 }) },
+]

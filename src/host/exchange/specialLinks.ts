@@ -1,0 +1,192 @@
+/** The links that belong to one tool alone: schedules, penalties, norms. */
+import { asNumber, clipOffsets, one, tidy, type Link, type Quantities, type Unit } from './links.ts'
+
+/** A path, or a list of which the first is taken. */
+export const filesOf = (name: string): Link => one(name, null, firstOf(name))
+
+const firstOf = (name: string): Unit => ({
+  read(value, remark) {
+    const [first, ...others] = Array.isArray(value) ? (value as unknown[]) : [value]
+    if (others.length > 0) remark(`${name}: only the first of ${others.length + 1} files was taken over.`)
+    return typeof first === 'string' && first !== '' ? first : undefined
+  },
+  write: (value) => value,
+})
+
+/** TRL's generation arguments hold it. */
+export const minimumTokens: Link = {
+  keys: { 'generation_kwargs.min_new_tokens': null, generation_kwargs: null },
+  read: (given) => asNumber(given('generation_kwargs.min_new_tokens')) ?? 0,
+  write: (value) => ({ generation_kwargs: { min_new_tokens: value } }),
+}
+
+/** Ours ends a quarter of the way round, TRL's halfway: num_cycles says which. */
+export const trlSchedule: Link = {
+  keys: { lr_scheduler_type: 'linear', lr_scheduler_kwargs: null, 'lr_scheduler_kwargs.num_cycles': null },
+  read(given, remark) {
+    const kind = String(given('lr_scheduler_type'))
+    if (kind === 'constant' || kind === 'constant_with_warmup') return 'constant'
+    if (kind === 'linear') return 'linear'
+    if (kind !== 'cosine') {
+      remark(`The schedule "${kind}" has no equivalent.`)
+      return undefined
+    }
+    if (given('lr_scheduler_kwargs.num_cycles') !== 0.25)
+      remark('The cosine there ends at 0; here it ends at half the learning rate.')
+    return 'cosine'
+  },
+  write: (value, quantities) => ({
+    lr_scheduler_type: value === 'constant' ? 'constant_with_warmup' : value,
+    lr_scheduler_kwargs: value === 'cosine' && quantities.steps > 0 ? { num_cycles: 0.25 } : {},
+  }),
+}
+
+const loss = 'loss_type'
+
+/** DPO's losses are a list with weights; the likelihood of the chosen answer is one of them. */
+export const nllWeight: Link = {
+  keys: { [loss]: ['sigmoid'], loss_weights: null },
+  read(given, remark) {
+    const [types, weights] = [listOf(given(loss)), listOf(given('loss_weights'))]
+    const others = types.filter((type) => type !== 'sigmoid' && type !== 'sft')
+    if (others.length > 0)
+      remark(
+        `The loss ${others.map(String).join(', ')} has no equivalent; the usual one (sigmoid) was taken.`,
+      )
+    const weightAt = (type: string) =>
+      types.includes(type) ? (asNumber(weights[types.indexOf(type)]) ?? 1) : 0
+    return tidy(weightAt('sft') / (weightAt('sigmoid') || 1))
+  },
+  write: (value) =>
+    value === 0
+      ? { [loss]: ['sigmoid'], loss_weights: [1] }
+      : { [loss]: ['sigmoid', 'sft'], loss_weights: [1, value] },
+}
+
+const listOf = (value: unknown): readonly unknown[] => {
+  if (Array.isArray(value)) return value as unknown[]
+  return value === null || value === undefined ? [] : [value]
+}
+
+/** A pair of bounds there, one distance from 0 here. */
+export const rewardRange: Link = one('reward_clip_range', null, {
+  read(value, remark) {
+    if (value === null) return null
+    const [low, high] = listOf(value).map(asNumber)
+    if (typeof low === 'number' && typeof high === 'number' && high > 0 && low === -high) return high
+    remark('Its bounds are not alike on both sides of 0, as they are here.')
+    return undefined
+  },
+  write: (value) => (value === null ? null : [-Number(value), Number(value)]),
+})
+
+/** On given answers TRL takes one update per step. */
+export const trlAccumulated: Link = { keys: {} }
+
+const usesCosine = 'cosine_lr_schedule_config.num_steps'
+
+export const agilerlSchedule: Link = {
+  keys: { [usesCosine]: null, 'cosine_lr_schedule_config.num_epochs': null, cosine_lr_schedule_config: null },
+  read(given, remark) {
+    const hasCosine = given(usesCosine) !== null || given('cosine_lr_schedule_config.num_epochs') !== null
+    if (hasCosine) remark('The cosine there ends at its floor; here it ends at half the learning rate.')
+    return hasCosine ? 'cosine' : 'constant'
+  },
+  write: (value, quantities) => ({
+    cosine_lr_schedule_config:
+      value === 'linear' ? undefined : value === 'cosine' ? cosineOf(quantities) : null,
+  }),
+}
+
+const cosineOf = ({ steps, updatesPerStep, warmup }: Quantities) => ({
+  num_steps: steps * updatesPerStep,
+  warmup_proportion: warmup,
+  min_lr_ratio: 0.5,
+})
+
+export const agilerlWarmup: Link = {
+  keys: { 'cosine_lr_schedule_config.warmup_proportion': 0 },
+  read: (given) => given('cosine_lr_schedule_config.warmup_proportion'),
+  write: () => ({}),
+}
+
+/** Its steps are trajectories (rows of given answers). */
+export const agilerlLength = (groupSize: number): Link => ({
+  keys: { max_steps: null, batch_size: 16, group_size: groupSize },
+  read(given) {
+    const all = asNumber(given('max_steps'))
+    const perStep = (asNumber(given('batch_size')) ?? 1) * (asNumber(given('group_size')) ?? 1)
+    return all === null ? null : Math.max(1, Math.round(all / perStep))
+  },
+  write: (_, { steps, perStep }) => ({ max_steps: steps * perStep }),
+})
+
+export const agilerlPasses: Link = {
+  keys: { num_epochs: null },
+  read: (given) => asNumber(given('num_epochs')) ?? undefined,
+}
+
+export const agilerlKl = (initial: number): Link => one('beta', initial)
+
+const actor = (name: string) => `actor_rollout_ref.actor.${name}`
+
+/** In the loss, or in the reward, or nowhere. */
+export const verlKl: Link = {
+  keys: {
+    [actor('use_kl_loss')]: false,
+    [actor('kl_loss_coef')]: 0.001,
+    [actor('kl_loss_type')]: 'low_var_kl',
+    'algorithm.use_kl_in_reward': false,
+    'algorithm.kl_ctrl.kl_coef': 0.001,
+  },
+  read(given, remark) {
+    if (given(actor('use_kl_loss')) === true) {
+      const kind = String(given(actor('kl_loss_type')))
+      if (!/^(low_var_kl|k3)/.test(kind)) remark(`The estimator ${kind} has no equivalent; k3 is used.`)
+      return given(actor('kl_loss_coef'))
+    }
+    if (given('algorithm.use_kl_in_reward') !== true) return 0
+    remark('The divergence is part of the reward there; here the algorithm decides where it counts.')
+    return given('algorithm.kl_ctrl.kl_coef')
+  },
+}
+
+/** AReaL subtracts it from the reward. */
+export const arealKl: Link = {
+  keys: { 'actor.kl_ctl': 0.1 },
+  read(given, remark) {
+    const value = given('actor.kl_ctl')
+    if (value !== 0)
+      remark(
+        'The divergence is part of the reward there (k1 unless kl_estimator says otherwise); here the algorithm decides where it counts.',
+      )
+    return value
+  },
+}
+
+export const verlAdvantageNorm: Link = one('algorithm.norm_adv_by_std_in_grpo', true, {
+  read: (value) => (value === false ? 'mean-only' : 'mean-std'),
+  write: (value) => value !== 'mean-only',
+})
+
+/** Distances below and above; without them one for both. */
+export const verlClip: Link = {
+  keys: { [actor('clip_ratio')]: 0.2, [actor('clip_ratio_low')]: null, [actor('clip_ratio_high')]: null },
+  read(given, remark) {
+    const both = asNumber(given(actor('clip_ratio'))) ?? 0.2
+    const [low, high] = [given(actor('clip_ratio_low')) ?? both, given(actor('clip_ratio_high')) ?? both]
+    return clipOffsets('low', 'high', both).read?.((name) => (name === 'low' ? low : high), remark)
+  },
+}
+
+const norm = (name: string) => `actor.reward_norm.${name}`
+
+export const arealAdvantageNorm: Link = {
+  keys: { [norm('mean_level')]: null, [norm('std_level')]: null },
+  read(given, remark) {
+    const [mean, spread] = [given(norm('mean_level')), given(norm('std_level'))]
+    if (mean !== 'group') remark('Rewards are not centred in their group there; here they always are.')
+    if (spread === 'group') return 'mean-std'
+    return spread === 'batch' ? 'mean-batch-std' : 'mean-only'
+  },
+}

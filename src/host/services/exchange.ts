@@ -1,0 +1,39 @@
+import type { Handlers } from '#shared/api/contract.ts'
+import type { runsApi } from '#shared/api/runs.ts'
+import { runPaths } from '../artifacts/runFolder.ts'
+import { importConfig } from '../exchange/importConfig.ts'
+import { writeProject, type ProjectRequest } from '../exchange/project/project.ts'
+import type { Host } from '../host.ts'
+import { readRunConfig, resolveRunConfig } from '../workers/runConfigFile.ts'
+import { checkpointDirectory } from './checkpoints.ts'
+
+/** Settings of other tools in, whole runs out. */
+export const exchanging = (host: Host) =>
+  ({
+    importConfig: ({ text, tool }) => importConfig(text, tool),
+
+    async exportProject({ source, tool, path }) {
+      const request =
+        'config' in source
+          ? await plannedRun(source.config, host)
+          : trainedRun(source.runId, source.step ?? null, host)
+      return writeProject({ ...request, tool, out: path })
+    },
+  }) satisfies Partial<Handlers<typeof runsApi>>
+
+type ProjectSource = Pick<ProjectRequest, 'config' | 'checkpoint' | 'runDirectory'>
+
+const plannedRun = async (config: unknown, { dataDirectory }: Host): Promise<ProjectSource> => ({
+  config: await resolveRunConfig(config, dataDirectory),
+  checkpoint: null,
+  runDirectory: null,
+})
+
+function trainedRun(runId: string, step: number | null, { store, dataDirectory }: Host): ProjectSource {
+  const run = store.runs.get(runId)
+  return {
+    config: readRunConfig(runPaths(run.directory).config, dataDirectory),
+    checkpoint: step === null ? null : checkpointDirectory(run, step),
+    runDirectory: run.directory,
+  }
+}

@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'vitest'
+import { requireFitting } from '#rl/training/conflicts.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { importConfig } from '#host/exchange/importConfig.ts'
+import type { ToolId } from '#host/exchange/tools.ts'
+
+const noteOf = (notes: readonly { name: string; text: string }[], name: string) =>
+  notes.find((note) => note.name === name)?.text
+
+describe('TRL', () => {
+  const grpo = `
+model_name_or_path: org/model
+dataset_name: rows.jsonl
+learning_rate: 1e-5
+per_device_train_batch_size: 4
+gradient_accumulation_steps: 8
+steps_per_generation: 16
+num_generations: 8
+num_iterations: 2
+max_steps: 40
+eval_strategy: steps
+eval_steps: 20
+beta: 0.04
+epsilon_high: 0.28
+loss_type: dr_grpo
+scale_rewards: false
+use_peft: true
+lora_target_modules: [q_proj, v_proj]
+max_grad_norm: 0
+generation_kwargs: {min_new_tokens: 3}
+bf16: true
+made_up: 7
+`
+
+  test('sequences, updates and offsets become prompts, steps and bounds', () => {
+    const { tool, config } = importConfig(grpo)
+    expect(tool).toBe('trl')
+    expect(config.model).toBe('org/model')
+    expect(config.data.train).toBe('rows.jsonl')
+    expect(config.algorithm).toEqual({
+      id: 'grpo',
+      settings: {
+        klCoefficient: 0.04,
+        clipCoefficient: [0.8, 1.28],
+        advantageNorm: 'mean-only',
+        lossNorm: 'constant-length',
+      },
+    })
+    // 4 × 16 completions at once, of 8 per prompt; 32 per update, so 2 updates twice over.
+    expect(config.rollout).toMatchObject({
+      promptsPerStep: 8,
+      groupSize: null,
+      minNewTokens: 3,
+      maxNewTokens: 512,
+    })
+    expect(config.optimization).toMatchObject({
+      learningRate: 1e-5,
+      minibatchSize: 32,
+      epochs: 2,
+      schedule: 'linear',
+      weightDecay: 0,
+      maxGradNorm: null,
+    })
+    expect(config.steps).toBe(10)
+    expect(config.evaluation.every).toBe(5)
+    expect(config.adapter).toMatchObject({ rank: 16, targets: ['q', 'v'], dropout: 0.05 })
+  })
+
+  test('what is not taken over is named with its reason, and so is what was filled in', () => {
+    const { notes } = importConfig(grpo)
+    expect(noteOf(notes, 'bf16')).toBe(
+      'bf16 (true) was left out: parameters and gradients are 32-bit floats here.',
+    )
+    expect(noteOf(notes, 'made_up')).toBe(
+      'made_up (7) was left out: grpo has no setting of that meaning here.',
+    )
+    expect(noteOf(notes, 'adapter.dropout')).toBe(
+      'adapter.dropout is 0.05: the file does not say lora_dropout, which is 0.05 in TRL then (here it would be 0).',
+    )
+    expect(noteOf(notes, 'use_bias_correction_kl')).toContain('is true in TRL where the file does not say it')
+    expect(noteOf(notes, 'rewards')).toContain('write the rewards')
+    expect(notes.some(({ name }) => name === 'num_iterations' || name === 'beta')).toBe(false)
+  })
+
+  test.each([
+    ['loss_type: cispo\nepsilon_high: 5.0', 'cispo', { clipCoefficient: [0, 5], lossNorm: 'token-mean' }],
+    ['importance_sampling_level: sequence\nnum_generations: 4', 'gspo', { lossNorm: 'token-mean' }],
+    [
+      'normalize_advantages: true\nreward_clip_range: [-2, 2]',
+      'rloo',
+      { normalizeAdvantages: true, rewardClipRange: 2 },
+    ],
+    ['loss_type: [sigmoid, sft]\nloss_weights: [1, 0.5]\nbeta: 0.2', 'dpo', { beta: 0.2, nllAlpha: 0.5 }],
+    ['completion_only_loss: true\nlearning_rate: 2e-5', 'sft', {}],
+    ['num_ppo_epochs: 4\nlam: 0.9\ncliprange: 0.1', 'ppo', { gaeLambda: 0.9, clipCoefficient: 0.1 }],
+  ])('%s means %s', (text, id, settings) => {
+    const { config } = importConfig(text, 'trl')
+    expect(config.algorithm.id).toBe(id)
+    expect(config.algorithm.settings).toMatchObject(settings)
+  })
+
+  test('a loss that does not exist here is refused by name', () => {
+    expect(() => importConfig('loss_type: sapo', 'trl')).toThrow(
+      'TRL\'s loss_type "sapo" has no equivalent here.',
+    )
+  })
+
+  test('batches that hold no whole groups are refused', () => {
+    expect(() => importConfig('num_generations: 6\nper_device_train_batch_size: 8')).toThrow(
+      'generates 8 completions at once, which is not a multiple of its 6',
+    )
+  })
+})
+
+test('AgileRL: bounds of the ratio, sections and capitals', () => {
+  const manifest = `
+algorithm: {name: GRPO, batch_size: 6, group_size: 4, lr: 0.000005, clip_coef: [0.7, 1.4], top_k: 0, top_p: 0.95, adv_norm: mean_std, loss_norm: episode, mini_batch_size: 12}
+training: {max_steps: 240, evaluation_interval: 5, pop_size: 2}
+network: {pretrained_model_name_or_path: m, lora_config: {lora_r: 8, lora_alpha: 64}}
+`
+  const { tool, config, notes } = importConfig(manifest)
+  expect(tool).toBe('agilerl')
+  expect(config).toMatchObject({
+    model: 'm',
+    steps: 10,
+    adapter: { rank: 8, alpha: 64 },
+    rollout: { promptsPerStep: 6, groupSize: 4, topK: 0, topP: 0.95, temperature: 0.9 },
+    optimization: { learningRate: 5e-6, minibatchSize: 12, maxGradNorm: 0.1 },
+    algorithm: { id: 'grpo', settings: { clipCoefficient: [0.7, 1.4] } },
+  })
+  expect(noteOf(notes, 'training.pop_size')).toContain('a run here is one agent')
+  const old = importConfig(
+    'INIT_HP: {ALGO: LLMPPO, LR_ACTOR: 0.00001, LR_CRITIC: 0.00005, GAE_LAMBDA: 0.9, BATCH_SIZE: 4}',
+  )
+  expect(old.config).toMatchObject({
+    algorithm: { id: 'ppo', settings: { gaeLambda: 0.9, klCoefficient: 0.001 } },
+    optimization: { learningRate: 1e-5, criticLearningRate: 5e-5 },
+  })
+})
+
+test('verl: words of a command, mini-batches in prompts', () => {
+  const { tool, config, notes } = importConfig(`
+set -x
+python3 -m verl.trainer.main_ppo \\
+    algorithm.adv_estimator=grpo \\
+    data.train_files=$HOME/train.parquet \\
+    data.train_batch_size=64 data.max_response_length=1024 \\
+    actor_rollout_ref.model.path='org/model' \\
+    actor_rollout_ref.model.lora_rank=32 \\
+    actor_rollout_ref.rollout.n=4 actor_rollout_ref.rollout.top_k=-1 \\
+    actor_rollout_ref.actor.ppo_mini_batch_size=16 \\
+    actor_rollout_ref.actor.clip_ratio_low=0.2 actor_rollout_ref.actor.clip_ratio_high=0.28 \\
+    actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.actor.kl_loss_coef=0.002 \\
+    +actor_rollout_ref.actor.strange=1 \\
+    trainer.total_epochs=2 trainer.n_gpus_per_node=8 $@
+`)
+  expect(tool).toBe('verl')
+  expect(config).toMatchObject({
+    model: 'org/model',
+    passes: 2,
+    adapter: { rank: 32, alpha: 16 },
+    data: { train: '$HOME/train.parquet', maxPromptTokens: 512 },
+    rollout: { promptsPerStep: 64, groupSize: 4, maxNewTokens: 1024, topK: 0 },
+    optimization: { minibatchSize: 64, maxGradNorm: 1 },
+    algorithm: {
+      id: 'grpo',
+      settings: { klCoefficient: 0.002, clipCoefficient: [0.8, 1.28], ratioLimit: 3, lossNorm: 'token-mean' },
+    },
+  })
+  expect(noteOf(notes, 'trainer.n_gpus_per_node')).toContain('there is one machine here')
+  expect(noteOf(notes, 'actor_rollout_ref.actor.strange')).toContain('no setting of that meaning')
+  expect(noteOf(notes, 'algorithm.settings.ratioLimit')).toContain('clip_ratio_c, which is 3 in verl')
+})
+
+test('AReaL: a number of mini-batches, top-k off at 10⁸', () => {
+  const { tool, config, notes } = importConfig(`
+experiment_name: gsm8k
+gconfig: {n_samples: 4, max_new_tokens: 1024, top_k: 100000000, temperature: 1.0}
+actor:
+  path: org/model
+  use_lora: true
+  lora_rank: 16
+  ppo_n_minibatches: 4
+  eps_clip: 0.4
+  kl_ctl: 0.0
+  reward_scaling: 10
+  optimizer: {lr: 1.7e-5, gradient_clipping: 1.0}
+  reward_norm: {mean_level: group, std_level: group}
+train_dataset: {batch_size: 32, path: openai/gsm8k}
+total_train_epochs: 3
+`)
+  expect(tool).toBe('areal')
+  expect(config).toMatchObject({
+    name: 'gsm8k',
+    passes: 3,
+    rollout: { promptsPerStep: 32, groupSize: 4, topK: 0, maxNewTokens: 1024 },
+    optimization: { learningRate: 1.7e-5, minibatchSize: 32 },
+    algorithm: { id: 'grpo', settings: { clipCoefficient: 0.4, klCoefficient: 0, lossNorm: 'token-mean' } },
+  })
+  expect(noteOf(notes, 'actor.reward_scaling')).toContain('rewards are functions here')
+})
+
+describe('any file', () => {
+  test.each<[string, ToolId | null, string]>([
+    ['', null, 'cannot be read as YAML or JSON'],
+    ['just words', null, 'holds no settings'],
+    ['a: [1', null, 'cannot be read as YAML or JSON'],
+    ['a: 1\na: 2', null, 'cannot be read as YAML or JSON'],
+    ['colour: blue', null, 'no setting by which TRL, AgileRL, verl or AReaL could be told'],
+    ['x'.repeat(1_000_001), null, 'too large'],
+    ['algorithm: {name: PPO3}', 'agilerl', 'algorithm "ppo3" has no equivalent here'],
+    ['beta: lots\nnum_generations: 8', 'trl', 'klCoefficient'],
+  ])('%.20s is refused in a sentence', (text, tool, sentence) => {
+    expect(() => importConfig(text, tool)).toThrow(sentence)
+  })
+
+  test('aliases that unfold without end are refused', () => {
+    const bomb = [
+      'a: &a [x,x,x,x,x,x,x,x,x,x]',
+      ...'bcdefghi'
+        .split('')
+        .map((name, i) => `${name}: &${name} [${`*${'abcdefghi'[i] ?? 'a'},`.repeat(10)}]`),
+    ]
+    expect(() => importConfig(bomb.join('\n'))).toThrow('cannot be read')
+  })
+
+  test('JSON is read as well, and names of prototypes change nothing', () => {
+    const { config, notes } = importConfig(
+      '{"num_generations": 4, "__proto__": {"beta": 3}, "constructor.x": 1}',
+    )
+    expect(config.rollout).toMatchObject({ groupSize: 4 })
+    expect(config.algorithm.settings).toMatchObject({ klCoefficient: 0 })
+    expect(noteOf(notes, '__proto__.beta')).toContain('was left out')
+  })
+
+  test('with a reward the settings fit together', () => {
+    const { config } = importConfig('num_generations: 4\nper_device_train_batch_size: 16')
+    const whole = { ...config, rewards: [{ function: 'exact-match', weight: 1, settings: {} }] }
+    const { id, settings } = config.algorithm
+    expect(() => requireFitting(whole, algorithmById(id).configure(settings))).not.toThrow()
+  })
+})

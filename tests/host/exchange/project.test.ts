@@ -1,0 +1,244 @@
+/** The folder that is handed over, and its bridge to reward code: run with the Node of these tests, as Python would start it. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { readDemoConfig } from '#host/demoConfig.ts'
+import { writeProject, type ProjectRequest } from '#host/exchange/project/project.ts'
+import { answer } from '../../cli/turnwise.ts'
+import { builtInRewardsSource, builtInsFile } from '../../../scripts/projects/builtInRewards.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'turnwise-project-test-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const inside = (...names: string[]) => path.join(folder, 'out', ...names)
+const read = (...names: string[]) => readFileSync(inside(...names), 'utf8')
+const lines = (...names: string[]) =>
+  read(...names)
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+const write = (config: unknown, request: Partial<ProjectRequest> = {}) =>
+  writeProject({
+    config: parseRunConfig(config),
+    tool: 'trl',
+    out: inside(),
+    checkpoint: null,
+    runDirectory: null,
+    ...request,
+  })
+
+interface Answer {
+  readonly parts: Readonly<Record<string, number | null>>
+  readonly total: number | null
+  readonly failures: readonly { readonly name: string; readonly message: string }[]
+}
+
+function askBridge(samples: readonly unknown[]): Answer[] {
+  const args = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    inside('rewards/bridge.mjs'),
+  ]
+  const input = samples.map((sample) => `${JSON.stringify(sample)}\n`).join('')
+  const output = execFileSync(process.execPath, args, { input, encoding: 'utf8' })
+  return output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Answer)
+}
+
+const demo = () => readDemoConfig(folder)
+
+describe('the demo', () => {
+  test('becomes a TRL project with every file it needs', async () => {
+    const report = await write(demo())
+    expect(readdirSync(inside()).sort()).toEqual(['README.md', 'data', 'rewards', 'run.json', 'trl'])
+    expect(report.files).toContain('trl/train.py')
+    const config = parse(read('trl/config.yaml')) as Record<string, unknown>
+    expect(config).toMatchObject({
+      trainer: 'grpo',
+      num_generations: 8,
+      generation_batch_size: 128,
+      per_device_train_batch_size: 16,
+      gradient_accumulation_steps: 8,
+      max_steps: 30,
+      learning_rate: 0.002,
+      beta: 0,
+      loss_type: 'grpo',
+      reward_names: ['correct', 'format'],
+      reward_weights: [0.8, 0.2],
+      adam_epsilon: 1e-8,
+    })
+    const readme = read('README.md')
+    for (const note of report.notes) expect(readme).toContain(note)
+    expect(readme).toContain('TRL 1.16.0')
+    expect(JSON.parse(read('run.json'))).toEqual(demo())
+  })
+
+  test('prompts are those of the run, and columns come through unchanged', async () => {
+    await write(demo())
+    const [first] = lines('data/train.jsonl')
+    expect(first).toEqual({
+      prompt: [{ role: 'user', content: 'Largest of 4 0 1 0' }],
+      prompt_text: '<|user|>Largest of 4 0 1 0<|end|><|assistant|>',
+      row: '{"prompt":"Largest of 4 0 1 0","answer":"4","task":"largest"}',
+    })
+    expect(lines('data/eval.jsonl').length).toBeGreaterThan(10)
+  })
+
+  test('the bridge answers its fixtures, which tell right from wrong', async () => {
+    const { fixtures } = await write(demo())
+    const recorded = lines('rewards/fixtures.jsonl') as unknown as (Answer & { sample: unknown })[]
+    expect(recorded).toHaveLength(fixtures)
+    expect(new Set(recorded.map(({ total }) => total))).toEqual(new Set([0, 0.2, 1]))
+    const answers = askBridge(recorded.map(({ sample }) => sample))
+    expect(answers.map(({ parts, total }) => ({ parts, total }))).toEqual(
+      recorded.map(({ parts, total }) => ({ parts, total })),
+    )
+  })
+
+  test('becomes an AgileRL project, its sections in place', async () => {
+    await write(demo(), { tool: 'agilerl' })
+    expect(parse(read('agilerl/manifest.yaml'))).toMatchObject({
+      algorithm: { name: 'GRPO', group_size: 8, batch_size: 16, clip_coef: 0.2, kl_clamp: null, top_k: 0 },
+      environment: { env_type: 'rollout', rubric_name: 'reward_fn' },
+      training: { max_steps: 3840, pop_size: 1 },
+      network: { max_context_length: 128, lora_config: { lora_r: 16, lora_alpha: 32 } },
+    })
+  })
+
+  test.each(['sft', 'dpo'])('with given answers (%s) has no rewards', async (id) => {
+    const { fixtures } = await write(readDemoConfig(folder, id))
+    expect(fixtures).toBe(0)
+    expect(readdirSync(inside())).not.toContain('rewards')
+    const [first = {}] = lines('data/train.jsonl')
+    const message = (content: string) => [{ role: 'assistant', content }]
+    if (id === 'sft') expect(first).toMatchObject({ completion: message('4') })
+    else expect(first).toMatchObject({ chosen: message('4'), rejected: message('four') })
+  })
+
+  test('a folder with anything in it is left alone', async () => {
+    await write(demo())
+    await expect(write(demo())).rejects.toThrow('is not empty, and nothing in it is overwritten')
+  })
+
+  test('what the tool cannot do is refused before anything is written', async () => {
+    await expect(write({ ...demo(), algorithm: { id: 'ppo' } })).rejects.toThrow('has no equivalent of ppo')
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+describe('reward code of one’s own', () => {
+  const code = `
+export const settings = { bonus: 1 }
+let calls: number = 0
+interface Sample { completion: string; prompt: string; settings: { bonus: number }; row: { answer: string }; random(): number; step: number }
+export default ({ completion, row, settings }: Sample): number | null =>
+  completion === '' ? null : completion.trim() === row.answer ? settings.bonus : 0
+export const counted = () => ++calls
+export const chance = ({ random }: Sample) => random() + Math.random()
+export async function late({ completion }: Sample) { await null; return completion.length / 3 }
+export const clock = () => Date.now() + typeof process.length
+export const thrown = ({ completion }: Sample) => { if (completion === '') throw new Error('nothing there'); return 1 }
+`
+  const reward = (name: string, more = {}) => ({
+    function: path.join(folder, 'mine.ts') + name,
+    name: name.slice(1) || 'mine',
+    ...more,
+  })
+
+  test('says the same behind the bridge: types, settings, chance, promises, failures', async () => {
+    writeFileSync(path.join(folder, 'mine.ts'), code.replace(' + typeof process.length', ''))
+    const rewards = [
+      reward('#default', { name: 'mine', weight: 0.3, settings: { bonus: 2.5 } }),
+      reward('#counted'),
+      reward('#chance', { weight: 0.1 }),
+      reward('#late'),
+      reward('#clock', { weight: 1e-12 }),
+      reward('#thrown'),
+      { function: 'contains', weight: -1 },
+    ]
+    await write({ ...demo(), rewards })
+    const recorded = lines('rewards/fixtures.jsonl') as unknown as (Answer & {
+      sample: { completion: string }
+    })[]
+    const answers = askBridge(recorded.map(({ sample }) => sample))
+    answers.forEach(({ parts, total }, i) => {
+      expect({ parts, total }).toEqual({ parts: recorded[i]?.parts, total: recorded[i]?.total })
+    })
+    expect(new Set(recorded.map(({ parts }) => parts['mine']))).toEqual(new Set([null, 0, 2.5]))
+    expect(recorded.every(({ parts }) => parts['counted'] === 1)).toBe(true)
+    const empty = recorded.findIndex(({ sample }) => sample.completion === '')
+    expect(recorded[empty]?.parts['thrown']).toBeNull()
+    expect(answers[empty]?.failures).toEqual([{ name: 'thrown', message: 'Error: nothing there' }])
+  })
+
+  test('has no Node around it, and does not run for ever', async () => {
+    writeFileSync(
+      path.join(folder, 'mine.js'),
+      `
+export const alone = () => (typeof process + typeof require + typeof fetch === 'undefinedundefinedundefined' ? 1 : 0)
+export const endless = ({ completion }) => { while (completion === 'loop'); return 1 }
+`,
+    )
+    await write({
+      ...demo(),
+      rewards: [{ function: path.join(folder, 'mine.js'), name: 'mine' }],
+      rewardLimits: { callMs: 100 },
+    })
+    const [answered] = askBridge([{ prompt: '', completion: 'loop', row: {}, step: 0 }])
+    expect(answered?.parts).toEqual({ 'mine.alone': 1, 'mine.endless': null })
+    expect(answered?.failures[0]?.message).toContain('timed out')
+  })
+
+  test('a tampered port fails its own test', async () => {
+    await write(demo())
+    const file = inside('rewards/fixtures.jsonl')
+    writeFileSync(file, read('rewards/fixtures.jsonl').replace('"correct":1', '"correct":0.5'))
+    const recorded = lines('rewards/fixtures.jsonl') as unknown as (Answer & { sample: unknown })[]
+    const answers = askBridge(recorded.map(({ sample }) => sample))
+    expect(
+      answers.filter(({ parts }, i) => JSON.stringify(parts) !== JSON.stringify(recorded[i]?.parts)),
+    ).toHaveLength(1)
+  })
+})
+
+test('the built-in rewards of projects are those of the program', async () => {
+  expect(readFileSync(builtInsFile, 'utf8')).toBe(await builtInRewardsSource())
+})
+
+describe('on the command line', () => {
+  const demoFile = path.join(resourcesDirectory, 'demo/run.json')
+
+  test('runs project takes a config, config import brings its settings back', async () => {
+    const made = await answer('runs', 'project', demoFile, '--out', inside(), '--json')
+    expect(made).toMatchObject({ status: 0, stderr: '' })
+    expect(JSON.parse(made.stdout)).toMatchObject({ tool: 'trl', version: 'TRL 1.16.0' })
+    const file = path.join(folder, 'back.json')
+    const back = await answer('config', 'import', inside('trl/config.yaml'), '--out', file)
+    expect(back).toMatchObject({ status: 0, stdout: `Wrote ${file} from TRL's settings.\n` })
+    expect(back.stderr).toContain('train_file (../data/train.jsonl) was left out: a project of ours')
+    expect(back.stderr).not.toContain('no setting of that meaning')
+    expect(parseRunConfig(JSON.parse(readFileSync(file, 'utf8')))).toMatchObject({
+      steps: 30,
+      optimization: { learningRate: 0.002 },
+    })
+  })
+
+  test('a file that is no settings of a tool ends with a sentence and a hint', async () => {
+    const file = path.join(folder, 'a.yaml')
+    writeFileSync(file, 'colour: blue\n')
+    const { status, stderr } = await answer('config', 'import', file)
+    expect(status).toBe(1)
+    expect(stderr).toContain('--from')
+  })
+})
