@@ -1,5 +1,6 @@
 /** Options of the commands that open a model, and how they are read. */
 import { deviceKinds } from '#shared/device.ts'
+import { basePrecisions } from '#shared/precision.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { findModel } from '#host/artifacts/modelLibrary.ts'
 import type { OpenModelRequest } from '#host/workers/model.ts'
@@ -8,6 +9,7 @@ import { choice, integer, requiredText, text, type OptionValues } from './option
 export const modelOptions = {
   model: requiredText('MODEL', 'model folder, or a name of model list'),
   adapter: text('DIR', 'PEFT adapter folder, or the folder of a checkpoint'),
+  base: choice(basePrecisions, 'what its matrices are held in (default: as the adapter was trained, or f32)'),
   device: choice(deviceKinds, 'where to compute (default cpu)'),
   context: integer('N', 'longest prompt plus completion (default: as the model’s positions reach)', {
     minimum: 2,
@@ -29,6 +31,7 @@ export function openRequest(options: ModelValues, dataDirectory: string): OpenMo
     contextLength: options.context ?? null,
     device: { kind: options.device ?? null, threads: options.threads ?? null },
     precision: 'f32',
+    base: options.base ?? null,
     maxRows: 1,
     cacheDirectory: dataFolders(dataDirectory).cache,
   }

@@ -41,8 +41,8 @@ export interface LossCoefficients {
   readonly values: Float64Array | null
 }
 
-export interface ScoreOptions {
-  readonly role: PolicyRole
+export interface ScoreOptions<Role = PolicyRole> {
+  readonly role: Role
   readonly temperature: number
   readonly signal?: AbortSignal
 }
@@ -98,8 +98,8 @@ export interface Completion {
   readonly stopReason: StopReason
 }
 
-export interface GenerateOptions {
-  readonly role: PolicyRole
+export interface GenerateOptions<Role = PolicyRole> {
+  readonly role: Role
   readonly sampling: SamplingOptions
   /** Needed for stop strings: text of the generated ids. */
   readonly decode?: (ids: readonly number[]) => string

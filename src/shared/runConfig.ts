@@ -7,6 +7,7 @@ import { describeIssue } from './configProblems.ts'
 import {
   adapterSection,
   algorithmSection,
+  baseSection,
   checkpointsSection,
   dataSection,
   deviceSection,
@@ -32,6 +33,7 @@ export const runConfigSchema = z.strictObject({
     .describe(
       'Longest prompt plus completion; null: as far as the model’s positions reach without being stretched anew. Models with dynamic or LongRoPE scaling rotate by it.',
     ),
+  base: baseSection.prefault({}).describe('The parameters that stay as they are.'),
   adapter: adapterSection.prefault({}).describe('The parameters that are trained.'),
   data: dataSection,
   rewards: z

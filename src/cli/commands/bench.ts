@@ -1,6 +1,6 @@
+import { basePrecisions, rolloutPrecisions, type BasePrecision } from '#shared/precision.ts'
 import {
   benchParts,
-  rolloutPrecisions,
   type BenchLengths,
   type BenchReport,
   type BenchRequest,
@@ -24,6 +24,7 @@ export const bench = defineCommand({
     threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
     batch: integers('rows decoded together', [1, 8, 16]),
     precision: choices(rolloutPrecisions, 'weights of the decoding policy'),
+    base: choice(basePrecisions, 'weights of the frozen base, for training and decoding', 'f32'),
     only: choice(benchParts, 'measure one part only'),
     steps: integer('N', 'measured steps of each part', { minimum: 1, default: 3 }),
     lengths: text(
@@ -56,6 +57,7 @@ interface GivenOptions {
   readonly threads: number | undefined
   readonly batch: readonly number[]
   readonly precision: BenchRequest['precisions']
+  readonly base: BasePrecision
   readonly only: BenchRequest['parts'][number] | undefined
   readonly steps: number
   readonly lengths: string | undefined
@@ -74,6 +76,7 @@ export function benchRequest(options: GivenOptions, dataDirectory: string): Benc
     parts: options.only === undefined ? benchParts : [options.only],
     batches: options.batch,
     precisions: options.precision,
+    base: options.base,
     steps: options.steps,
     lengths: parseLengths(options.lengths ?? (shape === 'qwen2.5-0.5b' ? '2x512' : '8x256')),
     activations: options.activations,

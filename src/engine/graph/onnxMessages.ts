@@ -5,7 +5,16 @@ import type { Shape } from './shape.ts'
 import { resolve } from './substitute.ts'
 import type { Attribute, ConstantNode, Dtype, OpNode, TensorType, Value, WeightNode } from './value.ts'
 
-const DATA_TYPES: Record<Dtype, number> = { float32: 1, uint8: 2, int64: 7, bool: 9, float64: 11 }
+const DATA_TYPES: Record<Dtype, number> = {
+  float32: 1,
+  uint8: 2,
+  int64: 7,
+  bool: 9,
+  float16: 10,
+  float64: 11,
+  bfloat16: 16,
+  uint4: 21,
+}
 const ATTRIBUTE_TYPES = { float: 1, int: 2, tensor: 4, graph: 5, ints: 7 }
 
 /** What each value of a graph is called. */

@@ -77,35 +77,39 @@ function lastAxes({ shape }: Value, transposed: boolean): readonly [Dim | undefi
 
 export const quantizedMatmulOp = defineOp(
   'MatMulNBits',
-  'Used for rollouts only; learning reads the exact weights.',
+  'Used for rollouts only; learning reads weights in f32.',
   {
     domain: 'com.microsoft',
   },
 )
 
 export interface QuantizedWeight {
-  /** [N, ⌈K/block⌉, block] u8, zero point 128. */
-  readonly quantized: Value
-  /** [N, ⌈K/block⌉] */
+  /** [N, ⌈K/block⌉, block · bits / 8] u8. */
+  readonly blocks: Value
+  /** [N · ⌈K/block⌉] */
   readonly scales: Value
   readonly outputs: number
   readonly inputs: number
+  readonly bits: 8 | 4
   readonly blockSize: number
 }
 
-/** x Wᵀ with W in 8-bit blocks; the product runs in 8-bit integers (accuracy level 4). x […, K] → […, N]. */
+/**
+ * x Wᵀ with W in blocks of 8 or 4 bits; x is rounded too, and the product runs in 8-bit integers (accuracy level 4).
+ * x […, K] → […, N].
+ */
 export function quantizedMatmul(
   x: Value,
-  { quantized, scales, outputs, inputs, blockSize }: QuantizedWeight,
+  { blocks, scales, outputs, inputs, bits, blockSize }: QuantizedWeight,
 ): Value {
   const attributes = {
     K: int(inputs),
     N: int(outputs),
-    bits: int(8),
+    bits: int(bits),
     block_size: int(blockSize),
     accuracy_level: int(4),
   }
-  return apply(quantizedMatmulOp, [x, quantized, scales], attributes, [
+  return apply(quantizedMatmulOp, [x, blocks, scales], attributes, [
     { dtype: x.dtype, shape: [...x.shape.slice(0, -1), outputs] },
   ])[0] as Value
 }

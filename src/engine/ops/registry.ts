@@ -4,6 +4,7 @@ import { addMaskOp } from './addMask.ts'
 import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from './activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from './arithmetic.ts'
 import { castOp, cumulativeSumOp, gatherNdOp, lessOrEqualOp } from './choice.ts'
+import { dequantizeOp, widenOp } from './dequantize.ts'
 import { gatherElementsOp, gatherOp } from './gather.ts'
 import {
   concatOp,
@@ -27,6 +28,7 @@ export const ops: readonly Op[] = [
   castOp,
   concatOp,
   cumulativeSumOp,
+  dequantizeOp,
   dimensionOp,
   divOp,
   expOp,
@@ -61,6 +63,7 @@ export const ops: readonly Op[] = [
   subOp,
   tanhOp,
   transposeOp,
+  widenOp,
 ]
 
 /** Groups of ops that share one hand-written gradient. */

@@ -4,8 +4,15 @@ import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import type { LoraSlot } from '../models/lora.ts'
 import { loraSlots } from '../models/lora.ts'
 import type { NamedTensor } from '../models/source.ts'
+import type { PolicyRole } from '../policy.ts'
 import type { Feed } from './session.ts'
 import { floats } from './session.ts'
+
+/** An adapter that only answers, under a name of its own. */
+export type NamedAdapter = `named ${string}`
+
+/** Whatever can answer on one base. */
+export type AnsweringRole = PolicyRole | NamedAdapter
 
 /** Entries of an adapter in a flat array. */
 export const adapterSize = (config: ModelConfig, lora: LoraConfig): number =>

@@ -1,8 +1,6 @@
 import type { Device } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
 import type { Program } from '../graph/onnx.ts'
 import type { Value } from '../graph/value.ts'
-import { weight } from '../graph/value.ts'
 import type { LoraConfig } from '../models/config.ts'
 import type { LayerParameters, LayerPrograms } from '../models/learningGraphs.ts'
 import { headPrograms, layerPrograms } from '../models/learningGraphs.ts'
@@ -11,6 +9,7 @@ import type { ModelSource } from '../models/source.ts'
 import type { ValueHeadPrograms } from '../models/valueHead.ts'
 import { valueHeadPrograms } from '../models/valueHead.ts'
 import { headWeightName, layerPrefix, layerTensors } from '../models/weightNames.ts'
+import { learningMatrix, learningPurpose, mappedWeight } from './frozenWeights.ts'
 import { ProgramSet } from './programSet.ts'
 import type { Feed } from './session.ts'
 
@@ -24,18 +23,6 @@ export type HeadPass = keyof ReturnType<typeof headPrograms>
 export type ProgramUse = 'score' | 'learn' | 'value'
 
 type Programs = Record<string, Program>
-
-/** A stored f32 tensor as a graph weight that the runtime maps from its file. */
-export function mappedWeight(source: ModelSource, name: string): Value {
-  const location = source.tensors.get(name)
-  if (!location) {
-    throw new AppError('model/invalid', `The model in ${source.directory} has no tensor ${name}.`)
-  }
-  if (location.dtype !== 'F32') {
-    throw new Error(`Expected ${name} in f32, got ${location.dtype}: convert the model first.`)
-  }
-  return weight(name, location)
-}
 
 /**
  * The compiled programs of every layer and of the head, with weights mapped from disk: their pages are shared by all
@@ -77,12 +64,16 @@ export class LearningPrograms {
   #create(use: ProgramUse): Promise<ProgramSet> {
     switch (use) {
       case 'score':
-        return ProgramSet.create('scoring', this.#scoringPrograms(), this.#device)
+        return this.#open('scoring', this.#scoringPrograms())
       case 'learn':
-        return ProgramSet.create('learning', this.#learningPrograms(), this.#device)
+        return this.#open('learning', this.#learningPrograms())
       case 'value':
-        return ProgramSet.create('value head', this.#valuePrograms(), this.#device)
+        return this.#open('value head', this.#valuePrograms())
     }
+  }
+
+  #open(name: string, programs: Programs): Promise<ProgramSet> {
+    return ProgramSet.create(name, programs, this.#device, learningPurpose(this.#source))
   }
 
   #valuePrograms(): Programs {
@@ -125,7 +116,10 @@ export class LearningPrograms {
     const { config } = this.#source
     const adapter = loraInputs(config, this.#lora)
     const weights = new Map(
-      layerTensors(config).map(({ name }) => [name, this.weight(`${layerPrefix(config, layer)}${name}`)]),
+      layerTensors(config).map(({ name, shape }) => [
+        name,
+        this.#tensor(`${layerPrefix(config, layer)}${name}`, shape),
+      ]),
     )
     const parameters: LayerParameters = {
       adapter,
@@ -140,7 +134,11 @@ export class LearningPrograms {
     return layerPrograms(config, parameters, { layer })
   }
 
-  /** A frozen tensor by its full name, which the runtime maps. */
+  #tensor(name: string, [, inputs]: readonly number[]): Value {
+    return inputs === undefined ? this.weight(name) : learningMatrix(this.#source, name, inputs)
+  }
+
+  /** A frozen f32 tensor by its full name, which the runtime maps. */
   weight(name: string): Value {
     return mappedWeight(this.#source, name)
   }

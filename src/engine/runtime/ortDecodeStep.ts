@@ -1,8 +1,5 @@
 import type { Device } from '#shared/device.ts'
-import type { Value } from '../graph/value.ts'
-import { weight } from '../graph/value.ts'
 import type { LoraConfig } from '../models/config.ts'
-import type { GenerationWeights } from '../models/generationGraph.ts'
 import {
   choiceWidth,
   generationInputName,
@@ -11,28 +8,24 @@ import {
 } from '../models/generationGraph.ts'
 import { rotaryNames } from '../models/learningGraphs.ts'
 import type { ModelSource } from '../models/source.ts'
-import { addLora, addLoraTransposed } from '../models/lora.ts'
-import { transpose } from '../ops/layout.ts'
-import { matmul, quantizedMatmul } from '../ops/matmul.ts'
-import type { PolicyRole } from '../policy.ts'
-import type { AdapterParameters } from './adapterParameters.ts'
+import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decodeStep.ts'
+import { generationWeights } from './frozenWeights.ts'
 import { windowMask } from './generation/mask.ts'
-import { mappedWeight } from './learningPrograms.ts'
 import { RotaryTables } from './rotaryTables.ts'
 import type { Feed } from './session.ts'
 import { Session, floats, int64s } from './session.ts'
 
 export interface DecodeStepOptions {
-  /** With `NAME.quantized` [N, ⌈K/block⌉, block] u8 and `NAME.scales` [N, ⌈K/block⌉] of each matrix where precision is int8. */
   readonly source: ModelSource
+  /** int8: from the blocks that the source has beside exact weights; f32: from what learning reads too. */
   readonly precision: 'f32' | 'int8'
   readonly lora: LoraConfig
   readonly device: Device
   /** What the first layer reads of ids at positions (both [N]): [N, D]. */
   readonly embed: (ids: Int32Array, positions: Int32Array) => Promise<Float32Array>
   /** The adapter that answers for a role. */
-  readonly adapter: (role: PolicyRole) => AdapterParameters
+  readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
 
 /** The largest whose f32 product with any total stays below that total. */
@@ -63,8 +56,7 @@ export class OrtDecodeStep implements DecodeStep {
 
   static async create(options: DecodeStepOptions): Promise<OrtDecodeStep> {
     const { source, lora, device, precision } = options
-    const weights = precision === 'int8' ? blockWeights(source) : exactWeights(source)
-    const program = generationProgram(source.config, lora, weights)
+    const program = generationProgram(source.config, lora, generationWeights(source, precision === 'int8'))
     return new OrtDecodeStep(
       options,
       await Session.create({ name: 'generation', program, device, purpose: 'generate' }),
@@ -156,50 +148,4 @@ function maskFeed(mask: Float32Array, { rows, length, cache }: DecodePass, copie
     for (let copy = 0; copy < copies; copy++) repeated.set(source, (row * copies + copy) * block)
   }
   return floats(repeated, [rows, 1, copies * length, width])
-}
-
-function cachedByName(make: (name: string) => Value): (name: string) => Value {
-  const made = new Map<string, Value>()
-  return (name) => {
-    const value = made.get(name) ?? make(name)
-    made.set(name, value)
-    return value
-  }
-}
-
-function exactWeights(source: ModelSource): GenerationWeights {
-  const vector = cachedByName((name) => mappedWeight(source, name))
-  return {
-    vector,
-    // W xᵀ instead of x Wᵀ: the large matrix streams through row by row as it lies on disk, and is never packed.
-    product(x, name, lora) {
-      const yT = matmul(vector(name), x, { transB: true })
-      return transpose(lora ? addLoraTransposed(yT, x, lora) : yT, [1, 0])
-    },
-  }
-}
-
-function blockWeights(source: ModelSource): GenerationWeights {
-  const stored = (name: string) => {
-    const location = source.tensors.get(name)
-    if (!location) throw new Error(`Expected the 8-bit source to have ${name}.`)
-    return location
-  }
-  return {
-    vector: cachedByName((name) => mappedWeight(source, name)),
-    product(x, name, lora) {
-      const [outputs, inputs] = stored(name).shape as readonly [number, number]
-      const [quantized, scales] = [stored(`${name}.quantized`), stored(`${name}.scales`)]
-      const blockSize = quantized.shape[2] as number
-      const count = scales.shape.reduce((total, dim) => total * dim, 1) // the kernel wants one axis
-      const y = quantizedMatmul(x, {
-        quantized: weight(`${name}.quantized`, quantized, 'uint8'),
-        scales: weight(`${name}.scales`, { ...scales, shape: [count] }),
-        outputs,
-        inputs,
-        blockSize,
-      })
-      return lora ? addLora(y, x, lora) : y
-    },
-  }
 }

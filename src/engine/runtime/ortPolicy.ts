@@ -19,13 +19,12 @@ import type {
   Heads,
   LossCoefficients,
   Policy,
-  PolicyRole,
   ScoreOptions,
   TokenSequence,
   UpdateOptions,
   UpdateResult,
 } from '../policy.ts'
-import { AdapterParameters } from './adapterParameters.ts'
+import { AdapterParameters, type AnsweringRole, type NamedAdapter } from './adapterParameters.ts'
 import type { GenerationStats } from './generation/generate.ts'
 import { generateCompletions } from './generation/generate.ts'
 import type { ScoringTarget } from './learner.ts'
@@ -107,6 +106,7 @@ export class OrtPolicy implements Policy {
   readonly #trained: TrainedParameters
   readonly #reference: AdapterParameters
   readonly #base: AdapterParameters
+  readonly #named = new Map<NamedAdapter, AdapterParameters>()
   #decodeStep: Promise<OrtDecodeStep> | null = null
 
   constructor(options: OrtPolicyOptions, learner: Learner) {
@@ -129,7 +129,7 @@ export class OrtPolicy implements Policy {
     else if (reference !== 'base') this.#reference.load(reference)
   }
 
-  #adapter(role: PolicyRole): AdapterParameters {
+  #adapter(role: AnsweringRole): AdapterParameters {
     switch (role) {
       case 'actor':
         return this.#trained.actor.adapter
@@ -139,16 +139,30 @@ export class OrtPolicy implements Policy {
         return this.#base
       case 'critic':
         return this.#trained.requireCritic().adapter
+      default:
+        return this.#requireNamed(role)
     }
   }
 
-  #scoringTarget(role: PolicyRole): ScoringTarget {
+  #requireNamed(name: NamedAdapter): AdapterParameters {
+    const adapter = this.#named.get(name)
+    if (adapter === undefined) throw new Error(`Expected an adapter ${name}, which was not added.`)
+    return adapter
+  }
+
+  /** A further adapter of the same LoRA config on the same base, which answers for its name and is not trained. */
+  addAdapter(name: NamedAdapter, tensors: readonly NamedTensor[]): void {
+    const { source, lora } = this.#options
+    this.#named.set(name, new AdapterParameters(source.config, lora).load(tensors))
+  }
+
+  #scoringTarget(role: AnsweringRole): ScoringTarget {
     return role === 'critic' ? this.#trained.requireCritic() : { adapter: this.#adapter(role) }
   }
 
   async *generate(
     requests: readonly GenerationRequest[],
-    options: GenerateOptions,
+    options: GenerateOptions<AnsweringRole>,
   ): AsyncGenerator<Completion> {
     this.#decodeStep ??= this.#createDecodeStep()
     yield* generateCompletions(await this.#decodeStep, requests, {
@@ -174,7 +188,10 @@ export class OrtPolicy implements Policy {
     })
   }
 
-  async score(sequences: readonly TokenSequence[], { role, ...options }: ScoreOptions): Promise<Heads[]> {
+  async score(
+    sequences: readonly TokenSequence[],
+    { role, ...options }: ScoreOptions<AnsweringRole>,
+  ): Promise<Heads[]> {
     const heads = new Array<Heads>(sequences.length)
     for (const batch of scoringBatches(sequences)) {
       const scored = await this.#learner.score(

@@ -1,6 +1,7 @@
 import type { Device } from '#shared/device.ts'
 import type { Program } from '../graph/onnx.ts'
 import { SELECTOR, choiceOutput, writeChoice } from '../graph/onnx.ts'
+import type { SessionPurpose } from './device.ts'
 import type { Feed } from './session.ts'
 import { Session, emptyFeed, int64s } from './session.ts'
 
@@ -26,8 +27,13 @@ export class ProgramSet {
     )
   }
 
-  static async create(name: string, programs: Programs, device: Device): Promise<ProgramSet> {
-    const session = await Session.open(writeChoice(name, programs), { name, device, purpose: 'learn' })
+  static async create(
+    name: string,
+    programs: Programs,
+    device: Device,
+    purpose: SessionPurpose = 'learn',
+  ): Promise<ProgramSet> {
+    const session = await Session.open(writeChoice(name, programs), { name, device, purpose })
     return new ProgramSet(session, programs)
   }
 

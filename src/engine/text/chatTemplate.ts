@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
 import { isRecord } from './pipelineLimits.ts'
 import { globalScope } from './template/globals.ts'
 import { Interpreter } from './template/interpreter.ts'
@@ -166,8 +167,7 @@ function upToFinalContent(
   return text.startsWith(endMark, end) ? text.slice(0, end) : strip(text.slice(0, end), null, 'right')
 }
 
-const sentenceOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, 200)
+const sentenceOf = (error: unknown): string => shorten(error instanceof Error ? error.message : String(error))
 
 function templateInvalid(where: string, fault: string, cause?: unknown): AppError {
   return new AppError(

@@ -1,5 +1,6 @@
 /** The two files of a tokenizer, checked: whatever is in them, what comes out has the structure it claims. */
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
 import type { AddedToken } from './pipeline/addedTokens.ts'
 import { isRecord, pipelineFault } from './pipelineLimits.ts'
 
@@ -141,7 +142,7 @@ export function expectId(id: unknown, where: string): number {
   throw tokenizerInvalid(where, id === undefined ? 'a token has no id' : `${shortly(id)} is not a token id`)
 }
 
-const shortly = (value: unknown): string => String(value).slice(0, 40)
+const shortly = (value: unknown): string => shorten(String(value).slice(0, 40))
 
 export const sentenceOf = (error: unknown): string =>
   error instanceof Error ? shortly(error.message) : shortly(error)

@@ -15,6 +15,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { TrainerState } from '#shared/events.ts'
+import type { BlockPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { OptimizerState } from '#engine/optimizers/optimizer.ts'
@@ -55,6 +56,8 @@ export interface Checkpoint {
   readonly lora: LoraConfig
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
+  /** What the base was rounded to; absent where it was exact. */
+  readonly base?: BlockPrecision
   readonly actor: readonly NamedTensor[]
   /** null: the run has none of its own. */
   readonly reference: readonly NamedTensor[] | null
@@ -145,13 +148,16 @@ async function writeParts(folder: string, checkpoint: Checkpoint): Promise<void>
 async function writeRole(
   folder: string,
   role: string,
-  { trainer, lora: config, baseModel }: Checkpoint,
+  { trainer, lora: config, baseModel, base }: Checkpoint,
   tensors: readonly NamedTensor[],
 ): Promise<void> {
   const directory = path.join(folder, role)
   makeFolder(directory)
   const metadata = { role, step: `${trainer.step}` }
-  await writeAdapterFiles(directory, { config, baseModel, tensors, metadata })
+  await writeAdapterFiles(directory, {
+    ...{ config, baseModel, tensors, metadata },
+    ...(base === undefined ? {} : { base }),
+  })
 }
 
 const writeMoments = (file: string, { buffers }: OptimizerState): Promise<void> =>
@@ -175,7 +181,7 @@ export function loadCheckpoint(directory: string): Checkpoint {
   requireWhole(directory, state)
   const { trainer, events, reward, metrics } = state
   const readPart = partReader(directory, state)
-  const { config: lora, baseModel, tensors: actor } = readAdapter(path.join(directory, actorName))
+  const { config: lora, baseModel, tensors: actor, base } = readAdapter(path.join(directory, actorName))
   return {
     trainer,
     events,
@@ -183,6 +189,7 @@ export function loadCheckpoint(directory: string): Checkpoint {
     metrics,
     lora,
     baseModel,
+    ...(base === undefined ? {} : { base }),
     actor,
     reference: readPart(referenceName, (folder) => readAdapter(folder).tensors),
     critic: readPart(criticName, (folder) => ({

@@ -60,9 +60,7 @@ export async function asFloat32Source<Source extends ModelSource>(
   cacheDirectory: string,
   onProgress: CacheProgress = () => undefined,
 ): Promise<Source> {
-  const isUsable = ({ dtype, offset, isTransposed = false }: TensorLocation): boolean =>
-    dtype === 'F32' && offset % 4 === 0 && !isTransposed
-  if ([...source.tensors.values()].every(isUsable)) {
+  if (isPlainFloat32(source)) {
     return weightsFolder(source) === null ? gatherInOneFolder(source, cacheDirectory, onProgress) : source
   }
   const folder = await cacheFolder(source, cacheDirectory, onProgress)
@@ -82,6 +80,12 @@ export async function asFloat32Source<Source extends ModelSource>(
   return { ...source, tensors: written }
 }
 
+/** Whether all of it can be mapped as it is. */
+export const isPlainFloat32 = ({ tensors }: ModelSource): boolean =>
+  [...tensors.values()].every(
+    ({ dtype, offset, isTransposed = false }) => dtype === 'F32' && offset % 4 === 0 && !isTransposed,
+  )
+
 /** The cache's own path, links resolved; created if need be. */
 export function resolveCache(cacheDirectory: string): string {
   makeFolder(cacheDirectory)
@@ -89,7 +93,7 @@ export function resolveCache(cacheDirectory: string): string {
 }
 
 /** The cache's folder for exactly these tensors of exactly these files; created if need be. */
-async function cacheFolder(
+export async function cacheFolder(
   source: ModelSource,
   cacheDirectory: string,
   onProgress: CacheProgress,
@@ -130,23 +134,31 @@ function reopen(path: string, source: ModelSource): Map<string, TensorLocation> 
   return result
 }
 
-const convertedTensor = (name: string, location: TensorLocation): TensorToWrite => ({
+export const convertedTensor = (name: string, location: TensorLocation): TensorToWrite => ({
   name,
   dtype: 'F32',
   shape: location.shape,
   *pieces() {
-    if (location.isTransposed === true) {
-      const whole = transposedTensor(location)
-      requireFinite(whole, name, location.file)
-      yield bytesOf(whole)
-      return
-    }
-    for (const piece of readFloatPieces(location, pieceElements)) {
-      requireFinite(piece, name, location.file)
-      yield bytesOf(piece)
-    }
+    for (const piece of exactPieces(name, location, pieceElements)) yield bytesOf(piece)
   },
 })
+
+/**
+ * The values of a tensor as it is computed with, in pieces of so many; a transposed one in one piece. Each is valid until
+ * the next is asked for. Errors: AppError 'model/invalid' for a value that is not a number, 'file/unreadable'.
+ */
+export function* exactPieces(
+  name: string,
+  location: TensorLocation,
+  elements: number,
+): Generator<Float32Array> {
+  const pieces =
+    location.isTransposed === true ? [transposedTensor(location)] : readFloatPieces(location, elements)
+  for (const piece of pieces) {
+    requireFinite(piece, name, location.file)
+    yield piece
+  }
+}
 
 /** A matrix whose file has its transpose; whole in memory, since its columns lie scattered. */
 function transposedTensor(location: TensorLocation): Float32Array {
@@ -162,7 +174,7 @@ function transposedTensor(location: TensorLocation): Float32Array {
 }
 
 /** Errors: AppError 'model/invalid' naming file and tensor. */
-export function requireFinite(values: Float32Array, name: string, file: string): void {
+function requireFinite(values: Float32Array, name: string, file: string): void {
   if (firstNonFinite(values) === -1) return
   throw new AppError(
     'model/invalid',

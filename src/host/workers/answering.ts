@@ -2,11 +2,15 @@
 import { AppError } from '#shared/errors.ts'
 import { availableDevices, defaultDevice, physicalCores } from '#engine/runtime/device.ts'
 import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
+import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { calibrate } from './calibrating.ts'
 import { complete, completeEach, openText } from './completing.ts'
+import { exportCheckpoint } from './exporting.ts'
 import { openModel, type DeviceWish, type OpenedModel } from './model.ts'
+import { checkPrecision } from './precisionCheck.ts'
 import type { Answers, Contender, Question } from './question.ts'
 import { runSelftest } from './selftest.ts'
+import { openGroups } from './sideBySide.ts'
 
 type Asked<Type extends Question['type']> = Question & { readonly type: Type }
 type Say<Type extends Question['type']> = (item: Answers[Type]) => Promise<void>
@@ -26,16 +30,26 @@ export async function answerQuestion(question: Question, say: Say<Question['type
       return completeSideBySide(question, say)
     case 'complete-rows':
       return completeRows(question, say)
+    case 'check-precision':
+      return checkPrecisions(question, say)
     case 'calibrate':
       return calibrate(question, say)
+    case 'export':
+      return exportAndTell(question, say)
   }
+}
+
+async function exportAndTell({ request }: Asked<'export'>, say: Say<'export'>): Promise<void> {
+  const result = await exportCheckpoint(request, (progress) => void say({ progress }))
+  await say({ result })
 }
 
 async function completeSideBySide(question: Asked<'complete'>, say: Say<'complete'>): Promise<void> {
   const device: DeviceWish = question.device ?? { kind: null, threads: null }
-  for (const [contender, each] of question.contenders.entries()) {
-    using model = await open(each, { ...question, device, rows: question.samples })
-    await completeOne(model, { ...question, contender }, say)
+  const request = { ...question, device, maxRows: Math.min(question.samples, maxRows) }
+  for await (const opened of openGroups(request)) {
+    using group = opened
+    for (const [contender, model] of group.members) await completeOne(model, { ...question, contender }, say)
   }
 }
 
@@ -87,6 +101,18 @@ async function completeRows(question: Asked<'complete-rows'>, say: Say<'complete
   }
 }
 
+async function checkPrecisions(
+  { directory, precisions, cacheDirectory }: Asked<'check-precision'>,
+  say: Say<'check-precision'>,
+): Promise<void> {
+  const model = openModelFolder(directory)
+  const { tokenizer } = openText(model)
+  const device = defaultDevice()
+  for (const precision of precisions) {
+    await say(await checkPrecision({ model, tokenizer, precision, texts: null, device, cacheDirectory }))
+  }
+}
+
 function promptOrProblem(encode: () => Prompt): Prompt | string {
   try {
     return encode()
@@ -107,6 +133,7 @@ const open = (contender: Contender, { device, rows, cacheDirectory }: Opening): 
     ...contender,
     device,
     precision: 'f32',
+    base: null,
     maxRows: Math.min(rows, maxRows),
     cacheDirectory,
   })

@@ -1,11 +1,11 @@
 /** Measures prefill, decoding and training of a model on this machine, beside its own matrix-product peak. */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { RolloutPrecision } from '#shared/precision.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { linearNames, type LoraConfig } from '#engine/models/config.ts'
-import type { ModelSource } from '#engine/models/source.ts'
 import { learningFlops } from '#engine/models/work.ts'
 import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/policy.ts'
 import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
@@ -13,12 +13,11 @@ import { watchMemory } from '#engine/runtime/memory.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { usualTokenBudget } from '#shared/configSections.ts'
 import { packMicroBatches } from '#rl/training/packing.ts'
-import { asInt8Source } from '../artifacts/int8Cache.ts'
+import { asPolicySource } from '../artifacts/baseCache.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { isModelShapeName, modelShapes } from '../artifacts/modelShapes.ts'
 import { writeRandomModel } from '../artifacts/randomModel.ts'
-import { asFloat32Source } from '../artifacts/weightCache.ts'
-import type { BenchReport, BenchRequest, RolloutPrecision } from './benchReport.ts'
+import type { BenchReport, BenchRequest } from './benchReport.ts'
 import { chooseDevice } from './model.ts'
 
 const SEED = 1
@@ -109,8 +108,8 @@ async function subjectFolder(
 
 async function openPolicy(bench: Bench, precision: RolloutPrecision, rows: number): Promise<OrtPolicy> {
   const folder = openModelFolder(bench.directory)
-  const prepare = precision === 'int8' ? asInt8Source : asFloat32Source
-  const source: ModelSource = await prepare(folder, bench.request.cacheDirectory)
+  const { base, cacheDirectory } = bench.request
+  const source = await asPolicySource(folder, { base, rollout: precision }, cacheDirectory)
   return createOrtPolicy({
     source,
     device: bench.device,
@@ -253,9 +252,11 @@ async function prefillPart(bench: Bench): Promise<NonNullable<BenchReport['prefi
 
 async function decodePart(bench: Bench): Promise<NonNullable<BenchReport['decode']>> {
   const results: NonNullable<BenchReport['decode']>[number][] = []
-  for (const precision of bench.request.precisions) {
-    using policy = await openPolicy(bench, precision, Math.max(...bench.request.batches))
-    for (const batch of bench.request.batches) {
+  const { base, precisions, batches } = bench.request
+  for (const rollout of base === 'f32' ? precisions : (['f32'] as const)) {
+    const precision = base === 'f32' ? rollout : base
+    using policy = await openPolicy(bench, rollout, Math.max(...batches))
+    for (const batch of batches) {
       bench.say(`decoding: ${precision}, ${String(batch)} rows`)
       results.push({
         batch,

@@ -1,9 +1,8 @@
 /** What a bench is asked and what it answers; `bench.ts` measures. */
+import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
+
 export const benchParts = ['prefill', 'decode', 'train'] as const
 export type BenchPart = (typeof benchParts)[number]
-
-export const rolloutPrecisions = ['f32', 'int8'] as const
-export type RolloutPrecision = (typeof rolloutPrecisions)[number]
 
 /** Row lengths of a training batch: `rows` of `from`, or drawn evenly between `from` and `to`. */
 export interface BenchLengths {
@@ -21,6 +20,8 @@ export interface BenchRequest {
   /** Rows decoded together. */
   readonly batches: readonly number[]
   readonly precisions: readonly RolloutPrecision[]
+  /** What the base is held in; a rounded one is what decoding reads too, whatever `precisions` say. */
+  readonly base: BasePrecision
   /** Measured steps of each part, after one that is not counted. */
   readonly steps: number
   readonly lengths: BenchLengths
@@ -43,7 +44,7 @@ export interface BenchReport {
   }
   readonly decode?: readonly {
     readonly batch: number
-    readonly precision: RolloutPrecision
+    readonly precision: BasePrecision
     readonly tokensPerSecond: number
   }[]
   readonly train?: {

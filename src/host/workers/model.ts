@@ -1,21 +1,25 @@
 /** A model opened to be asked: scored, differentiated or let speak. Training is opened in entry.ts. */
 import type { Device, DeviceKind } from '#shared/device.ts'
+import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
-import type { PolicyRole } from '#engine/policy.ts'
+import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
 import { defaultDevice, requireDevice } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { asInt8Source } from '../artifacts/int8Cache.ts'
+import { asPolicySource } from '../artifacts/baseCache.ts'
 import { openModelFolder, type ModelFolder } from '../artifacts/modelFolder.ts'
 import { adapterForModel, readAdapter, type Adapter } from '../artifacts/peft.ts'
-import { asFloat32Source } from '../artifacts/weightCache.ts'
-import type { RolloutPrecision } from './benchReport.ts'
 
 export interface OpenModelRequest {
   readonly directory: string
   /** PEFT folder; null = the base alone. */
   readonly adapter: string | null
+  /** Longest prompt plus completion; null: as the model's own positions reach. */
+  readonly contextLength?: number | null
   readonly device: DeviceWish
+  /** What generating reads of a base in f32. */
   readonly precision: RolloutPrecision
+  /** What the base is held in; null: as the adapter was trained on it. */
+  readonly base: BasePrecision | null
   /** Rows generated together. */
   readonly maxRows: number
   readonly cacheDirectory: string
@@ -24,20 +28,20 @@ export interface OpenModelRequest {
 export interface OpenedModel extends Disposable {
   readonly folder: ModelFolder
   readonly policy: OrtPolicy
-  /** `actor` with an adapter, else `base`. */
-  readonly role: PolicyRole
+  /** Whose adapter answers; `base` without one. */
+  readonly role: AnsweringRole
 }
 
 /** Base without parameters to train. */
-const noAdapter: LoraConfig = { rank: 1, alpha: 1, rsLora: false, targets: [] }
+export const noAdapter: LoraConfig = { rank: 1, alpha: 1, rsLora: false, targets: [] }
 
 /** Errors: AppError 'model/…', 'adapter/invalid', 'device/unavailable', 'file/…'. */
 export async function openModel(request: OpenModelRequest): Promise<OpenedModel> {
-  const folder = openModelFolder(request.directory)
+  const folder = openModelFolder(request.directory, request)
   const adapter = request.adapter === null ? null : openAdapter(request.adapter, folder)
   const device = await chooseDevice(request.device)
-  const prepare = request.precision === 'int8' ? asInt8Source : asFloat32Source
-  const source = await prepare(folder, request.cacheDirectory)
+  const precisions = { base: request.base ?? adapter?.base ?? 'f32', rollout: request.precision }
+  const source = await asPolicySource(folder, precisions, request.cacheDirectory)
   const policy = await createOrtPolicy({
     source,
     device,

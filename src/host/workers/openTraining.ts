@@ -39,8 +39,7 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
   const { stage, model, cacheDirectory, begin } = setup
   const { config, algorithm } = stage.parts
   const start = begin?.start ?? null
-  const own = start === null ? (begin?.adapter ?? firstAdapter(config, model)) : adapterOf(start.checkpoint)
-  const { start: form, reference } = start === null ? withReference(own, config, model) : goOnWith(own, setup, start)
+  const { start: form, reference } = beginWith(setup)
   // Dropout is how a run trains, whatever the adapter it goes on from was trained with.
   const adapter = { ...form, lora: { ...form.lora, dropout: config.adapter.dropout } }
   const hasCritic = algorithm.needs.values
@@ -58,7 +57,7 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
     state: () => ({
       lora: adapter.lora,
       baseModel: adapter.baseModel,
-      ...(config.base.precision === 'f32' ? {} : { base: config.base.precision }),
+      ...roundingOf(config),
       actor: policy.adapterTensors('actor'),
       reference: policy.adapterTensors('reference'),
       critic: hasCritic ? { adapter: policy.adapterTensors('critic'), valueHead: policy.valueHead() } : null,
@@ -68,6 +67,10 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
     [Symbol.asyncDispose]: acting.close,
   }
 }
+
+/** What a checkpoint says of its base. */
+const roundingOf = ({ base: { precision } }: RunConfig): Pick<TrainedState, 'base'> =>
+  precision === 'f32' ? {} : { base: precision }
 
 interface Acting {
   readonly dependencies: Pick<TrainDependencies, 'policy' | 'rolloutMetrics'>
@@ -109,11 +112,14 @@ async function openRemote(
 }
 
 /** A fork may name another reference; one that follows the policy is where the checkpoint has it. */
-function goOnWith(own: AdapterStart, { stage, model }: TrainingSetup, { isFork }: TrainingStart): StartWithReference {
+function beginWith({ stage, model, begin }: TrainingSetup): StartWithReference {
   const { config } = stage.parts
+  const start = begin?.start ?? null
+  if (start === null) return withReference(begin?.adapter ?? firstAdapter(config, model), config, model)
+  const own = adapterOf(start.checkpoint)
   const { refreshSteps, refreshPasses } = config.reference
   const isMoved = refreshSteps !== null || refreshPasses !== null
-  if (!isFork || isMoved) return { start: own, reference: null }
+  if (!start.isFork || isMoved) return { start: own, reference: null }
   // Moments are of the adapter as it is: it cannot grow.
   return withReference(own, { ...config, adapter: { ...config.adapter, mergeConfigs: false } }, model)
 }

@@ -4,11 +4,14 @@
  */
 import type { Device, DeviceReport } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
+import type { BlockPrecision } from '#shared/precision.ts'
+import type { PrecisionEffect } from '#shared/precisionEffect.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '../artifacts/data/dataFile.ts'
+import type { ExportProgress, ExportReport, ExportRequest } from '../exports/exports.ts'
 import type { CalibrationNews } from './calibrationReport.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
 import { unpackError, type ErrorEnvelope } from './messages.ts'
@@ -28,7 +31,7 @@ export type Question =
   | { readonly type: 'selftest'; readonly full: boolean }
   | {
       readonly type: 'complete'
-      /** One after the other. */
+      /** One after the other; those of one base share it. */
       readonly contenders: readonly Contender[]
       readonly prompt: { readonly text: string } | { readonly messages: readonly ChatMessage[] }
       readonly samples: number
@@ -48,6 +51,14 @@ export type Question =
       readonly sampling: Sampling
       readonly cacheDirectory: string
     }
+  /** What rounding does to the model in this folder, one answer for each precision. */
+  | {
+      readonly type: 'check-precision'
+      readonly directory: string
+      readonly precisions: readonly BlockPrecision[]
+      readonly cacheDirectory: string
+    }
+  | { readonly type: 'export'; readonly request: ExportRequest }
   /** What a run of this config would need; its paths are absolute. */
   | { readonly type: 'calibrate'; readonly config: RunConfig; readonly cacheDirectory: string }
 
@@ -74,6 +85,9 @@ export type RowCompletion =
     }
   | { readonly row: number; readonly problem: string }
 
+/** How far it is, and at last the report. */
+export type ExportNews = { readonly progress: ExportProgress } | { readonly result: ExportReport }
+
 /** What comes back, one or more of it. */
 export interface Answers {
   readonly devices: { readonly devices: readonly DeviceReport[]; readonly physicalCores: number }
@@ -81,6 +95,8 @@ export interface Answers {
   readonly complete: CompletionPiece
   readonly 'complete-rows': RowCompletion
   readonly calibrate: CalibrationNews
+  readonly export: ExportNews
+  readonly 'check-precision': PrecisionEffect
 }
 
 export type FromQuestion =

@@ -64,19 +64,22 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     return existsSync(file) ? file : (namedDataSet(given, dataDirectory) ?? file)
   }
   const rowsOf = <Rows>(rows: Rows) => (typeof rows === 'string' ? rowsAt(rows) : rows)
-  const { adapter, data, rewards, environment, stages } = config
+  const orNull = (given: string | null) => (given === null ? null : absolute(given))
+  const { adapter, reference, data, rewards, environment, stages } = config
   return {
     ...config,
     model: existsSync(absolute(config.model))
       ? absolute(config.model)
       : findModel(config.model, dataDirectory),
-    adapter: { ...adapter, initial: adapter.initial === null ? null : absolute(adapter.initial) },
+    adapter: { ...adapter, initial: orNull(adapter.initial) },
+    reference: { ...reference, adapter: orNull(reference.adapter) },
     rewards: rewards.map((reward) => ({ ...reward, function: absoluteReward(reward.function, base) })),
     environment: environment && { ...environment, function: absoluteReward(environment.function, base) },
     data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
     stages: stages.map((stage) => ({
       ...stage,
       ...(stage.data === undefined ? {} : { data: withRowsAt(stage.data, rowsOf) }),
+      ...(stage.reference === undefined ? {} : { reference: withAdapterAt(stage.reference, absolute) }),
     })),
   }
 }
@@ -88,6 +91,11 @@ function withRowsAt(data: Readonly<Record<string, unknown>>, rowsOf: <Rows>(rows
   ])
   return Object.fromEntries(named) as Record<string, unknown>
 }
+
+const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (given: string) => string) =>
+  typeof reference['adapter'] === 'string'
+    ? { ...reference, adapter: absolute(reference['adapter']) }
+    : reference
 
 /** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
 export function requireKnownParts(config: RunConfig): void {

@@ -28,6 +28,7 @@ export interface RunFacts {
   readonly temperature: number
   readonly maxNewTokens: number
   readonly precision: RunConfig['rollout']['precision']
+  readonly basePrecision: RunConfig['base']['precision']
   readonly learningRate: number
   /** Passes over the trajectories of a step. */
   readonly epochs: number
@@ -36,6 +37,7 @@ export interface RunFacts {
 /** Of a run of several stages the config of one of them. Errors: AppError 'config/invalid' for an unknown algorithm. */
 export function factsOf({
   algorithm,
+  base,
   rollout,
   optimization,
   rewards,
@@ -59,6 +61,7 @@ export function factsOf({
     temperature: rollout.temperature,
     maxNewTokens: rollout.maxNewTokens,
     precision: rollout.precision,
+    basePrecision: base.precision,
     learningRate: optimization.learningRate,
     epochs: optimization.epochs,
   }

@@ -1,9 +1,13 @@
 /** What the ops compute, and what they refuse. Their gradients are in gradients.test.ts. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { constant, input } from '#engine/graph/value.ts'
+import type { Dtype } from '#engine/graph/value.ts'
+import { constant, input, weight } from '#engine/graph/value.ts'
 import { silu } from '#engine/ops/activation.ts'
 import { add, mul } from '#engine/ops/arithmetic.ts'
 import type { Value } from '#engine/graph/value.ts'
+import { dequantize, widen } from '#engine/ops/dequantize.ts'
 import { packRows, unpackRows } from '#engine/ops/gather.ts'
 import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '#engine/ops/layout.ts'
 import { matmul } from '#engine/ops/matmul.ts'
@@ -11,7 +15,9 @@ import { rmsNorm } from '#engine/ops/normalization.ts'
 import { meanLastAxis, reduceSum, sumToShape } from '#engine/ops/reduce.ts'
 import { vocabularyHead } from '#engine/ops/vocabularyHead.ts'
 import { floats, int64s } from '#engine/runtime/session.ts'
+import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
 import { evaluate } from '../graph/evaluate.ts'
+import { largestDifference } from '../runtime/differences.ts'
 
 describe('numbers', () => {
   test('silu is x · sigmoid(x)', async () => {
@@ -96,6 +102,52 @@ describe('numbers', () => {
       })
     },
   )
+})
+
+describe('stored weights', () => {
+  const folder = temporaryFolder()
+  /** A tensor in a file of its own. */
+  function stored(name: string, dtype: Dtype, shape: readonly number[], bytes: Uint8Array): Value {
+    const file = join(folder, name)
+    writeFileSync(file, bytes)
+    return weight(name, { file, offset: 0, byteLength: bytes.length, shape }, dtype)
+  }
+  const scales = (shape: readonly number[], values: readonly number[]): Value => constant(values, shape)
+
+  test('blocks of bytes: (value − zero) · the scale of its block', async () => {
+    const bytes = Uint8Array.from({ length: 64 }, (_, index) => 100 + index)
+    const blocks = stored('bytes', 'uint8', [2, 32], bytes)
+    const zeros = stored('zeros of bytes', 'uint8', [2, 2], Uint8Array.of(128, 128, 128, 128))
+    const factors = [0.5, 2, -1, 0]
+    const y = dequantize({ blocks, scales: scales([2, 2], factors), zeros, blockSize: 16 })
+    const { y: found } = await evaluate({ y })
+    const expected = [...bytes].map((byte, index) => (byte - 128) * factors[index >> 4]!)
+    expect(largestDifference(found!, expected)).toBe(0)
+  })
+
+  test('blocks of half bytes: the lower half comes first', async () => {
+    const bytes = Uint8Array.from({ length: 16 }, (_, index) => index | ((15 - index) << 4))
+    const blocks = stored('halves', 'uint4', [1, 32], bytes)
+    const zeros = stored('zeros of halves', 'uint4', [1, 2], Uint8Array.of(0x88))
+    const y = dequantize({ blocks, scales: scales([1, 2], [1, -0.25]), zeros, blockSize: 16 })
+    const { y: found } = await evaluate({ y })
+    const halves = [...bytes].flatMap((byte) => [byte & 15, byte >> 4])
+    const expected = halves.map((half, index) => (half - 8) * (index < 16 ? 1 : -0.25))
+    expect(largestDifference(found!, expected)).toBe(0)
+  })
+
+  test('16 bits widen exactly', async () => {
+    const half = stored('half', 'float16', [3], new Uint8Array(Uint16Array.of(0x3c00, 0xc100, 0x0001).buffer))
+    const brain = stored(
+      'brain',
+      'bfloat16',
+      [3],
+      new Uint8Array(Uint16Array.of(0x3f80, 0xc020, 0x3e20).buffer),
+    )
+    const found = await evaluate({ fromHalf: widen(half), fromBrain: widen(brain) })
+    expect([...found['fromHalf']!]).toEqual([1, -2.5, 2 ** -24])
+    expect([...found['fromBrain']!]).toEqual([1, -2.5, 0.15625])
+  })
 })
 
 describe('refusals', () => {

@@ -13,7 +13,7 @@ import {
 } from '#host/artifacts/safetensors.ts'
 
 /** [rows, columns] out of blocks. */
-export function dequantizedValues({ form, blocks, scales }: BlockWeight, columns: number): Float32Array {
+function dequantizedValues({ form, blocks, scales }: BlockWeight, columns: number): Float32Array {
   const { bits, blockSize, zero } = form
   const bytes = Buffer.concat([...readPieces(blocks, 1 << 24)])
   const factors = readTensor(scales)

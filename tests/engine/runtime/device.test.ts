@@ -51,7 +51,7 @@ describe('devices', () => {
 
 describe('session options', () => {
   test('keep no block for the largest shape, give up their threads and flush denormals', () => {
-    for (const purpose of ['learn', 'generate', 'weights'] as const) {
+    for (const purpose of ['learn', 'learn-stored', 'generate', 'weights'] as const) {
       expect(sessionOptions(device('cpu'), purpose)).toMatchObject({
         enableMemPattern: false,
         intraOpNumThreads: 1,
@@ -62,7 +62,12 @@ describe('session options', () => {
 
   test('only generation packs constant weights; only turning weights to f32 runs unoptimised', () => {
     const packed = { extra: { session: { disable_prepacking: '1' } } }
-    expect(sessionOptions(device('cpu'), 'learn')).toMatchObject({ ...packed, graphOptimizationLevel: 'all' })
+    for (const purpose of ['learn', 'learn-stored'] as const) {
+      expect(sessionOptions(device('cpu'), purpose)).toMatchObject({
+        ...packed,
+        graphOptimizationLevel: 'all',
+      })
+    }
     expect(sessionOptions(device('cpu'), 'weights')).toMatchObject({
       ...packed,
       graphOptimizationLevel: 'disabled',

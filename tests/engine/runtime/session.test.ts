@@ -102,4 +102,24 @@ describe('memory', () => {
       expect(after.mappedBytes).toBeGreaterThan(sizeBytes)
     },
   )
+
+  test.skipIf(process.platform !== 'linux')('two sessions over one file share its pages', async () => {
+    const folder = temporaryFolder()
+    const [rows, width] = [16_384, 1_024]
+    const byteLength = rows * width * 4
+    const file = join(folder, 'shared.bin')
+    writeFileSync(file, new Uint8Array(byteLength))
+    const table = weight('w', { file, offset: 0, byteLength, shape: [rows, width] })
+    const program = { y: matmul(input('tokens', 'float32', ['N', width]), table, { transB: true }) }
+    const feeds = { tokens: floats(new Float32Array(width), [1, width]) }
+    using first = await create(program)
+    await first.run(feeds)
+    const one = memoryUse()
+    using second = await create(program)
+    await second.run(feeds)
+    const two = memoryUse()
+    // Both have all pages in sight, but there is one copy of them.
+    expect((two.mappedBytes ?? 0) - (one.mappedBytes ?? 0)).toBeGreaterThan(0.9 * byteLength)
+    expect((two.proportionalBytes ?? 0) - (one.proportionalBytes ?? 0)).toBeLessThan(0.2 * byteLength)
+  })
 })

@@ -9,6 +9,7 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { loraSlots } from '#engine/models/lora.ts'
+import { readGgufLora, writeGgufLora } from '#host/artifacts/ggufLora.ts'
 import { openModelFolder } from '#host/artifacts/modelFolder.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import { adapterForModel, readAdapter, writeAdapter } from '#host/artifacts/peft.ts'
@@ -20,6 +21,7 @@ const root = temporaryFolder()
 const single = join(root, 'single')
 const sharded = join(root, 'sharded')
 const adapter = join(root, 'adapter')
+const gguf = join(root, 'adapter.gguf')
 const shape = {
   ...modelShapes['tiny-qwen3'],
   hiddenSize: 8,
@@ -48,6 +50,8 @@ beforeAll(async () => {
     data: new Float32Array(length),
   }))
   await writeAdapter(adapter, { config, baseModel: null, tensors, metadata: {} })
+  const trained = { config, baseModel: null, tensors }
+  writeGgufLora(gguf, { adapter: trained, model: model.config, dtype: 'F32', name: 'fuzz', provenance: {} })
 })
 
 const openModel = (folder: string) => (): void => {
@@ -57,6 +61,9 @@ let adaptedConfig: ModelConfig | null = null
 const baseConfig = (): ModelConfig => (adaptedConfig ??= openModelFolder(single).config)
 const openAdapter = (): void => {
   adapterForModel(readAdapter(adapter), baseConfig(), adapter)
+}
+const openGguf = (): void => {
+  readGgufLora(gguf, baseConfig())
 }
 
 interface Reader {
@@ -222,6 +229,17 @@ describe('JSON files', () => {
       yield* hostileDocuments.map((text) => Buffer.from(text))
     })
     expect(cases).toBeGreaterThan(400)
+  })
+})
+
+describe('GGUF files', () => {
+  test('adapter.gguf', { timeout: 60_000 }, () => {
+    const cases = probeAll({ name: 'adapter.gguf', file: gguf, read: openGguf }, function* (original) {
+      yield* truncations(original, 200)
+      yield* mutations(original, 900, original.length)
+      yield* mutations(original, 900, 600)
+    })
+    expect(cases).toBe(2000)
   })
 })
 

@@ -1,84 +1,24 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { AppError } from '#shared/errors.ts'
-import { type LinearName, linearNames, separateLinears, type LoraConfig, type ModelConfig } from '#engine/models/config.ts'
-import { loraSlots } from '#engine/models/lora.ts'
+import { type LinearName, linearNames, separateLinears } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
-import type { NamedTensor } from '#engine/models/source.ts'
-import {
-  type Adapter,
-  adapterForModel,
-  peftTensorName,
-  readAdapter,
-  writeAdapter,
-} from '#host/artifacts/peft.ts'
+import { adapterForModel, peftTensorName, readAdapter, writeAdapter } from '#host/artifacts/peft.ts'
 import { bytesOf, openSafetensors, writeSafetensors } from '#host/artifacts/safetensors.ts'
-import { temporaryFolder } from './temporaryFolder.ts'
-
-const root = temporaryFolder()
-let count = 0
-const newPath = (): string => join(root, `${++count}`)
-
-const model: ModelConfig = readModelConfig(
-  {
-    model_type: 'llama',
-    hidden_size: 16,
-    num_attention_heads: 4,
-    num_key_value_heads: 2,
-    intermediate_size: 24,
-    num_hidden_layers: 2,
-    vocab_size: 50,
-  },
-  'config.json',
-)
-const lora = (targets: readonly LinearName[] = ['q_proj', 'v_proj']): LoraConfig => ({
-  rank: 4,
-  alpha: 8,
-  rsLora: false,
-  targets,
-})
-
-const tensorsFor = (config: LoraConfig): NamedTensor[] =>
-  loraSlots(model, config).map(({ name, shape, size, offset }) => ({
-    name,
-    shape,
-    data: Float32Array.from({ length: size }, (_, index) => Math.sin(offset + index)),
-  }))
-
-async function write(
-  config = lora(),
-  change: (tensors: NamedTensor[]) => NamedTensor[] = (same) => same,
-): Promise<string> {
-  const path = newPath()
-  const tensors = change(tensorsFor(config))
-  await writeAdapter(path, { config, baseModel: 'Qwen/Qwen2.5-0.5B', tensors, metadata: { run: 'run_1' } })
-  return path
-}
-
-const configOf = (path: string): Record<string, unknown> =>
-  JSON.parse(readFileSync(join(path, 'adapter_config.json'), 'utf8')) as Record<string, unknown>
-
-function editConfig(path: string, change: Record<string, unknown>): void {
-  writeFileSync(join(path, 'adapter_config.json'), JSON.stringify({ ...configOf(path), ...change }))
-}
-
-function errorOf(action: () => unknown): AppError {
-  try {
-    action()
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
-  throw new Error('Expected an error.')
-}
-
-const without =
-  (name: string) =>
-  (tensors: NamedTensor[]): NamedTensor[] =>
-    tensors.filter((tensor) => tensor.name !== name)
-const byName = (adapter: Adapter): Map<string, NamedTensor> =>
-  new Map(adapter.tensors.map((tensor) => [tensor.name, tensor]))
+import {
+  byName,
+  configOf,
+  editConfig,
+  errorOf,
+  lora,
+  model,
+  newPath,
+  renameTensors,
+  smallShape,
+  tensorsFor,
+  without,
+  write,
+} from './exampleAdapter.ts'
 
 describe('writing an adapter', () => {
   test('PEFT’s names, shapes, type and metadata', async () => {
@@ -203,9 +143,34 @@ describe('reading an adapter', () => {
     expect(readAdapter(path).config).toMatchObject({ rank: 8, alpha: 8 })
   })
 
+  test('f16 adapters are widened', async () => {
+    const path = await write()
+    const bits = Uint16Array.of(0x3c00, 0xc000)
+    const tensors = tensorsFor(lora()).map(({ name, shape, data }) => ({
+      name: peftTensorName(name),
+      dtype: 'F16' as const,
+      shape,
+      pieces: () => Array.from({ length: data.length / 2 }, () => bytesOf(bits)),
+    }))
+    await writeSafetensors(join(path, 'adapter_model.safetensors'), tensors)
+    expect([...(readAdapter(path).tensors[0]?.data.subarray(0, 2) ?? [])]).toEqual([1, -2])
+  })
+
+  test.each([
+    ['base_model.model.model.language_model.layers.', '.weight'],
+    ['base_model.model.language_model.model.layers.', '.weight'],
+    ['base_model.model.model.layers.', '.default.weight'],
+  ])('names such as %s…%s', async (prefix, suffix) => {
+    const path = await write()
+    await renameTensors(path, (name) =>
+      name.replace('base_model.model.model.layers.', prefix).replace('.weight', suffix),
+    )
+    expect(adapterForModel(readAdapter(path), model, 'a').tensors).toEqual(tensorsFor(lora()))
+  })
+
   test('an interrupted replacement is undone', async () => {
     const path = await write()
-    renameSync(path, join(root, `.${count}.previous`))
+    renameSync(path, join(dirname(path), `.${basename(path)}.previous`))
     expect(readAdapter(path).config.rank).toBe(4)
   })
 })
@@ -215,8 +180,8 @@ describe('refused adapters', () => {
     [{ peft_type: 'IA3' }, 'of type "IA3"'],
     [{ use_dora: true }, 'DoRA'],
     [{ modules_to_save: ['lm_head'] }, 'modules_to_save'],
-    [{ rank_pattern: { q_proj: 8 } }, 'rank_pattern'],
-    [{ alpha_pattern: { q_proj: 8 } }, 'alpha_pattern'],
+    [{ alpha_pattern: { '(q|v)_proj': 8 } }, 'by the pattern "(q|v)_proj"'],
+    [{ alpha_pattern: { q_proj: '8' } }, 'alpha_pattern'],
     [{ bias: 'all' }, 'trained biases'],
     [{ layers_to_transform: [0] }, 'only some layers'],
     [{ init_lora_weights: 'pissa_niter_4' }, 'changed the base model'],
@@ -278,6 +243,25 @@ describe('refused adapters', () => {
     writeFileSync(join(path, 'adapter_model.bin'), '')
     expect(errorOf(() => readAdapter(path)).hint).toContain('pickle')
     expect(errorOf(() => readAdapter(join(path, 'none'))).code).toBe('adapter/invalid')
+  })
+
+  test('the same matrix under two names', async () => {
+    const path = await write(lora(), (tensors) => [
+      ...tensors,
+      { ...tensors[0]!, name: tensors[0]!.name.replace('model.layers', 'model.language_model.layers') },
+    ])
+    expect(errorOf(() => readAdapter(path)).message).toContain('q_proj.lora_A.weight" twice')
+  })
+
+  test('an adapter of another family: both are named', async () => {
+    const adapter = readAdapter(await write())
+    const phi = readModelConfig(
+      { ...smallShape, model_type: 'phi3', num_key_value_heads: 2, pad_token_id: 0 },
+      'config.json',
+    )
+    expect(errorOf(() => adapterForModel(adapter, phi, 'my adapter')).message).toBe(
+      'my adapter is made for Qwen/Qwen2.5-0.5B: it adapts q_proj, v_proj, but a phi3 model has qkv_proj, o_proj, gate_up_proj, down_proj.',
+    )
   })
 
   test('an adapter of another model', async () => {

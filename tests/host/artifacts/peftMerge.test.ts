@@ -64,6 +64,20 @@ describe('configs', () => {
     ])
   })
 
+  test('texts of targets count as lists of one, and lists of modules to save unite', () => {
+    const { merged, changed } = mergePeftFields(
+      { target_modules: 'q_proj', modules_to_save: ['score'], use_rslora: false },
+      { target_modules: 'q_proj', modules_to_save: ['summary'], use_rslora: true },
+    )
+    expect(merged).toEqual({
+      target_modules: ['q_proj'],
+      modules_to_save: ['score', 'summary'],
+      use_rslora: false,
+    })
+    expect(changed).toEqual(['modules_to_save', 'use_rslora'])
+    expect(mergePeftFields(null, { r: 4 })).toEqual({ merged: { r: 4 }, changed: [] })
+  })
+
   test('that do not differ merge without a word', () => {
     const config = lora({ targets: linearNames })
     expect(mergeLora(config, { ...config, targets: linearNames.toReversed() })).toEqual({

@@ -14,7 +14,8 @@ import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
-import { asInt8Source, quantizableWeights, quantizedName, scalesName } from '#host/artifacts/int8Cache.ts'
+import { blockForm, blocksName, scalesName } from '#engine/models/blocks.ts'
+import { asInt8Source, quantizableWeights } from '#host/artifacts/int8Cache.ts'
 import { type ModelFolder, openModelFolder } from '#host/artifacts/modelFolder.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import { blockScales, quantizeRows } from '#host/artifacts/quantize.ts'
@@ -171,6 +172,7 @@ describe('weights as f32', () => {
 })
 
 describe('8-bit weights', () => {
+  const int8 = blockForm('int8', 128)
   const random = new SequentialRandom(randomStream(3))
   const weights = (rows: number, columns: number): Float32Array =>
     Float32Array.from({ length: rows * columns }, () => random.normal() * 0.02)
@@ -182,8 +184,8 @@ describe('8-bit weights', () => {
     [1, 129],
   ])('[%i, %i]: no value is off by more than half a scale, padding is zero', (rows, columns) => {
     const exact = weights(rows, columns)
-    const scales = blockScales(exact, columns)
-    const values = quantizeRows(exact, scales, columns)
+    const scales = blockScales(exact, columns, int8)
+    const values = quantizeRows(exact, scales, columns, int8)
     const blocks = Math.ceil(columns / 128)
     expect(values).toHaveLength(rows * blocks * 128)
     expect(scales).toHaveLength(rows * blocks)
@@ -202,9 +204,9 @@ describe('8-bit weights', () => {
     row[0] = -2
     row[1] = 1
     row[160] = 1e-44
-    const scales = blockScales(row, 384)
+    const scales = blockScales(row, 384, int8)
     expect([...scales]).toEqual([Math.fround(2 / 127), 0, 0])
-    const values = quantizeRows(row, scales, 384)
+    const values = quantizeRows(row, scales, 384, int8)
     expect([values[0], values[1], values[2], values[160], values[383]]).toEqual([1, 128 + 64, 128, 128, 128])
   })
 
@@ -220,23 +222,78 @@ describe('8-bit weights', () => {
       )
       for (const weight of quantizableWeights(source)) {
         const [rows = 0, columns = 0] = get(source, weight).shape
-        const blocks = Math.ceil(columns / 128)
-        const scales = get(quantized, scalesName(weight))
+        const form = blockForm('int8', columns)
+        const blocks = Math.ceil(columns / form.blockSize)
+        const scales = get(quantized, scalesName(weight, 'int8'))
         expect(scales).toMatchObject({ dtype: 'F32', shape: [rows, blocks] })
-        expect(get(quantized, quantizedName(weight))).toMatchObject({
+        expect(get(quantized, blocksName(weight, 'int8'))).toMatchObject({
           dtype: 'U8',
-          shape: [rows, blocks, 128],
+          shape: [rows, blocks, form.blockSize],
         })
         const exact = readTensor(get(source, weight))
-        expect(readTensor(scales)).toEqual(blockScales(exact, columns))
-        const bytes = Buffer.concat([...readPieces(get(quantized, quantizedName(weight)), 1 << 24)])
-        expect(bytes.equals(quantizeRows(exact, blockScales(exact, columns), columns))).toBe(true)
+        expect(readTensor(scales)).toEqual(blockScales(exact, columns, form))
+        const bytes = Buffer.concat([...readPieces(get(quantized, blocksName(weight, 'int8')), 1 << 24)])
+        expect(bytes.equals(quantizeRows(exact, blockScales(exact, columns, form), columns, form))).toBe(true)
       }
-      const { file } = get(quantized, scalesName('model.layers.0.mlp.up_proj.weight'))
+      const { file } = get(quantized, scalesName('model.layers.0.mlp.up_proj.weight', 'int8'))
       const { mtimeMs } = statSync(file)
       expect((await asInt8Source(source, cache)).tensors).toEqual(quantized.tensors)
       expect(statSync(file).mtimeMs).toBe(mtimeMs)
       expect(openSafetensors(file).tensors.size).toBe(quantizableWeights(source).length * 2)
     },
   )
+})
+
+describe('the blocks of a row', () => {
+  test.each([
+    ['int8', 896, 128],
+    ['int8', 576, 64],
+    ['int8', 160, 32],
+    ['int8', 45, 32],
+    ['int4', 896, 32],
+    ['int4', 7, 32],
+  ] as const)('%s: rows of %i have blocks of %i', (precision, columns, blockSize) => {
+    expect(blockForm(precision, columns).blockSize).toBe(blockSize)
+  })
+})
+
+describe('4-bit weights', () => {
+  const random = new SequentialRandom(randomStream(4))
+  const int4 = blockForm('int4', 32)
+
+  test.each([
+    [3, 256],
+    [5, 160],
+    [2, 7],
+    [1, 33],
+    [4, 45],
+  ])('[%i, %i]: no value is off by more than half a scale, padding is zero', (rows, columns) => {
+    const exact = Float32Array.from({ length: rows * columns }, () => random.normal() * 0.02)
+    const scales = blockScales(exact, columns, int4)
+    const bytes = quantizeRows(exact, scales, columns, int4)
+    const blocks = Math.ceil(columns / 32)
+    expect(bytes).toHaveLength(rows * blocks * 16)
+    expect(scales).toHaveLength(rows * blocks)
+    for (let position = 0; position < 2 * bytes.length; position++) {
+      const row = Math.floor(position / (blocks * 32))
+      const column = position % (blocks * 32)
+      const scale = scales[Math.floor(position / 32)] ?? NaN
+      const half = ((bytes[position >> 1] ?? NaN) >> (4 * (position & 1))) & 15
+      const target = column < columns ? (exact[row * columns + column] ?? NaN) : 0
+      // Only what lies opposite the largest value and is nearly as large does not fit.
+      const limit = column >= columns ? 0 : target / scale > 7.5 ? 1.00001 : 0.50001
+      expect(Math.abs((half - 8) * scale - target)).toBeLessThanOrEqual(limit * Math.abs(scale))
+    }
+  })
+
+  test('the largest value of a block, whatever its sign, is exact; the lower half of a byte comes first', () => {
+    const row = new Float32Array(64)
+    row.set([4, -4, 2, 0.6, -1], 0)
+    row.set([-8, 1], 32)
+    const scales = blockScales(row, 64, int4)
+    expect([...scales]).toEqual([-0.5, 1])
+    const bytes = quantizeRows(row, scales, 64, int4)
+    expect([...bytes.subarray(0, 3)]).toEqual([0 | (15 << 4), 4 | (7 << 4), 10 | (8 << 4)])
+    expect([...bytes.subarray(16, 18)]).toEqual([0 | (9 << 4), 8 | (8 << 4)])
+  })
 })

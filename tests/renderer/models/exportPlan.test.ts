@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
+  choiceFor,
+  dtypesOf,
   folderName,
   freeName,
   importName,
@@ -14,6 +16,15 @@ test('a folder is named by run, step and format, in letters every file system ta
     'grpo-seed-1-ab12-step-5-onnx',
   )
   expect(folderName({ run: '…/..', step: 0, format: 'gguf' })).toBe('run-step-0-gguf')
+})
+
+test('a format is asked only for what it knows', () => {
+  const chosen = { dtype: 'f16', adapterInputs: true } as const
+  expect(choiceFor('gguf', chosen)).toEqual({ format: 'gguf', dtype: 'f16', adapterInputs: false })
+  expect(choiceFor('merged', chosen)).toEqual({ format: 'merged', dtype: null, adapterInputs: false })
+  expect(choiceFor('onnx', chosen)).toEqual({ format: 'onnx', dtype: null, adapterInputs: true })
+  expect(choiceFor('gguf', { dtype: 'usual', adapterInputs: false }).dtype).toBeNull()
+  expect(dtypesOf('peft')).toEqual([])
 })
 
 test('a name that is taken gets a number that is not', () => {

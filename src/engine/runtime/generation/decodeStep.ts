@@ -2,7 +2,7 @@
  * What generation asks of a model: one forward pass over T new positions of B rows on top of the slots of a
  * `KvCache`. The loop, the cache and the sampling around it know nothing of ONNX Runtime.
  */
-import type { PolicyRole } from '#engine/policy.ts'
+import type { AnsweringRole } from '../adapterParameters.ts'
 import type { KvCache, NewSlots } from './kvCache.ts'
 
 /** Finite on purpose: a row of minus infinities would make a softmax NaN. */
@@ -38,7 +38,7 @@ export interface DecodePass {
   /** [B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
   readonly uniforms?: Float64Array
   readonly want: PassScores
-  readonly role: PolicyRole
+  readonly role: AnsweringRole
 }
 
 export interface PassResult extends NewSlots {

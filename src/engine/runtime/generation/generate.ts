@@ -8,6 +8,7 @@
  */
 import { AppError } from '#shared/errors.ts'
 import type { Completion, GenerateOptions, GenerationRequest } from '#engine/policy.ts'
+import type { AnsweringRole } from '../adapterParameters.ts'
 import { Sampler, type Choice } from '../sampling.ts'
 import type { DecodePass, DecodeStep, PassResult, PassScores } from './decodeStep.ts'
 import { LiveRows, type Arrival } from './liveRows.ts'
@@ -48,7 +49,7 @@ export interface GenerationStats {
 export async function* generateCompletions(
   step: DecodeStep,
   requests: readonly GenerationRequest[],
-  options: GenerateOptions & BatchLimits,
+  options: GenerateOptions<AnsweringRole> & BatchLimits,
 ): AsyncGenerator<Completion> {
   checkOptions(options)
   requests.forEach((request, index) => checkPrompt(request, index, options.contextLength))
@@ -75,7 +76,7 @@ class Generation {
   }
   readonly #step: DecodeStep
   readonly #requests: readonly GenerationRequest[]
-  readonly #options: GenerateOptions & BatchLimits
+  readonly #options: GenerateOptions<AnsweringRole> & BatchLimits
   readonly #sampler: Sampler
   readonly #live: LiveRows
   /** Samples of computed prompts for which there is no free row yet. */
@@ -86,7 +87,7 @@ class Generation {
   constructor(
     step: DecodeStep,
     requests: readonly GenerationRequest[],
-    options: GenerateOptions & BatchLimits,
+    options: GenerateOptions<AnsweringRole> & BatchLimits,
   ) {
     this.#step = step
     this.#requests = requests
@@ -228,7 +229,7 @@ function checkPrompt({ promptIds }: GenerationRequest, index: number, contextLen
   }
 }
 
-function samplingProblems({ sampling }: GenerateOptions): string[] {
+function samplingProblems({ sampling }: Pick<GenerateOptions, 'sampling'>): string[] {
   const { greedy, temperature, maxNewTokens, repetitionPenalty, stopStrings } = sampling
   const isPositive = (value: number) => Number.isFinite(value) && value > 0
   const problems: string[] = []
@@ -241,7 +242,7 @@ function samplingProblems({ sampling }: GenerateOptions): string[] {
   return problems
 }
 
-function checkOptions(options: GenerateOptions & BatchLimits): void {
+function checkOptions(options: GenerateOptions<AnsweringRole> & BatchLimits): void {
   const { sampling, decode, maxRows, prefillTokens } = options
   const problems = samplingProblems(options)
   if (problems.length > 0) {

@@ -1,6 +1,7 @@
 /** One completion while it grows: its ids, and whether the latest of them ends it. */
 import type { RandomStream } from '#shared/random.ts'
 import type { Completion, GenerateOptions, StopReason } from '#engine/policy.ts'
+import type { AnsweringRole } from '../adapterParameters.ts'
 import type { Choice } from '../sampling.ts'
 import { StopStringWatch } from './stopStrings.ts'
 
@@ -26,7 +27,7 @@ export class OpenCompletion {
   readonly #onToken: GenerateOptions['onToken']
   #stopReason: StopReason | null = null
 
-  constructor(start: CompletionStart, options: GenerateOptions) {
+  constructor(start: CompletionStart, options: GenerateOptions<AnsweringRole>) {
     const { stopIds, stopStrings, repetitionPenalty } = options.sampling
     this.#start = start
     this.#onToken = options.onToken

@@ -12,9 +12,10 @@ const tooWide = 0.05
 export function samplerGap(run: DiagnosedRun): Finding[] {
   const gap = seriesOf(run, 'sampling/sampling_logp_difference/mean').slice(-window)
   if (gap.length < enough || averageOf(gap) <= tooWide) return []
-  const isRounded = run.facts.precision === 'int8'
+  const { precision, basePrecision } = run.facts
+  const isRounded = precision !== 'f32' || basePrecision !== 'f32'
   const cause = isRounded
-    ? 'rounded weights (int8) are too coarse for this model'
+    ? `${precision === 'f32' ? 'products' : 'weights'} rounded to 8 bits are too coarse for this model`
     : 'it hints at a fault in precision or masks, on this device or in this program'
   return [
     {
@@ -22,13 +23,13 @@ export function samplerGap(run: DiagnosedRun): Finding[] {
       severity: isRounded ? 'warning' : 'problem',
       words: `Generating and learning disagree by ${short(averageOf(gap))} nats per token on the same completions: ${cause}.`,
       evidence: [evidence('sampling/sampling_logp_difference/mean', gap)],
-      proposals: isRounded ? withoutRounding : tested,
+      proposals: isRounded ? withoutRounding(precision === 'f32' ? 'base' : 'rollout') : tested,
     },
   ]
 }
 
-const withoutRounding: readonly Proposal[] = [
-  change('Generate with full precision.', { 'rollout.precision': 'f32' }),
+const withoutRounding = (section: 'base' | 'rollout'): readonly Proposal[] => [
+  change('Generate with full precision.', { [`${section}.precision`]: 'f32' }),
   change('Or weigh tokens by how much the two disagree.', { 'rollout.mismatchCorrection': 'on' }),
 ]
 

@@ -2,7 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { fetchModel, readHubAddress, type HubAccess, type HubProgress } from '#host/artifacts/hub.ts'
+import type { HubPlace } from '#host/artifacts/hub/address.ts'
+import type { HubProgress } from '#host/artifacts/hub/fetchFiles.ts'
+import { fetchModel } from '#host/artifacts/hub/fetchModel.ts'
+import type { HubAccess } from '#host/artifacts/hub/hub.ts'
 import { openModelFolder } from '#host/artifacts/modelFolder.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import { writeRandomModel } from '#host/artifacts/randomModel.ts'
@@ -28,6 +31,7 @@ afterAll(async () => {
 beforeEach(() => {
   Object.assign(fault, { cutAfter: null, lies: false })
   fault.asked.length = 0
+  fault.tokens.clear()
 })
 
 let requests = 0
@@ -38,7 +42,9 @@ const access = (): HubAccess => ({
   signal: new AbortController().signal,
 })
 
-async function fetchInto(name: string, model = { repo, revision: 'main' }): Promise<HubProgress[]> {
+const tiny: HubPlace = { kind: 'model', repo, revision: 'main' }
+
+async function fetchInto(name: string, model = tiny): Promise<HubProgress[]> {
   const told: HubProgress[] = []
   for await (const progress of fetchModel(model, path.join(home, name), access())) told.push(progress)
   return told
@@ -87,30 +93,9 @@ describe('a model from a hub', () => {
   })
 
   test('that is not there is named', async () => {
-    await expect(fetchInto('none', { repo: 'someone/else', revision: 'main' })).rejects.toMatchObject({
+    await expect(fetchInto('none', { ...tiny, repo: 'someone/else' })).rejects.toMatchObject({
       code: 'model/invalid',
       message: expect.stringContaining('someone/else') as string,
     })
-  })
-})
-
-describe('an address', () => {
-  test.each([
-    ['someone/tiny', 'someone/tiny', 'main'],
-    [' https://hub.test/someone/tiny/ ', 'someone/tiny', 'main'],
-    ['https://hub.test/someone/tiny/tree/v1.0', 'someone/tiny', 'v1.0'],
-  ])('%s is %s at %s', (text, name, revision) => {
-    expect(readHubAddress(text, 'https://hub.test')).toEqual({ repo: name, revision })
-  })
-
-  test.each([
-    '',
-    'tiny',
-    'https://elsewhere.test/someone/tiny',
-    'a/../b',
-    'someone/tiny/blob/main/x',
-    '../..',
-  ])('%s is none', (text) => {
-    expect(() => readHubAddress(text, 'https://hub.test')).toThrow('is no address of a model')
   })
 })

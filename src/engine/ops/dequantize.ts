@@ -1,0 +1,29 @@
+/** Frozen weights in the forms in which they lie on disk, turned into f32 while a graph runs. */
+import type { Value } from '../graph/value.ts'
+import { apply } from '../graph/value.ts'
+import { defineOp, int } from './define.ts'
+
+const FROZEN = 'Stored weights are frozen: what is trained lies beside them.'
+
+export const dequantizeOp = defineOp('DequantizeLinear', FROZEN)
+
+export interface BlockedMatrix {
+  /** [N, K] u8 or u4, K a multiple of the block. */
+  readonly blocks: Value
+  /** [N, K / block] */
+  readonly scales: Value
+  /** [N, K / block], of the type of the blocks. */
+  readonly zeros: Value
+  readonly blockSize: number
+}
+
+/** (blocks − zeros) · scales: [N, K] f32. */
+export const dequantize = ({ blocks, scales, zeros, blockSize }: BlockedMatrix): Value =>
+  apply(dequantizeOp, [blocks, scales, zeros], { axis: int(1), block_size: int(blockSize) }, [
+    { dtype: 'float32', shape: blocks.shape },
+  ])[0] as Value
+
+export const widenOp = defineOp('Widen', FROZEN, { type: 'Cast' })
+/** 16-bit numbers as f32; exact. */
+export const widen = (x: Value): Value =>
+  apply(widenOp, [x], { to: int(1) }, [{ dtype: 'float32', shape: x.shape }])[0] as Value

@@ -1,0 +1,116 @@
+/**
+ * The frozen weights as graph values. Whatever their form on disk, the runtime maps them from there: f32 as they are, 16
+ * bits widened and blocks dequantised while a program runs, so that no more than one layer of them is in f32 at a time.
+ */
+import { AppError } from '#shared/errors.ts'
+import type { Dtype, Value } from '../graph/value.ts'
+import { weight } from '../graph/value.ts'
+import type { BlockWeight } from '../models/blocks.ts'
+import { blocksName, blockWeight, linearWeights, scalesName } from '../models/blocks.ts'
+import type { GenerationWeights } from '../models/generationGraph.ts'
+import { addLora, addLoraTransposed } from '../models/lora.ts'
+import type { ModelSource, TensorLocation } from '../models/source.ts'
+import { dequantize, widen } from '../ops/dequantize.ts'
+import { splitSizes, transpose } from '../ops/layout.ts'
+import { matmul, quantizedMatmul } from '../ops/matmul.ts'
+import type { SessionPurpose } from './device.ts'
+
+/** A stored f32 tensor as a graph weight that the runtime maps from its file. */
+export function mappedWeight(source: ModelSource, name: string): Value {
+  const location = requireTensor(source, name)
+  if (location.dtype !== 'F32' || location.isTransposed === true) {
+    throw new Error(`Expected ${name} in f32, got ${location.dtype}: convert the model first.`)
+  }
+  return weight(name, location)
+}
+
+function requireTensor(source: ModelSource, name: string): TensorLocation {
+  const location = source.tensors.get(name)
+  if (location) return location
+  throw new AppError('model/invalid', `The model in ${source.directory} has no tensor ${name}.`)
+}
+
+/** A matrix [out, in] as learning reads it: exact where the source has it so, else out of its blocks. */
+export function learningMatrix(source: ModelSource, name: string, inputs: number): Value {
+  const exact = source.tensors.get(name)
+  if (exact) return exactMatrix(name, exact)
+  const blocked = blockWeight(source, name)
+  return blocked ? dequantized(name, blocked, inputs) : mappedWeight(source, name)
+}
+
+const halfTypes = { F16: 'float16', BF16: 'bfloat16' } as const
+
+function exactMatrix(name: string, location: TensorLocation): Value {
+  const { dtype, shape, isTransposed = false } = location
+  const stored = { ...location, shape: isTransposed ? shape.toReversed() : shape }
+  const value =
+    dtype === 'F16' || dtype === 'BF16' ? widen(weight(name, stored, halfTypes[dtype])) : weight(name, stored)
+  return isTransposed ? transpose(value, [1, 0]) : value
+}
+
+function dequantized(name: string, { precision, form, ...stored }: BlockWeight, inputs: number): Value {
+  const { blocks, scales, zeros } = stored
+  if (!zeros) throw new Error(`Expected zero points beside the blocks of ${name}.`)
+  const { bits, blockSize } = form
+  const [outputs, count] = scales.shape as readonly [number, number]
+  const dtype: Dtype = bits === 4 ? 'uint4' : 'uint8'
+  const zeroShape = { shape: [outputs, count], byteLength: Math.ceil((outputs * count * bits) / 8) }
+  const whole = dequantize({
+    blocks: weight(blocksName(name, precision), { ...blocks, shape: [outputs, count * blockSize] }, dtype),
+    scales: weight(scalesName(name, precision), scales),
+    zeros: weight(`${name}.${precision}.zeros`, { ...zeros, ...zeroShape }, dtype),
+    blockSize,
+  })
+  const padding = count * blockSize - inputs
+  return padding === 0 ? whole : (splitSizes(whole, 1, [inputs, padding])[0] as Value)
+}
+
+/** What a session of learning is for, so that weights in other forms than f32 stay as they are. */
+export function learningPurpose({ config, tensors }: ModelSource): SessionPurpose {
+  const isExact = (location: TensorLocation | undefined) =>
+    location?.dtype === 'F32' && location.isTransposed !== true
+  return linearWeights(config).every(({ name }) => isExact(tensors.get(name))) ? 'learn' : 'learn-stored'
+}
+
+/**
+ * The weights of generation: blocks where rollouts are to read them (`rounded`) or the source has nothing else, exact
+ * ones otherwise.
+ */
+export function generationWeights(source: ModelSource, rounded: boolean): GenerationWeights {
+  const vector = cachedByName((name) => mappedWeight(source, name))
+  return {
+    vector,
+    product(x, name, lora) {
+      const blocked = rounded || !source.tensors.has(name) ? blockWeight(source, name) : null
+      if (blocked) {
+        const y = blockProduct(x, name, blocked)
+        return lora ? addLora(y, x, lora) : y
+      }
+      // W xᵀ instead of x Wᵀ: the large matrix streams through row by row as it lies on disk, and is never packed.
+      const yT = matmul(vector(name), x, { transB: true })
+      return transpose(lora ? addLoraTransposed(yT, x, lora) : yT, [1, 0])
+    },
+  }
+}
+
+function blockProduct(x: Value, name: string, { precision, form, blocks, scales }: BlockWeight): Value {
+  const [outputs, count] = scales.shape as readonly [number, number]
+  return quantizedMatmul(x, {
+    blocks: weight(blocksName(name, precision), blocks, 'uint8'),
+    // The kernel wants one axis.
+    scales: weight(scalesName(name, precision), { ...scales, shape: [outputs * count] }),
+    outputs,
+    inputs: x.shape.at(-1) as number,
+    bits: form.bits,
+    blockSize: form.blockSize,
+  })
+}
+
+function cachedByName(make: (name: string) => Value): (name: string) => Value {
+  const made = new Map<string, Value>()
+  return (name) => {
+    const value = made.get(name) ?? make(name)
+    made.set(name, value)
+    return value
+  }
+}

@@ -1,0 +1,13 @@
+/** Parquet files that lie about themselves: none may take memory or time out of proportion. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ByteWriter } from 'hyparquet-writer'
+import { ByteReader } from '#host/artifacts/data/byteReader.ts'
+import { openDataFile } from '#host/artifacts/data/dataFile.ts'
+import { readParquet } from '#host/artifacts/data/parquet.ts'
+import { decompressPage, mostBytes } from '#host/artifacts/data/parquetCodecs.ts'
+import { walkStruct } from '#host/artifacts/data/parquetThrift.ts'
+import { prefixedBytes, walkDifferences, walkRuns } from '#host/artifacts/data/parquetValues.ts'
