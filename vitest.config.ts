@@ -14,8 +14,8 @@ export default defineConfig({
   test: {
     environment: 'node',
     pool: 'forks', // a native crash ends one test file, not the run
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     projects: [
       {

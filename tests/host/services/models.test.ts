@@ -15,6 +15,18 @@ afterAll(async () => {
 })
 
 describe('models', () => {
+  test('tell what rounding would do to them', async () => {
+    const effects = await collect(
+      client.stream('models.precision', { model: 'starter', precisions: ['int8', 'int4'] }),
+    )
+    expect(effects).toMatchObject([{ precision: 'int8' }, { precision: 'int4' }])
+    const [int8, int4] = effects
+    expect(int8?.mean).toBeLessThan(int4?.mean ?? 0)
+    await expect(
+      collect(client.stream('models.precision', { model: 'nowhere', precisions: ['int8'] })),
+    ).rejects.toMatchObject({ code: 'model/invalid' })
+  })
+
   test('are listed, looked at, imported and deleted', async () => {
     const [starter] = await client.call('models.list')
     expect(starter).toMatchObject({ name: 'starter', parameters: expect.any(Number) as number })
@@ -39,7 +51,7 @@ describe('models', () => {
     expect(await digestOf('mine')).not.toBe(await digestOf('starter'))
     const runId = await fixture.start({ model: 'mine', steps: 1 })
     const manifest = async () => (await client.call('runs.get', { runId })).manifest
-    await expect.poll(async () => (await manifest())?.model).toBe(await digestOf('mine'))
+    await expect.poll(async () => (await manifest())?.model, { timeout: 40_000 }).toBe(await digestOf('mine'))
     await client.call('runs.kill', { runId })
     await expect(client.call('models.delete', { name: 'mine' })).rejects.toMatchObject({
       code: 'api/refused',
