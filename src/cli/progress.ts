@@ -80,9 +80,13 @@ function progressLine({ done, total, unit, facts }: ProgressState, secondsPerUni
   const pace =
     secondsPerUnit === null || done >= total
       ? []
-      : [`${seconds(secondsPerUnit)}/${unit}`, `${duration(secondsPerUnit * (total - done))} left`]
+      : [paceWords(secondsPerUnit, unit), `${duration(secondsPerUnit * (total - done))} left`]
   return [`${unit} ${done}/${total}`, ...facts, ...pace].join('  ')
 }
+
+/** Of what takes less than a moment, how many in a second. */
+const paceWords = (secondsPerUnit: number, unit: string): string =>
+  secondsPerUnit < 0.1 ? `${(1 / secondsPerUnit).toFixed(0)} ${unit}/s` : `${seconds(secondsPerUnit)}/${unit}`
 
 const seconds = (value: number): string => (value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`)
 

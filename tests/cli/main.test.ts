@@ -64,8 +64,8 @@ describe('wrong usage is status 2 with one sentence and a hint, and nothing on s
       'turnwise: There is no shape «tiny-lama».\n  Did you mean tiny-llama?\n',
     ],
     [
-      ['export', 'r', '--format', 'gguf', '--out', 'x'],
-      'turnwise: The format «gguf» cannot be written.\n  This version writes peft.\n',
+      ['export', 'r', '--format', 'safetensors', '--out', 'x'],
+      'turnwise: The format «safetensors» cannot be written.\n  There are peft, merged, gguf, onnx.\n',
     ],
   ])('%j', async (args, sentence) => {
     expect(await answer(...args)).toEqual({ status: 2, stdout: '', stderr: sentence })

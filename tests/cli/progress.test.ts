@@ -33,6 +33,16 @@ describe('progress', () => {
     expect(text()).toContain('20 s/step  20 s left')
   })
 
+  test('of what is quick tells how many in a second', () => {
+    const { output, text } = screen(true)
+    let now = 0
+    const progress = createProgress(output, false, () => now)
+    progress.update({ done: 0, total: 300, unit: 'MB', facts: [] })
+    now = 2000
+    progress.update({ done: 100, total: 300, unit: 'MB', facts: [] })
+    expect(text()).toContain('MB 100/300  50 MB/s  4 s left')
+  })
+
   test('fits the width of the terminal', () => {
     const { output, text } = screen(true, 12)
     createProgress(output, false).update(state(4, ['a very long fact']))

@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
+import { startHub } from '../host/artifacts/hub/loopbackHub.ts'
 import { demoFile, expect, seriousProblems, test, type App } from './support.ts'
 
 const questions = [
@@ -184,4 +185,43 @@ test('a data set is renamed, gets a new version, and is deleted once it is known
   await page.getByRole('button', { name: 'Delete data set' }).click()
   await expect(page.getByText('Add the tasks that a model is to practise on')).toBeVisible()
   expect(await client.call('datasets.list')).toEqual([])
+})
+
+test('a split is fetched from a hub, looked at as one table, and imported', async ({ app }) => {
+  const { page, client, dataDirectory } = app
+  const source = path.join(dataDirectory, 'hub-data')
+  mkdirSync(path.join(source, 'main'), { recursive: true })
+  mkdirSync(path.join(source, 'extra'))
+  const row = (at: number) =>
+    `${JSON.stringify({ question: `What is ${String(at)} plus 1?`, answer: at + 1 })}\n`
+  writeFileSync(path.join(source, 'main/train-00000-of-00002.jsonl'), [0, 1, 2].map(row).join(''))
+  writeFileSync(path.join(source, 'main/train-00001-of-00002.jsonl'), [3, 4].map(row).join(''))
+  writeFileSync(path.join(source, 'main/test-00000-of-00001.jsonl'), row(9))
+  writeFileSync(path.join(source, 'extra/rows.csv'), 'question,answer\nWhy?,so\n')
+  await using hub = await startHub(source, source)
+  await client.call('settings.set', { key: 'hub.endpoint', value: hub.endpoint })
+  await app.open('/data')
+  await page.getByRole('button', { name: 'From a hub' }).click()
+  await page.getByRole('textbox', { name: 'Address' }).fill('someone/none')
+  await page.getByRole('button', { name: 'Look what is there' }).click()
+  await expect(page.getByText('The hub has no data set «someone/none»')).toBeVisible()
+  await page.getByRole('textbox', { name: 'Address' }).fill(`${hub.endpoint}/datasets/someone/rows`)
+  await page.getByRole('textbox', { name: 'Address' }).press('Enter')
+  await expect(page.getByRole('combobox', { name: 'Config' })).toHaveValue('extra')
+  await page.getByRole('combobox', { name: 'Config' }).selectOption('main')
+  await expect(page.getByRole('combobox', { name: 'Split' })).toHaveValue('train')
+  await expect(page.getByRole('combobox', { name: 'Split' })).toContainText(/test · \d+ bytes in 1 file/)
+  await expectNoProblems(page)
+  await page.getByRole('button', { name: 'Fetch rows' }).click()
+  await expect(page.getByRole('heading', { name: 'Add rows-main-train' })).toBeVisible()
+  await expect(page.getByText('All 5 rows')).toBeVisible()
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await expect(page.getByText('Imported 5 rows as «rows-main-train».')).toBeVisible()
+  const [dataSet] = await client.call('datasets.list')
+  expect(dataSet?.versions[0]).toMatchObject({
+    rows: 5,
+    source: expect.stringMatching(/^someone\/rows \(main, train\)/),
+  })
+  // A hub on this machine is no other machine.
+  expect((await client.call('system.load')).outboundRequests).toBe(0)
 })

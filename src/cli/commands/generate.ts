@@ -1,5 +1,5 @@
+import { rolloutPrecisions } from '#shared/precision.ts'
 import { readMessages, type AnsweredCompletion, type Question } from '#host/workers/completing.ts'
-import { rolloutPrecisions } from '#host/workers/benchReport.ts'
 import { defineCommand } from '../command.ts'
 import { modelOptions, openRequest } from '../modelOptions.ts'
 import { choice, flag, integer, number, text, usageError } from '../options.ts'

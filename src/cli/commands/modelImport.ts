@@ -1,22 +1,58 @@
 import path from 'node:path'
-import { importModel } from '#host/artifacts/modelLibrary.ts'
-import { defineCommand } from '../command.ts'
+import { fetchModel } from '#host/artifacts/hub/fetchModel.ts'
+import { importModel, type ModelSummary } from '#host/artifacts/modelLibrary.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { fetchFolder, placeAt } from '#host/services/hub.ts'
+import { discardUpload } from '#host/transports/uploads.ts'
+import { defineCommand, type CommandContext } from '../command.ts'
+import { fetchingFrom, hubOptions, isHubAddress } from '../hub.ts'
 import { text } from '../options.ts'
 import { modelSize } from './modelList.ts'
 
 export const modelImport = defineCommand({
   name: 'model import',
-  summary: 'Check a model folder and copy it into the data directory',
+  summary: 'Check a model and copy it into the data directory; from a folder, or from a hub',
   positionals: [
-    { name: 'FOLDER', description: 'Hugging Face folder with config.json and safetensors weights' },
+    {
+      name: 'SOURCE',
+      description:
+        'Hugging Face folder with config.json and safetensors weights; or owner/name[@revision] of a hub, or the address of its page',
+    },
   ],
   options: {
-    name: text('NAME', "what to call it here (default: the folder's name)"),
+    name: text('NAME', "what to call it here (default: the folder's or the hub's name)"),
+    ...hubOptions,
   },
-  async run({ options, positionals: [source = ''] }, { dataDirectory, output }) {
-    const name = options.name ?? path.basename(path.resolve(source))
-    const model = await importModel(source, name, dataDirectory)
+  notes: () => [
+    'What is not on this disk and has the form owner/name is fetched from the hub: the only requests this command',
+    'makes. An interrupted fetch goes on where it ended. Access token: HF_TOKEN, else the one of the settings.',
+  ],
+  async run({ options, positionals: [source = ''] }, context) {
+    const { dataDirectory, output } = context
+    const model = isHubAddress(source)
+      ? await importFromHub(source, options, context)
+      : await importModel(source, options.name ?? path.basename(path.resolve(source)), dataDirectory)
     output.json(model)
     output.line(`Imported ${model.name}: ${model.architecture}, ${modelSize(model)}.`)
   },
 })
+
+interface HubChoice {
+  readonly name: string | undefined
+  readonly endpoint: string | undefined
+}
+
+const importFromHub = (
+  address: string,
+  { name, endpoint }: HubChoice,
+  context: CommandContext,
+): Promise<ModelSummary> =>
+  fetchingFrom(context, endpoint, async ({ host, access, follow }) => {
+    const place = placeAt(address, access, 'model')
+    const { uploadId, folder } = fetchFolder(host, access, [place.repo, place.revision])
+    context.output.note(`Fetching ${place.repo} from ${access.endpoint}.`)
+    await follow(fetchModel(place, folder, access))
+    const model = await importModel(folder, name ?? path.posix.basename(place.repo), host.dataDirectory)
+    await discardUpload(dataFolders(host.dataDirectory).uploads, uploadId)
+    return model
+  })

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import { blockPrecisions, type BlockPrecision } from '#shared/precision.ts'
 import { shorten } from '#shared/shorten.ts'
 import {
   type LinearName,
@@ -14,6 +15,7 @@ import type { NamedTensor, TensorLocation } from '#engine/models/source.ts'
 import { recoverFolder, replaceFolder, writeFileAtomic } from './atomic.ts'
 import { formatPeftConfig, isHubId, type PeftConfig, readPeftConfig } from './peftConfig.ts'
 import { f32ToWrite, firstNonFinite, openSafetensors, readTensor, writeSafetensors } from './safetensors.ts'
+import { evened } from './peftPatterns.ts'
 import { readJsonObject } from './strictJson.ts'
 
 /** LoRA parameters in memory, named `model.layers.0.self_attn.q_proj.lora_A` [R, in] and `….lora_B` [out, R]. */
@@ -22,6 +24,10 @@ export interface Adapter {
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
   readonly tensors: readonly NamedTensor[]
+  /** What a person should know of how it was read, in sentences; absent where there is nothing. */
+  readonly warnings?: readonly string[]
+  /** What the base it was trained on was rounded to; absent where it was exact, or nothing says so. */
+  readonly base?: BlockPrecision
 }
 
 export interface AdapterToWrite extends Adapter {
@@ -34,14 +40,19 @@ export const configName = 'adapter_config.json'
 export const actorName = 'actor'
 export const tensorsName = 'adapter_model.safetensors'
 const readmeName = 'README.md'
+/** Among the metadata of the tensors' file. */
+const baseKey = 'base'
 /** `model.…` of a causal language model inside PEFT's two wrappers. */
 const diskPrefix = 'base_model.model.'
 const diskSuffix = '.weight'
 const maxLayers = 1_024
 
+/** Path of the adapted linear in the model. */
+const moduleOf = ({ layers, layer, linear }: Omit<MatrixName, 'matrix'>): string =>
+  `${layers}${layer}.${linearPath(linear)}`
+
 /** The in-memory name of a LoRA matrix: that of its linear in the model, and which matrix it is. */
-const loraTensorName = ({ layers, layer, linear, matrix }: MatrixName): string =>
-  `${layers}${layer}.${linearPath(linear)}.lora_${matrix}`
+const loraTensorName = ({ matrix, ...place }: MatrixName): string => `${moduleOf(place)}.lora_${matrix}`
 
 /** The name PEFT gives it on disk. */
 export const peftTensorName = (name: string): string => `${diskPrefix}${name}${diskSuffix}`
@@ -64,9 +75,10 @@ export async function writeAdapter(directory: string, adapter: AdapterToWrite): 
 
 /** Writes the files of an adapter into a folder that exists, each whole or not at all. */
 export async function writeAdapterFiles(directory: string, adapter: AdapterToWrite): Promise<void> {
-  const { config, baseModel, tensors, metadata } = adapter
+  const { config, baseModel, tensors, base } = adapter
+  const metadata = { ...adapter.metadata, ...(base === undefined ? {} : { [baseKey]: base }), format: 'pt' }
   const renamed = tensors.map((tensor) => f32ToWrite({ ...tensor, name: peftTensorName(tensor.name) }))
-  await writeSafetensors(join(directory, tensorsName), renamed, { metadata: { ...metadata, format: 'pt' } })
+  await writeSafetensors(join(directory, tensorsName), renamed, { metadata })
   writeFileAtomic(join(directory, configName), formatPeftConfig(config, baseModel))
   writeFileAtomic(join(directory, readmeName), formatReadme(config, baseModel))
 }
@@ -105,14 +117,24 @@ export function readAdapter(given: string): Adapter {
   const tensorsPath = join(directory, tensorsName)
   requireFiles(directory, configPath, tensorsPath)
   const peft = readPeftConfig(readJsonObject(configPath, 'adapter/invalid'), configPath)
-  const { tensors: locations, unreadable } = openSafetensors(tensorsPath, 'adapter/invalid')
+  const { tensors: locations, unreadable, metadata } = openSafetensors(tensorsPath, 'adapter/invalid')
   for (const [name, dtype] of unreadable) throw wrongType(name, dtype, tensorsPath)
   const matrices = [...locations].map(([name, location]) => parseMatrix(name, location, tensorsPath))
+  requireOnce(matrices, tensorsPath)
   const targets = readLayout(matrices, peft, tensorsPath)
-  for (const matrix of matrices) requireRank(matrix, peft.rank, tensorsPath)
-  const { rank, alpha, rsLora, baseModel } = peft
-  const tensors = matrices.map((matrix) => load(matrix, tensorsPath))
-  return { config: { rank, alpha, rsLora, targets }, baseModel, tensors }
+  const { rank, alpha, rsLora, baseModel, patterns } = peft
+  const rankOf = patterns.ranksDiffer ? ownRanks(matrices) : () => rank
+  for (const matrix of matrices) requireRank(matrix, rankOf(matrix), tensorsPath)
+  requireAlike(matrices, tensorsPath)
+  const loaded = matrices.map((each) => ({
+    module: moduleOf(each),
+    matrix: each.matrix,
+    tensor: load(each, tensorsPath),
+  }))
+  const { warnings, ...even } = evened({ rank, alpha, rsLora, targets }, patterns, loaded)
+  const base = blockPrecisions.find((precision) => precision === metadata.get(baseKey))
+  const rounding = base === undefined ? {} : { base }
+  return { ...even, baseModel, ...(warnings.length === 0 ? {} : { warnings }), ...rounding }
 }
 
 /** The folder of a checkpoint stands for its actor. */
@@ -148,12 +170,14 @@ interface Matrix extends MatrixName {
   readonly location: TensorLocation
 }
 
+/** The decoder of a model that also sees has a name in front; an adapter's own name is left over from some savings. */
 const matrixPattern =
-  /^base_model\.model\.(model\.layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.([a-z_]+\.[a-z_]+)\.lora_([AB])\.weight$/
+  /^base_model\.model\.((?:language_model\.)?model\.(?:language_model\.)?layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.([a-z_]+\.[a-z_]+)\.lora_([AB])(?:\.default)?\.weight$/
 const linearOfPath = new Map(linearNames.map((name) => [linearPath(name), name]))
 
 function parseMatrix(name: string, location: TensorLocation, path: string): Matrix {
-  const [, layers = '', layer = '', linearName = '', matrix] = matrixPattern.exec(name) ?? []
+  const [, found = '', layer = '', linearName = '', matrix] = matrixPattern.exec(name) ?? []
+  const layers = found.replaceAll('language_model.', '')
   const linear = linearOfPath.get(linearName)
   if (linear === undefined || Number(layer) >= maxLayers) throw unknownTensor(name, path)
   if (location.dtype === 'U8') throw wrongType(name, 'U8', path)
@@ -168,6 +192,40 @@ function unknownTensor(name: string, path: string): AppError {
 
 const wrongType = (name: string, dtype: string, path: string): AppError =>
   adapterError(path, `stores "${shorten(name)}" as ${dtype}; adapters must be F32, F16 or BF16`)
+
+/** Several spellings mean the same module. */
+function requireOnce(matrices: readonly Matrix[], path: string): void {
+  const seen = new Set<string>()
+  const twice = matrices.map(loraTensorName).find((name) => seen.size === seen.add(name).size)
+  if (twice !== undefined) throw adapterError(path, `holds "${peftTensorName(twice)}" twice`)
+}
+
+/** The rank of each module, as its A says it. */
+function ownRanks(matrices: readonly Matrix[]): (matrix: Matrix) => number {
+  const ranks = new Map(
+    matrices
+      .filter(({ matrix }) => matrix === 'A')
+      .map((each) => [moduleOf(each), each.location.shape[0] ?? 0]),
+  )
+  return (matrix) => ranks.get(moduleOf(matrix)) ?? 0
+}
+
+/** Times what is stored. */
+const maxPadding = 64
+
+/** Ranks are made equal by padding: a small file must not become a large adapter. */
+function requireAlike(matrices: readonly Matrix[], path: string): void {
+  const rank = matrices.reduce((most, { matrix, location }) => Math.max(most, rankAt(matrix, location)), 1)
+  const sizes = matrices.map(({ matrix, location: { shape } }) => ({
+    stored: (shape[0] ?? 0) * (shape[1] ?? 0),
+    padded: rank * (shape[matrix === 'A' ? 1 : 0] ?? 0),
+  }))
+  const sum = (key: 'stored' | 'padded') => sizes.reduce((total, size) => total + size[key], 0)
+  if (sum('padded') > maxPadding * sum('stored'))
+    throw adapterError(path, `has modules of ranks too different to be made equal, up to ${rank}`)
+}
+
+const rankAt = (matrix: 'A' | 'B', { shape }: TensorLocation): number => shape[matrix === 'A' ? 0 : 1] ?? 0
 
 /** The adapted linears, the same in every layer, each with both matrices. */
 function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string): readonly LinearName[] {
@@ -198,7 +256,7 @@ const namesOfLayer = (
 function requireRank(found: Matrix, rank: number, path: string): void {
   const { matrix, location } = found
   const { shape } = location
-  if (shape.length === 2 && shape[matrix === 'A' ? 0 : 1] === rank) return
+  if (shape.length === 2 && rank >= 1 && rankAt(matrix, location) === rank) return
   const name = peftTensorName(loraTensorName(found))
   const form = matrix === 'A' ? `[${rank}, input]` : `[output, ${rank}]`
   throw adapterError(path, `holds "${name}" as [${shape.join(', ')}]; for rank ${rank} it must be ${form}`)
@@ -219,12 +277,30 @@ function load(matrix: Matrix, path: string): NamedTensor {
  * linear, A before B. `where` names the adapter in errors: AppError 'adapter/invalid'.
  */
 export function adapterForModel(adapter: Adapter, model: ModelConfig, where: string): Adapter {
+  requireFamily(adapter, model, where)
   const given = new Map(adapter.tensors.map((tensor) => [tensor.name, tensor]))
   const tensors = loraSlots(model, adapter.config).map(({ name, shape }) => take(given, name, shape, where))
   if (tensors.length !== given.size) {
     throw adapterError(where, `adapts more layers than the ${model.layers} of this model`, wrongModelHint)
   }
   return { ...adapter, tensors }
+}
+
+/** Families name and fuse their linears in different ways. */
+function requireFamily(
+  { config: { targets }, tensors, baseModel }: Adapter,
+  model: ModelConfig,
+  where: string,
+): void {
+  const isForeign = targets.some((name) => !model.linears.includes(name))
+  const isElsewhere = tensors.some(({ name }) => !name.startsWith(model.names.layers))
+  if (!isForeign && !isElsewhere) return
+  const of = baseModel === null ? 'of another family' : `made for ${baseModel}`
+  throw adapterError(
+    where,
+    `is ${of}: it adapts ${targets.join(', ')}, but a ${model.architecture} model has ${model.linears.join(', ')}`,
+    wrongModelHint,
+  )
 }
 
 const wrongModelHint = 'It was probably trained on another model; adapter_config.json may name it.'

@@ -2,6 +2,7 @@
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/shorten.ts'
 import { type LinearName, linearNames, linearPath, type LoraConfig } from '#engine/models/config.ts'
+import { readPatterns, type Invalid, type ModulePatterns } from './peftPatterns.ts'
 import { type JsonObject } from './strictJson.ts'
 
 export interface PeftConfig {
@@ -10,6 +11,8 @@ export interface PeftConfig {
   readonly rsLora: boolean
   /** null: a pattern or a list of paths, so only the tensors tell. */
   readonly targets: readonly LinearName[] | null
+  /** Ranks and alphas of single modules. */
+  readonly patterns: ModulePatterns
   /** Hub id of the model the adapter was trained on. */
   readonly baseModel: string | null
 }
@@ -56,8 +59,6 @@ export function formatPeftConfig(
 const unsupportedKeys: ReadonlyMap<string, string> = new Map([
   ['use_dora', 'DoRA magnitudes'],
   ['modules_to_save', 'full copies of modules (modules_to_save)'],
-  ['rank_pattern', 'a rank per module (rank_pattern)'],
-  ['alpha_pattern', 'an alpha per module (alpha_pattern)'],
   ['lora_bias', 'biases of its own (lora_bias)'],
   ['layers_to_transform', 'only some layers (layers_to_transform)'],
   ['layer_replication', 'repeated layers (layer_replication)'],
@@ -74,8 +75,6 @@ const unsupportedKeys: ReadonlyMap<string, string> = new Map([
 
 const changesBase = /^(pissa|olora|corda|loftq|lora_ga)/
 
-type Invalid = (problem: string, hint?: string) => AppError
-
 /** Reads and checks the document. Errors: AppError 'adapter/invalid' naming the file. */
 export function readPeftConfig(json: JsonObject, path: string): PeftConfig {
   const invalid: Invalid = (problem, hint) => new AppError('adapter/invalid', `${path} ${problem}.`, hint)
@@ -87,6 +86,7 @@ export function readPeftConfig(json: JsonObject, path: string): PeftConfig {
     alpha: readAlpha(json, invalid),
     rsLora,
     targets: readTargets(json.target_modules, invalid),
+    patterns: readPatterns(json, invalid),
     baseModel: readBaseModel(json),
   }
 }

@@ -5,6 +5,7 @@ import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'
 import { AppError } from '#shared/errors.ts'
 import type { DataRow } from '../artifacts/data/dataFile.ts'
+import type { DataFiles } from '../artifacts/data/dataFiles.ts'
 import type { DataSetVersion } from '../artifacts/data/dataSetVersion.ts'
 import { importDataSet } from '../artifacts/data/importDataSet.ts'
 import { inspectDataFile } from '../artifacts/data/inspectDataFile.ts'
@@ -14,10 +15,11 @@ import { LengthCounter, previewPrompts, promptLength } from '../artifacts/data/p
 import { readDataSet } from '../artifacts/data/readDataSet.ts'
 import { detectShape } from '../artifacts/data/shapes.ts'
 import { splitRows } from '../artifacts/data/split.ts'
+import { readFetched } from '../artifacts/hub/fetched.ts'
 import { findModel } from '../artifacts/modelLibrary.ts'
 import { dataFolders } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
-import { discardUpload, findUpload } from '../transports/uploads.ts'
+import { discardUpload, findUpload, findUploadFolder } from '../transports/uploads.ts'
 import {
   addVersion,
   adoptDataSets,
@@ -32,8 +34,9 @@ import {
 import { measureDifficulty } from './difficulty.ts'
 import { knownDifficulties, knownDifficulty } from './difficultyFiles.ts'
 import { changesOf, stampOf } from './feeds.ts'
+import { fetchDataFromHub, listOnHub } from './hub.ts'
 import { progressOf } from './progress.ts'
-import { parsePromptForm } from './promptForm.ts'
+import { parsePromptForm, withTemplate } from './promptForm.ts'
 import type { OpenText } from './tokenizers.ts'
 
 /** Judged by so many rows. */
@@ -88,9 +91,12 @@ const library = (host: Host) => {
 
 const taking = (host: Host) =>
   ({
+    listOnHub: ({ address }, { signal }) => listOnHub(host, address, signal),
+    fetch: (request, { signal }) => fetchDataFromHub(host, request, signal),
+
     async inspect({ source, mapping, count }) {
-      const file = await fileOf(host, source)
-      const found = await inspectDataFile(file, { count, mapping: parseMapping(mapping) })
+      const { files } = await filesOf(host, source)
+      const found = await inspectDataFile(files, { count, mapping: parseMapping(mapping) })
       return { ...found, columns: found.columns.map(plainColumn) }
     },
 
@@ -105,13 +111,14 @@ async function* importing(
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'datasets.import'>> {
   const { store, bell, dataDirectory } = host
-  const file = await fileOf(host, source)
+  const { files, origin } = await filesOf(host, source)
   const given = dataSetId === undefined ? null : findDataSet(host, dataSetId)
   const called = given?.name ?? name
   const { version, isNew } = yield* progressOf((onProgress) =>
-    importDataSet(file, {
+    importDataSet(files, {
       folder: dataFolders(dataDirectory).datasets,
       ...(called === undefined ? {} : { name: called }),
+      ...(origin === null ? {} : { origin }),
       mapping: parseMapping(mapping),
       signal,
       onProgress: (done, total) => onProgress({ phase: 'Reading', done, total, unit: 'bytes' }),
@@ -131,17 +138,18 @@ async function* importing(
 
 const prompts = (host: Host, openText: OpenText) =>
   ({
-    preview({ versionId, prompt, model, from, count }) {
-      const text = model === undefined ? null : openText(findModel(model, host.dataDirectory))
+    preview({ versionId, prompt, model, from, count, ...template }) {
+      const text =
+        model === undefined ? null : withTemplate(openText(findModel(model, host.dataDirectory)), template)
       const rows = openVersion(host, versionId).rows(from, count)
       return previewPrompts(rows, parsePromptForm(prompt), text, from)
     },
 
-    async *histogram({ versionId, prompt, model }, { signal }) {
+    async *histogram({ versionId, prompt, model, ...template }, { signal }) {
       const version = openVersion(host, versionId)
       const measure = {
         form: parsePromptForm(prompt),
-        model: openText(findModel(model, host.dataDirectory)),
+        model: withTemplate(openText(findModel(model, host.dataDirectory)), template),
       }
       const counter = new LengthCounter()
       const state = (done: number) => ({
@@ -209,10 +217,18 @@ const pick = (row: DataRow, columns: readonly string[]): DataRow =>
 
 type FileSource = ImportRequest['source']
 
+interface SourceFiles {
+  readonly files: DataFiles
+  /** null: their path says it. */
+  readonly origin: string | null
+}
+
 /** Errors: AppError 'file/unreadable' where an upload is gone. */
-async function fileOf({ dataDirectory }: Host, source: FileSource): Promise<string> {
-  if ('path' in source) return source.path
-  return findUpload(dataFolders(dataDirectory).uploads, source.uploadId)
+async function filesOf({ dataDirectory }: Host, source: FileSource): Promise<SourceFiles> {
+  if ('path' in source) return { files: source.path, origin: null }
+  const { uploads } = dataFolders(dataDirectory)
+  const fetched = readFetched(findUploadFolder(uploads, source.uploadId))
+  return fetched ?? { files: await findUpload(uploads, source.uploadId), origin: null }
 }
 
 /** Errors: AppError 'data/invalid'. */

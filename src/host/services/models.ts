@@ -50,6 +50,15 @@ export const modelsService = (host: Host, openText: OpenText): Handlers<typeof m
       bell.ring()
     },
 
+    precision: ({ model, precisions }, { signal }) =>
+      host.ask(
+        {
+          ...{ type: 'check-precision', directory: find(model), precisions },
+          cacheDirectory: dataFolders(dataDirectory).cache,
+        },
+        signal,
+      ),
+
     tokenize({ model, text }) {
       const { tokenizer } = openText(find(model))
       const ids = tokenizer.encode(text, { addSpecialTokens: false })

@@ -87,6 +87,13 @@ export async function findUpload(directory: string, uploadId: string): Promise<s
   throw gone()
 }
 
+/** Where the files of an upload lie. Errors: AppError 'file/unreadable' when it is not there (any more). */
+export function findUploadFolder(directory: string, uploadId: string): string {
+  const folder = uploadFolder(directory, uploadId)
+  if (existsSync(folder)) return folder
+  throw gone()
+}
+
 /** Path of an uploaded folder: where all files lie in one folder, that one. Errors: as `findUpload`. */
 export async function findUploadedFolder(directory: string, uploadId: string): Promise<string> {
   const folder = uploadFolder(directory, uploadId)

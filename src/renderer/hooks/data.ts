@@ -33,6 +33,22 @@ export function useAddData(): () => void {
   }, [chooseAndAdd])
 }
 
+/** Fetches a split from a hub; then shows its rows, before they are imported. */
+export function useFetchData(onDone: () => void) {
+  const task = useTask('datasets.fetch')
+  const { last, state } = task
+  const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
+  const latest = useLatest(onDone)
+  useEffect(() => {
+    if (result === null) return
+    const { name, uploadId } = result
+    useArrivals.setState(({ data }) => ({ data: [...data, { name, source: { uploadId } }] }))
+    navigate('/data')
+    latest.current()
+  }, [result, latest])
+  return task
+}
+
 /** Where to go with a data set that was just imported. */
 function goOnWith(versionId: string): void {
   const { to } = useReturning.getState()

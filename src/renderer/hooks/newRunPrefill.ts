@@ -6,6 +6,7 @@ import { bestOf } from '../components/models/modelChoice.ts'
 import { pruned, type Draft } from '../components/newRun/draft.ts'
 import type { SettingField } from '../components/newRun/fields.ts'
 import { isObject, valueAt, withValue, withValues, type JsonObject } from '../components/newRun/json.ts'
+import { startingFrom } from '../components/newRun/startAdapter.ts'
 import { useApi, useLatest, type ApiClient } from './api.tsx'
 import { asError } from './failures.ts'
 import type { DraftView } from './newRun.ts'
@@ -53,7 +54,7 @@ function withData(config: JsonObject, data: JsonObject): JsonObject {
 }
 
 type Wanted = Readonly<
-  Partial<Record<'model' | 'data' | 'reward' | 'fork' | 'step' | 'copy' | 'changes', string>>
+  Partial<Record<'model' | 'adapter' | 'data' | 'reward' | 'fork' | 'step' | 'copy' | 'changes', string>>
 >
 
 /** What the address asks for is put into the draft and taken out of the address. */
@@ -100,12 +101,14 @@ interface Request {
 }
 
 async function prefilled(client: ApiClient, draft: Draft, { wanted, fields }: Request): Promise<Draft> {
-  const { model, data, reward, fork, copy, changes } = wanted
+  const { model, adapter, data, reward, fork, copy, changes } = wanted
   let next = draft
   if (copy !== undefined) next = { config: pruned(await configOfRun(client, copy), fields), fork: null }
   if (fork !== undefined) next = await forkOf(client, fork, wanted.step)
   let { config } = next
-  if (model !== undefined) config = { ...config, model }
+  // Another model needs another adapter.
+  if (model !== undefined) config = startingFrom({ ...config, model }, undefined)
+  if (adapter !== undefined) config = startingFrom(config, adapter)
   if (data !== undefined) config = withData(config, await rowsAt(client, data))
   if (reward !== undefined) config = { ...config, ...(await rewardOf(client, reward)) }
   return { ...next, config: withValues(config, parsedChanges(changes)) }

@@ -68,8 +68,18 @@ const split = z.union([
   z.strictObject({ rows: z.int().min(1), seed: count }),
 ])
 
+/** `owner/name`, or the address of its page. */
+const hubAddress = z.string().min(1).max(500)
+
 const one = z.object({ versionId: digest })
-const prompts = z.object({ versionId: digest, prompt: promptForm, model: path.optional() })
+const prompts = z.object({
+  versionId: digest,
+  prompt: promptForm,
+  model: path.optional(),
+  /** As `data.tools` and `data.templateVariables` of a run config. */
+  tools: z.string().min(1).optional(),
+  templateVariables: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+})
 
 export const datasetsApi = {
   list: query(z.void(), z.array(dataSet)),
@@ -78,6 +88,32 @@ export const datasetsApi = {
   rows: query(
     z.object({ versionId: digest, from: count, count: z.int().min(1).max(500) }),
     z.object({ total: count, rows: z.array(row) }),
+  ),
+
+  /**
+   * The configs of a data set on the hub of the settings `hub.endpoint` and `hub.token`, and their splits; asks the hub. The
+   * first config is the usual one.
+   */
+  listOnHub: command(
+    z.object({ address: hubAddress }),
+    z.object({
+      repo: z.string(),
+      commit: z.string(),
+      configs: z.array(
+        z.object({
+          name: z.string(),
+          splits: z.array(z.object({ name: z.string(), files: count, sizeBytes: count })),
+        }),
+      ),
+    }),
+  ),
+  /**
+   * Fetches one split; what came before is kept. It is an upload then, to be inspected and imported: all files of it are one
+   * table. Without a config or split the usual one.
+   */
+  fetch: stream(
+    z.object({ address: hubAddress, config: z.string().optional(), split: z.string().optional() }),
+    progressOr(z.object({ uploadId: z.string(), name: z.string() })),
   ),
 
   /** The first rows of a file as they would be after the mapping; imports nothing. */

@@ -1,5 +1,6 @@
 /** Models on this machine, and trying them out with and without what was trained. */
 import { z } from 'zod'
+import { blockPrecisions } from '../precision.ts'
 import { chat, count, cursor, device, path, progressOr, runId } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 
@@ -54,6 +55,19 @@ const listedAdapter = z.union([
   z.object({ name: z.string(), directory: z.string(), problem: z.string() }),
 ])
 
+/** As `PrecisionEffect` of shared/precisionEffect.ts. */
+const precisionEffect = z.object({
+  precision: z.enum(blockPrecisions),
+  tokens: count,
+  loss: z.number(),
+  mean: z.number(),
+  largest: z.number(),
+  divergence: z.number(),
+  samplerGap: z.number(),
+  exactBytes: count,
+  roundedBytes: count,
+})
+
 export const sampling = z.object({
   /** 0: always the likeliest token. */
   temperature: z.number().min(0).default(1),
@@ -91,6 +105,11 @@ export const modelsApi = {
   importAdapter: command(z.intersection(folderSource, importName), adapterSummary),
   /** Refused while a run that is not finished begins with it. */
   deleteAdapter: command(z.object({ name: z.string() }), z.void()),
+  /** What rounding its matrices would do to it, one answer for each precision; measured once and then kept. */
+  precision: stream(
+    z.object({ model, precisions: z.array(z.enum(blockPrecisions)).min(1) }),
+    precisionEffect,
+  ),
   tokenize: query(
     z.object({ model, text: z.string().max(200_000) }),
     z.array(z.object({ id: count, text: z.string() })),

@@ -121,15 +121,23 @@ describe('a run that is followed live', () => {
     expect(list.filter(({ isBest }) => isBest)).toHaveLength(1)
     expect(await client.call('checkpoints.verify', { runId, step: 4 })).toMatchObject({ problem: null })
     const formats = await client.call('checkpoints.formats', { runId, step: 4 })
-    expect(formats.filter(({ problem }) => problem === null)).toEqual([{ format: 'peft', problem: null }])
+    expect(formats.map(({ format, problem }) => [format, problem])).toEqual([
+      ['peft', null],
+      ['merged', null],
+      ['gguf', null],
+      ['onnx', null],
+    ])
     const out = path.join(fixture.directory, 'exported')
     const asked = { runId, step: 4, format: 'peft', out } as const
-    const [, done] = await collect(client.stream('checkpoints.export', asked))
-    expect(done).toMatchObject({ result: { directory: out, parity: [{ passed: true, measured: 0 }] } })
+    const items = await collect(client.stream('checkpoints.export', asked))
+    expect(items.at(-1)).toMatchObject({ result: { directory: out, parity: [{ measured: 0 }, {}, {}, {}] } })
+    const report = items.at(-1)
+    if (report === undefined || !('result' in report)) throw new Error('Expected a report.')
+    expect(report.result.parity.map(({ passed }) => passed)).toEqual([true, true, true, true])
+    expect(items.slice(0, -1).every((item) => 'progress' in item)).toBe(true)
     await expect(collect(client.stream('checkpoints.export', asked))).rejects.toThrow('is not empty')
-    await expect(collect(client.stream('checkpoints.export', { ...asked, format: 'gguf' }))).rejects.toThrow(
-      'does not write the format gguf',
-    )
+    const elsewhere = { ...asked, out: path.join(fixture.directory, 'elsewhere'), adapterInputs: true }
+    await expect(collect(client.stream('checkpoints.export', elsewhere))).rejects.toThrow('Only an ONNX export')
 
     const { runId: forkId } = await client.call('runs.fork', {
       runId,

@@ -1,4 +1,4 @@
-/** A file becomes a version of a data set: its rows checked, mapped, counted and written whole or not at all. */
+/** A file, or several that are one table, become a version of a data set: its rows checked, mapped, counted and written whole or not at all. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -8,13 +8,13 @@ import { writeError } from '../fileErrors.ts'
 import { TableStatistics } from './columnStatistics.ts'
 import {
   isProblem,
-  openDataFile,
   problemText,
   type ReadItem,
   type ReadRow,
   type ReadOptions,
   type RowProblem,
 } from './dataFile.ts'
+import { describeFiles, listOf, readDataFiles, type DataFiles } from './dataFiles.ts'
 import {
   indexStride,
   isDataSetVersion,
@@ -23,14 +23,15 @@ import {
   type DataSetInfo,
   type DataSetVersion,
 } from './dataSetVersion.ts'
-import { formatOf } from './formats.ts'
 import { mapItem, type Mapping } from './mapping.ts'
 
 export interface ImportOptions extends ReadOptions {
   /** The folder that holds all data sets; the version's own folder in it is named by its id. */
   readonly folder: string
-  /** The file's name by default. */
+  /** The first file's name by default. */
   readonly name?: string
+  /** Where the rows come from, in words; the path by default. */
+  readonly origin?: string
   readonly mapping?: Mapping
 }
 
@@ -41,24 +42,23 @@ export interface ImportedDataSet {
 }
 
 /**
- * Reads a data file in a stream. Rows with problems are left out and listed in the version.
- * Errors: AppError 'data/invalid' where the file as a whole is wrong or no row is left; 'file/…'; 'api/cancelled'.
+ * Reads data files in a stream. Rows with problems are left out and listed in the version.
+ * Errors: AppError 'data/invalid' where a file as a whole is wrong or no row is left; 'file/…'; 'api/cancelled'.
  */
-export async function importDataSet(file: string, options: ImportOptions): Promise<ImportedDataSet> {
-  const format = formatOf(file)
-  await using source = await openDataFile(file, options)
+export async function importDataSet(files: DataFiles, options: ImportOptions): Promise<ImportedDataSet> {
+  const { format, sizeBytes, path: place } = describeFiles(files)
+  const { origin = place, name = path.parse(listOf(files)[0]).name, mapping = [] } = options
   const temporary = temporaryFolder(options.folder)
   try {
-    using writer = new VersionWriter(temporary, options.mapping ?? [])
-    for await (const items of format.read(source)) writer.take(items)
-    const written = writer.commit(file)
+    using writer = new VersionWriter(temporary, mapping)
+    for await (const items of readDataFiles(files, options)) writer.take(items)
     const info: DataSetInfo = {
       format: 1,
-      ...written,
-      name: options.name ?? path.parse(file).name,
+      ...writer.commit(origin),
+      name,
       createdAt: Date.now(),
-      source: { path: path.resolve(file), format: format.id, sizeBytes: source.sizeBytes },
-      mapping: options.mapping ?? [],
+      source: { path: origin, format: format.id, sizeBytes },
+      mapping,
     }
     return settle(temporary, path.join(options.folder, info.id), info)
   } finally {

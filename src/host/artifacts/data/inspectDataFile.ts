@@ -1,7 +1,8 @@
-/** A first look at a file before it is imported: its beginning, its columns, what it seems to be. */
+/** A first look at a file, or at several that are one table, before it is imported: its beginning, its columns, what it seems to be. */
 import { TableStatistics, type ColumnStatistics } from './columnStatistics.ts'
-import { isProblem, openDataFile, type DataRow, type ReadItem, type RowProblem } from './dataFile.ts'
-import { formatOf, type DataFormat } from './formats.ts'
+import { isProblem, type DataRow, type ReadItem, type RowProblem } from './dataFile.ts'
+import { describeFiles, readDataFiles, type DataFiles } from './dataFiles.ts'
+import type { DataFormat } from './formats.ts'
 import { mapItem, type Mapping } from './mapping.ts'
 import { detectShape, type DetectedShape } from './shapes.ts'
 
@@ -20,14 +21,13 @@ export interface DataFileInspection {
 
 /** Reads about the first `count` rows. Errors: AppError 'data/invalid', 'file/unreadable'. */
 export async function inspectDataFile(
-  file: string,
+  files: DataFiles,
   { count = 100, mapping = [] }: { readonly count?: number; readonly mapping?: Mapping } = {},
 ): Promise<DataFileInspection> {
-  const format = formatOf(file)
-  await using source = await openDataFile(file)
+  const { format, sizeBytes } = describeFiles(files)
   const items: ReadItem[] = []
   let isWhole = true
-  for await (const batch of format.read(source)) {
+  for await (const batch of readDataFiles(files)) {
     items.push(...batch.slice(0, count - items.length))
     isWhole = batch.length === 0 || items.length < count
     if (!isWhole) break
@@ -38,7 +38,7 @@ export async function inspectDataFile(
   for (const { row } of read) statistics.add(row)
   return {
     format: { id: format.id, title: format.title },
-    sizeBytes: source.sizeBytes,
+    sizeBytes,
     shape: detectShape(read.map(({ row }) => row)),
     columns: statistics.summary(),
     rows: mapped.flatMap((item) => (isProblem(item) ? [] : [item.row])),

@@ -1,48 +1,22 @@
 /** Parquet, one row group (or a part of one) at a time; values become what JSON can hold. */
 import { isUtf8 } from 'node:buffer'
-import {
-  parquetMetadataAsync,
-  parquetScan,
-  parquetSchema,
-  type Compressors,
-  type FileMetaData,
-  type ParquetScan,
-  type SchemaTree,
-} from 'hyparquet'
-import { compressors } from 'hyparquet-compressors'
+import { parquetMetadata, parquetScan, parquetSchema, type FileMetaData, type ParquetScan } from 'hyparquet'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/shorten.ts'
 import type { DataFile, DataRow, ReadItem } from './dataFile.ts'
+import { mostBytes } from './parquetCodecs.ts'
+import { guardTable, readFooter, type GuardedTable, type Source } from './parquetGuard.ts'
 
 /** So much of a row group, uncompressed, is decoded at once where the file has an index of its pages. */
 const windowBytes = 64 << 20
 /** Without such an index a whole row group is decoded; strings of a larger one would not fit the process. */
 const maxGroupBytes = 1 << 30
-const maxPageBytes = 1 << 28
-const maxRows = 2 ** 31
 const batchRows = 1_024
-
-/** A few bytes may claim to be gigabytes. */
-const limitedCompressors: Compressors = Object.fromEntries(
-  Object.entries(compressors).map(([codec, decompress]) => [
-    codec,
-    (input: Uint8Array, length: number) => {
-      if (!(length <= maxPageBytes)) throw new Error(`it has a page of ${length} bytes`)
-      return decompress(input, length)
-    },
-  ]),
-)
-
-interface Source {
-  readonly byteLength: number
-  slice(start: number, end?: number): Promise<ArrayBuffer>
-}
 
 /** Rows of a Parquet file. A part that cannot be decoded is a problem of its rows. Errors: 'data/invalid'. */
 export async function* readParquet(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
-  const source = sourceOf(file)
-  const metadata = await readMetadata(source, file.path)
-  const table = { decimals: takeDecimals(metadata), scan: await openScan(source, metadata) }
+  const { metadata, guarded } = await readMetadata(sourceOf(file), file.path)
+  const table = { decimals: takeDecimals(metadata), scan: await openScan(guarded, metadata), guarded }
   let first = 0
   for (const group of metadata.row_groups) {
     const end = first + Number(group.num_rows)
@@ -51,55 +25,36 @@ export async function* readParquet(file: DataFile): AsyncGenerator<readonly Read
   }
 }
 
-const openScan = (file: Source, metadata: FileMetaData): Promise<ParquetScan> =>
-  parquetScan({ file, metadata, compressors: limitedCompressors, parsers, utf8: false, geoparquet: false })
+const openScan = ({ source, compressors }: GuardedTable, metadata: FileMetaData): Promise<ParquetScan> =>
+  parquetScan({ file: source, metadata, compressors, parsers, utf8: false, geoparquet: false })
 
-function sourceOf(file: DataFile): Source {
-  return {
-    byteLength: file.sizeBytes,
-    slice(start, end = file.sizeBytes) {
-      const bytes = readBytes(file, start, end)
-      // The library may start several reads and wait for one; a failure of the others must not end the process.
-      bytes.catch(() => undefined)
-      return bytes
-    },
-  }
-}
+const sourceOf = (file: DataFile): Source => ({
+  byteLength: file.sizeBytes,
+  slice: (start, end = file.sizeBytes) => readBytes(file, start, end),
+})
 
 async function readBytes(file: DataFile, start: number, end: number): Promise<ArrayBuffer> {
   if (!(start >= 0 && start <= end && end <= file.sizeBytes)) throw new Error('it points outside the file')
   const bytes = await file.read(start, end)
-  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+  const { buffer, byteOffset, length } = bytes
+  if (buffer.byteLength === length) return buffer as ArrayBuffer
+  return buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer
 }
 
-async function readMetadata(source: Source, path: string): Promise<FileMetaData> {
+interface Described {
+  readonly metadata: FileMetaData
+  readonly guarded: GuardedTable
+}
+
+async function readMetadata(source: Source, path: string): Promise<Described> {
   try {
-    const metadata = await parquetMetadataAsync(source, { geoparquet: false })
-    requireConsistent(metadata)
-    return metadata
+    const metadata = parquetMetadata(await readFooter(source), { geoparquet: false })
+    return { metadata, guarded: guardTable(source, metadata) }
   } catch (error) {
     if (error instanceof AppError) throw error
     throw new AppError('data/invalid', `${path} is not a readable Parquet file: ${reasonOf(error)}.`)
   }
 }
-
-/** Every row group has each column of the schema once; the library relies on it. */
-function requireConsistent(metadata: FileMetaData): void {
-  const leaves = leafPaths(parquetSchema(metadata).children)
-  const twice = leaves.find((leaf, index) => leaves.indexOf(leaf) !== index)
-  if (twice !== undefined) throw new Error(`it has two columns called "${twice}"`)
-  let rows = 0
-  for (const { columns, num_rows } of metadata.row_groups) {
-    const paths = columns.map(({ meta_data }) => meta_data?.path_in_schema.join('.'))
-    const isWhole = paths.length === leaves.length && leaves.every((leaf) => paths.includes(leaf))
-    if (!isWhole || num_rows < 0) throw new Error('its parts do not fit its schema')
-    rows += Number(num_rows)
-  }
-  if (rows > maxRows) throw new Error(`it claims to have ${rows} rows`)
-}
-
-const leafPaths = (trees: readonly SchemaTree[]): string[] =>
-  trees.flatMap(({ children, path }) => (children.length === 0 ? [path.join('.')] : leafPaths(children)))
 
 interface RowRange {
   readonly rowStart: number
@@ -110,7 +65,7 @@ type RowGroup = FileMetaData['row_groups'][number]
 
 function windowsOf(group: RowGroup, first: number, end: number): RowRange[] {
   const hasIndex = group.columns.every(({ offset_index_offset }) => offset_index_offset !== undefined)
-  const bytes = Number(group.total_byte_size)
+  const bytes = Math.min(Number(group.total_byte_size), mostGroupBytes(group))
   if (!hasIndex && bytes > maxGroupBytes) {
     throw new AppError(
       'data/invalid',
@@ -127,8 +82,16 @@ function windowsOf(group: RowGroup, first: number, end: number): RowRange[] {
   return ranges
 }
 
+/** A size that lies would make many windows, each of which decodes the same pages. */
+const mostGroupBytes = ({ columns }: RowGroup): number =>
+  columns.reduce(
+    (sum, { meta_data }) => sum + mostBytes('ZSTD', Number(meta_data?.total_compressed_size ?? 0)),
+    0,
+  )
+
 interface Table {
   readonly scan: ParquetScan
+  readonly guarded: GuardedTable
   readonly decimals: ReadonlyMap<string, number>
 }
 
@@ -151,8 +114,10 @@ async function* readWindow(table: Table, range: RowRange): AsyncGenerator<readon
 }
 
 /** One column after another, as they lie in the file; or the sentence about what is wrong with them. */
-async function decodeColumns({ scan, decimals }: Table, range: RowRange): Promise<DecodedColumn[] | string> {
+async function decodeColumns(table: Table, range: RowRange): Promise<DecodedColumn[] | string> {
+  const { scan, decimals } = table
   const columns: DecodedColumn[] = []
+  table.guarded.startWindow()
   try {
     for (const { element } of parquetSchema(scan.metadata).children) {
       const { name } = element

@@ -9,6 +9,8 @@ import type { DataRow } from './dataFile.ts'
 export interface PreviewModel {
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode' | 'idToToken'>
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
+  /** Column that describes functions; null or absent: none are offered. */
+  readonly tools?: string | null
 }
 
 export interface PreviewToken {

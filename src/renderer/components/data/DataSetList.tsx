@@ -1,5 +1,5 @@
-import { Database, Plus } from 'lucide-react'
-import { useMemo } from 'react'
+import { CloudDownload, Database, Plus } from 'lucide-react'
+import { useMemo, useState } from 'react'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useAddData } from '#renderer/hooks/data.ts'
 import { useNow } from '#renderer/hooks/live.ts'
@@ -12,6 +12,7 @@ import { Page } from '../base/Page.tsx'
 import { EmptyState, ErrorNote, Kbd, Loading } from '../base/states.tsx'
 import { Table, type Column } from '../base/Table.tsx'
 import { shortList, type DataSet } from './dataSetItems.ts'
+import { HubDataDialog } from './HubDataDialog.tsx'
 
 /** Every data set with its newest version. */
 export function DataSetList() {
@@ -19,17 +20,24 @@ export function DataSetList() {
   const addData = useAddData()
   const now = useNow(60_000)
   const columns = useMemo(() => columnsAt(now), [now])
+  const [isHubOpen, setHubOpen] = useState(false)
   const isEmpty = dataSets?.length === 0
   const add = (
-    <Button variant="primary" icon={<Plus size={14} aria-hidden />} onClick={addData}>
-      Add data
-    </Button>
+    <span className="flex items-center gap-2">
+      <Button icon={<CloudDownload size={14} aria-hidden />} onClick={() => setHubOpen(true)}>
+        From a hub
+      </Button>
+      <Button variant="primary" icon={<Plus size={14} aria-hidden />} onClick={addData}>
+        Add data
+      </Button>
+    </span>
   )
   return (
     <Page title="Data" isFull main={isEmpty ? undefined : add}>
       {error !== null && (
         <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
       )}
+      {isHubOpen && <HubDataDialog onClose={() => setHubOpen(false)} />}
       {dataSets === undefined && error === null && <Loading />}
       {isEmpty && (
         <EmptyState

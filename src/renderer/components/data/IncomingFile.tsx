@@ -49,12 +49,15 @@ export function IncomingFile(props: IncomingFileProps) {
 
 type Inspection = Answer<'datasets.inspect'>
 
+/** A split of a hub has no ending, but may have a dot. */
+const dataEnding = /\.(?:csv|tsv|json|jsonl|ndjson|parquet)$/i
+
 /** What it will be imported as. */
 function Decision({ arrival, into, onDiscard, files, file }: IncomingFileProps & { file: Inspection }) {
   const facts = useMemo(() => factsOf(file), [file])
   const [changed, setForm] = useState<MappingForm | null>(null)
   const form = useMemo(() => changed ?? formOf(file.shape, facts), [changed, file, facts])
-  const [name, setName] = useState(arrival.name.replace(/\.[^.]+$/, ''))
+  const [name, setName] = useState(arrival.name.replace(dataEnding, ''))
   const [target, setTarget] = useState(into ?? '')
   const mapping = useMemo(() => mappingOf(form, facts), [form, facts])
   const asked = useSettled(mapping)

@@ -1,17 +1,18 @@
-import { Ellipsis, FolderOpen, Trash2 } from 'lucide-react'
+import { Ellipsis, FolderOpen, Play, Swords, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { shell } from '#renderer/connection.ts'
-import { useCommand } from '#renderer/hooks/api.tsx'
+import { useAnswer, useCommand } from '#renderer/hooks/api.tsx'
 import { navigate } from '#renderer/hooks/route.ts'
 import { toast } from '#renderer/hooks/toasts.ts'
 import { formatBytes, formatCount, formatNumber } from '#renderer/format.ts'
+import { writeChoice } from '../arena/contenders.ts'
 import { Badge } from '../base/Badge.tsx'
-import { IconButton } from '../base/Button.tsx'
+import { Button, IconButton } from '../base/Button.tsx'
 import { ConfirmDialog } from '../base/Dialog.tsx'
 import { Menu } from '../base/Menu.tsx'
 import { KeyValue, Panel } from '../base/Panel.tsx'
 import { CopyButton, ErrorNote } from '../base/states.tsx'
-import type { ListedAdapter } from './modelChoice.ts'
+import { baseOf, type ListedAdapter } from './modelChoice.ts'
 
 /** One imported adapter. */
 export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
@@ -28,7 +29,8 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
       <header className="mb-4 flex min-h-7 items-center gap-2">
         <h2 className="truncate text-xl font-semibold">{name}</h2>
         <Badge>Adapter</Badge>
-        <span className="ml-auto">
+        <span className="ml-auto flex items-center gap-2">
+          {!('problem' in adapter) && <Uses adapter={adapter} />}
           <Menu
             groups={[
               shell === null
@@ -75,8 +77,9 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
               ]}
             />
             <p className="mt-3 text-muted text-pretty">
-              To train on from it, choose it as the start of the adapter in a new run on the model it belongs
-              to.
+              A run that continues it keeps its rank, scale and projections; its optimizer begins anew. It can
+              also be what a run is kept close to (reference.adapter), and stand in the Arena beside its
+              model.
             </p>
           </Panel>
         )}
@@ -92,5 +95,33 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
         while a run that is not finished needs it.
       </ConfirmDialog>
     </div>
+  )
+}
+
+/** Training on from it, and comparing it with its model, where that is here. */
+function Uses({ adapter }: { adapter: ListedAdapter }) {
+  const { data: models = [] } = useAnswer('models.list', undefined)
+  const model = baseOf(adapter, models)
+  const choice = model === undefined ? {} : { model }
+  return (
+    <>
+      {model !== undefined && (
+        <Button
+          icon={<Swords size={14} aria-hidden />}
+          onClick={() =>
+            navigate('/arena', { a: writeChoice({ model, adapter: { path: adapter.directory } }), b: model })
+          }
+        >
+          Compare in the Arena
+        </Button>
+      )}
+      <Button
+        variant="primary"
+        icon={<Play size={14} aria-hidden />}
+        onClick={() => navigate('/new-run', { ...choice, adapter: adapter.directory })}
+      >
+        Continue this adapter
+      </Button>
+    </>
   )
 }

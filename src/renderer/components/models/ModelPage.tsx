@@ -11,6 +11,7 @@ import { ErrorNote, Loading } from '../base/states.tsx'
 import { DeleteModel } from './DeleteModel.tsx'
 import type { ListedModel } from './modelChoice.ts'
 import { ModelFacts } from './ModelFacts.tsx'
+import { RoundingPanel } from './RoundingPanel.tsx'
 import { TrainedHere } from './TrainedHere.tsx'
 import { TryTokens } from './TryTokens.tsx'
 
@@ -74,6 +75,9 @@ export function ModelPage({ model }: { model: ListedModel }) {
             <ModelFacts isListed info={info} />
           </Panel>
           <TryTokens model={model.name} hasChatTemplate={info.hasChatTemplate} />
+          <div className="min-w-0 min-[1200px]:col-span-2">
+            <RoundingPanel key={model.name} model={model.name} />
+          </div>
           <div className="min-w-0 min-[1200px]:col-span-2">
             <TrainedHere directory={info.directory} />
           </div>

@@ -8,6 +8,7 @@ import { Button } from '../base/Button.tsx'
 import { Picker, PickerList, type PickerItem } from '../base/Picker.tsx'
 import { Select } from '../base/choices.tsx'
 import {
+  baseOf,
   checkpointWords,
   findModel,
   lastPart,
@@ -63,7 +64,11 @@ export function ModelPicker({
       const adapter = adapters.find(({ directory }) => directory === key)
       if (run !== undefined) void chooseRun(run)
       else if (adapter === undefined) onChange({ model: key })
-      else onChange({ model: baseOf(adapter, models, value), adapter: { path: adapter.directory } })
+      else {
+        // Where it names none of the list, the one that is chosen, or the first.
+        const model = baseOf(adapter, models) ?? value?.model ?? models[0]?.name ?? 'starter'
+        onChange({ model, adapter: { path: adapter.directory } })
+      }
     },
   }
   const add = (
@@ -114,13 +119,6 @@ const adapterItem = (adapter: ListedAdapter): PickerItem => ({
     ? { problem: adapter.problem }
     : { detail: `rank ${String(adapter.rank)} · ${adapter.baseModel ?? 'base model not stated'}` }),
 })
-
-/** The model that an adapter names; where there is none of that name, the one that is chosen, or the first. */
-function baseOf(adapter: ListedAdapter, models: readonly ListedModel[], value: ModelChoice | null): string {
-  const named = 'problem' in adapter || adapter.baseModel === null ? null : lastPart(adapter.baseModel)
-  const found = models.find(({ name }) => name === named)
-  return found?.name ?? value?.model ?? models[0]?.name ?? 'starter'
-}
 
 /** A folder by its path is a model too. */
 function unlisted(value: ModelChoice | null, models: readonly ListedModel[]): PickerItem[] {

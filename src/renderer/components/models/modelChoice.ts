@@ -32,6 +32,12 @@ export const modelFacts = (model: ListedModel): string =>
         ' · ',
       )
 
+/** The model that an adapter names, where there is one of that name. */
+export function baseOf(adapter: ListedAdapter, models: readonly ListedModel[]): string | undefined {
+  const named = 'problem' in adapter || adapter.baseModel === null ? null : lastPart(adapter.baseModel)
+  return models.find(({ name }) => name === named)?.name
+}
+
 /** Runs whose checkpoints may be there: those that made a step. */
 export const trainedRuns = (runs: readonly RunEntry[]): readonly RunEntry[] =>
   runs.filter(({ step }) => step > 0)

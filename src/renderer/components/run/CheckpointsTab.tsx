@@ -1,4 +1,15 @@
-import { Check, FileOutput, GitFork, Play, ShieldCheck, Swords, Trash2, TriangleAlert } from 'lucide-react'
+import {
+  Check,
+  CirclePlus,
+  FileOutput,
+  GitFork,
+  Play,
+  Send,
+  ShieldCheck,
+  Swords,
+  Trash2,
+  TriangleAlert,
+} from 'lucide-react'
 import { useState } from 'react'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand } from '#renderer/hooks/api.tsx'
@@ -15,6 +26,7 @@ import { Panel } from '../base/Panel.tsx'
 import { EmptyState, ErrorNote, Loading } from '../base/states.tsx'
 import { Table, type Column } from '../base/Table.tsx'
 import { CheckpointTimeline, type CheckpointItem } from './CheckpointTimeline.tsx'
+import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import { FamilyTree } from './FamilyTree.tsx'
 import type { ForkWish } from './ForkDialog.tsx'
 import { useResume } from './RunHeader.tsx'
@@ -29,6 +41,7 @@ interface Props {
 export function CheckpointsTab({ run, config, onFork }: Props) {
   const { data: checkpoints, error } = useAnswer('checkpoints.list', { runId: run.id }, { keep: true })
   const [deleting, setDeleting] = useState<CheckpointItem | null>(null)
+  const [sentStep, setSentStep] = useState<number | null>(null)
   const remove = useCommand('checkpoints.delete')
   if (error !== null) return <ErrorNote error={error} className="m-8" />
   if (checkpoints === undefined) return <Loading label="Looking at the checkpoints" />
@@ -56,12 +69,14 @@ export function CheckpointsTab({ run, config, onFork }: Props) {
               checkpoints={checkpoints}
               metric={metric}
               onFork={onFork}
+              onSend={setSentStep}
               onDelete={setDeleting}
             />
           </Panel>
         </>
       )}
       <FamilyTree run={run} />
+      {sentStep !== null && <ContinueElsewhere run={run} step={sentStep} onClose={() => setSentStep(null)} />}
       <ConfirmDialog
         isOpen={deleting !== null}
         onClose={() => setDeleting(null)}
@@ -112,10 +127,12 @@ interface TableProps {
   /** That ranks them. */
   readonly metric: string
   readonly onFork: (wish: ForkWish) => void
+  /** To another tool. */
+  readonly onSend: (step: number) => void
   readonly onDelete: (checkpoint: CheckpointItem) => void
 }
 
-function CheckpointTable({ run, checkpoints, metric, onFork, onDelete }: TableProps) {
+function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }: TableProps) {
   const scoreOf = useScores(run.id, metric)
   const isLiving = useWorkerOf(run.id) !== undefined
   const resume = useResume()
@@ -162,7 +179,7 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onDelete }: TablePr
       id: 'actions',
       title: '',
       label: 'Actions',
-      width: '404px',
+      width: '464px',
       cell: (item) => (
         <Actions
           run={run}
@@ -172,6 +189,7 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onDelete }: TablePr
           onVerify={() => void verify.run({ runId: run.id, step: item.step })}
           onResume={() => void resume.run({ runId: run.id, step: item.step })}
           onFork={() => onFork({ step: item.step, changes: {} })}
+          onSend={() => onSend(item.step)}
           onDelete={() => onDelete(item)}
         />
       ),
@@ -239,10 +257,12 @@ interface ActionsProps {
   readonly onVerify: () => void
   readonly onResume: () => void
   readonly onFork: () => void
+  readonly onSend: () => void
   readonly onDelete: () => void
 }
 
-function Actions({ run, item, isLiving, isVerifying, onVerify, onResume, onFork, onDelete }: ActionsProps) {
+function Actions(props: ActionsProps) {
+  const { run, item, isLiving, isVerifying, onVerify, onResume, onFork, onSend, onDelete } = props
   const step = String(item.step)
   const isWhole = item.problem === null
   return (
@@ -290,6 +310,20 @@ function Actions({ run, item, isLiving, isVerifying, onVerify, onResume, onFork,
       >
         Export
       </Button>
+      <IconButton
+        small
+        label={`Continue the adapter of step ${step} in a new run`}
+        icon={<CirclePlus size={14} aria-hidden />}
+        disabled={!isWhole}
+        onClick={() => navigate('/new-run', { model: run.model, adapter: item.directory })}
+      />
+      <IconButton
+        small
+        label={`Continue step ${step} elsewhere`}
+        icon={<Send size={13} aria-hidden />}
+        disabled={!isWhole}
+        onClick={onSend}
+      />
       <IconButton
         small
         label={`Verify step ${step}`}

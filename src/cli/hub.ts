@@ -1,0 +1,61 @@
+/** Fetching from a hub on the command line: what counts as an address, how far it is, and how it goes on after a Ctrl-C. */
+import { existsSync } from 'node:fs'
+import { createHost } from '#host/createHost.ts'
+import type { Host } from '#host/host.ts'
+import { hubAccess } from '#host/services/hub.ts'
+import type { HubProgress } from '#host/artifacts/hub/fetchFiles.ts'
+import { isDataFile } from '#host/artifacts/hub/splits.ts'
+import type { HubAccess } from '#host/artifacts/hub/hub.ts'
+import type { CommandContext } from './command.ts'
+import { watchInterrupts } from './interrupt.ts'
+import { text } from './options.ts'
+import { createProgress, type Progress } from './progress.ts'
+
+export const hubOptions = {
+  endpoint: text('URL', 'the hub to ask; default: HF_ENDPOINT, else the one of the settings'),
+}
+
+const addressForm = /^(?:https?:\/\/\S+|(?:datasets\/)?[\w-][\w.-]*\/[\w-][\w.-]*(?:@\S+)?)$/
+
+/** Whether what was given means a hub: nothing on this disk, of the form of an address, and no path of a data file. */
+export const isHubAddress = (given: string): boolean =>
+  !existsSync(given) && addressForm.test(given) && (given.includes(':') || !isDataFile(given))
+
+export interface Fetching {
+  readonly host: Host
+  readonly access: HubAccess
+  /** Shows what is yielded, to the end. */
+  readonly follow: (progress: AsyncIterable<HubProgress>) => Promise<void>
+}
+
+/** Errors: those of fetching; AppError 'api/cancelled' after a Ctrl-C: what came is kept. */
+export async function fetchingFrom<T>(
+  { dataDirectory, json, output }: CommandContext,
+  endpoint: string | undefined,
+  work: (fetching: Fetching) => Promise<T>,
+): Promise<T> {
+  await using host = createHost({ dataDirectory, servesQueue: false })
+  const progress = createProgress(output, json)
+  const stopping = () => progress.note('Stopping. What came is kept; the same command goes on from there.')
+  using interrupt = watchInterrupts(stopping, stopping)
+  const { HF_ENDPOINT, HF_TOKEN } = process.env
+  const access = hubAccess(host, interrupt.gently, {
+    endpoint: endpoint ?? orAbsent(HF_ENDPOINT),
+    token: orAbsent(HF_TOKEN),
+  })
+  return await work({ host, access, follow: (items) => follow(items, progress) })
+}
+
+/** Shells often export a variable that is empty. */
+const orAbsent = (value: string | undefined): string | undefined => (value === '' ? undefined : value)
+
+async function follow(items: AsyncIterable<HubProgress>, progress: Progress): Promise<void> {
+  try {
+    for await (const { doneBytes, totalBytes } of items)
+      progress.update({ done: toMegabytes(doneBytes), total: toMegabytes(totalBytes), unit: 'MB', facts: [] })
+  } finally {
+    progress.end()
+  }
+}
+
+export const toMegabytes = (bytes: number): number => Math.ceil(bytes / 1e6)

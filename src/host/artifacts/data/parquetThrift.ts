@@ -1,0 +1,96 @@
+/**
+ * Thrift's compact protocol, as far as Parquet uses it. The library that reads Parquet believes every length such a
+ * structure claims; so structures are walked here first, and each length is held against the bytes that are left.
+ */
+import { ByteReader } from './byteReader.ts'
+
+const maxDepth = 32
+
+const types = {
+  stop: 0,
+  yes: 1,
+  no: 2,
+  byte: 3,
+  i16: 4,
+  i32: 5,
+  i64: 6,
+  double: 7,
+  binary: 8,
+  list: 9,
+  struct: 12,
+}
+
+/**
+ * What a walk tells. A path is made of field numbers, two digits each: 501 is field 1 of the structure in field 5.
+ * Elements of a list have the list's path.
+ */
+export interface StructVisitor {
+  /** Numbers of up to 32 bits; booleans as 0 and 1. */
+  readonly onInteger?: (path: number, value: number) => void
+  readonly onLong?: (path: number, value: bigint) => void
+  readonly onList?: (path: number, size: number) => void
+}
+
+/** Walks the structure at `start` and says where it ends. Errors: what is wrong with it, as a clause. */
+export function walkStruct(bytes: Uint8Array, start: number, visitor: StructVisitor = {}): number {
+  const walker = new StructWalker(new ByteReader(bytes, start), visitor)
+  return walker.struct(0, 0)
+}
+
+class StructWalker {
+  readonly #reader: ByteReader
+  readonly #visitor: StructVisitor
+
+  constructor(reader: ByteReader, visitor: StructVisitor) {
+    this.#reader = reader
+    this.#visitor = visitor
+  }
+
+  struct(path: number, depth: number): number {
+    if (depth > maxDepth) throw new Error('its metadata is nested too deeply')
+    let field = 0
+    for (;;) {
+      const head = this.#reader.byte()
+      const type = head & 15
+      if (type === types.stop) return this.#reader.at
+      const id = head >> 4 === 0 ? this.#reader.zigZag32() : field + (head >> 4)
+      if (id <= field) throw new Error('its metadata has a field twice')
+      field = id
+      const fieldPath = id < 100 ? path * 100 + id : Number.NaN // three digits could pass for another path
+      if (type === types.yes || type === types.no) this.#visitor.onInteger?.(fieldPath, 2 - type)
+      else this.#value(type, fieldPath, depth)
+    }
+  }
+
+  #value(type: number, path: number, depth: number): void {
+    if (type === types.struct) this.struct(path, depth + 1)
+    else if (type === types.list) this.#list(path, depth)
+    else if (type === types.binary) this.#reader.skip(this.#reader.varint32())
+    else if (type === types.double) this.#reader.skip(8)
+    else this.#number(type, path)
+  }
+
+  #list(path: number, depth: number): void {
+    if (depth >= maxDepth) throw new Error('its metadata is nested too deeply')
+    const head = this.#reader.byte()
+    const type = head & 15
+    const size = head >> 4 === 15 ? this.#reader.varint32() : head >> 4
+    // No element is smaller than a byte.
+    if (size < 0 || size > this.#reader.left) throw new Error('its metadata has a list longer than the file')
+    this.#visitor.onList?.(path, size)
+    const isTruth = type === types.yes || type === types.no
+    if (isTruth) this.#reader.skip(size)
+    else for (let index = 0; index < size; index++) this.#value(type, path, depth + 1)
+  }
+
+  #number(type: number, path: number): void {
+    if (type === types.i64) {
+      const value = this.#reader.zigZag64()
+      this.#visitor.onLong?.(path, value)
+    } else if (type === types.i16 || type === types.i32) {
+      const value = this.#reader.zigZag32()
+      this.#visitor.onInteger?.(path, value)
+    } else if (type === types.byte) this.#reader.skip(1)
+    else throw new Error('its metadata has a value of an unknown type')
+  }
+}

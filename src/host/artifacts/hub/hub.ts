@@ -1,0 +1,122 @@
+/**
+ * What is asked of a hub, and how it can refuse. Reading guide of this folder: `address` is what people paste;
+ * `fetchFiles` brings files of one commit into a folder, keeps what came before and compares digests; `fetchModel` and
+ * `fetchData` say which files; `splits`, with `globs`, is what a data set's files say about its parts. Nothing that came is run.
+ */
+import {
+  datasetInfo,
+  downloadFile,
+  HubApiError,
+  listFiles,
+  modelInfo,
+  type ListFileEntry,
+} from '@huggingface/hub'
+import { AppError } from '#shared/errors.ts'
+import { kindWords, type HubPlace } from './address.ts'
+
+export interface HubAccess {
+  /** Such as https://huggingface.co. */
+  readonly endpoint: string
+  readonly token: string | null
+  /** Called before every request. */
+  readonly onRequest: () => void
+  readonly signal: AbortSignal
+}
+
+/** One commit of a model or data set: what changes meanwhile does not come in halves. */
+export interface HubCommit {
+  readonly place: HubPlace
+  readonly commit: string
+  readonly access: HubAccess
+}
+
+export type HubFile = ListFileEntry
+
+/** Errors: as `asked`. */
+export async function openCommit(place: HubPlace, access: HubAccess): Promise<HubCommit> {
+  const { kind, repo: name, revision } = place
+  const request = { name, revision, additionalFields: ['sha' as const], ...clientOf(access) }
+  const { sha: commit } = await asked(
+    place,
+    async () => await (kind === 'model' ? modelInfo(request) : datasetInfo(request)),
+  )
+  return { place, commit, access }
+}
+
+const maxListed = 50_000
+
+/** Its files, those of folders in it where `isDeep`. Errors: as `asked`; AppError of the place where there are too many. */
+export function listCommit({ place, commit, access }: HubCommit, isDeep: boolean): Promise<HubFile[]> {
+  const repo = { type: place.kind, name: place.repo }
+  return asked(place, async () => {
+    const files: HubFile[] = []
+    const listed = listFiles({ repo, revision: commit, recursive: isDeep, ...clientOf(access) })
+    for await (const file of listed) {
+      if (files.length === maxListed) throw invalid(place, `${place.repo} has too many files to choose from.`)
+      if (file.type === 'file') files.push(file)
+    }
+    return files
+  })
+}
+
+/** The content of a file, fetched where it is read. Errors: as `asked`, and where it is not there any more. */
+export async function openFile({ place, commit, access }: HubCommit, path: string): Promise<Blob> {
+  const blob = await asked(place, () =>
+    downloadFile({
+      repo: { type: place.kind, name: place.repo },
+      path,
+      revision: commit,
+      xet: false,
+      ...clientOf(access),
+    }),
+  )
+  if (blob !== null) return blob
+  throw invalid(place, `${place.repo} has no ${path} any more.`)
+}
+
+/** An access token goes to the hub alone, never to the servers it sends one on to. */
+const clientOf = ({ endpoint, token, onRequest, signal }: HubAccess) => ({
+  hubUrl: endpoint,
+  fetch: (async (input, init) => {
+    onRequest()
+    const headers = new Headers(init?.headers)
+    const url = new URL(input instanceof Request ? input.url : input)
+    if (token !== null && url.origin === new URL(endpoint).origin)
+      headers.set('authorization', `Bearer ${token}`)
+    return fetch(input, { ...init, headers, signal })
+  }) satisfies typeof fetch,
+})
+
+/**
+ * Errors: AppError 'model/invalid' or 'data/invalid' where the hub has no such thing or does not let it be read;
+ * 'api/disconnected' where the hub is not reached; 'api/cancelled'.
+ */
+export async function asked<T>(place: HubPlace, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof HubApiError) throw refused(place, error.statusCode)
+    if (error instanceof Error && error.name === 'AbortError')
+      throw new AppError('api/cancelled', 'Fetching was stopped.', 'What was fetched is kept.')
+    if (!(error instanceof TypeError)) throw error
+    throw new AppError(
+      'api/disconnected',
+      'The hub is not reached.',
+      `What was fetched is kept. Look after the connection, then fetch the ${kindWords[place.kind]} again.`,
+    )
+  }
+}
+
+export const invalid = ({ kind }: HubPlace, sentence: string, hint?: string): AppError =>
+  new AppError(kind === 'model' ? 'model/invalid' : 'data/invalid', sentence, hint)
+
+function refused(place: HubPlace, status: number): AppError {
+  const what = kindWords[place.kind]
+  if (status !== 401 && status !== 403 && status !== 404)
+    return new AppError('api/disconnected', `The hub answered with status ${status}.`, 'Try again later.')
+  return invalid(
+    place,
+    `The hub has no ${what} «${place.repo}», or does not let it be read.`,
+    `Check the name; a ${what} with terms needs an access token, set under Settings, Privacy.`,
+  )
+}
