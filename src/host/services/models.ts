@@ -129,7 +129,9 @@ export function resolveContender(
   const directory = findModel(model, dataDirectory)
   if (adapter === undefined) return { directory, adapter: null }
   if ('path' in adapter) return { directory, adapter: adapter.path }
-  return { directory, adapter: checkpointDirectory(store.runs.get(adapter.runId), adapter.step) }
+  const run = store.runs.get(adapter.runId)
+  const { contextLength = null } = JSON.parse(run.config) as { readonly contextLength?: number | null }
+  return { directory, adapter: checkpointDirectory(run, adapter.step), contextLength }
 }
 
 function describeModel(directory: string, openText: OpenText): OutputOf<Api, 'models.info'> {

@@ -22,6 +22,8 @@ import type { WorkerProcess } from './workerProcess.ts'
 export interface Contender {
   readonly directory: string
   readonly adapter: string | null
+  /** Longest prompt plus completion; null or absent: as the model's own positions reach. */
+  readonly contextLength?: number | null
 }
 
 type Sampling = Omit<SamplingOptions, 'stopIds'>

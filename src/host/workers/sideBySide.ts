@@ -27,11 +27,13 @@ export interface OpenedGroup extends Disposable {
 
 /**
  * One group after the other, in the order of their first members: the next is opened when this one is disposed. A base that
- * an adapter was trained on in blocks is another base. Errors: as `openModel`.
+ * an adapter was trained on in blocks, or for another context, is another base. Errors: as `openModel`.
  */
 export async function* openGroups(request: SideBySideRequest): AsyncGenerator<OpenedGroup> {
   const found = request.contenders.map((contender, place) => ({ place, ...readContender(contender) }))
-  const groups = Map.groupBy(found, ({ folder, base }) => `${base} ${folder.directory}`)
+  const groups = Map.groupBy(found, ({ folder, base }) =>
+    [base, folder.config.contextLength, folder.directory].join(' '),
+  )
   for (const members of groups.values()) yield await openGroup(members, request)
 }
 
@@ -42,8 +44,8 @@ interface Found {
   readonly base: BasePrecision
 }
 
-function readContender({ directory, adapter: place }: Contender): Found {
-  const folder = openModelFolder(directory)
+function readContender({ directory, adapter: place, contextLength = null }: Contender): Found {
+  const folder = openModelFolder(directory, { contextLength })
   const adapter = place === null ? null : openAdapter(place, folder)
   return { folder, adapter, base: adapter?.base ?? 'f32' }
 }

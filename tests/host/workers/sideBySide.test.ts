@@ -106,3 +106,16 @@ describe('adapters of one base, side by side', () => {
     expect(places).toEqual([[0, 2], [1]])
   })
 })
+
+test('contenders of another context stand on another base, which takes no longer sequences', async () => {
+  const contenders = [contender('small'), { ...contender('large'), contextLength: 40 }]
+  const limits: [number, number[]][] = []
+  for await (const group of openGroups({ contenders, device: oneThread, maxRows: 2, cacheDirectory })) {
+    using opened = group
+    limits.push([opened.policy.contextLength, opened.members.map(([place]) => place)])
+  }
+  expect(limits).toEqual([
+    [512, [0]],
+    [40, [1]],
+  ])
+})
