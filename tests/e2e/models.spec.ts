@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
-import { startHub } from '../host/artifacts/loopbackHub.ts'
+import { startHub } from '../host/artifacts/hub/loopbackHub.ts'
 import { expect, seriousProblems, starter, test, trainDemo } from './support.ts'
 
 /** In light and dark. */
@@ -52,13 +52,13 @@ test('a checkpoint is exported as an adapter whose files are what was trained', 
   await expect(page).toHaveURL(new RegExp(`/models/export\\?run=${runId}&step=`))
   await expect(page.getByRole('button', { name: 'Run: short run' })).toBeVisible()
   await page.getByRole('combobox', { name: 'Checkpoint' }).selectOption('1')
-  await expect(page.getByRole('radio', { name: 'GGUF' })).toBeDisabled()
+  await expect(page.getByRole('radio', { name: 'GGUF' })).toBeEnabled()
 
   const out = path.join(dataDirectory, 'exports', 'short-run-step-1-peft')
   await expect(page.getByLabel('Folder', { exact: true })).toHaveValue(out)
   await page.getByRole('button', { name: 'Export', exact: true }).click()
   await expect(page.getByRole('heading', { name: 'Exported and checked' })).toBeVisible()
-  await expect(page.getByText('Passed')).toBeVisible()
+  await expect(page.getByText('Passed')).toHaveCount(4)
   await expectNoProblems(page)
 
   expect(readdirSync(out)).toEqual(
@@ -80,6 +80,15 @@ test('a checkpoint is exported as an adapter whose files are what was trained', 
 
   await page.getByRole('button', { name: 'Export another' }).click()
   await expect(page.getByLabel('Folder', { exact: true })).toHaveValue(`${out}-2`)
+
+  await page.getByRole('radio', { name: 'GGUF' }).click()
+  await page.getByRole('combobox', { name: 'Numbers' }).selectOption('f16')
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  await expect(page.getByRole('heading', { name: 'Exported and checked' })).toBeVisible()
+  await expect(page.getByText('adapter.gguf')).toBeVisible()
+  await expect(page.getByText('Passed')).toHaveCount(3)
+  const gguf = readFileSync(path.join(out.replace(/peft$/, 'gguf'), 'adapter.gguf'))
+  expect(gguf.toString('latin1', 0, 4)).toBe('GGUF')
 })
 
 test('a run page links to its checkpoint; a full folder is refused and left alone', async ({ app }) => {
@@ -143,6 +152,14 @@ test('an exported adapter comes back in as one', async ({ app }) => {
   await expect(page.getByText('rank 16')).toBeVisible()
   await expectNoProblems(page)
   expect(await client.call('models.adapters')).toMatchObject([{ name: 'adapter-out', rank: 16, alpha: 32 }])
+
+  await page.getByRole('button', { name: 'Continue this adapter' }).click()
+  await expect(page).toHaveURL(/#\/new-run$/)
+  await expect(page.getByText('The adapter begins as adapter-out.')).toBeVisible()
+  await app.go(`/runs/${runId}/checkpoints`)
+  await page.getByRole('button', { name: 'Continue the adapter of step 1 in a new run' }).click()
+  await expect(page.getByText('starter · continues step-000001')).toBeVisible()
+  await expectNoProblems(page)
 })
 
 test('a dropped folder is sent to the host and imported', async ({ app }) => {

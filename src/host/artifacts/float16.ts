@@ -32,3 +32,28 @@ export function f32ToBf16(values: Float32Array, output: Uint16Array): void {
     output[index] = isNaNWord ? (word >>> 16) | 0x40 : (word + 0x7fff + ((word >>> 16) & 1)) >>> 16
   }
 }
+
+/** f32 → IEEE 754 binary16 bits, rounded to nearest, ties to even; too large becomes infinity, NaN stays NaN. Both [n]. */
+export function f32ToF16(values: Float32Array, output: Uint16Array): void {
+  const words = new Uint32Array(values.buffer, values.byteOffset, values.length)
+  for (let index = 0; index < words.length; index++) output[index] = narrowToHalf(words[index] ?? 0)
+}
+
+/** Smallest f32 words (without the sign) that become infinity, a normal half, and more than zero. */
+const [overflow, smallestNormal, smallestKept] = [0x477ff000, 0x38800000, 0x33000001]
+
+function narrowToHalf(word: number): number {
+  const sign = (word >>> 16) & 0x8000
+  const magnitude = word & 0x7fffffff
+  if (magnitude > 0x7f800000) return sign | 0x7e00
+  if (magnitude >= overflow) return sign | 0x7c00
+  if (magnitude < smallestKept) return sign
+  // Half of what is cut off, and the lowest kept bit, make a tie go to even.
+  if (magnitude >= smallestNormal) {
+    return sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13)
+  }
+  const fraction = (magnitude & 0x7fffff) | 0x800000
+  const shift = 126 - (magnitude >>> 23) // of a subnormal half
+  const half = (1 << (shift - 1)) - 1
+  return sign | ((fraction + half + ((fraction >>> shift) & 1)) >>> shift)
+}

@@ -1,5 +1,5 @@
 /** Checkpoints of runs, as they lie on the disk, and what is exported from them. */
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { checkpointsApi } from '#shared/api/checkpoints.ts'
@@ -7,16 +7,24 @@ import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunFailure } from '#shared/runs.ts'
 import { bestCheckpoint, removeCheckpoint } from '../artifacts/checkpointRetention.ts'
 import { checkpointProblem, surveyCheckpoints } from '../artifacts/checkpoints.ts'
-import { exportPeft } from '../artifacts/exportAdapter.ts'
-import { systemCode } from '../artifacts/fileErrors.ts'
 import { lockRun } from '../artifacts/runFolder.ts'
 import { rankingOf } from '../artifacts/runTarget.ts'
+import { dataFolders } from '../dataDirectory.ts'
+import { formatProblem } from '../exports/exportFormats.ts'
+import { removeUnchecked, requireNewFolder } from '../exports/exportFolder.ts'
+import { exportFormats } from '../exports/exports.ts'
+import { baseOfCheckpoint, openBase } from '../exports/exportSource.ts'
 import type { Host } from '../host.ts'
 import { runFiles } from './runFiles.ts'
 
 type CheckpointItem = OutputOf<Api, 'checkpoints.list'>[number]
 
-export const checkpointsService = ({ store, bell }: Host): Handlers<typeof checkpointsApi> => {
+export const checkpointsService = ({
+  ask,
+  dataDirectory,
+  store,
+  bell,
+}: Host): Handlers<typeof checkpointsApi> => {
   const listOf = (runId: string) => describeCheckpoints(store.runs.get(runId), store.checkpoints.list(runId))
   const one = ({ runId, step }: { readonly runId: string; readonly step: number }) => {
     const found = listOf(runId).find((checkpoint) => checkpoint.step === step)
@@ -40,44 +48,34 @@ export const checkpointsService = ({ store, bell }: Host): Handlers<typeof check
       bell.ring()
     },
 
-    formats(input) {
-      one(input)
-      return (['peft', 'merged', 'gguf', 'onnx'] as const).map((format) => ({
-        format,
-        problem: formatProblem(format),
-      }))
-    },
+    formats: (input) => formatsOf(one(input).directory),
 
-    async *export({ format, out, ...input }) {
-      const { directory } = one(input)
-      const problem = formatProblem(format)
-      if (problem !== null) throw new AppError('api/refused', problem, 'Export the adapter as peft.')
-      requireEmpty(out)
-      yield { progress: { phase: 'Writing', done: 0, total: null, unit: 'tensors' } }
-      const { maxDifference, tensors, ...written } = await exportPeft(directory, out)
-      const files = runFiles(written.directory)
-      const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0)
-      const sentence = `Read back, ${tensors} tensors differ from the checkpoint by at most ${maxDifference}.`
-      const parity = [{ sentence, measured: maxDifference, limit: 0, passed: maxDifference === 0 }]
-      yield { result: { format, directory: written.directory, sizeBytes, files, parity } }
+    async *export({ runId, step, ...options }, { signal }) {
+      const { directory: checkpoint } = one({ runId, step })
+      const { out } = options
+      requireNewFolder(out)
+      const cacheDirectory = dataFolders(dataDirectory).cache
+      const request = { ...options, ...baseOfCheckpoint(checkpoint, null), checkpoint, cacheDirectory }
+      try {
+        yield* ask({ type: 'export', request }, signal)
+      } finally {
+        // A process that was ended could not tidy up.
+        removeUnchecked(out)
+      }
     },
   }
 }
 
-const formatProblem = (format: string): string | null =>
-  format === 'peft' ? null : `This version does not write the format ${format} yet.`
-
-function requireEmpty(folder: string): void {
+/** Which formats there are, and why one cannot be had: an adapter alone needs nothing of its base. */
+function formatsOf(checkpoint: string): OutputOf<Api, 'checkpoints.formats'> {
   try {
-    if (!existsSync(folder) || readdirSync(folder).length === 0) return
+    const { config } = openBase(baseOfCheckpoint(checkpoint, null))
+    return exportFormats.map((format) => ({ format, problem: formatProblem(format, config) }))
   } catch (error) {
-    if (systemCode(error) !== 'ENOTDIR') throw error
+    if (!(error instanceof AppError)) throw error
+    const problem = `The base model is needed for it. ${error.message}`
+    return exportFormats.map((format) => ({ format, problem: format === 'peft' ? null : problem }))
   }
-  throw new AppError(
-    'file/unwritable',
-    `${folder} is not empty.`,
-    'Choose another folder; nothing was changed.',
-  )
 }
 
 const damage = (message: string): RunFailure => ({ code: 'checkpoint/invalid', message, hint: null })

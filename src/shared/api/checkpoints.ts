@@ -18,6 +18,15 @@ const checkpoint = z.object({
 
 const exportFormats = ['peft', 'merged', 'gguf', 'onnx'] as const
 
+const exportOptions = {
+  /** Of the tensors; null: the base's for a merged model, f32 for the rest. */
+  dtype: z.enum(['f32', 'f16', 'bf16']).nullable().default(null),
+  /** Largest weight file of a merged model, in bytes. */
+  shardBytes: z.int().min(1_000_000).default(5_000_000_000),
+  /** ONNX: the adapter stays apart, as inputs of the graph. */
+  adapterInputs: z.boolean().default(false),
+}
+
 const exportReport = z.object({
   format: z.enum(exportFormats),
   directory: z.string(),
@@ -38,9 +47,12 @@ export const checkpointsApi = {
   delete: command(one, z.void()),
   /** Which formats can be written here; the reason where one cannot. */
   formats: query(one, z.array(z.object({ format: z.enum(exportFormats), problem: z.string().nullable() }))),
-  /** Writes into an empty or new folder; ends with the report. */
+  /**
+   * Writes into an empty or new folder, reads it back and compares; ends with the report. An export that differs from
+   * what was trained is in a folder called `OUT-failed`, which the report names.
+   */
   export: stream(
-    z.object({ ...one.shape, format: z.enum(exportFormats), out: path }),
+    z.object({ ...one.shape, format: z.enum(exportFormats), out: path, ...exportOptions }),
     progressOr(exportReport),
   ),
 }

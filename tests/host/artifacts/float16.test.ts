@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bf16ToF32, f16ToF32, f32ToBf16 } from '#host/artifacts/float16.ts'
+import { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from '#host/artifacts/float16.ts'
 
 const bits = Uint16Array.from({ length: 0x10000 }, (_, index) => index)
 
@@ -48,4 +48,28 @@ test('f16: against the formula of IEEE 754, every finite value', () => {
     -Infinity,
     NaN,
   ])
+})
+
+test('f32 → f16: every half comes back, ties go to even, too large becomes infinity', () => {
+  const halves = Uint16Array.from({ length: 0x10000 }, (_, bits) => bits)
+  const [floats, back] = [new Float32Array(0x10000), new Uint16Array(0x10000)]
+  f16ToF32(halves, floats)
+  f32ToF16(floats, back)
+  back.forEach((bits, index) => {
+    if (Number.isNaN(floats[index])) expect(bits & 0x7fff).toBeGreaterThan(0x7c00)
+    else expect(bits).toBe(index)
+  })
+  // 2049 and 2051 lie between two halves; 2⁻²⁵ between zero and the smallest, with a little more above.
+  const between = Float32Array.of(
+    2049,
+    2051,
+    65_519,
+    65_520,
+    2 ** -25,
+    2 ** -25 * (1 + 2 ** -23),
+    -(2 ** -25),
+  )
+  const rounded = new Uint16Array(between.length)
+  f32ToF16(between, rounded)
+  expect([...rounded]).toEqual([0x6800, 0x6802, 0x7bff, 0x7c00, 0, 1, 0x8000])
 })

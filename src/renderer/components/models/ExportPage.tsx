@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { useTask, type Answer } from '#renderer/hooks/api.tsx'
 import { useCheckpointsOf } from '#renderer/hooks/models.ts'
 import { link, setQuery } from '#renderer/hooks/route.ts'
+import { usePhaseEta } from '#renderer/hooks/phaseEta.ts'
 import { useRuns, type RunEntry } from '#renderer/hooks/runs.ts'
 import { formatNumber } from '#renderer/format.ts'
 import { runTitle } from '#renderer/words.ts'
@@ -87,9 +88,9 @@ function Exporting({ run, trained, step }: ExportingProps) {
             isRunning={isRunning}
             isDone={report !== null}
             onCancel={task.cancel}
-            onExport={(format, out) => {
+            onExport={(asked) => {
               setExported(`${runTitle(run)}, step ${String(checkpoint.step)}`)
-              task.start({ runId: run.id, step: checkpoint.step, format, out })
+              task.start({ runId: run.id, step: checkpoint.step, ...asked })
             }}
             onAgain={task.clear}
           />
@@ -163,20 +164,25 @@ function WhichCheckpoint({ run, trained, checkpoints, checkpoint, onChoose }: Wh
   )
 }
 
-const UnderWay = ({ item }: { item: Answer<'checkpoints.export'> | undefined }) =>
-  item !== undefined && 'progress' in item ? (
-    <TaskProgress progress={item.progress} />
-  ) : (
-    <Loading label="Exporting" />
+function UnderWay({ item }: { item: Answer<'checkpoints.export'> | undefined }) {
+  const progress = item !== undefined && 'progress' in item ? item.progress : null
+  const eta = usePhaseEta(progress)
+  if (progress === null) return <Loading label="Exporting" />
+  return (
+    <>
+      <TaskProgress progress={progress} />
+      {eta !== null && <p className="mt-1 text-sm text-faint">About {eta} left of this part</p>}
+    </>
   )
+}
 
 /** What will stand here. */
 const Beforehand = () => (
   <div className="max-w-100 text-muted text-pretty">
     <p className="font-medium text-text">After writing, everything is read back</p>
     <p>
-      The report says how far what was read differs from what was trained, value by value. An export that does
-      not pass is not hidden.
+      The report compares numbers, log-probabilities and greedy tokens of what was read with what was trained.
+      An export that does not pass gets a folder that says so in its name.
     </p>
   </div>
 )

@@ -7,7 +7,16 @@ import { classes } from '../base/classes.ts'
 import { Field } from '../base/Field.tsx'
 import { TextInput } from '../base/inputs.tsx'
 import { ErrorNote, Loading } from '../base/states.tsx'
-import { folderName, formatWords, freeName, joinPath, type ExportFormat } from './exportPlan.ts'
+import { ExportOptions } from './ExportOptions.tsx'
+import {
+  choiceFor,
+  folderName,
+  formatWords,
+  freeName,
+  joinPath,
+  usualChoice,
+  type ExportFormat,
+} from './exportPlan.ts'
 
 interface ExportTargetProps {
   readonly runId: string
@@ -15,7 +24,7 @@ interface ExportTargetProps {
   readonly step: number
   readonly isRunning: boolean
   readonly isDone: boolean
-  readonly onExport: (format: ExportFormat, out: string) => void
+  readonly onExport: (asked: ReturnType<typeof choiceFor> & { readonly out: string }) => void
   readonly onCancel: () => void
   /** Makes room for another one. */
   readonly onAgain: () => void
@@ -27,6 +36,7 @@ export function ExportTarget(props: ExportTargetProps) {
   const { data: formats, error } = useAnswer('checkpoints.formats', { runId, step })
   const { data: system } = useAnswer('system.info', undefined)
   const [format, setFormat] = useState<ExportFormat>('peft')
+  const [choice, setChoice] = useState(usualChoice)
   const [folder, setFolder] = useState<string | null>(null)
   const choose = useFileDialog((state) => state.choose)
   const exports = system === undefined ? '' : joinPath(system.dataDirectory, 'exports')
@@ -52,6 +62,7 @@ export function ExportTarget(props: ExportTargetProps) {
     <>
       <div className="min-h-0 grow overflow-auto pr-6 pb-4 pl-8">
         <Formats formats={formats} value={format} onChange={setFormat} />
+        <ExportOptions format={format} value={choice} onChange={setChoice} />
         <Field
           label="Folder"
           className="mt-4"
@@ -87,7 +98,7 @@ export function ExportTarget(props: ExportTargetProps) {
           <Button
             variant="primary"
             disabled={isRunning || !isOffered || out.trim() === ''}
-            onClick={() => onExport(format, out.trim())}
+            onClick={() => onExport({ ...choiceFor(format, choice), out: out.trim() })}
           >
             Export
           </Button>

@@ -9,8 +9,51 @@ export const formatWords: Readonly<Record<ExportFormat, { readonly title: string
     use: 'Small. Loads beside the base model in transformers, vLLM, and whatever else reads PEFT.',
   },
   merged: { title: 'Merged model', use: 'A model folder of its own with the adapter worked in.' },
-  gguf: { title: 'GGUF', use: 'One file for llama.cpp and what is built on it.' },
-  onnx: { title: 'ONNX', use: 'A graph for ONNX Runtime in other programs.' },
+  gguf: {
+    title: 'GGUF',
+    use: 'The adapter as one file for llama.cpp and what is built on it, beside its base.',
+  },
+  onnx: { title: 'ONNX', use: 'A graph with its weights for ONNX Runtime in other programs.' },
+}
+
+/** `usual`: the base's own in a merged model, f32 elsewhere. */
+export type ExportNumbers = 'usual' | 'f32' | 'f16' | 'bf16'
+
+export interface ExportChoice {
+  readonly dtype: ExportNumbers
+  readonly adapterInputs: boolean
+}
+
+export const usualChoice: ExportChoice = { dtype: 'usual', adapterInputs: false }
+
+interface NumbersOffer {
+  readonly value: ExportNumbers
+  readonly label: string
+}
+
+const numberOffers: Readonly<Partial<Record<ExportFormat, readonly NumbersOffer[]>>> = {
+  merged: [
+    { value: 'usual', label: 'As in the base' },
+    { value: 'f32', label: 'f32' },
+  ],
+  gguf: [
+    { value: 'usual', label: 'f32' },
+    { value: 'f16', label: 'f16, half the size, rounded' },
+    { value: 'bf16', label: 'bf16, half the size, rounded more' },
+  ],
+}
+
+/** Types that the numbers of a format can have; none where there is nothing to choose. */
+export const dtypesOf = (format: ExportFormat): readonly NumbersOffer[] => numberOffers[format] ?? []
+
+/** What is asked of the host: only what the format knows. */
+export function choiceFor(format: ExportFormat, { dtype, adapterInputs }: ExportChoice) {
+  const isOffered = dtypesOf(format).some((offer) => offer.value === dtype)
+  return {
+    format,
+    dtype: dtype === 'usual' || !isOffered ? null : dtype,
+    adapterInputs: adapterInputs && format === 'onnx',
+  }
 }
 
 /** `arith-grpo-1` at step 30 → `arith-grpo-1-step-30-peft`; other signs than letters and digits become dashes. */

@@ -1,0 +1,106 @@
+/** What was read back, against what was trained: numbers, limits and the sentences that go with them. */
+import { type LoraConfig, adaptedLinears, type ModelConfig } from '#engine/models/config.ts'
+import type { ParityLine } from './exports.ts'
+
+/** Whatever can answer for a model: the live policy, or an exported artefact behind its own reader. */
+export interface ParityReader {
+  /** log-probability of every token but the first, [L−1] each. */
+  score(sequences: readonly Int32Array[]): Promise<readonly Float64Array[]>
+  /** The most probable next tokens, `count` of each prompt. */
+  proceed(prompts: readonly Int32Array[], count: number): Promise<readonly Int32Array[]>
+}
+
+/** What the live policy, base and adapter, says. */
+export interface LiveAnswers {
+  readonly prompts: readonly Int32Array[]
+  /** The prompts with the policy's own greedy continuations. */
+  readonly sequences: readonly Int32Array[]
+  readonly logprobs: readonly Float64Array[]
+  readonly greedy: readonly Int32Array[]
+  /** Largest difference that the adapter makes to a log-probability: what an export without it would be off by. */
+  readonly adapterEffect: number
+}
+
+/** Half of the distance between neighbouring numbers, relative: 2^−(bits of the significand). */
+export const unitRoundoff = { F32: 2 ** -24, F16: 2 ** -11, BF16: 2 ** -8 } as const
+export type FloatType = keyof typeof unitRoundoff
+
+/** Allowed of exports whose numbers are all f32: other orders of adding up, nothing else. */
+const exactLimit = 1e-4
+
+/**
+ * Allowed difference of a log-probability. Where matrices were rounded to a half type, each moves its output by about the
+ * type's unit roundoff u, relative; n of them, independent, by √n·u, of numbers as large as the log-probabilities.
+ */
+export function logprobLimit(
+  type: FloatType,
+  { logprobs }: Pick<LiveAnswers, 'logprobs'>,
+  roundedMatrices: number,
+): number {
+  if (type === 'F32') return exactLimit
+  const largest = logprobs.flatMap((row) => [...row]).reduce((most, value) => Math.max(most, -value), 1)
+  return exactLimit + unitRoundoff[type] * Math.sqrt(roundedMatrices) * largest
+}
+
+export const adaptedMatrices = (model: ModelConfig, lora: LoraConfig): number =>
+  model.layers * adaptedLinears(model, lora).length
+
+export const largestDifference = (ours: readonly Float64Array[], theirs: readonly Float64Array[]): number => {
+  const differences = ours.flatMap((row, index) =>
+    Array.from(row, (value, at) => Math.abs(value - (theirs[index]?.[at] ?? NaN))),
+  )
+  // A number that is missing or none at all is as wrong as can be.
+  return differences.reduce(
+    (most, value) => (value <= most ? most : Number.isNaN(value) ? Infinity : value),
+    0,
+  )
+}
+
+export const parityLine = (sentence: string, measured: number, limit: number): ParityLine => ({
+  sentence,
+  // JSON has no infinity.
+  measured: Number.isFinite(measured) ? measured : Number.MAX_VALUE,
+  limit,
+  passed: measured <= limit,
+})
+
+/** Scores and continues the same prompts with what was read back. */
+export async function compareAnswers(
+  live: LiveAnswers,
+  reader: ParityReader,
+  limit: number,
+): Promise<readonly [ParityLine, ParityLine]> {
+  const scores = await reader.score(live.sequences)
+  const tokens = live.logprobs.reduce((sum, { length }) => sum + length, 0)
+  const logprobs = parityLine(
+    `Log-probabilities of ${tokens} tokens of ${live.prompts.length} texts, in nats.`,
+    largestDifference(live.logprobs, scores),
+    limit,
+  )
+  const count = live.greedy[0]?.length ?? 0
+  const theirs = await reader.proceed(live.prompts, count)
+  return [logprobs, await greedyLine(live, theirs, reader, limit)]
+}
+
+/** Where the continuations part, by how much what was read back prefers its own token: a tie may fall either way. */
+async function greedyLine(
+  live: LiveAnswers,
+  theirs: readonly Int32Array[],
+  reader: ParityReader,
+  limit: number,
+): Promise<ParityLine> {
+  let [same, largest] = [0, 0]
+  for (const [index, ours] of live.greedy.entries()) {
+    const other = theirs[index] ?? new Int32Array()
+    const at = ours.findIndex((id, place) => id !== other[place])
+    same += at < 0 ? ours.length : at
+    if (at < 0) continue
+    const start = [...(live.prompts[index] ?? []), ...ours.subarray(0, at)]
+    const ends = [ours[at], other[at]].map((id) => Int32Array.from([...start, id ?? 0]))
+    const [mine, its] = (await reader.score(ends)).map((row) => row.at(-1) ?? NaN)
+    largest = Math.max(largest, Math.abs((its ?? NaN) - (mine ?? NaN)))
+  }
+  const all = live.greedy.reduce((sum, { length }) => sum + length, 0)
+  const sentence = `Greedy continuations: ${same} of ${all} tokens are the same${same === all ? '' : ' up to where they part, and there the two tokens are that far apart, in nats'}.`
+  return parityLine(sentence, Number.isNaN(largest) ? Infinity : largest, 2 * limit)
+}
