@@ -13,9 +13,11 @@ export interface ExportReport {
 
 /** Writes a PEFT adapter folder and reads it back. Errors: AppError 'checkpoint/invalid', 'file/unwritable'. */
 export async function exportPeft(checkpoint: string, out: string): Promise<ExportReport> {
-  const { lora: config, baseModel, actor, trainer } = loadCheckpoint(checkpoint)
+  const { lora: config, baseModel, actor, trainer, base } = loadCheckpoint(checkpoint)
   const directory = path.resolve(out)
-  await writeAdapter(directory, { config, baseModel, tensors: actor, metadata: { step: `${trainer.step}` } })
+  const learnedOn = base === undefined ? {} : { base }
+  const metadata = { step: `${trainer.step}` }
+  await writeAdapter(directory, { config, baseModel, tensors: actor, metadata, ...learnedOn })
   const written = new Map(readAdapter(directory).tensors.map(({ name, data }) => [name, data]))
   let maxDifference = 0
   for (const { name, data } of actor) {

@@ -19,7 +19,7 @@ export function modelCard(content: CardContent): string {
   return `${frontMatter(content)}
 # ${titles[content.format]}
 
-Trained with Turnwise ${origin.turnwise} (step ${origin.step}) on ${baseWords(origin)}: LoRA of ${describeLora(origin.lora)}.
+Trained with Turnwise ${origin.turnwise} (step ${origin.step}) on ${baseWords(origin)}: LoRA of ${describeLora(origin.lora)}.${roundingWords(origin)}
 
 ${bodies[content.format](content)}
 ## Read back
@@ -29,6 +29,12 @@ ${passed(content.parity)} The numbers are in \`parity.json\`, with the digests o
 ${parityTable(content.parity)}
 `
 }
+
+/** Other tools have the exact base, and so has the comparison. */
+const roundingWords = ({ learnedOn }: Provenance): string =>
+  learnedOn === 'f32'
+    ? ''
+    : ` It learned on a base rounded to ${learnedOn} blocks; what is compared below is the exact base, which answers slightly otherwise.`
 
 const titles: Readonly<Record<ExportFormat, string>> = {
   peft: 'LoRA adapter',

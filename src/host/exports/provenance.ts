@@ -1,6 +1,7 @@
 /** What an export was made from, as digests and numbers. */
 import { createHash } from 'node:crypto'
 import path from 'node:path'
+import type { BasePrecision } from '#shared/precision.ts'
 import { loraScale, type LoraConfig } from '#engine/models/config.ts'
 import { hashFiles } from '../artifacts/contentHash.ts'
 import type { ModelFolder } from '../artifacts/modelFolder.ts'
@@ -14,6 +15,8 @@ export interface Provenance {
   readonly step: number
   readonly baseModel: string | null
   readonly architecture: string
+  /** How exact the base was while the adapter learned. */
+  readonly learnedOn: BasePrecision
   /** Weight files of the base by name. */
   readonly baseSha256: Readonly<Record<string, string>>
   readonly tokenizerSha256: string | null
@@ -38,6 +41,7 @@ export async function describeOrigin(source: ProvenanceSource): Promise<Provenan
     step,
     baseModel: adapter.baseModel,
     architecture: base.config.architecture,
+    learnedOn: adapter.base ?? 'f32',
     baseSha256: Object.fromEntries(
       base.weightFiles.map((file, index) => [path.basename(file), hashes[index] ?? '']),
     ),

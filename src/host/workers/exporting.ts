@@ -52,7 +52,12 @@ export async function exportCheckpoint(
   const problem = optionProblem(request) ?? formatProblem(request.format, base.config)
   if (problem !== null) throw new AppError('api/refused', problem)
   const { lora: config, baseModel, actor: tensors } = checkpoint
-  const adapter = adapterForModel({ config, baseModel, tensors }, base.config, request.checkpoint)
+  const learnedOn = checkpoint.base === undefined ? {} : { base: checkpoint.base }
+  const adapter = adapterForModel(
+    { config, baseModel, tensors, ...learnedOn },
+    base.config,
+    request.checkpoint,
+  )
   requireNumbers(adapter, request.checkpoint)
   const folder = beginFolder(request.out)
   try {
@@ -128,7 +133,7 @@ function finishedReport(
   return { format, directory, sizeBytes, files, parity: [...parity] }
 }
 
-/** The policy as training had it: the base in f32 with the adapter beside it. */
+/** The exact base with the adapter beside it: what every other tool will have, also where the run learned on a rounded one. */
 const openLive = (source: ModelSource, { config, tensors }: Adapter): Promise<OrtPolicy> =>
   createOrtPolicy({
     source,

@@ -1,5 +1,6 @@
 /** A checkpoint with a random adapter, neither factor zero, on a small model: what training would leave. */
 import path from 'node:path'
+import type { BlockPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { saveCheckpoint } from '#host/artifacts/checkpoints.ts'
@@ -36,9 +37,10 @@ export async function randomFixture(
     readonly dtype?: 'F32' | 'BF16'
     readonly overrides?: Partial<ModelShape>
     readonly lora?: LoraConfig
+    readonly base?: BlockPrecision
   } = {},
 ): Promise<ExportFixture> {
-  const { dtype = 'F32', overrides = {}, lora = fixtureLora } = options
+  const { dtype = 'F32', overrides = {}, lora = fixtureLora, base } = options
   const directory = path.join(folder, 'model')
   await writeRandomModel(directory, { ...modelShapes[shape], ...overrides }, 11, dtype)
   const model = openModelFolder(directory)
@@ -47,6 +49,7 @@ export async function randomFixture(
     config,
     baseModel: 'some/model',
     tensors: randomAdapter(model.config, config),
+    ...(base === undefined ? {} : { base }),
   })
 }
 
@@ -66,6 +69,7 @@ async function createFixture(folder: string, model: ModelFolder, adapter: Adapte
     lora: adapter.config,
     baseModel: adapter.baseModel,
     actor: adapter.tensors,
+    ...(adapter.base === undefined ? {} : { base: adapter.base }),
     reference: null,
     critic: null,
     optimizer: null,

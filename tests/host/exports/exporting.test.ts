@@ -142,8 +142,24 @@ test('an adapter says where it comes from, and opens as one', async () => {
   expect(Object.fromEntries(metadata)).toMatchObject({ format: 'pt', step: '7' })
   expect(metadata.get('base_sha256')).toMatch(/^[0-9a-f]{64}$/)
   const report = readJsonObject(path.join(directory, 'parity.json'), 'data/invalid')
-  expect(report['madeFrom']).toMatchObject({ lora: { rank: 4, scale: 6 }, architecture: 'qwen2', step: 7 })
+  expect(report['madeFrom']).toMatchObject({
+    lora: { rank: 4, scale: 6 },
+    architecture: 'qwen2',
+    step: 7,
+    learnedOn: 'f32',
+  })
   expect((report['prompts'] as string[])[0]).toBe('The capital of France is')
+})
+
+test('an adapter that learned on a rounded base says so; it is compared on the exact one', async () => {
+  const fixture = await randomFixture(place(), 'tiny-qwen2', { base: 'int8' })
+  const { directory, parity } = await fixture.export({ format: 'peft' })
+  expect(parity.filter(({ passed }) => !passed)).toEqual([])
+  expect(readAdapter(directory).base).toBe('int8')
+  const report = readJsonObject(path.join(directory, 'parity.json'), 'data/invalid')
+  expect(report['madeFrom']).toMatchObject({ learnedOn: 'int8' })
+  const card = readFileSync(path.join(directory, 'README.md'), 'utf8')
+  expect(card).toContain('It learned on a base rounded to int8 blocks')
 })
 
 describe('an ONNX folder', () => {
