@@ -54,3 +54,13 @@ const phaseNames: Readonly<Record<RunPhase | 'loading', string>> = {
   finished: 'Saving',
   stopped: 'Saving',
 }
+
+/** Tools whose settings are read, and projects written, in the order of lists. */
+export const toolTitles = {
+  trl: 'TRL',
+  agilerl: 'AgileRL',
+  verl: 'verl',
+  areal: 'AReaL',
+} as const
+
+export type ToolId = keyof typeof toolTitles

@@ -5,7 +5,13 @@ import { valueAt, withValue, type JsonObject } from '../components/newRun/json.t
 import { followed, presetsFor, type ModelFacts } from '../components/newRun/presets.ts'
 import { problemsOf, stepIds, type Problem, type StepId } from '../components/newRun/problems.ts'
 import { algorithmOf } from '../components/newRun/stages.ts'
-import { dataWords, methodWords, modelWords, rewardWords } from '../components/newRun/summaries.ts'
+import {
+  dataWords,
+  methodWords,
+  modelWords,
+  rewardWords,
+  startWords,
+} from '../components/newRun/summaries.ts'
 import { etaWords } from '../eta.ts'
 import { formatBytes } from '../format.ts'
 import { runTitle } from '../words.ts'
@@ -162,7 +168,7 @@ function firstOpen({ config, fork }: Draft, known: Knowledge): readonly StepId[]
 function summariesOf(draft: Draft, known: Knowledge, trial: Trial): Readonly<Record<StepId, string | null>> {
   const { config } = draft
   return {
-    model: modelWords(config, known),
+    model: startWords(config, known),
     data: dataWords(config, known),
     reward: rewardWords(config, known),
     method: methodWords(config, known, changedFields(draft, known.fields).length),

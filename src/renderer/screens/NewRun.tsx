@@ -38,6 +38,7 @@ export function NewRunScreen() {
             config={config}
             name={wizard.name}
             isFork={draft.fork !== null}
+            fields={known.fields}
             onOpen={wizard.open}
             onClear={wizard.clear}
           />

@@ -29,6 +29,8 @@ export interface RunFacts {
   readonly maxNewTokens: number
   readonly precision: RunConfig['rollout']['precision']
   readonly basePrecision: RunConfig['base']['precision']
+  /** What generates in place of this machine. */
+  readonly server: Pick<NonNullable<RunConfig['rollout']['server']>, 'kind' | 'url'> | null
   readonly learningRate: number
   /** Passes over the trajectories of a step. */
   readonly epochs: number
@@ -62,6 +64,7 @@ export function factsOf({
     maxNewTokens: rollout.maxNewTokens,
     precision: rollout.precision,
     basePrecision: base.precision,
+    server: rollout.server,
     learningRate: optimization.learningRate,
     epochs: optimization.epochs,
   }

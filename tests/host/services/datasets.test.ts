@@ -1,10 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { importDataSet } from '#host/artifacts/data/importDataSet.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
+import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { collect, createHostFixture, nextOf, smallConfig } from './hostFixture.ts'
 
 const fixture = createHostFixture()
@@ -102,6 +102,28 @@ describe('a data set that was imported', () => {
     await expect(client.call('datasets.preview', { versionId, prompt: { colum: 1 } })).rejects.toMatchObject({
       code: 'config/invalid',
     })
+  })
+
+  test('shows prompts with the tools and the switches of the template that a run would give', async () => {
+    const model = path.join(fixture.directory, 'switching')
+    cpSync(path.join(resourcesDirectory, 'starter'), model, { recursive: true })
+    writeFileSync(
+      path.join(model, 'chat_template.jinja'),
+      '{% if tools %}{{ tools | length }} tools. {% endif %}{{ messages[0].content }}{% if enable_thinking %} Think.{% endif %}',
+    )
+    const file = fixture.write('tools.jsonl', '{"question":"Why?","functions":[{"name":"add"}]}\n')
+    const { dataSet, version } = await importFile({ source: { path: file }, name: 'With tools' })
+    const prompt = { messages: [{ role: 'user', content: '{question}' }] }
+    const asked = { versionId: version.id, prompt, model }
+    const textOf = async (template: object) =>
+      (await client.call('datasets.preview', { ...asked, count: 1, ...template }))[0]
+    expect(await textOf({})).toMatchObject({ text: 'Why?' })
+    const template = { tools: 'functions', templateVariables: { enable_thinking: true } }
+    expect(await textOf(template)).toMatchObject({ text: '1 tools. Why? Think.' })
+    const lengthWith = async (given: object) =>
+      (await collect(client.stream('datasets.histogram', { ...asked, ...given }))).at(-1)?.histogram?.max ?? 0
+    expect(await lengthWith(template)).toBeGreaterThan(await lengthWith({}))
+    await client.call('datasets.delete', { dataSetId: dataSet.id })
   })
 
   test('is split by a rule, and rows that are alike are found', async () => {

@@ -137,7 +137,9 @@ describe('a run that is followed live', () => {
     expect(items.slice(0, -1).every((item) => 'progress' in item)).toBe(true)
     await expect(collect(client.stream('checkpoints.export', asked))).rejects.toThrow('is not empty')
     const elsewhere = { ...asked, out: path.join(fixture.directory, 'elsewhere'), adapterInputs: true }
-    await expect(collect(client.stream('checkpoints.export', elsewhere))).rejects.toThrow('Only an ONNX export')
+    await expect(collect(client.stream('checkpoints.export', elsewhere))).rejects.toThrow(
+      'Only an ONNX export',
+    )
 
     const { runId: forkId } = await client.call('runs.fork', {
       runId,

@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import { algorithmFields, algorithmSection } from '#renderer/components/newRun/algorithmFields.ts'
-import { matchesSearch, rangeWords, sectionsOf, stageFieldsOf } from '#renderer/components/newRun/fields.ts'
+import {
+  isReachable,
+  matchesSearch,
+  rangeWords,
+  sectionsOf,
+  stageFieldsOf,
+} from '#renderer/components/newRun/fields.ts'
+import type { JsonObject } from '#renderer/components/newRun/json.ts'
 import { runConfigSchema } from '#shared/runConfig.ts'
 
 const schema = z.toJSONSchema(runConfigSchema, { io: 'input' })
@@ -28,9 +35,39 @@ describe('fields of the config', () => {
     })
   })
 
-  test('no setting falls back to JSON but a rollout server, which is all or nothing', () => {
-    const written = [...fields.values()].filter(({ control }) => control.kind === 'json')
-    expect(written.map(({ key }) => key)).toEqual(['rollout.server'])
+  test('no setting falls back to JSON', () => {
+    expect([...fields.values()].filter(({ control }) => control.kind === 'json')).toEqual([])
+  })
+
+  test('a section that may be left out: a choice brings it in, and its settings are there with it', () => {
+    const head = fields.get('rollout.server')
+    expect(head).toMatchObject({
+      isNullable: true,
+      default: null,
+      control: { kind: 'section', by: { name: 'kind', options: ['vllm', 'sglang'] } },
+    })
+    expect(fields.has('rollout.server.kind')).toBe(false)
+    const url = fields.get('rollout.server.url')
+    const retries = fields.get('rollout.server.retries')
+    expect(url).toMatchObject({ label: 'Address', within: 'rollout.server', default: undefined })
+    expect(retries).toMatchObject({ default: 10, control: { kind: 'number', isInteger: true } })
+    expect(fields.get('environment.maxTurns')?.within).toBe('environment')
+    expect(fields.get('rollout.temperature')?.within).toBeUndefined()
+    const isThere = (config: JsonObject) => retries !== undefined && isReachable(config, retries)
+    expect(isThere({})).toBe(false)
+    expect(isThere({ rollout: { server: null } })).toBe(false)
+    expect(isThere({ rollout: { server: { kind: 'vllm' } } })).toBe(true)
+  })
+
+  test('a section without such a choice is switched on by itself', () => {
+    const inner = z.strictObject({ speed: z.number().default(1).describe('How fast.') })
+    const outer = z.strictObject({ part: inner.nullable().default(null).describe('A part; null: none.') })
+    const [section] = sectionsOf(z.toJSONSchema(z.strictObject({ whole: outer }), { io: 'input' })).slice(-1)
+    expect(section?.fields.map(({ key, control }) => [key, control.kind])).toEqual([
+      ['whole.part', 'section'],
+      ['whole.part.speed', 'number'],
+    ])
+    expect(section?.fields[0]?.control).toEqual({ kind: 'section', by: null })
   })
 
   test('what may be null says what null means', () => {
@@ -45,6 +82,7 @@ describe('fields of the config', () => {
 
   test('lists, choices and unions have controls of their own', () => {
     expect(fields.get('rollout.stopStrings')?.control).toEqual({ kind: 'texts' })
+    expect(fields.get('data.templateVariables')?.control).toEqual({ kind: 'variables' })
     expect(fields.get('rollout.precision')?.control).toEqual({ kind: 'choice', options: ['f32', 'int8'] })
     expect(fields.get('adapter.targets')?.control).toMatchObject({
       kind: 'all-or-choices',
@@ -74,6 +112,7 @@ describe('fields of the config', () => {
     expect(keys).toContain('steps')
     expect(keys).not.toContain('data.train')
     expect(keys).not.toContain('adapter.rank')
+    expect(keys).toContain('rollout.server.url')
   })
 })
 

@@ -63,6 +63,18 @@ test('numbers that rewards log get a chart each', () => {
   ])
 })
 
+test('rollouts on a server get charts of its gap and of what was asked again', () => {
+  const names = [
+    'rollout/server_retries',
+    'sampling/server_logp_difference/max',
+    'sampling/server_logp_difference/mean',
+  ]
+  const charts = planLearning(names, rewards)
+  expect(titles(charts)).toEqual(['Server gap', 'Asked again'])
+  expect(charts[0]?.lines.map(({ label }) => label)).toEqual(['mean', 'largest'])
+  expect(titles(planLearning(['grad_norm'], rewards))).toEqual(['Gradient norm'])
+})
+
 test('every planned metric is declared', () => {
   const all = [...metricDeclarations.keys()]
   const charts = [...planCharts(all, rewards), ...planLearning(all, rewards)]

@@ -11,6 +11,7 @@ import {
   rewardName,
   rewardRoute,
   rewardWords,
+  serverWords,
 } from '#renderer/components/run/runFacts.ts'
 import { timeShares } from '#renderer/components/run/timeShares.ts'
 
@@ -134,4 +135,13 @@ test('a reward is opened where its code is', () => {
   expect(rewardRoute(rewards, 'good')).toBe('/rewards/rw_01a1f9ba-59c2-774c-94bf-d22e5248eae8')
   expect(rewardRoute(rewards, 'own')).toBe('/rewards')
   expect(rewardRoute(rewards, 'unknown')).toBe('/rewards')
+})
+
+test('a server that generates is named by its program and address', () => {
+  const wordsOf = (server: unknown) =>
+    serverWords({ rollout: { server } } as Parameters<typeof serverWords>[0])
+  expect(wordsOf({ kind: 'sglang', url: 'http://box:30000/' })).toBe('rollouts by SGLang on box:30000')
+  expect(wordsOf({ kind: 'vllm', url: 'https://gpu.local' })).toBe('rollouts by vLLM on gpu.local')
+  expect(wordsOf(null)).toBeNull()
+  expect(wordsOf(undefined)).toBeNull()
 })

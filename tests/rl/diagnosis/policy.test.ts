@@ -190,6 +190,18 @@ describe('sampler and trainer', () => {
     expect(changesOf(finding)).toEqual({ 'base.precision': 'f32', 'rollout.mismatchCorrection': 'on' })
   })
 
+  test('from a server name it, and what to check there', () => {
+    const server = { kind: 'vllm' as const, url: 'http://box:8000', adapterFolder: '/shared/adapters' }
+    const finding = findingOf({ curves, config: { rollout: { server } } })
+    expect(finding).toMatchObject({ id: 'sampler-gap', severity: 'warning' })
+    expect(finding.words).toContain('vLLM server at http://box:8000')
+    expect(finding.words).toContain('--logprobs-mode processed_logprobs')
+    expect(changesOf(finding)).toEqual({ 'rollout.mismatchCorrection': 'on', 'rollout.server': null })
+    const rounded = findingOf({ curves, config: { rollout: { server }, base: { precision: 'int8' } } })
+    expect(rounded.words).toContain('rounded to int8')
+    expect(changesOf(rounded)).toMatchObject({ 'base.precision': 'f32' })
+  })
+
   test('not where they nearly agree', () => {
     expect(idsOf({ curves: { 'sampling/sampling_logp_difference/mean': flat(0.04) } })).toEqual([])
   })

@@ -164,18 +164,24 @@ describe('the gap between sampler and learner', () => {
   })
 
   test.each([
-    ['rollouts are', { rollout: { precision: 'int8' } }],
-    ['the base is', { base: { precision: 'int4' } }],
-  ])('is corrected when %s rounded: every policy term weighs as much less', async (_, { rollout, ...changes }) => {
-    const learned = async (ownRollout: Record<string, unknown>, config: Record<string, unknown>) => {
-      const policy = fakePolicy({ samplerGap: 0.25 })
-      await collect(dependenciesOf({ policy, rollout: ownRollout, config: { steps: 1, ...config } }))
-      return policy.table
-    }
-    const [plain, corrected] = [await learned({}, {}), await learned(rollout ?? {}, changes)]
-    const largest = plain.reduce((best, value, i) => (Math.abs(value) > Math.abs(plain[best]!) ? i : best), 0)
-    expect(corrected[largest]! / plain[largest]!).toBeCloseTo(Math.exp(-0.25), 9)
-  })
+    ['rollouts are', { precision: 'int8' }, {}],
+    ['the base is', {}, { base: { precision: 'int4' } }],
+  ] as const)(
+    'is corrected when %s rounded: every policy term weighs as much less',
+    async (_, rollout, changes) => {
+      const learned = async (ownRollout: Record<string, unknown>, config: Record<string, unknown>) => {
+        const policy = fakePolicy({ samplerGap: 0.25 })
+        await collect(dependenciesOf({ policy, rollout: ownRollout, config: { steps: 1, ...config } }))
+        return policy.table
+      }
+      const [plain, corrected] = [await learned({}, {}), await learned(rollout, changes)]
+      const largest = plain.reduce(
+        (best, value, i) => (Math.abs(value) > Math.abs(plain[best]!) ? i : best),
+        0,
+      )
+      expect(corrected[largest]! / plain[largest]!).toBeCloseTo(Math.exp(-0.25), 9)
+    },
+  )
 })
 
 describe('what goes wrong', () => {

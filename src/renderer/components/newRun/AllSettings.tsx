@@ -2,6 +2,7 @@ import { useDeferredValue, useState } from 'react'
 import { plural } from '#renderer/format.ts'
 import { Button } from '../base/Button.tsx'
 import { Checkbox } from '../base/choices.tsx'
+import { classes } from '../base/classes.ts'
 import { Help } from '../base/Help.tsx'
 import { SearchInput } from '../base/inputs.tsx'
 import {
@@ -13,7 +14,7 @@ import {
   withSetting,
   type Draft,
 } from './draft.ts'
-import { matchesSearch, type FieldSection, type SettingField } from './fields.ts'
+import { isReachable, matchesSearch, type FieldSection, type SettingField } from './fields.ts'
 import { problemsAt, type Problem } from './problems.ts'
 import { SettingRow } from './SettingRow.tsx'
 
@@ -30,11 +31,13 @@ export function AllSettings({ draft, sections, problems, onChange }: AllSettings
   const [onlyChanged, setOnlyChanged] = useState(false)
   const words = useDeferredValue(search)
   const shown = sections
-    .filter(({ id }) => id !== 'environment' || typeof draft.config['environment'] === 'object')
     .map((section) => ({
       ...section,
       fields: section.fields.filter(
-        (field) => matchesSearch(field, words) && (!onlyChanged || isChanged(draft, field)),
+        (field) =>
+          isReachable(draft.config, field) &&
+          isFound(field, section.fields, words) &&
+          (!onlyChanged || isChanged(draft, field)),
       ),
     }))
     .filter(({ fields }) => fields.length > 0)
@@ -69,6 +72,12 @@ export function AllSettings({ draft, sections, problems, onChange }: AllSettings
   )
 }
 
+/** A section that is not there yet is found by what would be in it. */
+const isFound = (field: SettingField, all: readonly SettingField[], words: string): boolean =>
+  matchesSearch(field, words) ||
+  (field.control.kind === 'section' &&
+    all.some((other) => other.within === field.key && matchesSearch(other, words)))
+
 interface SectionProps {
   readonly draft: Draft
   readonly section: FieldSection
@@ -76,9 +85,12 @@ interface SectionProps {
   readonly onChange: (draft: Draft) => void
 }
 
+const settingsGrid = 'grid grid-cols-[repeat(auto-fill,minmax(208px,1fr))] gap-x-6 gap-y-2'
+
 function Section({ draft, section, problems, onChange }: SectionProps) {
   const { id, title, help, fields } = section
   const isFixed = draft.fork !== null && id === 'adapter'
+  const row = { draft, problems, onChange, disabled: isFixed }
   return (
     <section className="border-t border-line py-3 first-of-type:border-t-0">
       <h4 className="mb-1 flex items-center font-medium">
@@ -90,19 +102,41 @@ function Section({ draft, section, problems, onChange }: SectionProps) {
           </span>
         )}
       </h4>
-      <div className="grid grid-cols-[repeat(auto-fill,minmax(208px,1fr))] gap-x-6 gap-y-2">
-        {fields.map((field) => (
-          <DraftSetting
-            key={field.key}
-            draft={draft}
-            field={field}
-            problems={problems}
-            onChange={onChange}
-            disabled={isFixed}
-          />
-        ))}
+      <div className={settingsGrid}>
+        {fields
+          .filter(({ within }) => within === undefined || within === id)
+          .map((field) =>
+            field.control.kind === 'section' ? (
+              <InnerSection key={field.key} head={field} fields={fields} {...row} />
+            ) : (
+              <DraftSetting key={field.key} field={field} {...row} />
+            ),
+          )}
       </div>
     </section>
+  )
+}
+
+interface InnerSectionProps extends Omit<DraftSettingProps, 'field'> {
+  readonly head: SettingField
+  /** Of the section around it, what is not to be shown left out. */
+  readonly fields: readonly SettingField[]
+}
+
+/** A section that may be left out: first whether it is there, then what is in it. */
+function InnerSection({ head, fields, ...row }: InnerSectionProps) {
+  const inner = fields.filter(({ within }) => within === head.key)
+  return (
+    <div className="col-span-full my-1 rounded border border-line bg-panel px-3 py-2">
+      <DraftSetting field={head} {...row} />
+      {inner.length > 0 && (
+        <div className={classes('mt-2', settingsGrid)}>
+          {inner.map((field) => (
+            <DraftSetting key={field.key} field={field} {...row} />
+          ))}
+        </div>
+      )}
+    </div>
   )
 }
 
@@ -128,8 +162,15 @@ export function DraftSetting({ draft, field, problems, onChange, ...rest }: Draf
       isChanged={isChanged(draft, field)}
       onChange={set}
       onReset={() => onChange(withReset(draft, field))}
-      problem={problemsAt(problems, field.key)[0]?.sentence}
+      problem={problemOf(field, problems)}
       {...rest}
     />
   )
+}
+
+/** What is wrong inside a section stands under the settings in it. */
+function problemOf({ key, control }: SettingField, problems: readonly Problem[]): string | undefined {
+  const own = problemsAt(problems, key)
+  const found = control.kind === 'section' ? own.find((problem) => problem.key === key) : own[0]
+  return found?.sentence
 }

@@ -1,27 +1,34 @@
-import { Braces, Eraser, FileDown, FileUp, Ellipsis } from 'lucide-react'
+import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp, Ellipsis } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { asError } from '#renderer/hooks/failures.ts'
 import { toast, toastError } from '#renderer/hooks/toasts.ts'
+import { toolTitles } from '#renderer/words.ts'
 import { fileNameOf, saveText } from '../charts/exportChart.ts'
 import { IconButton } from '../base/Button.tsx'
 import { Menu } from '../base/Menu.tsx'
 import { configText, parseConfigText } from './configFile.ts'
+import type { SettingField } from './fields.ts'
 import { JsonDialog } from './JsonDialog.tsx'
 import type { JsonObject } from './json.ts'
+import { takenOver } from './toolConfig.ts'
+import { ToolConfigDialog } from './ToolConfigDialog.tsx'
 
 interface ConfigMenuProps {
   readonly config: JsonObject
   /** Of the file. */
   readonly name: string
   readonly isFork: boolean
+  /** Of the draft's own settings. */
+  readonly fields: readonly SettingField[]
   readonly onOpen: (config: JsonObject, words: string) => void
   readonly onClear: () => void
 }
 
 /** The config as a file: the same one that the command line takes. */
-export function ConfigMenu({ config, name, isFork, onOpen, onClear }: ConfigMenuProps) {
+export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: ConfigMenuProps) {
   const input = useRef<HTMLInputElement>(null)
   const [isEditing, setEditing] = useState(false)
+  const [isTaking, setTaking] = useState(false)
   const open = (file: File | undefined) => {
     if (file === undefined) return
     file
@@ -43,6 +50,12 @@ export function ConfigMenu({ config, name, isFork, onOpen, onClear }: ConfigMenu
               icon: <FileUp size={14} aria-hidden />,
               disabled: isFork,
               onSelect: () => input.current?.click(),
+            },
+            {
+              label: 'From another tool…',
+              icon: <ArrowRightLeft size={14} aria-hidden />,
+              disabled: isFork,
+              onSelect: () => setTaking(true),
             },
             { label: 'Save as a config file', icon: <FileDown size={14} aria-hidden />, onSelect: save },
             {
@@ -67,6 +80,15 @@ export function ConfigMenu({ config, name, isFork, onOpen, onClear }: ConfigMenu
           event.target.value = ''
         }}
       />
+      {isTaking && (
+        <ToolConfigDialog
+          onClose={() => setTaking(false)}
+          onTakeOver={(imported) => {
+            setTaking(false)
+            onOpen(takenOver(config, imported, fields), `${toolTitles[imported.tool]}: settings taken over.`)
+          }}
+        />
+      )}
       {isEditing && (
         <JsonDialog
           config={config}

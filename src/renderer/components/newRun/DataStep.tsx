@@ -10,6 +10,8 @@ import { isObject, valueAt, withValue, type JsonObject } from './json.ts'
 import { problemsAt, wrongWords, type Problem } from './problems.ts'
 import { PromptFields } from './PromptFields.tsx'
 import type { Known } from './summaries.ts'
+import { TemplateFields } from './TemplateFields.tsx'
+import { templateInputOf } from './variables.ts'
 
 interface DataStepProps {
   readonly config: JsonObject
@@ -26,6 +28,7 @@ type Source = 'rows' | 'file' | 'episodes'
 export function DataStep({ config, known, problems, onChange }: DataStepProps) {
   const train = valueAt(config, 'data.train')
   const version = versionAt(train, known.dataSets)
+  const columns = version?.columns.map(({ name }) => name) ?? []
   const source = sourceOf(train, version !== undefined)
   const choose = useChooseData(onChange)
   const set = (key: string, value: unknown) => onChange((now) => withValue(now, key, value))
@@ -82,16 +85,19 @@ export function DataStep({ config, known, problems, onChange }: DataStepProps) {
           <HeldOut config={config} known={known} problems={problems} onSet={set} version={version} />
           <PromptFields
             value={valueAt(config, 'data.prompt')}
-            columns={version?.columns.map(({ name }) => name) ?? []}
+            columns={columns}
             versionId={version?.id ?? null}
             model={typeof config['model'] === 'string' ? config['model'] : null}
             problem={wrongWords(problemsAt(problems, 'data.prompt'))}
             onChange={(prompt) => set('data.prompt', prompt)}
-          />
+            template={templateInputOf(config)}
+          >
+            <TemplateFields config={config} columns={columns} problems={problems} onSet={set} />
+          </PromptFields>
           <AnswerColumns
             config={config}
             algorithms={known.algorithms}
-            columns={version?.columns.map(({ name }) => name) ?? []}
+            columns={columns}
             problems={problems}
             onSet={set}
           />

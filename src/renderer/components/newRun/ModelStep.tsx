@@ -7,7 +7,8 @@ import { Field } from '../base/Field.tsx'
 import { KeyValue } from '../base/Panel.tsx'
 import type { ModelChoice } from '../models/modelChoice.ts'
 import { ModelPicker } from '../models/ModelPicker.tsx'
-import { valueAt, withValue, type JsonObject } from './json.ts'
+import { valueAt, type JsonObject } from './json.ts'
+import { startingFrom } from './startAdapter.ts'
 import { lastPart } from './summaries.ts'
 import { wrongWords, type Problem } from './problems.ts'
 
@@ -58,7 +59,7 @@ export function ModelStep({ config, isFork, problems, onModel, onChange }: Model
           The adapter begins as{' '}
           {step === undefined ? lastPart(start) : `the checkpoint of step ${String(step)}`}. Its step count
           and optimizer begin anew; to go on exactly, fork the run.
-          <Button small onClick={() => onChange((now) => withValue(now, 'adapter.initial', undefined))}>
+          <Button small onClick={() => onChange((now) => startingFrom(now, undefined))}>
             Start fresh
           </Button>
         </p>
@@ -78,7 +79,7 @@ function useStartFrom(onChange: ModelStepProps['onChange'], onModel: ModelStepPr
         : 'path' in adapter
           ? adapter.path
           : await folderOf(adapter.runId, adapter.step)
-    onChange((config) => withValue(config, 'adapter.initial', initial))
+    onChange((config) => startingFrom(config, initial))
   }
 }
 

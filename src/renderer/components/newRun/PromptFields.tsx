@@ -1,4 +1,5 @@
 import { Plus, X } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useDebounced } from '#renderer/hooks/newRunDebounce.ts'
 import { plural } from '#renderer/format.ts'
@@ -7,6 +8,7 @@ import { Segmented, Select } from '../base/choices.tsx'
 import { Help } from '../base/Help.tsx'
 import { TextArea, TextInput } from '../base/inputs.tsx'
 import { parsePromptForm, type PromptForm } from '../data/preparation.ts'
+import type { TemplateInput } from './variables.ts'
 
 interface PromptFieldsProps {
   readonly value: unknown
@@ -16,6 +18,10 @@ interface PromptFieldsProps {
   readonly model: string | null
   readonly problem: string | undefined
   readonly onChange: (prompt: PromptForm) => void
+  /** What the chat template is given beside the prompt, as a config has it. */
+  readonly template: TemplateInput
+  /** Where that is set. */
+  readonly children: ReactNode
 }
 
 type Kind = 'column' | 'template' | 'messages'
@@ -24,7 +30,8 @@ const kindOf = (form: PromptForm): Kind =>
   'column' in form ? 'column' : 'template' in form ? 'template' : 'messages'
 
 /** How a row becomes a prompt, with the first one as it will be. */
-export function PromptFields({ value, columns, versionId, model, problem, onChange }: PromptFieldsProps) {
+export function PromptFields(props: PromptFieldsProps) {
+  const { value, columns, versionId, model, problem, onChange, template, children } = props
   const form = parsePromptForm(value) ?? { column: 'prompt' }
   const kind = kindOf(form)
   return (
@@ -81,7 +88,10 @@ export function PromptFields({ value, columns, versionId, model, problem, onChan
         <p className="text-sm text-faint">Columns: {columns.map((name) => `{${name}}`).join('  ')}</p>
       )}
       {problem !== undefined && <p className="text-xs text-bad">{problem}</p>}
-      {versionId !== null && <FirstPrompt versionId={versionId} form={form} model={model} />}
+      {kind !== 'template' && children}
+      {versionId !== null && (
+        <FirstPrompt versionId={versionId} form={form} model={model} template={template} />
+      )}
     </div>
   )
 }
@@ -150,22 +160,20 @@ const textOf = (form: PromptForm): string => {
   return 'messages' in form ? (form.messages.at(-1)?.content ?? '') : ''
 }
 
-function FirstPrompt({
-  versionId,
-  form,
-  model,
-}: {
-  versionId: string
-  form: PromptForm
-  model: string | null
-}) {
-  const asked = useDebounced(JSON.stringify(form), 250)
+interface FirstPromptProps {
+  readonly versionId: string
+  readonly form: PromptForm
+  readonly model: string | null
+  readonly template: TemplateInput
+}
+
+function FirstPrompt({ versionId, form, model, template }: FirstPromptProps) {
+  const asked = useDebounced(JSON.stringify({ prompt: form, ...template }), 250)
   const { data, error } = useAnswer(
     'datasets.preview',
     {
-      versionId,
-      prompt: JSON.parse(asked) as Record<string, unknown>,
-      count: 1,
+      ...(JSON.parse(asked) as TemplateInput & { readonly prompt: Record<string, unknown> }),
+      ...{ versionId, count: 1 },
       ...(model === null ? {} : { model }),
     },
     { keep: true },

@@ -12,7 +12,7 @@ import { checkpointWords } from '../models/modelChoice.ts'
 import { forkChanges, isEmptyDraft, type Draft, type ForkPoint } from './draft.ts'
 import { labelOf, valueWords } from './fieldWords.ts'
 import { valueAt, withValue } from './json.ts'
-import type { Problem, StepId } from './problems.ts'
+import { openProblems, type Problem, type StepId } from './problems.ts'
 import { stagesOf } from './stages.ts'
 import { batchWords, lengthWords } from './summaries.ts'
 
@@ -82,15 +82,13 @@ export function RunAside(props: RunAsideProps) {
                 </button>
               </li>
             ))}
-            {verdict.problems
-              .filter(({ isMissing }) => !isMissing)
-              .map((problem) => (
-                <ProblemLine
-                  key={`${problem.key ?? ''}${problem.sentence}`}
-                  problem={problem}
-                  onShow={onShow}
-                />
-              ))}
+            {openProblems(verdict.problems, missing).map((problem) => (
+              <ProblemLine
+                key={`${problem.key ?? ''}${problem.sentence}`}
+                problem={problem}
+                onShow={onShow}
+              />
+            ))}
           </ul>
         </div>
       </Panel>
@@ -125,7 +123,7 @@ const lengthOf = ({ steps }: Verdict, words: string): string =>
   steps === null || words.endsWith(plural(steps, 'step')) ? words : `${plural(steps, 'step')} · ${words}`
 
 function VerdictLine({ verdict, missing }: Pick<RunAsideProps, 'verdict' | 'missing'>) {
-  const problems = verdict.problems.filter(({ isMissing }) => !isMissing).length
+  const problems = openProblems(verdict.problems, missing).length
   if (missing.length > 0) return <p className="text-sm text-muted">Still to do:</p>
   if (problems > 0)
     return (

@@ -1,11 +1,13 @@
 import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 import { Button, IconButton } from '../base/Button.tsx'
-import { Checkbox, Select, Switch } from '../base/choices.tsx'
+import { Checkbox, Segmented, Select, Switch } from '../base/choices.tsx'
 import type { FieldIds } from '../base/Field.tsx'
 import { NumberInput, TextArea, TextInput } from '../base/inputs.tsx'
-import type { SettingField } from './fields.ts'
+import type { SectionChoice, SettingField } from './fields.ts'
 import { optionWords } from './fieldWords.ts'
+import { isObject } from './json.ts'
+import { Variables } from './Variables.tsx'
 
 export interface SettingControlProps {
   readonly field: SettingField
@@ -63,6 +65,10 @@ export function SettingControl(props: SettingControlProps) {
       return <Texts {...props} />
     case 'number-or-pair':
       return <NumberOrPair {...props} />
+    case 'section':
+      return <Presence {...props} by={control.by} />
+    case 'variables':
+      return <Variables label={label} value={value} onChange={onChange} disabled={disabled} />
     case 'json':
       return <JsonText {...props} />
     case 'text':
@@ -77,6 +83,43 @@ export function SettingControl(props: SettingControlProps) {
         />
       )
   }
+}
+
+interface PresenceProps extends SettingControlProps {
+  readonly by: SectionChoice | null
+}
+
+const absent = 'off'
+
+/** Whether a section is there; where it holds a choice that must be made, that one brings it in. */
+function Presence({ field, value, onChange, ids, by, disabled = false }: PresenceProps) {
+  const section = isObject(value) ? value : null
+  if (by === null) {
+    return (
+      <Switch
+        id={ids.id}
+        aria-label={field.label}
+        disabled={disabled}
+        checked={section !== null}
+        onChange={(isOn) => onChange(isOn ? {} : null)}
+      />
+    )
+  }
+  const { name, options } = by
+  const words = (option: string) => optionWords(`${field.key}.${name}`, option)
+  return (
+    <div id={ids.id}>
+      <Segmented
+        label={field.label}
+        value={section === null ? absent : String(section[name])}
+        options={[
+          { value: absent, label: 'Off', disabled },
+          ...options.map((option) => ({ value: option, label: words(option), disabled })),
+        ]}
+        onChange={(next) => onChange(next === absent ? null : { ...section, [name]: next })}
+      />
+    </div>
+  )
 }
 
 interface ChoicesProps extends SettingControlProps {

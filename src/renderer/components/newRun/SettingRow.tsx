@@ -39,6 +39,7 @@ export function SettingRow(props: SettingRowProps) {
       label={label}
       className={classes(
         'relative',
+        field.control.kind === 'variables' && 'col-span-full max-w-110',
         isChanged &&
           "before:absolute before:inset-y-1 before:-left-2.5 before:w-0.5 before:rounded-full before:bg-accent before:content-['']",
       )}

@@ -11,7 +11,8 @@ import { TextInput } from '../base/inputs.tsx'
 import { Menu } from '../base/Menu.tsx'
 import { DataPicker } from '../data/DataPicker.tsx'
 import { algorithmFields } from './algorithmFields.ts'
-import { stageFieldsOf, type SettingField } from './fields.ts'
+import { effectiveValue } from './draft.ts'
+import { isReachable, stageFieldsOf, type SettingField } from './fields.ts'
 import { valueAt, withValue } from './json.ts'
 import type { Problem } from './problems.ts'
 import { SettingRow } from './SettingRow.tsx'
@@ -145,11 +146,15 @@ interface StageBodyProps {
 
 function StageBody({ stage, known, problems, onChange }: StageBodyProps) {
   const algorithm = known.algorithms.find(({ id }) => id === valueAt(stage, 'algorithm.id'))
-  const fields = [
+  const all = [
     ...(algorithm === undefined ? [] : algorithmFields(algorithm)),
     ...stageFieldsOf(known.schema).map((field) => withBaseDefault(field, known.fields)),
   ]
-  const said = fields.filter(({ key }) => key === 'steps' || valueAt(stage, key) !== undefined)
+  const fields = all.filter((field) => isReachable(stage, field))
+  // A stage that has a section of its own has all of it.
+  const said = fields.filter(
+    ({ key, within }) => key === 'steps' || within !== undefined || valueAt(stage, key) !== undefined,
+  )
   const others = fields.filter((field) => !said.includes(field))
   return (
     <div className="grid gap-3 p-3">
@@ -159,7 +164,7 @@ function StageBody({ stage, known, problems, onChange }: StageBodyProps) {
           <SettingRow
             key={field.key}
             field={field}
-            value={valueAt(stage, field.key)}
+            value={field.within === undefined ? valueAt(stage, field.key) : effectiveValue(stage, field)}
             base={field.default}
             isChanged={valueAt(stage, field.key) !== undefined}
             onChange={(value) => onChange(withValue(stage, field.key, value))}

@@ -1,18 +1,32 @@
 /** What settings are called. Names come from the keys of the config file; where those would not read well, from here. */
 
 const labels: Readonly<Record<string, string>> = {
+  'base.precision': 'Base weights',
   'adapter.rank': 'LoRA rank',
   'adapter.alpha': 'LoRA alpha',
   'adapter.rsLora': 'Rank-stabilised LoRA',
   'adapter.targets': 'Adapted projections',
   'adapter.initial': 'Start from adapter',
   'adapter.mergeConfigs': 'Keep these settings with a start adapter',
+  'reference.adapter': 'Reference from adapter',
   'rollout.promptsPerStep': 'Prompts per step',
   'rollout.maxNewTokens': 'Max tokens',
   'rollout.minNewTokens': 'Min tokens',
   'rollout.topK': 'Top-k',
   'rollout.topP': 'Top-p',
   'rollout.minP': 'Min-p',
+  'rollout.server': 'Rollout server',
+  'rollout.server.url': 'Address',
+  'rollout.server.model': 'Model on the server',
+  'rollout.server.adapterFolder': 'Adapter folder',
+  'rollout.server.serverAdapterFolder': 'Adapter folder on the server',
+  'rollout.server.apiKeyVariable': 'Variable with the key',
+  'rollout.server.timeoutSeconds': 'Longest wait (s)',
+  'rollout.server.maxConcurrent': 'Completions at once',
+  'rollout.server.keepVersions': 'Adapter versions kept',
+  'rollout.server.gapLimit': 'Largest gap (nats per token)',
+  'rollout.server.gapCompletions': 'Completions compared',
+  'data.tools': 'Tools: column',
   'optimization.beta1': 'AdamW β₁',
   'optimization.beta2': 'AdamW β₂',
   'optimization.epsilon': 'AdamW ε',
@@ -45,6 +59,7 @@ const labels: Readonly<Record<string, string>> = {
 
 const sections: Readonly<Record<string, string>> = {
   run: 'Run',
+  base: 'Frozen base',
   rollout: 'Generating',
   optimization: 'Learning',
   adapter: 'Adapter',
@@ -60,6 +75,8 @@ const sections: Readonly<Record<string, string>> = {
 /** Options whose names would not be understood. */
 const options: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   rewardFailures: { null: 'leave it out', zero: 'count 0', fail: 'end the run' },
+  'base.precision': { f32: 'f32: exact', int8: 'int8: a quarter', int4: 'int4: an eighth, coarser' },
+  'rollout.server.kind': { vllm: 'vLLM', sglang: 'SGLang' },
   'rollout.precision': { f32: 'f32: exact', int8: 'int8: faster' },
   'reference.policy': { start: 'the policy at the start', base: 'the base model' },
   'optimization.memory': { auto: 'auto', recompute: 'recompute: smaller', save: 'save: faster' },

@@ -5,6 +5,7 @@
  * the host found something wrong. The components show them; hooks/newRun.ts asks the host.
  */
 import { emptyWordsOf, labelOf, sectionTitle } from './fieldWords.ts'
+import { isObject, valueAt, type JsonObject } from './json.ts'
 
 /** A limit; exclusive: the number itself is not allowed. */
 export interface Bound {
@@ -28,8 +29,17 @@ export type Control =
   /** One word that stands for all, or some of the options. */
   | { readonly kind: 'all-or-choices'; readonly all: string; readonly options: readonly string[] }
   | { readonly kind: 'number-or-pair' }
+  /** A section that may be left out. `by`: a choice in it that has no default, and so brings it in. */
+  | { readonly kind: 'section'; readonly by: SectionChoice | null }
+  /** Names of one's own, each with a text, a number or a flag. */
+  | { readonly kind: 'variables' }
   /** Anything else, as JSON. */
   | { readonly kind: 'json' }
+
+export interface SectionChoice {
+  readonly name: string
+  readonly options: readonly string[]
+}
 
 export interface SettingField {
   /** Place in the config, such as `optimization.learningRate`. */
@@ -42,6 +52,8 @@ export interface SettingField {
   readonly isNullable: boolean
   /** What null or nothing means, in a few words. */
   readonly emptyWords: string
+  /** The section it is in, where that may be left out: without it, there is no such setting. */
+  readonly within?: string
 }
 
 export interface FieldSection {
@@ -58,6 +70,8 @@ interface SchemaNode {
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: SchemaNode | boolean
   readonly items?: SchemaNode
   readonly default?: unknown
   readonly description?: string
@@ -91,14 +105,14 @@ export function sectionsOf(schema: unknown): FieldSection[] {
   const sections: FieldSection[] = []
   for (const [name, node] of Object.entries(properties)) {
     if (chosenElsewhere.has(name)) continue
-    const { inner } = withoutNull(node)
+    const { inner, isNullable } = withoutNull(node)
     if (inner.properties === undefined) single.push(fieldOf(name, node))
     else
       sections.push({
         id: name,
         title: sectionTitle(name),
         help: node.description ?? '',
-        fields: fieldsOf(inner, name),
+        fields: fieldsOf(inner, name, isNullable ? name : undefined),
       })
   }
   const run = { id: 'run', title: sectionTitle('run'), help: 'Length of the run and what is reported of it.' }
@@ -119,13 +133,31 @@ export function stageFieldsOf(schema: unknown): SettingField[] {
   })
 }
 
-function fieldsOf(node: SchemaNode, prefix: string): SettingField[] {
-  return Object.entries(node.properties ?? {}).flatMap(([name, inner]) => {
+function fieldsOf(node: SchemaNode, prefix: string, within?: string): SettingField[] {
+  return Object.entries(node.properties ?? {}).flatMap(([name, own]) => {
     const key = `${prefix}.${name}`
     if (chosenElsewhere.has(key)) return []
-    return inner.properties === undefined ? [fieldOf(key, inner)] : fieldsOf(inner, key)
+    const { inner, isNullable } = withoutNull(own)
+    if (inner.properties === undefined) return [inSection(fieldOf(key, own), within)]
+    if (!isNullable) return fieldsOf(inner, key, within)
+    const by = choiceOf(inner)
+    const head = { ...fieldOf(key, own), control: { kind: 'section', by } } as const
+    const fields = fieldsOf(inner, key, key).filter((field) => field.key !== `${key}.${by?.name ?? ''}`)
+    return [inSection(head, within), ...fields]
   })
 }
+
+const inSection = (field: SettingField, within: string | undefined): SettingField =>
+  within === undefined ? field : { ...field, within }
+
+function choiceOf({ properties = {}, required = [] }: SchemaNode): SectionChoice | null {
+  const found = Object.entries(properties).find(([name, node]) => node.enum && required.includes(name))
+  return found === undefined ? null : { name: found[0], options: found[1].enum?.map(String) ?? [] }
+}
+
+/** Whether the section it is in is there. */
+export const isReachable = (config: JsonObject, { within }: Pick<SettingField, 'within'>): boolean =>
+  within === undefined || isObject(valueAt(config, within))
 
 function fieldOf(key: string, node: SchemaNode): SettingField {
   const { inner, isNullable } = withoutNull(node)
@@ -162,8 +194,17 @@ function controlOf(node: SchemaNode): Control {
     case 'array':
       return listOf(node.items ?? {})
     default:
-      return unionOf(node.anyOf ?? [])
+      return holdsVariables(node) ? { kind: 'variables' } : unionOf(node.anyOf ?? [])
   }
+}
+
+const variableTypes: readonly unknown[] = ['string', 'number', 'boolean']
+
+/** Values are texts, numbers and flags, whether the schema says it as a list of types or as alternatives. */
+function holdsVariables({ additionalProperties: values }: SchemaNode): boolean {
+  if (typeof values !== 'object') return false
+  const types = values.anyOf?.map(({ type }) => type) ?? [values.type ?? []].flat()
+  return types.length > 0 && types.every((type) => variableTypes.includes(type))
 }
 
 function numberOf(node: SchemaNode): Control {

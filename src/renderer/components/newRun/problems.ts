@@ -102,6 +102,10 @@ export const problemsAt = (problems: readonly Problem[], key: string): Problem[]
     return problem.key === key || problem.key.startsWith(`${key}.`) || problem.key.startsWith(`${key}[`)
   })
 
+/** All but what a step that is still to be done says by itself. */
+export const openProblems = (problems: readonly Problem[], toDo: readonly StepId[]): Problem[] =>
+  problems.filter(({ isMissing, step }) => !isMissing || !toDo.includes(step))
+
 /** The first that is more than something missing, as it stands under its control. */
 export function wrongWords(problems: readonly Problem[]): string | undefined {
   const wrong = problems.find(({ isMissing }) => !isMissing)

@@ -29,6 +29,12 @@ export function modelWords(config: JsonObject, { models }: Known): string | null
   return models.find(({ directory, name }) => directory === model || name === model)?.name ?? lastPart(model)
 }
 
+/** With the adapter that is gone on with. */
+export function startWords(config: JsonObject, known: Known): string | null {
+  const [model, initial] = [modelWords(config, known), valueAt(config, 'adapter.initial')]
+  return model === null || typeof initial !== 'string' ? model : `${model} · continues ${lastPart(initial)}`
+}
+
 export function dataWords(config: JsonObject, known: Known): string | null {
   const train = valueAt(config, 'data.train')
   if (isObject(train)) return `${plural(Number(train['episodes']), 'episode')} of the environment`

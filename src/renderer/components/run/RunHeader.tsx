@@ -6,6 +6,7 @@ import {
   Pause,
   Play,
   Scale,
+  Send,
   Skull,
   Square,
   Tag,
@@ -27,8 +28,9 @@ import { TextInput } from '../base/inputs.tsx'
 import { Menu, type MenuItem } from '../base/Menu.tsx'
 import { LineMark } from '../charts/LineMark.tsx'
 import { DeleteRuns } from '../runs/DeleteRuns.tsx'
+import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import type { ForkWish } from './ForkDialog.tsx'
-import { baseName, dataName, rewardWords } from './runFacts.ts'
+import { baseName, dataName, rewardWords, serverWords } from './runFacts.ts'
 import { TagsDialog } from './TagsDialog.tsx'
 
 /** The name, which a click lets one change in place. */
@@ -83,7 +85,8 @@ export function RunFacts({ run, config }: { run: RunEntry; config: RunConfig | n
   const names = useDataNames()
   const data = config === null ? null : dataName(config.data.train, names)
   const rewards = config === null ? null : rewardWords(config)
-  const facts = [run.algorithm.toUpperCase(), baseName(run.model), data, rewards].filter(
+  const server = config === null ? null : serverWords(config)
+  const facts = [run.algorithm.toUpperCase(), baseName(run.model), data, rewards, server].filter(
     (fact) => fact !== null,
   )
   return (
@@ -182,7 +185,7 @@ export function useResume() {
   })
 }
 
-type Asked = 'kill' | 'delete' | 'tags' | null
+type Asked = 'kill' | 'delete' | 'tags' | 'elsewhere' | null
 
 function MoreMenu({ run, onFork }: ActionsProps) {
   const [asked, setAsked] = useState<Asked>(null)
@@ -214,6 +217,11 @@ function MoreMenu({ run, onFork }: ActionsProps) {
         label: 'Export bundle',
         icon: <FileDown size={13} aria-hidden />,
         onSelect: () => exportBundles([run]),
+      },
+      {
+        label: 'Continue elsewhere…',
+        icon: <Send size={13} aria-hidden />,
+        onSelect: () => setAsked('elsewhere'),
       },
       { label: 'Tags and notes', icon: <Tag size={13} aria-hidden />, onSelect: () => setAsked('tags') },
     ],
@@ -254,6 +262,7 @@ function MoreMenu({ run, onFork }: ActionsProps) {
           : `Checkpoint ${String(newest.step)} stays whole. What came after it is trained again when you resume.`}{' '}
         «Stop and save» loses nothing.
       </ConfirmDialog>
+      {asked === 'elsewhere' && <ContinueElsewhere run={run} step={newest?.step ?? null} onClose={close} />}
       {asked === 'tags' && <TagsDialog run={run} onClose={close} />}
       {asked === 'delete' && (
         <DeleteRuns runs={[run]} onClose={close} onDeleted={(ids) => ids.length > 0 && navigate('/runs')} />

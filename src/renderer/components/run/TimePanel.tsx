@@ -1,5 +1,5 @@
 import type { SeriesByMetric } from '#renderer/hooks/series.ts'
-import { formatNumber } from '#renderer/format.ts'
+import { formatNumber, plural } from '#renderer/format.ts'
 import { Help } from '../base/Help.tsx'
 import { lastValues } from '../charts/lines.ts'
 import { StackedTime, timeParts } from '../charts/StackedTime.tsx'
@@ -14,6 +14,8 @@ export const timeMetrics = [
   'eval_time',
   'rollout/tokens_per_second',
   'update/tokens_per_second',
+  'rollout/server_adapters',
+  'rollout/server_retries',
 ] as const
 
 interface Props {
@@ -32,6 +34,7 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
     const values = lastValues(points(metric), averaged)
     return values.length === 0 ? null : values.reduce((a, b) => a + b, 0) / values.length
   }
+  const lastOf = (metric: string) => lastValues(points(metric), 1)[0] ?? null
   const means = Object.fromEntries(timeMetrics.map((metric) => [metric, meanOf(metric)]))
   const total = means['step_time'] ?? null
   const columns = timeShares(points('step_time'), (name) => points(name))
@@ -65,12 +68,21 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
               .flatMap(([words, value, unit]) =>
                 typeof value === 'number' ? [`${String(words)} ${formatNumber(value)} ${String(unit)}`] : [],
               )
+              .concat(serverFacts(lastOf('rollout/server_adapters'), means['rollout/server_retries'] ?? null))
               .join(' · ')}
           </p>
         </div>
       )}
     </section>
   )
+}
+
+/** Of a server that generates in place of this machine; nothing without one. */
+function serverFacts(adapters: number | null, retries: number | null): string[] {
+  return [
+    ...(adapters === null ? [] : [`The server holds ${plural(adapters, 'adapter version')}`]),
+    ...(retries === null || retries === 0 ? [] : [`asked again ${formatNumber(retries)} times per step`]),
+  ]
 }
 
 const chartHeight = 72

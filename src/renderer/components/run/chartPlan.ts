@@ -138,6 +138,20 @@ const learning: readonly ChartSpec[] = [
     metrics: [['sampling/sampling_logp_difference/mean', 'gap']],
     include: [0],
   },
+  {
+    title: 'Server gap',
+    metrics: [
+      ['sampling/server_logp_difference/mean', 'mean'],
+      ['sampling/server_logp_difference/max', 'largest'],
+    ],
+    include: [0],
+  },
+  { title: 'Asked again', metrics: [['rollout/server_retries', 'requests']], include: [0] },
+  {
+    title: 'Server log-probs missing',
+    metrics: [['sampling/server_missing_logprobs', 'tokens']],
+    include: [0],
+  },
   { title: 'Reward failures', metrics: [['reward/failures', 'failures']], include: [0] },
 ]
 

@@ -43,6 +43,15 @@ export function dataName(train: RunConfig['data']['train'], names: ReadonlyMap<s
   return names.get(name) ?? (/^[0-9a-f]{64}$/.test(name) ? `data ${name.slice(0, 8)}` : name)
 }
 
+const serverTitles = { vllm: 'vLLM', sglang: 'SGLang' } as const
+
+/** Where its completions come from, if not from this machine. */
+export function serverWords({ rollout: { server } }: Pick<RunConfig, 'rollout'>): string | null {
+  // A run of an earlier version has no such setting.
+  if (!server) return null
+  return `rollouts by ${serverTitles[server.kind]} on ${URL.parse(server.url)?.host ?? server.url}`
+}
+
 /** Where the code of a reward of a run is: in the library, among the built-ins, or in a file of one's own. */
 export function rewardRoute(rewards: RunConfig['rewards'], name: string): string {
   const id = rewards.find((reward) => rewardName(reward) === name)?.function
