@@ -7,6 +7,7 @@ import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
 import { writeFileAtomic } from './atomic.ts'
 import { readError } from './fileErrors.ts'
 import {
@@ -94,7 +95,7 @@ function requireFormat(directory: string, format: unknown): void {
       : 'was written by a newer version of Turnwise'
   throw new AppError(
     'checkpoint/invalid',
-    `The checkpoint ${directory} ${claim} (format ${JSON.stringify(format)}, not ${formatVersion}).`,
+    `The checkpoint ${directory} ${claim} (format ${shorten(JSON.stringify(format ?? null))}, not ${formatVersion}).`,
     'Nothing was changed. Open it with the version that wrote it, or begin the run again.',
   )
 }

@@ -1,6 +1,8 @@
 /**
  * Stands between a Parquet file and the library that reads it, which trusts what the file says about itself: bytes reach
- * the library only when everything that decides how much memory and time they take has been checked.
+ * the library only when everything that decides how much memory and time they take has been checked. Reading guide: `parquetThrift` walks the structures,
+ * `parquetColumns` checks the footer, `parquetPages` the pages' headers and `parquetValues` their encodings;
+ * `parquetCodecs` decompresses.
  */
 import type { CompressionCodec, Compressors, FileMetaData } from 'hyparquet'
 import { AppError } from '#shared/errors.ts'
