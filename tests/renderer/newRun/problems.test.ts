@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { problemsAt, problemsOf } from '#renderer/components/newRun/problems.ts'
+import { openProblems, problemsAt, problemsOf } from '#renderer/components/newRun/problems.ts'
 import { requireKnownParts } from '#host/workers/runConfigFile.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRunConfig, runConfigSchema } from '#shared/runConfig.ts'
@@ -87,4 +87,12 @@ test('other failures stand at the step they are about', () => {
   expect(
     ['model/invalid', 'tokenizer/invalid', 'data/invalid', 'file/unreadable', 'sandbox/failed'].map(step),
   ).toEqual(['model', 'model', 'data', 'data', 'reward'])
+})
+
+test('what is missing is a problem, unless its whole step is still to be done', () => {
+  const message =
+    'The run config has 2 problems: model: Expected text, it is missing. rollout.server.url: Expected text, it is missing.'
+  const problems = problemsOf({ code: 'config/invalid', message }, ['model', 'rollout'])
+  expect(openProblems(problems, ['model']).map(({ key }) => key)).toEqual(['rollout.server.url'])
+  expect(openProblems(problems, [])).toHaveLength(2)
 })

@@ -151,9 +151,11 @@ interface DraftSettingProps {
 }
 
 /** A setting of the run being set up. */
-export function DraftSetting({ draft, field, problems, onChange, ...rest }: DraftSettingProps) {
+export function DraftSetting({ draft, field, problems, onChange, note, ...rest }: DraftSettingProps) {
   const set = (value: unknown) =>
     onChange(value === undefined ? withReset(draft, field) : withSetting(draft, field, value))
+  const problem = problemOf(field, problems)
+  const isMissing = problem?.isMissing === true
   return (
     <SettingRow
       field={field}
@@ -162,15 +164,15 @@ export function DraftSetting({ draft, field, problems, onChange, ...rest }: Draf
       isChanged={isChanged(draft, field)}
       onChange={set}
       onReset={() => onChange(withReset(draft, field))}
-      problem={problemOf(field, problems)}
+      problem={isMissing ? undefined : problem?.sentence}
+      note={isMissing ? 'Needed.' : note}
       {...rest}
     />
   )
 }
 
 /** What is wrong inside a section stands under the settings in it. */
-function problemOf({ key, control }: SettingField, problems: readonly Problem[]): string | undefined {
+function problemOf({ key, control }: SettingField, problems: readonly Problem[]): Problem | undefined {
   const own = problemsAt(problems, key)
-  const found = control.kind === 'section' ? own.find((problem) => problem.key === key) : own[0]
-  return found?.sentence
+  return control.kind === 'section' ? own.find((problem) => problem.key === key) : own[0]
 }
