@@ -13,6 +13,18 @@ const press = (name: string | RegExp) => async (page: Page) => {
   await page.getByRole('button', { name }).first().click()
 }
 
+/** The draft is kept: the second picture finds it filled in. */
+async function fillIn(page: Page): Promise<void> {
+  const fill = page.getByRole('button', { name: 'Fill in the sample run' })
+  if (await fill.isVisible()) await fill.click()
+  await page.getByText('The settings fit together').waitFor()
+}
+
+async function generate(page: Page): Promise<void> {
+  await press('Generate')(page)
+  await page.getByRole('button', { name: 'They are alike' }).waitFor()
+}
+
 export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const runs = await client.call('runs.list', {})
   const dataSets = await client.call('datasets.list')
@@ -38,12 +50,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     place('rewards', '#/rewards'),
     place('reward', `#/rewards/${rewardId}`, press(/^Dry-run/)),
     place('environment', `#/rewards/${environmentId}`),
-    place('new-run', '#/new-run', async (page) => {
-      // The draft is kept: the second picture finds it filled in.
-      const fill = page.getByRole('button', { name: 'Fill in the sample run' })
-      if (await fill.isVisible()) await fill.click()
-      await page.getByText('The settings fit together').waitFor()
-    }),
+    place('new-run', '#/new-run', fillIn),
     place('runs', '#/runs'),
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),
@@ -54,10 +61,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     place(
       'arena',
       `#/arena?a=${encodeURIComponent(base ?? '')}&b=${encodeURIComponent(`${base ?? ''}~${run}@30`)}&prompt=Reverse%207%200%202%205`,
-      async (page) => {
-        await press('Generate')(page)
-        await page.getByRole('button', { name: 'They are alike' }).waitFor()
-      },
+      generate,
     ),
     place('models', '#/models'),
     place('model', '#/models/starter'),

@@ -278,9 +278,7 @@ async function trainOnce(): Promise<{ adapter: string }> {
   const [run] = linesOf(done.stdout) as [{ id: string }]
   const adapter = place.path('adapter')
   const exported = await place.run('export', run.id, '--format', 'peft', '--out', adapter, '--json')
-  expect(linesOf(exported.stdout)).toEqual([
-    expect.objectContaining({ directory: adapter, passed: true }),
-  ])
+  expect(linesOf(exported.stdout)).toEqual([expect.objectContaining({ directory: adapter, passed: true })])
   expect(readdirSync(adapter).sort()).toEqual([
     'README.md',
     'adapter_config.json',

@@ -59,19 +59,7 @@ export const modelsService = (host: Host, openText: OpenText): Handlers<typeof m
         signal,
       ),
 
-    tokenize({ model, text }) {
-      const { tokenizer } = openText(find(model))
-      const ids = tokenizer.encode(text, { addSpecialTokens: false })
-      const texts = tokenTexts(tokenizer, ids)
-      return Array.from(ids, (id, at) => ({ id, text: texts[at] ?? '' }))
-    },
-
-    renderChat({ model, messages }) {
-      const { chatTemplate } = openText(find(model))
-      if (chatTemplate === null) throw new AppError('data/invalid', 'The model has no chat template.')
-      return { text: chatTemplate.render(messages, { addGenerationPrompt: true }) }
-    },
-
+    ...texts(find, openText),
     generate: (request, { signal }) => generate(host, request, signal),
     watch: (_input, { from, signal }) =>
       changesOf({ bell, signal, everyMs: watchEveryMs }, from, () =>
@@ -79,6 +67,23 @@ export const modelsService = (host: Host, openText: OpenText): Handlers<typeof m
       ),
   }
 }
+
+/** What a model's tokenizer and template make of texts. */
+const texts = (find: (model: string) => string, openText: OpenText) =>
+  ({
+    tokenize({ model, text }) {
+      const { tokenizer } = openText(find(model))
+      const ids = tokenizer.encode(text, { addSpecialTokens: false })
+      const parts = tokenTexts(tokenizer, ids)
+      return Array.from(ids, (id, at) => ({ id, text: parts[at] ?? '' }))
+    },
+
+    renderChat({ model, messages }) {
+      const { chatTemplate } = openText(find(model))
+      if (chatTemplate === null) throw new AppError('data/invalid', 'The model has no chat template.')
+      return { text: chatTemplate.render(messages, { addGenerationPrompt: true }) }
+    },
+  }) satisfies Partial<Handlers<typeof modelsApi>>
 
 type ImportSource = Parameters<Handlers<typeof modelsApi>['import']>[0]
 

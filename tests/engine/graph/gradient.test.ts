@@ -127,6 +127,7 @@ describe('ops without a gradient', () => {
     expect(refusing.map(([name]) => name).toSorted()).toEqual([
       'Cast',
       'CumSum',
+      'DequantizeLinear',
       'Dimension',
       'Gather',
       'GatherElements',
@@ -139,6 +140,7 @@ describe('ops without a gradient', () => {
       'ReduceMax',
       'Shape',
       'Slice',
+      'Widen',
     ])
   })
 
