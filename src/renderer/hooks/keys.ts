@@ -2,7 +2,7 @@
 import { useEffect } from 'react'
 import { isSingle, keyOf, keyTable, type KeyId } from '../keyTable.ts'
 import { useLatest } from './api.tsx'
-import { useSetting } from './settings.ts'
+import { useSetting, useSettingReader } from './settings.ts'
 
 export type KeyHandlers = Readonly<Partial<Record<KeyId, () => void>>>
 export type Bindings = Readonly<Partial<Record<KeyId, readonly string[]>>>
@@ -17,10 +17,13 @@ export function useKeys(handlers: KeyHandlers): void {
   }, [latest])
 }
 
+const bindingsKey = 'keys.bindings'
+const singlesKey = 'keys.singles'
+
 /** Rebound keys and whether single letters count. */
 export function useKeyBindings() {
-  const [bindings, setBindings] = useSetting<Bindings>('keys.bindings', {})
-  const [singles, setSingles] = useSetting('keys.singles', true)
+  const [bindings, setBindings] = useSetting<Bindings>(bindingsKey, {})
+  const [singles, setSingles] = useSetting(singlesKey, true)
   return { bindings, setBindings, singles, setSingles }
 }
 
@@ -30,14 +33,14 @@ const ids = Object.keys(keyTable) as KeyId[]
 
 /** Listens for all of them. Once, near the root. */
 export function useKeyListener(): void {
-  const { bindings, singles } = useKeyBindings()
-  const latest = useLatest({ bindings, singles })
+  const setting = useSettingReader()
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.defaultPrevented && !isCheckbox(event.target)) return
       const key = keyOf(event)
-      if (isSingle(key) && (!latest.current.singles || isTaken(event) || isInDialog())) return
-      const id = ids.find((candidate) => keysOf(candidate, latest.current.bindings).includes(key))
+      if (isSingle(key) && (!setting<boolean>(singlesKey, true) || isTaken(event) || isInDialog())) return
+      const bindings = setting<Bindings>(bindingsKey, {})
+      const id = ids.find((candidate) => keysOf(candidate, bindings).includes(key))
       const handlers = id && stack.findLast(({ current }) => current[id] !== undefined)
       if (id === undefined || handlers === undefined) return
       event.preventDefault()
@@ -45,7 +48,7 @@ export function useKeyListener(): void {
     }
     addEventListener('keydown', listen)
     return () => removeEventListener('keydown', listen)
-  }, [latest])
+  }, [setting])
 }
 
 /** A checkbox only refuses to be pressed by Enter; it does nothing with it. */

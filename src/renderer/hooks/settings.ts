@@ -10,16 +10,32 @@ export function useSetting<T>(key: string, fallback: T): readonly [T, (value: T)
   const client = useApi()
   const queries = useQueryClient()
   const { data } = useAnswer('settings.all', undefined)
-  const stored = data?.[key]
   const set = useCallback(
     (value: T) => {
-      queries.setQueryData(['settings.all', undefined], (all: Record<string, unknown> | undefined) => ({
-        ...all,
-        [key]: value,
-      }))
+      const show = () =>
+        queries.setQueryData(queryKey, (all: Record<string, unknown> | undefined) => ({
+          ...all,
+          [key]: value,
+        }))
+      show()
+      // An answer that was asked for before would take it back.
+      void queries.cancelQueries({ queryKey }).then(show)
       client.call('settings.set', { key, value }).catch((thrown: unknown) => toastError(asError(thrown)))
     },
     [client, queries, key],
   )
-  return [stored === undefined || stored === null ? fallback : (stored as T), set]
+  return [valueOf(data, key, fallback), set]
+}
+
+/** Reads settings as they are at that moment: what was set just now may not be drawn yet. */
+export function useSettingReader(): <T>(key: string, fallback: T) => T {
+  const queries = useQueryClient()
+  return useCallback((key, fallback) => valueOf(queries.getQueryData(queryKey), key, fallback), [queries])
+}
+
+const queryKey = ['settings.all', undefined] as const
+
+function valueOf<T>(all: Readonly<Record<string, unknown>> | undefined, key: string, fallback: T): T {
+  const stored = all?.[key]
+  return stored === undefined || stored === null ? fallback : (stored as T)
 }
