@@ -1,6 +1,7 @@
 /**
- * Prints «N passed, N failed» from test reports in the JSON forms of vitest and Playwright and ends with the status of
- * the whole run:  node .ci/summary.mjs VITEST_REPORT PLAYWRIGHT_REPORT
+ * Prints the names of the unit tests that were skipped (Playwright names its own) and «N passed, N failed» from test
+ * reports in the JSON forms of vitest and Playwright, and ends with the status of the whole run:
+ * node .ci/summary.mjs VITEST_REPORT PLAYWRIGHT_REPORT
  */
 import { existsSync, readFileSync } from 'node:fs'
 
@@ -16,6 +17,7 @@ const counts = { passed: sum('passed'), failed: sum('failed'), skipped: sum('ski
 if (status !== 0 && counts.failed === 0) counts.failed = 1
 if (status === 0 && parts.length < 2) counts.failed = 1
 
+for (const name of unit ? skippedNames(unit) : []) console.log(`Skipped: ${name}`)
 const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
 console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`)
 process.exitCode = counts.failed > 0 ? status || 1 : status
@@ -30,6 +32,14 @@ function countUnit({ numPassedTests, numFailedTests, numPendingTests, numTodoTes
     failed: numFailedTests + broken.length,
     skipped: numPendingTests + numTodoTests,
   }
+}
+
+function skippedNames({ testResults }) {
+  return testResults.flatMap(({ assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'pending' || status === 'skipped' || status === 'todo')
+      .map(({ fullName }) => fullName),
+  )
 }
 
 function countBrowser({ stats, errors }) {
