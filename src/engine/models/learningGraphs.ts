@@ -71,18 +71,23 @@ type RotaryNames = ReturnType<typeof rotaryNames>
 export type PackedName =
   PartNames[keyof PartNames] | ReturnType<typeof maskName> | RotaryNames[keyof RotaryNames]
 
-/** Graph inputs of a layer beside its parameters: packed tokens N, and B sequences in as many parts of Q slots as causal attention has. */
+/**
+ * Graph inputs of a layer beside its parameters: N packed tokens, which stand in as many parts of Q slots as causal
+ * attention has; Bᵢ sequences reach into part i.
+ */
 function packedInputs(config: ModelConfig, { window, rope }: LayerAttention) {
-  const group = config.heads / config.kvHeads
+  const { heads, kvHeads } = config
+  const group = heads / kvHeads
   const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => partNames(part))
-  const rowsOf = (x: string, heads: number) => input(`${x} rows`, 'int64', [product([heads, 'N'])])
+  const slotsOf = (name: string, part: number, length: Dim) =>
+    input(name, 'int64', [`B${String(part)}`, kvHeads, length])
   const queryMap: RowMap = {
-    slots: parts.map((part) => input(part.querySlots, 'int64', ['B', config.kvHeads, product([group, 'Q'])])),
-    rows: rowsOf('query', config.heads),
+    slots: parts.map(({ querySlots }, part) => slotsOf(querySlots, part, product([group, 'Q']))),
+    rows: input('query rows', 'int64', [product([heads, 'N'])]),
   }
   const keyMap: RowMap = {
-    slots: parts.map((part) => input(part.keySlots, 'int64', ['B', config.kvHeads, 'Q'])),
-    rows: rowsOf('key', config.kvHeads),
+    slots: parts.map(({ keySlots }, part) => slotsOf(keySlots, part, product([part + 1, 'Q']))),
+    rows: input('key rows', 'int64', [CAUSAL_PARTS, product([kvHeads, 'N'])]),
   }
   return {
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),

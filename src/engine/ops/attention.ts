@@ -3,7 +3,6 @@ import { compose } from '../graph/value.ts'
 import { softmax, tanh } from './activation.ts'
 import { add, mul, scale, sub } from './arithmetic.ts'
 import { onlyCotangent } from './define.ts'
-import { concat } from './layout.ts'
 import { matmul } from './matmul.ts'
 import { dotLastAxis } from './reduce.ts'
 
@@ -58,11 +57,14 @@ export function attention({ queries, keys, values, mask, scores: rule }: Attenti
 export const CAUSAL_PARTS = 4
 
 export interface CausalAttentionInputs {
-  /** `CAUSAL_PARTS` parts of the positions: [B, K, g·Q, C], the query heads of one key head below each other. */
+  /**
+   * `CAUSAL_PARTS` parts of the positions, of those sequences that are long enough to have any there: [Bᵢ, K, g·Q, C], the
+   * query heads of one key head below each other.
+   */
   readonly queries: readonly Value[]
-  /** The same parts: [B, K, Q, C]. */
+  /** What each part can see, all up to its own end: [Bᵢ, K, (i+1)·Q, C]. */
   readonly keys: readonly Value[]
-  /** The same parts: [B, K, Q, C]. */
+  /** [Bᵢ, K, (i+1)·Q, C] */
   readonly values: readonly Value[]
   /** Part i: [g·Q, (i+1)·Q] */
   readonly masks: readonly Value[]
@@ -83,13 +85,10 @@ export function causalAttention({
   return queries.map((part, index) =>
     attention({
       queries: part,
-      keys: prefix(keys, index),
-      values: prefix(values, index),
+      keys: keys[index] as Value,
+      values: values[index] as Value,
       mask: masks[index] as Value,
       scores,
     }),
   )
 }
-
-const prefix = (parts: readonly Value[], last: number): Value =>
-  last === 0 ? (parts[0] as Value) : concat(parts.slice(0, last + 1), 2)

@@ -4,6 +4,7 @@ import type { CompositeOp, Value } from '../graph/value.ts'
 import { apply, compose, constant } from '../graph/value.ts'
 import { defineOp, int, onlyCotangent } from './define.ts'
 import { concat, reshape } from './layout.ts'
+import { reduceSum } from './reduce.ts'
 
 export const gatherOp = defineOp('Gather', 'Embedding gradients are summed row by row outside the graph.')
 /** Rows of a table. table [V, D], indices […] i64 → […, D]. */
@@ -12,27 +13,26 @@ export const gather = (table: Value, indices: Value): Value =>
     { dtype: table.dtype, shape: [...indices.shape, ...table.shape.slice(1)] },
   ])[0] as Value
 
-const withZeroRow = (x: Value): Value => {
-  const width = x.shape[1] as number
-  const zeros = constant(
-    new Array<number>(width).fill(0),
-    [1, width],
-    x.dtype === 'float64' ? 'float64' : 'float32',
-  )
-  return concat([x, zeros], 0)
+const zeroRow = (x: Value): Value => {
+  const width = x.shape.at(-1) as number
+  const dtype = x.dtype === 'float64' ? 'float64' : 'float32'
+  return constant(new Array<number>(width).fill(0), [1, width], dtype)
 }
 
-/** Where packed rows lie in padded blocks; the two directions are each other's inverse on the real rows. */
+/** Where packed rows stand in padded blocks: each in at least one, in none of them twice. */
 export interface RowMap {
   /** For each block its [S…] i64: the packed row of each slot, N where the slot is padding. */
   readonly slots: readonly Value[]
-  /** [N] i64: the slot of each packed row, counted through all blocks one after the other. */
+  /**
+   * The slots of each packed row, counted through all blocks one after the other: [N] i64 where each has one, [U, N]
+   * where it has up to U; what there is less of them points behind the last slot.
+   */
   readonly rows: Value
 }
 
 /** Packed rows into blocks whose padding is zero. x [N, C] → [S…, C] each. Its gradient is `packRows`. */
 export function unpackRows(x: Value, map: RowMap): readonly Value[] {
-  const padded = withZeroRow(x)
+  const padded = concat([x, zeroRow(x)], 0)
   const blocks = map.slots.map((slots) => gather(padded, slots))
   const vjp: CompositeOp['vjp'] = ({ node, cotangents }) => {
     const parts = cotangents.flatMap((cotangent) => cotangent ?? [])
@@ -42,14 +42,21 @@ export function unpackRows(x: Value, map: RowMap): readonly Value[] {
   return compose({ name: 'UnpackRows', vjp }, [x], blocks)
 }
 
-/** The real rows of padded blocks. blocks [S…, C] → [N, C]. Its gradient is `unpackRows`. */
+/** The real rows of padded blocks; one that stands in several is their sum. blocks [S…, C] → [N, C]. Its gradient is `unpackRows`. */
 export function packRows(blocks: readonly Value[], map: RowMap): Value {
-  const rows = blocks.map((block) =>
+  const all = blocks.map((block) =>
     reshape(block, [product(block.shape.slice(0, -1)), block.shape.at(-1) as Dim]),
   )
-  const packed = gather(concat(rows, 0), map.rows)
+  const packed = map.rows.shape.length === 1 ? gather(concat(all, 0), map.rows) : sumOfSlots(all, map.rows)
   const vjp: CompositeOp['vjp'] = ({ cotangents }) => unpackRows(onlyCotangent(cotangents), map)
   return compose({ name: 'PackRows', vjp }, blocks, [packed])[0] as Value
+}
+
+/** blocks [S, C] each, rows [U, N] → [N, C]. */
+function sumOfSlots(blocks: readonly Value[], rows: Value): Value {
+  const [first] = blocks as readonly [Value, ...Value[]]
+  const found = gather(concat([...blocks, zeroRow(first)], 0), rows) // [U, N, C]
+  return reshape(reduceSum(found, [0]), found.shape.slice(1))
 }
 
 export const gatherElementsOp = defineOp(

@@ -252,6 +252,9 @@ const products = [
 /** Two sequences of 5 and 2 rows in blocks [2, 3] and [2, 2]; 7 marks padding. */
 const slots = [integer(['B', 3], [0, 1, 2, 5, 6, 7]), integer(['B', 2], [3, 4, 7, 7])] as const
 const rows = integer(['N'], [0, 1, 2, 6, 7, 3, 4])
+/** Blocks [2, 3] and [2, 2] that both have rows 0 and 2; the second place of the others is behind the ten slots. */
+const repeatedSlots = [integer(['B', 3], [0, 1, 2, 3, 4, 5]), integer(['B', 2], [6, 2, 7, 0])] as const
+const repeatedRows = integer([2, 'N'], [0, 1, 2, 3, 4, 5, 6, 9, 10, 7, 10, 10, 10, 10])
 /** Two causal masks over 5 positions, one below the other. */
 const causalMask = constant(
   ['2*T', 'T'],
@@ -270,6 +273,15 @@ const composites = [
   }),
   gradientCase('PackRows', 'ragged', {
     inputs: [real('B', 3, 4), real('B', 2, 4), ...slots, rows],
+    build: ([a, b, first, second, back]) => exp(packRows([a, b], { slots: [first, second], rows: back })),
+  }),
+  gradientCase('UnpackRows', 'rows in several blocks', {
+    inputs: [real('N', 3), ...repeatedSlots, repeatedRows],
+    build: ([x, first, second, back]) =>
+      unpackRows(x, { slots: [first, second], rows: back }).map((block) => exp(block)),
+  }),
+  gradientCase('PackRows', 'rows in several blocks', {
+    inputs: [real('B', 3, 4), real('B', 2, 4), ...repeatedSlots, repeatedRows],
     build: ([a, b, first, second, back]) => exp(packRows([a, b], { slots: [first, second], rows: back })),
   }),
   gradientCase('Attention', 'two query heads per key head', {

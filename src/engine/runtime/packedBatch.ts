@@ -13,8 +13,6 @@ import { floats, int64s } from './session.ts'
  */
 export interface PackedBatch {
   readonly tokens: number
-  /** T, the longest sequence rounded up to whole parts of causal attention. */
-  readonly blockLength: number
   /** [N] */
   readonly ids: Int32Array
   /** [N] place of each token in its sequence. */
@@ -41,12 +39,10 @@ export function packBatch(
 ): PackedBatch {
   const lengths = sequences.map(usedLength)
   const partLength = Math.ceil(Math.max(1, ...lengths) / CAUSAL_PARTS)
-  const blockLength = partLength * CAUSAL_PARTS
   const tokens = lengths.reduce((total, length) => total + length, 0)
   const ids = new Int32Array(tokens)
   const positions = new Int32Array(tokens)
   const starts = new Int32Array(sequences.length)
-  const slots = new Int32Array(sequences.length * blockLength).fill(tokens)
   const headRows: number[] = []
   const headTargets: number[] = []
 
@@ -56,16 +52,21 @@ export function packBatch(
     for (let at = 0; at < lengths[row]!; at++, packed++) {
       ids[packed] = sequence.ids[at]!
       positions[packed] = at
-      slots[row * blockLength + at] = packed
       if (sequence.actionMask[at] === 1) {
         headRows.push(packed)
         headTargets.push(sequence.ids[at + 1]!)
       }
     }
   })
+  const block: BlockRows = {
+    rows: lengths
+      .map((length, row) => ({ start: starts[row]!, length }))
+      .toSorted((a, b) => b.length - a.length),
+    tokens,
+    partLength,
+  }
   return {
     tokens,
-    blockLength,
     ids,
     positions,
     starts,
@@ -77,7 +78,8 @@ export function packBatch(
         positions.map((_, index) => index),
         [1, tokens],
       ),
-      ...headMaps({ slots, tokens, partLength, blockLength }, heads / kvHeads, kvHeads),
+      ...queryMap(block, kvHeads, heads / kvHeads),
+      ...keyMap(block, kvHeads),
       ...causalMasks(partLength, heads / kvHeads, windows),
     },
   }
@@ -96,43 +98,69 @@ const rotaryFeeds = (tables: readonly RotaryTables[], positions: Int32Array): Re
   )
 
 interface BlockRows {
-  /** [B, T] packed token of each slot; `tokens` where it is padding. */
-  readonly slots: Int32Array
+  /** The sequences, longest first, so that those that reach into a part come first: packed index of the first token, tokens. */
+  readonly rows: readonly { readonly start: number; readonly length: number }[]
   readonly tokens: number
+  /** Q */
   readonly partLength: number
-  readonly blockLength: number
 }
 
-function headMaps(block: BlockRows, group: number, kvHeads: number) {
-  const query = headMap(block, group, kvHeads)
-  const key = headMap(block, 1, kvHeads)
-  const slots: Partial<Record<PackedName, Feed>> = {}
-  for (let part = 0; part < CAUSAL_PARTS; part++) {
-    const names = partNames(part)
-    slots[names.querySlots] = query.slots[part]!
-    slots[names.keySlots] = key.slots[part]!
-  }
-  return { 'query rows': query.rows, 'key rows': key.rows, ...slots }
-}
+type MapFeeds = PackedBatch['feeds']
+
+/** Sequences that have tokens in a part; at least one, if only of padding, since a part must not be empty. */
+const rowsIn = ({ rows, partLength }: BlockRows, part: number) =>
+  rows.filter(({ length }, index) => index === 0 || length > part * partLength)
 
 /** Row n·H + h of the packed heads, H = K·g, stands in its part at [b, h / g, (h mod g)·Q + t]. */
-function headMap({ slots, tokens, partLength, blockLength }: BlockRows, group: number, kvHeads: number) {
+function queryMap(block: BlockRows, kvHeads: number, group: number): MapFeeds {
+  const { tokens, partLength } = block
   const heads = kvHeads * group
-  const partSize = (slots.length / CAUSAL_PARTS) * heads
-  const parts = Array.from({ length: CAUSAL_PARTS }, () => new Int32Array(partSize).fill(tokens * heads))
-  const rows = new Int32Array(tokens * heads)
-  slots.forEach((token, slot) => {
-    if (token === tokens) return
-    const [row, at] = [Math.floor(slot / blockLength), slot % blockLength]
-    const part = Math.floor(at / partLength)
-    for (let head = 0; head < heads; head++) {
-      const place = (row * heads + head) * partLength + (at % partLength)
-      parts[part]![place] = token * heads + head
-      rows[token * heads + head] = part * partSize + place
-    }
-  })
-  const dims = [slots.length / blockLength, kvHeads, group * partLength]
-  return { slots: parts.map((part) => int64s(part, dims)), rows: int64s(rows, [rows.length]) }
+  const places = new Int32Array(tokens * heads)
+  const feeds: Record<string, Feed> = {}
+  let partStart = 0
+  for (let part = 0; part < CAUSAL_PARTS; part++) {
+    const rows = rowsIn(block, part)
+    const slots = new Int32Array(rows.length * heads * partLength).fill(tokens * heads)
+    rows.forEach(({ start, length }, row) => {
+      for (let at = part * partLength; at < Math.min(length, (part + 1) * partLength); at++) {
+        for (let head = 0; head < heads; head++) {
+          const slot = (row * heads + head) * partLength + (at % partLength)
+          slots[slot] = (start + at) * heads + head
+          places[(start + at) * heads + head] = partStart + slot
+        }
+      }
+    })
+    feeds[partNames(part).querySlots] = int64s(slots, [rows.length, kvHeads, group * partLength])
+    partStart += slots.length
+  }
+  return { ...feeds, 'query rows': int64s(places, [places.length]) }
+}
+
+/** Row n·K + h of the packed heads stands at [b, h, t] of its own part and of all behind it that its sequence reaches. */
+function keyMap(block: BlockRows, kvHeads: number): MapFeeds {
+  const { tokens, partLength } = block
+  const count = tokens * kvHeads
+  const places = new Int32Array(CAUSAL_PARTS * count).fill(-1)
+  const feeds: Record<string, Feed> = {}
+  let partStart = 0
+  for (let part = 0; part < CAUSAL_PARTS; part++) {
+    const rows = rowsIn(block, part)
+    const width = (part + 1) * partLength
+    const slots = new Int32Array(rows.length * kvHeads * width).fill(count)
+    rows.forEach(({ start, length }, row) => {
+      for (let at = 0; at < Math.min(length, width); at++) {
+        for (let head = 0; head < kvHeads; head++) {
+          const slot = (row * kvHeads + head) * width + at
+          slots[slot] = (start + at) * kvHeads + head
+          places[part * count + (start + at) * kvHeads + head] = partStart + slot
+        }
+      }
+    })
+    feeds[partNames(part).keySlots] = int64s(slots, [rows.length, kvHeads, width])
+    partStart += slots.length
+  }
+  const rows = places.map((place) => (place === -1 ? partStart : place))
+  return { ...feeds, 'key rows': int64s(rows, [CAUSAL_PARTS, count]) }
 }
 
 /** Of each window and part i of the queries, [g·Q, (i+1)·Q]: 0 where the key is not after the query, nor before its window. */

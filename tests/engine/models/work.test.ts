@@ -11,7 +11,7 @@ import { matmulAddOp, matmulOp } from '#engine/ops/matmul.ts'
 import { exampleConfig } from './exampleConfig.ts'
 
 /** One sequence of eight tokens: the block has four parts of two. */
-const lengths: Readonly<Record<string, number>> = { B: 1, N: 8, Q: 2 }
+const lengths: Readonly<Record<string, number>> = { B0: 1, B1: 1, B2: 1, B3: 1, N: 8, Q: 2 }
 
 const size = (dims: readonly Dim[]): number =>
   dims

@@ -24,7 +24,7 @@ describe('a packed batch', () => {
   test('keeps the tokens up to the one that leads to the last action', () => {
     expect([long, silent, short].map(usedLength)).toEqual([4, 0, 1])
     expect([...batch.ids]).toEqual([10, 11, 12, 13, 30])
-    expect([batch.tokens, batch.blockLength]).toEqual([5, 4])
+    expect(batch.tokens).toBe(5)
     expect([...batch.starts]).toEqual([0, 4, 4])
   })
 
@@ -33,27 +33,51 @@ describe('a packed batch', () => {
     expect([...batch.headTargets]).toEqual([12, 14, 31])
   })
 
-  test.each([
-    { kind: 'query', perKey: 2, slotNames: 'querySlots' },
-    { kind: 'key', perKey: 1, slotNames: 'keySlots' },
-  ] as const)('every $kind head of a real token has one slot; padding points past them', (map) => {
-    const parts = Array.from(
-      { length: CAUSAL_PARTS },
-      (_, part) => batch.feeds[partNames(part)[map.slotNames]]!,
-    )
-    const rows = numbers(batch.feeds[`${map.kind} rows`]!.data)
+  const slotsOf = (name: 'querySlots' | 'keySlots') =>
+    Array.from({ length: CAUSAL_PARTS }, (_, part) => batch.feeds[partNames(part)[name]]!)
+
+  test('every query head of a real token has one slot; padding points past them', () => {
+    const parts = slotsOf('querySlots')
+    const rows = numbers(batch.feeds['query rows']!.data)
     const slots = parts.flatMap(({ data }) => numbers(data))
-    const count = 2 * map.perKey
-    for (const { dims } of parts) expect(dims).toEqual([3, 2, map.perKey])
-    expect(rows.map((slot) => slots[slot])).toEqual(Array.from({ length: 5 * count }, (_, row) => row))
-    expect(slots.filter((row) => row === 5 * count)).toHaveLength((12 - 5) * count)
+    expect(rows.map((slot) => slots[slot])).toEqual(Array.from({ length: 5 * 4 }, (_, row) => row))
+    expect(slots.filter((row) => row !== 20)).toHaveLength(20)
+  })
+
+  test('every key head of a real token has a slot in its own part and in all that follow and are reached', () => {
+    const { data, dims } = batch.feeds['key rows']!
+    const slots = slotsOf('keySlots').flatMap(({ data }) => numbers(data))
+    expect(dims).toEqual([CAUSAL_PARTS, 10])
+    const found = numbers(data).map((slot) => slots[slot] ?? null)
+    const head = (part: number, row: number) => found[part * 10 + row]
+    // The long sequence has a token in each part, the short one is its token in the first part alone.
+    for (let row = 0; row < 10; row++) {
+      const token = Math.floor(row / 2)
+      for (let part = 0; part < CAUSAL_PARTS; part++) {
+        const isThere = token === 4 ? part === 0 : part >= token
+        expect(head(part, row)).toBe(isThere ? row : null)
+      }
+    }
+    expect(numbers(data).filter((slot) => slot === slots.length)).toHaveLength(40 - 2 * (4 + 3 + 2 + 1 + 1))
+  })
+
+  test('only sequences that reach into a part stand there, the longest first', () => {
+    expect(slotsOf('querySlots').map(({ dims }) => dims)).toEqual([
+      [2, 2, 2],
+      [1, 2, 2],
+      [1, 2, 2],
+      [1, 2, 2],
+    ])
+    const turned = packBatch([short, silent, long], heads, [rotary])
+    expect(numbers(turned.feeds[partNames(0).keySlots]!.data)).toEqual([2, 3, 0, 1])
   })
 
   test('puts the heads of a token where attention looks for them', () => {
     // Part 1 holds the second token of the long sequence alone: heads 4…7 of the packed rows, two for each key head.
     const { querySlots, keySlots } = partNames(1)
-    expect(numbers(batch.feeds[querySlots]!.data)).toEqual([4, 5, 6, 7, ...new Array<number>(8).fill(20)])
-    expect(numbers(batch.feeds[keySlots]!.data)).toEqual([2, 3, ...new Array<number>(4).fill(10)])
+    expect(numbers(batch.feeds[querySlots]!.data)).toEqual([4, 5, 6, 7])
+    // Its keys are those of both tokens so far.
+    expect(numbers(batch.feeds[keySlots]!.data)).toEqual([0, 2, 1, 3])
   })
 
   test('hides later keys from each quarter of the queries, once for each query head of a group', () => {
