@@ -128,6 +128,8 @@ export interface Policy {
   readonly vocabSize: number
   /** Longest prompt plus completion. */
   readonly contextLength: number
+  /** Tokens of the micro-batches that are learned from fastest here. */
+  readonly learningTokens: number
 
   /** Yields completions as they finish, in any order. Continuous batching: finished rows leave, waiting ones enter. */
   generate(requests: readonly GenerationRequest[], options: GenerateOptions): AsyncGenerator<Completion>

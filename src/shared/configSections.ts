@@ -193,9 +193,6 @@ export const rolloutSection = z.strictObject({
     .describe('A vLLM or SGLang server that generates in place of this machine; null: none.'),
 })
 
-/** Small enough that a layer's activations stay near the processor, large enough for its matrix products. */
-export const usualTokenBudget = 512
-
 export const optimizationSection = z.strictObject({
   learningRate: z.number().positive().default(1e-4).describe('Learning rate of the adapter.'),
   criticLearningRate: z
@@ -225,8 +222,11 @@ export const optimizationSection = z.strictObject({
     .default(null)
     .describe('Trajectories per update; null: all of the step.'),
   tokenBudget: wholeNumber(1)
-    .default(usualTokenBudget)
-    .describe('Tokens learned from at once; memory and speed only, not the result.'),
+    .nullable()
+    .default(null)
+    .describe(
+      'Tokens learned from at once; null: 512 per CPU thread, more of a small model. Memory and speed only, not the result.',
+    ),
   memory: z
     .enum(['auto', 'recompute', 'save'])
     .default('auto')

@@ -78,6 +78,7 @@ export function fakePolicy({
     updates,
     vocabSize: vocabulary,
     contextLength: 32,
+    learningTokens: 512,
     async *generate(requests, { sampling, role }) {
       count(sampling.greedy ? 'greedy' : 'generate')
       if (!sampling.greedy) temperatures.push(sampling.temperature)

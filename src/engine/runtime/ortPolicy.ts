@@ -29,6 +29,7 @@ import type { GenerationStats } from './generation/generate.ts'
 import { generateCompletions } from './generation/generate.ts'
 import type { ScoringTarget } from './learner.ts'
 import { Learner } from './learner.ts'
+import { learningTokens } from './learningTokens.ts'
 import { OrtDecodeStep } from './ortDecodeStep.ts'
 import { usedLength } from './packedBatch.ts'
 import { TrainedParameters } from './trainedParameters.ts'
@@ -99,6 +100,7 @@ function activationBytes({
 export class OrtPolicy implements Policy {
   readonly vocabSize: number
   readonly contextLength: number
+  readonly learningTokens: number
   /** What the last generation did. */
   lastGeneration: GenerationStats | null = null
   readonly #options: OrtPolicyOptions
@@ -114,6 +116,7 @@ export class OrtPolicy implements Policy {
     const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
     this.vocabSize = config.vocabSize
     this.contextLength = Math.min(options.contextLength ?? config.contextLength, config.contextLength)
+    this.learningTokens = learningTokens(config, options.device)
     this.#options = options
     this.#learner = learner
     const optimizer = options.optimizer ?? adamw.settings

@@ -116,6 +116,7 @@ interface Compared extends Pick<Place, 'promptIds'> {
 export class RemotePolicy implements Policy, AsyncDisposable {
   readonly vocabSize: number
   readonly contextLength: number
+  readonly learningTokens: number
   readonly #parts: Parts
   #gap: Gap = noGap
   #missing = 0
@@ -124,6 +125,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
   constructor(parts: Parts) {
     this.vocabSize = parts.local.vocabSize
     this.contextLength = parts.local.contextLength
+    this.learningTokens = parts.local.learningTokens
     this.#parts = parts
   }
 

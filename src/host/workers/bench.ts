@@ -11,7 +11,6 @@ import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/
 import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
 import { watchMemory } from '#engine/runtime/memory.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { usualTokenBudget } from '#shared/configSections.ts'
 import { packMicroBatches } from '#rl/training/packing.ts'
 import { asPolicySource } from '../artifacts/baseCache.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
@@ -147,7 +146,7 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
     actionMask: new Uint8Array(length).fill(1),
   }))
   const tokens = lengths.reduce((total, length) => total + length, 0)
-  const micro = packMicroBatches(lengths, usualTokenBudget, 1).map((rows) =>
+  const micro = packMicroBatches(lengths, policy.learningTokens, 1).map((rows) =>
     rows.flatMap((row) => sequences[row] ?? []),
   )
   const step = async () => {

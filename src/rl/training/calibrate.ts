@@ -11,6 +11,7 @@ import { groupSizeOf } from './conflicts.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import { examplesOf } from './exampleSource.ts'
 import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
+import { tokenBudgetOf } from './packing.ts'
 import { initialState, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { promptsOf } from './rollOut.ts'
 import type { Collected } from './source.ts'
@@ -211,10 +212,11 @@ function everyCandidate(
 }
 
 /** How often the group goes into a micro-batch, as far as a whole step has so much to learn from at once. */
-function copiesIn(trajectories: readonly Trajectory[], { config }: TrainDependencies): number {
-  const { tokenBudget, minibatchSize } = config.optimization
+function copiesIn(trajectories: readonly Trajectory[], dependencies: TrainDependencies): number {
+  const { config } = dependencies
+  const { minibatchSize } = config.optimization
   const tokens = trajectories.reduce((sum, { ids }) => sum + ids.length, 0)
-  const fitting = Math.floor(tokenBudget / Math.max(tokens, 1))
+  const fitting = Math.floor(tokenBudgetOf(dependencies) / Math.max(tokens, 1))
   const atOnce = Math.floor((minibatchSize ?? Infinity) / trajectories.length)
   return Math.max(1, Math.min(fitting, atOnce, config.rollout.promptsPerStep))
 }
@@ -236,7 +238,8 @@ async function learn(
   const { unit } = algorithm.needs
   const [first] = candidates
   if (first === undefined || candidates.length % unit !== 0) return nothingLearned
-  const { tokenBudget, maxGradNorm } = config.optimization
+  const { maxGradNorm } = config.optimization
+  const tokenBudget = tokenBudgetOf(dependencies)
   const { temperature } = source
   await warmUpLearning(dependencies, first.trajectory, temperature)
   const options = { policy, referenceRole, temperature, tokenBudget }

@@ -12,6 +12,7 @@ import { singleTurnTrajectory, type Trajectory } from '../rollout/trajectory.ts'
 import { evaluation, greedyRollouts, heldOutSamples } from './evaluate.ts'
 import { type Candidate, prepareRows, score, type ScoringOptions } from './experience.ts'
 import type { PlanningParts, TrainDependencies } from './dependencies.ts'
+import { tokenBudgetOf } from './packing.ts'
 import type { RollOut } from './rollOut.ts'
 import type { Collected, ExperienceSource } from './source.ts'
 import { lengthMetrics } from './stepMetrics.ts'
@@ -130,7 +131,7 @@ async function heldOutMetrics(
   { config, policy, algorithm }: TrainDependencies,
   { heldOut, referenceRole }: ExamplePlan,
 ): Promise<Metrics> {
-  const { tokenBudget } = config.optimization
+  const tokenBudget = tokenBudgetOf({ config, policy })
   const options = { policy, referenceRole, temperature, tokenBudget }
   const rows = await prepareRows(candidatesOf(heldOut), algorithm, 1, options)
   const heads = await score(

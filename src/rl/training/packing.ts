@@ -1,5 +1,7 @@
 /** Which trajectories are learned from together: minibatches (one update each) and micro-batches (what fits at once). */
 import { randomStream, SequentialRandom } from '#shared/random.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { Policy } from '#engine/policy.ts'
 
 /** Keeps the shuffle's random numbers apart from those of trajectories and of the prompt order. */
 const SHUFFLE_PURPOSE = 0x5eed
@@ -28,26 +30,36 @@ export function planMinibatches(rows: number, { size, epochs, unit, seed, step }
   }).flat()
 }
 
+/** Tokens of a micro-batch: what the run says, else what is fastest for its policy. */
+export const tokenBudgetOf = ({
+  config,
+  policy,
+}: {
+  readonly config: Pick<RunConfig, 'optimization'>
+  readonly policy: Pick<Policy, 'learningTokens'>
+}): number => config.optimization.tokenBudget ?? policy.learningTokens
+
 /**
- * Cuts rows into micro-batches of at most `tokenBudget` tokens, similar lengths together so that little is padded; a unit
- * longer than the budget stands alone. Longest first: what does not fit in memory fails at once. lengths: [rows].
+ * Cuts rows into micro-batches of at most `tokenBudget` tokens, each unit in the first with room for it, longest first
+ * (first-fit decreasing): few and full ones, and what does not fit in memory fails at once. A unit longer than the budget
+ * stands alone. lengths: [rows].
  */
 export function packMicroBatches(lengths: readonly number[], tokenBudget: number, unit: number): number[][] {
   const tokensOf = (rows: readonly number[]) => rows.reduce((sum, row) => sum + lengths[row]!, 0)
   const longest = (rows: readonly number[]) => Math.max(...rows.map((row) => lengths[row]!))
   const units = unitsOfRows(lengths.length, unit).toSorted((a, b) => longest(b) - longest(a) || a[0]! - b[0]!)
-  const batches: number[][] = []
-  let room = 0
+  const batches: { readonly rows: number[]; room: number }[] = []
   for (const rows of units) {
     const tokens = tokensOf(rows)
-    if (tokens > room || batches.length === 0) {
-      batches.push([])
-      room = tokenBudget
+    let batch = batches.find(({ room }) => tokens <= room)
+    if (!batch) {
+      batch = { rows: [], room: tokenBudget }
+      batches.push(batch)
     }
-    batches.at(-1)!.push(...rows)
-    room -= tokens
+    batch.rows.push(...rows)
+    batch.room -= tokens
   }
-  return batches
+  return batches.map(({ rows }) => rows)
 }
 
 function unitsOfRows(rows: number, unit: number): number[][] {

@@ -18,7 +18,7 @@
 import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
-import { planMinibatches } from './packing.ts'
+import { planMinibatches, tokenBudgetOf } from './packing.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import { initialState, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { shownSamples, spreadGroups } from './samples.ts'
@@ -166,7 +166,7 @@ function rowsToLearnFrom(
   candidates: readonly Candidate[],
 ): Promise<TrainingRow[]> {
   const updates = updatesOf(config, candidates.length, algorithm.needs.unit)
-  const { tokenBudget } = config.optimization
+  const tokenBudget = tokenBudgetOf({ config, policy })
   const { temperature } = source
   return prepareRows(candidates, algorithm, updates, { policy, referenceRole, temperature, tokenBudget })
 }
@@ -213,7 +213,7 @@ function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before
   const updates = (plan.lastStep - plan.firstStep) * plan.updatesPerStep
   return {
     temperature: plan.source.temperature,
-    tokenBudget: optimization.tokenBudget,
+    tokenBudget: tokenBudgetOf(dependencies),
     maxGradNorm: optimization.maxGradNorm ?? Infinity,
     mismatchCap: plan.correctMismatch ? rollout.mismatchCap : null,
     learningRatesOf: (update: number) => dependencies.learningRateAt(before.updates + update, updates),

@@ -57,6 +57,11 @@ test('less memory: what leaves the result alone comes first, what is spent is no
     { 'rollout.maxNewTokens': 32 },
     { 'rollout.groupSize': 4 },
   ])
+  const unsaid = memoryProposals({ ...settings, optimization: { tokenBudget: null, memory: 'recompute' } })
+  expect(unsaid[0]).toMatchObject({
+    words: 'Learn from 256 tokens at once instead of as many as are fastest.',
+    changes: { 'optimization.tokenBudget': 256 },
+  })
   const spent = {
     optimization: { tokenBudget: 64, memory: 'recompute' },
     rollout: { maxNewTokens: 1, groupSize: 2 },

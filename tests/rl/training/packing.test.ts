@@ -24,12 +24,17 @@ describe('micro-batches', () => {
           for (let k = 1; k < unit; k++) expect(batch[at + k]).toBe(batch[at]! + k)
         }
       }
-      // Sorted by length: no batch holds a unit longer than the shortest of the batch before.
-      const longest = (rows: readonly number[]) => Math.max(...rows.map((row) => lengths[row]!))
-      const unitLengths = batches.map((batch) =>
-        Array.from({ length: batch.length / unit }, (_, k) => longest(batch.slice(k * unit, (k + 1) * unit))),
+      const sizes = batches.map((batch) =>
+        Array.from({ length: batch.length / unit }, (_, k) =>
+          batch.slice(k * unit, (k + 1) * unit).reduce((sum, row) => sum + lengths[row]!, 0),
+        ),
       )
-      expect(unitLengths.flat()).toEqual(unitLengths.flat().toSorted((a, b) => b - a))
+      // Nothing of a later batch would have fitted into an earlier one.
+      tokens.forEach((filled, b) => {
+        for (const later of sizes.slice(b + 1).flat()) expect(filled + later).toBeGreaterThan(budget)
+      })
+      const longest = batches.map((batch) => Math.max(...batch.map((row) => lengths[row]!)))
+      expect(longest).toEqual(longest.toSorted((a, b) => b - a))
     },
   )
 })

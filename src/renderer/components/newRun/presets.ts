@@ -29,15 +29,12 @@ export const sizeOf = ({ parameters }: ModelFacts): ModelSize => {
  * weights, which int8 halves.
  */
 const bySize: Readonly<
-  Record<
-    ModelSize,
-    { readonly learningRate: number; readonly precision: 'f32' | 'int8'; readonly tokenBudget: number }
-  >
+  Record<ModelSize, { readonly learningRate: number; readonly precision: 'f32' | 'int8' }>
 > = {
-  tiny: { learningRate: 2e-3, precision: 'f32', tokenBudget: 4096 },
-  small: { learningRate: 5e-4, precision: 'f32', tokenBudget: 1024 },
-  medium: { learningRate: 1e-4, precision: 'int8', tokenBudget: 512 },
-  large: { learningRate: 5e-5, precision: 'int8', tokenBudget: 512 },
+  tiny: { learningRate: 2e-3, precision: 'f32' },
+  small: { learningRate: 5e-4, precision: 'f32' },
+  medium: { learningRate: 1e-4, precision: 'int8' },
+  large: { learningRate: 5e-5, precision: 'int8' },
 }
 
 interface Wish {
@@ -87,13 +84,12 @@ export const presetsFor = (model: ModelFacts | null, algorithm: Learning): Prese
   }))
 
 function valuesOf(wish: Wish, model: ModelFacts, { experience, groupSize }: Learning): JsonObject {
-  const { learningRate, precision, tokenBudget } = bySize[sizeOf(model)]
+  const { learningRate, precision } = bySize[sizeOf(model)]
   const common = {
     steps: wish.steps,
     'adapter.rank': wish.rank,
     'adapter.alpha': 2 * wish.rank,
     'optimization.learningRate': experience === 'preferences' ? learningRate / 2 : learningRate,
-    'optimization.tokenBudget': tokenBudget,
     'evaluation.every': wish.every,
     'checkpoints.every': wish.every,
     'rollout.maxNewTokens': answerRoom(wish, model),

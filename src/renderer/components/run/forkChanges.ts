@@ -73,7 +73,8 @@ type MemorySettings = {
   readonly rollout: Pick<RunConfig['rollout'], 'maxNewTokens' | 'groupSize'>
 }
 
-const leastTokens = 64
+/** Tokens learned from at once: the least that the engine takes by itself, and where proposals end. */
+const [usualTokens, leastTokens] = [512, 64]
 
 /** What makes a run fit into less memory, that which costs least first. */
 export function memoryProposals({ optimization, rollout }: MemorySettings): readonly MemoryProposal[] {
@@ -88,12 +89,12 @@ export function memoryProposals({ optimization, rollout }: MemorySettings): read
           price: 'About a third more time for learning; the result stays the same.',
           changes: { 'optimization.memory': 'recompute' },
         },
-    tokenBudget <= leastTokens
+    tokenBudget !== null && tokenBudget <= leastTokens
       ? null
       : {
-          words: `Learn from ${String(half(tokenBudget))} tokens at once instead of ${String(tokenBudget)}.`,
+          words: `Learn from ${String(half(tokenBudget ?? usualTokens))} tokens at once instead of ${tokenBudget === null ? 'as many as are fastest' : String(tokenBudget)}.`,
           price: 'Somewhat slower; the result stays the same.',
-          changes: { 'optimization.tokenBudget': half(tokenBudget) },
+          changes: { 'optimization.tokenBudget': half(tokenBudget ?? usualTokens) },
         },
     maxNewTokens <= 1
       ? null

@@ -1,0 +1,21 @@
+import type { Device } from '#shared/device.ts'
+import type { ModelConfig } from '../models/config.ts'
+
+/** Rows of a product from which packing its matrix anew costs little, and those from which more bring nothing. */
+const [LEAST, MOST] = [512, 2048]
+/** Numbers of a layer's widest activation that stay near one core: 4 MB. */
+const NEAR_CORE = 1 << 20
+/** More threads than these share the rows of a micro-batch; memory would grow with each. */
+const MOST_THREADS = 4
+
+/**
+ * Tokens of the micro-batches that learn fastest: so many for each thread that a layer's activations stay in its cache,
+ * for small layers more than for large ones. Measured in docs/performance.md.
+ */
+export function learningTokens(
+  { intermediateSize }: Pick<ModelConfig, 'intermediateSize'>,
+  { threads }: Pick<Device, 'threads'>,
+): number {
+  const fitting = Math.floor(NEAR_CORE / intermediateSize / LEAST) * LEAST
+  return Math.min(MOST, Math.max(LEAST, fitting)) * Math.min(threads, MOST_THREADS)
+}
