@@ -5,7 +5,7 @@ import { floats, int64s } from './session.ts'
 
 /** Logits of one chunk stay below this; larger chunks gain no speed, smaller ones lose some. */
 const CHUNK_BYTES = 80e6
-const CHUNK_LIMITS = { smallest: 32, largest: 512 }
+const CHUNK_LIMITS = { smallest: 32, largest: 256 }
 
 /** Where the target is less likely than this, its probability may not be a normal f32 number (from e⁻⁸⁷ up). */
 const LEAST_LOGPROB = -80

@@ -20,7 +20,7 @@ import type { BenchReport, BenchRequest } from './benchReport.ts'
 import { chooseDevice } from './model.ts'
 
 const SEED = 1
-const PEAK_ROUNDS = 10
+const PEAK_ROUNDS = 5
 const PREFILL = { prompts: 2, tokens: 512 }
 /** Completions of one prompt. */
 const GROUP = 8
@@ -57,18 +57,17 @@ export async function runBench(
   const train = request.parts.includes('train') ? await trainPart(bench) : null
   const prefill = request.parts.includes('prefill') ? await prefillPart(bench) : null
   const decode = request.parts.includes('decode') ? await decodePart(bench) : null
-  // Both ends of the run: a machine that was busy during one of them does not flatter the figures.
-  const peak = Math.max(before, await matmulPeakGflops(device, PEAK_ROUNDS))
+  const peaks = [before, ...(train?.peaks ?? []), await matmulPeakGflops(device, PEAK_ROUNDS)]
   return {
     shape: 'shape' in request.subject ? request.subject.shape : request.subject.model,
     threads: device.threads,
-    matmulPeakGflops: peak,
+    matmulPeakGflops: median(peaks),
     ...(prefill && { prefill }),
     ...(decode && { decode }),
     ...(train && {
       train: {
-        tokensPerSecond: train.tokens / train.seconds,
-        peakFraction: train.flops / train.seconds / (peak * 1e9),
+        tokensPerSecond: train.tokens / median(train.seconds),
+        peakFraction: median(fractionsOfPeak(train)),
         anonymousBytes: train.anonymousBytes,
         mappedBytes: train.mappedBytes,
       },
@@ -127,14 +126,22 @@ const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 
 interface TrainFigures {
+  /** Tokens and operations of a step. */
   readonly tokens: number
-  readonly seconds: number
   readonly flops: number
+  /** Of each step. */
+  readonly seconds: readonly number[]
+  /** GFLOP/s before the first step and after each. */
+  readonly peaks: readonly number[]
   readonly anonymousBytes: number
   readonly mappedBytes: number | null
 }
 
-/** Forward, head, backward and update of one micro-batch, after one step that is not counted. */
+/** Each step against the peak just before and after it: other guests of a machine slow both down. */
+const fractionsOfPeak = ({ flops, seconds, peaks }: TrainFigures): number[] =>
+  seconds.map((time, step) => flops / time / (0.5e9 * (peaks[step]! + peaks[step + 1]!)))
+
+/** Forward, head, backward and update of one step, after one that is not counted. */
 async function trainPart(bench: Bench): Promise<TrainFigures> {
   const { request, say } = bench
   using policy = await openPolicy(bench, 'f32', 1)
@@ -153,17 +160,21 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
     for (const batch of micro) await learnOnce(policy, batch, tokens)
     policy.update({ learningRates: { actor: 1e-5, critic: 0 }, maxGradNorm: 1 })
   }
-  const times: number[] = []
-  for (let index = 0; index <= request.steps; index++) {
-    say(index === 0 ? 'training: warm-up' : `training: step ${String(index)} of ${String(request.steps)}`)
-    const startedAt = performance.now()
-    await step()
-    if (index > 0) times.push((performance.now() - startedAt) / 1000)
-  }
+  say('training: warm-up')
+  await step()
   say('training: memory')
   const watch = watchMemory() // a step of its own: the watching thread would take time from the others
   await step()
   const memory = watch.stop()
+  const seconds: number[] = []
+  const peaks = [await matmulPeakGflops(bench.device, PEAK_ROUNDS)]
+  for (let index = 1; index <= request.steps; index++) {
+    say(`training: step ${String(index)} of ${String(request.steps)}`)
+    const startedAt = performance.now()
+    await step()
+    seconds.push((performance.now() - startedAt) / 1000)
+    peaks.push(await matmulPeakGflops(bench.device, PEAK_ROUNDS))
+  }
   const { config } = openModelFolder(bench.directory)
   const flops = learningFlops({
     config,
@@ -173,8 +184,9 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
   })
   return {
     tokens,
-    seconds: median(times),
     flops,
+    seconds,
+    peaks,
     anonymousBytes: memory.anonymousBytes,
     mappedBytes: memory.mappedBytes,
   }

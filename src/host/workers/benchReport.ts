@@ -49,7 +49,7 @@ export interface BenchReport {
   }[]
   readonly train?: {
     readonly tokensPerSecond: number
-    /** Work done, recompute counted, as a fraction of the peak. */
+    /** Work done, recompute counted, as a fraction of the peak just before and after each step; the median step. */
     readonly peakFraction: number
     readonly anonymousBytes: number
     readonly mappedBytes: number | null
