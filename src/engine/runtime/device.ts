@@ -11,9 +11,10 @@ import { AppError } from '#shared/errors.ts'
  * - `learn`: weights are fed or mapped and used by large products: no packed copy of them.
  * - `learn-stored`: the same with weights in other forms than f32, which must not be turned into it beforehand.
  * - `generate`: weights are constants used by thin products, which are much faster on packed weights.
+ * - `generate-mapped`: weights are used where they lie on disk, by products that read them row by row.
  * - `weights`: only turns stored weights into f32; nothing may be precomputed, or the mapped file is copied.
  */
-export type SessionPurpose = 'learn' | 'learn-stored' | 'generate' | 'weights'
+export type SessionPurpose = 'learn' | 'learn-stored' | 'generate' | 'generate-mapped' | 'weights'
 
 /**
  * Several sessions take turns here, each with threads of its own: a thread that goes on spinning after its run takes a
@@ -37,6 +38,7 @@ const unfolded = {
 const purposeOptions: Readonly<Record<SessionPurpose, InferenceSession.SessionOptions>> = {
   learn: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: unpacked } },
   'learn-stored': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: unfolded },
+  'generate-mapped': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: unpacked } },
   generate: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: common } },
   weights: { enableCpuMemArena: false, graphOptimizationLevel: 'disabled', extra: { session: unpacked } },
 }

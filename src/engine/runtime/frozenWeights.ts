@@ -10,6 +10,7 @@ import { blocksName, blockWeight, linearWeights, scalesName } from '../models/bl
 import type { GenerationWeights } from '../models/generationGraph.ts'
 import { addLora, addLoraTransposed } from '../models/lora.ts'
 import type { ModelSource, TensorLocation } from '../models/source.ts'
+import { headWeightName } from '../models/weightNames.ts'
 import { dequantize, widen } from '../ops/dequantize.ts'
 import { splitSizes, transpose } from '../ops/layout.ts'
 import { matmul, quantizedMatmul } from '../ops/matmul.ts'
@@ -72,11 +73,24 @@ export function learningPurpose({ config, tensors }: ModelSource): SessionPurpos
   return linearWeights(config).every(({ name }) => isExact(tensors.get(name))) ? 'learn' : 'learn-stored'
 }
 
-/**
- * The weights of generation: blocks where rollouts are to read them (`rounded`) or the source has nothing else, exact
- * ones otherwise.
- */
-export function generationWeights(source: ModelSource, rounded: boolean): GenerationWeights {
+/** Whether generation reads all matrices in f32 as they lie on disk: then two programs can share them. */
+export const readsMappedWeights = (source: ModelSource, rounded: boolean): boolean =>
+  !rounded &&
+  learningPurpose(source) === 'learn' &&
+  source.tensors.get(headWeightName(source.config))?.dtype === 'F32'
+
+export interface GenerationReading {
+  /** Blocks are read wherever the source has them, and not only where it has nothing else. */
+  readonly rounded: boolean
+  /** The products have one row. */
+  readonly isOneRow?: boolean
+}
+
+/** The weights of generation: in blocks or exact. */
+export function generationWeights(
+  source: ModelSource,
+  { rounded, isOneRow = false }: GenerationReading,
+): GenerationWeights {
   const vector = cachedByName((name) => mappedWeight(source, name))
   return {
     vector,
@@ -84,6 +98,11 @@ export function generationWeights(source: ModelSource, rounded: boolean): Genera
       const blocked = rounded || !source.tensors.has(name) ? blockWeight(source, name) : null
       if (blocked) {
         const y = blockProduct(x, name, blocked)
+        return lora ? addLora(y, x, lora) : y
+      }
+      // A single row has a kernel of its own, which reads each row of W once and packs nothing either.
+      if (isOneRow) {
+        const y = matmul(x, vector(name), { transB: true })
         return lora ? addLora(y, x, lora) : y
       }
       // W xᵀ instead of x Wᵀ: the large matrix streams through row by row as it lies on disk, and is never packed.

@@ -10,8 +10,9 @@ import { rotaryNames } from '../models/learningGraphs.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decodeStep.ts'
-import { generationWeights } from './frozenWeights.ts'
+import { generationWeights, readsMappedWeights } from './frozenWeights.ts'
 import { windowMask } from './generation/mask.ts'
+import { ProgramSet } from './programSet.ts'
 import { RotaryTables } from './rotaryTables.ts'
 import type { Feed } from './session.ts'
 import { Session, floats, int64s } from './session.ts'
@@ -28,10 +29,40 @@ export interface DecodeStepOptions {
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
 
+interface Compiled extends Disposable {
+  run(
+    program: 'row' | 'rows',
+    feeds: Readonly<Record<string, Feed>>,
+    want: readonly string[],
+  ): Promise<Record<string, Float32Array>>
+}
+
+/** Both programs in one session where they share mapped weights; else one that serves for any number of rows. */
+async function compile({ source, lora, device, precision }: DecodeStepOptions): Promise<Compiled> {
+  const rounded = precision === 'int8'
+  const name = 'generation'
+  const programOf = (isOneRow: boolean) =>
+    generationProgram(source.config, lora, generationWeights(source, { rounded, isOneRow }))
+  if (readsMappedWeights(source, rounded)) {
+    const programs = { row: programOf(true), rows: programOf(false) }
+    return ProgramSet.create(name, programs, device, 'generate-mapped')
+  }
+  const session = await Session.create({ name, program: programOf(false), device, purpose: 'generate' })
+  return {
+    run: (_, feeds, want) => session.run(feeds, want),
+    [Symbol.dispose]: () => {
+      session[Symbol.dispose]()
+    },
+  }
+}
+
 /** The largest whose f32 product with any total stays below that total. */
 const LARGEST_UNIFORM = 1 - 2 ** -23
 
-/** The generation graph as one session; its weights are packed for thin products when it is created. */
+/**
+ * The generation graph as one session. Exact weights are used where they lie on disk, in one form for a single row and
+ * another for several; those in blocks are packed for thin products when it is created.
+ */
 export class OrtDecodeStep implements DecodeStep {
   readonly layers: number
   readonly kvHeads: number
@@ -39,10 +70,10 @@ export class OrtDecodeStep implements DecodeStep {
   readonly vocabSize: number
   readonly choiceWidth: number | null
   readonly #options: DecodeStepOptions
-  readonly #session: Session
+  readonly #compiled: Compiled
   readonly #rotary: readonly RotaryTables[]
 
-  private constructor(options: DecodeStepOptions, session: Session) {
+  private constructor(options: DecodeStepOptions, compiled: Compiled) {
     const { layers, kvHeads, headDim, vocabSize, ropes } = options.source.config
     this.layers = layers
     this.kvHeads = kvHeads
@@ -50,17 +81,12 @@ export class OrtDecodeStep implements DecodeStep {
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options
-    this.#session = session
+    this.#compiled = compiled
     this.#rotary = ropes.map((rope) => new RotaryTables(rope))
   }
 
   static async create(options: DecodeStepOptions): Promise<OrtDecodeStep> {
-    const { source, lora, device, precision } = options
-    const program = generationProgram(source.config, lora, generationWeights(source, precision === 'int8'))
-    return new OrtDecodeStep(
-      options,
-      await Session.create({ name: 'generation', program, device, purpose: 'generate' }),
-    )
+    return new OrtDecodeStep(options, await compile(options))
   }
 
   async run(pass: DecodePass): Promise<PassResult> {
@@ -68,7 +94,8 @@ export class OrtDecodeStep implements DecodeStep {
     const layers = Array.from({ length: this.layers }, (_, layer) => layer)
     const keyNames = layers.map((layer) => `new key ${String(layer)}`)
     const valueNames = layers.map((layer) => `new value ${String(layer)}`)
-    const results = await this.#session.run(await this.#feeds(pass, rows, length), [
+    const program = rows * length === 1 ? 'row' : 'rows'
+    const results = await this.#compiled.run(program, await this.#feeds(pass, rows, length), [
       ...(want === 'none' ? [] : [want]),
       ...keyNames,
       ...valueNames,
@@ -133,7 +160,7 @@ export class OrtDecodeStep implements DecodeStep {
   }
 
   [Symbol.dispose](): void {
-    this.#session[Symbol.dispose]()
+    this.#compiled[Symbol.dispose]()
   }
 }
 

@@ -149,7 +149,7 @@ describe('generation', () => {
     const rounded = await asRoundedBase(source, 'int4', folder)
     const name = headWeightName(source.config)
     expect(readTensor(rounded.tensors.get(name)!)).toEqual(readTensor(source.tensors.get(name)!))
-    const weights = generationWeights(rounded, false)
+    const weights = generationWeights(rounded, { rounded: false })
     const read = (matrix: string) =>
       topologicalOrder([weights.product(input('x', 'float32', ['N', 32]), matrix)], true).flatMap((node) =>
         node.kind === 'weight' ? [node.name] : [],
