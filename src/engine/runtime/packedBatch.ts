@@ -58,13 +58,7 @@ export function packBatch(
       }
     }
   })
-  const block: BlockRows = {
-    rows: lengths
-      .map((length, row) => ({ start: starts[row]!, length }))
-      .toSorted((a, b) => b.length - a.length),
-    tokens,
-    partLength,
-  }
+  const block = { rows: longestFirst(starts, lengths), tokens, partLength }
   return {
     tokens,
     ids,
@@ -104,6 +98,9 @@ interface BlockRows {
   /** Q */
   readonly partLength: number
 }
+
+const longestFirst = (starts: Int32Array, lengths: readonly number[]): BlockRows['rows'] =>
+  lengths.map((length, row) => ({ start: starts[row]!, length })).toSorted((a, b) => b.length - a.length)
 
 type MapFeeds = PackedBatch['feeds']
 

@@ -57,17 +57,17 @@ export async function runBench(
   const train = request.parts.includes('train') ? await trainPart(bench) : null
   const prefill = request.parts.includes('prefill') ? await prefillPart(bench) : null
   const decode = request.parts.includes('decode') ? await decodePart(bench) : null
-  const peaks = [before, ...(train?.peaks ?? []), await matmulPeakGflops(device, PEAK_ROUNDS)]
+  const after = await matmulPeakGflops(device, PEAK_ROUNDS)
   return {
     shape: 'shape' in request.subject ? request.subject.shape : request.subject.model,
     threads: device.threads,
-    matmulPeakGflops: median(peaks),
+    matmulPeakGflops: (before + after) / 2,
     ...(prefill && { prefill }),
     ...(decode && { decode }),
     ...(train && {
       train: {
-        tokensPerSecond: train.tokens / median(train.seconds),
-        peakFraction: median(fractionsOfPeak(train)),
+        tokensPerSecond: train.tokens / median(train.steps.map(({ seconds }) => seconds)),
+        peakFraction: median(train.steps.map(({ seconds, peak }) => train.flops / seconds / (peak * 1e9))),
         anonymousBytes: train.anonymousBytes,
         mappedBytes: train.mappedBytes,
       },
@@ -125,21 +125,20 @@ const randomIds = (random: SequentialRandom, length: number, vocabSize: number):
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 
+interface TrainStep {
+  readonly seconds: number
+  /** Mean of the peaks just before and after it, in GFLOP/s: other guests of a machine slow both down. */
+  readonly peak: number
+}
+
 interface TrainFigures {
   /** Tokens and operations of a step. */
   readonly tokens: number
   readonly flops: number
-  /** Of each step. */
-  readonly seconds: readonly number[]
-  /** GFLOP/s before the first step and after each. */
-  readonly peaks: readonly number[]
+  readonly steps: readonly TrainStep[]
   readonly anonymousBytes: number
   readonly mappedBytes: number | null
 }
-
-/** Each step against the peak just before and after it: other guests of a machine slow both down. */
-const fractionsOfPeak = ({ flops, seconds, peaks }: TrainFigures): number[] =>
-  seconds.map((time, step) => flops / time / (0.5e9 * (peaks[step]! + peaks[step + 1]!)))
 
 /** Forward, head, backward and update of one step, after one that is not counted. */
 async function trainPart(bench: Bench): Promise<TrainFigures> {
@@ -166,14 +165,16 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
   const watch = watchMemory() // a step of its own: the watching thread would take time from the others
   await step()
   const memory = watch.stop()
-  const seconds: number[] = []
-  const peaks = [await matmulPeakGflops(bench.device, PEAK_ROUNDS)]
+  const steps: TrainStep[] = []
+  let before = await matmulPeakGflops(bench.device, PEAK_ROUNDS)
   for (let index = 1; index <= request.steps; index++) {
     say(`training: step ${String(index)} of ${String(request.steps)}`)
     const startedAt = performance.now()
     await step()
-    seconds.push((performance.now() - startedAt) / 1000)
-    peaks.push(await matmulPeakGflops(bench.device, PEAK_ROUNDS))
+    const seconds = (performance.now() - startedAt) / 1000
+    const after = await matmulPeakGflops(bench.device, PEAK_ROUNDS)
+    steps.push({ seconds, peak: (before + after) / 2 })
+    before = after
   }
   const { config } = openModelFolder(bench.directory)
   const flops = learningFlops({
@@ -185,8 +186,7 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
   return {
     tokens,
     flops,
-    seconds,
-    peaks,
+    steps,
     anonymousBytes: memory.anonymousBytes,
     mappedBytes: memory.mappedBytes,
   }
