@@ -225,7 +225,7 @@ export const optimizationSection = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Tokens learned from at once; null: 512 per CPU thread, more of a small model. Memory and speed only, not the result.',
+      'Tokens learned from at once; null: 512 per thread; a small model takes more. Memory and speed only, not the result.',
     ),
   memory: z
     .enum(['auto', 'recompute', 'save'])
