@@ -8,13 +8,12 @@ import { AppError } from '#shared/errors.ts'
 
 /**
  * What a session is for; the options that cost memory or time depend on it.
- * - `learn`: weights are fed or mapped and used by large products: no packed copy of them.
+ * - `learn`: weights are fed or mapped and used as they lie: no packed copy of them. Exact generation does so too.
  * - `learn-stored`: the same with weights in other forms than f32, which must not be turned into it beforehand.
  * - `generate`: weights are constants used by thin products, which are much faster on packed weights.
- * - `generate-mapped`: weights are used where they lie on disk, by products that read them row by row.
  * - `weights`: only turns stored weights into f32; nothing may be precomputed, or the mapped file is copied.
  */
-export type SessionPurpose = 'learn' | 'learn-stored' | 'generate' | 'generate-mapped' | 'weights'
+export type SessionPurpose = 'learn' | 'learn-stored' | 'generate' | 'weights'
 
 /**
  * Several sessions take turns here, each with threads of its own: a thread that goes on spinning after its run takes a
@@ -38,7 +37,6 @@ const unfolded = {
 const purposeOptions: Readonly<Record<SessionPurpose, InferenceSession.SessionOptions>> = {
   learn: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: unpacked } },
   'learn-stored': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: unfolded },
-  'generate-mapped': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: unpacked } },
   generate: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: common } },
   weights: { enableCpuMemArena: false, graphOptimizationLevel: 'disabled', extra: { session: unpacked } },
 }

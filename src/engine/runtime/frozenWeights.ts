@@ -96,13 +96,9 @@ export function generationWeights(
     vector,
     product(x, name, lora) {
       const blocked = rounded || !source.tensors.has(name) ? blockWeight(source, name) : null
-      if (blocked) {
-        const y = blockProduct(x, name, blocked)
-        return lora ? addLora(y, x, lora) : y
-      }
-      // A single row has a kernel of its own, which reads each row of W once and packs nothing either.
-      if (isOneRow) {
-        const y = matmul(x, vector(name), { transB: true })
+      if (blocked || isOneRow) {
+        // A single row has a kernel of its own, which reads each row of W once and packs nothing either.
+        const y = blocked ? blockProduct(x, name, blocked) : matmul(x, vector(name), { transB: true })
         return lora ? addLora(y, x, lora) : y
       }
       // W xᵀ instead of x Wᵀ: the large matrix streams through row by row as it lies on disk, and is never packed.

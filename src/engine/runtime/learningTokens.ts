@@ -10,7 +10,8 @@ const MOST_THREADS = 4
 
 /**
  * Tokens of the micro-batches that learn fastest: so many for each thread that a layer's activations stay in its cache,
- * for small layers more than for large ones. Measured in docs/performance.md.
+ * for small layers more than for large ones. The 512 of each thread are
+ * measured (docs/performance.md, two threads at most); the larger share of narrow layers and the limit of threads are not.
  */
 export function learningTokens(
   { intermediateSize }: Pick<ModelConfig, 'intermediateSize'>,

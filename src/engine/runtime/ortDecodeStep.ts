@@ -45,7 +45,7 @@ async function compile({ source, lora, device, precision }: DecodeStepOptions): 
     generationProgram(source.config, lora, generationWeights(source, { rounded, isOneRow }))
   if (readsMappedWeights(source, rounded)) {
     const programs = { row: programOf(true), rows: programOf(false) }
-    return ProgramSet.create(name, programs, device, 'generate-mapped')
+    return ProgramSet.create(name, programs, device, 'learn')
   }
   const session = await Session.create({ name, program: programOf(false), device, purpose: 'generate' })
   return {
