@@ -9,7 +9,8 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-const NEEDED_MAJOR = 24
+/** From here on native modules may read memory that threads share. */
+const NEEDED = [24, 9]
 /** Set in the restarted process, so that it happens once. */
 const CHILD_MARK = 'TURNWISE_CHILD'
 
@@ -36,7 +37,8 @@ async function runCommandLine() {
 
 /** This Node if it is new enough, else the one from npm, else null. */
 function suitableNode() {
-  if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) return process.execPath
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])) return process.execPath
   try {
     const manifest = createRequire(here).resolve(`node-${process.platform}-${process.arch}/package.json`)
     const binary = join(dirname(manifest), 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
@@ -47,7 +49,7 @@ function suitableNode() {
 }
 
 function refuse() {
-  console.error(`turnwise: Needs Node ${NEEDED_MAJOR} or newer, and this is Node ${process.versions.node}.`)
+  console.error(`turnwise: Needs Node ${NEEDED.join('.')} or newer, and this is Node ${process.versions.node}.`)
   process.exitCode = 1
 }
 

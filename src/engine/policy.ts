@@ -128,8 +128,10 @@ export interface Policy {
   readonly vocabSize: number
   /** Longest prompt plus completion. */
   readonly contextLength: number
-  /** Tokens of the micro-batches that are learned from fastest here. */
+  /** Tokens that are learned from at once fastest here, in as many micro-batches as there are replicas. */
   readonly learningTokens: number
+  /** Micro-batches that can be learned from at the same time. */
+  readonly replicas: number
 
   /** Yields completions as they finish, in any order. Continuous batching: finished rows leave, waiting ones enter. */
   generate(requests: readonly GenerationRequest[], options: GenerateOptions): AsyncGenerator<Completion>
@@ -138,7 +140,10 @@ export interface Policy {
   score(sequences: readonly TokenSequence[], options: ScoreOptions): Promise<Heads[]>
 
   /**
-   * One micro-batch: forward, then `coefficients` sees the heads of all its sequences and answers ∂loss/∂head, then
+   * One micro-batch. Those that are asked for together, without waiting, are worked on at the same time, as far as there
+   * are replicas for them; their coefficients are then asked for in any order, and all settle when the last one ends.
+   *
+   * Forward, then `coefficients` sees the heads of all its sequences and answers ∂loss/∂head, then
    * backward; the parameter gradients add to those already accumulated. Log-probabilities and entropies are the actor's,
    * values those of the critic, if there is one; whose coefficients are all 0 or null takes no way back. Returns the heads.
    */

@@ -106,5 +106,5 @@ describe.each([
 test('an old Node without a newer one beside it gets one sentence', () => {
   const { status, stdout, stderr } = run(['train'], { NODE_OPTIONS: asNode20 })
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-  expect(stderr).toBe('turnwise: Needs Node 24 or newer, and this is Node 20.19.0.\n')
+  expect(stderr).toBe('turnwise: Needs Node 24.9 or newer, and this is Node 20.19.0.\n')
 })

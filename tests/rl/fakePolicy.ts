@@ -79,6 +79,7 @@ export function fakePolicy({
     vocabSize: vocabulary,
     contextLength: 32,
     learningTokens: 512,
+    replicas: 1,
     async *generate(requests, { sampling, role }) {
       count(sampling.greedy ? 'greedy' : 'generate')
       if (!sampling.greedy) temperatures.push(sampling.temperature)

@@ -2,7 +2,7 @@
 const utf8 = new TextEncoder()
 
 export class ProtobufWriter {
-  #bytes = new Uint8Array(4096)
+  #bytes = new Uint8Array(64)
   #length = 0
 
   #reserve(count: number): void {

@@ -18,6 +18,10 @@ export type AnsweringRole = PolicyRole | NamedAdapter
 export const adapterSize = (config: ModelConfig, lora: LoraConfig): number =>
   loraSlots(config, lora).reduce((total, { size }) => total + size, 0)
 
+/** Zeros that the threads which learn read and write without a copy. */
+export const sharedFloats = (length: number): Float32Array =>
+  new Float32Array(new SharedArrayBuffer(length * Float32Array.BYTES_PER_ELEMENT))
+
 /** The tensors of one adapter in one flat array, and the same memory as graph inputs: an update needs no copy. */
 export class AdapterParameters {
   readonly slots: readonly LoraSlot[]
@@ -27,7 +31,7 @@ export class AdapterParameters {
   /** `values`: where they live, such as a part of a longer array. */
   constructor(config: ModelConfig, lora: LoraConfig, values?: Float32Array) {
     this.slots = loraSlots(config, lora)
-    this.values = values ?? new Float32Array(adapterSize(config, lora))
+    this.values = values ?? sharedFloats(adapterSize(config, lora))
     const feeds = Array.from({ length: config.layers }, (): Record<string, Feed> => ({}))
     for (const slot of this.slots) {
       const layer = feeds[slot.layer]

@@ -11,6 +11,34 @@ import { floats } from './session.ts'
 /** Keeps dropout's numbers apart from others drawn from the same seed. */
 const PURPOSE = 0xd409
 
+/** What masks are drawn from beside the seed. */
+export interface DropoutPlace {
+  /** Updates done so far. */
+  readonly update: number
+  /** How often the update has had each sequence already, as `SequenceOccurrences` counts them. */
+  readonly occurrences: readonly number[]
+}
+
+/** Counts how many sequences with the same ids an update has had, so that each gets masks of its own. */
+export class SequenceOccurrences {
+  readonly #seen = new Map<number, number>()
+
+  /** A new update begins, or the same one from its start. */
+  restart(): void {
+    this.#seen.clear()
+  }
+
+  /** How many there were before each of these. */
+  of(sequences: readonly TokenSequence[]): number[] {
+    return sequences.map(({ ids }) => {
+      const hash = hashOf(ids)
+      const occurrence = this.#seen.get(hash) ?? 0
+      this.#seen.set(hash, occurrence + 1)
+      return occurrence
+    })
+  }
+}
+
 /** A sequence and how many with the same ids the update had before. */
 interface KeyedSequence {
   readonly tokens: number
@@ -34,7 +62,6 @@ export class DropoutMasks {
   readonly #widths: readonly (number | null)[]
   /** One buffer for each group, used again by every layer. */
   readonly #buffers: Float32Array[]
-  readonly #seen = new Map<number, number>()
 
   constructor(config: ModelConfig, { targets, dropout = 0 }: LoraConfig, seed: number) {
     this.#seed = seed
@@ -47,19 +74,13 @@ export class DropoutMasks {
     this.#buffers = linearsByInput.map(() => new Float32Array(0))
   }
 
-  /** A new update begins, or the same one from its start. */
-  restart(): void {
-    this.#seen.clear()
-  }
-
   /** The masks of a micro-batch; feeds of one layer are valid until those of another are asked for. */
-  of(sequences: readonly TokenSequence[], update: number): LayerMasks {
-    const keyed = sequences.map((sequence): KeyedSequence => {
-      const hash = hashOf(sequence.ids)
-      const occurrence = this.#seen.get(hash) ?? 0
-      this.#seen.set(hash, occurrence + 1)
-      return { tokens: usedLength(sequence), hash, occurrence }
-    })
+  of(sequences: readonly TokenSequence[], { update, occurrences }: DropoutPlace): LayerMasks {
+    const keyed = sequences.map((sequence, row): KeyedSequence => ({
+      tokens: usedLength(sequence),
+      hash: hashOf(sequence.ids),
+      occurrence: occurrences[row] ?? 0,
+    }))
     return (layer) => {
       const masks: Record<DropoutName, Feed> = {}
       this.#widths.forEach((width, group) => {

@@ -12,7 +12,7 @@ import type { ModelSource } from '../models/source.ts'
 import { embeddingValue } from '../models/embedding.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { HeadRunner } from './headRunner.ts'
-import type { LayerMasks } from './dropoutMasks.ts'
+import type { DropoutPlace, LayerMasks } from './dropoutMasks.ts'
 import { DropoutMasks } from './dropoutMasks.ts'
 import type { BackwardPass } from './learningPrograms.ts'
 import { LearningPrograms } from './learningPrograms.ts'
@@ -32,8 +32,8 @@ export interface LearnerOptions {
   readonly device: Device
   /** The ways to go back that may be asked for. */
   readonly backward: readonly BackwardPass[]
-  /** Keep activations for the backward pass (faster) or compute layers again (less memory). */
-  readonly saveActivations: (tokens: number) => boolean
+  /** Activations of up to so many tokens are kept for the backward pass (faster); of more, layers are computed again. */
+  readonly savedTokens: number
 }
 
 /** The adapter that learns, and where its gradients add up (both in storage order). */
@@ -57,8 +57,28 @@ export interface ScoringTarget {
 export interface LearningTargets {
   readonly actor: LearningTarget
   readonly critic: CriticTarget | null
-  /** Updates done so far: each has dropout masks of its own. */
-  readonly update: number
+  /** What both are parts of. */
+  readonly flat: FlatParameters
+}
+
+/** Parameters and their gradients in the layout of `TrainedParameters`, in memory that threads share. */
+export interface FlatParameters {
+  readonly values: Float32Array
+  readonly gradients: Float32Array
+}
+
+/** What a loss says of the heads of a micro-batch. */
+export type Coefficients = (
+  heads: readonly Heads[],
+) => readonly LossCoefficients[] | Promise<readonly LossCoefficients[]>
+
+/** One micro-batch and whose parameters learn from it. */
+export interface LearningTask {
+  readonly sequences: readonly TokenSequence[]
+  readonly targets: LearningTargets
+  readonly place: DropoutPlace
+  readonly options: AccumulateOptions
+  readonly coefficients: Coefficients
 }
 
 /** What all passes of one micro-batch share. */
@@ -139,27 +159,23 @@ export class Learner {
   }
 
   /** One micro-batch forward and backward; adds up the gradients of the actor and, where there is one, of the critic. */
-  async accumulate(
-    sequences: readonly TokenSequence[],
-    { actor, critic, update }: LearningTargets,
-    options: AccumulateOptions,
-    coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
-  ): Promise<Heads[]> {
+  async accumulate({ sequences, targets, place, options, coefficients }: LearningTask): Promise<Heads[]> {
+    const { actor, critic } = targets
     const batch = this.#pack(sequences)
     if (batch.headRows.length === 0) {
       const heads = sequences.map((sequence) => emptyHeads(sequence, critic !== null))
-      coefficients(heads)
+      await coefficients(heads)
       return heads
     }
-    const saving = this.#options.saveActivations(critic ? 2 * batch.tokens : batch.tokens)
-    const masks = this.#masks(sequences, update)
+    const saving = (critic ? 2 * batch.tokens : batch.tokens) <= this.#options.savedTokens
+    const masks = this.#dropout?.of(sequences, place) ?? (() => ({}))
     const embedded = await this.embed(batch.ids, batch.positions)
     const pass = { batch, embedded, saving, masks, signal: options.signal }
     const criticRun = critic && (await this.#runCritic(pass, critic))
     const actorRun = await this.#runActor(pass, actor, options)
     const results = { policy: actorRun.scores, values: criticRun?.values ?? null }
     const heads = unpackHeads(sequences, batch, results)
-    const packed = packCoefficients(sequences, batch, coefficients(heads))
+    const packed = packCoefficients(sequences, batch, await coefficients(heads))
     if (packed.values && isTouched(packed.values)) {
       if (!criticRun) throw new Error('The loss has a value term, but no critic was run.')
       await criticRun.learn(packed.values)
@@ -225,15 +241,6 @@ export class Learner {
       addGradients(adapter, layer, results, gradients)
       cotangent = results[gradientName('hidden')] ?? cotangent
     }
-  }
-
-  /** Forgets which sequences the update has seen: dropout begins anew. */
-  restart(): void {
-    this.#dropout?.restart()
-  }
-
-  #masks(sequences: readonly TokenSequence[], update: number): LayerMasks {
-    return this.#dropout?.of(sequences, update) ?? (() => ({}))
   }
 
   #pack(sequences: readonly TokenSequence[]): PackedBatch {

@@ -5,11 +5,17 @@ import type { ModelConfig } from '../models/config.ts'
 const [LEAST, MOST] = [512, 2048]
 /** Numbers of a layer's widest activation that stay near one core: 4 MB. */
 const NEAR_CORE = 1 << 20
-/** More threads than these share the rows of a micro-batch; memory would grow with each. */
-const MOST_THREADS = 4
+/** More would cost more memory than their speed is worth. */
+const MOST_REPLICAS = 4
+
+/** Micro-batches that are learned from at once, each by an equal part of the threads: a divisor of their number. */
+export function replicasOf({ kind, threads }: Pick<Device, 'kind' | 'threads'>): number {
+  if (kind !== 'cpu') return 1
+  return [MOST_REPLICAS, 3, 2].find((count) => threads % count === 0) ?? 1
+}
 
 /**
- * Tokens of the micro-batches that learn fastest: so many for each thread that a layer's activations stay in its cache,
+ * Tokens learned from at once that are fastest: so many for each thread that a layer's activations stay in its cache,
  * for small layers more than for large ones. The 512 of each thread are
  * measured (docs/performance.md, two threads at most); the larger share of narrow layers and the limit of threads are not.
  */
@@ -18,5 +24,5 @@ export function learningTokens(
   { threads }: Pick<Device, 'threads'>,
 ): number {
   const fitting = Math.floor(NEAR_CORE / intermediateSize / LEAST) * LEAST
-  return Math.min(MOST, Math.max(LEAST, fitting)) * Math.min(threads, MOST_THREADS)
+  return Math.min(MOST, Math.max(LEAST, fitting)) * Math.min(threads, MOST_REPLICAS)
 }

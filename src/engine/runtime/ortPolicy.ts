@@ -1,7 +1,8 @@
 /**
  * The policy on ONNX Runtime: one set of adapter arrays, read by the learning programs and the generation program alike,
  * so an update is seen by the next rollout without a copy. Reading order: session.ts → programSet.ts → learningPrograms.ts, headRunner.ts and
- * valueHead.ts → learner.ts; adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts → generation/generate.ts.
+ * valueHead.ts → learner.ts → replica.ts → learningQueue.ts; adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts →
+ * generation/generate.ts.
  */
 import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
@@ -27,9 +28,11 @@ import type {
 import { AdapterParameters, type AnsweringRole, type NamedAdapter } from './adapterParameters.ts'
 import type { GenerationStats } from './generation/generate.ts'
 import { generateCompletions } from './generation/generate.ts'
-import type { ScoringTarget } from './learner.ts'
+import { SequenceOccurrences } from './dropoutMasks.ts'
+import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.ts'
 import { Learner } from './learner.ts'
-import { learningTokens } from './learningTokens.ts'
+import { LearningQueue } from './learningQueue.ts'
+import { learningTokens, replicasOf } from './learningTokens.ts'
 import { OrtDecodeStep } from './ortDecodeStep.ts'
 import { usedLength } from './packedBatch.ts'
 import { TrainedParameters } from './trainedParameters.ts'
@@ -59,7 +62,7 @@ export interface OrtPolicyOptions {
   readonly optimizer?: AdamWSettings
 }
 
-/** Tokens scored together; bounds the memory of a scoring pass. */
+/** Tokens scored at once, by all replicas; bounds the memory of a scoring pass. */
 const SCORE_TOKENS = 2048
 /** Prompt tokens computed in one pass of the generation program. */
 const PREFILL_TOKENS = 512
@@ -68,10 +71,9 @@ const ACTIVATION_SHARE = 0.25
 
 export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPolicy> {
   const { source, lora, loraSeed: seed, device } = options
-  const saveActivations = (tokens: number) => savesActivations(options, tokens)
   const backward = backwardPasses[options.activations]
-  const learner = await Learner.create({ source, lora, seed, device, backward, saveActivations })
-  return new OrtPolicy(options, learner)
+  const learning = { source, lora, seed, device, backward, savedTokens: savedTokens(options) }
+  return new OrtPolicy(options, learning, await Learner.create(learning))
 }
 
 const backwardPasses = {
@@ -80,9 +82,10 @@ const backwardPasses = {
   auto: ['backward', 'backwardFromSaved'],
 } as const
 
-function savesActivations({ source, activations }: OrtPolicyOptions, tokens: number): boolean {
-  if (activations !== 'auto') return activations === 'save'
-  return tokens * activationBytes(source.config) < ACTIVATION_SHARE * totalmem()
+/** Tokens whose activations are kept at once. */
+function savedTokens({ source, activations }: OrtPolicyOptions): number {
+  if (activations !== 'auto') return activations === 'save' ? Infinity : 0
+  return Math.floor((ACTIVATION_SHARE * totalmem()) / activationBytes(source.config))
 }
 
 /** Saved activations of one token over all layers: query, key, value, mixed, attended, gate, up and the layer's input. */
@@ -101,27 +104,33 @@ export class OrtPolicy implements Policy {
   readonly vocabSize: number
   readonly contextLength: number
   readonly learningTokens: number
+  readonly replicas: number
   /** What the last generation did. */
   lastGeneration: GenerationStats | null = null
   readonly #options: OrtPolicyOptions
   readonly #learner: Learner
+  readonly #queue: LearningQueue
+  readonly #occurrences = new SequenceOccurrences()
   readonly #trained: TrainedParameters
   readonly #reference: AdapterParameters
   readonly #base: AdapterParameters
   readonly #named = new Map<NamedAdapter, AdapterParameters>()
   #decodeStep: Promise<OrtDecodeStep> | null = null
 
-  constructor(options: OrtPolicyOptions, learner: Learner) {
+  constructor(options: OrtPolicyOptions, learning: LearnerOptions, learner: Learner) {
     const { config } = options.source
     const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
     this.vocabSize = config.vocabSize
     this.contextLength = Math.min(options.contextLength ?? config.contextLength, config.contextLength)
     this.learningTokens = learningTokens(config, options.device)
+    this.replicas = replicasOf(options.device)
     this.#options = options
     this.#learner = learner
     const optimizer = options.optimizer ?? adamw.settings
     this.#trained = new TrainedParameters({ config, lora, critic, optimizer })
-    const { actor } = this.#trained
+    const { actor, flat } = this.#trained
+    const { replicas } = this
+    this.#queue = new LearningQueue(learner, learning, { replicas, gradients: flat.gradients })
     if (adapter) actor.adapter.load(adapter)
     else actor.adapter.initialize(loraSeed)
     this.#trained.critic?.adapter.initialize(criticSeed, 1)
@@ -196,27 +205,33 @@ export class OrtPolicy implements Policy {
     { role, ...options }: ScoreOptions<AnsweringRole>,
   ): Promise<Heads[]> {
     const heads = new Array<Heads>(sequences.length)
-    for (const batch of scoringBatches(sequences)) {
-      const scored = await this.#learner.score(
-        batch.map((index) => sequences[index]!),
-        this.#scoringTarget(role),
-        options,
-      )
-      batch.forEach((index, place) => {
+    const target = this.#scoringTarget(role)
+    const scoreBatch = async (indices: readonly number[]) => {
+      const batch = indices.map((index) => sequences[index]!)
+      const scored = await this.#queue.add({
+        cost: costOf(batch),
+        work: (worker) => worker.score(batch, target, options),
+      })
+      indices.forEach((index, place) => {
         heads[index] = scored[place]!
       })
     }
+    await Promise.all(scoringBatches(sequences, SCORE_TOKENS / this.replicas).map(scoreBatch))
     return heads
   }
 
-  async accumulate(
+  accumulate(
     sequences: readonly TokenSequence[],
     options: AccumulateOptions,
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]> {
-    const { actor, critic } = this.#trained
-    const targets = { actor, critic: options.values === false ? null : critic, update: this.#trained.updates }
-    return this.#learner.accumulate(sequences, targets, options, coefficients)
+    const { actor, critic, flat, updates } = this.#trained
+    const targets: LearningTargets = { actor, critic: options.values === false ? null : critic, flat }
+    const place = { update: updates, occurrences: this.#occurrences.of(sequences) }
+    return this.#queue.add({
+      cost: costOf(sequences),
+      work: (worker) => worker.accumulate({ sequences, targets, place, options, coefficients }),
+    })
   }
 
   update(options: UpdateOptions): UpdateResult {
@@ -227,7 +242,7 @@ export class OrtPolicy implements Policy {
 
   discardGradients(): void {
     this.#trained.discardGradients()
-    this.#learner.restart()
+    this.#occurrences.restart()
   }
 
   refreshReference(mix: number): void {
@@ -274,6 +289,7 @@ export class OrtPolicy implements Policy {
   }
 
   [Symbol.dispose](): void {
+    this.#queue[Symbol.dispose]()
     this.#learner[Symbol.dispose]()
     // If it could not be made, that was reported where it was asked for.
     void this.#decodeStep?.then(
@@ -285,15 +301,22 @@ export class OrtPolicy implements Policy {
   }
 }
 
-/** Indices of sequences scored together: similar lengths, so that little of the attention block is padding. */
-function scoringBatches(sequences: readonly TokenSequence[]): number[][] {
+/** Tokens that are computed. */
+const costOf = (sequences: readonly TokenSequence[]): number =>
+  sequences.reduce((tokens, sequence) => tokens + usedLength(sequence), 0)
+
+/**
+ * Indices of sequences scored together, of so many tokens: similar lengths, so that little of the attention block is
+ * padding.
+ */
+function scoringBatches(sequences: readonly TokenSequence[], limit: number): number[][] {
   const order = sequences
     .map((sequence, index) => ({ index, length: usedLength(sequence) }))
     .sort((a, b) => a.length - b.length)
   const batches: number[][] = []
   let tokens = Infinity
   for (const { index, length } of order) {
-    if (tokens + length > SCORE_TOKENS) {
+    if (tokens + length > limit) {
       batches.push([])
       tokens = 0
     }

@@ -5,8 +5,8 @@ import { adamw, type AdamWSettings } from '../optimizers/adamw.ts'
 import type { OptimizerState, ParameterRange } from '../optimizers/optimizer.ts'
 import { initialState } from '../optimizers/optimizer.ts'
 import type { UpdateOptions, UpdateResult } from '../policy.ts'
-import { AdapterParameters, adapterSize } from './adapterParameters.ts'
-import type { CriticTarget, LearningTarget } from './learner.ts'
+import { AdapterParameters, adapterSize, sharedFloats } from './adapterParameters.ts'
+import type { CriticTarget, FlatParameters, LearningTarget, LearningTargets } from './learner.ts'
 import { ValueHeadParameters, valueHeadSize } from './valueHead.ts'
 
 export interface TrainedParametersOptions {
@@ -16,16 +16,35 @@ export interface TrainedParametersOptions {
   readonly optimizer: AdamWSettings
 }
 
+/** Flat arrays as what learning reads and adds to. */
+export function learningTargets(
+  { config, lora, critic }: Pick<TrainedParametersOptions, 'config' | 'lora' | 'critic'>,
+  flat: FlatParameters,
+): LearningTargets {
+  const { values, gradients } = flat
+  const size = adapterSize(config, lora)
+  const target = (start: number): LearningTarget => ({
+    adapter: new AdapterParameters(config, lora, values.subarray(start, start + size)),
+    gradients: gradients.subarray(start, start + size),
+  })
+  if (!critic) return { actor: target(0), critic: null, flat }
+  const head = new ValueHeadParameters(values.subarray(2 * size))
+  return {
+    actor: target(0),
+    critic: { ...target(size), head, headGradients: gradients.subarray(2 * size) },
+    flat,
+  }
+}
+
 /**
  * Everything that an update moves. Parameters, gradients and each of the optimizer's buffers are flat arrays of one
  * layout: the actor's adapter in the order of its tensors; then, where there is a critic, the critic's adapter in the same
  * order, the value head's weight [D] and its bias [1]. The actor is one parameter group, all of the critic is another.
  */
-export class TrainedParameters {
+export class TrainedParameters implements LearningTargets {
   readonly actor: LearningTarget
   readonly critic: CriticTarget | null
-  readonly #values: Float32Array
-  readonly #gradients: Float32Array
+  readonly flat: FlatParameters
   readonly #ranges: Readonly<Record<'actor' | 'critic', ParameterRange>>
   readonly #settings: AdamWSettings
   #state: OptimizerState
@@ -35,23 +54,12 @@ export class TrainedParameters {
     const criticSize = size + valueHeadSize(config.hiddenSize)
     const total = critic ? size + criticSize : size
     this.#ranges = { actor: { start: 0, end: size }, critic: { start: size, end: size + criticSize } }
-    this.#values = new Float32Array(total)
-    this.#gradients = new Float32Array(total)
+    this.flat = { values: sharedFloats(total), gradients: sharedFloats(total) }
     this.#state = initialState(adamw, total)
     this.#settings = optimizer
-
-    const target = (start: number, end: number): LearningTarget => ({
-      adapter: new AdapterParameters(config, lora, this.#values.subarray(start, end)),
-      gradients: this.#gradients.subarray(start, end),
-    })
-    this.actor = target(0, size)
-    this.critic = critic
-      ? {
-          ...target(size, 2 * size),
-          head: new ValueHeadParameters(this.#values.subarray(2 * size)),
-          headGradients: this.#gradients.subarray(2 * size),
-        }
-      : null
+    const { actor, critic: learned } = learningTargets({ config, lora, critic }, this.flat)
+    this.actor = actor
+    this.critic = learned
   }
 
   /**
@@ -64,7 +72,8 @@ export class TrainedParameters {
       ranges: [this.#ranges[name]],
       learningRate: learningRates[name],
     }))
-    const [parameters, gradients, state] = [this.#values, this.#gradients, this.#state]
+    const { values: parameters, gradients } = this.flat
+    const state = this.#state
     const norms = adamw.step({ parameters, gradients, state, groups, maxGradNorm }, this.#settings)
     return { gradNorms: Object.fromEntries(names.map((name, index) => [name, norms[index]!])) }
   }
@@ -75,7 +84,7 @@ export class TrainedParameters {
   }
 
   discardGradients(): void {
-    this.#gradients.fill(0)
+    this.flat.gradients.fill(0)
   }
 
   /** A copy of what was accumulated since the last update; the critic's with those of its value head. */
@@ -104,7 +113,7 @@ export class TrainedParameters {
    * none; nothing is changed then.
    */
   restoreOptimizer({ step, buffers }: OptimizerState): void {
-    const fresh = initialState(adamw, this.#values.length)
+    const fresh = initialState(adamw, this.flat.values.length)
     for (const [name, target] of Object.entries(fresh.buffers)) {
       const stored = buffers[name]
       if (stored?.length !== target.length) throw this.#misfit(name, stored?.length ?? 0)
@@ -124,6 +133,6 @@ export class TrainedParameters {
         'Begin with a fresh optimizer, or go on with an algorithm that trains what the checkpoint holds.',
       )
     }
-    return new Error(`Expected ${this.#values.length} entries in optimizer buffer ${name}.`)
+    return new Error(`Expected ${this.flat.values.length} entries in optimizer buffer ${name}.`)
   }
 }

@@ -117,6 +117,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
   readonly vocabSize: number
   readonly contextLength: number
   readonly learningTokens: number
+  readonly replicas: number
   readonly #parts: Parts
   #gap: Gap = noGap
   #missing = 0
@@ -126,6 +127,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     this.vocabSize = parts.local.vocabSize
     this.contextLength = parts.local.contextLength
     this.learningTokens = parts.local.learningTokens
+    this.replicas = parts.local.replicas
     this.#parts = parts
   }
 

@@ -11,7 +11,7 @@ import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/
 import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
 import { watchMemory } from '#engine/runtime/memory.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { packMicroBatches } from '#rl/training/packing.ts'
+import { forMicroBatches, microBatches } from '#rl/training/packing.ts'
 import { asPolicySource } from '../artifacts/baseCache.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { isModelShapeName, modelShapes } from '../artifacts/modelShapes.ts'
@@ -152,11 +152,16 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
     actionMask: new Uint8Array(length).fill(1),
   }))
   const tokens = lengths.reduce((total, length) => total + length, 0)
-  const micro = packMicroBatches(lengths, policy.learningTokens, 1).map((rows) =>
-    rows.flatMap((row) => sequences[row] ?? []),
-  )
+  const load = { tokens: policy.learningTokens, isLimit: false, replicas: policy.replicas }
+  const cut = microBatches(lengths, load, 1)
   const step = async () => {
-    for (const batch of micro) await learnOnce(policy, batch, tokens)
+    await forMicroBatches(cut, (rows) =>
+      learnOnce(
+        policy,
+        rows.flatMap((row) => sequences[row] ?? []),
+        tokens,
+      ),
+    )
     policy.update({ learningRates: { actor: 1e-5, critic: 0 }, maxGradNorm: 1 })
   }
   say('training: warm-up')

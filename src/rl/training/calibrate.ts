@@ -11,7 +11,7 @@ import { groupSizeOf } from './conflicts.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import { examplesOf } from './exampleSource.ts'
 import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
-import { tokenBudgetOf } from './packing.ts'
+import { learningLoad } from './packing.ts'
 import { initialState, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { promptsOf } from './rollOut.ts'
 import type { Collected } from './source.ts'
@@ -216,7 +216,7 @@ function copiesIn(trajectories: readonly Trajectory[], dependencies: TrainDepend
   const { config } = dependencies
   const { minibatchSize } = config.optimization
   const tokens = trajectories.reduce((sum, { ids }) => sum + ids.length, 0)
-  const fitting = Math.floor(tokenBudgetOf(dependencies) / Math.max(tokens, 1))
+  const fitting = Math.floor(learningLoad(dependencies).tokens / Math.max(tokens, 1))
   const atOnce = Math.floor((minibatchSize ?? Infinity) / trajectories.length)
   return Math.max(1, Math.min(fitting, atOnce, config.rollout.promptsPerStep))
 }
@@ -239,10 +239,10 @@ async function learn(
   const [first] = candidates
   if (first === undefined || candidates.length % unit !== 0) return nothingLearned
   const { maxGradNorm } = config.optimization
-  const tokenBudget = tokenBudgetOf(dependencies)
+  const load = learningLoad(dependencies)
   const { temperature } = source
   await warmUpLearning(dependencies, first.trajectory, temperature)
-  const options = { policy, referenceRole, temperature, tokenBudget }
+  const options = { policy, referenceRole, temperature, load }
   const updates = updatesOf(config, candidates.length, unit)
   const watch = stopwatch()
   let rows = await prepareRows(candidates, algorithm, updates, options)
@@ -253,7 +253,7 @@ async function learn(
   const forward = watch.lap()
   if (rows.length === 0) return nothingLearned
   const settings = {
-    ...{ temperature, tokenBudget, maxGradNorm: maxGradNorm ?? Infinity },
+    ...{ temperature, load, maxGradNorm: maxGradNorm ?? Infinity },
     mismatchCap: correctMismatch ? config.rollout.mismatchCap : null,
     learningRatesOf: (update: number) => dependencies.learningRateAt(update, 1),
   }
@@ -278,7 +278,7 @@ function differentlyRewarded(candidate: Candidate, i: number): Candidate {
   }
 }
 
-/** The first pass also prepares the programs: a few tokens are enough for that. */
+/** The first pass also prepares the programs, in every replica: a few tokens are enough for that. */
 async function warmUpLearning(
   { policy, algorithm }: TrainDependencies,
   { ids }: Trajectory,
@@ -289,8 +289,8 @@ async function warmUpLearning(
   const ones = new Float64Array(few.length - 1).fill(1)
   const options = { temperature, entropyGradient: algorithm.needs.entropyGradient }
   const values = algorithm.needs.values ? ones : null
-  await policy.accumulate([{ ids: few, actionMask }], options, () => [
-    { logprobs: ones, entropies: algorithm.needs.entropyGradient ? ones : null, values },
-  ])
+  const answer = [{ logprobs: ones, entropies: algorithm.needs.entropyGradient ? ones : null, values }]
+  const once = () => policy.accumulate([{ ids: few, actionMask }], options, () => answer)
+  await Promise.all(Array.from({ length: policy.replicas }, once))
   policy.discardGradients()
 }

@@ -12,7 +12,7 @@ import { singleTurnTrajectory, type Trajectory } from '../rollout/trajectory.ts'
 import { evaluation, greedyRollouts, heldOutSamples } from './evaluate.ts'
 import { type Candidate, prepareRows, score, type ScoringOptions } from './experience.ts'
 import type { PlanningParts, TrainDependencies } from './dependencies.ts'
-import { tokenBudgetOf } from './packing.ts'
+import { learningLoad } from './packing.ts'
 import type { RollOut } from './rollOut.ts'
 import type { Collected, ExperienceSource } from './source.ts'
 import { lengthMetrics } from './stepMetrics.ts'
@@ -131,8 +131,8 @@ async function heldOutMetrics(
   { config, policy, algorithm }: TrainDependencies,
   { heldOut, referenceRole }: ExamplePlan,
 ): Promise<Metrics> {
-  const tokenBudget = tokenBudgetOf({ config, policy })
-  const options = { policy, referenceRole, temperature, tokenBudget }
+  const load = learningLoad({ config, policy })
+  const options = { policy, referenceRole, temperature, load }
   const rows = await prepareRows(candidatesOf(heldOut), algorithm, 1, options)
   const heads = await score(
     rows.map(({ trajectory }) => trajectory),

@@ -2,14 +2,14 @@
 import type { Heads, Policy, PolicyRole } from '#engine/policy.ts'
 import type { Advantages, ConfiguredAlgorithm, Experience, LearningRow, Needs } from '../algorithms/types.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
-import { packMicroBatches } from './packing.ts'
+import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
 
 export interface ScoringOptions {
   readonly policy: Pick<Policy, 'score'>
   /** Whose log-probabilities are the reference's. */
   readonly referenceRole: 'reference' | 'base'
   readonly temperature: number
-  readonly tokenBudget: number
+  readonly load: LearningLoad
 }
 
 /** A trajectory the trainer may learn from, and what it knows of it besides. */
@@ -108,16 +108,16 @@ async function scored(
 export async function score(
   trajectories: readonly Trajectory[],
   role: PolicyRole,
-  { policy, temperature, tokenBudget }: Omit<ScoringOptions, 'referenceRole'>,
+  { policy, temperature, load }: Omit<ScoringOptions, 'referenceRole'>,
 ): Promise<Heads[]> {
   const heads = new Array<Heads>(trajectories.length)
   const lengths = trajectories.map(({ ids }) => ids.length)
-  for (const rows of packMicroBatches(lengths, tokenBudget, 1)) {
+  await forMicroBatches(microBatches(lengths, load, 1), async (rows) => {
     const answers = await policy.score(
       rows.map((i) => trajectories[i]!),
       { role, temperature },
     )
     rows.forEach((i, position) => (heads[i] = answers[position]!))
-  }
+  })
   return heads
 }

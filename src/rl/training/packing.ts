@@ -30,36 +30,97 @@ export function planMinibatches(rows: number, { size, epochs, unit, seed, step }
   }).flat()
 }
 
-/** Tokens of a micro-batch: what the run says, else what is fastest for its policy. */
-export const tokenBudgetOf = ({
+/** How much is learned from at once. */
+export interface LearningLoad {
+  readonly tokens: number
+  /** The run says so: more is never taken at once. Else a few tokens more where sequences are long. */
+  readonly isLimit: boolean
+  /** Micro-batches that can be worked on at the same time. */
+  readonly replicas: number
+}
+
+/** What the run says, else what is fastest for its policy. */
+export function learningLoad({
   config,
   policy,
 }: {
   readonly config: Pick<RunConfig, 'optimization'>
-  readonly policy: Pick<Policy, 'learningTokens'>
-}): number => config.optimization.tokenBudget ?? policy.learningTokens
+  readonly policy: Pick<Policy, 'learningTokens' | 'replicas'>
+}): LearningLoad {
+  const { tokenBudget } = config.optimization
+  const { learningTokens, replicas } = policy
+  return { tokens: tokenBudget ?? learningTokens, isLimit: tokenBudget !== null, replicas }
+}
+
+export interface MicroBatches {
+  /** Row indices; what may not fit in memory comes first. */
+  readonly batches: readonly (readonly number[])[]
+  /** They may all be handed over at once; else one after the other. */
+  readonly together: boolean
+}
+
+interface Unit {
+  readonly rows: number[]
+  tokens: number
+}
 
 /**
- * Cuts rows into micro-batches of at most `tokenBudget` tokens, each unit in the first with room for it, longest first
- * (first-fit decreasing): few and full ones, and what does not fit in memory fails at once. A unit longer than the budget
- * stands alone. lengths: [rows].
+ * Cuts rows into micro-batches: equal ones, an equal number for each replica; or, where not every replica may have
+ * its longest row at once, as few as possible. A unit longer than a micro-batch may be stands alone. lengths: [rows].
  */
-export function packMicroBatches(lengths: readonly number[], tokenBudget: number, unit: number): number[][] {
-  const tokensOf = (rows: readonly number[]) => rows.reduce((sum, row) => sum + lengths[row]!, 0)
+export function microBatches(lengths: readonly number[], load: LearningLoad, unit: number): MicroBatches {
   const longest = (rows: readonly number[]) => Math.max(...rows.map((row) => lengths[row]!))
-  const units = unitsOfRows(lengths.length, unit).toSorted((a, b) => longest(b) - longest(a) || a[0]! - b[0]!)
-  const batches: { readonly rows: number[]; room: number }[] = []
-  for (const rows of units) {
-    const tokens = tokensOf(rows)
-    let batch = batches.find(({ room }) => tokens <= room)
-    if (!batch) {
-      batch = { rows: [], room: tokenBudget }
-      batches.push(batch)
-    }
-    batch.rows.push(...rows)
-    batch.room -= tokens
+  const units = unitsOfRows(lengths.length, unit)
+    .toSorted((a, b) => longest(b) - longest(a) || a[0]! - b[0]!)
+    .map((rows): Unit => ({ rows, tokens: rows.reduce((sum, row) => sum + lengths[row]!, 0) }))
+  const share = Math.floor(load.tokens / load.replicas)
+  const fits = units.every(({ tokens }) => tokens <= share)
+  const together = load.replicas > 1 && (fits || !load.isLimit)
+  const batches = together ? levelled(units, share, load.replicas) : firstFit(units, load.tokens)
+  return { batches: batches.map(({ rows }) => rows), together }
+}
+
+/** Does the work of every micro-batch; errors: the first of them, when all have ended. */
+export async function forMicroBatches(
+  { batches, together }: MicroBatches,
+  work: (rows: readonly number[], batch: number) => Promise<void>,
+): Promise<void> {
+  if (!together) {
+    for (const [batch, rows] of batches.entries()) await work(rows, batch)
+    return
   }
-  return batches.map(({ rows }) => rows)
+  const outcomes = await Promise.allSettled(batches.map(work))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+/** Each unit into the first with room for it (first-fit decreasing). */
+function firstFit(units: readonly Unit[], limit: number): Unit[] {
+  const batches: Unit[] = []
+  for (const { rows, tokens } of units) {
+    const roomy = batches.find((batch) => batch.tokens + tokens <= limit)
+    const batch = roomy ?? { rows: [], tokens: 0 }
+    if (!roomy) batches.push(batch)
+    batch.rows.push(...rows)
+    batch.tokens += tokens
+  }
+  return batches
+}
+
+/** Each unit into the emptiest, in as few as leave all within the limit. */
+function levelled(units: readonly Unit[], limit: number, replicas: number): Unit[] {
+  const total = units.reduce((sum, { tokens }) => sum + tokens, 0)
+  const rounds = Math.max(1, Math.ceil(total / limit / replicas))
+  for (let count = rounds * replicas; count < units.length; count += replicas) {
+    const batches = Array.from({ length: count }, (): Unit => ({ rows: [], tokens: 0 }))
+    for (const { rows, tokens } of units) {
+      const emptiest = batches.reduce((a, b) => (b.tokens < a.tokens ? b : a))
+      emptiest.rows.push(...rows)
+      emptiest.tokens += tokens
+    }
+    const fits = batches.every(({ rows, tokens }) => tokens <= limit || rows.length === units[0]?.rows.length)
+    if (fits) return batches
+  }
+  return units.slice()
 }
 
 function unitsOfRows(rows: number, unit: number): number[][] {

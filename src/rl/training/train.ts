@@ -18,7 +18,7 @@
 import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
-import { planMinibatches, tokenBudgetOf } from './packing.ts'
+import { planMinibatches, learningLoad } from './packing.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import { initialState, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { shownSamples, spreadGroups } from './samples.ts'
@@ -166,9 +166,9 @@ function rowsToLearnFrom(
   candidates: readonly Candidate[],
 ): Promise<TrainingRow[]> {
   const updates = updatesOf(config, candidates.length, algorithm.needs.unit)
-  const tokenBudget = tokenBudgetOf({ config, policy })
+  const load = learningLoad({ config, policy })
   const { temperature } = source
-  return prepareRows(candidates, algorithm, updates, { policy, referenceRole, temperature, tokenBudget })
+  return prepareRows(candidates, algorithm, updates, { policy, referenceRole, temperature, load })
 }
 
 /** After the step that made it due, so that a checkpoint of that step holds what the next one is measured against. */
@@ -213,7 +213,7 @@ function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before
   const updates = (plan.lastStep - plan.firstStep) * plan.updatesPerStep
   return {
     temperature: plan.source.temperature,
-    tokenBudget: tokenBudgetOf(dependencies),
+    load: learningLoad(dependencies),
     maxGradNorm: optimization.maxGradNorm ?? Infinity,
     mismatchCap: plan.correctMismatch ? rollout.mismatchCap : null,
     learningRatesOf: (update: number) => dependencies.learningRateAt(before.updates + update, updates),

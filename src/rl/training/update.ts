@@ -11,11 +11,11 @@ import { addTallies, type Tallies, tallyMeans } from '../algorithms/common/tally
 import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
-import { packMicroBatches } from './packing.ts'
+import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
 
 export interface UpdateSettings {
   readonly temperature: number
-  readonly tokenBudget: number
+  readonly load: LearningLoad
   readonly maxGradNorm: number
   /** Upper limit of the correction of the gap between sampler and learner; null = no correction. */
   readonly mismatchCap: number | null
@@ -96,24 +96,27 @@ async function accumulateMinibatch(
 ): Promise<{ loss: number; tallies: Tallies }> {
   const lossOf = algorithm.minibatchLoss(members.map(({ learning }) => learning))
   const lengths = members.map(({ trajectory }) => trajectory.ids.length)
-  const parts: Pick<PartLoss, 'loss' | 'tallies'>[] = []
+  const cut = microBatches(lengths, settings.load, algorithm.needs.unit)
+  // Micro-batches may answer in any order, sums must not depend on it: each has a place of its own.
+  const parts = new Array<Pick<PartLoss, 'loss' | 'tallies'>>(cut.batches.length)
+  const mismatch = algorithm.needs.ratio ? records.mismatch : null
+  if (mismatch) members.forEach((row) => mismatch.set(row, null))
   const options = { temperature: settings.temperature, entropyGradient: algorithm.needs.entropyGradient }
   try {
-    for (const indices of packMicroBatches(lengths, settings.tokenBudget, algorithm.needs.unit)) {
+    await forMicroBatches(cut, async (indices, batch) => {
       const part = indices.map((i) => members[i]!)
       const sequences = part.map(({ trajectory }) => trajectory)
       await policy.accumulate(sequences, options, (heads) => {
         part.forEach(({ trajectory }, i) => {
           if (shown.has(trajectory)) records.heads.set(trajectory, copyOf(heads[i]!))
         })
-        const mismatch = algorithm.needs.ratio ? records.mismatch : null
         const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchCap, mismatch))
         const answer = lossOf(lossRows)
         requireFinite(answer.loss)
-        parts.push({ loss: answer.loss, tallies: addTallies([answer.tallies, entropyTally(lossRows)]) })
+        parts[batch] = { loss: answer.loss, tallies: addTallies([answer.tallies, entropyTally(lossRows)]) }
         return answer.coefficients
       })
-    }
+    })
   } catch (error) {
     policy.discardGradients()
     throw error

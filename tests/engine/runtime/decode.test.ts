@@ -40,7 +40,7 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
       lora: tinyLora,
       device: oneThread,
       backward: ['backward'],
-      saveActivations: () => false,
+      savedTokens: 0,
     })
     const adapter = new AdapterParameters(source.config, tinyLora).load(randomAdapter(source.config))
     step = await OrtDecodeStep.create({

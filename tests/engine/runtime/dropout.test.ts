@@ -4,7 +4,7 @@ import type { AccumulateOptions, Heads, LossCoefficients } from '#engine/policy.
 import { linearNames, type LoraConfig } from '#engine/models/config.ts'
 import { dropoutName } from '#engine/models/learningGraphs.ts'
 import { directionalDerivative } from '#engine/runtime/gradientCheck.ts'
-import { DropoutMasks } from '#engine/runtime/dropoutMasks.ts'
+import { DropoutMasks, SequenceOccurrences } from '#engine/runtime/dropoutMasks.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { usedLength } from '#engine/runtime/packedBatch.ts'
 import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
@@ -52,7 +52,10 @@ const lossOf = (heads: readonly Heads[]): number =>
 
 describe('masks', () => {
   const masks = (update = 0, rows = sequences, seed = 3, dropout = 0.3) =>
-    new DropoutMasks(exampleConfig, { ...dropping, dropout }, seed).of(rows, update)
+    new DropoutMasks(exampleConfig, { ...dropping, dropout }, seed).of(rows, {
+      update,
+      occurrences: new SequenceOccurrences().of(rows),
+    })
   const data = (of: ReturnType<typeof masks>, layer = 0, group = 0) =>
     Float32Array.from(of(layer)[dropoutName(group)]!.data as Float32Array)
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { packMicroBatches, planMinibatches } from '#rl/training/packing.ts'
+import type { MicroBatches } from '#rl/training/packing.ts'
+import { forMicroBatches, microBatches, planMinibatches } from '#rl/training/packing.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 
 const random = new SequentialRandom(randomStream(5))
@@ -9,34 +10,104 @@ const cases = Array.from({ length: 40 }, () => {
   return { unit, lengths, budget: 20 + random.integer(200) }
 })
 
-describe('micro-batches', () => {
-  test.each(cases)(
-    '$lengths.length rows in units of $unit within $budget tokens',
-    ({ unit, lengths, budget }) => {
-      const batches = packMicroBatches(lengths, budget, unit)
-      const tokens = batches.map((batch) => batch.reduce((sum, row) => sum + lengths[row]!, 0))
+const sumOf = (rows: readonly number[], lengths: readonly number[]) =>
+  rows.reduce((sum, row) => sum + lengths[row]!, 0)
 
-      expect(batches.flat().toSorted((a, b) => a - b)).toEqual(lengths.map((_, row) => row))
-      batches.forEach((batch, b) => expect(tokens[b]! <= budget || batch.length === unit).toBe(true))
-      for (const batch of batches) {
-        for (let at = 0; at < batch.length; at += unit) {
-          expect(batch[at]! % unit).toBe(0)
-          for (let k = 1; k < unit; k++) expect(batch[at + k]).toBe(batch[at]! + k)
-        }
-      }
-      const sizes = batches.map((batch) =>
-        Array.from({ length: batch.length / unit }, (_, k) =>
-          batch.slice(k * unit, (k + 1) * unit).reduce((sum, row) => sum + lengths[row]!, 0),
-        ),
-      )
-      // Nothing of a later batch would have fitted into an earlier one.
-      tokens.forEach((filled, b) => {
-        for (const later of sizes.slice(b + 1).flat()) expect(filled + later).toBeGreaterThan(budget)
-      })
-      const longest = batches.map((batch) => Math.max(...batch.map((row) => lengths[row]!)))
-      expect(longest).toEqual(longest.toSorted((a, b) => b - a))
-    },
-  )
+function expectUnits(batches: MicroBatches['batches'], lengths: readonly number[], unit: number): void {
+  expect(batches.flat().toSorted((a, b) => a - b)).toEqual(lengths.map((_, row) => row))
+  for (const batch of batches) {
+    for (let at = 0; at < batch.length; at += unit) {
+      expect(batch[at]! % unit).toBe(0)
+      for (let k = 1; k < unit; k++) expect(batch[at + k]).toBe(batch[at]! + k)
+    }
+  }
+}
+
+describe('micro-batches one after the other', () => {
+  test.each(cases)('$lengths.length rows in units of $unit within $budget', ({ unit, lengths, budget }) => {
+    const { batches, together } = microBatches(lengths, { tokens: budget, isLimit: true, replicas: 1 }, unit)
+    const tokens = batches.map((batch) => sumOf(batch, lengths))
+
+    expect(together).toBe(false)
+    expectUnits(batches, lengths, unit)
+    batches.forEach((batch, b) => expect(tokens[b]! <= budget || batch.length === unit).toBe(true))
+    const sizes = batches.map((batch) =>
+      Array.from({ length: batch.length / unit }, (_, k) =>
+        sumOf(batch.slice(k * unit, (k + 1) * unit), lengths),
+      ),
+    )
+    // Nothing of a later batch would have fitted into an earlier one.
+    tokens.forEach((filled, b) => {
+      for (const later of sizes.slice(b + 1).flat()) expect(filled + later).toBeGreaterThan(budget)
+    })
+    const longest = batches.map((batch) => Math.max(...batch.map((row) => lengths[row]!)))
+    expect(longest).toEqual(longest.toSorted((a, b) => b - a))
+  })
+})
+
+describe('micro-batches for replicas', () => {
+  test.each(cases)('$lengths.length rows in units of $unit within $budget', ({ unit, lengths, budget }) => {
+    for (const replicas of [2, 3]) {
+      const share = Math.floor(budget / replicas)
+      const { batches } = microBatches(lengths, { tokens: budget, isLimit: false, replicas }, unit)
+      const tokens = batches.map((batch) => sumOf(batch, lengths))
+
+      expectUnits(batches, lengths, unit)
+      batches.forEach((batch, b) => expect(tokens[b]! <= share || batch.length === unit).toBe(true))
+      // Each replica gets equally many, unless every unit stands alone.
+      const areAlone = batches.every(({ length }) => length === unit)
+      expect(areAlone || batches.length % replicas === 0).toBe(true)
+      // No two differ by more than the longest unit, or the shorter one would have got it.
+      const largest = Math.max(...batches.flat().map((row) => lengths[row]!)) * unit
+      if (!areAlone) expect(Math.max(...tokens) - Math.min(...tokens)).toBeLessThanOrEqual(largest)
+    }
+  })
+
+  test('a limit that a row per replica would pass is kept: one after the other, all tokens for each', () => {
+    const lengths = [700, 300, 300, 300]
+    const limited = microBatches(lengths, { tokens: 1000, isLimit: true, replicas: 2 }, 1)
+    expect(limited).toEqual({
+      batches: [
+        [0, 1],
+        [2, 3],
+      ],
+      together: false,
+    })
+    expect(microBatches(lengths, { tokens: 1000, isLimit: false, replicas: 2 }, 1).together).toBe(true)
+    expect(microBatches([400, 300, 300], { tokens: 1000, isLimit: true, replicas: 2 }, 1).together).toBe(true)
+  })
+
+  test('16 ragged rows are shared out almost evenly', () => {
+    const lengths = Array.from({ length: 16 }, () => 32 + random.integer(481))
+    const { batches } = microBatches(lengths, { tokens: 1024, isLimit: false, replicas: 2 }, 1)
+    const tokens = batches.map((batch) => sumOf(batch, lengths))
+    expect(Math.min(...tokens) / Math.max(...tokens)).toBeGreaterThan(0.75)
+  })
+})
+
+describe('work on micro-batches', () => {
+  const batches = [[0], [1], [2]]
+  const after = async (calls: number[], rows: readonly number[], together: boolean) => {
+    calls.push(rows[0]!)
+    await Promise.resolve()
+    if (rows[0] === 1) throw new Error('the second')
+    if (rows[0] === 2 && together) throw new Error('the third')
+  }
+
+  test('together: all begin, and the first error is told when all have ended', async () => {
+    const calls: number[] = []
+    const work = forMicroBatches({ batches, together: true }, (rows) => after(calls, rows, true))
+    expect(calls).toEqual([0, 1, 2])
+    await expect(work).rejects.toThrow('the second')
+  })
+
+  test('in turn: nothing begins behind an error', async () => {
+    const calls: number[] = []
+    await expect(
+      forMicroBatches({ batches, together: false }, (rows) => after(calls, rows, false)),
+    ).rejects.toThrow('the second')
+    expect(calls).toEqual([0, 1])
+  })
 })
 
 describe('minibatches', () => {

@@ -1,0 +1,121 @@
+/**
+ * Which micro-batch is worked on by whom. Those that are waiting together are shared out to replicas, each with a part of
+ * the threads (data parallelism): a thread that has a micro-batch to itself waits for nobody, where the threads of one
+ * product wait for each other after each of them. What cannot be shared out evenly is done one after the other with all
+ * threads. The plan depends on the micro-batches alone and gradients are added in a fixed order, so a run is repeatable.
+ */
+import type { Heads } from '../policy.ts'
+import { sharedFloats } from './adapterParameters.ts'
+import type { LearnerOptions } from './learner.ts'
+import { Learner } from './learner.ts'
+import type { LearningWorker } from './replica.ts'
+import { Replica } from './replica.ts'
+
+/** Replicas must be busy for this share of the time, or all threads work on one micro-batch after the other. */
+const LEAST_BUSY = 0.7
+
+/** A micro-batch to score or to learn from. */
+export interface LearningJob {
+  /** What it takes, in tokens. */
+  readonly cost: number
+  readonly work: (worker: LearningWorker) => Promise<Heads[]>
+}
+
+interface WaitingJob extends LearningJob {
+  readonly settle: (outcome: PromiseSettledResult<Heads[]>) => void
+}
+
+/**
+ * Indices of jobs for each worker, the longest first and each to whoever has least so far (Graham 1969, "Bounds on
+ * multiprocessing timing anomalies"); null where the workers would wait for each other too long.
+ */
+export function sharedOut(costs: readonly number[], workers: number): number[][] | null {
+  const order = [...costs.keys()].sort((a, b) => costs[b]! - costs[a]! || a - b)
+  const parts = Array.from({ length: workers }, () => ({ jobs: [] as number[], cost: 0 }))
+  for (const job of order) {
+    const least = parts.reduce((a, b) => (b.cost < a.cost ? b : a))
+    least.jobs.push(job)
+    least.cost += costs[job]!
+  }
+  const total = parts.reduce((sum, { cost }) => sum + cost, 0)
+  const longest = Math.max(...parts.map(({ cost }) => cost))
+  return total < LEAST_BUSY * longest * workers ? null : parts.map(({ jobs }) => jobs)
+}
+
+export class LearningQueue {
+  readonly #whole: Learner
+  readonly #options: LearnerOptions
+  readonly #count: number
+  readonly #gradients: Float32Array
+  #replicas: readonly Replica[] | null = null
+  #waiting: WaitingJob[] = []
+  #isBusy = false
+
+  /** `replicas`: how many at most; `gradients`: where those of all of them are added up. */
+  constructor(
+    whole: Learner,
+    options: LearnerOptions,
+    { replicas, gradients }: { readonly replicas: number; readonly gradients: Float32Array },
+  ) {
+    this.#whole = whole
+    this.#options = options
+    this.#count = replicas
+    this.#gradients = gradients
+  }
+
+  /** Jobs that are added in one go are done together, and settle together when the last of them has ended. */
+  async add(job: LearningJob): Promise<Heads[]> {
+    const outcome = await new Promise<PromiseSettledResult<Heads[]>>((settle) => {
+      this.#waiting.push({ ...job, settle })
+      if (!this.#isBusy) queueMicrotask(() => void this.#work())
+    })
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  }
+
+  async #work(): Promise<void> {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    while (this.#waiting.length > 0) {
+      const jobs = this.#waiting
+      this.#waiting = []
+      const outcomes = await this.#together(jobs)
+      jobs.forEach(({ settle }, index) => settle(outcomes[index]!))
+    }
+    this.#isBusy = false
+  }
+
+  async #together(jobs: readonly LearningJob[]): Promise<PromiseSettledResult<Heads[]>[]> {
+    const costs = jobs.map(({ cost }) => cost)
+    const plan = this.#count > 1 ? sharedOut(costs, this.#count) : null
+    const outcomes = new Array<PromiseSettledResult<Heads[]>>(jobs.length)
+    const inTurn = async (worker: LearningWorker, indices: Iterable<number>) => {
+      for (const index of indices) [outcomes[index]] = await Promise.allSettled([jobs[index]!.work(worker)])
+    }
+    if (!plan) await inTurn(this.#whole, jobs.keys())
+    else {
+      const replicas = (this.#replicas ??= this.#start())
+      await Promise.all(replicas.map((replica, index) => inTurn(replica, plan[index]!)))
+      for (const replica of replicas) replica.collect(this.#gradients)
+    }
+    return outcomes
+  }
+
+  /** The first adds to the gradients themselves, each other one to an array of its own. */
+  #start(): Replica[] {
+    const { device, savedTokens } = this.#options
+    const options: LearnerOptions = {
+      ...this.#options,
+      device: { ...device, threads: Math.floor(device.threads / this.#count) },
+      savedTokens: Math.floor(savedTokens / this.#count),
+    }
+    return Array.from(
+      { length: this.#count },
+      (_, index) => new Replica(options, index === 0 ? null : sharedFloats(this.#gradients.length)),
+    )
+  }
+
+  [Symbol.dispose](): void {
+    for (const replica of this.#replicas ?? []) replica[Symbol.dispose]()
+  }
+}
