@@ -53,7 +53,13 @@ test('the report is a table', () => {
     matmulPeakGflops: 101.25,
     prefill: { tokensPerSecond: 1500.4, groupOfEight: 1.02 },
     decode: [{ batch: 16, precision: 'int8', tokensPerSecond: 99.95 }],
-    train: { tokensPerSecond: 820, peakFraction: 0.834, anonymousBytes: 5.1e8, mappedBytes: null },
+    train: {
+      tokensPerSecond: 820,
+      peakFraction: 0.834,
+      computedPeakFraction: 0.751,
+      anonymousBytes: 5.1e8,
+      mappedBytes: null,
+    },
   }
   expect(reportLines(report)).toEqual([
     'smol-30m on 2 threads; matmul peak 101.3 GFLOP/s',
@@ -63,6 +69,7 @@ test('the report is a table', () => {
     'decode      16  int8        100.0',
     'train           f32           820     83 %',
     'A group of 8 reads its prompt in 1.02 times the time of one completion.',
+    'Counting only what is really computed: 75 % of peak.',
     'Memory of training: 510 MB own, mapped unknown.',
   ])
 })

@@ -97,6 +97,8 @@ export function parseLengths(given: string): BenchLengths {
   )
 }
 
+const percent = (fraction: number): string => `${(fraction * 100).toFixed(0)} %`
+
 export function reportLines(report: BenchReport): string[] {
   const { shape, threads, matmulPeakGflops, prefill, decode, train } = report
   const rows = [
@@ -110,7 +112,7 @@ export function reportLines(report: BenchReport): string[] {
     ]),
     ...(train === undefined
       ? []
-      : [['train', '', 'f32', rate(train.tokensPerSecond), `${(train.peakFraction * 100).toFixed(0)} %`]]),
+      : [['train', '', 'f32', rate(train.tokensPerSecond), percent(train.peakFraction)]]),
   ]
   const group =
     prefill === undefined
@@ -121,7 +123,10 @@ export function reportLines(report: BenchReport): string[] {
   const memory =
     train === undefined
       ? []
-      : [`Memory of training: ${megabytes(train.anonymousBytes)} own, ${mapped(train.mappedBytes)}.`]
+      : [
+          `Counting only what is really computed: ${percent(train.computedPeakFraction)} of peak.`,
+          `Memory of training: ${megabytes(train.anonymousBytes)} own, ${mapped(train.mappedBytes)}.`,
+        ]
   return [
     `${shape} on ${threads} ${threads === 1 ? 'thread' : 'threads'}; matmul peak ${matmulPeakGflops.toFixed(1)} GFLOP/s`,
     '',

@@ -37,6 +37,26 @@ export function learningFlops({ config, lora, lengths, recompute }: LearningWork
   return config.layers * (perLayer + attention) - firstLayerFlops(config, lora) * tokens + head
 }
 
+/**
+ * The same as it is usually counted, which compares programs that compute differently: all layers forward again where they
+ * are computed again, attention as full squares, a gradient for the input of every layer ("hardware FLOPs" of Korthikanti
+ * et al. 2022, arXiv:2205.05198, with LoRA).
+ */
+export function conventionalFlops({ config, lora, lengths, recompute }: LearningWork): number {
+  const tokens = lengths.reduce((total, length) => total + length, 0)
+  const squares = lengths.reduce((total, length) => total + length * length, 0)
+  const forward = recompute ? 2 : 1
+  let perToken = 0
+  for (const name of config.linears) {
+    const [out, width] = linearShape(config, name)
+    perToken += (forward + 1) * 2 * out * width
+    if (lora.targets.includes(name)) perToken += (forward + 2) * 2 * lora.rank * (out + width)
+  }
+  const attention = (2 * forward + 4) * 2 * config.heads * config.headDim * squares
+  const head = 4 * config.vocabSize * config.hiddenSize * tokens
+  return config.layers * (perToken * tokens + attention) + head
+}
+
 /** What the first layer saves per token, since nobody learns its input: the way back through q, k and v. */
 function firstLayerFlops(config: ModelConfig, { targets, rank }: LoraConfig): number {
   const first = config.linears.filter((name) => linearsByInput[0]?.includes(name))

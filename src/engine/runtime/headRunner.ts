@@ -3,8 +3,6 @@ import type { HeadPass, LearningPrograms } from './learningPrograms.ts'
 import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
 import { floats, int64s } from './session.ts'
 
-/** Logits of one chunk stay below this; larger chunks gain no speed, smaller ones lose some. */
-const CHUNK_BYTES = 80e6
 const CHUNK_LIMITS = { smallest: 32, largest: 256 }
 
 /** Where the target is less likely than this, its probability may not be a normal f32 number (from e⁻⁸⁷ up). */
@@ -37,10 +35,13 @@ interface HeadTask {
 export class HeadRunner {
   readonly #config: ModelConfig
   readonly #programs: LearningPrograms
+  readonly #chunkBytes: number
 
-  constructor(config: ModelConfig, programs: LearningPrograms) {
+  /** `chunkBytes`: what the logits of one chunk stay below. */
+  constructor(config: ModelConfig, programs: LearningPrograms, chunkBytes: number) {
     this.#config = config
     this.#programs = programs
+    this.#chunkBytes = chunkBytes
   }
 
   /** Scores of the batch's head rows. hidden [N, D]. */
@@ -113,7 +114,7 @@ export class HeadRunner {
     store: (start: number, results: Readonly<Record<string, Float32Array>>) => void,
   ): Promise<void> {
     const { hiddenSize: width, vocabSize } = this.#config
-    const fitting = Math.floor(CHUNK_BYTES / (4 * vocabSize))
+    const fitting = Math.floor(this.#chunkBytes / (4 * vocabSize))
     const size = Math.max(CHUNK_LIMITS.smallest, Math.min(CHUNK_LIMITS.largest, fitting))
     const inverseTemperature = floats(Float32Array.of(1 / temperature), [1])
     for (let start = 0; start < headRows.length; start += size) {

@@ -34,6 +34,8 @@ export interface LearnerOptions {
   readonly backward: readonly BackwardPass[]
   /** Activations of up to so many tokens are kept for the backward pass (faster); of more, layers are computed again. */
   readonly savedTokens: number
+  /** What the logits that exist at once stay below. */
+  readonly chunkBytes: number
 }
 
 /** The adapter that learns, and where its gradients add up (both in storage order). */
@@ -108,7 +110,7 @@ export class Learner {
   private constructor(options: LearnerOptions, programs: LearningPrograms, embedding: Session) {
     this.#options = options
     this.#programs = programs
-    this.#head = new HeadRunner(options.source.config, programs)
+    this.#head = new HeadRunner(options.source.config, programs, options.chunkBytes)
     this.#valueHead = new ValueHeadRunner(options.source.config.hiddenSize, programs)
     this.#embedding = embedding
     this.#rotary = options.source.config.ropes.map((rope) => new RotaryTables(rope))

@@ -14,6 +14,9 @@ import { Replica } from './replica.ts'
 /** Replicas must be busy for this share of the time, or all threads work on one micro-batch after the other. */
 const LEAST_BUSY = 0.7
 
+/** Logits of all replicas that exist at once: memory against a few per cent of the head's time. */
+const REPLICATED_CHUNK_BYTES = 120e6
+
 /** A micro-batch to score or to learn from. */
 export interface LearningJob {
   /** What it takes, in tokens. */
@@ -103,11 +106,12 @@ export class LearningQueue {
 
   /** The first adds to the gradients themselves, each other one to an array of its own. */
   #start(): Replica[] {
-    const { device, savedTokens } = this.#options
+    const { device, savedTokens, chunkBytes } = this.#options
     const options: LearnerOptions = {
       ...this.#options,
       device: { ...device, threads: Math.floor(device.threads / this.#count) },
       savedTokens: Math.floor(savedTokens / this.#count),
+      chunkBytes: Math.min(chunkBytes, REPLICATED_CHUNK_BYTES / this.#count),
     }
     return Array.from(
       { length: this.#count },

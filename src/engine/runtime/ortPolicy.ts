@@ -66,13 +66,16 @@ export interface OrtPolicyOptions {
 const SCORE_TOKENS = 2048
 /** Prompt tokens computed in one pass of the generation program. */
 const PREFILL_TOKENS = 512
+/** Logits that exist at once, of one learner: larger chunks gain no speed, smaller ones lose some. */
+const CHUNK_BYTES = 80e6
 /** Share of the machine's memory that saved activations may take before layers are computed again instead. */
 const ACTIVATION_SHARE = 0.25
 
 export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPolicy> {
   const { source, lora, loraSeed: seed, device } = options
   const backward = backwardPasses[options.activations]
-  const learning = { source, lora, seed, device, backward, savedTokens: savedTokens(options) }
+  const limits = { savedTokens: savedTokens(options), chunkBytes: CHUNK_BYTES }
+  const learning = { source, lora, seed, device, backward, ...limits }
   return new OrtPolicy(options, learning, await Learner.create(learning))
 }
 

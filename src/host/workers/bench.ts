@@ -6,7 +6,7 @@ import { SequentialRandom, randomStream } from '#shared/random.ts'
 import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { linearNames, type LoraConfig } from '#engine/models/config.ts'
-import { learningFlops } from '#engine/models/work.ts'
+import { conventionalFlops, learningFlops } from '#engine/models/work.ts'
 import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/policy.ts'
 import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
 import { watchMemory } from '#engine/runtime/memory.ts'
@@ -67,7 +67,8 @@ export async function runBench(
     ...(train && {
       train: {
         tokensPerSecond: train.tokens / median(train.steps.map(({ seconds }) => seconds)),
-        peakFraction: median(train.steps.map(({ seconds, peak }) => train.flops / seconds / (peak * 1e9))),
+        peakFraction: peakFraction(train, train.conventionalFlops),
+        computedPeakFraction: peakFraction(train, train.flops),
         anonymousBytes: train.anonymousBytes,
         mappedBytes: train.mappedBytes,
       },
@@ -125,6 +126,9 @@ const randomIds = (random: SequentialRandom, length: number, vocabSize: number):
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 
+const peakFraction = ({ steps }: TrainFigures, flops: number): number =>
+  median(steps.map(({ seconds, peak }) => flops / seconds / (peak * 1e9)))
+
 interface TrainStep {
   readonly seconds: number
   /** Mean of the peaks just before and after it, in GFLOP/s: other guests of a machine slow both down. */
@@ -135,6 +139,7 @@ interface TrainFigures {
   /** Tokens and operations of a step. */
   readonly tokens: number
   readonly flops: number
+  readonly conventionalFlops: number
   readonly steps: readonly TrainStep[]
   readonly anonymousBytes: number
   readonly mappedBytes: number | null
@@ -182,15 +187,11 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
     before = after
   }
   const { config } = openModelFolder(bench.directory)
-  const flops = learningFlops({
-    config,
-    lora: bench.lora,
-    lengths,
-    recompute: request.activations === 'recompute',
-  })
+  const work = { config, lora: bench.lora, lengths, recompute: request.activations === 'recompute' }
   return {
     tokens,
-    flops,
+    flops: learningFlops(work),
+    conventionalFlops: conventionalFlops(work),
     steps,
     anonymousBytes: memory.anonymousBytes,
     mappedBytes: memory.mappedBytes,

@@ -49,8 +49,12 @@ export interface BenchReport {
   }[]
   readonly train?: {
     readonly tokensPerSecond: number
-    /** Work done, recompute counted, as a fraction of the peak just before and after each step; the median step. */
+    /**
+     * Work, recompute counted, as a fraction of the peak just before and after each step, in the median step: as it is usually
+     * counted (`conventionalFlops`), and only what is really computed (`learningFlops`).
+     */
     readonly peakFraction: number
+    readonly computedPeakFraction: number
     readonly anonymousBytes: number
     readonly mappedBytes: number | null
   }

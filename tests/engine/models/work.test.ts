@@ -6,8 +6,9 @@ import { linearNames, type LinearName, type LoraConfig } from '#engine/models/co
 import { headPrograms, layerPrograms } from '#engine/models/learningGraphs.ts'
 import { loraInputs } from '#engine/models/lora.ts'
 import { layerTensors } from '#engine/models/weightNames.ts'
-import { learningFlops } from '#engine/models/work.ts'
+import { conventionalFlops, learningFlops } from '#engine/models/work.ts'
 import { matmulAddOp, matmulOp } from '#engine/ops/matmul.ts'
+import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import { exampleConfig } from './exampleConfig.ts'
 
 /** One sequence of eight tokens: the block has four parts of two. */
@@ -59,4 +60,18 @@ test.each([true, false])('the work is that of the graphs that run (layers again:
   const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames }
   const counted = learningFlops({ config: exampleConfig, lora, lengths: [8], recompute })
   expect(counted / run).toBeCloseTo(1, 9)
+})
+
+test.each([
+  // Measured elsewhere with these shapes: 465 and 3009 GFLOP a step with layers computed again, 359 without.
+  { shape: 'smol-30m', rows: 8, length: 256, recompute: true, gflops: 465 },
+  { shape: 'smol-30m', rows: 8, length: 256, recompute: false, gflops: 359 },
+  { shape: 'qwen2.5-0.5b', rows: 2, length: 512, recompute: true, gflops: 3009 },
+] as const)('$shape as usually counted: $gflops', ({ shape, rows, length, recompute, gflops }) => {
+  const config = { ...exampleConfig, ...modelShapes[shape] }
+  const lora: LoraConfig = { rank: 16, alpha: 32, rsLora: false, targets: linearNames }
+  const lengths = new Array<number>(rows).fill(length)
+  const work = { config, lora, lengths, recompute }
+  expect(Math.round(conventionalFlops(work) / 1e9)).toBe(gflops)
+  expect(learningFlops(work)).toBeLessThan(conventionalFlops(work))
 })

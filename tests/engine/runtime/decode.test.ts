@@ -41,6 +41,7 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
       device: oneThread,
       backward: ['backward'],
       savedTokens: 0,
+      chunkBytes: 1e6,
     })
     const adapter = new AdapterParameters(source.config, tinyLora).load(randomAdapter(source.config))
     step = await OrtDecodeStep.create({
