@@ -192,12 +192,13 @@ export class OrtPolicy implements Policy {
   }
 
   #createDecodeStep(): Promise<OrtDecodeStep> {
-    const { source, device, lora, rolloutPrecision } = this.#options
+    const { source, device, lora, rolloutPrecision, maxRows } = this.#options
     return OrtDecodeStep.create({
       source,
       precision: rolloutPrecision,
       lora,
       device,
+      maxRows,
       embed: (ids, positions) => this.#learner.embed(ids, positions),
       adapter: (role) => this.#adapter(role),
     })

@@ -29,7 +29,12 @@ const plain: SamplingOptions = {
   stopStrings: [],
 }
 
-describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) => {
+describe.each([
+  ['tiny-llama', 64],
+  ['tiny-qwen2', 64],
+  ['tiny-qwen3', 64],
+  ['tiny-qwen2', 1], // its weights are packed
+] as const)('%s, at most %i rows', (name, maxRows) => {
   let source: ModelSource
   let learner: Learner
   let step: OrtDecodeStep
@@ -49,6 +54,7 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-qwen3'] as const)('%s', (name) 
       precision: 'f32',
       lora: tinyLora,
       device: oneThread,
+      maxRows,
       embed: (ids, positions) => learner.embed(ids, positions),
       adapter: () => adapter,
     })
