@@ -49,7 +49,9 @@ function suitableNode() {
 }
 
 function refuse() {
-  console.error(`turnwise: Needs Node ${NEEDED.join('.')} or newer, and this is Node ${process.versions.node}.`)
+  console.error(
+    `turnwise: Needs Node ${NEEDED.join('.')} or newer, and this is Node ${process.versions.node}.`,
+  )
   process.exitCode = 1
 }
 

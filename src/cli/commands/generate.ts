@@ -41,13 +41,14 @@ export const generate = defineCommand({
     const { openModel } = await import('#host/workers/model.ts')
     const { complete, openText } = await import('#host/workers/completing.ts')
     const request = openRequest(options, context.dataDirectory)
+    const sampling = samplingOf(options)
     using model = await openModel({
       ...request,
       precision,
       maxRows: Math.min(samples, 64),
+      newTokens: sampling.maxNewTokens,
     })
     const { output } = context
-    const sampling = samplingOf(options)
     // One completion is shown while it grows; several would mix, and a stop text is known only when it is complete.
     const isStreamed = samples === 1 && sampling.stopStrings.length === 0
     const onText = (_sample: number, piece: string) => output.write(piece)

@@ -1,4 +1,3 @@
-import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
 import type { LoraConfig } from '../models/config.ts'
 import {
@@ -24,13 +23,24 @@ export interface DecodeStepOptions {
   readonly precision: 'f32' | 'int8'
   readonly lora: LoraConfig
   readonly device: Device
-  /** Most rows that decode together. */
-  readonly maxRows: number
+  /** Exact weights are packed for single rows; see `packingPays`. */
+  readonly packsWeights: boolean
   /** What the first layer reads of ids at positions (both [N]): [N, D]. */
   readonly embed: (ids: Int32Array, positions: Int32Array) => Promise<Float32Array>
   /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
+
+/** Packing takes the time of so many tokens. */
+const PACKING_TOKENS = 256
+
+/**
+ * Whether a packed copy of exact weights is worth its memory and the seconds it takes: where one row always decodes alone
+ * and does so for long. On some processors its products stream through the copy half as fast again as through the mapped
+ * matrices; those of several rows do not.
+ */
+export const packingPays = (rows: number, newTokens: number): boolean =>
+  rows === 1 && newTokens >= PACKING_TOKENS
 
 interface Compiled extends Disposable {
   run(
@@ -38,18 +48,6 @@ interface Compiled extends Disposable {
     feeds: Readonly<Record<string, Feed>>,
     want: readonly string[],
   ): Promise<Record<string, Float32Array>>
-}
-
-/** Share of the machine's memory that a packed copy of the weights may take. */
-const PACKED_SHARE = 0.25
-
-/**
- * Where no two rows ever decode together, a packed copy of exact weights is worth its memory: on some processors the
- * products of one row stream through it half as fast again as through the mapped matrix.
- */
-function packsWeights({ source, maxRows }: Pick<DecodeStepOptions, 'source' | 'maxRows'>): boolean {
-  const bytes = [...source.tensors.values()].reduce((total, { byteLength }) => total + byteLength, 0)
-  return maxRows === 1 && bytes < PACKED_SHARE * totalmem()
 }
 
 /** Both programs in one session where they share mapped weights; else one that serves for any number of rows. */
@@ -60,7 +58,7 @@ async function compile(options: DecodeStepOptions): Promise<Compiled> {
   const programOf = (isOneRow: boolean) =>
     generationProgram(source.config, lora, generationWeights(source, { rounded, isOneRow }))
   const readsMapped = readsMappedWeights(source, rounded)
-  const isPacked = readsMapped && packsWeights(options)
+  const isPacked = readsMapped && options.packsWeights
   if (readsMapped && !isPacked) {
     const programs = { row: programOf(true), rows: programOf(false) }
     return ProgramSet.create(name, programs, device, 'learn')
@@ -79,7 +77,7 @@ const LARGEST_UNIFORM = 1 - 2 ** -23
 
 /**
  * The generation graph as one session. Exact weights are used where they lie on disk, in one form for a single row and
- * another for several; those in blocks, and those of a single row that is always alone, are packed when it is created.
+ * another for several; those in blocks, and exact ones where it pays, are packed when it is created.
  */
 export class OrtDecodeStep implements DecodeStep {
   readonly layers: number

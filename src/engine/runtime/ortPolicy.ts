@@ -56,6 +56,8 @@ export interface OrtPolicyOptions {
   readonly activations: 'recompute' | 'save' | 'auto'
   /** Most completions that decode together. */
   readonly maxRows: number
+  /** Generation reads a packed copy of exact weights; `packingPays` says when. False if absent. */
+  readonly packsWeights?: boolean
   /** Longest prompt plus completion; that of the model's config if absent. */
   readonly contextLength?: number
   /** The optimizer's defaults if absent. */
@@ -192,13 +194,13 @@ export class OrtPolicy implements Policy {
   }
 
   #createDecodeStep(): Promise<OrtDecodeStep> {
-    const { source, device, lora, rolloutPrecision, maxRows } = this.#options
+    const { source, device, lora, rolloutPrecision, packsWeights = false } = this.#options
     return OrtDecodeStep.create({
       source,
       precision: rolloutPrecision,
       lora,
       device,
-      maxRows,
+      packsWeights,
       embed: (ids, positions) => this.#learner.embed(ids, positions),
       adapter: (role) => this.#adapter(role),
     })

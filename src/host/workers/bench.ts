@@ -117,6 +117,7 @@ async function openPolicy(bench: Bench, precision: RolloutPrecision, rows: numbe
     rolloutPrecision: precision,
     activations: bench.request.activations,
     maxRows: rows,
+    packsWeights: rows === 1, // speed in the long run is what is asked for
   })
 }
 

@@ -4,6 +4,7 @@ import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
 import { defaultDevice, requireDevice } from '#engine/runtime/device.ts'
+import { packingPays } from '#engine/runtime/ortDecodeStep.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { asPolicySource } from '../artifacts/baseCache.ts'
 import { openModelFolder, type ModelFolder } from '../artifacts/modelFolder.ts'
@@ -22,6 +23,8 @@ export interface OpenModelRequest {
   readonly base: BasePrecision | null
   /** Rows generated together. */
   readonly maxRows: number
+  /** Tokens of a completion at most, where it is known. */
+  readonly newTokens?: number
   readonly cacheDirectory: string
 }
 
@@ -51,6 +54,7 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
     rolloutPrecision: request.precision,
     activations: 'recompute',
     maxRows: request.maxRows,
+    packsWeights: packingPays(request.maxRows, request.newTokens ?? 0),
   })
   return {
     folder,

@@ -5,7 +5,7 @@ import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
 import { KvCache } from '#engine/runtime/generation/kvCache.ts'
 import { causalMask } from '#engine/runtime/generation/mask.ts'
 import { Learner } from '#engine/runtime/learner.ts'
-import { OrtDecodeStep } from '#engine/runtime/ortDecodeStep.ts'
+import { OrtDecodeStep, packingPays } from '#engine/runtime/ortDecodeStep.ts'
 import { Sampler } from '#engine/runtime/sampling.ts'
 import { randomStream } from '#shared/random.ts'
 import type { SamplingOptions } from '#engine/policy.ts'
@@ -30,11 +30,11 @@ const plain: SamplingOptions = {
 }
 
 describe.each([
-  ['tiny-llama', 64],
-  ['tiny-qwen2', 64],
-  ['tiny-qwen3', 64],
-  ['tiny-qwen2', 1], // its weights are packed
-] as const)('%s, at most %i rows', (name, maxRows) => {
+  ['tiny-llama', false],
+  ['tiny-qwen2', false],
+  ['tiny-qwen3', false],
+  ['tiny-qwen2', true],
+] as const)('%s, weights packed: %s', (name, packsWeights) => {
   let source: ModelSource
   let learner: Learner
   let step: OrtDecodeStep
@@ -54,7 +54,7 @@ describe.each([
       precision: 'f32',
       lora: tinyLora,
       device: oneThread,
-      maxRows,
+      packsWeights,
       embed: (ids, positions) => learner.embed(ids, positions),
       adapter: () => adapter,
     })
@@ -229,4 +229,12 @@ describe.each([
     // A token that sees only itself is the same wherever it stands: rotation is relative.
     expect(largestDifference(await at(500), await at(0))).toBeLessThan(1e-6)
   })
+})
+
+test.each([
+  [1, 256, true],
+  [1, 255, false],
+  [2, 1000, false],
+])('packing for %i rows of %i tokens pays: %s', (rows, tokens, pays) => {
+  expect(packingPays(rows, tokens)).toBe(pays)
 })
