@@ -169,10 +169,14 @@ export class Learner {
       await coefficients(heads)
       return heads
     }
-    const saving = (critic ? 2 * batch.tokens : batch.tokens) <= this.#options.savedTokens
-    const masks = this.#dropout?.of(sequences, place) ?? (() => ({}))
-    const embedded = await this.embed(batch.ids, batch.positions)
-    const pass = { batch, embedded, saving, masks, signal: options.signal }
+    const tapes = critic ? 2 : 1
+    const pass: Pass = {
+      batch,
+      embedded: await this.embed(batch.ids, batch.positions),
+      saving: tapes * batch.tokens <= this.#options.savedTokens,
+      masks: this.#masks(sequences, place),
+      signal: options.signal,
+    }
     const criticRun = critic && (await this.#runCritic(pass, critic))
     const actorRun = await this.#runActor(pass, actor, options)
     const results = { policy: actorRun.scores, values: criticRun?.values ?? null }
@@ -184,6 +188,10 @@ export class Learner {
     }
     if (isTouched(packed.logprobs, packed.entropies)) await actorRun.learn(packed)
     return heads
+  }
+
+  #masks(sequences: readonly TokenSequence[], place: DropoutPlace): LayerMasks {
+    return this.#dropout?.of(sequences, place) ?? (() => ({}))
   }
 
   /** Forward to the vocabulary; `learn` goes back, once. */

@@ -6,8 +6,7 @@
  */
 import type { Heads } from '../policy.ts'
 import { sharedFloats } from './adapterParameters.ts'
-import type { LearnerOptions } from './learner.ts'
-import { Learner } from './learner.ts'
+import type { Learner, LearnerOptions } from './learner.ts'
 import type { LearningWorker } from './replica.ts'
 import { Replica } from './replica.ts'
 

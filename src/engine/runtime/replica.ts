@@ -69,7 +69,7 @@ export class Replica implements LearningWorker {
   readonly #gradients: Float32Array | null
   #task: Task | null = null
   /** Why the thread is gone. */
-  #end: unknown = null
+  #end: AppError | null = null
 
   constructor(options: LearnerOptions, gradients: Float32Array | null) {
     this.#gradients = gradients
@@ -143,12 +143,14 @@ export class Replica implements LearningWorker {
   async #hear(message: FromReplica): Promise<void> {
     switch (message.kind) {
       case 'heads':
-        return this.#answer(message.heads)
+        await this.#answer(message.heads)
+        break
       case 'done':
-        return this.#task?.resolve(message.heads)
+        this.#task?.resolve(message.heads)
+        break
       case 'failed': {
         const { code, message: text, hint } = message.error
-        return this.#fail(code === null ? new Error(text) : new AppError(code, text, hint))
+        this.#fail(code === null ? new Error(text) : new AppError(code, text, hint))
       }
     }
   }

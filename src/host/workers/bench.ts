@@ -160,14 +160,9 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
   const tokens = lengths.reduce((total, length) => total + length, 0)
   const load = { tokens: policy.learningTokens, isLimit: false, replicas: policy.replicas }
   const cut = microBatches(lengths, load, 1)
+  const sequencesOf = (rows: readonly number[]) => rows.flatMap((row) => sequences[row] ?? [])
   const step = async () => {
-    await forMicroBatches(cut, (rows) =>
-      learnOnce(
-        policy,
-        rows.flatMap((row) => sequences[row] ?? []),
-        tokens,
-      ),
-    )
+    await forMicroBatches(cut, (rows) => learnOnce(policy, sequencesOf(rows), tokens))
     policy.update({ learningRates: { actor: 1e-5, critic: 0 }, maxGradNorm: 1 })
   }
   say('training: warm-up')
