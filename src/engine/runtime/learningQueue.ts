@@ -44,6 +44,17 @@ export function sharedOut(costs: readonly number[], workers: number): number[][]
   return total < LEAST_BUSY * longest * workers ? null : parts.map(({ jobs }) => jobs)
 }
 
+async function outcomeOf(
+  { work }: LearningJob,
+  worker: LearningWorker,
+): Promise<PromiseSettledResult<Heads[]>> {
+  try {
+    return { status: 'fulfilled', value: await work(worker) }
+  } catch (reason) {
+    return { status: 'rejected', reason }
+  }
+}
+
 export class LearningQueue {
   readonly #whole: Learner
   readonly #options: LearnerOptions
@@ -92,7 +103,7 @@ export class LearningQueue {
     const plan = this.#count > 1 ? sharedOut(costs, this.#count) : null
     const outcomes = new Array<PromiseSettledResult<Heads[]>>(jobs.length)
     const inTurn = async (worker: LearningWorker, indices: Iterable<number>) => {
-      for (const index of indices) [outcomes[index]] = await Promise.allSettled([jobs[index]!.work(worker)])
+      for (const index of indices) outcomes[index] = await outcomeOf(jobs[index]!, worker)
     }
     if (!plan) await inTurn(this.#whole, jobs.keys())
     else {
