@@ -92,8 +92,11 @@ export class LearningQueue {
     while (this.#waiting.length > 0) {
       const jobs = this.#waiting
       this.#waiting = []
-      const outcomes = await this.#together(jobs)
-      jobs.forEach(({ settle }, index) => settle(outcomes[index]!))
+      await this.#together(jobs).then(
+        (outcomes) => jobs.forEach(({ settle }, index) => settle(outcomes[index]!)),
+        // Replicas could not be started: nobody may wait for ever.
+        (reason: unknown) => jobs.forEach(({ settle }) => settle({ status: 'rejected', reason })),
+      )
     }
     this.#isBusy = false
   }
