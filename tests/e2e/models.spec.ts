@@ -23,12 +23,24 @@ async function chooseFolder(page: Page, folder: string): Promise<void> {
   await dialog.getByRole('button', { name: 'Use this folder' }).click()
 }
 
-/** As the system does it when a folder is let go over the window: pages cannot make such a drop themselves. */
+/**
+ * As the system does it when a folder is let go over the window: pages cannot make such a drop themselves. Something new
+ * comes under the pointer in between, as lists do that are read meanwhile.
+ */
 async function dropFolder(page: Page, folder: string): Promise<void> {
   const session = await page.context().newCDPSession(page)
   const data = { items: [], files: [folder], dragOperationsMask: 1 }
-  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
-    await session.send('Input.dispatchDragEvent', { type, x: 640, y: 400, data })
+  const drag = (type: 'dragEnter' | 'dragOver' | 'drop') =>
+    session.send('Input.dispatchDragEvent', { type, x: 640, y: 400, data })
+  await drag('dragEnter')
+  await drag('dragOver')
+  await expect(page.getByText('Drop to look at it')).toBeVisible() // before that the window has not said that it takes it
+  await page.evaluate(() => {
+    const cover = document.body.appendChild(document.createElement('div'))
+    cover.style.cssText = 'position: fixed; inset: 0; z-index: 9999'
+    addEventListener('drop', () => cover.remove())
+  })
+  await drag('drop')
 }
 
 /** Names, shapes and places of the tensors, as the file's first bytes have them. */

@@ -29,10 +29,13 @@ export function useDrop(): boolean {
         (thrown: unknown) => toastError(asError(thrown)),
       )
     }
+    // What comes under the pointer while files are held is entered, not passed over: it must be taken there as well.
+    addEventListener('dragenter', over)
     addEventListener('dragover', over)
     addEventListener('dragleave', leave)
     addEventListener('drop', drop)
     return () => {
+      removeEventListener('dragenter', over)
       removeEventListener('dragover', over)
       removeEventListener('dragleave', leave)
       removeEventListener('drop', drop)
