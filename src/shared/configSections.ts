@@ -313,6 +313,9 @@ export const checkpointsSection = z.strictObject({
 
 export const deviceSection = z.strictObject({
   kind: z.enum(deviceKinds).default('cpu').describe('Where tensors are computed.'),
-  threads: wholeNumber(1).nullable().default(null).describe('CPU threads; null: one per physical core.'),
+  threads: wholeNumber(1)
+    .nullable()
+    .default(null)
+    .describe('CPU threads; null: one per physical core, or OMP_NUM_THREADS where that is less.'),
   deviceId: wholeNumber(0).default(0).describe('Which GPU of that kind.'),
 })

@@ -56,9 +56,15 @@ export function sessionOptions(device: Device, purpose: SessionPurpose): Inferen
   }
 }
 
-/** The CPU with one thread per physical core. */
+/** The CPU with as many threads as `defaultThreads` says. */
 export function defaultDevice(): Device {
-  return { kind: 'cpu', threads: physicalCores(), deviceId: 0 }
+  return { kind: 'cpu', threads: defaultThreads(), deviceId: 0 }
+}
+
+/** One for each physical core, or fewer where OMP_NUM_THREADS says so, as numerical programs agree. */
+export function defaultThreads(): number {
+  const wanted = /^\s*([1-9]\d*)/.exec(process.env['OMP_NUM_THREADS'] ?? '')?.[1]
+  return Math.min(physicalCores(), wanted === undefined ? Infinity : Number(wanted))
 }
 
 /** Every kind of device, tried for real one after the other; takes tens of milliseconds. */

@@ -59,12 +59,17 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
 }
 
 async function describe(host: Host, signal: AbortSignal): Promise<OutputOf<Api, 'system.info'>> {
-  const { devices, physicalCores } = await askOnce(host.ask, { type: 'devices' }, signal)
+  const { devices, physicalCores, defaultThreads } = await askOnce(host.ask, { type: 'devices' }, signal)
   return {
     version: appVersion(),
     versions: runtimeVersions(),
     platform: `${process.platform}-${process.arch}`,
-    cpu: { model: cpus()[0]?.model.trim() ?? '', physicalCores, threads: availableParallelism() },
+    cpu: {
+      model: cpus()[0]?.model.trim() ?? '',
+      physicalCores,
+      threads: availableParallelism(),
+      defaultThreads,
+    },
     dataDirectory: host.dataDirectory,
     devices,
   }

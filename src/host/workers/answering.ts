@@ -1,6 +1,6 @@
 /** Answers to questions (question.ts), in the process that has ONNX Runtime. */
 import { AppError } from '#shared/errors.ts'
-import { availableDevices, defaultDevice, physicalCores } from '#engine/runtime/device.ts'
+import { availableDevices, defaultDevice, defaultThreads, physicalCores } from '#engine/runtime/device.ts'
 import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { calibrate } from './calibrating.ts'
@@ -21,7 +21,11 @@ const maxRows = 64
 export async function answerQuestion(question: Question, say: Say<Question['type']>): Promise<void> {
   switch (question.type) {
     case 'devices':
-      return say({ devices: await availableDevices(), physicalCores: physicalCores() })
+      return say({
+        devices: await availableDevices(),
+        physicalCores: physicalCores(),
+        defaultThreads: defaultThreads(),
+      })
     case 'selftest':
       for await (const finding of runSelftest({ device: defaultDevice(), full: question.full }))
         await say(finding)

@@ -92,7 +92,11 @@ export type ExportNews = { readonly progress: ExportProgress } | { readonly resu
 
 /** What comes back, one or more of it. */
 export interface Answers {
-  readonly devices: { readonly devices: readonly DeviceReport[]; readonly physicalCores: number }
+  readonly devices: {
+    readonly devices: readonly DeviceReport[]
+    readonly physicalCores: number
+    readonly defaultThreads: number
+  }
   readonly selftest: SelftestFinding
   readonly complete: CompletionPiece
   readonly 'complete-rows': RowCompletion

@@ -32,7 +32,8 @@ export const systemApi = {
       /** Of the runtimes it computes with. */
       versions: z.record(z.string(), z.string()),
       platform: z.string(),
-      cpu: z.object({ model: z.string(), physicalCores: count, threads: count }),
+      /** `threads`: hardware threads; `defaultThreads`: those of a run that does not say otherwise. */
+      cpu: z.object({ model: z.string(), physicalCores: count, threads: count, defaultThreads: count }),
       dataDirectory: z.string(),
       devices: z.array(deviceReport),
     }),

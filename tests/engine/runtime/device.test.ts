@@ -1,6 +1,6 @@
 import { InferenceSession, listSupportedBackends } from 'onnxruntime-node'
 import { cpus } from 'node:os'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   availableDevices,
   defaultDevice,
@@ -95,6 +95,17 @@ describe('session options', () => {
 test('physical cores are at least one and no more than the logical processors', () => {
   expect(physicalCores()).toBeGreaterThanOrEqual(1)
   expect(physicalCores()).toBeLessThanOrEqual(cpus().length)
+})
+
+test('threads are one per physical core, or fewer where OMP_NUM_THREADS says so', () => {
+  const threadsFor = (wanted: string) => {
+    vi.stubEnv('OMP_NUM_THREADS', wanted)
+    return defaultDevice().threads
+  }
+  expect(threadsFor('1')).toBe(1)
+  expect(threadsFor(' 1,4')).toBe(1)
+  for (const wanted of ['', '0', '-1', 'many', '1000000']) expect(threadsFor(wanted)).toBe(physicalCores())
+  vi.unstubAllEnvs()
 })
 
 test('an unusable model is an ordinary exception, not a crash', async () => {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { defaultThreads } from '#engine/runtime/device.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import { writeRandomModel } from '#host/artifacts/randomModel.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -181,6 +182,7 @@ describe('the system', () => {
     expect(info).toMatchObject({ dataDirectory: fixture.directory })
     expect(info.devices.find(({ kind }) => kind === 'cpu')).toEqual({ kind: 'cpu', available: true })
     expect(info.cpu.physicalCores).toBeGreaterThan(0)
+    expect(info.cpu.defaultThreads).toBe(defaultThreads())
     const load = await client.call('system.load')
     expect(load.memory.usedBytes).toBeLessThan(load.memory.totalBytes)
     expect(load.disk.turnwiseBytes).toBeGreaterThan(0)

@@ -22,7 +22,7 @@ export function DevicesSection() {
           entries={[
             ['Processor', cpu.model === '' ? 'unknown' : cpu.model],
             ['Cores', `${plural(cpu.physicalCores, 'physical core')}, ${plural(cpu.threads, 'thread')}`],
-            ['A run uses', `${plural(cpu.physicalCores, 'thread')} unless it says otherwise`],
+            ['A run uses', `${plural(cpu.defaultThreads, 'thread')} unless it says otherwise`],
             ...(load === null
               ? []
               : [
