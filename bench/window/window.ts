@@ -2,7 +2,8 @@
  * How quick the window is, in a real browser on the headless host:
  *   npm run build && node bench/window/window.ts [--window DIR]
  * cold start to interactive, Compare with 20 runs × 100,000 points opened and hovered, a run page with 10,000 stored
- * samples scrolled, memory of the page over an hour of simulated live events. Prints figures; proves nothing else.
+ * samples scrolled, memory of the page over an hour of simulated live events, what a run loses while it is watched.
+ * Prints figures; proves nothing else.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,6 +13,8 @@ import type { CDPSession, Page } from '@playwright/test'
 import { serveHost, type ServedHost } from '#host/serveHost.ts'
 import { launchBrowser, openPage } from '../../scripts/screens/browser.ts'
 import { beginRun, makeRun } from './longHistory.ts'
+import { median, report } from './report.ts'
+import { measureWatched } from './watched.ts'
 
 const { values } = parseArgs({ options: { window: { type: 'string' } } })
 
@@ -23,11 +26,6 @@ const serve = (dataDirectory: string): Promise<ServedHost> =>
     ...(values.window === undefined ? {} : { windowDirectory: path.resolve(values.window) }),
   })
 const view = { theme: 'light', width: 1280, height: 800 } as const
-
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0
-const report = (what: string, figure: string): void =>
-  console.log(`${what.padEnd(64)} ${figure.padStart(12)}`)
 
 /** Waits for two pictures: what was asked for is on the screen then. */
 const drawn = (page: Page): Promise<unknown> =>
@@ -140,8 +138,20 @@ async function measureHour(page: Page, dataDirectory: string): Promise<void> {
   report('run page: heap after an hour of steps', `${(after / 1e6).toFixed(1)} MB`)
 }
 
+async function measureRun(): Promise<void> {
+  await using host = await serve(path.join(folder, 'watched'))
+  const browser = await launchBrowser()
+  const page = await openPage(browser, { url: host.url, ...view })
+  const { unwatched, watched, pageBusy } = await measureWatched(host.url, page)
+  await browser.close()
+  report('run of the starter model, no page of it open', `${unwatched.toFixed(2)} steps/s`)
+  report('the same with its page open', `${watched.toFixed(2)} steps/s`)
+  report('main thread of the page at work', `${(100 * pageBusy).toFixed(0)} %`)
+}
+
 try {
   await measureStart()
+  await measureRun()
   const dataDirectory = path.join(folder, 'long')
   const long = Array.from({ length: 20 }, (_, i) =>
     makeRun(dataDirectory, { name: `long ${String(i + 1)}`, steps: 100_000, metrics: 3, samplesPerStep: 0 }),

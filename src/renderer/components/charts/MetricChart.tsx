@@ -108,13 +108,16 @@ interface PlotProps {
   readonly group: ReturnType<typeof useGroup>
 }
 
-/** Nothing is drawn while it is far from what is seen. */
+/**
+ * Nothing is drawn while it is far from what is seen. What grows is drawn as pixels too: paths of a page full of panels
+ * would take a good part of a core at every step, and the run needs it.
+ */
 function Plot({ id, label, scene, height, group }: PlotProps) {
   const { size, setElement } = useSize()
   const [box, setBox] = useState<HTMLElement | null>(null)
   const isNear = useIsNear(box)
   const width = size?.width ?? 0
-  const Lines = hasMuch(scene) ? CanvasPlot : RechartsPlot
+  const Lines = group.isLive || hasMuch(scene) ? CanvasPlot : RechartsPlot
   return (
     <div
       ref={(element) => {

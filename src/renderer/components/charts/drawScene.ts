@@ -45,7 +45,7 @@ function drawAxes({ context, scene, frame, resolve }: Drawing): void {
   context.lineTo(left + width, top + height + 0.5)
   context.stroke()
   context.textAlign = 'center'
-  for (const { at, text } of scene.xTicks) context.fillText(text, xOf(at, scene, frame), top + height + 11)
+  for (const { at, text } of scene.xTicks) context.fillText(text, xOf(at, scene, frame), top + height + 13)
 }
 
 /** What stands along the x axis, in a picture that has no other words for it. */

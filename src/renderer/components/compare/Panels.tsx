@@ -30,7 +30,7 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
   const isRunning = visible.some(({ entry }) => entry.status === 'running')
   const free = names.filter((name) => !panels.includes(name))
   return (
-    <CursorGroup zoom={state.zoom} onZoom={(zoom) => onChange({ zoom })}>
+    <CursorGroup zoom={state.zoom} onZoom={(zoom) => onChange({ zoom })} isLive={isRunning}>
       <div className="grid grid-cols-2 gap-3">
         {panels.map((name) => (
           <MetricChart

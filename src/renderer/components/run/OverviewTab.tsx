@@ -1,5 +1,5 @@
 import { Pause, Pin, Play, X } from 'lucide-react'
-import { useMemo, useState, type ReactNode } from 'react'
+import { useCallback, useMemo, useState, type ReactNode } from 'react'
 import type { Finding } from '#shared/diagnosis.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
@@ -13,6 +13,7 @@ import { Button, IconButton } from '../base/Button.tsx'
 import { classes } from '../base/classes.ts'
 import { ErrorNote } from '../base/states.tsx'
 import { CursorGroup } from '../charts/CursorGroup.tsx'
+import type { ChartEvent } from '../charts/points.ts'
 import { chartEvents, gravestEvents } from './chartEvents.ts'
 import { metricsOf, planCharts, planLearning, planLoss, type PlannedChart } from './chartPlan.ts'
 import { PlannedPanel } from './PlannedPanel.tsx'
@@ -45,12 +46,16 @@ export function OverviewTab({ run, config, events, findings }: Props) {
   const all = [...plan.wide, ...plan.small, ...plan.learning, ...(plan.loss ? [plan.loss] : [])]
   const metrics = [...metricsOf(all), ...timeMetrics]
   const { byMetric, error } = useSeries({ runIds: [run.id], metrics, zoom, isPaused })
-  const marks = useMemo(() => chartEvents({ run, events, findings }), [run, events, findings])
+  const marks = useMarks(run, events, findings)
   const pinned = numberOf(query.get('step'))
   const color = useRunStyles()(run.id).color
   const isLiving = useWorkerOf(run.id) !== undefined
   useKeys({ pauseCharts: () => setPaused(!isPaused) })
   const grave = useMemo(() => gravestEvents(marks), [marks])
+  const pin = useCallback(
+    (_x: number, step: number) => setQuery({ step: step === pinned ? null : String(step) }),
+    [pinned],
+  )
   const panel = (chart: PlannedChart, height: number) => (
     <PlannedPanel
       key={chart.id}
@@ -85,12 +90,7 @@ export function OverviewTab({ run, config, events, findings }: Props) {
         </div>
       </div>
       {error !== null && <ErrorNote error={error} />}
-      <CursorGroup
-        zoom={zoom}
-        onZoom={setZoom}
-        pinned={pinned}
-        onPin={(_x, step) => setQuery({ step: step === pinned ? null : String(step) })}
-      >
+      <CursorGroup zoom={zoom} onZoom={setZoom} pinned={pinned} onPin={pin} isLive={isLiving}>
         <div className="grid grid-cols-1 gap-3 min-[900px]:grid-cols-[minmax(0,7fr)_minmax(0,5fr)]">
           {plan.wide.map((chart) => panel(chart, 210))}
         </div>
@@ -112,6 +112,22 @@ export function OverviewTab({ run, config, events, findings }: Props) {
       </CursorGroup>
     </div>
   )
+}
+
+/** The same list as long as it says the same: most news of a run change no mark, and every chart reads them. */
+function useMarks(
+  { parentRunId, parentCheckpointStep }: RunEntry,
+  events: readonly StoredEvent[],
+  findings: readonly Finding[],
+): readonly ChartEvent[] {
+  const marks = useMemo(
+    () => chartEvents({ run: { parentRunId, parentCheckpointStep }, events, findings }),
+    [parentRunId, parentCheckpointStep, events, findings],
+  )
+  const [kept, setKept] = useState(marks)
+  const isSame = kept === marks || JSON.stringify(kept) === JSON.stringify(marks)
+  if (!isSame) setKept(marks)
+  return isSame ? kept : marks
 }
 
 const mostBeside = 5

@@ -3,7 +3,7 @@
  * the way out, then one tab each: `OverviewTab` (charts, planned by `chartPlan.ts`), `../samples/SamplesTab`,
  * `DiagnosisTab`, `CheckpointsTab`, `ConfigTab`, `LogTab`. `ForkDialog.tsx` is shared by those that propose a change.
  */
-import { useState, type ReactNode } from 'react'
+import { useMemo, useState, type ReactNode } from 'react'
 import { navigate, useRoute } from '#renderer/hooks/route.ts'
 import { goToTab, runTabs, useDiagnosis, useRunConfig, type RunTab } from '#renderer/hooks/run.ts'
 import { useRun, useRuns, useWorkerOf, type RunEntry, type RunView } from '#renderer/hooks/runs.ts'
@@ -65,7 +65,8 @@ function KnownRun({ run, view, tab }: KnownProps) {
   const { record, config } = useRunConfig(run.id)
   const diagnosis = useDiagnosis(run)
   const [wish, setWish] = useState<ForkWish | null>(null)
-  const serious = (diagnosis.data?.findings ?? []).filter(({ severity }) => severity !== 'note')
+  const findings = diagnosis.data?.findings
+  const serious = useMemo(() => (findings ?? []).filter(({ severity }) => severity !== 'note'), [findings])
   const go = (to: RunTab) =>
     goToTab(run.id, to, to === 'samples' || tab === 'samples' ? keptQuery(query) : {})
   const worker = useWorkerOf(run.id)
