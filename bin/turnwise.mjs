@@ -58,11 +58,19 @@ function refuse() {
 function restart(node) {
   const flags = [...process.execArgv, '--disable-warning=ExperimentalWarning']
   const command = [...flags, here, ...process.argv.slice(2)]
-  const env = { ...mallocSettings(), ...process.env, [CHILD_MARK]: '1' }
+  const env = { ...compileCache(), ...mallocSettings(), ...process.env, [CHILD_MARK]: '1' }
   // Becoming the new process leaves nobody in between: signals, terminal and exit status are its own.
   if (typeof process.execve === 'function' && process.platform !== 'win32')
     process.execve(node, [node, ...command], env)
   else startAndWait(node, command, env)
+}
+
+/**
+ * Compiled code is kept beside the code, so that whoever may write the one may write the other; this process and those
+ * it starts need not compile it again. Node goes without where the folder cannot be written.
+ */
+function compileCache() {
+  return { NODE_COMPILE_CACHE: join(dirname(here), '../node_modules/.cache/turnwise') }
 }
 
 /**

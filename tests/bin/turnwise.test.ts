@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -46,9 +46,11 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Malloc settings of the tests' own process must not hide the launcher's. */
+/** Settings of the tests' own process must not hide the launcher's. */
 function environment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  const own = Object.entries(process.env).filter(([name]) => !/^(MALLOC_|TURNWISE_|NODE_OPTIONS$)/.test(name))
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(MALLOC_|TURNWISE_|NODE_OPTIONS$|NODE_COMPILE_CACHE$)/.test(name),
+  )
   return { ...Object.fromEntries(own), ...extra }
 }
 
@@ -77,6 +79,15 @@ describe.each([
       expect.objectContaining(linux ? { ...settings, MALLOC_ARENA_MAX: '2' } : {}),
     )
     expect(env(run([], { ...extra, MALLOC_ARENA_MAX: '9' }))).toMatchObject({ MALLOC_ARENA_MAX: '9' })
+  })
+
+  test('keeps compiled code beside the code, unless told otherwise', () => {
+    const cache = join(folder, 'node_modules/.cache/turnwise')
+    rmSync(cache, { recursive: true, force: true })
+    expect(run([], { ...extra, NODE_COMPILE_CACHE: join(folder, 'elsewhere') }).status).toBe(3)
+    expect(existsSync(cache)).toBe(false)
+    expect(run([], extra).status).toBe(3)
+    expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(1)
   })
 
   test('does not mark what the command line starts in turn', () => {
