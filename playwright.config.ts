@@ -13,7 +13,7 @@ export default defineConfig({
   // A busy machine with two cores takes three times as long as a quiet one; a fault shows all the same.
   timeout: 300_000,
   expect: { timeout: 30_000 },
-  fullyParallel: false,
+  fullyParallel: true, // each journey has a host, data and a page of its own
   workers: 2,
   forbidOnly: true,
   globalSetup: './tests/e2e/build.ts',

@@ -32,7 +32,8 @@ describe('serve', () => {
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{32}$/)
     const { origin, token } = addressOf(url)
     expect((await fetch(origin)).status).toBe(200)
-    await expect(openWebSocketPort({ origin, token: token.replace(/.$/, '_') })).rejects.toMatchObject({
+    const wrong = token.replace(/.$/, (last) => (last === '_' ? '-' : '_'))
+    await expect(openWebSocketPort({ origin, token: wrong })).rejects.toMatchObject({
       code: 'api/refused',
     })
 

@@ -16,6 +16,7 @@ const settings = {
   optimization: { learningRate: 0.02, minibatchSize: 3, schedule: 'cosine', warmupProportion: 0.2 },
   evaluation: { every: 4 },
   checkpoints: { every: 2, keepLast: 2 },
+  device: { threads: 2 }, // micro-batches are then learned from at the same time, on any machine
   steps: 8,
 }
 

@@ -63,6 +63,7 @@ test('no screen has a serious or critical fault in light, dark or high contrast'
       await app.go(route)
       await expect(page.locator('main h1')).toBeVisible()
       await page.waitForTimeout(300)
+      await expect(page.locator('main p[role=status]').filter({ hasText: /…$/ })).toHaveCount(0) // all has been read
       const found = await test.step(`${theme} ${route}`, () => seriousProblems(page))
       problems.push(...found.map((problem) => `${theme} ${route}: ${problem}`))
     }

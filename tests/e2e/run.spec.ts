@@ -29,6 +29,7 @@ test('watch a run, pause it, let it go on, stop it', async ({ app }) => {
   await untilStep(app, runId, 3)
   const reward = page.getByRole('region', { name: 'Reward', exact: true })
   await expect(reward.getByRole('slider')).toBeVisible()
+  await expect(reward.locator('canvas')).toBeVisible() // paths would take time that the run needs
   await expect(
     page.getByRole('region', { name: 'Reward by part' }).getByText('correct', { exact: true }),
   ).toBeVisible()
@@ -45,6 +46,7 @@ test('watch a run, pause it, let it go on, stop it', async ({ app }) => {
   await page.getByRole('button', { name: 'Stop and save' }).click()
   expect(await untilEnded(app.client, runId)).toBe('stopped')
   await expect(header(page).getByText('Stopped')).toBeVisible()
+  await expect(reward.locator('.recharts-line-curve').first()).toBeAttached()
   const kept = await app.client.call('checkpoints.list', { runId })
   expect(kept.at(-1)?.step).toBe(await stepOf(app, runId))
 })
@@ -113,9 +115,14 @@ test('brackets walk through the steps, J and K through the completions', async (
   const { page } = app
   const runId = await trainDemo(app.client, { rollout, steps: 3, shownTrajectories: 64 })
   await app.open(`/runs/${runId}/samples`)
-  await expect(page.getByText('Step 3', { exact: false }).first()).toBeVisible()
+  const expectPromptsOf = async (step: number) => {
+    const [first] = await app.client.call('samples.list', { runId, step, source: 'rollout' })
+    await expect(page.getByRole('option', { name: `row ${String(first?.row)}` })).toBeVisible()
+  }
+  await expectPromptsOf(3)
   await page.keyboard.press('BracketLeft')
   await expect(page).toHaveURL(/step=2/)
+  await expectPromptsOf(2)
   await page.keyboard.press('j')
   await expect(page).toHaveURL(/sample=\d+/)
   await expect(page.getByRole('heading', { name: /^Completion 2 of/ })).toBeVisible()
@@ -200,25 +207,4 @@ test('name, tags and deletion of a run', async ({ app }) => {
   await asked.getByRole('button', { name: 'Delete 1 run' }).click()
   await expect(page).toHaveURL(/#\/runs$/)
   expect(await app.client.call('runs.list', {})).toEqual([])
-})
-
-test('every part of the page can be read by everybody, in both themes', async ({ app }) => {
-  const { page } = app
-  const runId = await trainDemo(app.client, {
-    rollout,
-    steps: 3,
-    shownTrajectories: 64,
-    checkpoints: { every: 2 },
-  })
-  await app.open(`/runs/${runId}/overview`)
-  for (const theme of ['light', 'dark']) {
-    await app.client.call('settings.set', { key: 'appearance.theme', value: theme })
-    await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
-    for (const tab of ['Overview', 'Samples', 'Diagnosis', 'Checkpoints', 'Config', 'Log']) {
-      await page.getByRole('tab', { name: tab }).click()
-      await expect(page.getByRole('tabpanel', { name: tab })).toBeVisible()
-      await page.waitForTimeout(300)
-      expect(await seriousProblems(page)).toEqual([])
-    }
-  }
 })

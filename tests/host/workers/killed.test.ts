@@ -10,6 +10,8 @@ import type { KillPlan } from './killedProcess.ts'
 import { checkpointsOf, createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf } from './runs.ts'
 
 const home = createHome()
+/** Micro-batches are then learned from at the same time, on any machine. */
+const twoThreads = { ...starterConfig, device: { threads: 2 } }
 let undisturbed: RunFolder
 let killed: RunFolder
 
@@ -32,7 +34,7 @@ async function train(run: RunFolder, plan: KillPlan | null, meddle?: Meddle): Pr
 type Meddle = (run: RunFolder, kill: () => void) => void
 
 beforeAll(async () => {
-  undisturbed = home.createRun(starterConfig)
+  undisturbed = home.createRun(twoThreads)
   expect(await train(undisturbed, null)).toMatchObject({ kind: 'finished' })
 }, 300_000)
 
@@ -95,7 +97,7 @@ describe('a run that is killed again and again', () => {
     'ends with the same bytes as one never killed, and says everything once',
     { timeout: 300_000 },
     async () => {
-      const run = (killed = home.createRun(starterConfig))
+      const run = (killed = home.createRun(twoThreads))
       for (const { name, plan, meddle } of tenMoments(new SequentialRandom(randomStream(2026, 11)))) {
         const ending = await train(run, plan, meddle)
         expect([name, ending.kind]).toEqual([name, plan === null ? 'killed' : 'crashed'])
