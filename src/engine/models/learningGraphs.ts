@@ -16,6 +16,7 @@ import { reshape } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
 import { expandLike } from '../ops/reduce.ts'
 import { rotary } from '../ops/rotary.ts'
+import { slicedHead } from '../ops/slicedHead.ts'
 import type { LogitBend } from '../ops/vocabularyHead.ts'
 import { vocabularyHead } from '../ops/vocabularyHead.ts'
 import type { LayerAttention, LinearName, ModelConfig, RopeConfig } from './config.ts'
@@ -210,6 +211,8 @@ export interface HeadParameters {
   vector(name: string): Value
   /** [V, D] */
   readonly table: Value
+  /** The table's rows in pieces [S, D], for `learn`; one piece if absent. */
+  readonly slices?: readonly Value[]
 }
 
 function headInputs(config: ModelConfig) {
@@ -224,11 +227,18 @@ function headValues(
   config: ModelConfig,
   parameters: HeadParameters,
   inputs: ReturnType<typeof headInputs>,
-  options: { readonly isLearning: boolean; readonly reference?: 'target' },
+  isLearning: boolean,
 ) {
-  const { table } = parameters
+  return vocabularyHead({ ...vocabularyInputs(config, parameters, inputs), isLearning })
+}
+
+function vocabularyInputs(
+  config: ModelConfig,
+  parameters: HeadParameters,
+  inputs: ReturnType<typeof headInputs>,
+) {
   const { hidden, bend } = headInput(config, inputs, (name) => parameters.vector(name))
-  return vocabularyHead({ hidden, table, targets: inputs.targets, ...options, ...(bend ? { bend } : {}) })
+  return { hidden, table: parameters.table, targets: inputs.targets, ...(bend ? { bend } : {}) }
 }
 
 /** What is multiplied with the vocabulary, and what happens to the product; without a soft cap the factors come first. */
@@ -247,19 +257,20 @@ export function headInput(
 /**
  * The output head over a chunk of N tokens. A token's log-probability and entropy depend on its own hidden state alone,
  * so their gradients with respect to it ([N, D] each) come out of the same pass, before any loss is known. Where the
- * target's probability underflows, `learn` gives an infinite log-probability with a right slope; `score` has the finite one.
+ * target's probability underflows, the results of `learn` are not finite; those of the others are.
  */
 export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
   const inputs = headInputs(config)
-  const quick = headValues(config, parameters, inputs, { isLearning: true, reference: 'target' })
-  const whole = headValues(config, parameters, inputs, { isLearning: true })
+  const { table, slices = [table] } = parameters
+  const quick = slicedHead({ ...vocabularyInputs(config, parameters, inputs), slices })
+  const whole = headValues(config, parameters, inputs, true)
   const slope = (value: Value): Value => {
     const one = expandLike(constant([1], [1, 1]), value)
     const [gradient] = gradients([{ value, cotangent: one }], [inputs.hidden])
     if (!gradient) throw new Error('The head does not depend on its hidden states.')
     return gradient
   }
-  const score: Program = { ...headValues(config, parameters, inputs, { isLearning: false }) }
+  const score: Program = { ...headValues(config, parameters, inputs, false) }
   const learn: Program = { ...quick, logprobSlope: slope(quick.logprob) }
   const learnEntropy: Program = {
     ...whole,
@@ -272,7 +283,7 @@ export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
 /** The head when its own parameters learn: cross-entropy with a coefficient per token ([N, 1]) known beforehand. */
 export function trainedHeadProgram(config: ModelConfig, parameters: HeadParameters): Program {
   const inputs = headInputs(config)
-  const { logprob, entropy } = headValues(config, parameters, inputs, { isLearning: true })
+  const { logprob, entropy } = headValues(config, parameters, inputs, true)
   const coefficients = input('coefficients', 'float32', ['N', 1])
   const norms = finalNormNames(config).map((name) => parameters.vector(name))
   const targets = [inputs.hidden, ...norms, parameters.table]

@@ -2,85 +2,20 @@
  * One expression or more for every operator with a gradient, small enough to be differentiated numerically. The tests
  * and the self-test of an installation compare each with central differences (runtime/gradientCheck.ts).
  */
-import type { Shape } from '../graph/shape.ts'
 import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { geluTanh, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
 import { addMask } from './addMask.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { packRows, unpackRows } from './gather.ts'
+import { constant, gradientCase, integer, positive, real, type GradientCase } from './gradientCase.ts'
+import { headCases } from './headGradientCases.ts'
 import { concat, split, splitSizes, reshape, transpose } from './layout.ts'
 import { matmul, matmulAdd } from './matmul.ts'
 import { layerNorm, rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum } from './reduce.ts'
 import { rotary } from './rotary.ts'
 import { attention } from './attention.ts'
-import { vocabularyHead } from './vocabularyHead.ts'
-
-/** Lengths that the cases' symbolic dimensions have when they run: all different, so that a mix-up shows. */
-export const caseLengths: Readonly<Record<string, number>> = { B: 2, T: 5, N: 7, P: 3 }
-
-/** Uniform numbers; what is differentiated. */
-interface RealInput {
-  readonly kind: 'real'
-  readonly shape: Shape
-  readonly from: number
-  readonly to: number
-}
-
-/** Numbers that stay as they are: indices, or tables and masks that nobody learns. */
-interface FixedInput {
-  readonly kind: 'integer' | 'constant'
-  readonly shape: Shape
-  readonly values: readonly number[]
-}
-
-export type CaseInput = RealInput | FixedInput
-
-export interface GradientCase {
-  /** The operator or composite that the case is about. */
-  readonly op: string
-  readonly name: string
-  /** f64 where the runtime's CPU has all kernels in it. */
-  readonly dtype: 'float64' | 'float32'
-  readonly inputs: readonly CaseInput[]
-  readonly build: (values: readonly Value[]) => readonly Value[]
-}
-
-type ValuesOf<Inputs> = { readonly [Index in keyof Inputs]: Value }
-
-interface CaseDraft<Inputs extends readonly CaseInput[]> {
-  readonly dtype?: GradientCase['dtype']
-  readonly inputs: Inputs
-  readonly build: (values: ValuesOf<Inputs>) => Value | readonly Value[]
-}
-
-function gradientCase<const Inputs extends readonly CaseInput[]>(
-  op: string,
-  what: string,
-  { dtype = 'float64', inputs, build }: CaseDraft<Inputs>,
-): GradientCase {
-  return {
-    op,
-    name: what === '' ? op : `${op}, ${what}`,
-    dtype,
-    inputs,
-    build(values) {
-      const built = build(values as ValuesOf<Inputs>)
-      return 'node' in built ? [built] : built
-    },
-  }
-}
-
-const real = (...shape: Shape): RealInput => ({ kind: 'real', shape, from: -1.5, to: 1.5 })
-/** Away from zero, where logarithm, root and quotient are steep. */
-const positive = (...shape: Shape): RealInput => ({ kind: 'real', shape, from: 0.5, to: 2 })
-const integer = (shape: Shape, values: readonly number[]): FixedInput => ({ kind: 'integer', shape, values })
-const constant = (shape: Shape, values: readonly number[]): FixedInput => ({
-  kind: 'constant',
-  shape,
-  values,
-})
 
 const arithmetic = [
   gradientCase('Add', 'a row over a matrix', {
@@ -260,11 +195,6 @@ const causalMask = constant(
   ['2*T', 'T'],
   Array.from({ length: 50 }, (_, at) => (at % 5 > Math.floor(at / 5) % 5 ? -1e9 : 0)),
 )
-const vocabulary = 9
-const frozenTable = Array.from({ length: vocabulary * 6 }, (_, index) => Math.sin(index + 1))
-const targets = integer(['N'], [3, 0, 8, 8, 1, 5, 2])
-const headInputs = [real('N', 6), real(vocabulary, 6), targets] as const
-
 const composites = [
   gradientCase('UnpackRows', 'ragged', {
     inputs: [real('N', 3), ...slots, rows],
@@ -299,41 +229,6 @@ const composites = [
     inputs: [real('N', 4), real('N', 4)],
     build: ([gate, up]) => swiglu(gate, up),
   }),
-  ...[true, false].flatMap((isLearning) => [
-    gradientCase('VocabularyHead', `log-probability, learning ${isLearning}`, {
-      dtype: 'float32',
-      inputs: headInputs,
-      build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids, isLearning }).logprob,
-    }),
-    gradientCase('VocabularyHead', `entropy, learning ${isLearning}`, {
-      inputs: headInputs,
-      build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids, isLearning }).entropy,
-    }),
-  ]),
-  gradientCase('VocabularyHead', 'bent logits', {
-    dtype: 'float32',
-    inputs: [...headInputs, constant([1], [1.25])],
-    build([hidden, table, ids, factor]) {
-      const bend = { cap: 1.5, factor }
-      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, isLearning: true, bend })
-      return [logprob, entropy]
-    },
-  }),
-  gradientCase('VocabularyHead', 'frozen table', {
-    inputs: [real('N', 6), constant([vocabulary, 6], frozenTable), targets],
-    build([hidden, table, ids]) {
-      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, isLearning: true })
-      return [logprob, entropy]
-    },
-  }),
-  gradientCase('VocabularyHead', 'both', {
-    dtype: 'float32',
-    inputs: headInputs,
-    build([hidden, table, ids]) {
-      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, isLearning: true })
-      return [logprob, entropy]
-    },
-  }),
 ]
 
 export const gradientCases: readonly GradientCase[] = [
@@ -343,4 +238,5 @@ export const gradientCases: readonly GradientCase[] = [
   ...activations,
   ...products,
   ...composites,
+  ...headCases,
 ]

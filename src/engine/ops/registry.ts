@@ -67,4 +67,11 @@ export const ops: readonly Op[] = [
 ]
 
 /** Groups of ops that share one hand-written gradient. */
-export const composites = ['Attention', 'PackRows', 'Swiglu', 'UnpackRows', 'VocabularyHead'] as const
+export const composites = [
+  'Attention',
+  'PackRows',
+  'SlicedHead',
+  'Swiglu',
+  'UnpackRows',
+  'VocabularyHead',
+] as const

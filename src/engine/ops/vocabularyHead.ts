@@ -26,11 +26,6 @@ export interface VocabularyHeadInputs {
   readonly targets: Value
   /** The slopes will be asked for, so the mean row p E is computed anyway. */
   readonly isLearning: boolean
-  /**
-   * Which entry tells log Σ exp(z) = z − log p. The largest always does and costs two passes over the vocabulary; the
-   * target is read anyway, but where its probability underflows, log-probability and entropy come out infinite.
-   */
-  readonly reference?: 'largest' | 'target'
   /** What happens to the product before the softmax; nothing if absent. */
   readonly bend?: LogitBend
 }
@@ -59,15 +54,14 @@ export function vocabularyHead({
   table,
   targets,
   isLearning,
-  reference = 'largest',
   bend,
 }: VocabularyHeadInputs): VocabularyHead {
   const [rows, size] = [hidden.shape[0] as Dim, table.shape[0] as number]
-  const { logits, back } = product(hidden, table, bend)
+  const { logits, back } = vocabularyLogits(hidden, table, bend)
   const probabilities = softmax(logits)
   const column = reshape(targets, [rows, 1])
-  const readAt = (x: Value) => (reference === 'target' ? gatherElements(x, column) : reduceMax(x, [-1]))
-  const normalizer = sub(readAt(logits), log(readAt(probabilities)))
+  // log Σ exp(z) = z − log p of any entry; the largest is never too small for it.
+  const normalizer = sub(reduceMax(logits, [-1]), log(reduceMax(probabilities, [-1])))
   const logprob = sub(gatherElements(logits, column), normalizer)
   const meanRow = matmul(probabilities, table) // p E: [N, D]
   // Σ p z = h · (p E): where the mean row is there, the entropy needs no pass of its own over the vocabulary.
@@ -99,12 +93,27 @@ export function vocabularyHead({
   return { logprob: logprobOut as Value, entropy: entropyOut as Value }
 }
 
-/** The logits [N, V], and the way back from their cotangent to that of h Eᵀ: factor·(1 − tanh²), without a bend nothing. */
-function product(hidden: Value, table: Value, bend: LogitBend | undefined) {
-  if (!bend) return { logits: matmul(hidden, table, { transB: true }), back: (dLogits: Value) => dLogits }
-  const bent = tanh(matmul(hidden, table, { transB: true, alpha: 1 / bend.cap }))
-  const back = (dLogits: Value) => mul(sub(dLogits, mul(dLogits, mul(bent, bent))), bend.factor)
-  return { logits: mul(bent, scale(bend.factor, bend.cap)), back }
+export interface BentLogits {
+  readonly logits: Value
+  /** From a cotangent of the logits to one of the plain products: factor·(1 − tanh²), without a bend nothing. */
+  readonly back: (dLogits: Value) => Value
+}
+
+/** The logits [N, V] of hidden states [N, D] and rows of the vocabulary [V, D]. */
+export function vocabularyLogits(hidden: Value, table: Value, bend: LogitBend | undefined): BentLogits {
+  const product = matmul(hidden, table, { transB: true, ...(bend ? { alpha: 1 / bend.cap } : {}) })
+  return bend ? bent(product, bend) : { logits: product, back: (dLogits) => dLogits }
+}
+
+/** The logits that products of hidden states and rows of the vocabulary become. */
+export const bendLogits = (products: Value, bend: LogitBend | undefined): BentLogits =>
+  bend ? bent(scale(products, 1 / bend.cap), bend) : { logits: products, back: (dLogits) => dLogits }
+
+/** capped: h Eᵀ / cap */
+function bent(capped: Value, bend: LogitBend): BentLogits {
+  const bounded = tanh(capped)
+  const back = (dLogits: Value) => mul(sub(dLogits, mul(dLogits, mul(bounded, bounded))), bend.factor)
+  return { logits: mul(bounded, scale(bend.factor, bend.cap)), back }
 }
 
 const addAll = (parts: readonly (Value | null)[]): Value | null =>

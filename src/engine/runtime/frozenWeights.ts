@@ -25,6 +25,19 @@ export function mappedWeight(source: ModelSource, name: string): Value {
   return weight(name, location)
 }
 
+/** The same matrix in pieces of so many rows, the last perhaps fewer. */
+export function mappedSlices(source: ModelSource, name: string, rows: number): Value[] {
+  const { shape, offset, byteLength, ...location } = requireTensor(source, name)
+  const [total, width] = shape as readonly [number, number]
+  const rowBytes = byteLength / total
+  return Array.from({ length: Math.ceil(total / rows) }, (_, piece) => {
+    const first = piece * rows
+    const count = Math.min(rows, total - first)
+    const place = { offset: offset + first * rowBytes, byteLength: count * rowBytes, shape: [count, width] }
+    return weight(`${name} from row ${String(first)}`, { ...location, ...place })
+  })
+}
+
 function requireTensor(source: ModelSource, name: string): TensorLocation {
   const location = source.tensors.get(name)
   if (location) return location

@@ -4,8 +4,10 @@ import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
 import { floats, int64s } from './session.ts'
 
 const CHUNK_LIMITS = { smallest: 32, largest: 256 }
+/** Tokens of a chunk where logits exist for a slice of the vocabulary only. */
+const SLICED_CHUNK = 512
 
-/** Where the target is less likely than this, its probability may not be a normal f32 number (from e⁻⁸⁷ up). */
+/** Where the target is less likely than this, the odds of others may not be f32 numbers (up to e⁸⁸). */
 const LEAST_LOGPROB = -80
 
 export interface HeadScores {
@@ -70,8 +72,9 @@ export class HeadRunner {
       logprobSlopes.set(results['logprobSlope']!, start * width)
       entropySlopes?.set(results['entropySlope']!, start * width)
     })
-    await this.#scoreUnderflows(scores, task)
-    return { ...scores, logprobSlopes, entropySlopes }
+    const slopes = { ...scores, logprobSlopes, entropySlopes }
+    if (pass === 'learn') await this.#learnAgain(slopes, task)
+    return slopes
   }
 
   /** ∂loss/∂hidden [N, D]: each head row's slopes times its coefficients, zero elsewhere. */
@@ -91,21 +94,23 @@ export class HeadRunner {
     return cotangent
   }
 
-  /** Scores again the rows whose target is so unlikely that learning could not read the scores from it. */
-  async #scoreUnderflows(scores: HeadScores, task: HeadTask): Promise<void> {
-    const places = [...scores.logprobs.keys()].filter((index) => !(scores.logprobs[index]! > LEAST_LOGPROB))
+  /** Learns again, with the whole vocabulary at once, from the rows whose target is too unlikely for slices. */
+  async #learnAgain({ logprobs, entropies, logprobSlopes }: HeadSlopes, task: HeadTask): Promise<void> {
+    const places = Int32Array.from([...logprobs.keys()].filter((row) => !(logprobs[row]! > LEAST_LOGPROB)))
     const { headRows, headTargets } = task.rows
     const rows = {
-      headRows: Int32Array.from(places, (index) => headRows[index]!),
-      headTargets: Int32Array.from(places, (index) => headTargets[index]!),
+      headRows: places.map((row) => headRows[row]!),
+      headTargets: places.map((row) => headTargets[row]!),
     }
-    const again = emptyScores(places.length)
-    await this.#chunks({ ...task, pass: 'score', rows }, (start, results) =>
-      storeScores(again, start, results),
-    )
-    places.forEach((index, place) => {
-      scores.logprobs[index] = again.logprobs[place]!
-      scores.entropies[index] = again.entropies[place]!
+    const width = this.#config.hiddenSize
+    await this.#chunks({ ...task, pass: 'learnEntropy', rows }, (start, results) => {
+      results['logprob']!.forEach((logprob, index) => {
+        const row = places[start + index]!
+        logprobs[row] = logprob
+        entropies[row] = results['entropy']![index]!
+        const slope = results['logprobSlope']!.subarray(index * width, (index + 1) * width)
+        logprobSlopes.set(slope, row * width)
+      })
     })
   }
 
@@ -113,9 +118,8 @@ export class HeadRunner {
     { use, pass, hidden, rows: { headRows, headTargets }, temperature }: HeadTask,
     store: (start: number, results: Readonly<Record<string, Float32Array>>) => void,
   ): Promise<void> {
-    const { hiddenSize: width, vocabSize } = this.#config
-    const fitting = Math.floor(this.#chunkBytes / (4 * vocabSize))
-    const size = Math.max(CHUNK_LIMITS.smallest, Math.min(CHUNK_LIMITS.largest, fitting))
+    const width = this.#config.hiddenSize
+    const size = pass === 'learn' ? SLICED_CHUNK : this.#wholeChunk()
     const inverseTemperature = floats(Float32Array.of(1 / temperature), [1])
     for (let start = 0; start < headRows.length; start += size) {
       const rows = headRows.subarray(start, start + size)
@@ -125,6 +129,12 @@ export class HeadRunner {
       const feeds = { hidden: floats(chunk, [rows.length, width]), targets, inverseTemperature }
       store(start, await this.#programs.run(use, `head ${pass}`, feeds))
     }
+  }
+
+  /** Tokens of a chunk where logits exist for the whole vocabulary. */
+  #wholeChunk(): number {
+    const fitting = Math.floor(this.#chunkBytes / (4 * this.#config.vocabSize))
+    return Math.max(CHUNK_LIMITS.smallest, Math.min(CHUNK_LIMITS.largest, fitting))
   }
 }
 
@@ -138,6 +148,7 @@ function storeScores(
   start: number,
   results: Readonly<Record<string, Float32Array>>,
 ): void {
-  scores.logprobs.set(results['logprob']!, start)
+  // A target's logit is computed twice while learning: rounding may leave a certain one slightly above 0.
+  results['logprob']!.forEach((logprob, row) => (scores.logprobs[start + row] = Math.min(logprob, 0)))
   scores.entropies.set(results['entropy']!, start)
 }

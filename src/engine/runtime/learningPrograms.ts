@@ -9,7 +9,7 @@ import type { ModelSource } from '../models/source.ts'
 import type { ValueHeadPrograms } from '../models/valueHead.ts'
 import { valueHeadPrograms } from '../models/valueHead.ts'
 import { headWeightName, layerPrefix, layerTensors } from '../models/weightNames.ts'
-import { learningMatrix, learningPurpose, mappedWeight } from './frozenWeights.ts'
+import { learningMatrix, learningPurpose, mappedSlices, mappedWeight } from './frozenWeights.ts'
 import { ProgramSet } from './programSet.ts'
 import type { Feed } from './session.ts'
 
@@ -23,6 +23,9 @@ export type HeadPass = keyof ReturnType<typeof headPrograms>
 export type ProgramUse = 'score' | 'learn' | 'value'
 
 type Programs = Record<string, Program>
+
+/** Rows of the vocabulary whose logits exist at once while learning. */
+const SLICE_ROWS = 2048
 
 /**
  * The compiled programs of every layer and of the head, with weights mapped from disk: their pages are shared by all
@@ -109,7 +112,12 @@ export class LearningPrograms {
   #head(): ReturnType<typeof headPrograms> {
     const { config } = this.#source
     const vector = (name: string): Value => this.weight(name)
-    return headPrograms(config, { vector, table: this.weight(headWeightName(config)) })
+    const name = headWeightName(config)
+    return headPrograms(config, {
+      vector,
+      table: this.weight(name),
+      slices: mappedSlices(this.#source, name, SLICE_ROWS),
+    })
   }
 
   #layer(layer: number, drops: boolean): LayerPrograms {

@@ -9,10 +9,11 @@ import { add, mul } from '#engine/ops/arithmetic.ts'
 import type { Value } from '#engine/graph/value.ts'
 import { dequantize, widen } from '#engine/ops/dequantize.ts'
 import { packRows, unpackRows } from '#engine/ops/gather.ts'
-import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '#engine/ops/layout.ts'
+import { concat, lengthOf, reshape, splitAt, splitRows, splitSizes, transpose } from '#engine/ops/layout.ts'
 import { matmul } from '#engine/ops/matmul.ts'
 import { rmsNorm } from '#engine/ops/normalization.ts'
 import { meanLastAxis, reduceSum, sumToShape } from '#engine/ops/reduce.ts'
+import { slicedHead } from '#engine/ops/slicedHead.ts'
 import { vocabularyHead } from '#engine/ops/vocabularyHead.ts'
 import { floats, int64s } from '#engine/runtime/session.ts'
 import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
@@ -102,6 +103,36 @@ describe('numbers', () => {
       })
     },
   )
+
+  test.each([null, 1.5])('a head in slices is the whole one (soft cap: %s)', async (cap) => {
+    const numbers = (count: number, factor: number) =>
+      Array.from({ length: count }, (_, i) => factor * Math.sin(i * i + 1))
+    const table = constant(numbers(9 * 4, 3), [9, 4])
+    const bend = cap === null ? {} : { bend: { cap, factor: constant([1.25], [1]) } }
+    const head = {
+      hidden: input('hidden', 'float32', ['N', 4]),
+      table,
+      targets: input('targets', 'int64', ['N']),
+      ...bend,
+    }
+    const whole = vocabularyHead({ ...head, isLearning: true })
+    const sliced = slicedHead({ ...head, slices: splitSizes(table, 0, [4, 4, 1]) })
+    const found = await evaluate(
+      {
+        whole: whole.logprob,
+        sliced: sliced.logprob,
+        entropy: whole.entropy,
+        'sliced entropy': sliced.entropy,
+      },
+      {
+        hidden: { data: numbers(6 * 4, 4), dims: [6, 4] },
+        targets: int64s(Int32Array.of(0, 3, 4, 7, 8, 1), [6]),
+      },
+    )
+    expect(Math.min(...found['whole']!)).toBeLessThan(cap === null ? -20 : -2)
+    expect(largestDifference(found['sliced']!, found['whole']!)).toBeLessThan(2e-5)
+    expect(largestDifference(found['sliced entropy']!, found['entropy']!)).toBeLessThan(2e-5)
+  })
 })
 
 describe('stored weights', () => {

@@ -101,6 +101,19 @@ test('a target whose probability is no f32 number has a finite score, and the sl
   expect(relativeError(gradient, whole.gradient)).toBeLessThan(1e-5)
 })
 
+test('a vocabulary of several slices is learned from as a whole one', async () => {
+  using large = await openTiny(await tinySource(folder, { vocabSize: 5000 }))
+  const sequences = [40, 17].map((length, index) => randomSequence(5000, length, index))
+  const coefficients = randomCoefficients(sequences, 1, false)
+  const sliced = await learn(large, sequences, coefficients, { temperature: 0.5, entropyGradient: false })
+  const whole = await learn(large, sequences, coefficients, { temperature: 0.5, entropyGradient: true })
+  expect(relativeError(sliced.gradient, whole.gradient)).toBeLessThan(1e-5)
+  for (const [index, { logprobs, entropies }] of sliced.heads.entries()) {
+    expect(largestDifference(logprobs, whole.heads[index]!.logprobs)).toBeLessThan(1e-5)
+    expect(largestDifference(entropies, whole.heads[index]!.entropies)).toBeLessThan(1e-5)
+  }
+})
+
 describe('what must not matter', () => {
   test('tokens after the last action', async () => {
     const short = randomSequence(288, 9, 3, 1)
