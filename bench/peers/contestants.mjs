@@ -29,44 +29,46 @@ const decoding =
 const shared = ({ shape, threads }) => ['--model', modelFolder(shape), '--shape', shape, '--threads', threads]
 const node = () => process.execPath
 const fused = ['--checkpoint', '--head', 'fused']
+/** Layers computed again, like the peer's, and what a run does by default where there is memory. */
+const both = ['turnwise (recompute)', 'turnwise (save)']
 
 /**
- * `against`: which of ours a peer is divided into. `isExtra`: only with --all or by name.
+ * `against`: which of ours are divided by a peer. `isExtra`: only with --all or by name.
  * PyTorch trains with glibc's malloc as pip leaves it, and with tcmalloc where there is one.
  */
 export const contestants = {
   train: {
     'turnwise (recompute)': { start: ours('recompute') },
-    'pytorch-checkpoint': { start: torchTraining(['--checkpoint']), against: 'turnwise (recompute)' },
+    'turnwise (save)': { start: ours('save') },
+    'pytorch-checkpoint': { start: torchTraining(['--checkpoint']), against: both },
     'pytorch-checkpoint-tcmalloc': {
       start: torchTraining(['--checkpoint'], true),
-      against: 'turnwise (recompute)',
+      against: both,
       needs: tcmalloc,
     },
     'pytorch-checkpoint-fused-head': {
       start: torchTraining(fused),
-      against: 'turnwise (recompute)',
+      against: ['turnwise (recompute)'],
       isExtra: true,
     },
     'pytorch-checkpoint-fused-head-tcmalloc': {
       start: torchTraining(fused, true),
-      against: 'turnwise (recompute)',
+      against: ['turnwise (recompute)'],
       needs: tcmalloc,
       isExtra: true,
     },
-    'turnwise (save)': { start: ours('save'), isExtra: true },
-    pytorch: { start: torchTraining([]), against: 'turnwise (save)', isExtra: true },
-    'pytorch-tcmalloc': { start: torchTraining([], true), against: 'turnwise (save)', needs: tcmalloc, isExtra: true },
+    pytorch: { start: torchTraining([]), against: ['turnwise (save)'], isExtra: true },
+    'pytorch-tcmalloc': { start: torchTraining([], true), against: ['turnwise (save)'], needs: tcmalloc, isExtra: true },
   },
   decode: {
     turnwise: { start: ours('recompute') },
-    'transformers.js': { start: decoding(node, 'decode-transformers-js.mjs'), against: 'turnwise' },
+    'transformers.js': { start: decoding(node, 'decode-transformers-js.mjs'), against: ['turnwise'] },
     'transformers.js (greedy)': {
       start: decoding(node, 'decode-transformers-js.mjs', '--sampling', 'greedy'),
-      against: 'turnwise',
+      against: ['turnwise'],
     },
-    'llama.cpp': { start: decoding(node, 'decode-llama-cpp.mjs'), against: 'turnwise', precisions: ['f32', 'int8'] },
-    pytorch: { start: decoding(python, 'decode_torch.py'), against: 'turnwise' },
+    'llama.cpp': { start: decoding(node, 'decode-llama-cpp.mjs'), against: ['turnwise'], precisions: ['f32', 'int8'] },
+    pytorch: { start: decoding(python, 'decode_torch.py'), against: ['turnwise'] },
   },
 }
 
@@ -79,5 +81,5 @@ export function participants(item, wanted, all) {
     if (item.kind === 'decode' && !precisions.includes(item.precision)) return false
     return wanted.length > 0 ? wanted.includes(name) : all || !isExtra
   })
-  return [...new Set(peers.map((name) => table[name].against)), ...peers]
+  return [...new Set(peers.flatMap((name) => table[name].against)), ...peers]
 }

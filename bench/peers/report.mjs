@@ -22,8 +22,8 @@ const typical = (rounds, name, field) => {
   return values.length ? median(values) : null
 }
 
-const number = (value) => (value === null ? '–' : value.toFixed(value < 100 ? 1 : 0))
-const megabytes = (bytes) => (bytes === null ? '–' : `${(bytes / 1e6).toFixed(0)} MB`)
+const number = (value) => (value === null ? '' : value.toFixed(value < 100 ? 1 : 0))
+const megabytes = (bytes) => (bytes === null ? '' : `${(bytes / 1e6).toFixed(0)} MB`)
 const spread = (ratio) =>
   ratio === null ? '–' : `**${ratio.median.toFixed(2)}** (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`
 
@@ -31,19 +31,27 @@ const table = (header, rows) =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
 function rowsOf({ item, rounds }) {
-  const what = item.kind === 'train' ? `${item.rows}×${item.length}` : `${item.batch} × ${item.precision}`
-  const memory = item.kind === 'train' ? 'anonymousBytes' : 'processRssBytes'
-  return Object.keys(contestants[item.kind])
-    .filter((name) => rounds.some((round) => round[name]))
-    .map((name) => {
-      const { against } = contestants[item.kind][name]
-      const cells = [item.shape, `${item.threads}`, what, name, number(typical(rounds, name, 'tokensPerSecond'))]
-      cells.push(against ? spread(ratioOf(rounds, against, name, 'tokensPerSecond')) : '')
-      if (item.kind === 'decode') cells.push(number(typical(rounds, name, 'prefillTokensPerSecond')))
-      cells.push(megabytes(typical(rounds, name, memory)))
-      if (item.kind === 'train') cells.push(megabytes(typical(rounds, name, 'processRssBytes')))
-      cells.push(against ? spread(ratioOf(rounds, against, name, memory)) : '')
-      return cells
+  const isTraining = item.kind === 'train'
+  const what = isTraining ? `${item.rows}×${item.length}` : `${item.batch} × ${item.precision}`
+  const memory = isTraining ? 'anonymousBytes' : 'processRssBytes'
+  const rest = isTraining ? [memory, 'processRssBytes'] : [memory]
+  const row = (name, ours) => {
+    const figure = (field) => (ours === undefined || ours.isFirst ? typical(rounds, name, field) : null)
+    const ratio = (field) => (ours === undefined ? '' : spread(ratioOf(rounds, ours.name, name, field)))
+    return [
+      ...[item.shape, `${item.threads}`, what, name, number(figure('tokensPerSecond'))],
+      ...[ours?.name ?? '', ratio('tokensPerSecond')],
+      ...(isTraining ? [] : [number(figure('prefillTokensPerSecond'))]),
+      ...rest.map((field) => megabytes(figure(field))),
+      ratio(memory),
+    ]
+  }
+  const tookPart = (name) => rounds.some((round) => round[name])
+  return Object.entries(contestants[item.kind])
+    .filter(([name]) => tookPart(name))
+    .flatMap(([name, { against = [] }]) => {
+      if (against.length === 0) return [row(name)]
+      return against.filter(tookPart).map((ours, index) => row(name, { name: ours, isFirst: index === 0 }))
     })
 }
 
@@ -58,7 +66,7 @@ export function markdown({ machine, startedAt, results }) {
   for (const [kind, title, what, columns] of sections) {
     const rows = results.filter(({ item }) => item.kind === kind).flatMap(rowsOf)
     if (rows.length === 0) continue
-    const header = ['shape', 'threads', what, '', 'tokens/s', 'ratio', ...columns, 'memory ratio']
+    const header = ['shape', 'threads', what, '', 'tokens/s', 'against', 'ratio', ...columns, 'memory ratio']
     lines.push('', `## ${title}`, '', table(header, rows))
   }
   return lines.join('\n') + '\n'
