@@ -1,8 +1,8 @@
 /**
  * Learning layer by layer. Forward keeps each layer's input (or its activations too); the head answers per token with the
  * log-probability, the entropy and their slopes with respect to the hidden state; the loss coefficients turn slopes into
- * the cotangent that runs back through the layers. Logits exist for one chunk of tokens at a time. A critic runs through
- * the same programs with its own adapter and ends in a value head instead of the vocabulary.
+ * the cotangent that runs back through the layers. Logits exist for one chunk of tokens or one slice of the vocabulary at
+ * a time. A critic runs through the same programs with its own adapter and ends in a value head instead of the vocabulary.
  */
 import type { Device } from '#shared/device.ts'
 import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSequence } from '../policy.ts'
