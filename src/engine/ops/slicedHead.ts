@@ -60,6 +60,7 @@ export function slicedHead({ hidden, table, slices, targets, bend }: SlicedHeadI
 
 /**
  * The sum, nested so that ONNX Runtime, which walks back from the result and takes the input that was written last first,
- * adds each term right after it is computed; all that a slice needs is one term, so it is gone before the next one begins.
+ * adds each term right after it is computed. A slice leaves one term: with two, summed apart, its odds would have to wait
+ * for the second sum, and those of all slices would exist at once.
  */
 const sliceBySlice = (terms: readonly Value[]): Value => terms.reduceRight((rest, term) => add(term, rest))
