@@ -195,6 +195,7 @@ const causalMask = constant(
   ['2*T', 'T'],
   Array.from({ length: 50 }, (_, at) => (at % 5 > Math.floor(at / 5) % 5 ? -1e9 : 0)),
 )
+
 const composites = [
   gradientCase('UnpackRows', 'ragged', {
     inputs: [real('N', 3), ...slots, rows],

@@ -3,6 +3,7 @@ import { useCallback, useMemo, useState, type ReactNode } from 'react'
 import type { Finding } from '#shared/diagnosis.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
+import { useKept } from '#renderer/hooks/kept.ts'
 import { useKeys } from '#renderer/hooks/keys.ts'
 import { setQuery, useRoute } from '#renderer/hooks/route.ts'
 import { goToTab } from '#renderer/hooks/run.ts'
@@ -124,11 +125,11 @@ function useMarks(
     () => chartEvents({ run: { parentRunId, parentCheckpointStep }, events, findings }),
     [parentRunId, parentCheckpointStep, events, findings],
   )
-  const [kept, setKept] = useState(marks)
-  const isSame = kept === marks || JSON.stringify(kept) === JSON.stringify(marks)
-  if (!isSame) setKept(marks)
-  return isSame ? kept : marks
+  return useKept(marks, looksTheSame)
 }
+
+const looksTheSame = (before: readonly ChartEvent[], now: readonly ChartEvent[]): boolean =>
+  JSON.stringify(before) === JSON.stringify(now)
 
 const mostBeside = 5
 

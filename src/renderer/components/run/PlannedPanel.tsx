@@ -1,5 +1,6 @@
-import { useCallback, useMemo, useState } from 'react'
+import { useCallback, useMemo } from 'react'
 import { useApi } from '#renderer/hooks/api.tsx'
+import { useKept } from '#renderer/hooks/kept.ts'
 import { fullCsvOf, type SeriesByMetric } from '#renderer/hooks/series.ts'
 import { seriesLine, withBand } from '../charts/lines.ts'
 import { MetricChart } from '../charts/MetricChart.tsx'
@@ -37,21 +38,18 @@ function lookOf(
   return { color: hues[(place - 1) % hues.length] ?? color }
 }
 
-/** The same list as long as its members are: the map around them changes with every value of any metric. */
-function useStable<Item>(items: readonly Item[]): readonly Item[] {
-  const [kept, setKept] = useState(items)
-  const isSame = kept.length === items.length && kept.every((item, i) => item === items[i])
-  if (!isSame) setKept(items)
-  return isSame ? kept : items
-}
+/** The map around the lists changes with every value of any metric; they do not. */
+const hasSameMembers = (before: readonly unknown[], now: readonly unknown[]): boolean =>
+  before.length === now.length && before.every((item, i) => item === now[i])
 
 /** One planned chart with its values. */
 export function PlannedPanel({ runId, chart, byMetric, events, height, color }: Props) {
   const client = useApi()
-  const series = useStable([
+  const found = [
     chart.bandMetric === undefined ? undefined : byMetric.get(chart.bandMetric)?.get(runId),
     ...chart.lines.map(({ metric }) => byMetric.get(metric)?.get(runId)),
-  ])
+  ]
+  const series = useKept(found, hasSameMembers)
   const lines = useMemo(() => {
     const [spread, ...own] = series
     return chart.lines.map(({ metric, label }, i) => {
