@@ -17,8 +17,8 @@ export const queueService = (host: Host): Handlers<typeof queueApi> => {
   return {
     get: state,
 
-    push({ runId, continueOnError }) {
-      requireIdle(host, runId)
+    async push({ runId, continueOnError }) {
+      await requireIdle(host, runId)
       store.queue.push(runId, { continueOnError })
       store.runs.setStatus(runId, 'queued')
       changed()
@@ -68,8 +68,9 @@ export function leaveQueue({ store, dataDirectory }: Host, runId: string): boole
 }
 
 /** Errors: AppError 'run/busy' for a run that is being trained, 'api/refused' for one that is finished. */
-export function requireIdle({ store }: Host, runId: string): void {
-  const { status, directory } = store.runs.get(runId)
+export async function requireIdle(host: Host, runId: string): Promise<void> {
+  await hasLeft(host, runId)
+  const { status, directory } = host.store.runs.get(runId)
   const holder = runHolder(directory)
   if (holder !== null)
     throw new AppError(
@@ -84,6 +85,14 @@ export function requireIdle({ store }: Host, runId: string): void {
       'Fork one of its checkpoints to train on.',
     )
   }
+}
+
+/** A run whose log says that it has ended may have a process that is just leaving. */
+export async function hasLeft({ store, supervisor }: Host, runId: string): Promise<void> {
+  const { phase } = store.runs.get(runId)
+  const isLeaving = phase === 'finished' || phase === 'stopped'
+  const activity = supervisor.status(runId)?.activity ?? 'starting'
+  if (isLeaving && activity !== 'starting') await supervisor.stop(runId)
 }
 
 function haltedBy({ queue, store }: Host) {

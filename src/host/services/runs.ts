@@ -15,7 +15,7 @@ import { checkpointDirectory } from './checkpoints.ts'
 import { diagnoseRun } from './diagnosis.ts'
 import { failureOf } from './failures.ts'
 import { newsOf, readCursor, stampOf, writeCursor } from './feeds.ts'
-import { leaveQueue, requireIdle } from './queue.ts'
+import { hasLeft, leaveQueue, requireIdle } from './queue.ts'
 import { requireGates } from './rewardVersions.ts'
 import { exportBundle, importBundle } from './runBundle.ts'
 import { exchanging } from './exchange.ts'
@@ -86,8 +86,7 @@ const training = (host: Host) =>
 
     async resume({ runId, step }) {
       const run = host.store.runs.get(runId)
-      await hasLeft(host, runId)
-      requireIdle(host, runId)
+      await requireIdle(host, runId)
       const target = step === undefined ? runId : checkpointDirectory(run, step)
       const { resumeFrom, fallBack, step: from } = resumePoint(host.dataDirectory, target)
       leaveQueue(host, runId)
@@ -164,14 +163,6 @@ const eventsPerItem = 2000
 
 /** Without its folder, which the run's entry has. */
 const workerOf = ({ directory: _directory, ...worker }: WorkerStatus) => worker
-
-/** A run whose log says that it has ended may have a process that is just leaving. */
-async function hasLeft({ store, supervisor }: Host, runId: string): Promise<void> {
-  const { phase } = store.runs.get(runId)
-  const isLeaving = phase === 'finished' || phase === 'stopped'
-  const activity = supervisor.status(runId)?.activity ?? 'starting'
-  if (isLeaving && activity !== 'starting') await supervisor.stop(runId)
-}
 
 function begin(
   { supervisor, bell }: Host,

@@ -10,6 +10,7 @@ import { serve } from '#shared/api/serve.ts'
 import { createHost } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
 import { createServices } from '#host/services/services.ts'
+import { childProcessStarter } from '#host/workers/childProcess.ts'
 import { memoryPorts } from '#host/transports/memoryPort.ts'
 import { starterConfig } from '../workers/runs.ts'
 
@@ -37,9 +38,11 @@ export const smallConfig: Config = {
   checkpoints: { every: 2 },
 } as Config
 
-export function createHostFixture(): HostFixture {
+/** `script`: of a training process other than the ordinary one. */
+export function createHostFixture({ script }: { readonly script?: string } = {}): HostFixture {
   const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-services-'))
-  const host = createHost({ dataDirectory: directory, servesQueue: true })
+  const startWorker = script === undefined ? {} : { startWorker: childProcessStarter(script) }
+  const host = createHost({ dataDirectory: directory, servesQueue: true, ...startWorker })
   const faults: unknown[] = []
   const [near, far] = memoryPorts()
   const serving = serve(far, api, createServices(host), {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { createHost } from '#host/createHost.ts'
@@ -64,6 +65,17 @@ test('runs wait for each other; one that fails halts the rest until somebody say
   expect(await client.call('queue.get')).toEqual({ runs: [], halted: null })
   expect(fixture.faults).toEqual([])
 }, 60_000)
+
+test('a process that is just leaving a run that has ended is waited for', async () => {
+  const script = fileURLToPath(new URL('../workers/leavingProcess.ts', import.meta.url))
+  await using leaving = createHostFixture({ script })
+  const runId = await leaving.start(short)
+  await leaving.reached(runId, 'finished')
+  expect(await leaving.client.call('runs.workers')).toHaveLength(1)
+  const queue = { runId, continueOnError: false }
+  await expect(leaving.client.call('queue.push', queue)).rejects.toMatchObject({ code: 'api/refused' })
+  expect(leaving.faults).toEqual([])
+}, 30_000)
 
 test('a halt outlasts the host, until somebody says to go on', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-halted-'))
