@@ -59,6 +59,8 @@ describe('one group of a real step', () => {
     const { result } = await calibrate({ steps: 1 })
     const runId = await fixture.start({ steps: 1, evaluation: { every: 0, rows: 1 } })
     await fixture.reached(runId, 'finished')
+    // A run beside them would be warned of in the next tests.
+    await fixture.left()
     const [saved] = await client.call('checkpoints.list', { runId })
     const ratio = result.checkpointBytes / (saved?.sizeBytes ?? 0)
     expect(ratio).toBeGreaterThan(0.8)

@@ -27,8 +27,10 @@ export interface HostFixture extends AsyncDisposable {
   write(name: string, content: string): string
   /** Starts a run of the starter model. */
   start(config?: Partial<Config>): Promise<string>
-  /** Resolves when the run has one of the states. */
+  /** Resolves when the run has one of the states; its process may be there for a moment after its end. */
   reached(runId: string, ...statuses: Status[]): Promise<RunEntry>
+  /** Resolves when no run has a process. */
+  left(): Promise<void>
 }
 
 export const smallConfig: Config = {
@@ -64,6 +66,9 @@ export function createHostFixture({ script }: { readonly script?: string } = {})
         if (statuses.includes(run.status)) return client.call('runs.get', { runId })
       }
       throw new Error('The feed ended.')
+    },
+    async left() {
+      for await (const { workers } of client.follow('runs.watch')) if (workers.length === 0) return
     },
     async [Symbol.asyncDispose]() {
       client.close()

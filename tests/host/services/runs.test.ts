@@ -6,6 +6,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { readEvents } from '#host/artifacts/eventLog.ts'
 import { runPaths } from '#host/artifacts/runFolder.ts'
+import { until } from '../workers/runs.ts'
 import { collect, createHostFixture, nextOf, smallConfig } from './hostFixture.ts'
 
 const fixture = createHostFixture()
@@ -31,7 +32,9 @@ beforeAll(async () => {
     followed.push(item)
     if (item.run.status === 'finished') break
   }
-  await setTimeout(500)
+  const hasLeft = () => watched.at(-1)?.workers.length === 0
+  const isMeasured = () => measured.some(({ columns }) => columns.some(({ steps }) => steps.includes(4)))
+  await until(() => hasLeft() && isMeasured())
   over.abort()
   await Promise.all([watching, measuring])
 }, 60_000)
@@ -58,8 +61,7 @@ describe('a run that is followed live', () => {
     expect(seen[0]).toMatchObject({ step: 0 })
     expect(seen.at(-1)).toMatchObject({ status: 'finished' })
     expect(watched.some(({ workers }) => workers.some((worker) => worker.runId === runId))).toBe(true)
-    // The process ends a moment after its run.
-    await expect.poll(() => watched.at(-1)?.workers, { timeout: 30_000 }).toEqual([])
+    expect(watched.at(-1)?.workers).toEqual([])
   })
 
   test('has the same numbers in its log, series, table and for followers', async () => {
