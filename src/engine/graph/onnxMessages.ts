@@ -8,6 +8,7 @@ import type { Attribute, ConstantNode, Dtype, OpNode, TensorType, Value, WeightN
 const DATA_TYPES: Record<Dtype, number> = {
   float32: 1,
   uint8: 2,
+  int8: 3,
   int64: 7,
   bool: 9,
   float16: 10,

@@ -54,6 +54,25 @@ export function linearWeights(
   )
 }
 
+/** What has a scale in an 8-bit matrix of rollouts: blocks of a row, or whole rows. */
+export type Int8Form = 'blocks' | 'rows'
+
+/** A matrix in rows of 8 bits with one scale each: transposed, [K, N] in two's complement, which the file calls U8. */
+export const rowsName = (weight: string): string => `${weight}.int8 rows`
+/** F32 [N] */
+export const rowScalesName = (weight: string): string => `${rowsName(weight)}.scales`
+
+export interface RowWeight {
+  readonly values: TensorLocation
+  readonly scales: TensorLocation
+}
+
+/** A matrix as the source has it in rounded rows; null where it has none. */
+export function rowWeight({ tensors }: ModelSource, name: string): RowWeight | null {
+  const [values, scales] = [tensors.get(rowsName(name)), tensors.get(rowScalesName(name))]
+  return values && scales ? { values, scales } : null
+}
+
 export interface BlockWeight {
   readonly precision: BlockPrecision
   readonly form: BlockForm

@@ -16,6 +16,7 @@ import {
   splitOp,
   transposeOp,
 } from './layout.ts'
+import { absOp, byteOp, integerMatmulOp } from './integerMatmul.ts'
 import { matmulAddOp, matmulOp, quantizedMatmulOp } from './matmul.ts'
 import { layerNormOp, rmsNormOp } from './normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, shapeOp } from './reduce.ts'
@@ -23,8 +24,10 @@ import { rotaryOp } from './rotary.ts'
 import { oneHotOp } from './vocabularyHead.ts'
 
 export const ops: readonly Op[] = [
+  absOp,
   addMaskOp,
   addOp,
+  byteOp,
   castOp,
   concatOp,
   cumulativeSumOp,
@@ -39,6 +42,7 @@ export const ops: readonly Op[] = [
   geluTanhOp,
   integerAddOp,
   integerConcatOp,
+  integerMatmulOp,
   layerNormOp,
   lessOrEqualOp,
   logOp,

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { InferenceSession, listSupportedBackends, Tensor } from 'onnxruntime-node'
 import { deviceKinds, deviceTitles, type Device, type DeviceKind, type DeviceReport } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
+import type { Int8Form } from '../models/blocks.ts'
 
 /**
  * What a session is for; the options that cost memory or time depend on it.
@@ -161,6 +162,24 @@ export function physicalCores(): number {
   const usable = availableParallelism() // respects affinity and container limits
   if (process.platform === 'linux') return Math.max(1, Math.min(usable, linuxCores()))
   return Math.max(1, process.arch === 'x64' ? Math.floor(usable / 2) : usable)
+}
+
+/**
+ * The faster layout of 8-bit matrices for rollouts. Only products of whole rows use AMX, an x64 processor's unit for
+ * tiles of bytes; without it they are no faster than those of blocks, and wrong where there is no VNNI either, since
+ * sums of two products overflow 16 bits there.
+ */
+export const int8Form = ({ kind }: Device): Int8Form =>
+  kind === 'cpu' && processorFeatures().has('amx_int8') ? 'rows' : 'blocks'
+
+/** What the processor can do, in Linux's words; empty where the system does not tell. */
+export function processorFeatures(): ReadonlySet<string> {
+  try {
+    const flags = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1] ?? ''
+    return new Set(flags.trim().split(/\s+/))
+  } catch {
+    return new Set()
+  }
 }
 
 /** Distinct (package, core) pairs; Infinity where the kernel does not show them. */

@@ -5,13 +5,22 @@
 import { AppError } from '#shared/errors.ts'
 import type { Dtype, Value } from '../graph/value.ts'
 import { weight } from '../graph/value.ts'
-import type { BlockWeight } from '../models/blocks.ts'
-import { blocksName, blockWeight, linearWeights, scalesName } from '../models/blocks.ts'
+import type { BlockWeight, RowWeight } from '../models/blocks.ts'
+import {
+  blocksName,
+  blockWeight,
+  linearWeights,
+  rowScalesName,
+  rowsName,
+  rowWeight,
+  scalesName,
+} from '../models/blocks.ts'
 import type { GenerationWeights } from '../models/generationGraph.ts'
 import { addLora, addLoraTransposed } from '../models/lora.ts'
 import type { ModelSource, TensorLocation } from '../models/source.ts'
 import { headWeightName } from '../models/weightNames.ts'
 import { dequantize, widen } from '../ops/dequantize.ts'
+import { integerMatmul, roundRows, type RoundedRows } from '../ops/integerMatmul.ts'
 import { splitSizes, transpose } from '../ops/layout.ts'
 import { matmul, quantizedMatmul } from '../ops/matmul.ts'
 import type { SessionPurpose } from './device.ts'
@@ -104,16 +113,22 @@ export function generationWeights(
   source: ModelSource,
   { rounded, isOneRow = false }: GenerationReading,
 ): GenerationWeights {
-  const vector = cachedByName((name) => mappedWeight(source, name))
+  const vector = cachedBy((name: string) => mappedWeight(source, name))
+  const rowsOf = cachedBy(roundRows) // several products read the same x
+  const roundedProduct = (x: Value, name: string): Value | null => {
+    const rows = rounded ? rowWeight(source, name) : null
+    if (rows) return rowProduct(rowsOf(x), name, rows)
+    const blocked = rounded || !source.tensors.has(name) ? blockWeight(source, name) : null
+    return blocked && blockProduct(x, name, blocked)
+  }
+  // A single row has a kernel of its own, which reads each row of W once and packs nothing either.
+  const oneRowProduct = (x: Value, name: string): Value | null =>
+    isOneRow ? matmul(x, vector(name), { transB: true }) : null
   return {
     vector,
     product(x, name, lora) {
-      const blocked = rounded || !source.tensors.has(name) ? blockWeight(source, name) : null
-      if (blocked || isOneRow) {
-        // A single row has a kernel of its own, which reads each row of W once and packs nothing either.
-        const y = blocked ? blockProduct(x, name, blocked) : matmul(x, vector(name), { transB: true })
-        return lora ? addLora(y, x, lora) : y
-      }
+      const y = roundedProduct(x, name) ?? oneRowProduct(x, name)
+      if (y) return lora ? addLora(y, x, lora) : y
       // W xᵀ instead of x Wᵀ: the large matrix streams through row by row as it lies on disk, and is never packed.
       const yT = matmul(vector(name), x, { transB: true })
       return transpose(lora ? addLoraTransposed(yT, x, lora) : yT, [1, 0])
@@ -134,11 +149,14 @@ function blockProduct(x: Value, name: string, { precision, form, blocks, scales 
   })
 }
 
-function cachedByName(make: (name: string) => Value): (name: string) => Value {
-  const made = new Map<string, Value>()
-  return (name) => {
-    const value = made.get(name) ?? make(name)
-    made.set(name, value)
+const rowProduct = (x: RoundedRows, name: string, { values, scales }: RowWeight): Value =>
+  integerMatmul(x, weight(rowsName(name), values, 'int8'), weight(rowScalesName(name), scales))
+
+function cachedBy<Key, Made>(make: (key: Key) => Made): (key: Key) => Made {
+  const made = new Map<Key, Made>()
+  return (key) => {
+    const value = made.get(key) ?? make(key)
+    made.set(key, value)
     return value
   }
 }

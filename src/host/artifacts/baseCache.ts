@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path'
 import type { BasePrecision, BlockPrecision, RolloutPrecision } from '#shared/precision.ts'
-import { blockForm, blocksPerRow, linearWeights, zerosName } from '#engine/models/blocks.ts'
+import { blockForm, blocksPerRow, type Int8Form, linearWeights, zerosName } from '#engine/models/blocks.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import { asInt8Source, blockTensors, keepTensors } from './int8Cache.ts'
 import { zeroByte } from './quantize.ts'
@@ -25,16 +25,18 @@ const baseName = (precision: BlockPrecision): string => `base-${precision}.safet
 export interface WeightPrecisions {
   readonly base: BasePrecision
   readonly rollout: RolloutPrecision
+  readonly int8Form: Int8Form
 }
 
 /** The source in the form that a policy computes with. Errors: as `asFloat32Source`. */
 export function asPolicySource<Source extends ModelSource>(
   source: Source,
-  { base, rollout }: WeightPrecisions,
+  { base, rollout, int8Form }: WeightPrecisions,
   cacheDirectory: string,
 ): Promise<Source> {
   if (base !== 'f32') return asRoundedBase(source, base, cacheDirectory)
-  return (rollout === 'int8' ? asInt8Source : asFloat32Source)(source, cacheDirectory)
+  if (rollout === 'f32') return asFloat32Source(source, cacheDirectory)
+  return asInt8Source(source, cacheDirectory, int8Form)
 }
 
 /** The source without its linears, which are there as blocks instead. Made once. Errors: as `asFloat32Source`. */

@@ -2,7 +2,16 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { BlockPrecision } from '#shared/precision.ts'
-import { blockForm, blocksName, blocksPerRow, linearWeights, scalesName } from '#engine/models/blocks.ts'
+import {
+  blockForm,
+  blocksName,
+  blocksPerRow,
+  type Int8Form,
+  linearWeights,
+  rowScalesName,
+  rowsName,
+  scalesName,
+} from '#engine/models/blocks.ts'
 import type { ModelSource, TensorDtype, TensorLocation } from '#engine/models/source.ts'
 import { headWeightName } from '#engine/models/weightNames.ts'
 import { blockScales, quantizeRows } from './quantize.ts'
@@ -17,7 +26,6 @@ import {
   weightsFolder,
 } from './weightCache.ts'
 
-const int8Name = 'int8-blocks.safetensors'
 const piecesOfRows = 1 << 20
 
 /** The weights that rollouts read rounded: every linear and the vocabulary projection (the embedding, where they are one). */
@@ -27,13 +35,14 @@ export const quantizableWeights = ({ config }: ModelSource): string[] => [
 ]
 
 /**
- * The f32 source with 8-bit copies of its linears beside it, in the layout of engine/models/blocks.ts, for rollouts. All
+ * The f32 source with 8-bit copies of its linears beside it, in a layout of engine/models/blocks.ts, for rollouts. All
  * files lie in one folder of the cache (the f32 ones as hard links where the disk allows). Made once. Errors as
  * `asFloat32Source`.
  */
 export async function asInt8Source<Source extends ModelSource>(
   source: Source,
   cacheDirectory: string,
+  form: Int8Form,
   onProgress: CacheProgress = () => undefined,
 ): Promise<Source> {
   const exact = await asFloat32Source(source, cacheDirectory, onProgress)
@@ -45,9 +54,9 @@ export async function asInt8Source<Source extends ModelSource>(
   const tensors = quantizableWeights(gathered).flatMap((name) => {
     const location = gathered.tensors.get(name)
     if (!location) throw new Error(`Expected the source to have "${name}".`)
-    return blockTensors(name, location, 'int8')
+    return form === 'rows' ? rowTensors(name, location) : blockTensors(name, location, 'int8')
   })
-  const written = await keepTensors(join(home, int8Name), tensors, onProgress)
+  const written = await keepTensors(join(home, `int8-${form}.safetensors`), tensors, onProgress)
   return { ...gathered, tensors: new Map([...gathered.tensors, ...written]) }
 }
 
@@ -82,20 +91,7 @@ export function blockTensors(
   const [rows = 0, columns = 1] = location.shape
   const form = blockForm(precision, columns)
   const blocks = blocksPerRow(columns, form)
-  const rowsPerPiece = Math.max(1, Math.floor(piecesOfRows / columns))
-  const tensor = (
-    tensorName: string,
-    dtype: TensorDtype,
-    shape: readonly number[],
-    bytes: (weights: Float32Array) => Uint8Array,
-  ): TensorToWrite => ({
-    name: tensorName,
-    dtype,
-    shape,
-    *pieces() {
-      for (const weights of exactPieces(name, location, rowsPerPiece * columns)) yield bytes(weights)
-    },
-  })
+  const tensor = convertedRows(name, location)
   const blockBytes = (form.blockSize * form.bits) / 8
   return [
     tensor(blocksName(name, precision), 'U8', [rows, blocks, blockBytes], (weights) =>
@@ -105,6 +101,65 @@ export function blockTensors(
       bytesOf(blockScales(weights, columns, form)),
     ),
   ]
+}
+
+/** A matrix in rows of 8 bits: the values, transposed in memory as a whole, and the scales. */
+function rowTensors(name: string, location: TensorLocation): TensorToWrite[] {
+  const [rows = 0, columns = 1] = location.shape
+  const form = { bits: 8, blockSize: columns, zero: 128 } as const
+  const tensor = convertedRows(name, location)
+  return [
+    {
+      name: rowsName(name),
+      dtype: 'U8',
+      shape: [columns, rows],
+      *pieces() {
+        const transposed = new Uint8Array(rows * columns)
+        let row = 0
+        for (const weights of exactPieces(name, location, rowsPerPiece(columns) * columns)) {
+          const values = quantizeRows(weights, blockScales(weights, columns, form), columns, form)
+          putColumns(transposed, values, { columns, rows, row })
+          row += weights.length / columns
+        }
+        yield transposed
+      },
+    },
+    tensor(rowScalesName(name), 'F32', [rows], (weights) => bytesOf(blockScales(weights, columns, form))),
+  ]
+}
+
+/** Writes rows of bytes as columns, less 128 each. */
+function putColumns(
+  target: Uint8Array,
+  values: Uint8Array,
+  { columns, rows, row }: { readonly columns: number; readonly rows: number; readonly row: number },
+): void {
+  const count = values.length / columns
+  for (let column = 0; column < columns; column++) {
+    const place = column * rows + row
+    for (let index = 0; index < count; index++)
+      target[place + index] = (values[index * columns + column] ?? 0) ^ 128
+  }
+}
+
+const rowsPerPiece = (columns: number): number => Math.max(1, Math.floor(piecesOfRows / columns))
+
+/** Tensors that are computed from some rows of a matrix at a time. */
+function convertedRows(name: string, location: TensorLocation) {
+  const [, columns = 1] = location.shape
+  return (
+    tensorName: string,
+    dtype: TensorDtype,
+    shape: readonly number[],
+    bytes: (weights: Float32Array) => Uint8Array,
+  ): TensorToWrite => ({
+    name: tensorName,
+    dtype,
+    shape,
+    *pieces() {
+      for (const weights of exactPieces(name, location, rowsPerPiece(columns) * columns)) yield bytes(weights)
+    },
+  })
 }
 
 /** The tensors of a cached file if it holds all that is expected; null if there is none or it is another or broken. */

@@ -8,6 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import { linearNames, type LoraConfig } from '#engine/models/config.ts'
 import { conventionalFlops, learningFlops } from '#engine/models/work.ts'
 import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/policy.ts'
+import { int8Form } from '#engine/runtime/device.ts'
 import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
 import { watchMemory } from '#engine/runtime/memory.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
@@ -108,7 +109,11 @@ async function subjectFolder(
 async function openPolicy(bench: Bench, precision: RolloutPrecision, rows: number): Promise<OrtPolicy> {
   const folder = openModelFolder(bench.directory)
   const { base, cacheDirectory } = bench.request
-  const source = await asPolicySource(folder, { base, rollout: precision }, cacheDirectory)
+  const source = await asPolicySource(
+    folder,
+    { base, rollout: precision, int8Form: int8Form(bench.device) },
+    cacheDirectory,
+  )
   return createOrtPolicy({
     source,
     device: bench.device,

@@ -3,7 +3,7 @@ import type { Device, DeviceKind } from '#shared/device.ts'
 import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
-import { defaultDevice, requireDevice } from '#engine/runtime/device.ts'
+import { defaultDevice, int8Form, requireDevice } from '#engine/runtime/device.ts'
 import { packingPays } from '#engine/runtime/ortDecodeStep.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { asPolicySource } from '../artifacts/baseCache.ts'
@@ -43,7 +43,11 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
   const folder = openModelFolder(request.directory, request)
   const adapter = request.adapter === null ? null : openAdapter(request.adapter, folder)
   const device = await chooseDevice(request.device)
-  const precisions = { base: request.base ?? adapter?.base ?? 'f32', rollout: request.precision }
+  const precisions = {
+    base: request.base ?? adapter?.base ?? 'f32',
+    rollout: request.precision,
+    int8Form: int8Form(device),
+  }
   const source = await asPolicySource(folder, precisions, request.cacheDirectory)
   const policy = await createOrtPolicy({
     source,

@@ -1,6 +1,7 @@
 /** The policy of a stage with everything that trains it, from a config or from a checkpoint. */
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
+import { int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { TrainDependencies } from '#rl/training/dependencies.ts'
 import { exactResume, stateToRestore } from '../artifacts/checkpointRestore.ts'
@@ -172,14 +173,15 @@ interface PolicySetup {
 }
 
 async function openPolicy(
-  { base, rollout, optimization, seed, device }: RunConfig,
+  { base, rollout, optimization, seed, device: wish }: RunConfig,
   { model, cacheDirectory, adapter: { lora, tensors }, reference, hasCritic }: PolicySetup,
 ): Promise<OrtPolicy> {
-  const precisions = { base: base.precision, rollout: rollout.precision }
+  const device = await chooseDevice(wish)
+  const precisions = { base: base.precision, rollout: rollout.precision, int8Form: int8Form(device) }
   const { beta1, beta2, epsilon, weightDecay, memory } = optimization
   return createOrtPolicy({
     source: await asPolicySource(model, precisions, cacheDirectory),
-    device: await chooseDevice(device),
+    device,
     lora,
     loraSeed: seed,
     critic: hasCritic,

@@ -2,6 +2,7 @@
 import type { BasePrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
+import { int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { underConfig, unionOf } from '../artifacts/adapterUnion.ts'
 import { asPolicySource } from '../artifacts/baseCache.ts'
@@ -54,15 +55,17 @@ type Member = Found & { readonly place: number }
 
 async function openGroup(
   members: readonly Member[],
-  { device, maxRows, cacheDirectory }: SideBySideRequest,
+  { device: wish, maxRows, cacheDirectory }: SideBySideRequest,
 ): Promise<OpenedGroup> {
   const [first] = members
   if (first === undefined) throw new Error('Expected a group with members.')
   const { folder, base } = first
   const lora = sharedConfig(members)
+  const device = await chooseDevice(wish)
+  const precisions = { base, rollout: 'f32', int8Form: int8Form(device) } as const
   const policy = await createOrtPolicy({
-    source: await asPolicySource(folder, { base, rollout: 'f32' }, cacheDirectory),
-    device: await chooseDevice(device),
+    source: await asPolicySource(folder, precisions, cacheDirectory),
+    device,
     lora,
     loraSeed: 0,
     rolloutPrecision: 'f32',

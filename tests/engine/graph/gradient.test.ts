@@ -125,6 +125,8 @@ describe('ops without a gradient', () => {
 
   test('are a decision: exactly these', () => {
     expect(refusing.map(([name]) => name).toSorted()).toEqual([
+      'Abs',
+      'Byte',
       'Cast',
       'CumSum',
       'DequantizeLinear',
@@ -135,6 +137,7 @@ describe('ops without a gradient', () => {
       'IntegerAdd',
       'IntegerConcat',
       'LessOrEqual',
+      'MatMulIntegerToFloat',
       'MatMulNBits',
       'OneHot',
       'ReduceMax',

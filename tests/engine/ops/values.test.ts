@@ -8,6 +8,7 @@ import { silu } from '#engine/ops/activation.ts'
 import { add, mul } from '#engine/ops/arithmetic.ts'
 import type { Value } from '#engine/graph/value.ts'
 import { dequantize, widen } from '#engine/ops/dequantize.ts'
+import { integerMatmul, roundRows } from '#engine/ops/integerMatmul.ts'
 import { packRows, unpackRows } from '#engine/ops/gather.ts'
 import { concat, lengthOf, reshape, splitAt, splitRows, splitSizes, transpose } from '#engine/ops/layout.ts'
 import { matmul } from '#engine/ops/matmul.ts'
@@ -135,14 +136,43 @@ describe('numbers', () => {
   })
 })
 
-describe('stored weights', () => {
-  const folder = temporaryFolder()
-  /** A tensor in a file of its own. */
-  function stored(name: string, dtype: Dtype, shape: readonly number[], bytes: Uint8Array): Value {
-    const file = join(folder, name)
-    writeFileSync(file, bytes)
-    return weight(name, { file, offset: 0, byteLength: bytes.length, shape }, dtype)
+const folder = temporaryFolder()
+/** A tensor in a file of its own. */
+function stored(name: string, dtype: Dtype, shape: readonly number[], bytes: Uint8Array): Value {
+  const file = join(folder, name)
+  writeFileSync(file, bytes)
+  return weight(name, { file, offset: 0, byteLength: bytes.length, shape }, dtype)
+}
+
+test('a product in whole numbers rounds its rows to 16 bits, whatever their sizes, and nothing else', async () => {
+  const [rows, inputs, outputs] = [4, 37, 5]
+  const sizes = [1, 1e-6, 0, 3e4]
+  const x = Array.from(
+    { length: rows * inputs },
+    (_, at) => Math.sin(at * 7 + 1) * sizes[Math.floor(at / inputs)]!,
+  )
+  // Sums of two products stay below 2¹⁵, which a processor without VNNI needs.
+  const weights = Int8Array.from({ length: outputs * inputs }, (_, at) => ((at * 29) % 127) - 63)
+  const scales = [1, 0.5, 2, 0.25, 3]
+  const rounded = roundRows(input('x', 'float32', ['N', inputs]))
+  const w = stored('bytes with signs', 'int8', [inputs, outputs], new Uint8Array(weights.buffer))
+  const y = integerMatmul(rounded, w, constant(scales, [outputs]))
+  const { y: found } = await evaluate({ y }, { x: { data: x, dims: [rows, inputs] } })
+  for (const [at, value] of found!.entries()) {
+    const [row, output] = [Math.floor(at / outputs), at % outputs]
+    const terms = Array.from(
+      { length: inputs },
+      (_, k) => weights[k * outputs + output]! * scales[output]! * x[row * inputs + k]!,
+    )
+    const exact = terms.reduce((sum, term) => sum + term, 0)
+    const most = sizes[row]! / (2 * 127 * 254)
+    const bound =
+      most * scales[output]! * terms.reduce((sum, _, k) => sum + Math.abs(weights[k * outputs + output]!), 0)
+    expect(Math.abs(value - exact)).toBeLessThanOrEqual(bound * 1.01)
   }
+})
+
+describe('stored weights', () => {
   const scales = (shape: readonly number[], values: readonly number[]): Value => constant(values, shape)
 
   test('blocks of bytes: (value − zero) · the scale of its block', async () => {

@@ -4,7 +4,9 @@ import { describe, expect, test, vi } from 'vitest'
 import {
   availableDevices,
   defaultDevice,
+  int8Form,
   physicalCores,
+  processorFeatures,
   requireDevice,
   sessionOptions,
 } from '#engine/runtime/device.ts'
@@ -47,6 +49,22 @@ describe('devices', () => {
       code: 'device/unavailable',
     })
   })
+})
+
+describe('8-bit matrices', () => {
+  test('have a scale for each row only where the processor multiplies tiles of bytes', () => {
+    for (const kind of deviceKinds.filter((kind) => kind !== 'cpu'))
+      expect(int8Form(device(kind))).toBe('blocks')
+    const hasTiles = processorFeatures().has('amx_int8')
+    expect(int8Form(device('cpu'))).toBe(hasTiles ? 'rows' : 'blocks')
+  })
+
+  test.runIf(process.platform === 'linux' && process.arch === 'x64')(
+    'the system tells what a processor can do',
+    () => {
+      expect([...processorFeatures()]).toEqual(expect.arrayContaining(['sse2', 'fpu']))
+    },
+  )
 })
 
 describe('session options', () => {

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
-import { blockForm, blocksName, scalesName } from '#engine/models/blocks.ts'
+import { blockForm, blocksName, rowWeight, scalesName } from '#engine/models/blocks.ts'
 import { asInt8Source, quantizableWeights } from '#host/artifacts/int8Cache.ts'
 import { type ModelFolder, openModelFolder } from '#host/artifacts/modelFolder.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
@@ -215,7 +215,7 @@ describe('8-bit weights', () => {
     async (name) => {
       const source = openModelFolder(join(root, name))
       const cache = newCache()
-      const quantized = await asInt8Source(source, cache)
+      const quantized = await asInt8Source(source, cache, 'blocks')
       expect(weightsFolder(quantized)?.startsWith(cache)).toBe(true)
       expect(quantizableWeights(source)).toContain(
         source.config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight',
@@ -237,11 +237,33 @@ describe('8-bit weights', () => {
       }
       const { file } = get(quantized, scalesName('model.layers.0.mlp.up_proj.weight', 'int8'))
       const { mtimeMs } = statSync(file)
-      expect((await asInt8Source(source, cache)).tensors).toEqual(quantized.tensors)
+      expect((await asInt8Source(source, cache, 'blocks')).tensors).toEqual(quantized.tensors)
       expect(statSync(file).mtimeMs).toBe(mtimeMs)
       expect(openSafetensors(file).tensors.size).toBe(quantizableWeights(source).length * 2)
     },
   )
+})
+
+test('whole rows have one scale, and lie as columns of bytes in two’s complement', async () => {
+  const source = openModelFolder(join(root, 'exact'))
+  const quantized = await asInt8Source(source, newCache(), 'rows')
+  for (const weight of quantizableWeights(source)) {
+    const [rows = 0, columns = 0] = get(source, weight).shape
+    const { values, scales } = rowWeight(quantized, weight) ?? expect.fail(weight)
+    expect(scales.shape).toEqual([rows])
+    const exact = readTensor(get(source, weight))
+    const factors = readTensor(scales)
+    const bytes = new Int8Array(Buffer.concat([...readPieces(values, 1 << 24)]))
+    expect(bytes).toHaveLength(rows * columns)
+    expect(values.shape).toEqual([columns, rows])
+    for (const [at, byte] of bytes.entries()) {
+      const [column, row] = [Math.floor(at / rows), at % rows]
+      const scale = factors[row]!
+      expect(Math.abs(byte * scale - exact[row * columns + column]!)).toBeLessThanOrEqual(scale * 0.5001)
+    }
+    const largest = Math.max(...exact.subarray(0, columns).map(Math.abs))
+    expect(factors[0]).toBeCloseTo(largest / 127, 9)
+  }
 })
 
 describe('the blocks of a row', () => {
