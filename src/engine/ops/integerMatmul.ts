@@ -7,7 +7,8 @@ import type { Dtype, Value } from '../graph/value.ts'
 import { apply, constant } from '../graph/value.ts'
 import { add, div, mul, scale, sub } from './arithmetic.ts'
 import { defineOp, int } from './define.ts'
-import { concat, split } from './layout.ts'
+import { concat, reshape } from './layout.ts'
+import { matmul } from './matmul.ts'
 import { reduceMax } from './reduce.ts'
 
 const ROLLOUTS = 'Used for rollouts only; learning reads weights in f32.'
@@ -48,8 +49,10 @@ export function integerMatmul(x: RoundedRows, weights: Value, scales: Value): Va
   const inputs = [x.bytes, weights, constant([1], []), scales, zero]
   const type = { dtype: 'float32', shape: [rows, outputs] } as const
   const product = apply(integerMatmulOp, inputs, {}, [type])[0] as Value
-  const [upper, lower] = split(product, 0, 2) as [Value, Value]
-  return mul(add(upper, scale(lower, 1 / FINE_STEPS)), x.scales)
+  // One pass over both halves, where taking them apart would copy them.
+  const halves = reshape(product, [2, -1])
+  const sums = matmul(constant([1, 1 / FINE_STEPS], [1, 2]), halves)
+  return mul(reshape(sums, [-1, outputs]), x.scales)
 }
 
 /** ONNX's numbers for element types. */
