@@ -3,7 +3,8 @@ import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { softcap, softmax } from '../ops/activation.ts'
 import { add, mul } from '../ops/arithmetic.ts'
-import { asIndex, atMost, cumulativeSum, rowOf } from '../ops/choice.ts'
+import { cast } from '../ops/cast.ts'
+import { atMost, cumulativeSum, rowOf } from '../ops/choice.ts'
 import { gather } from '../ops/gather.ts'
 import { addMask } from '../ops/addMask.ts'
 import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '../ops/layout.ts'
@@ -104,7 +105,7 @@ function drawnBlock(probabilities: Value, width: number, uniforms: Value): Value
   const isBefore = atMost(cumulative, mul(uniforms, total)) // [B, n] 1 or 0
   const before = reduceMax(mul(cumulative, isBefore), [-1])
   const number = reduceSum(isBefore, [-1])
-  const row = reshape(rowOf(blocks, asIndex(number)), ['B', width])
+  const row = reshape(rowOf(blocks, cast(number, 'int64')), ['B', width])
   return concat([row, number, before, total], 1)
 }
 

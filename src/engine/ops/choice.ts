@@ -1,6 +1,7 @@
 /** What choosing tokens inside the graph needs; nothing here is learned from. */
 import type { Value } from '../graph/value.ts'
 import { apply, integers } from '../graph/value.ts'
+import { cast } from './cast.ts'
 import { defineOp, int } from './define.ts'
 import { reshape } from './layout.ts'
 
@@ -14,19 +15,9 @@ export const cumulativeSum = (x: Value): Value =>
 const lastAxis = (x: Value): Value => integers([x.shape.length - 1])
 
 export const lessOrEqualOp = defineOp('LessOrEqual', CHOOSES)
-export const castOp = defineOp('Cast', CHOOSES)
-/** ONNX's numbers for element types. */
-const TYPES = { float32: 1, int64: 7 } as const
-
-const cast = (x: Value, dtype: keyof typeof TYPES): Value =>
-  apply(castOp, [x], { to: int(TYPES[dtype]) }, [{ dtype, shape: x.shape }])[0] as Value
-
 /** 1 where a ≤ limit, else 0. a [B, n], limit [B, 1]. */
 export const atMost = (a: Value, limit: Value): Value =>
   cast(apply(lessOrEqualOp, [a, limit], {}, [{ dtype: 'bool', shape: a.shape }])[0] as Value, 'float32')
-
-/** Whole numbers as i64. */
-export const asIndex = (x: Value): Value => cast(x, 'int64')
 
 export const gatherNdOp = defineOp('GatherND', CHOOSES)
 /** One row of each matrix. x [B, n, W], index [B, 1] i64 → [B, 1, W]. */

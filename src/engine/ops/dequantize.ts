@@ -3,9 +3,10 @@ import type { Value } from '../graph/value.ts'
 import { apply } from '../graph/value.ts'
 import { defineOp, int } from './define.ts'
 
-const FROZEN = 'Stored weights are frozen: what is trained lies beside them.'
-
-export const dequantizeOp = defineOp('DequantizeLinear', FROZEN)
+export const dequantizeOp = defineOp(
+  'DequantizeLinear',
+  'Stored weights are frozen: what is trained lies beside them.',
+)
 
 export interface BlockedMatrix {
   /** [N, K] u8 or u4, K a multiple of the block. */
@@ -22,8 +23,3 @@ export const dequantize = ({ blocks, scales, zeros, blockSize }: BlockedMatrix):
   apply(dequantizeOp, [blocks, scales, zeros], { axis: int(1), block_size: int(blockSize) }, [
     { dtype: 'float32', shape: blocks.shape },
   ])[0] as Value
-
-export const widenOp = defineOp('Widen', FROZEN, { type: 'Cast' })
-/** 16-bit numbers as f32; exact. */
-export const widen = (x: Value): Value =>
-  apply(widenOp, [x], { to: int(1) }, [{ dtype: 'float32', shape: x.shape }])[0] as Value

@@ -3,10 +3,11 @@
  * bytes that are multiplied like two rows: that reads the weights once for both, and what is rounded there is far less
  * than what is rounded of the weights.
  */
-import type { Dtype, Value } from '../graph/value.ts'
+import type { Value } from '../graph/value.ts'
 import { apply, constant } from '../graph/value.ts'
 import { add, div, mul, scale, sub } from './arithmetic.ts'
-import { defineOp, int } from './define.ts'
+import { cast } from './cast.ts'
+import { defineOp } from './define.ts'
 import { concat, reshape } from './layout.ts'
 import { matmul } from './matmul.ts'
 import { reduceMax } from './reduce.ts'
@@ -14,7 +15,6 @@ import { reduceMax } from './reduce.ts'
 const ROLLOUTS = 'Used for rollouts only; learning reads weights in f32.'
 
 export const absOp = defineOp('Abs', ROLLOUTS)
-export const byteOp = defineOp('Byte', ROLLOUTS, { type: 'Cast' })
 export const integerMatmulOp = defineOp('MatMulIntegerToFloat', ROLLOUTS, { domain: 'com.microsoft' })
 
 /** Rows in 16 bits: x ≈ scale · (upper − 128 + (lower − 128) / 254). */
@@ -54,9 +54,3 @@ export function integerMatmul(x: RoundedRows, weights: Value, scales: Value): Va
   const sums = matmul(constant([1, 1 / FINE_STEPS], [1, 2]), halves)
   return mul(reshape(sums, [-1, outputs]), x.scales)
 }
-
-/** ONNX's numbers for element types. */
-const TYPES = { float32: 1, uint8: 2 } as const satisfies Partial<Record<Dtype, number>>
-
-const cast = (x: Value, dtype: keyof typeof TYPES): Value =>
-  apply(byteOp, [x], { to: int(TYPES[dtype]) }, [{ dtype, shape: x.shape }])[0] as Value

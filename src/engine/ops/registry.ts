@@ -3,8 +3,9 @@ import type { Op } from '../graph/value.ts'
 import { addMaskOp } from './addMask.ts'
 import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from './activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from './arithmetic.ts'
-import { castOp, cumulativeSumOp, gatherNdOp, lessOrEqualOp } from './choice.ts'
-import { dequantizeOp, widenOp } from './dequantize.ts'
+import { castOp } from './cast.ts'
+import { cumulativeSumOp, gatherNdOp, lessOrEqualOp } from './choice.ts'
+import { dequantizeOp } from './dequantize.ts'
 import { gatherElementsOp, gatherOp } from './gather.ts'
 import {
   concatOp,
@@ -16,7 +17,7 @@ import {
   splitOp,
   transposeOp,
 } from './layout.ts'
-import { absOp, byteOp, integerMatmulOp } from './integerMatmul.ts'
+import { absOp, integerMatmulOp } from './integerMatmul.ts'
 import { matmulAddOp, matmulOp, quantizedMatmulOp } from './matmul.ts'
 import { layerNormOp, rmsNormOp } from './normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, shapeOp } from './reduce.ts'
@@ -27,7 +28,6 @@ export const ops: readonly Op[] = [
   absOp,
   addMaskOp,
   addOp,
-  byteOp,
   castOp,
   concatOp,
   cumulativeSumOp,
@@ -67,7 +67,6 @@ export const ops: readonly Op[] = [
   subOp,
   tanhOp,
   transposeOp,
-  widenOp,
 ]
 
 /** Groups of ops that share one hand-written gradient. */

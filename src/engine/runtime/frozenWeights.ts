@@ -19,7 +19,8 @@ import type { GenerationWeights } from '../models/generationGraph.ts'
 import { addLora, addLoraTransposed } from '../models/lora.ts'
 import type { ModelSource, TensorLocation } from '../models/source.ts'
 import { headWeightName } from '../models/weightNames.ts'
-import { dequantize, widen } from '../ops/dequantize.ts'
+import { cast } from '../ops/cast.ts'
+import { dequantize } from '../ops/dequantize.ts'
 import { integerMatmul, roundRows, type RoundedRows } from '../ops/integerMatmul.ts'
 import { splitSizes, transpose } from '../ops/layout.ts'
 import { matmul, quantizedMatmul } from '../ops/matmul.ts'
@@ -67,7 +68,9 @@ function exactMatrix(name: string, location: TensorLocation): Value {
   const { dtype, shape, isTransposed = false } = location
   const stored = { ...location, shape: isTransposed ? shape.toReversed() : shape }
   const value =
-    dtype === 'F16' || dtype === 'BF16' ? widen(weight(name, stored, halfTypes[dtype])) : weight(name, stored)
+    dtype === 'F16' || dtype === 'BF16'
+      ? cast(weight(name, stored, halfTypes[dtype]), 'float32')
+      : weight(name, stored)
   return isTransposed ? transpose(value, [1, 0]) : value
 }
 

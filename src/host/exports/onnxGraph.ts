@@ -28,7 +28,8 @@ import {
 import { rotaryNames } from '#engine/models/learningGraphs.ts'
 import { addLora, loraSlots } from '#engine/models/lora.ts'
 import { add, mul, scale } from '#engine/ops/arithmetic.ts'
-import { castOp, cumulativeSum, lessOrEqualOp } from '#engine/ops/choice.ts'
+import { cast } from '#engine/ops/cast.ts'
+import { cumulativeSum, lessOrEqualOp } from '#engine/ops/choice.ts'
 import { int } from '#engine/ops/define.ts'
 import { concat, concatOp, lengthOf, reshape, splitAt, splitRows } from '#engine/ops/layout.ts'
 import { matmul } from '#engine/ops/matmul.ts'
@@ -202,7 +203,7 @@ const adapterInputs = ({ config, lora }: OnnxGraphOptions): Record<string, Value
  * [B, 1, g·T, P+T] of each window: the graph's queries are the g heads of a group one after the other.
  */
 function masks(config: ModelConfig, mask: Value, { key }: Cache): Record<string, Value> {
-  const shown = apply(castOp, [mask], { to: int(1) }, [{ dtype: 'float32', shape: mask.shape }])[0] as Value
+  const shown = cast(mask, 'float32')
   const slots = cumulativeSum(add(scale(shown, 0), constant([1], [1, 1]))) // 1, 2, 3 …
   const [, fresh] = splitAt(slots, 1, { at: lengthOf(key, 2), lengths: [past, length] })
   const keys = reshape(slots, [batch, 1, 1, total])
@@ -223,5 +224,5 @@ function masks(config: ModelConfig, mask: Value, { key }: Cache): Record<string,
 function isAtMost(a: Value, b: Value): Value {
   const shape: Shape = [batch, 1, length, total]
   const compared = apply(lessOrEqualOp, [a, b], {}, [{ dtype: 'bool', shape }])[0] as Value
-  return apply(castOp, [compared], { to: int(1) }, [{ dtype: 'float32', shape }])[0] as Value
+  return cast(compared, 'float32')
 }

@@ -7,7 +7,8 @@ import { constant, input, weight } from '#engine/graph/value.ts'
 import { silu } from '#engine/ops/activation.ts'
 import { add, mul } from '#engine/ops/arithmetic.ts'
 import type { Value } from '#engine/graph/value.ts'
-import { dequantize, widen } from '#engine/ops/dequantize.ts'
+import { cast } from '#engine/ops/cast.ts'
+import { dequantize } from '#engine/ops/dequantize.ts'
 import { integerMatmul, roundRows } from '#engine/ops/integerMatmul.ts'
 import { packRows, unpackRows } from '#engine/ops/gather.ts'
 import { concat, lengthOf, reshape, splitAt, splitRows, splitSizes, transpose } from '#engine/ops/layout.ts'
@@ -205,7 +206,7 @@ describe('stored weights', () => {
       [3],
       new Uint8Array(Uint16Array.of(0x3f80, 0xc020, 0x3e20).buffer),
     )
-    const found = await evaluate({ fromHalf: widen(half), fromBrain: widen(brain) })
+    const found = await evaluate({ fromHalf: cast(half, 'float32'), fromBrain: cast(brain, 'float32') })
     expect([...found['fromHalf']!]).toEqual([1, -2.5, 2 ** -24])
     expect([...found['fromBrain']!]).toEqual([1, -2.5, 0.15625])
   })
