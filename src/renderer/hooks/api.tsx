@@ -48,6 +48,8 @@ export interface AnswerState<Data> {
   readonly data: Data | undefined
   readonly error: Error | null
   readonly isPending: boolean
+  /** The data is the previous answer, kept while this one is on its way. */
+  readonly isPrevious: boolean
   readonly refetch: () => void
 }
 
@@ -59,7 +61,7 @@ export function useAnswer<Name extends CallName<Api>>(
 ): AnswerState<OutputOf<Api, Name>> {
   const client = useApi()
   type Output = OutputOf<Api, Name>
-  const { data, error, isPending, refetch } = useQuery({
+  const { data, error, isPending, isPlaceholderData, refetch } = useQuery({
     queryKey: [name, input],
     // An answer may be nothing; the cache must not take it for a missing one.
     queryFn: async ({ signal }): Promise<unknown> =>
@@ -69,7 +71,8 @@ export function useAnswer<Name extends CallName<Api>>(
     ...(keep ? { placeholderData: keepPreviousData } : {}),
   })
   const again = useCallback(() => void refetch(), [refetch])
-  return { data: data as Output | undefined, error, isPending, refetch: again }
+  const isPrevious = isPlaceholderData
+  return { data: data as Output | undefined, error, isPending, isPrevious, refetch: again }
 }
 
 /** Asks again what was asked of these areas, or of one run in them. */

@@ -26,18 +26,15 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
   const [folder, setFolder] = useState<string | null>(null)
   const [name, setName] = useState(suggestedName)
   const at = folder ?? remembered
-  const { data, error } = useAnswer('system.browse', at === null ? {} : { path: at }, {
-    keep: true,
-    staleMs: 0,
-  })
-  const here = data?.path ?? ''
+  const { entries, error, here, parent, isSettled } = useFolder(at)
+  const isLoading = entries === null && error === null
   const join = (entry: string) => `${here.replace(/[\\/]$/, '')}/${entry}`
   const answer = (path: string) => {
     remember(here)
     onAnswer(path)
   }
   const chosen = kind === 'folder' ? here : join(name)
-  const isChosen = here !== '' && (kind === 'folder' || name !== '')
+  const isChosen = isSettled && (kind === 'folder' || name !== '')
   return (
     <Dialog
       isOpen
@@ -54,18 +51,24 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
         </>
       }
     >
-      <PathInput key={folder ?? ''} path={here} parent={data?.parent ?? null} onGo={setFolder} />
+      <PathInput
+        key={folder ?? ''}
+        path={isSettled ? here : at}
+        isUnknown={at === null && isLoading}
+        parent={parent}
+        onGo={setFolder}
+      />
       {error !== null && (
         <ErrorNote
           error={error}
           className="mt-2"
-          action={<Button onClick={() => setFolder(data?.parent ?? '/')}>Go back</Button>}
+          action={<Button onClick={() => setFolder(parent ?? '/')}>Go back</Button>}
         />
       )}
-      {data === undefined && error === null && <Loading />}
-      {data !== undefined && (
+      {isLoading && <Loading />}
+      {entries !== null && (
         <ul className="mt-2 h-72 overflow-auto rounded border border-line py-1">
-          {data.entries
+          {entries
             .filter((entry) => entry.isFolder || (kind !== 'folder' && matches(entry.name, filters)))
             .map((entry) => (
               <EntryLine
@@ -85,6 +88,14 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
       )}
     </Dialog>
   )
+}
+
+/** What is in a folder of the host's machine, the one before while it is read. `at`: null = where the host begins. */
+function useFolder(at: string | null) {
+  const input = at === null ? {} : { path: at }
+  const { data, error, isPrevious } = useAnswer('system.browse', input, { keep: true, staleMs: 0 })
+  const { path: here = '', parent = null, entries = null } = data ?? {}
+  return { here, parent, entries, error, isSettled: data !== undefined && !isPrevious }
 }
 
 interface FileDialogProps {
@@ -123,21 +134,26 @@ function EntryLine({ entry, isChosen, onClick, onOpen }: EntryLineProps) {
 
 function PathInput({
   path,
+  isUnknown,
   parent,
   onGo,
 }: {
-  path: string
+  /** What is asked for until the host has answered with its own spelling. */
+  path: string | null
+  /** Nothing can be typed yet: the path that comes would be mixed with it. */
+  isUnknown: boolean
   parent: string | null
   onGo: (path: string) => void
 }) {
   // What is typed stays when the folder's own path arrives late.
   const [typed, setTyped] = useState<string | null>(null)
+  const shown = typed ?? path ?? ''
   return (
     <form
       className="flex gap-2"
       onSubmit={(event) => {
         event.preventDefault()
-        onGo(typed ?? path)
+        if (shown !== '') onGo(shown)
       }}
     >
       <IconButton
@@ -146,7 +162,7 @@ function PathInput({
         disabled={parent === null}
         onClick={() => parent !== null && onGo(parent)}
       />
-      <TextInput mono aria-label="Folder" value={typed ?? path} onChange={setTyped} />
+      <TextInput mono aria-label="Folder" readOnly={isUnknown} value={shown} onChange={setTyped} />
       <Button type="submit">Go</Button>
     </form>
   )
