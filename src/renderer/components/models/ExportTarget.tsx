@@ -41,15 +41,17 @@ export function ExportTarget(props: ExportTargetProps) {
   const choose = useFileDialog((state) => state.choose)
   const exports = system === undefined ? '' : joinPath(system.dataDirectory, 'exports')
   // The folder need not be there yet; then nothing is taken.
-  const { data: there, refetch: lookAgain } = useAnswer(
-    'system.browse',
-    { path: exports },
-    { enabled: exports !== '', staleMs: 0 },
-  )
+  const {
+    data: there,
+    isPending: isLooking,
+    refetch: lookAgain,
+  } = useAnswer('system.browse', { path: exports }, { enabled: exports !== '', staleMs: 0 })
   const taken = there?.path === exports ? there.entries.map((entry) => entry.name) : []
   const name = freeName(folderName({ run: title, step, format }), taken)
   const usual = exports === '' ? '' : joinPath(exports, name)
   const out = folder ?? usual
+  // What is typed now would be mixed with it.
+  const isNameComing = folder === null && isLooking
   const isOffered = formats?.find((offer) => offer.format === format)?.problem === null
   const chooseFolder = () => {
     void choose({ kind: 'folder', title: 'Export into' }).then((path) => {
@@ -77,7 +79,7 @@ export function ExportTarget(props: ExportTargetProps) {
         >
           {(ids) => (
             <div className="flex gap-2">
-              <TextInput mono {...ids} value={out} onChange={setFolder} />
+              <TextInput mono {...ids} value={out} readOnly={isNameComing} onChange={setFolder} />
               <Button onClick={chooseFolder}>Choose</Button>
             </div>
           )}
