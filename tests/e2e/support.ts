@@ -17,6 +17,7 @@ import type { InputOf } from '#shared/api/contract.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
 import type { RunStatus } from '#shared/runs.ts'
 import { windowVariable } from './build.ts'
+import { slowDown } from './slow.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 export const starter = path.join(root, 'resources/starter')
@@ -46,6 +47,7 @@ export const test = base.extend<{ app: App }>({
   app: async ({ page }, use) => {
     const dataDirectory = mkdtempSync(path.join(tmpdir(), 'turnwise-journey-'))
     const problems = watchPage(page)
+    await slowDown(page)
     let host = await startHost(dataDirectory)
     let client = await connectTo(host.url)
     const app = {

@@ -162,3 +162,11 @@ test('a cursor tells once a frame, and only what changed', () => {
   frame()
   expect(seen).toEqual([2])
 })
+
+test('the next key finds the cursor where the last one put it, before any frame', () => {
+  const cursor = createCursor(() => undefined)
+  cursor.set({ x: 1, source: 'a' })
+  expect(cursor.get().x).toBe(1)
+  cursor.set({ x: (cursor.get().x ?? 0) + 1, source: 'a' })
+  expect(cursor.get().x).toBe(2)
+})

@@ -8,31 +8,34 @@ export interface CursorPlace {
 }
 
 export interface Cursor {
+  /** Where it is now, told or not: the next key may come before the next frame. */
   readonly get: () => CursorPlace
-  /** At most once a frame. */
+  /** Told at most once a frame. */
   readonly set: (place: CursorPlace) => void
   readonly subscribe: (listener: () => void) => () => void
 }
 
-const nowhere: CursorPlace = { x: null, source: null }
+const isSame = (a: CursorPlace, b: CursorPlace): boolean => a.x === b.x && a.source === b.source
 
 /** `nextFrame`: calls back when the next picture is made. */
 export function createCursor(nextFrame: (callback: () => void) => void = requestAnimationFrame): Cursor {
   const listeners = new Set<() => void>()
-  let place = nowhere
-  let next: CursorPlace | null = null
+  let place: CursorPlace = { x: null, source: null }
+  let told = place
+  let isWaiting = false
   const tell = () => {
-    if (next === null) return
-    const isSame = next.x === place.x && next.source === place.source
-    place = next
-    next = null
-    if (!isSame) for (const listener of [...listeners]) listener()
+    isWaiting = false
+    if (isSame(place, told)) return
+    told = place
+    for (const listener of [...listeners]) listener()
   }
   return {
     get: () => place,
     set(wanted) {
-      if (next === null) nextFrame(tell)
-      next = wanted
+      if (isSame(wanted, place)) return
+      place = wanted
+      if (!isWaiting) nextFrame(tell)
+      isWaiting = true
     },
     subscribe(listener) {
       listeners.add(listener)
