@@ -3,13 +3,13 @@
  * penalty, minimum length, temperature, top-k, top-p, min-p, softmax, draw.
  *
  * Three ways lead to the same choice. The graph has always divided by the temperature (a repetition penalty may come
- * before or after that). Without filters it also finds the block of the vocabulary where the token lies; with them,
- * they work on the whole softmax. A repetition penalty or an unreached minimum length changes logits, so those steps
- * read logits and compute here in f64.
+ * before or after that). Where nothing is left out it also finds the block of the vocabulary where the token lies;
+ * filters and a minimum length work on the whole softmax. A repetition penalty changes logits, so its steps read logits
+ * and compute here in f64.
  */
 import { AppError } from '#shared/errors.ts'
 import type { SamplingOptions } from '../policy.ts'
-import { isKept, Selection } from './generation/selection.ts'
+import { sumOf, TokenFilter, type Filters } from './generation/tokenFilter.ts'
 
 export interface Choice {
   readonly id: number
@@ -17,18 +17,12 @@ export interface Choice {
   readonly logprob: number
 }
 
-interface LogitOptions {
+interface LogitOptions extends Filters {
   /** 1 = off. */
   readonly repetitionPenalty: number
   /** Ids that may not be chosen. */
   readonly suppressed: readonly number[]
   readonly temperature: number
-  /** 0 = off. */
-  readonly topK: number
-  /** 1 = off. */
-  readonly topP: number
-  /** 0 = off. */
-  readonly minP: number
 }
 
 /** What happened to a row before this token. */
@@ -39,20 +33,17 @@ interface RowHistory {
   readonly generated: number
 }
 
-/** [V] arrays to work in, reused from token to token. */
+/** Arrays [V] to work in, reused from token to token. */
 interface Workspace {
   readonly scores: Float64Array
-  readonly probabilities: Float64Array
-  readonly selection: Selection
+  /** Its weights hold the softmax. */
+  readonly filter: TokenFilter
 }
 
-function workspaceOf(vocabSize: number): Workspace {
-  return {
-    scores: new Float64Array(vocabSize),
-    probabilities: new Float64Array(vocabSize),
-    selection: new Selection(vocabSize),
-  }
-}
+const workspaceOf = (vocabSize: number): Workspace => ({
+  scores: new Float64Array(vocabSize),
+  filter: new TokenFilter(vocabSize),
+})
 
 function largestOf(values: ArrayLike<number>): number {
   let largest = -Infinity
@@ -61,7 +52,7 @@ function largestOf(values: ArrayLike<number>): number {
 }
 
 /** Lowest id among the largest values; −1 when there is none above minus infinity. */
-function argmax(values: ArrayLike<number>): number {
+function argmax(values: Float64Array): number {
   let [best, largest] = [-1, -Infinity]
   for (let id = 0; id < values.length; id++) {
     if (values[id]! > largest) [best, largest] = [id, values[id]!]
@@ -123,29 +114,20 @@ export function processLogits(
   options: LogitOptions,
   workspace: Workspace = workspaceOf(logits.length),
 ): { readonly scores: Float64Array; readonly probabilities: Float64Array } {
-  const { topK, topP, minP } = options
-  const { scores, probabilities, selection } = workspace
+  const { scores, filter } = workspace
+  const probabilities = filter.weights
   writeScores(scores, logits, seen, options)
-  if (topK > 0) {
-    const bound = selection.kthLargest(scores, topK)
-    for (let id = 0; id < scores.length; id++) if (scores[id]! < bound) scores[id] = -Infinity
-  }
   writeSoftmax(probabilities, scores)
-  if (topP < 1 || minP > 0) {
-    const cut = selection.nucleus(probabilities, { floor: 0, topP, minP })
-    let total = 0
-    for (let id = 0; id < scores.length; id++) {
-      if (isKept(cut, probabilities[id]!, id)) {
-        total += probabilities[id]!
-      } else {
-        scores[id] = -Infinity
-        probabilities[id] = 0
-      }
-    }
-    for (let id = 0; id < scores.length; id++) probabilities[id] = probabilities[id]! / total
-  }
+  if (!isFiltering(options)) return { scores, probabilities }
+  const { ids, weights } = filter.keep(options)
+  const total = sumOf(weights)
+  probabilities.fill(0)
+  for (let i = 0; i < ids.length; i++) probabilities[ids[i]!] = weights[i]! / total
+  for (let id = 0; id < scores.length; id++) if (probabilities[id] === 0) scores[id] = -Infinity
   return { scores, probabilities }
 }
+
+const isFiltering = ({ topK, topP, minP }: Filters): boolean => topK > 0 || topP < 1 || minP > 0
 
 /** log Σ exp(logits). */
 function logSumExp(logits: ArrayLike<number>): number {
@@ -177,21 +159,27 @@ export class Sampler {
     this.temperature = sampling.greedy ? 1 : sampling.temperature
   }
 
-  /** Whether a row with so many completion tokens must be sampled from logits; others may be too. */
-  needsLogits(generated: number): boolean {
-    return this.#sampling.repetitionPenalty !== 1 || generated < this.#sampling.minNewTokens
+  /** The least that a pass must say of rows with so many completion tokens. */
+  wanted(generated: readonly number[]): 'logits' | 'probabilities' | 'choice' {
+    if (this.#sampling.repetitionPenalty !== 1) return 'logits'
+    const isPlain = !this.#sampling.greedy && !isFiltering(this.#sampling)
+    return isPlain && generated.every((count) => this.#suppressed(count).length === 0)
+      ? 'choice'
+      : 'probabilities'
   }
 
   /** `probabilities`: [V] softmax(logits / temperature); `uniform` in [0, 1). */
-  fromProbabilities(probabilities: Float32Array, uniform: number): Choice {
-    const id = expectToken(this.#sampling.greedy ? argmax(probabilities) : this.#draw(probabilities, uniform))
+  fromProbabilities(probabilities: Float32Array, { generated }: RowHistory, uniform: number): Choice {
+    const { weights } = this.#workspace.filter
+    weights.set(probabilities)
+    for (const id of this.#suppressed(generated)) weights[id] = 0
+    const id = expectToken(this.#sampling.greedy ? argmax(weights) : this.#draw(uniform))
     return { id, logprob: Math.log(probabilities[id]!) }
   }
 
-  /** Whether the graph may choose the block that holds the token: nothing is filtered. */
-  get isPlain(): boolean {
-    const { greedy, topK, topP, minP } = this.#sampling
-    return !greedy && topK === 0 && topP >= 1 && minP === 0
+  /** Ids that would end a completion which is too short to end. */
+  #suppressed(generated: number): readonly number[] {
+    return generated < this.#sampling.minNewTokens ? this.#sampling.stopIds : []
   }
 
   /** `choice`: [W + 3] of the row, as a pass gives it; `uniform` in [0, 1), the one the block was chosen with. */
@@ -205,18 +193,16 @@ export class Sampler {
 
   /** `logits`: [V], over the temperature; `uniform` in [0, 1). */
   fromLogits(logits: Float32Array, history: RowHistory, uniform: number): Choice {
-    const { greedy, repetitionPenalty, minNewTokens, stopIds } = this.#sampling
+    const { greedy, repetitionPenalty } = this.#sampling
     const filters = greedy ? { topK: 0, topP: 1, minP: 0 } : this.#sampling
     const { scores, probabilities } = processLogits(
       logits,
       history.seen,
       {
         repetitionPenalty,
-        suppressed: history.generated < minNewTokens ? stopIds : [],
+        suppressed: this.#suppressed(history.generated),
         temperature: 1,
-        topK: filters.topK,
-        topP: filters.topP,
-        minP: filters.minP,
+        ...{ topK: filters.topK, topP: filters.topP, minP: filters.minP },
       },
       this.#workspace,
     )
@@ -224,18 +210,10 @@ export class Sampler {
     return { id, logprob: logits[id]! - logSumExp(logits) }
   }
 
-  #draw(probabilities: Float32Array, uniform: number): number {
-    const { topK, topP, minP } = this.#sampling
-    if (topK === 0 && topP >= 1 && minP === 0) return categorical(probabilities, uniform)
-    const { selection, probabilities: kept } = this.#workspace
-    const floor = topK > 0 ? Math.max(0, selection.kthLargest(probabilities, topK)) : 0
-    const cut = selection.nucleus(probabilities, { floor, topP, minP })
-    let total = 0
-    for (let id = 0; id < probabilities.length; id++) {
-      const weight = isKept(cut, probabilities[id]!, id) ? probabilities[id]! : 0
-      kept[id] = weight
-      total += weight
-    }
-    return categorical(kept, uniform * total)
+  #draw(uniform: number): number {
+    const { filter } = this.#workspace
+    if (!isFiltering(this.#sampling)) return categorical(filter.weights, uniform * sumOf(filter.weights))
+    const { ids, weights } = filter.keep(this.#sampling)
+    return ids[categorical(weights, uniform * sumOf(weights))] ?? -1
   }
 }

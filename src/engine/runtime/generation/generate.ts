@@ -135,7 +135,9 @@ class Generation {
 
   async #prefill(): Promise<OpenCompletion[]> {
     const indices = this.#takePrompts()
-    const want = this.#sampler.needsLogits(0) ? 'logits' : 'probabilities'
+    // Samples of a prompt draw from the same row, so the graph cannot choose for them.
+    const wanted = this.#sampler.wanted([0])
+    const want = wanted === 'choice' ? 'probabilities' : wanted
     const context: PrefillContext = {
       step: this.#step,
       prefillTokens: this.#options.prefillTokens,
@@ -183,8 +185,8 @@ class Generation {
   }
 
   #wanted(completions: readonly OpenCompletion[]): PassScores {
-    if (completions.some(({ length }) => this.#sampler.needsLogits(length))) return 'logits'
-    return this.#sampler.isPlain && this.#step.choiceWidth !== null ? 'choice' : 'probabilities'
+    const wanted = this.#sampler.wanted(completions.map(({ length }) => length))
+    return wanted === 'choice' && this.#step.choiceWidth === null ? 'probabilities' : wanted
   }
 
   async #run(pass: Omit<DecodePass, 'inverseTemperature' | 'role'>): Promise<PassResult> {
@@ -206,8 +208,8 @@ class Generation {
   #choice(completion: OpenCompletion, scores: Float32Array, kind: PassScores): Choice {
     const uniform = completion.nextUniform()
     if (kind === 'choice') return this.#sampler.fromChoice(scores, uniform)
-    if (kind === 'probabilities') return this.#sampler.fromProbabilities(scores, uniform)
     const history = { seen: completion.seen, generated: completion.length }
+    if (kind === 'probabilities') return this.#sampler.fromProbabilities(scores, history, uniform)
     return this.#sampler.fromLogits(scores, history, uniform)
   }
 }

@@ -91,13 +91,14 @@ async function alone(
   })
   for (;;) {
     const all = [...promptIds, ...ids]
-    const want = sampler.needsLogits(ids.length) ? 'logits' : 'probabilities'
+    const want = sampler.wanted([ids.length]) === 'logits' ? 'logits' : 'probabilities'
     const scores = await scoresAfter(step, all, want, sampler.temperature)
     const uniform = streams[at.sample]!.uniformAt(ids.length)
+    const history = { seen: all, generated: ids.length }
     const choice =
       want === 'logits'
-        ? sampler.fromLogits(scores, { seen: all, generated: ids.length }, uniform)
-        : sampler.fromProbabilities(scores, uniform)
+        ? sampler.fromLogits(scores, history, uniform)
+        : sampler.fromProbabilities(scores, history, uniform)
     ids.push(choice.id)
     logprobs.push(choice.logprob)
     if (sampling.stopIds.includes(choice.id)) return done('stop-id')

@@ -89,6 +89,9 @@ const plain: SamplingOptions = {
   stopStrings: [],
 }
 
+/** Before the first token of a completion. */
+const start = { seen: [], generated: 0 }
+
 function softmax(logits: ArrayLike<number>, temperature: number): Float32Array {
   const values = Array.from(logits, (logit) => logit / temperature)
   const largest = Math.max(...values)
@@ -101,18 +104,18 @@ describe('Sampler', () => {
     const sampler = new Sampler(4, plain)
     const probabilities = Float32Array.of(0.25, 0, 0.5, 0.25)
     const ids = [0, 0.2499, 0.25, 0.7499, 0.75, 0.9999].map(
-      (u) => sampler.fromProbabilities(probabilities, u).id,
+      (u) => sampler.fromProbabilities(probabilities, start, u).id,
     )
     expect(ids).toEqual([0, 0, 2, 2, 3, 3])
   })
 
   test('takes the last possible token when rounding leaves the sum short', () => {
     const sampler = new Sampler(4, plain)
-    expect(sampler.fromProbabilities(Float32Array.of(0.5, 0.49, 0, 0), 0.995).id).toBe(1)
+    expect(sampler.fromProbabilities(Float32Array.of(0.5, 0.49, 0, 0), start, 1).id).toBe(1)
   })
 
   test('never draws a token of probability 0', () => {
-    expect(new Sampler(3, plain).fromProbabilities(Float32Array.of(0, 1, 0), 0).id).toBe(1)
+    expect(new Sampler(3, plain).fromProbabilities(Float32Array.of(0, 1, 0), start, 0).id).toBe(1)
   })
 
   test('draws tokens as often as their probabilities say', () => {
@@ -122,7 +125,7 @@ describe('Sampler', () => {
     const counts = [0, 0, 0, 0, 0]
     const draws = 20_000
     for (let i = 0; i < draws; i++)
-      counts[sampler.fromProbabilities(probabilities, stream.uniformAt(i)).id]!++
+      counts[sampler.fromProbabilities(probabilities, start, stream.uniformAt(i)).id]!++
     for (const [id, count] of counts.entries()) {
       const deviation = Math.sqrt((probabilities[id]! * (1 - probabilities[id]!)) / draws)
       expect(Math.abs(count / draws - probabilities[id]!)).toBeLessThan(4 * deviation)
@@ -134,9 +137,9 @@ describe('Sampler', () => {
     const sampling = { ...plain, temperature: 0.5, topK: 2 }
     const expected = Math.log(softmax(logits, 0.5)[0]!)
     const sampler = new Sampler(4, sampling)
-    const fromGraph = sampler.fromProbabilities(softmax(logits, 0.5), 0.1)
+    const fromGraph = sampler.fromProbabilities(softmax(logits, 0.5), start, 0.1)
     const tempered = logits.map((logit) => logit / 0.5)
-    const fromLogits = sampler.fromLogits(tempered, { seen: [], generated: 0 }, 0.1)
+    const fromLogits = sampler.fromLogits(tempered, start, 0.1)
     expect(fromGraph.id).toBe(0)
     expect(fromGraph.logprob).toBeCloseTo(expected, 6)
     expect(fromLogits.id).toBe(0)
@@ -152,28 +155,65 @@ describe('Sampler', () => {
       repetitionPenalty: 1,
     })
     expect(sampler.temperature).toBe(1)
-    expect(sampler.fromProbabilities(Float32Array.of(0.1, 0.4, 0.4, 0.1), 0.99)).toEqual({
+    expect(sampler.fromProbabilities(Float32Array.of(0.1, 0.4, 0.4, 0.1), start, 0.99)).toEqual({
       id: 1,
       logprob: Math.log(Math.fround(0.4)),
     })
     const logits = Float32Array.of(0, 3, 3, 1)
-    const chosen = sampler.fromLogits(logits, { seen: [], generated: 0 }, 0.99)
+    const chosen = sampler.fromLogits(logits, start, 0.99)
     expect(chosen.id).toBe(1)
     expect(chosen.logprob).toBeCloseTo(Math.log(softmax(logits, 1)[1]!), 6)
   })
 
-  test('a stop id is impossible before the minimum length, and its log-probability stays the raw one', () => {
-    const logits = Float32Array.of(9, 1, 0)
-    const sampler = new Sampler(3, { ...plain, minNewTokens: 2, stopIds: [0] })
-    expect([sampler.needsLogits(0), sampler.needsLogits(1), sampler.needsLogits(2)]).toEqual([
-      true,
-      true,
-      false,
-    ])
-    const early = sampler.fromLogits(logits, { seen: [], generated: 1 }, 0)
-    expect(early.id).toBe(1)
-    expect(early.logprob).toBeCloseTo(Math.log(softmax(logits, 1)[1]!), 5)
-    expect(sampler.fromLogits(logits, { seen: [], generated: 2 }, 0).id).toBe(0)
+  test.each([
+    {},
+    { greedy: true },
+    { topK: 2 },
+    { topP: 0.9 },
+    { minP: 0.001 },
+    { repetitionPenalty: 1.0001 },
+  ])(
+    'a stop id is impossible before the minimum length, and log-probabilities stay the raw ones: %j',
+    (change) => {
+      const logits = Float32Array.of(9, 1, 0)
+      const sampler = new Sampler(3, { ...plain, ...change, minNewTokens: 2, stopIds: [0] })
+      const probabilities = softmax(logits, 1)
+      const given = probabilities.slice()
+      const early = { seen: [], generated: 1 }
+      for (const choice of [
+        sampler.fromLogits(logits, early, 0),
+        sampler.fromProbabilities(probabilities, early, 0),
+      ]) {
+        expect(choice.id).toBe(1)
+        expect(choice.logprob).toBeCloseTo(Math.log(given[1]!), 5)
+      }
+      const late = { seen: [], generated: 2 }
+      expect(sampler.fromLogits(logits, late, 0).id).toBe(0)
+      expect(sampler.fromProbabilities(probabilities, late, 0).id).toBe(0)
+      expect(probabilities).toEqual(given)
+    },
+  )
+
+  test('before the minimum length the other tokens are drawn in proportion', () => {
+    const sampler = new Sampler(4, { ...plain, minNewTokens: 5, stopIds: [1, 1] })
+    // Without the second token 0.001, 0.002 and 0.001 are left.
+    const probabilities = Float32Array.of(0.001, 0.996, 0.002, 0.001)
+    const ids = [0, 0.24, 0.26, 0.74, 0.76, 0.9999].map(
+      (u) => sampler.fromProbabilities(probabilities, start, u).id,
+    )
+    expect(ids).toEqual([0, 0, 2, 2, 3, 3])
+  })
+
+  test('asks a pass for the least that will do', () => {
+    const wanted = (change: Partial<SamplingOptions>, ...generated: number[]) =>
+      new Sampler(3, { ...plain, ...change }).wanted(generated)
+    expect(wanted({}, 0, 7)).toBe('choice')
+    for (const change of [{ greedy: true }, { topK: 1 }, { topP: 0.5 }, { minP: 0.5 }])
+      expect(wanted(change, 3)).toBe('probabilities')
+    expect(wanted({ minNewTokens: 2, stopIds: [0] }, 2, 1)).toBe('probabilities')
+    expect(wanted({ minNewTokens: 2, stopIds: [0] }, 2, 3)).toBe('choice')
+    expect(wanted({ minNewTokens: 2 }, 0)).toBe('choice')
+    expect(wanted({ repetitionPenalty: 2 }, 0)).toBe('logits')
   })
 
   test('both ways choose the same token under every filter', () => {
@@ -191,9 +231,9 @@ describe('Sampler', () => {
       }
       const sampler = new Sampler(size, sampling)
       const uniform = random.uniform()
-      const fromGraph = sampler.fromProbabilities(softmax(logits, sampling.temperature), uniform)
+      const fromGraph = sampler.fromProbabilities(softmax(logits, sampling.temperature), start, uniform)
       const tempered = logits.map((logit) => logit / sampling.temperature)
-      const fromLogits = sampler.fromLogits(tempered, { seen: [], generated: 0 }, uniform)
+      const fromLogits = sampler.fromLogits(tempered, start, uniform)
       expect(fromGraph.id).toBe(fromLogits.id)
       expect(fromGraph.logprob).toBeCloseTo(fromLogits.logprob, 5)
     }
@@ -201,8 +241,9 @@ describe('Sampler', () => {
 
   test('says so when the model returns no numbers', () => {
     const sampler = new Sampler(2, plain)
-    expect(() => sampler.fromProbabilities(Float32Array.of(NaN, NaN), 0.5)).toThrow('no finite probability')
-    const history = { seen: [], generated: 0 }
-    expect(() => sampler.fromLogits(Float32Array.of(NaN, NaN), history, 0.5)).toThrow('no finite probability')
+    expect(() => sampler.fromProbabilities(Float32Array.of(NaN, NaN), start, 0.5)).toThrow(
+      'no finite probability',
+    )
+    expect(() => sampler.fromLogits(Float32Array.of(NaN, NaN), start, 0.5)).toThrow('no finite probability')
   })
 })
