@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
 
 describe('probe', () => {
-  test('reports what was learned, as JSON', { timeout: 60_000 }, async () => {
+  test('reports what was learned, as JSON', async () => {
     using place = createWorkplace()
     const done = await place.run('probe', 'constant', '--steps', '8', '--threads', '1', '--json')
     expect(done).toMatchObject({ status: 0, stderr: '' })
@@ -18,7 +18,7 @@ describe('probe', () => {
     expect(report['seconds']).toBeGreaterThan(0)
   })
 
-  test('fails in words where nothing was learned', { timeout: 60_000 }, async () => {
+  test('fails in words where nothing was learned', async () => {
     using place = createWorkplace()
     const done = await place.run(
       'probe',
@@ -35,7 +35,7 @@ describe('probe', () => {
     expect(done.stderr).toContain('reinforce did not learn the probe grid')
   })
 
-  test('prints a table of several runs', { timeout: 60_000 }, async () => {
+  test('prints a table of several runs', async () => {
     using place = createWorkplace()
     const done = await place.run('probe', 'constant', '--algorithm', 'rloo', '--seeds', '2', '--threads', '1')
     expect(done.stdout).toMatch(/constant +rloo +1 .*\nconstant +rloo +2 .*\n2 of 2 learned\.\n$/)

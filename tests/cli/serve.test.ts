@@ -48,7 +48,7 @@ describe('serve', () => {
     const [run] = linesOf(shown.stdout) as [{ status: string; step: number; checkpoints: { step: number }[] }]
     expect(run.status).toBe('stopped')
     expect(run.checkpoints.at(-1)?.step).toBe(run.step)
-  }, 40_000)
+  })
 
   test('says it in words for people, and refuses a port that is taken', async () => {
     const served = serve()

@@ -3,12 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import { afterAll, vi } from 'vitest'
+import { afterAll } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
 import type { Port } from '#shared/api/port.ts'
 import { channels, openBridgePort } from '#shared/bridge.ts'
 import * as electron from './fakeElectron.ts'
+import { eventually } from '../eventually.ts'
 
 export const pageFrame = { url: 'turnwise://app/#/runs', parent: null }
 
@@ -31,7 +32,7 @@ export async function startApp(
   const listeners = process.listeners('SIGTERM')
   await import('../../src/main/index.ts')
   electron.app.becomeReady()
-  const window = await vi.waitFor(() => {
+  const window = await eventually(() => {
     const [first] = electron.BrowserWindow.all
     if (first === undefined) throw new Error(`No window: ${electron.said.errors.join()}`)
     return first

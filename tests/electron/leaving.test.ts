@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { choiceAt, Leaving } from '../../src/main/leaving.ts'
 import { preventable } from './fakeElectron.ts'
+import { eventually } from '../eventually.ts'
 
 let training = 0
 let buttons: number[] = []
@@ -46,7 +47,7 @@ describe.each(['windowClosing', 'quitting'] as const)('%s', (way) => {
     expect(await wish(leaving, way)).toBe(true)
     expect(happened).toEqual(['closing'])
     closing.resolve(undefined)
-    await vi.waitFor(() => expect(happened).toEqual(['closing', 'exit']))
+    await eventually(() => expect(happened).toEqual(['closing', 'exit']))
     expect(asked).toEqual([])
     // Now it goes through.
     expect(await wish(leaving, way)).toBe(false)

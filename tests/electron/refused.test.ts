@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
 import type * as fakeElectron from './fakeElectron.ts'
+import { eventually } from '../eventually.ts'
 
 beforeEach(() => vi.resetModules())
 
@@ -14,7 +15,7 @@ async function startOn(directory: string, change?: (electron: typeof fakeElectro
   change?.(electron)
   await import('../../src/main/index.ts')
   electron.app.becomeReady()
-  await vi.waitFor(() => expect(electron.said.exitCode).not.toBe(null))
+  await eventually(() => expect(electron.said.exitCode).not.toBe(null))
   return electron
 }
 

@@ -1,7 +1,8 @@
 import path from 'node:path'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type StartedApp } from './app.ts'
 import { answers, app, preventable, said, session, type MenuEntry } from './fakeElectron.ts'
+import { eventually } from '../eventually.ts'
 
 let started: StartedApp
 
@@ -139,10 +140,8 @@ describe('permissions and requests', () => {
       'blob:https://example.org/1',
     ]
     for (const url of foreign) expect(await cancelled(url), url).toBe(true)
-    await vi.waitFor(
-      async () =>
-        expect(await client.call('settings.get', { key: 'network.blockedRequests' })).toBe(foreign.length),
-      4000,
+    await eventually(async () =>
+      expect(await client.call('settings.get', { key: 'network.blockedRequests' })).toBe(foreign.length),
     )
     client.close()
   })
@@ -181,7 +180,7 @@ describe('navigation', () => {
 
   test('a link to the web opens in the browser, after a question', async () => {
     said.opened.length = 0
-    await vi.waitFor(() => {
+    await eventually(() => {
       answers.buttons = [1]
       expect(contents().openHandler({ url: 'https://example.org/no' })).toEqual({ action: 'deny' })
       expect(said.questions.at(-1)).toMatchObject({
@@ -189,7 +188,7 @@ describe('navigation', () => {
         buttons: ['Open', 'Cancel'],
       })
     })
-    await vi.waitFor(() => {
+    await eventually(() => {
       answers.buttons = [0]
       contents().openHandler({ url: 'https://example.org/yes' })
       expect(said.opened).toContain('https://example.org/yes')

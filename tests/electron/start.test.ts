@@ -11,10 +11,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browserProgram, findElectron, hasDisplay, missingBuild } from '#cli/desktop.ts'
 import { isStale } from '../../scripts/start.ts'
 import { buildProject, linkProject } from './builtProject.ts'
+import { eventually } from '../eventually.ts'
 
 let built: ReturnType<typeof buildProject>
 
@@ -49,11 +50,11 @@ function electronThat(ends: string): string {
 }
 
 async function servedUrl(app: ReturnType<typeof startApp>): Promise<string> {
-  return vi.waitFor(() => {
+  return eventually(() => {
     const [, url] = /served at (http:\S+)/.exec(app.said.stdout) ?? []
     if (url === undefined) throw new Error(`${app.said.stdout}${app.said.stderr}`)
     return url
-  }, 25_000)
+  })
 }
 
 async function expectServed(app: ReturnType<typeof startApp>): Promise<void> {

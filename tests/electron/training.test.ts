@@ -5,6 +5,7 @@ import type { Client } from '#shared/api/client.ts'
 import { smallConfig, type Config } from '../host/services/hostFixture.ts'
 import { startApp, type StartedApp } from './app.ts'
 import { answers, app, preventable, said, Tray, utilityProcess } from './fakeElectron.ts'
+import { eventually } from '../eventually.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -22,18 +23,16 @@ const long = { steps: 2000, evaluation: { every: 1000, rows: 2 }, checkpoints: {
 const start = async (config: Partial<Config> = {}) =>
   (await client.call('runs.start', { config: { ...smallConfig, ...config } })).runId
 
-const until = (check: () => unknown) => vi.waitFor(check, { timeout: 60_000, interval: 20 })
-
 const tray = () => Tray.all[0]!
 const trayEntry = (words: string) => tray().menu.find(({ label }) => label?.startsWith(words) === true)
 const isShown = () => started.window.isShown
 
 describe('while a run is trained', () => {
   test('the taskbar, the tray and the wake lock show it', async () => {
-    await until(() => expect(started.window.bar).toEqual({ share: -1, mode: 'none' }))
+    await eventually(() => expect(started.window.bar).toEqual({ share: -1, mode: 'none' }))
     expect(tray().toolTip).toBe('Turnwise — No run is being trained')
     const runId = await start({ ...long, name: 'Long' })
-    await until(() => {
+    await eventually(() => {
       expect(started.window.bar?.mode).toBe('normal')
       expect(started.window.bar?.share).toBeGreaterThan(0)
       expect(tray().toolTip).toMatch(/^Turnwise — Long: step \d+ of 2000$/)
@@ -41,10 +40,10 @@ describe('while a run is trained', () => {
     expect(said.wakeLocks.size).toBe(1)
     expect(trayEntry('This machine stays awake')).toBeDefined()
     trayEntry('Pause Long')?.click?.()
-    await until(() => expect(started.window.bar?.mode).toBe('paused'))
+    await eventually(() => expect(started.window.bar?.mode).toBe('paused'))
     expect(said.wakeLocks.size).toBe(0)
     trayEntry('Go on with Long')?.click?.()
-    await until(() => expect(started.window.bar?.mode).toBe('normal'))
+    await eventually(() => expect(started.window.bar?.mode).toBe('normal'))
     expect(said.wakeLocks.size).toBe(1)
     expect((await client.call('runs.get', { runId })).status).toBe('running')
   })
@@ -57,14 +56,14 @@ describe('while a run is trained', () => {
     }
     answers.buttons = [2]
     close()
-    await until(() => expect(said.questions).toHaveLength(1))
+    await eventually(() => expect(said.questions).toHaveLength(1))
     expect(said.questions[0]).toMatchObject({
       message: 'A run is being trained',
       buttons: ['Keep training in the background', 'Stop and save', 'Cancel'],
     })
     expect(isShown()).toBe(true)
     answers.buttons = [0]
-    await until(() => {
+    await eventually(() => {
       close()
       expect(isShown()).toBe(false)
     })
@@ -76,10 +75,10 @@ describe('while a run is trained', () => {
   test('a process that dies is told, with its last words in the history', async () => {
     const [worker] = await client.call('runs.workers')
     process.kill(utilityProcess.all.at(-1)?.pid ?? 0, 'SIGKILL')
-    await until(() => expect(said.notices).toHaveLength(1))
+    await eventually(() => expect(said.notices).toHaveLength(1))
     expect(said.notices[0]?.options.title).toMatch(/^Long failed at step \d+$/)
     expect((await client.call('runs.get', { runId: worker?.runId ?? '' })).status).toBe('interrupted')
-    await until(() => expect(started.window.bar).toEqual({ share: -1, mode: 'none' }))
+    await eventually(() => expect(started.window.bar).toEqual({ share: -1, mode: 'none' }))
     expect(said.wakeLocks.size).toBe(0)
   })
 })
@@ -87,7 +86,7 @@ describe('while a run is trained', () => {
 test('the end of a run is told once, checkpoints are not; a click leads to it', async () => {
   said.notices.length = 0
   const runId = await start({ name: 'Short' })
-  await until(() => expect(said.notices).toHaveLength(1))
+  await eventually(() => expect(said.notices).toHaveLength(1))
   expect((await client.call('checkpoints.list', { runId })).length).toBeGreaterThan(1)
   expect(said.notices[0]?.options).toMatchObject({ title: 'Short is done' })
   expect(said.notices[0]?.options.body).toMatch(/^4 steps; held-out reward [\d.]+ → [\d.]+\.$/)
@@ -97,22 +96,24 @@ test('the end of a run is told once, checkpoints are not; a click leads to it', 
   expect(started.told().at(-1)).toEqual({ type: 'go', route: `/runs/${runId}` })
   answers.isFocused = true
   await start({ name: 'Seen' })
-  await until(async () => expect((await client.call('runs.list', { status: 'finished' })).length).toBe(2))
-  await until(() => expect(tray().toolTip).toContain('No run'))
+  await eventually(async () =>
+    expect((await client.call('runs.list', { status: 'finished' })).length).toBe(2),
+  )
+  await eventually(() => expect(tray().toolTip).toContain('No run'))
   expect(said.notices).toHaveLength(1)
 })
 
 test('quitting stops a run with a checkpoint, and shows that it does', async () => {
   const runId = await start({ ...long, name: 'Left' })
-  await until(() => expect(started.window.bar?.share).toBeGreaterThan(0))
+  await eventually(() => expect(started.window.bar?.share).toBeGreaterThan(0))
   said.questions.length = 0
   answers.buttons = [1, 0]
   app.quit()
-  await until(() => expect(started.told().at(-1)).toEqual({ type: 'stopping', runs: 1 }))
+  await eventually(() => expect(started.told().at(-1)).toEqual({ type: 'stopping', runs: 1 }))
   expect(started.window.title).toContain('saving a checkpoint')
   expect(said.exitCode).toBe(null)
   const checkpoints = await client.call('checkpoints.list', { runId })
-  await until(() => expect(said.exitCode).toBe(0))
+  await eventually(() => expect(said.exitCode).toBe(0))
   await expect(client.call('runs.list', {})).rejects.toMatchObject({ code: 'api/disconnected' })
   const { createHost } = await import('#host/createHost.ts')
   await using host = createHost({ dataDirectory: started.directory, servesQueue: false })

@@ -14,6 +14,7 @@ import { discardUpload } from '../transports/uploads.ts'
 import { appVersion, runtimeVersions } from '../version.ts'
 import { askOnce } from '../workers/question.ts'
 import { clearFolder, LoadMeter, storedFolders } from './machine.ts'
+import { hasLeft } from './queue.ts'
 
 const watchEveryMs = 2000
 
@@ -42,7 +43,8 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
 
     storage: () => storedFolders(host),
 
-    clearCache() {
+    async clearCache() {
+      await Promise.all(supervisor.list().map(({ runId }) => hasLeft(host, runId)))
       if (supervisor.list().length > 0) {
         throw new AppError(
           'run/busy',

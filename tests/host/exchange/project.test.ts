@@ -193,7 +193,7 @@ export const endless = ({ completion }) => { while (completion === 'loop'); retu
     await write({
       ...demo(),
       rewards: [{ function: path.join(folder, 'mine.js'), name: 'mine' }],
-      rewardLimits: { callMs: 100 },
+      rewardLimits: { callMs: 500 },
     })
     const [answered] = askBridge([{ prompt: '', completion: 'loop', row: {}, step: 0 }])
     expect(answered?.parts).toEqual({ 'mine.alone': 1, 'mine.endless': null })

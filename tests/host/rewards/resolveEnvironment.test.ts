@@ -36,7 +36,7 @@ export default {
 `
 
 describe('environment code', () => {
-  test('is an environment like any other', { timeout: 30_000 }, async () => {
+  test('is an environment like any other', async () => {
     const file = path.join(folder, 'doubling.js')
     writeFileSync(file, doubling)
     await using world = await resolveEnvironment(
@@ -60,7 +60,7 @@ describe('environment code', () => {
     expect(broken).toMatchObject([{ failure: 'Error: too loud', line: 8 }, { reward: 1 }])
   })
 
-  test('is copied into the run, which goes on with its copy', { timeout: 30_000 }, async () => {
+  test('is copied into the run, which goes on with its copy', async () => {
     const [file, run] = [path.join(folder, 'changing.js'), mkdtempSync(path.join(folder, 'run-'))]
     const opening = async () => {
       await using world = await resolveEnvironment(configOf({ function: file }), run, quiet)
@@ -72,7 +72,7 @@ describe('environment code', () => {
     expect(await opening()).toBe('double 2')
   })
 
-  test('that is a reward function is refused', { timeout: 30_000 }, async () => {
+  test('that is a reward function is refused', async () => {
     const file = path.join(folder, 'reward.js')
     writeFileSync(file, 'export default () => 1')
     const run = mkdtempSync(path.join(folder, 'run-'))

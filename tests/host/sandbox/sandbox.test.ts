@@ -82,7 +82,7 @@ export default (s: Sample): number => inner(s.completion)`)
     const inputs = ['a', 'kill'].map((completion) => ({ ...sample, completion }))
     expect((await sandbox.score(inputs, 'default')).map(kindOf)).toEqual(['value 1', 'timeout'])
     expect((await sandbox.score([sample], 'default')).map(kindOf)).toEqual(['value 1'])
-  }, 60_000)
+  })
 
   test('a sample larger than the memory is that sample’s failure', async () => {
     await using sandbox = await openJs('export default ({ completion }) => completion.length')

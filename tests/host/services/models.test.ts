@@ -131,7 +131,7 @@ describe('models', () => {
     await client.call('runs.delete', { runId: second })
     await client.call('models.deleteAdapter', { name: 'taught' })
     expect((await client.call('models.adapters')).map(({ name }) => name)).toEqual(['same'])
-  }, 30_000)
+  })
 
   test('take text apart and mark up chats', async () => {
     const text = 'Add 29 and 25'
@@ -160,7 +160,7 @@ describe('generating', () => {
     expect(ends).toMatchObject([{ contender: 0 }, { contender: 1 }])
     expect(ends[0]?.tokensPerSecond).toBeGreaterThan(0)
     expect(items.length).toBeGreaterThan(3)
-  }, 30_000)
+  })
 
   test('says what is wrong, and ends when its reader goes away', async () => {
     const empty = { ...request, prompt: { text: '' } }
@@ -173,7 +173,7 @@ describe('generating', () => {
     await asked.next()
     over.abort()
     await expect(asked.next()).rejects.toMatchObject({ code: 'api/cancelled' })
-  }, 30_000)
+  })
 })
 
 describe('the system', () => {
@@ -194,13 +194,13 @@ describe('the system', () => {
     const cache = storage.find(({ folder }) => folder.endsWith('cache'))
     expect(cache).toMatchObject({ isDisposable: true })
     expect(await client.call('system.clearCache')).toEqual({ freedBytes: cache?.sizeBytes })
-  }, 30_000)
+  })
 
   test('checks itself until it was enough', async () => {
     const checking = client.stream('system.selftest', {})
     expect(await nextOf(checking)).toMatchObject({ finding: { passed: true }, progress: { done: 1 } })
     await checking.return?.()
-  }, 30_000)
+  })
 
   test('shows folders to choose from', async () => {
     fixture.write('b.txt', 'b')

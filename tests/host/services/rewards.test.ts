@@ -84,7 +84,7 @@ describe('a reward', () => {
     await expect(collect(client.stream('rewards.dryRun', { code, on: without }))).rejects.toMatchObject({
       code: 'api/invalid',
     })
-  }, 30_000)
+  })
 
   test('has test cases that are run after a change, and may keep runs from starting', async () => {
     const cases = [
@@ -112,7 +112,7 @@ describe('a reward', () => {
     const runId = await start(file)
     expect(await fixture.reached(runId, 'finished', 'failed')).toMatchObject({ status: 'finished' })
     expect(await client.call('rewards.usedBy', { rewardId })).toEqual([{ runId, version }])
-  }, 30_000)
+  })
 
   test('knows the runs of an environment too', async () => {
     const { id } = await client.call('rewards.create', { kind: 'environment', name: 'guessing' })
@@ -125,7 +125,7 @@ describe('a reward', () => {
     await fixture.reached(runId, 'finished', 'failed')
     await client.call('runs.delete', { runId })
     await client.call('rewards.delete', { rewardId: id })
-  }, 30_000)
+  })
 
   test('scores the stored samples of a run anew', async () => {
     const [run] = await client.call('runs.list', {})

@@ -93,7 +93,7 @@ test('a run outlives its readers, and what it had done outlives the host', async
   }
   expect(await expectWhole(again, runId)).toBe(14)
   again.close()
-}, 60_000)
+})
 
 test('with the setting, the next host goes on by itself with what the dead one trained', async () => {
   const first = await startServing()
@@ -112,4 +112,4 @@ test('with the setting, the next host goes on by itself with what the dead one t
   expect(await expectWhole(again, runId)).toBe(10)
   await again.call('settings.set', { key: 'runs.resumeLeft', value: null })
   again.close()
-}, 60_000)
+})

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import path from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   discardOldUploads,
   discardUpload,
@@ -12,6 +12,7 @@ import {
 } from '#host/transports/uploads.ts'
 import { uploadsPath } from '#shared/api/webSocketPort.ts'
 import { ask, startFixture, type Answer, type Fixture } from './serverFixture.ts'
+import { eventually } from '../../eventually.ts'
 
 let fixture: Fixture
 
@@ -105,9 +106,9 @@ test('an upload that breaks off leaves nothing', async () => {
   })
   sent.on('error', () => undefined)
   sent.write(Buffer.alloc(1000))
-  await vi.waitFor(() => expect(left()).toHaveLength(1))
+  await eventually(() => expect(left()).toHaveLength(1))
   sent.destroy()
-  await vi.waitFor(() => expect(left()).toEqual([]))
+  await eventually(() => expect(left()).toEqual([]))
   expect(fixture.faults).toEqual([])
 })
 
@@ -119,10 +120,10 @@ test('only so many at once', async () => {
     sent.write('x')
     return sent
   })
-  await vi.waitFor(() => expect(left()).toHaveLength(4))
+  await eventually(() => expect(left()).toHaveLength(4))
   expect((await put('a.csv', 'x')).status).toBe(429)
   for (const sent of slow) sent.destroy()
-  await vi.waitFor(() => expect(left()).toEqual([]))
+  await eventually(() => expect(left()).toEqual([]))
   expect((await put('a.csv', 'x')).status).toBe(201)
 })
 

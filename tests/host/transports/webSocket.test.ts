@@ -2,11 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { maxRequestLength } from '#shared/api/protocol.ts'
 import { tokenProtocol, webSocketProtocol } from '#shared/api/webSocketPort.ts'
 import { askRaw, openSocket, startFixture, type Fixture } from './serverFixture.ts'
+import { eventually } from '../../eventually.ts'
 
 let fixture: Fixture
 let witness: WebSocket
@@ -173,7 +174,7 @@ describe('handshakes', () => {
     const others = await Promise.all(Array.from({ length: 31 }, () => opened()))
     expect(await openSocket(fixture)).toBe(503)
     others[0]?.terminate()
-    await vi.waitFor(async () => expect(await openSocket(fixture)).toBeInstanceOf(WebSocket))
+    await eventually(async () => expect(await openSocket(fixture)).toBeInstanceOf(WebSocket))
     await expectUnharmed()
   })
 })
@@ -192,12 +193,12 @@ describe('clients', () => {
     // The witness's own call counts too. What the system's buffers hold comes on top of the limit.
     expect(fixture.seen.calls).toBeLessThan(60)
     slow.resume()
-    await vi.waitFor(() => expect(replies).toHaveLength(calls), { timeout: 20_000, interval: 50 })
+    await eventually(() => expect(replies).toHaveLength(calls))
     slow.terminate()
   })
 
   test('one that shows no sign of life is cut off, a quiet one is not', async () => {
-    await using other = await startFixture({ pingIntervalMs: 60 })
+    await using other = await startFixture({ pingIntervalMs: 400 })
     const headers = [webSocketProtocol, tokenProtocol(other.server.token)]
     const dead = new WebSocket(`ws://127.0.0.1:${other.port}/api`, headers, { autoPong: false })
     const quiet = await opened(other)

@@ -51,7 +51,7 @@ describe('a fork', () => {
       expect(tensorsOf(fork, 6)).toEqual(tensorsOf(parent, 6))
       expect(historyOf(fork, 'evaluation')[0]).toMatchObject({ step })
     }
-  }, 60_000)
+  })
 
   test('that was stopped before its first checkpoint begins at its origin again', async () => {
     const run = forkAt(2, { seed: 8, 'checkpoints.every': 0 })
@@ -64,7 +64,7 @@ describe('a fork', () => {
     expect(await home.supervise().start(run, { resumeFrom: null })).toMatchObject({ kind: 'finished' })
     expect(stepsOf(run)).toEqual([3, 4, 5, 6])
     expect(learnedAfter(run, 2)).not.toEqual(learnedAfter(parent, 2))
-  }, 60_000)
+  })
 
   test('has the parent’s config with the changes', () => {
     const run = forkAt(6, { steps: 9, 'optimization.learningRate': 0.5, name: 'higher' })

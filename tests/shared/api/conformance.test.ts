@@ -1,11 +1,12 @@
 /** One suite for every port: the API must not depend on what carries it. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { HostFault, type Client } from '#shared/api/client.ts'
 import { reconnecting } from '#shared/api/reconnecting.ts'
 import { AppError } from '#shared/errors.ts'
 import { connectOver, transportNames, type Connected } from './connections.ts'
 import type { ExampleContract, Seen } from './exampleContract.ts'
+import { eventually } from '../../eventually.ts'
 
 describe.each(transportNames)('the API over %s', (name) => {
   let connected: Connected
@@ -84,7 +85,7 @@ describe.each(transportNames)('the API over %s', (name) => {
       await client.call('sums.reset')
       abort.abort()
       await expect(asked).rejects.toMatchObject({ code: 'api/cancelled' })
-      await vi.waitFor(() => expect(seen.aborted).toBe(1))
+      await eventually(() => expect(seen.aborted).toBe(1))
       expect(connected.faults).toEqual([])
       await expect(
         client.call('sums.forever', undefined, { signal: AbortSignal.abort() }),
@@ -125,17 +126,17 @@ describe.each(transportNames)('the API over %s', (name) => {
 
     test('leaving the loop ends the work at the host', async () => {
       for await (const { number } of client.stream('news.count', { upTo: 10_000 })) if (number === 5) break
-      await vi.waitFor(() => expect(seen.cleanedUp).toBe(1))
+      await eventually(() => expect(seen.cleanedUp).toBe(1))
       expect(seen.produced).toBeLessThan(50)
     })
 
     test('a signal ends a stream that has nothing to say', async () => {
       const abort = new AbortController()
       const next = client.follow('news.follow', undefined, { signal: abort.signal }).next()
-      await vi.waitFor(() => expect(seen.from).toEqual([null]))
+      await eventually(() => expect(seen.from).toEqual([null]))
       abort.abort()
       await expect(next).rejects.toMatchObject({ code: 'api/cancelled' })
-      await vi.waitFor(() => expect(seen.cleanedUp).toBe(1))
+      await eventually(() => expect(seen.cleanedUp).toBe(1))
     })
 
     test('a wrong input ends it before it begins', async () => {
@@ -161,7 +162,7 @@ describe.each(transportNames)('the API over %s', (name) => {
       for (const outcome of await both) {
         expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'api/disconnected' } })
       }
-      await vi.waitFor(() => expect([seen.aborted, seen.cleanedUp]).toEqual([1, 1]))
+      await eventually(() => expect([seen.aborted, seen.cleanedUp]).toEqual([1, 1]))
       await expect(client.call('sums.reset')).rejects.toMatchObject({ code: 'api/disconnected' })
     })
 
@@ -171,7 +172,7 @@ describe.each(transportNames)('the API over %s', (name) => {
       await client.call('sums.reset')
       client.close()
       await outcome
-      await vi.waitFor(() => expect(seen.aborted).toBe(1))
+      await eventually(() => expect(seen.aborted).toBe(1))
     })
 
     test('disposing what serves closes the connection', async () => {
@@ -229,10 +230,10 @@ describe.each(transportNames)('the API over %s', (name) => {
       const aborted = lasting.follow('news.follow', undefined, { signal: abort.signal }).next()
       const closed = lasting.follow('news.follow').next()
       const outcomes = Promise.allSettled([aborted, closed])
-      await vi.waitFor(() => expect(seen.from).toHaveLength(2))
+      await eventually(() => expect(seen.from).toHaveLength(2))
       isDown = true
       connected.hostEnds.at(-1)?.close()
-      await vi.waitFor(() => expect(seen.cleanedUp).toBe(2))
+      await eventually(() => expect(seen.cleanedUp).toBe(2))
       await delay(20)
       abort.abort()
       await expect(aborted).rejects.toMatchObject({ code: 'api/cancelled' })

@@ -1,10 +1,11 @@
 /** What comes over a port that is no message of ours, or is one too many, harms its own connection only. */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createClient, HostFault, type Client } from '#shared/api/client.ts'
 import { maxReplyLength, maxRequestLength } from '#shared/api/protocol.ts'
 import { maxOpenRequests } from '#shared/api/serve.ts'
 import { connectOver, transportNames, type Connected } from './connections.ts'
 import type { ExampleContract, Seen } from './exampleContract.ts'
+import { eventually } from '../../eventually.ts'
 
 describe.each(transportNames)('messages over %s', (name) => {
   let connected: Connected
@@ -55,7 +56,7 @@ describe.each(transportNames)('messages over %s', (name) => {
     other.post('{"id":1,"kind":"call","name":"sums.forever"}')
     other.post('{"id":1,"kind":"call","name":"sums.reset"}')
     await gone
-    await vi.waitFor(() => expect(seen.aborted).toBe(1))
+    await eventually(() => expect(seen.aborted).toBe(1))
   })
 
   test('one that is too long is refused here, and closes its connection there', async () => {
