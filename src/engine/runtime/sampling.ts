@@ -4,8 +4,8 @@
  *
  * Three ways lead to the same choice. The graph has always divided by the temperature (a repetition penalty may come
  * before or after that). Where nothing is left out it also finds the block of the vocabulary where the token lies;
- * filters and a minimum length work on the whole softmax. A repetition penalty changes logits, so its steps read logits
- * and compute here in f64.
+ * filters and a minimum length work on the whole softmax. A repetition penalty changes logits, and a softmax sharpened by
+ * a low temperature says little of what is left before the minimum length: such steps read logits and compute here in f64.
  */
 import { AppError } from '#shared/errors.ts'
 import type { SamplingOptions } from '../policy.ts'
@@ -161,11 +161,11 @@ export class Sampler {
 
   /** The least that a pass must say of rows with so many completion tokens. */
   wanted(generated: readonly number[]): 'logits' | 'probabilities' | 'choice' {
-    if (this.#sampling.repetitionPenalty !== 1) return 'logits'
-    const isPlain = !this.#sampling.greedy && !isFiltering(this.#sampling)
-    return isPlain && generated.every((count) => this.#suppressed(count).length === 0)
-      ? 'choice'
-      : 'probabilities'
+    const { greedy, repetitionPenalty } = this.#sampling
+    const isSuppressing = generated.some((count) => this.#suppressed(count).length > 0)
+    // A low temperature may leave the ends with all that f32 can hold, and nothing for the others.
+    if (repetitionPenalty !== 1 || (isSuppressing && this.temperature < 1)) return 'logits'
+    return greedy || isSuppressing || isFiltering(this.#sampling) ? 'probabilities' : 'choice'
   }
 
   /** `probabilities`: [V] softmax(logits / temperature); `uniform` in [0, 1). */

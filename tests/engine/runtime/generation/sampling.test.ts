@@ -204,6 +204,13 @@ describe('Sampler', () => {
     expect(ids).toEqual([0, 0, 2, 2, 3, 3])
   })
 
+  test('before the minimum length also tokens beyond what f32 can hold are drawn', () => {
+    const sampler = new Sampler(3, { ...plain, temperature: 0.1, minNewTokens: 1, stopIds: [0] })
+    const tempered = Float32Array.of(300, 100, 101)
+    expect(softmax(tempered, 1)[2]).toBe(0)
+    expect([0.26, 0.28].map((u) => sampler.fromLogits(tempered, start, u).id)).toEqual([1, 2])
+  })
+
   test('asks a pass for the least that will do', () => {
     const wanted = (change: Partial<SamplingOptions>, ...generated: number[]) =>
       new Sampler(3, { ...plain, ...change }).wanted(generated)
@@ -213,6 +220,10 @@ describe('Sampler', () => {
     expect(wanted({ minNewTokens: 2, stopIds: [0] }, 2, 1)).toBe('probabilities')
     expect(wanted({ minNewTokens: 2, stopIds: [0] }, 2, 3)).toBe('choice')
     expect(wanted({ minNewTokens: 2 }, 0)).toBe('choice')
+    const sharp = { temperature: 0.1, minNewTokens: 2, stopIds: [0] }
+    expect(wanted(sharp, 1)).toBe('logits')
+    expect(wanted(sharp, 2)).toBe('choice')
+    expect(wanted({ ...sharp, greedy: true }, 1)).toBe('probabilities')
     expect(wanted({ repetitionPenalty: 2 }, 0)).toBe('logits')
   })
 
