@@ -5,7 +5,7 @@
  * Three ways lead to the same choice. The graph has always divided by the temperature (a repetition penalty may come
  * before or after that). Where nothing is left out it also finds the block of the vocabulary where the token lies;
  * filters and a minimum length work on the whole softmax. A repetition penalty changes logits, and a softmax sharpened by
- * a low temperature says little of what is left before the minimum length: such steps read logits and compute here in f64.
+ * a low temperature says little of what is left before the minimum length: such steps read logits.
  */
 import { AppError } from '#shared/errors.ts'
 import type { SamplingOptions } from '../policy.ts'
@@ -17,14 +17,6 @@ export interface Choice {
   readonly logprob: number
 }
 
-interface LogitOptions extends Filters {
-  /** 1 = off. */
-  readonly repetitionPenalty: number
-  /** Ids that may not be chosen. */
-  readonly suppressed: readonly number[]
-  readonly temperature: number
-}
-
 /** What happened to a row before this token. */
 interface RowHistory {
   /** Distinct ids of prompt and completion; read only with a repetition penalty. */
@@ -32,18 +24,6 @@ interface RowHistory {
   /** Completion tokens so far. */
   readonly generated: number
 }
-
-/** Arrays [V] to work in, reused from token to token. */
-interface Workspace {
-  readonly scores: Float64Array
-  /** Its weights hold the softmax. */
-  readonly filter: TokenFilter
-}
-
-const workspaceOf = (vocabSize: number): Workspace => ({
-  scores: new Float64Array(vocabSize),
-  filter: new TokenFilter(vocabSize),
-})
 
 function largestOf(values: ArrayLike<number>): number {
   let largest = -Infinity
@@ -61,7 +41,7 @@ function argmax(values: Float64Array): number {
 }
 
 /** First id whose cumulative weight exceeds `target`; where rounding leaves the sum short of it, the last positive one. */
-function categorical(weights: ArrayLike<number>, target: number): number {
+function categorical(weights: Float32Array | Float64Array, target: number): number {
   let [sum, last] = [0, -1]
   for (let id = 0; id < weights.length; id++) {
     const weight = weights[id]!
@@ -73,69 +53,45 @@ function categorical(weights: ArrayLike<number>, target: number): number {
   return last
 }
 
-/** scores ← penalised and tempered logits, suppressed ids at minus infinity. */
-function writeScores(
-  scores: Float64Array,
-  logits: ArrayLike<number>,
-  seen: Iterable<number>,
-  options: LogitOptions,
-): void {
-  const { repetitionPenalty, suppressed, temperature } = options
-  for (let id = 0; id < logits.length; id++) scores[id] = logits[id]!
-  if (repetitionPenalty !== 1) {
-    for (const id of new Set(seen)) {
-      const score = scores[id]!
-      scores[id] = score < 0 ? score * repetitionPenalty : score / repetitionPenalty
-    }
-  }
-  for (const id of suppressed) scores[id] = -Infinity
-  if (temperature !== 1) for (let id = 0; id < scores.length; id++) scores[id] = scores[id]! / temperature
-}
-
-/** probabilities ← softmax(scores). */
-function writeSoftmax(probabilities: Float64Array, scores: Float64Array): void {
-  const largest = largestOf(scores)
-  let total = 0
-  for (let id = 0; id < scores.length; id++) {
-    const weight = Math.exp(scores[id]! - largest)
-    probabilities[id] = weight
-    total += weight
-  }
-  for (let id = 0; id < scores.length; id++) probabilities[id] = probabilities[id]! / total
+interface Weighed {
+  /** What was taken from every logit before exp. */
+  readonly offset: number
+  /** log Σ exp(logits), of the logits as they were. */
+  readonly logTotal: number
 }
 
 /**
- * Applies every processor to raw logits [V], given the distinct ids `seen` in prompt and completion. Returns the
- * scores, minus infinity where a token was removed, and their softmax. The arrays are the workspace's own.
+ * weights ← exp(logits − offset), those of the distinct ids in `seen` penalised: a positive logit is divided by the penalty,
+ * a negative one multiplied. logits [V], over the temperature, in f64 so that also what f32 would make 0 can be drawn.
  */
-export function processLogits(
+export function weighLogits(
+  weights: Float64Array,
   logits: ArrayLike<number>,
   seen: Iterable<number>,
-  options: LogitOptions,
-  workspace: Workspace = workspaceOf(logits.length),
-): { readonly scores: Float64Array; readonly probabilities: Float64Array } {
-  const { scores, filter } = workspace
-  const probabilities = filter.weights
-  writeScores(scores, logits, seen, options)
-  writeSoftmax(probabilities, scores)
-  if (!isFiltering(options)) return { scores, probabilities }
-  const { ids, weights } = filter.keep(options)
-  const total = sumOf(weights)
-  probabilities.fill(0)
-  for (let i = 0; i < ids.length; i++) probabilities[ids[i]!] = weights[i]! / total
-  for (let id = 0; id < scores.length; id++) if (probabilities[id] === 0) scores[id] = -Infinity
-  return { scores, probabilities }
-}
-
-const isFiltering = ({ topK, topP, minP }: Filters): boolean => topK > 0 || topP < 1 || minP > 0
-
-/** log Σ exp(logits). */
-function logSumExp(logits: ArrayLike<number>): number {
+  penalty: number,
+): Weighed {
   const largest = largestOf(logits)
   let total = 0
-  for (let id = 0; id < logits.length; id++) total += Math.exp(logits[id]! - largest)
-  return largest + Math.log(total)
+  for (let id = 0; id < logits.length; id++) {
+    const weight = Math.exp(logits[id]! - largest)
+    weights[id] = weight
+    total += weight
+  }
+  const logTotal = largest + Math.log(total)
+  if (penalty === 1) return { offset: largest, logTotal }
+  const penalised = Array.from(new Set(seen), (id) => [id, penalisedLogit(logits[id]!, penalty)] as const)
+  // A penalty below 1 is a reward: it may lift a token above all others.
+  const offset = penalised.reduce((most, [, logit]) => Math.max(most, logit), largest)
+  const factor = Math.exp(largest - offset)
+  if (factor !== 1) for (let id = 0; id < weights.length; id++) weights[id] = weights[id]! * factor
+  for (const [id, logit] of penalised) weights[id] = Math.exp(logit - offset)
+  return { offset, logTotal }
 }
+
+const penalisedLogit = (logit: number, penalty: number): number =>
+  logit < 0 ? logit * penalty : logit / penalty
+
+const isFiltering = ({ topK, topP, minP }: Filters): boolean => topK > 0 || topP < 1 || minP > 0
 
 function expectToken(id: number): number {
   if (id >= 0) return id
@@ -151,11 +107,11 @@ export class Sampler {
   /** What the graph must divide logits by; 1 for greedy. */
   readonly temperature: number
   readonly #sampling: SamplingOptions
-  readonly #workspace: Workspace
+  readonly #filter: TokenFilter
 
   constructor(vocabSize: number, sampling: SamplingOptions) {
     this.#sampling = sampling
-    this.#workspace = workspaceOf(vocabSize)
+    this.#filter = new TokenFilter(vocabSize)
     this.temperature = sampling.greedy ? 1 : sampling.temperature
   }
 
@@ -170,11 +126,16 @@ export class Sampler {
 
   /** `probabilities`: [V] softmax(logits / temperature); `uniform` in [0, 1). */
   fromProbabilities(probabilities: Float32Array, { generated }: RowHistory, uniform: number): Choice {
-    const { weights } = this.#workspace.filter
-    weights.set(probabilities)
-    for (const id of this.#suppressed(generated)) weights[id] = 0
-    const id = expectToken(this.#sampling.greedy ? argmax(weights) : this.#draw(uniform))
+    this.#filter.weights.set(probabilities)
+    const id = this.#choose(generated, uniform)
     return { id, logprob: Math.log(probabilities[id]!) }
+  }
+
+  /** `logits`: [V], over the temperature; `uniform` in [0, 1). */
+  fromLogits(logits: Float32Array, { seen, generated }: RowHistory, uniform: number): Choice {
+    const { logTotal } = weighLogits(this.#filter.weights, logits, seen, this.#sampling.repetitionPenalty)
+    const id = this.#choose(generated, uniform)
+    return { id, logprob: logits[id]! - logTotal }
   }
 
   /** Ids that would end a completion which is too short to end. */
@@ -191,29 +152,13 @@ export class Sampler {
     return { id: number * width + index, logprob: Math.log(block[index]!) }
   }
 
-  /** `logits`: [V], over the temperature; `uniform` in [0, 1). */
-  fromLogits(logits: Float32Array, history: RowHistory, uniform: number): Choice {
-    const { greedy, repetitionPenalty } = this.#sampling
-    const filters = greedy ? { topK: 0, topP: 1, minP: 0 } : this.#sampling
-    const { scores, probabilities } = processLogits(
-      logits,
-      history.seen,
-      {
-        repetitionPenalty,
-        suppressed: this.#suppressed(history.generated),
-        temperature: 1,
-        ...{ topK: filters.topK, topP: filters.topP, minP: filters.minP },
-      },
-      this.#workspace,
-    )
-    const id = expectToken(greedy ? argmax(scores) : categorical(probabilities, uniform))
-    return { id, logprob: logits[id]! - logSumExp(logits) }
-  }
-
-  #draw(uniform: number): number {
-    const { filter } = this.#workspace
-    if (!isFiltering(this.#sampling)) return categorical(filter.weights, uniform * sumOf(filter.weights))
-    const { ids, weights } = filter.keep(this.#sampling)
-    return ids[categorical(weights, uniform * sumOf(weights))] ?? -1
+  /** From the weights that lie in the filter. */
+  #choose(generated: number, uniform: number): number {
+    const { weights } = this.#filter
+    for (const id of this.#suppressed(generated)) weights[id] = 0
+    if (this.#sampling.greedy) return expectToken(argmax(weights))
+    if (!isFiltering(this.#sampling)) return expectToken(categorical(weights, uniform * sumOf(weights)))
+    const kept = this.#filter.keep(this.#sampling)
+    return expectToken(kept.ids[categorical(kept.weights, uniform * sumOf(kept.weights))] ?? -1)
   }
 }

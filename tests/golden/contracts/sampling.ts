@@ -1,5 +1,5 @@
 /** From raw logits to the distribution the sampler draws from. */
-import { processLogits } from '#engine/runtime/sampling.ts'
+import { distribution } from '../../engine/runtime/generation/distribution.ts'
 import { asNumbers, asObject, exact, type Json, type JsonObject } from '../contract.ts'
 
 const numberOr = (value: Json | undefined, fallback: number): number =>
@@ -17,7 +17,7 @@ function endIds(value: Json | undefined): number[] {
 function process(inputs: JsonObject): unknown {
   const options = asObject(inputs.options)
   const canEnd = numberOr(options.n_new, 0) >= numberOr(options.min_new, 0)
-  const { scores, probabilities } = processLogits(
+  const { scores, probabilities } = distribution(
     asLogits(inputs.logits),
     new Set(asNumbers(inputs.token_history)),
     {

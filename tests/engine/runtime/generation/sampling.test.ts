@@ -1,69 +1,21 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { SamplingOptions } from '#engine/policy.ts'
-import { processLogits, Sampler } from '#engine/runtime/sampling.ts'
+import { Sampler, weighLogits } from '#engine/runtime/sampling.ts'
+import { distribution } from './distribution.ts'
 
-interface LogitsCase {
-  readonly name: string
-  readonly function: string
-  readonly inputs: {
-    readonly logits: readonly number[]
-    readonly token_history: readonly number[]
-    readonly options: Readonly<Record<string, number | readonly number[] | null>>
-  }
-  readonly expected: { readonly scores: readonly (number | null)[]; readonly probs: readonly number[] }
-}
-
-const directory = process.env['GOLDEN_DIR'] ?? new URL('../../../golden/', import.meta.url)
-const goldenCases = readdirSync(directory)
-  .filter((name) => name.endsWith('.json'))
-  .map((name) => JSON.parse(readFileSync(new URL(name, pathToUrl(directory)), 'utf8')) as LogitsCase)
-  .filter((golden) => golden.function === 'process_logits')
-
-function pathToUrl(path: string | URL): URL {
-  return path instanceof URL ? path : new URL(`file://${path.replace(/\/?$/, '/')}`)
-}
-
-describe('processLogits', () => {
-  test.each(goldenCases)('agrees with $name', ({ inputs, expected }) => {
-    const option = (name: string, off: number) => {
-      const value = inputs.options[name]
-      return typeof value === 'number' ? value : off
-    }
-    const { eos } = inputs.options
-    const { scores, probabilities } = processLogits(inputs.logits, inputs.token_history, {
-      repetitionPenalty: option('rep', 1),
-      suppressed: option('n_new', 0) < option('min_new', 0) ? [eos ?? []].flat() : [],
-      temperature: option('T', 1),
-      topK: option('top_k', 0),
-      topP: option('top_p', 1),
-      minP: option('min_p', 0),
-    })
-    const expectedScores = expected.scores.map((score) => score ?? -Infinity)
-    expect(scores.length).toBe(expectedScores.length)
-    for (const [id, score] of expectedScores.entries()) {
-      if (score === -Infinity) expect(scores[id]).toBe(-Infinity)
-      else expect(scores[id]).toBeCloseTo(score, 9)
-      expect(probabilities[id]).toBeCloseTo(expected.probs[id]!, 9)
-    }
-  })
-
-  test('there are golden cases', () => {
-    expect(goldenCases.map(({ name }) => name)).toContain('logits-top-p')
-  })
-
+describe('what is drawn from', () => {
   const off = { repetitionPenalty: 1, suppressed: [], temperature: 1, topK: 0, topP: 1, minP: 0 }
 
   test('the repetition penalty lowers positive and negative logits once per id', () => {
-    const { scores } = processLogits([2, -2, 1, 4], [0, 1, 1, 0], { ...off, repetitionPenalty: 2 })
-    expect([...scores]).toEqual([1, -4, 1, 4])
+    const { scores } = distribution([2, -2, 1, 4], [0, 1, 1, 0], { ...off, repetitionPenalty: 2 })
+    for (const [id, score] of [1, -4, 1, 4].entries()) expect(scores[id]).toBeCloseTo(score, 12)
   })
 
   test('top-k acts on penalised scores, top-p on what top-k kept, min-p on what top-p kept', () => {
     const logits = [0.5, 0.2, 0.15, 0.1, 0.05].map(Math.log)
     const kept = (options: Partial<typeof off>) =>
-      [...processLogits(logits, [0], { ...off, ...options }).probabilities.entries()].flatMap(([id, p]) =>
+      [...distribution(logits, [0], { ...off, ...options }).probabilities.entries()].flatMap(([id, p]) =>
         p > 0 ? [id] : [],
       )
     // log 0.5 is −0.69; five times that is −3.47, below all others.
@@ -73,6 +25,30 @@ describe('processLogits', () => {
     expect(kept({ topK: 3, topP: 0.6 })).toEqual([0, 1])
     expect(kept({ topP: 0.9, minP: 0.25 })).toEqual([0, 1, 2])
     expect(kept({ minP: 0.95, topP: 0.01 })).toEqual([0])
+  })
+})
+
+describe('weighLogits', () => {
+  const weigh = (logits: readonly number[], seen: readonly number[], penalty: number) => {
+    const weights = new Float64Array(logits.length)
+    return { ...weighLogits(weights, logits, seen, penalty), weights: [...weights] }
+  }
+
+  test('the total is that of the logits as they were', () => {
+    const logTotal = Math.log(Math.exp(2) + Math.exp(-2) + Math.exp(1))
+    for (const penalty of [1, 2, 0.5])
+      expect(weigh([2, -2, 1], [0, 1], penalty).logTotal).toBeCloseTo(logTotal, 12)
+  })
+
+  test('what a penalty below 1 lifts is the new largest, however far', () => {
+    expect(weigh([3000, 2900, 0], [0], 0.5)).toEqual({ offset: 6000, logTotal: 3000, weights: [1, 0, 0] })
+    const { offset, weights } = weigh([3, 2], [1], 0.5)
+    expect(offset).toBe(4)
+    expect(weights).toEqual([expect.closeTo(Math.exp(-1), 12), 1])
+  })
+
+  test('tokens far below the largest are weighed by exp in f64', () => {
+    expect(weigh([0, -300], [], 1).weights[1]).toBe(Math.exp(-300))
   })
 })
 
