@@ -16,10 +16,9 @@ test('a blind vote on the same prompt and seed counts and names are seen after i
   const table = page.getByRole('table')
   await expect(table.getByRole('row')).toHaveCount(3)
   await expect(table.getByText('100 %', { exact: true })).toBeVisible()
-  const [vote] = (await client.call('settings.get', { key: 'arena.votes' })) as [
-    { isBlind: boolean; seed: number },
-  ]
-  expect(vote).toMatchObject({ isBlind: true, seed: 42, prompt: 'Please add 42 and 45' })
+  await expect
+    .poll(() => client.call('settings.get', { key: 'arena.votes' }))
+    .toMatchObject([{ isBlind: true, seed: 42, prompt: 'Please add 42 and 45' }])
   expect(await seriousProblems(page)).toEqual([])
 })
 

@@ -83,9 +83,9 @@ test('a dropped file is looked at, mapped, imported and seen as tokens', async (
   await expect(first).toContainText('Answer briefly: What is 0 plus 3?')
   await page.getByRole('button', { name: 'Use for runs' }).click()
   await expect(page.getByRole('button', { name: 'Back to what was detected' })).toBeVisible()
-  expect(await client.call('settings.get', { key: `data.preparation.${versionId}` })).toMatchObject({
-    prompt: { messages: [{ role: 'user', content: 'Answer briefly: {question}' }] },
-  })
+  await expect
+    .poll(() => client.call('settings.get', { key: `data.preparation.${versionId}` }))
+    .toMatchObject({ prompt: { messages: [{ role: 'user', content: 'Answer briefly: {question}' }] } })
   await expectNoProblems(page)
 })
 
