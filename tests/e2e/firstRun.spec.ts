@@ -61,6 +61,7 @@ async function tabTo(page: Page, name: string | RegExp, key = 'Tab'): Promise<vo
     .getByRole('button', { name })
     .or(page.getByRole('link', { name }))
     .or(page.getByRole('tab', { name }))
+  await expect(target.first()).toBeVisible()
   for (let presses = 0; presses < 120; presses++) {
     await page.keyboard.press(key)
     if ((await target.and(page.locator(':focus')).count()) > 0) return

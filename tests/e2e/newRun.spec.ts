@@ -30,6 +30,31 @@ async function openSample({ page, open }: App): Promise<void> {
   await expect(page.getByText('The settings fit together')).toBeVisible()
 }
 
+test('what is chosen while the rows of an address are looked up stays chosen', async ({ app }) => {
+  const { page, client } = app
+  await importDemoRows(app)
+  const [dataSet] = await client.call('datasets.list')
+  const versionId = dataSet?.versions[0]?.id ?? ''
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.routeWebSocket(/.*/, (socket) => {
+    const server = socket.connectToServer()
+    socket.onMessage((message) => {
+      if (String(message).includes('datasets.version')) void released.then(() => server.send(message))
+      else server.send(message)
+    })
+  })
+  await app.open(`/new-run?data=${versionId}`)
+  await page.getByRole('button', { name: 'Model: Choose a model' }).click()
+  await page.getByRole('option', { name: /starter/ }).click()
+  await expect(page.getByText('128 tokens')).toBeVisible()
+  await expect(page).toHaveURL(/data=/)
+  release()
+  await expect(page).toHaveURL(/#\/new-run$/)
+  await expect(step(page, 'Data')).toContainText('exercises')
+  await expect(step(page, 'Model')).toContainText('starter')
+})
+
 test('a run is set up in five steps, checked and started', async ({ app }) => {
   const { page, client } = app
   await importDemoRows(app)

@@ -6,7 +6,7 @@
 import type { Page } from '@playwright/test'
 
 const frameMs = 400
-const messageMs = 600
+const messageMs = 1500
 const processorShare = 5
 
 /** Hands messages on late, and not always equally late; their order stays. */

@@ -72,10 +72,10 @@ export function usePrefill(
     if (text === '' || !isReady) return
     let isCurrent = true
     const wanted: Wanted = Object.fromEntries(new URLSearchParams(text))
-    const { draft: before, fields: known } = latest.current
-    prefilled(client, before, { wanted, fields: known }).then(
-      (next) => {
+    prefilling(client, { wanted, fields: latest.current.fields }).then(
+      (prefill) => {
         if (!isCurrent) return
+        const next = prefill(latest.current.draft)
         if (wanted.fork !== undefined) latest.current.replace(next, 'A fork is being set up.')
         else if (wanted.copy !== undefined)
           latest.current.replace(next, 'The settings of the run were copied.')
@@ -100,18 +100,23 @@ interface Request {
   readonly fields: readonly SettingField[]
 }
 
-async function prefilled(client: ApiClient, draft: Draft, { wanted, fields }: Request): Promise<Draft> {
+/** What is to be done to the draft as it is then: until the host has answered, the person goes on choosing. */
+async function prefilling(client: ApiClient, { wanted, fields }: Request): Promise<(draft: Draft) => Draft> {
   const { model, adapter, data, reward, fork, copy, changes } = wanted
-  let next = draft
-  if (copy !== undefined) next = { config: pruned(await configOfRun(client, copy), fields), fork: null }
-  if (fork !== undefined) next = await forkOf(client, fork, wanted.step)
-  let { config } = next
-  // Another model needs another adapter.
-  if (model !== undefined) config = startingFrom({ ...config, model }, undefined)
-  if (adapter !== undefined) config = startingFrom(config, adapter)
-  if (data !== undefined) config = withData(config, await rowsAt(client, data))
-  if (reward !== undefined) config = { ...config, ...(await rewardOf(client, reward)) }
-  return { ...next, config: withValues(config, parsedChanges(changes)) }
+  let other: Draft | null = null
+  if (copy !== undefined) other = { config: pruned(await configOfRun(client, copy), fields), fork: null }
+  if (fork !== undefined) other = await forkOf(client, fork, wanted.step)
+  const rows = data === undefined ? null : await rowsAt(client, data)
+  const rewards = reward === undefined ? {} : await rewardOf(client, reward)
+  return (draft) => {
+    const next = other ?? draft
+    let { config } = next
+    // Another model needs another adapter.
+    if (model !== undefined) config = startingFrom({ ...config, model }, undefined)
+    if (adapter !== undefined) config = startingFrom(config, adapter)
+    if (rows !== null) config = withData(config, rows)
+    return { ...next, config: withValues({ ...config, ...rewards }, parsedChanges(changes)) }
+  }
 }
 
 /** Its name is its own. */
