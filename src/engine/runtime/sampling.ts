@@ -9,7 +9,7 @@
  */
 import { AppError } from '#shared/errors.ts'
 import type { SamplingOptions } from '../policy.ts'
-import { sumOf, TokenFilter, type Filters } from './generation/tokenFilter.ts'
+import { largestOf, sumOf, TokenFilter, type Filters } from './generation/tokenFilter.ts'
 
 export interface Choice {
   readonly id: number
@@ -19,16 +19,10 @@ export interface Choice {
 
 /** What happened to a row before this token. */
 interface RowHistory {
-  /** Distinct ids of prompt and completion; read only with a repetition penalty. */
+  /** Ids of prompt and completion; read only with a repetition penalty. */
   readonly seen: Iterable<number>
   /** Completion tokens so far. */
   readonly generated: number
-}
-
-function largestOf(values: ArrayLike<number>): number {
-  let largest = -Infinity
-  for (let id = 0; id < values.length; id++) if (values[id]! > largest) largest = values[id]!
-  return largest
 }
 
 /** Lowest id among the largest values; −1 when there is none above minus infinity. */
@@ -61,8 +55,8 @@ interface Weighed {
 }
 
 /**
- * weights ← exp(logits − offset), those of the distinct ids in `seen` penalised: a positive logit is divided by the penalty,
- * a negative one multiplied. logits [V], over the temperature, in f64 so that also what f32 would make 0 can be drawn.
+ * weights ← exp(logits − offset), those of the ids in `seen` penalised, once: a positive logit is divided by the penalty, a
+ * negative one multiplied. logits [V], over the temperature, in f64 so that also what f32 would make 0 can be drawn.
  */
 export function weighLogits(
   weights: Float64Array,
@@ -79,7 +73,7 @@ export function weighLogits(
   }
   const logTotal = largest + Math.log(total)
   if (penalty === 1) return { offset: largest, logTotal }
-  const penalised = Array.from(new Set(seen), (id) => [id, penalisedLogit(logits[id]!, penalty)] as const)
+  const penalised = Array.from(seen, (id) => [id, penalisedLogit(logits[id]!, penalty)] as const)
   // A penalty below 1 is a reward: it may lift a token above all others.
   const offset = penalised.reduce((most, [, logit]) => Math.max(most, logit), largest)
   const factor = Math.exp(largest - offset)

@@ -136,8 +136,7 @@ class Generation {
   async #prefill(): Promise<OpenCompletion[]> {
     const indices = this.#takePrompts()
     // Samples of a prompt draw from the same row, so the graph cannot choose for them.
-    const wanted = this.#sampler.wanted([0])
-    const want = wanted === 'choice' ? 'probabilities' : wanted
+    const want = this.#wanted([0], false)
     const context: PrefillContext = {
       step: this.#step,
       prefillTokens: this.#options.prefillTokens,
@@ -173,7 +172,8 @@ class Generation {
   async #decode(): Promise<OpenCompletion[]> {
     const { completions } = this.#live
     if (completions.length === 0) return []
-    const want = this.#wanted(completions)
+    const lengths = completions.map(({ length }) => length)
+    const want = this.#wanted(lengths, this.#step.choiceWidth !== null)
     const uniforms = Float64Array.from(completions, (completion) => completion.nextUniform())
     const result = await this.#run({ ...this.#live.inputs(), want, uniforms })
     this.stats.decodeSteps++
@@ -184,9 +184,9 @@ class Generation {
     return this.#live.settle(result)
   }
 
-  #wanted(completions: readonly OpenCompletion[]): PassScores {
-    const wanted = this.#sampler.wanted(completions.map(({ length }) => length))
-    return wanted === 'choice' && this.#step.choiceWidth === null ? 'probabilities' : wanted
+  #wanted(generated: readonly number[], graphMayChoose: boolean): PassScores {
+    const wanted = this.#sampler.wanted(generated)
+    return wanted === 'choice' && !graphMayChoose ? 'probabilities' : wanted
   }
 
   async #run(pass: Omit<DecodePass, 'inverseTemperature' | 'role'>): Promise<PassResult> {

@@ -48,7 +48,7 @@ export class TokenFilter {
       const total = sumOf(this.weights)
       this.#take(((1 - topP) * total) / this.weights.length)
       this.#keepNucleus(topP * total)
-    } else this.#take(Math.min(minP, 1) * largestOf(this.weights, this.weights.length))
+    } else this.#take(Math.min(minP, 1) * largestOf(this.weights))
     if (minP > 0) this.#keepFrom(Math.min(minP, 1) * largestOf(this.#kept, this.#count))
     return { ids: this.#ids.subarray(0, this.#count), weights: this.#kept.subarray(0, this.#count) }
   }
@@ -138,7 +138,7 @@ export function sumOf(values: Float64Array, count = values.length): number {
   return sum
 }
 
-function largestOf(values: Float64Array, count: number): number {
+export function largestOf(values: ArrayLike<number>, count = values.length): number {
   let largest = -Infinity
   for (let index = 0; index < count; index++) if (values[index]! > largest) largest = values[index]!
   return largest
