@@ -14,7 +14,7 @@ const layers = {
 
 /** Each heavy package has one door. */
 const doors = {
-  'onnxruntime-(node|common)': '^src/engine/runtime/',
+  'onnxruntime-(node|common)': '^src/engine/runtime/(onnxRuntime|device)[.]ts$',
   '@huggingface/(tokenizers|jinja)': '^src/engine/text/',
   '@huggingface/hub': '^src/host/artifacts/',
   'better-sqlite3': '^src/host/store/',

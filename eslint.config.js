@@ -12,6 +12,11 @@ const limits = {
   complexity: ['error', 10],
 }
 
+const onlyQuietly = {
+  name: 'onnxruntime-node',
+  allowTypeImports: true,
+  message: 'Import #engine/runtime/onnxRuntime.ts: it turns the telemetry off first.',
+}
 const noDefaultExport = { selector: 'ExportDefaultDeclaration', message: 'Export by name.' }
 const noClock = {
   selector: 'NewExpression[callee.name="Date"][arguments.length=0]',
@@ -33,6 +38,7 @@ export default defineConfig(
         'error',
         { considerDefaultExhaustiveForUnions: true },
       ],
+      '@typescript-eslint/no-restricted-imports': ['error', { paths: [onlyQuietly] }],
       // Code points are what tokenizers and generators want.
       '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
       '@typescript-eslint/restrict-template-expressions': [

@@ -1,5 +1,8 @@
 import { defineConfig } from '@playwright/test'
 import { existsSync } from 'node:fs'
+import { telemetryOff } from './src/shared/telemetry.ts'
+
+Object.assign(process.env, telemetryOff)
 
 /** Where a machine-readable report goes too, for scripts that count tests. */
 const report = process.env['TURNWISE_BROWSER_REPORT']

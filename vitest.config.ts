@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { telemetryOff } from './src/shared/telemetry.ts'
 
 const golden = ['tests/golden/**/*.test.ts']
 
@@ -9,6 +10,9 @@ const fakeElectron = fileURLToPath(new URL('tests/electron/fakeElectron.ts', imp
 
 // Test files run beside each other; threads of one would wait for those of another. What is about threads sets them.
 process.env['OMP_NUM_THREADS'] ??= '1'
+
+// Tests load ONNX Runtime too, and start processes that do.
+Object.assign(process.env, telemetryOff)
 
 // Processes of ours that tests start begin faster with it, as those that the launcher starts do.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/turnwise', import.meta.url))

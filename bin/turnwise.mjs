@@ -14,6 +14,9 @@ const NEEDED = [24, 9]
 /** Set in the restarted process, so that it happens once. */
 const CHILD_MARK = 'TURNWISE_CHILD'
 
+/** As src/shared/telemetry.ts: ONNX Runtime reports to its maker unless a process begins with it. */
+const TELEMETRY_OFF = { ORT_DISABLE_TELEMETRY: '1' }
+
 const here = fileURLToPath(import.meta.url)
 
 if (process.env[CHILD_MARK] === '1') {
@@ -58,7 +61,7 @@ function refuse() {
 function restart(node) {
   const flags = [...process.execArgv, '--disable-warning=ExperimentalWarning']
   const command = [...flags, here, ...process.argv.slice(2)]
-  const env = { ...compileCache(), ...mallocSettings(), ...process.env, [CHILD_MARK]: '1' }
+  const env = { ...compileCache(), ...mallocSettings(), ...process.env, ...TELEMETRY_OFF, [CHILD_MARK]: '1' }
   // Becoming the new process leaves nobody in between: signals, terminal and exit status are its own.
   if (typeof process.execve === 'function' && process.platform !== 'win32')
     process.execve(node, [node, ...command], env)

@@ -91,7 +91,8 @@ function runOne(item, name) {
   const { command, args, env, read } = contestants[item.kind][name].start(item)
   const [file, fullArgs] = pinned(item.threads, command, args.map(String))
   return new Promise((settle) => {
-    const child = spawn(file, fullArgs, { cwd: here, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const quiet = { ...process.env, ...env, ORT_DISABLE_TELEMETRY: '1' } // contestants load ONNX Runtime too
+    const child = spawn(file, fullArgs, { cwd: here, env: quiet, stdio: ['ignore', 'pipe', 'pipe'] })
     const stop = watchProcess(child.pid)
     const limit = setTimeout(() => child.kill('SIGKILL'), CHILD_LIMIT_MS)
     let output = ''

@@ -3,6 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { utilityProcess, type UtilityProcess } from 'electron'
+import { telemetryOff } from '#shared/telemetry.ts'
 import { writeError } from '#host/artifacts/fileErrors.ts'
 import { scriptPath } from '#host/workers/childProcess.ts'
 import { heard, isLastWord } from '#host/workers/hostChannel.ts'
@@ -28,6 +29,7 @@ function startUtility<Sent, Heard>(
 ): WorkerProcess<Sent, Heard> {
   const child = utilityProcess.fork(script, [], {
     serviceName,
+    env: { ...process.env, ...telemetryOff },
     stdio: log === null ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
   })
   const life = new Life(child, log)

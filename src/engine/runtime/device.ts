@@ -2,10 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
-import { InferenceSession, listSupportedBackends, Tensor } from 'onnxruntime-node'
+import type { InferenceSession as Ort } from 'onnxruntime-node'
 import { deviceKinds, deviceTitles, type Device, type DeviceKind, type DeviceReport } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Int8Form } from '../models/blocks.ts'
+import { InferenceSession, listSupportedBackends, Tensor } from './onnxRuntime.ts'
 
 /**
  * What a session is for; the options that cost memory or time depend on it.
@@ -35,7 +36,7 @@ const unfolded = {
  * The arena reuses activations while they are warm in the cache; with malloc, the heap grew by half and a layer took a
  * fifth longer. The memory pattern is off: it keeps a second block for the largest shape ever seen.
  */
-const purposeOptions: Readonly<Record<SessionPurpose, InferenceSession.SessionOptions>> = {
+const purposeOptions: Readonly<Record<SessionPurpose, Ort.SessionOptions>> = {
   learn: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: unpacked } },
   'learn-stored': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: unfolded },
   generate: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: common } },
@@ -43,7 +44,7 @@ const purposeOptions: Readonly<Record<SessionPurpose, InferenceSession.SessionOp
 }
 
 /** Session options for this device. */
-export function sessionOptions(device: Device, purpose: SessionPurpose): InferenceSession.SessionOptions {
+export function sessionOptions(device: Device, purpose: SessionPurpose): Ort.SessionOptions {
   expectCount('threads', device.threads, 1)
   expectCount('deviceId', device.deviceId, 0)
   return {
@@ -102,7 +103,7 @@ async function report(kind: DeviceKind): Promise<DeviceReport> {
   }
 }
 
-function executionProviders({ kind, deviceId }: Device): InferenceSession.ExecutionProviderConfig[] {
+function executionProviders({ kind, deviceId }: Device): Ort.ExecutionProviderConfig[] {
   if (kind === 'cpu') return ['cpu']
   // Nodes the device has no kernel for go to the CPU; a device that is missing throws all the same.
   return [kind === 'cuda' || kind === 'dml' ? { name: kind, deviceId } : kind, 'cpu']

@@ -1,5 +1,4 @@
 /** Compares gradient rules with differences of the function itself. */
-import { Tensor } from 'onnxruntime-node'
 import type { Device } from '#shared/device.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import { gradients } from '../graph/gradient.ts'
@@ -8,6 +7,7 @@ import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import type { CaseInput, GradientCase } from '../ops/gradientCase.ts'
 import { caseLengths } from '../ops/gradientCase.ts'
+import { Tensor } from './onnxRuntime.ts'
 import type { Feed } from './session.ts'
 import { Session, int64s } from './session.ts'
 

@@ -5,13 +5,13 @@
  * every fetched output is copied into a fresh array (about 2 GB/s), even when one is provided; `run` blocks its thread.
  * So large things are inputs or mapped weights, and outputs are few and small.
  */
-import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { AppError } from '#shared/errors.ts'
 import type { Device } from '#shared/device.ts'
 import type { OnnxModel, Program } from '../graph/onnx.ts'
 import { writeOnnx } from '../graph/onnx.ts'
 import type { SessionPurpose } from './device.ts'
 import { sessionOptions } from './device.ts'
+import { InferenceSession, Tensor } from './onnxRuntime.ts'
 
 export type Feed = Tensor
 

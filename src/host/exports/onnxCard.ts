@@ -41,7 +41,9 @@ export function onnxExample({ model, adapterInputs }: OnnxCardContent): string {
   return `// node ${exampleName} "IDS" [COUNT]: goes on with token ids, greedily, with a cache of keys and values.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { InferenceSession, Tensor } from 'onnxruntime-node'
+
+process.env.ORT_DISABLE_TELEMETRY = '1' // the runtime reports its use to its maker unless this is set before it is loaded
+const { InferenceSession, Tensor } = await import('onnxruntime-node')
 
 const [layers, heads, channels] = [${layers}, ${kvHeads}, ${headDim}]
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))

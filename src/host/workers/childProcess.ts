@@ -3,6 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import path from 'node:path'
+import { telemetryOff } from '#shared/telemetry.ts'
 import { writeError } from '../artifacts/fileErrors.ts'
 import type { FromTrainer, ToTrainer } from './messages.ts'
 import type { StartWorker, WorkerExit, WorkerProcess } from './workerProcess.ts'
@@ -26,7 +27,11 @@ export function forkProcess<Sent, Heard>(
   script: string,
   output: number | 'inherit',
 ): WorkerProcess<Sent, Heard> {
-  const child = fork(script, { serialization: 'advanced', stdio: ['ignore', output, output, 'ipc'] })
+  const child = fork(script, {
+    serialization: 'advanced',
+    env: { ...process.env, ...telemetryOff },
+    stdio: ['ignore', output, output, 'ipc'],
+  })
   return {
     pid: child.pid ?? null,
     send(message) {

@@ -1,4 +1,4 @@
-import { InferenceSession, listSupportedBackends } from 'onnxruntime-node'
+import { InferenceSession, listSupportedBackends } from '#engine/runtime/onnxRuntime.ts'
 import { cpus } from 'node:os'
 import { describe, expect, test, vi } from 'vitest'
 import {

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { InferenceSession } from 'onnxruntime-node'
+import { InferenceSession } from '#engine/runtime/onnxRuntime.ts'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { randomStream } from '#shared/random.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
