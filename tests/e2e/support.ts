@@ -3,32 +3,21 @@
  * and a client of the API beside it. A journey fails when the page logs an error, breaks its content security policy or
  * asks another machine for anything.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { expect, test as base, type Page } from '@playwright/test'
 import axe from 'axe-core'
 import type { Api } from '#shared/api/api.ts'
-import { createClient, type Client } from '#shared/api/client.ts'
+import type { Client } from '#shared/api/client.ts'
 import type { InputOf } from '#shared/api/contract.ts'
-import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
 import type { RunStatus } from '#shared/runs.ts'
-import { windowVariable } from './build.ts'
+import { connectTo, startHost } from './host.ts'
 import { slowDown } from './slow.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 export const starter = path.join(root, 'resources/starter')
 export const demoFile = (name: string): string => path.join(root, 'resources/demo', name)
-
-export interface HostProcess {
-  readonly url: string
-  readonly child: ChildProcess
-  /** Asks it to end and waits; runs keep a checkpoint. */
-  readonly stop: () => Promise<void>
-}
 
 export interface App {
   readonly dataDirectory: string
@@ -84,41 +73,6 @@ export const test = base.extend<{ app: App }>({
 })
 
 export { expect } from '@playwright/test'
-
-async function startHost(dataDirectory: string): Promise<HostProcess> {
-  const window = process.env[windowVariable]
-  if (window === undefined) throw new Error('The window was not built.')
-  const args = [
-    path.join(root, 'bin/turnwise.mjs'),
-    'serve',
-    '--port',
-    '0',
-    '--json',
-    '--data-dir',
-    dataDirectory,
-  ]
-  const child = spawn(process.execPath, [...args, '--window', window], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(child, 'exit')
-  for await (const line of createInterface(child.stdout)) {
-    const { url } = JSON.parse(line) as { url: string }
-    return {
-      url,
-      child,
-      async stop() {
-        child.kill('SIGINT')
-        await ended
-      },
-    }
-  }
-  throw new Error('The host ended before it told its address.')
-}
-
-async function connectTo(url: string): Promise<Client<Api>> {
-  const { origin, hash } = new URL(url)
-  return createClient<Api>(await openWebSocketPort({ origin, token: hash.replace('#token=', '') }))
-}
 
 /** Everything that must not happen on a page; what a journey breaks on purpose it takes out again. */
 function watchPage(page: Page): string[] {

@@ -1,0 +1,49 @@
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { dataDirectory, isolated, noTrace, traces, whyNotIsolated } from './isolated.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+const resource = (name: string) => path.join(root, 'resources', name)
+const turnwise = [process.execPath, path.join(root, 'bin/turnwise.mjs')]
+const reason = whyNotIsolated()
+const where = reason === null ? '' : ` (cannot be isolated here: ${reason})`
+
+describe.skipIf(reason !== null)(`in a network of its own${where}`, { timeout: 300_000 }, () => {
+  const planted = (code: string) => traces(isolated([process.execPath, '-e', code]))
+
+  test('a look-up, a packet to an address and a file are seen', () => {
+    expect(planted('require("dns").lookup("planted.example", () => {})').lookups).toEqual(['planted.example'])
+    for (const address of ['203.0.113.5', '2001:db8::5']) {
+      const connect = `require("net").connect(443, "${address}").on("error", () => {})`
+      expect(planted(`${connect}; setTimeout(() => process.exit(), 800)`).packets, address).toBeGreaterThan(0)
+    }
+    const files = ['/root/.planted', '/tmp/planted', '/dev/shm/planted', path.join(root, 'planted')]
+    const write = `for (const f of ${JSON.stringify(files)}) require("fs").writeFileSync(f, "")`
+    expect(planted(write)).toEqual({ ...noTrace, files: [...files].sort() })
+    expect(planted('0')).toEqual(noTrace)
+  })
+
+  // As long as the runtime's own report takes to leave: it looked for its server after ten seconds.
+  test('a run leaves nothing but what is in the data directory', () => {
+    const run = [...turnwise, 'train', resource('demo/run.json'), '--data-dir', dataDirectory]
+    const seen = isolated(run, { OMP_NUM_THREADS: '1' })
+    expect(seen.output).toContain('Finished after 30 steps')
+    expect(traces(seen)).toEqual(noTrace)
+  })
+
+  test.each([
+    ['generate', '--model', resource('starter'), '--prompt', '3 + 4', '--max-tokens', '4'],
+    ['bench', '--shape', 'smol-30m', '--only', 'decode', '--batch', '1', '--steps', '1'],
+    ['probe', 'constant', '--algorithm', 'grpo'],
+  ])('so does the command %s', (...command) => {
+    const seen = isolated([...turnwise, ...command, '--data-dir', dataDirectory])
+    expect(seen, seen.output).toMatchObject({ status: 0 })
+    expect(traces(seen)).toEqual(noTrace)
+  })
+
+  test('so does a host that looks at devices, checks itself, trains and answers', () => {
+    const seen = isolated([process.execPath, path.join(import.meta.dirname, 'serving.ts'), dataDirectory])
+    expect(seen, seen.output).toMatchObject({ status: 0 })
+    expect(traces(seen)).toEqual(noTrace)
+  })
+})
