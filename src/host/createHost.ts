@@ -15,6 +15,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from './artifacts/atomic.ts'
 import { Bell } from './bell.ts'
+import { ConnectionWatch } from './connections.ts'
 import { dataFolders } from './dataDirectory.ts'
 import type { Host } from './host.ts'
 import { LeftRuns } from './leftRuns.ts'
@@ -65,6 +66,7 @@ export function createHost({
   })
   if (servesQueue) history.attempt(() => left.queueEnded())
   queue.advance()
+  const connections = new ConnectionWatch()
   const looking = lookRegularly(parts, servesQueue)
   return {
     dataDirectory,
@@ -73,10 +75,12 @@ export function createHost({
     supervisor,
     queue,
     ask: createAsk(startQuestion),
+    connections,
     bell,
     async [Symbol.asyncDispose]() {
       queue.close()
       looking[Symbol.dispose]()
+      connections[Symbol.dispose]()
       await supervisor.close()
       store[Symbol.dispose]()
     },

@@ -1,5 +1,6 @@
 /** What a host is made of; `createHost.ts` makes one. */
 import type { Bell } from './bell.ts'
+import type { ConnectionWatch } from './connections.ts'
 import type { RunHistory } from './runHistory.ts'
 import type { Store } from './store/store.ts'
 import type { Ask } from './workers/question.ts'
@@ -14,6 +15,8 @@ export interface Host extends AsyncDisposable {
   readonly queue: RunQueue
   /** Asks a process of its own what only ONNX Runtime can tell. */
   readonly ask: Ask
+  /** What its processes connect to. */
+  readonly connections: ConnectionWatch
   /** Rings whenever the history or a process changed. */
   readonly bell: Bell
 }

@@ -1,5 +1,6 @@
 /** Names and phases as the window says them. */
 import type { RunPhase, StepPhase } from '#shared/events.ts'
+import { formatDate, plural } from './format.ts'
 
 /** What a run is called where it has no name: when and how it was made. */
 export function runTitle({
@@ -64,3 +65,24 @@ export const toolTitles = {
 } as const
 
 export type ToolId = keyof typeof toolTitles
+
+/** What went to other machines: as the system’s table of sockets has it, where the system has one. */
+export function networkWords({ connections, outboundRequests }: Network): {
+  readonly total: string
+  readonly since: string
+} {
+  const { since, count } = connections
+  if (since === null) {
+    const total = plural(outboundRequests, 'network request')
+    return { total, since: 'Requests to other machines that Turnwise made since it was installed.' }
+  }
+  return {
+    total: plural(count, 'network connection'),
+    since: `Connections to other machines since ${formatDate(since)}, from the system’s own table of sockets.`,
+  }
+}
+
+interface Network {
+  readonly connections: { readonly since: number | null; readonly count: number }
+  readonly outboundRequests: number
+}

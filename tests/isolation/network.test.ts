@@ -23,6 +23,19 @@ describe.skipIf(reason !== null)(`in a network of its own${where}`, { timeout: 3
     expect(planted('0')).toEqual(noTrace)
   })
 
+  test('what the host shows of its connections is what the system’s table holds', () => {
+    const { output } = isolated([process.execPath, path.join(import.meta.dirname, 'connecting.ts')])
+    expect(JSON.parse(output)).toEqual({
+      count: 4,
+      found: [
+        'child tcp 203.0.113.2 8443',
+        'own tcp 2001:db8::1 443',
+        'own tcp 203.0.113.1 443',
+        'own udp 203.0.113.3 53',
+      ],
+    })
+  })
+
   // As long as the runtime's own report takes to leave: it looked for its server after ten seconds.
   test('a run leaves nothing but what is in the data directory', () => {
     const run = [...turnwise, 'train', resource('demo/run.json'), '--data-dir', dataDirectory]

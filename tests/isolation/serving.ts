@@ -71,6 +71,8 @@ try {
   if (window === undefined) await checkItself(client)
   else await look(host.url)
   await train(client)
+  const { connections } = await client.call('system.load')
+  if (connections.count > 0) throw new Error(JSON.stringify(connections.latest))
 } finally {
   client.close()
   await host.stop()

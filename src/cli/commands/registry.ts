@@ -29,6 +29,7 @@ import { runsShow } from './runsShow.ts'
 import { score } from './score.ts'
 import { selftest } from './selftest.ts'
 import { serve } from './serve.ts'
+import { telemetry } from './telemetry.ts'
 import { train } from './train.ts'
 
 export const commands: readonly Command[] = [
@@ -62,4 +63,5 @@ export const commands: readonly Command[] = [
   selftest,
   probe,
   bench,
+  telemetry,
 ]

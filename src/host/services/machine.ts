@@ -26,7 +26,7 @@ export class LoadMeter {
   }
 
   async read(): Promise<Load> {
-    const { supervisor, dataDirectory } = this.#host
+    const { supervisor, dataDirectory, connections } = this.#host
     const before = this.#ticks
     const now = cpuTicks()
     this.#ticks = now
@@ -42,6 +42,11 @@ export class LoadMeter {
       },
       disk: { freeBytes: bavail * bsize, turnwiseBytes: this.#turnwiseBytes() },
       outboundRequests: outboundRequests(dataDirectory),
+      connections: {
+        since: connections.isWatching ? connections.since : null,
+        count: connections.count,
+        latest: [...connections.latest],
+      },
     }
   }
 

@@ -10,6 +10,7 @@ import { AppError } from '#shared/errors.ts'
 import { readError } from '../artifacts/fileErrors.ts'
 import { dataFolders } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
+import { removeTelemetryFiles, telemetryFiles } from '../telemetryFiles.ts'
 import { discardUpload } from '../transports/uploads.ts'
 import { appVersion, runtimeVersions } from '../version.ts'
 import { askOnce } from '../workers/question.ts'
@@ -42,6 +43,9 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
     },
 
     storage: () => storedFolders(host),
+
+    telemetryFiles,
+    removeTelemetryFiles: () => ({ removed: removeTelemetryFiles() }),
 
     async clearCache() {
       await Promise.all(supervisor.list().map(({ runId }) => hasLeft(host, runId)))

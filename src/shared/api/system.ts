@@ -22,6 +22,23 @@ const load = z.object({
   disk: z.object({ freeBytes: count, turnwiseBytes: count }),
   /** To other machines, by any process of this installation since its data directory was made. */
   outboundRequests: count,
+  /**
+   * To other machines, by this host and the processes it started, as the system's own table of sockets shows them.
+   * `since`: when it began to look; null where the system has no such table. `latest`: oldest first.
+   */
+  connections: z.object({
+    since: z.number().nullable(),
+    count,
+    latest: z.array(
+      z.object({
+        protocol: z.enum(['tcp', 'udp']),
+        address: z.string(),
+        port: count,
+        pid: count,
+        seenAt: z.number(),
+      }),
+    ),
+  }),
 })
 
 export const systemApi = {
@@ -50,6 +67,9 @@ export const systemApi = {
       z.object({ folder: z.string(), sizeBytes: count, isDisposable: z.boolean(), description: z.string() }),
     ),
   ),
+  /** What ONNX Runtime’s telemetry left on this machine before it was turned off. */
+  telemetryFiles: query(z.void(), z.array(z.string())),
+  removeTelemetryFiles: command(z.void(), z.object({ removed: count })),
   clearCache: command(z.void(), z.object({ freedBytes: count })),
   /** Folders and files at a path of the machine of the host, to choose a file where there is no dialog of the system. */
   browse: query(

@@ -4,7 +4,7 @@ import { link } from '#renderer/hooks/route.ts'
 import { useRuns, type RunEntry, type WorkerView } from '#renderer/hooks/runs.ts'
 import { etaWords } from '#renderer/eta.ts'
 import { formatBytes, formatNumber, formatPercent, plural } from '#renderer/format.ts'
-import { phaseWords, runTitle } from '#renderer/words.ts'
+import { networkWords, phaseWords, runTitle } from '#renderer/words.ts'
 import { Progress } from '../base/states.tsx'
 import { Tooltip } from '../base/Tooltip.tsx'
 import { classes } from '../base/classes.ts'
@@ -79,9 +79,7 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
   )
 }
 
-function Meters({ load: { cpuShare, memory, disk, ...rest } }: { load: Load }) {
-  const requests =
-    'outboundRequests' in rest && typeof rest.outboundRequests === 'number' ? rest.outboundRequests : 0
+function Meters({ load: { cpuShare, memory, disk, ...network } }: { load: Load }) {
   return (
     <>
       <span>CPU {formatPercent(cpuShare)}</span>
@@ -89,9 +87,9 @@ function Meters({ load: { cpuShare, memory, disk, ...rest } }: { load: Load }) {
         Memory {formatBytes(memory.usedBytes)} of {formatBytes(memory.totalBytes)}
       </span>
       <span>Disk {formatBytes(disk.freeBytes)} free</span>
-      <Tooltip text="Requests to other machines since Turnwise was installed. None is made unless you ask for one.">
+      <Tooltip text={`${networkWords(network).since} None is made unless you ask for one.`}>
         <a href={link('/settings/privacy')} className="hover:underline">
-          {plural(requests, 'request')}
+          {networkWords(network).total}
         </a>
       </Tooltip>
     </>

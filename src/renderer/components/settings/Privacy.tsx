@@ -1,30 +1,20 @@
 import { ShieldCheck } from 'lucide-react'
-import { plural } from '#renderer/format.ts'
-import { useLoad } from '#renderer/hooks/live.ts'
+import { formatTime, plural } from '#renderer/format.ts'
+import { useAnswer, useCommand } from '#renderer/hooks/api.tsx'
+import { useLoad, type Load } from '#renderer/hooks/live.ts'
 import { useSetting } from '#renderer/hooks/settings.ts'
+import { networkWords } from '#renderer/words.ts'
+import { Button } from '../base/Button.tsx'
 import { Field } from '../base/Field.tsx'
 import { TextInput } from '../base/inputs.tsx'
 import { Section } from './Section.tsx'
 
-/** The counter of the foot of the window, explained. */
+/** The figure in the foot of the window, explained. */
 export function PrivacySection() {
   const load = useLoad()
-  const count = load?.disk === undefined ? null : requestsOf(load)
   return (
     <>
-      <Section title="Requests to other machines">
-        <div className="flex items-center gap-4 rounded border border-line p-4">
-          <ShieldCheck size={28} aria-hidden className={count === 0 ? 'text-good' : 'text-muted'} />
-          <div>
-            <p className="text-xl font-semibold tabular-nums">
-              {count === null ? '–' : plural(count, 'request')}
-            </p>
-            <p className="text-muted">
-              since Turnwise was installed. The same number stands in the foot of the window.
-            </p>
-          </div>
-        </div>
-      </Section>
+      {load?.connections !== undefined && <Network {...load} />}
       <Section title="What would make one">
         <ul className="grid list-disc gap-1 pl-5">
           <li>
@@ -34,10 +24,11 @@ export function PrivacySection() {
           <li>A model that you fetch from a hub by its address. Each request is counted.</li>
           <li>
             Nothing else. There is no account, no statistics, no check for updates, no download in the
-            background.
+            background; the telemetry that ONNX Runtime comes with is turned off.
           </li>
         </ul>
       </Section>
+      <TelemetryFiles />
       <HubAccess />
       <Section title="How it is kept so">
         <ul className="grid list-disc gap-1 pl-5">
@@ -88,5 +79,73 @@ function HubAccess() {
   )
 }
 
-const requestsOf = (load: object): number =>
-  'outboundRequests' in load && typeof load.outboundRequests === 'number' ? load.outboundRequests : 0
+function Network(network: Pick<Load, 'connections' | 'outboundRequests'>) {
+  const { connections, outboundRequests } = network
+  const { total, since } = networkWords(network)
+  const isQuiet = connections.count === 0 && outboundRequests === 0
+  return (
+    <Section title="Connections to other machines">
+      <div className="flex items-center gap-4 rounded border border-line p-4">
+        <ShieldCheck size={28} aria-hidden className={isQuiet ? 'text-good' : 'text-muted'} />
+        <div>
+          <p className="text-xl font-semibold tabular-nums">{total}</p>
+          <p className="text-muted">{since}</p>
+          {connections.since !== null && (
+            <p className="text-muted">
+              {plural(outboundRequests, 'request')} of yours to a hub or a server since Turnwise was
+              installed.
+            </p>
+          )}
+        </div>
+      </div>
+      {connections.latest.length > 0 && (
+        <table className="mt-3 w-full text-left tabular-nums">
+          <thead className="text-muted">
+            <tr>
+              <th className="py-1 font-normal">Seen at</th>
+              <th className="py-1 font-normal">Address</th>
+              <th className="py-1 font-normal">Protocol</th>
+              <th className="py-1 font-normal">Process</th>
+            </tr>
+          </thead>
+          <tbody>
+            {connections.latest.toReversed().map(({ protocol, address, port, pid, seenAt }) => (
+              <tr key={`${String(seenAt)} ${address} ${String(port)}`} className="border-t border-line">
+                <td className="py-1">{formatTime(seenAt)}</td>
+                <td className="py-1 font-mono">
+                  {address.includes(':') ? `[${address}]` : address}:{port}
+                </td>
+                <td className="py-1 uppercase">{protocol}</td>
+                <td className="py-1">{pid}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  )
+}
+
+/** Older versions let ONNX Runtime report its use to its maker. */
+function TelemetryFiles() {
+  const { data: files = [], refetch } = useAnswer('system.telemetryFiles', undefined)
+  const { run, isRunning } = useCommand('system.removeTelemetryFiles', { onDone: refetch })
+  if (files.length === 0) return null
+  return (
+    <Section
+      title="Left by telemetry"
+      about="ONNX Runtime, which computes here, reported its use to Microsoft from earlier versions of Turnwise and from other programs. Turnwise now turns that off. These files are left; nothing needs them."
+      actions={
+        <Button disabled={isRunning} onClick={() => void run(undefined)}>
+          Remove {plural(files.length, 'file')}
+        </Button>
+      }
+    >
+      <ul className="max-h-40 overflow-y-auto rounded border border-line p-2 font-mono text-sm">
+        {files.map((file) => (
+          <li key={file}>{file}</li>
+        ))}
+      </ul>
+    </Section>
+  )
+}

@@ -1,0 +1,156 @@
+/**
+ * Connections of this host, and of every process it started, to other machines: read from the system's own table of
+ * sockets, so that a library that says nothing is seen too. Linux only; a socket that lives for less than the time
+ * between two looks can be missed, and so can a UDP socket that was never connected.
+ */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+export interface Connection {
+  readonly protocol: 'tcp' | 'udp'
+  /** As it is written: 203.0.113.5 or 2001:db8::5. */
+  readonly address: string
+  readonly port: number
+  readonly pid: number
+  /** Milliseconds since 1970 when it was first seen. */
+  readonly seenAt: number
+}
+
+const lookEveryMs = 500
+const shownConnections = 50
+
+const tables = [
+  ['tcp', '/proc/net/tcp'],
+  ['tcp', '/proc/net/tcp6'],
+  ['udp', '/proc/net/udp'],
+  ['udp', '/proc/net/udp6'],
+] as const
+
+export class ConnectionWatch implements Disposable {
+  /** False where the system has no such table. */
+  readonly isWatching = process.platform === 'linux'
+  readonly since = Date.now()
+  readonly #latest: Connection[] = []
+  #count = 0
+  /** Sockets to other machines that are open and were looked at, ours or not. */
+  #known = new Set<string>()
+  readonly #timer: NodeJS.Timeout | null
+
+  constructor() {
+    this.#timer = this.isWatching ? setInterval(() => this.look(), lookEveryMs).unref() : null
+  }
+
+  /** How many there were. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** The newest, at most 50. */
+  get latest(): readonly Connection[] {
+    return this.#latest
+  }
+
+  look(): void {
+    const open = openSockets()
+    const unknown = open.filter(({ inode }) => !this.#known.has(inode))
+    this.#known = new Set(open.map(({ inode }) => inode))
+    if (unknown.length === 0) return
+    const owners = socketOwners(ownProcesses())
+    for (const { inode, ...socket } of unknown) {
+      const pid = owners.get(inode)
+      if (pid === undefined) continue
+      this.#count++
+      this.#latest.push({ ...socket, pid, seenAt: Date.now() })
+      if (this.#latest.length > shownConnections) this.#latest.shift()
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#timer !== null) clearInterval(this.#timer)
+  }
+}
+
+interface Socket extends Pick<Connection, 'protocol' | 'address' | 'port'> {
+  readonly inode: string
+}
+
+/** Those whose other end is not this machine. */
+const openSockets = (): Socket[] =>
+  tables.flatMap(([protocol, file]) =>
+    linesOf(file)
+      .slice(1)
+      .flatMap((line) => {
+        const [, , remote = '', , , , , , , inode = '0'] = line.trim().split(/\s+/)
+        const [written = '', port = ''] = remote.split(':')
+        const bytes = addressBytes(written)
+        // A socket that is closing belongs to nobody any more; one without another end has none.
+        if (inode === '0' || isOwnMachine(bytes)) return []
+        return [{ protocol, inode, address: addressText(bytes), port: parseInt(port, 16) }]
+      }),
+  )
+
+/** The kernel writes an address as 32-bit words in the processor's order: little-endian wherever Node runs. */
+const addressBytes = (written: string): Buffer => {
+  const bytes = Buffer.from(written, 'hex').swap32()
+  const isMapped = bytes.length === 16 && bytes.subarray(0, 12).equals(mappedPrefix)
+  return isMapped ? bytes.subarray(12) : bytes
+}
+const mappedPrefix = Buffer.from('00000000000000000000ffff', 'hex')
+
+/** Loopback, or no address at all. */
+function isOwnMachine(bytes: Buffer): boolean {
+  if (bytes.every((byte) => byte === 0)) return true
+  return bytes.length === 4 ? bytes[0] === 127 : bytes.equals(loopback6)
+}
+const loopback6 = Buffer.from('00000000000000000000000000000001', 'hex')
+
+function addressText(bytes: Buffer): string {
+  if (bytes.length === 4) return [...bytes].join('.')
+  const groups = Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(2 * i).toString(16))
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1) // in its shortest form
+}
+
+/**
+ * This process and its descendants in the same session: a browser that was opened for a person is in one of its own, and
+ * what it does is not ours.
+ */
+function ownProcesses(): number[] {
+  const processes = entriesOf('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap(processFacts)
+  const session = processes.find(({ pid }) => pid === process.pid)?.session
+  const candidates = processes.filter((each) => each.session === session)
+  const own = [process.pid]
+  for (const parent of own) own.push(...candidates.flatMap(({ pid, ppid }) => (ppid === parent ? pid : [])))
+  return own
+}
+
+function processFacts(name: string): { pid: number; ppid: number; session: number }[] {
+  const [stat = ''] = linesOf(`/proc/${name}/stat`)
+  // The program's name stands in parentheses and may hold anything.
+  const [, ppid, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return session === undefined ? [] : [{ pid: Number(name), ppid: Number(ppid), session: Number(session) }]
+}
+
+/** Which process has which socket, by inode. */
+function socketOwners(pids: readonly number[]): ReadonlyMap<string, number> {
+  const owned = pids.flatMap((pid) =>
+    entriesOf(`/proc/${pid}/fd`).flatMap((descriptor) => {
+      const [, inode] = /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${descriptor}`)) ?? []
+      return inode === undefined ? [] : [[inode, pid] as const]
+    }),
+  )
+  return new Map(owned)
+}
+
+// Processes end while they are being looked at.
+const linesOf = (file: string): string[] => orElse([], () => readFileSync(file, 'utf8').trimEnd().split('\n'))
+const entriesOf = (folder: string): string[] => orElse([], () => readdirSync(folder))
+const linkOf = (file: string): string => orElse('', () => readlinkSync(file))
+
+function orElse<T>(otherwise: T, read: () => T): T {
+  try {
+    return read()
+  } catch {
+    return otherwise
+  }
+}

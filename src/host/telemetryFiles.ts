@@ -1,0 +1,54 @@
+/**
+ * What ONNX Runtime's telemetry left on this machine before it was turned off: an identifier of the device and a queue of
+ * reports in the person's cache folder, and files beside those of other programs in the temporary folder.
+ */
+import { lstatSync, readdirSync, rmSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import path from 'node:path'
+import { writeError } from './artifacts/fileErrors.ts'
+
+/** Where the runtime keeps them, by the variables it goes by. */
+function cacheFolder(): string {
+  const base = process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache')
+  return path.join(base, 'Microsoft', 'DeveloperTools', '.onnxruntime')
+}
+
+/** One for each process that loaded the runtime. */
+const isReportLog = (name: string): boolean => /^mat-debug-\d+\.log$/.test(name)
+
+/** Paths of those that are there and belong to this person. */
+export function telemetryFiles(): string[] {
+  const logs = entriesOf(tmpdir()).filter((name) => isReportLog(name) || name === '.ses')
+  const own = [
+    ...entriesOf(cacheFolder()).map((name) => path.join(cacheFolder(), name)),
+    ...logs.map((name) => path.join(tmpdir(), name)),
+  ]
+  return own.filter(isOwnFile)
+}
+
+/** Removes them and returns how many there were. Errors: AppError 'file/unwritable'. */
+export function removeTelemetryFiles(): number {
+  const files = telemetryFiles()
+  for (const file of files) {
+    try {
+      rmSync(file, { force: true })
+    } catch (error) {
+      throw writeError(file, error)
+    }
+  }
+  return files.length
+}
+
+/** A link in a folder that everyone may write to can be anybody's and point anywhere. */
+function isOwnFile(file: string): boolean {
+  const status = lstatSync(file, { throwIfNoEntry: false })
+  return status?.isFile() === true && (process.getuid === undefined || status.uid === process.getuid())
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // not there, or not ours to look at
+  }
+}
