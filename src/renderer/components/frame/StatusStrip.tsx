@@ -91,7 +91,7 @@ function Meters({ load: { cpuShare, memory, disk, ...rest } }: { load: Load }) {
       <span>Disk {formatBytes(disk.freeBytes)} free</span>
       <Tooltip text="Requests to other machines since Turnwise was installed. None is made unless you ask for one.">
         <a href={link('/settings/privacy')} className="hover:underline">
-          {plural(requests, 'request')}
+          {plural(requests, 'network request')}
         </a>
       </Tooltip>
     </>

@@ -1,5 +1,6 @@
 /** The settings of a run as rows: dotted name, value, default and what it means. */
 import type { Setting } from '#shared/settings.ts'
+import { labelOf } from '../newRun/fieldWords.ts'
 
 /** As much of JSON Schema as the schema of run configs uses. */
 export interface SchemaNode {
@@ -140,7 +141,8 @@ export function searched(rows: readonly SettingRow[], text: string): readonly Se
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return rows
   return rows.filter(({ path, value, description }) => {
-    const hay = `${path} ${spaced(path)} ${JSON.stringify(value)} ${description}`.toLowerCase()
+    const hay =
+      `${path} ${labelOf(path)} ${spaced(path)} ${JSON.stringify(value)} ${description}`.toLowerCase()
     return words.every((word) => hay.includes(word))
   })
 }
