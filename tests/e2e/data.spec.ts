@@ -122,7 +122,7 @@ test('lengths, split and what is alike', async ({ app }) => {
   await page.getByRole('radio', { name: 'A number' }).click()
   await page.getByLabel('Rows', { exact: true }).fill('30')
   await expect(page.getByText('30 validation rows')).toBeVisible()
-  await expect(page.getByText('120 rows to train on')).toBeVisible()
+  await expect(page.getByText('120 training rows')).toBeVisible()
   await page.getByRole('checkbox', { name: 'task', exact: true }).click()
   await expect(page.getByRole('table', { name: 'Validation rows that are trained on too' })).toBeVisible()
   await expectNoProblems(page)

@@ -37,7 +37,7 @@ function runLines(run: RunEntry): string[] {
     `Model       ${run.model}`,
     `Algorithm   ${run.algorithm}, seed ${run.seed}`,
     `Reward      ${formatReward(run.reward)} in the last step`,
-    `Held out    ${formatReward(run.rewardBefore)} → ${formatReward(run.rewardAfter)}`,
+    `Eval reward ${formatReward(run.rewardBefore)} → ${formatReward(run.rewardAfter)}`,
     `Folder      ${run.directory}`,
   ]
 }
