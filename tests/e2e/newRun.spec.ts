@@ -68,7 +68,7 @@ test('a run is set up in five steps, checked and started', async ({ app }) => {
 
   await page.getByRole('button', { name: 'Data set: Choose a data set' }).click()
   await page.getByRole('option', { name: /exercises/ }).click()
-  await expect(page.getByText('1 091 to train on, 109 to measure on')).toBeVisible()
+  await expect(page.getByText('1 091 training, 109 validation rows')).toBeVisible()
   await page.getByRole('radio', { name: 'Messages' }).click()
   await expect(
     page
@@ -128,19 +128,24 @@ test('every setting is found by name, marked where changed, and taken back by it
   await openSample(app)
   await step(page, 'Method').click()
   await page.getByRole('button', { name: /^All settings/ }).click()
-  await page.getByRole('searchbox', { name: 'Search settings' }).fill('warm-up')
-  const warmup = field(page, 'Warm-up share')
+  await page.getByRole('searchbox', { name: 'Search settings' }).fill('warmup')
+  const warmup = field(page, 'Warmup ratio')
   await expect(warmup).toHaveValue('0')
   await expect(page.getByRole('textbox', { name: 'Top-p' })).toHaveCount(0)
+  await page.getByRole('searchbox', { name: 'Search settings' }).fill('num_generations')
+  // Among the six settings, and among all.
+  await expect(page.getByRole('textbox', { name: 'Group size', exact: true })).toHaveCount(2)
+  await expect(warmup).toHaveCount(0)
+  await page.getByRole('searchbox', { name: 'Search settings' }).fill('warmup_ratio')
   await warmup.fill('0,2')
-  await page.getByRole('button', { name: 'Reset Warm-up share to 0' }).waitFor()
+  await page.getByRole('button', { name: 'Reset Warmup ratio to 0' }).waitFor()
   await page.getByRole('searchbox', { name: 'Search settings' }).fill('')
   await page.getByRole('checkbox', { name: 'Only what is changed' }).click()
   await expect(warmup).toHaveValue('0.2')
   await expect(page.getByRole('textbox', { name: 'Top-p' })).toHaveCount(0)
   expect(await seriousProblems(page)).toEqual([])
-  await page.getByRole('button', { name: 'Reset Warm-up share to 0' }).click()
-  await expect(page.getByRole('textbox', { name: 'Warm-up share' })).toHaveCount(0)
+  await page.getByRole('button', { name: 'Reset Warmup ratio to 0' }).click()
+  await expect(page.getByRole('textbox', { name: 'Warmup ratio' })).toHaveCount(0)
 })
 
 test('what is wrong stands beside its setting, in the words of the host', async ({ app }) => {

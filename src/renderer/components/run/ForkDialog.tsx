@@ -15,6 +15,7 @@ import { SearchInput, TextInput } from '../base/inputs.tsx'
 import { ErrorNote } from '../base/states.tsx'
 import { searched, settingRows, valueText, type SettingRow } from './configTree.ts'
 import { labelOf } from '../newRun/fieldWords.ts'
+import type { ToolNames } from '../newRun/toolNames.ts'
 import { lengthChange, parseValue, shownChanges, type Changes } from './forkChanges.ts'
 
 export interface ForkWish {
@@ -104,6 +105,7 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
         <AddSetting
           rows={rows}
           draft={draft}
+          toolNames={known?.toolNames ?? {}}
           onAdd={(row) => setDraft({ ...draft, [row.path]: valueText(row.value) })}
         />
         {fork.error !== null && <ErrorNote error={fork.error} />}
@@ -199,6 +201,7 @@ function ValueInput({ row, path, text, onText }: ValueProps) {
 interface AddProps {
   readonly rows: readonly SettingRow[]
   readonly draft: Draft
+  readonly toolNames: ToolNames
   readonly onAdd: (row: SettingRow) => void
 }
 
@@ -212,13 +215,13 @@ const first: readonly string[] = [
 ]
 
 /** Every setting by its name or what it does; without a search those that are changed most. */
-function AddSetting({ rows, draft, onAdd }: AddProps) {
+function AddSetting({ rows, draft, toolNames, onAdd }: AddProps) {
   const [text, setText] = useState('')
   const open = rows.filter(({ path }) => !(path in draft))
   const found =
     text.trim() === ''
       ? first.flatMap((path) => open.filter((row) => row.path === path))
-      : searched(open, text).slice(0, 40)
+      : searched(open, text, toolNames).slice(0, 40)
   return (
     <section className="rounded border border-line">
       <div className="border-b border-line p-2">
