@@ -1,5 +1,5 @@
 /**
- * Prints the names of the unit tests that were skipped (Playwright names its own) and «N passed, N failed» from test
+ * Prints the names of the unit tests that were skipped (Playwright names its own) and “N passed, N failed” from test
  * reports in the JSON forms of vitest and Playwright, and ends with the status of the whole run:
  * node .ci/summary.mjs VITEST_REPORT PLAYWRIGHT_REPORT
  */

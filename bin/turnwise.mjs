@@ -88,7 +88,7 @@ function mallocSettings() {
 
 function startAndWait(node, command, env) {
   const child = spawn(node, command, { stdio: 'inherit', env })
-  // Ctrl-C in a terminal reaches the whole group, the child included; a second copy would mean «stop at once».
+  // Ctrl-C in a terminal reaches the whole group, the child included; a second copy would mean “stop at once”.
   const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
   process.on('SIGINT', () => onTerminal || child.kill('SIGINT'))
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

@@ -62,7 +62,7 @@ export function markdown({ machine, startedAt, results }) {
   ]
   const lines = ['# Turnwise beside its peers', '', `${startedAt}. ${machine}`, '']
   lines.push('Ratios are ours ÷ peer of the same round, median (least–most): above 1 is faster, for memory below 1 is less.')
-  lines.push('«own memory» is the peak of anonymous memory while training, «process» the peak resident size with loading.')
+  lines.push('“own memory” is the peak of anonymous memory while training, “process” the peak resident size with loading.')
   for (const [kind, title, what, columns] of sections) {
     const rows = results.filter(({ item }) => item.kind === kind).flatMap(rowsOf)
     if (rows.length === 0) continue

@@ -34,13 +34,13 @@ function unknownCommand(words: readonly string[], commands: readonly Command[]):
     return usageError(
       given === undefined
         ? `Command ${first} needs a second word.`
-        : `There is no command «${first} ${given}».`,
+        : `There is no command “${first} ${given}”.`,
       near === undefined ? `Choose one of: ${family.join(', ')}.` : `Did you mean ${near}?`,
     )
   }
   const near = suggest(first, names) ?? suggest([first, second].join(' '), names)
   return usageError(
-    `There is no command «${first}».`,
+    `There is no command “${first}”.`,
     near === undefined ? 'turnwise --help lists the commands.' : `Did you mean ${near}?`,
   )
 }

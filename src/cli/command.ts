@@ -79,7 +79,7 @@ function checkPositionals(command: string, wanted: readonly Positional[], given:
   }
   const surplus = given[wanted.length]
   if (surplus !== undefined) {
-    throw usageError(`Command ${command} does not take «${surplus}».`, `See turnwise ${command} --help.`)
+    throw usageError(`Command ${command} does not take “${surplus}”.`, `See turnwise ${command} --help.`)
   }
 }
 

@@ -133,7 +133,7 @@ function readNumber(name: string, given: string, limits: NumberLimits): number {
   const value = given.trim() === '' ? Number.NaN : Number(given)
   const kind = limits.integer === true ? 'a whole number' : 'a number'
   if (!Number.isFinite(value) || (limits.integer === true && !Number.isSafeInteger(value))) {
-    throw usageError(`Option --${name} takes ${kind}, not «${given}».`)
+    throw usageError(`Option --${name} takes ${kind}, not “${given}”.`)
   }
   if (limits.minimum !== undefined && value < limits.minimum) {
     throw usageError(`Option --${name} must be at least ${limits.minimum}, not ${given}.`)
@@ -146,6 +146,6 @@ function readNumber(name: string, given: string, limits: NumberLimits): number {
 
 function readWord<Word extends string>(name: string, given: string, words: readonly Word[]): Word {
   const word = words.find((candidate) => candidate === given.trim())
-  if (word === undefined) throw usageError(`Option --${name} takes ${words.join(' or ')}, not «${given}».`)
+  if (word === undefined) throw usageError(`Option --${name} takes ${words.join(' or ')}, not “${given}”.`)
   return word
 }

@@ -10,7 +10,7 @@ import { createProgress, type Progress } from './progress.ts'
 export interface TrainingOutcome {
   readonly isFinished: boolean
   readonly steps: number
-  /** Held-out reward at the run's first and last evaluation; null without held-out rows. */
+  /** Eval reward at the run's first and last evaluation; null without validation rows. */
   readonly rewardBefore: number | null
   readonly rewardAfter: number | null
   readonly seconds: number
@@ -65,7 +65,7 @@ function show(event: RunEvent, progress: Progress): void {
 
 const phaseWords: Partial<Record<RunPhase, string>> = {
   preparing: 'Preparing the model.',
-  evaluating: 'Measuring the reward on held-out rows.',
+  evaluating: 'Evaluating on the validation split.',
 }
 
 /** What a person is told of an event; null where it is not worth a line. */
@@ -73,7 +73,7 @@ function wordsFor(event: Exclude<RunEvent, { type: 'step' }>): string | null {
   if (event.type === 'status') return phaseWords[event.phase] ?? null
   if (event.type === 'warning') return `Warning: ${event.message}`
   if (event.type !== 'evaluation') return null
-  return `Held-out reward ${(event.metrics.eval_reward ?? Number.NaN).toFixed(3)} after ${event.step} steps.`
+  return `Eval reward ${(event.metrics.eval_reward ?? Number.NaN).toFixed(3)} after ${event.step} steps.`
 }
 
 function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): string[] {

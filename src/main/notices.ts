@@ -25,7 +25,7 @@ export function endingNotice(run: RunEntry): Notice | null {
 function outcome({ step, rewardBefore, rewardAfter, reward }: RunEntry): string {
   const steps = `${step} ${step === 1 ? 'step' : 'steps'}`
   if (rewardBefore !== null && rewardAfter !== null)
-    return `${steps}; held-out reward ${short(rewardBefore)} → ${short(rewardAfter)}.`
+    return `${steps}; eval reward ${short(rewardBefore)} → ${short(rewardAfter)}.`
   return reward === null ? `${steps}.` : `${steps}; reward ${short(reward)}.`
 }
 

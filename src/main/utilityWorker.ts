@@ -89,7 +89,7 @@ class Life {
     return this.#child.pid ?? null
   }
 
-  /** By the system: Electron's own way is a request that a training process takes as «finish the step». */
+  /** By the system: Electron's own way is a request that a training process takes as “finish the step”. */
   kill(): void {
     this.#isKilled = true
     if (this.isOver || this.#child.pid === undefined) return

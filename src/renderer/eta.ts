@@ -36,7 +36,7 @@ export function estimate(times: readonly StepTime[], stepsLeft: number): Eta | n
   }
 }
 
-/** A range in words, as exact as it is known: «2–3 min». */
+/** A range in words, as exact as it is known: “2–3 min”. */
 export function etaWords({ lowMs, highMs }: Pick<Eta, 'lowMs' | 'highMs'>): string {
   const scales = [
     ['h', 3_600_000],

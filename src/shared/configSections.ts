@@ -69,7 +69,7 @@ const prompt = z.union([
   }),
 ])
 
-const splitSeed = wholeNumber(0).default(42).describe('Same seed, same rows held out.')
+const splitSeed = wholeNumber(0).default(42).describe('Same seed, same split.')
 
 const splitRule = z.union([
   z.strictObject({
@@ -94,7 +94,9 @@ export const dataSection = z.strictObject({
     .union([path, splitRule])
     .nullable()
     .default(null)
-    .describe('Rows never trained on: such a path, or a part drawn from `train`; null means no evaluation.'),
+    .describe(
+      'Validation rows, never trained on: such a path, or a part drawn from `train`; null means no evaluation.',
+    ),
   prompt: prompt.prefault({ column: 'prompt' }).describe('How a row becomes a prompt.'),
   tools: answerColumn.describe(
     'The column that describes the functions a model may call, as a list of JSON schemas or its text; the chat template writes them into the prompt.',
@@ -178,7 +180,7 @@ export const rolloutSection = z.strictObject({
     .default(1)
     .describe('Makes tokens already seen less likely; 1 is off.'),
   minNewTokens: wholeNumber(0).default(0).describe('A completion cannot end before this length.'),
-  maxNewTokens: wholeNumber(1).default(256).describe('A completion is cut off at this length.'),
+  maxNewTokens: wholeNumber(1).default(256).describe('A completion is truncated at this length.'),
   stopStrings: z.array(z.string().min(1)).default([]).describe('A completion ends at any of these.'),
   mismatchCorrection: z
     .enum(['auto', 'on', 'off'])
@@ -264,7 +266,7 @@ export const referenceSection = z.strictObject({
 
 export const evaluationSection = z.strictObject({
   every: wholeNumber(0).default(10).describe('Steps between evaluations; 0: only before and after training.'),
-  rows: wholeNumber(1).nullable().default(null).describe('At most so many held-out rows; null: all.'),
+  rows: wholeNumber(1).nullable().default(null).describe('At most so many validation rows; null: all.'),
 })
 
 export const checkpointsSection = z.strictObject({

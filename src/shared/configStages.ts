@@ -33,7 +33,7 @@ export const stageSchema = z.strictObject({
   rollout: asChanges(rolloutSection).optional().describe('How completions are generated.'),
   reference: asChanges(referenceSection).optional().describe('What the policy is kept close to.'),
   optimization: asChanges(optimizationSection).optional().describe('How parameters are updated.'),
-  evaluation: asChanges(evaluationSection).optional().describe('Measuring on held-out rows.'),
+  evaluation: asChanges(evaluationSection).optional().describe('Evaluation on the validation split.'),
   steps: wholeNumber(1)
     .nullable()
     .optional()

@@ -100,7 +100,7 @@ export interface EvaluationEvent {
   readonly type: 'evaluation'
   /** Steps completed when it was made; 0 = before training. */
   readonly step: number
-  /** Held-out rows evaluated. */
+  /** Validation rows evaluated. */
   readonly rows: number
   readonly metrics: Metrics
 }
@@ -124,7 +124,7 @@ export interface CheckpointSavedEvent {
   readonly type: 'checkpoint-saved'
   readonly step: number
   readonly directory: string
-  /** Held-out reward measured at this step; null where it was not. */
+  /** Eval reward measured at this step; null where it was not. */
   readonly reward: number | null
   readonly sizeBytes: number
 }

@@ -60,7 +60,7 @@ export const runConfigSchema = z.strictObject({
     .default(null)
     .describe('Length of the run in steps; null: as many as `passes` need.'),
   passes: z.number().positive().default(1).describe('Passes over the training rows when `steps` is null.'),
-  evaluation: evaluationSection.prefault({}).describe('Greedy decoding on held-out rows.'),
+  evaluation: evaluationSection.prefault({}).describe('Greedy decoding on the validation split.'),
   checkpoints: checkpointsSection.prefault({}).describe('What is kept on the way.'),
   shownTrajectories: wholeNumber(0)
     .default(16)

@@ -31,7 +31,7 @@ export interface RunSummary {
   readonly model: string
   /** Mean reward of the last step. */
   readonly reward: number | null
-  /** Held-out reward with greedy decoding, at the first and the last evaluation. */
+  /** Eval reward with greedy decoding, at the first and the last evaluation. */
   readonly rewardBefore: number | null
   readonly rewardAfter: number | null
 }

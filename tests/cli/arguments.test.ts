@@ -52,10 +52,10 @@ describe('findCommand', () => {
   })
 
   test.each([
-    [['bak'], 'usage/invalid: There is no command «bak». Did you mean bake?'],
-    [['quantum'], 'usage/invalid: There is no command «quantum». turnwise --help lists the commands.'],
+    [['bak'], 'usage/invalid: There is no command “bak”. Did you mean bake?'],
+    [['quantum'], 'usage/invalid: There is no command “quantum”. turnwise --help lists the commands.'],
     [['model'], 'usage/invalid: Command model needs a second word. Choose one of: model list, model random.'],
-    [['model', 'lst'], 'usage/invalid: There is no command «model lst». Did you mean model list?'],
+    [['model', 'lst'], 'usage/invalid: There is no command “model lst”. Did you mean model list?'],
     [
       ['model', '--json'],
       'usage/invalid: Command model needs a second word. Choose one of: model list, model random.',
@@ -92,7 +92,7 @@ describe('options', () => {
   test.each([
     [['rye'], 'Option --tray is missing. Write --tray DIR.'],
     [['--tray', 'a'], 'Command bake needs FLOUR: kind of flour. See turnwise bake --help.'],
-    [['rye', 'oat', '--tray', 'a'], 'Command bake does not take «oat». See turnwise bake --help.'],
+    [['rye', 'oat', '--tray', 'a'], 'Command bake does not take “oat”. See turnwise bake --help.'],
     [
       ['rye', '--tray', 'a', '--max-het', '3'],
       'Command bake has no option --max-het. Did you mean --max-heat?',
@@ -103,12 +103,12 @@ describe('options', () => {
     [['rye', '--tray', '--seeds'], 'Option --tray needs a value. Write --tray DIR.'],
     [['rye', '--tray', 'a', '--tray', 'b'], 'Option --tray is given twice.'],
     [['rye', '--tray', 'a', '--seeds=yes'], 'Option --seeds takes no value.'],
-    [['rye', '--tray', 'a', '--max-heat', '1.5'], 'Option --max-heat takes a whole number, not «1.5».'],
+    [['rye', '--tray', 'a', '--max-heat', '1.5'], 'Option --max-heat takes a whole number, not “1.5”.'],
     [['rye', '--tray', 'a', '--max-heat', '49'], 'Option --max-heat must be at least 50, not 49.'],
     [['rye', '--tray', 'a', '--max-heat', '301'], 'Option --max-heat must be at most 300, not 301.'],
-    [['rye', '--tray', 'a', '--salt', 'much'], 'Option --salt takes a number, not «much».'],
-    [['rye', '--tray', 'a', '--crust', 'burnt'], 'Option --crust takes soft or hard, not «burnt».'],
-    [['rye', '--tray', 'a', '--sizes', '1,,2'], 'Option --sizes takes a whole number, not «».'],
+    [['rye', '--tray', 'a', '--salt', 'much'], 'Option --salt takes a number, not “much”.'],
+    [['rye', '--tray', 'a', '--crust', 'burnt'], 'Option --crust takes soft or hard, not “burnt”.'],
+    [['rye', '--tray', 'a', '--sizes', '1,,2'], 'Option --sizes takes a whole number, not “”.'],
   ])('%j is wrong usage', async (words, sentence) => {
     expect(await problemOf(() => valuesOf(...words))).toBe(`usage/invalid: ${sentence}`)
   })

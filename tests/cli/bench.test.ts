@@ -14,7 +14,7 @@ describe('lengths', () => {
   test.each(['8', 'x5', '0x5', '8x1', '8x9-5', '8x-5', '8x5-6-7', '1e3x5', '9999999x5'])(
     '%s is wrong usage',
     (given) => {
-      expect(() => parseLengths(given)).toThrow(`not «${given}»`)
+      expect(() => parseLengths(given)).toThrow(`not “${given}”`)
     },
   )
 })

@@ -48,9 +48,9 @@ describe('dataset', () => {
 
   test('parquet says what was added, and what was there already', async () => {
     expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(
-      /^Added «zstd», 300 rows, id [0-9a-f]{12}\./,
+      /^Added “zstd”, 300 rows, id [0-9a-f]{12}\./,
     )
-    expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(/^Was there already: «zstd»/)
+    expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(/^Was there already: “zstd”/)
   })
 
   test('what is no data is refused in words', async () => {
@@ -59,7 +59,7 @@ describe('dataset', () => {
     expect(wrong.stderr).toContain('a.csv holds no rows')
     const kind = await place.run('dataset', 'import', place.write('a.txt', 'q\n'))
     expect(kind.stderr).toContain('Data files end in .jsonl, .ndjson, .json, .csv, .tsv, .parquet.')
-    expect((await place.run('dataset', 'show', 'none')).stderr).toContain('There is no data set «none»')
+    expect((await place.run('dataset', 'show', 'none')).stderr).toContain('There is no data set “none”')
   })
 })
 

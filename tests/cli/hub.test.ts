@@ -78,7 +78,7 @@ describe('from a hub', () => {
       hub.endpoint,
     )
     expect(done.status).toBe(2)
-    expect(done.stderr).toContain('someone/rows has no config «x»')
+    expect(done.stderr).toContain('someone/rows has no config “x”')
     expect(done.stderr).toContain('It has extra, main.')
   })
 

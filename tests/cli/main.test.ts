@@ -40,7 +40,7 @@ describe('help', () => {
 describe('wrong usage is status 2 with one sentence and a hint, and nothing on stdout', () => {
   test.each([
     [[], 'turnwise: No command was given.\n  turnwise --help lists the commands.\n'],
-    [['trian'], 'turnwise: There is no command «trian».\n  Did you mean train?\n'],
+    [['trian'], 'turnwise: There is no command “trian”.\n  Did you mean train?\n'],
     [['score', '--modle', 'x'], 'turnwise: Command score has no option --modle.\n  Did you mean --model?\n'],
     [
       ['train'],
@@ -56,16 +56,16 @@ describe('wrong usage is status 2 with one sentence and a hint, and nothing on s
     ],
     [
       ['bench', '--lengths', '8'],
-      'turnwise: Option --lengths takes ROWSxTOKENS or ROWSxFROM-TO, not «8».\n  For example 8x256 or 16x32-512.\n',
+      'turnwise: Option --lengths takes ROWSxTOKENS or ROWSxFROM-TO, not “8”.\n  For example 8x256 or 16x32-512.\n',
     ],
     [['bench', '--model', 'a', '--shape', 'b'], 'turnwise: Give either --model or --shape, not both.\n'],
     [
       ['model', 'random', '--shape', 'tiny-lama', '--out', 'x'],
-      'turnwise: There is no shape «tiny-lama».\n  Did you mean tiny-llama?\n',
+      'turnwise: There is no shape “tiny-lama”.\n  Did you mean tiny-llama?\n',
     ],
     [
       ['export', 'r', '--format', 'safetensors', '--out', 'x'],
-      'turnwise: The format «safetensors» cannot be written.\n  There are peft, merged, gguf, onnx.\n',
+      'turnwise: The format “safetensors” cannot be written.\n  There are peft, merged, gguf, onnx.\n',
     ],
   ])('%j', async (args, sentence) => {
     expect(await answer(...args)).toEqual({ status: 2, stdout: '', stderr: sentence })
@@ -76,7 +76,7 @@ test('a failure is status 1, with --json too', async () => {
   const expected = {
     status: 1,
     stdout: '',
-    stderr: expect.stringMatching(/^turnwise: There is no run «nope»\.\n {2}turnwise runs list/) as string,
+    stderr: expect.stringMatching(/^turnwise: There is no run “nope”\.\n {2}turnwise runs list/) as string,
   }
   expect(await answer('runs', 'show', 'nope', '--data-dir', '/nonexistent')).toEqual(expected)
   expect(await answer('runs', 'show', 'nope', '--data-dir', '/nonexistent', '--json')).toEqual(expected)

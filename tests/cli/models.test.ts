@@ -48,9 +48,9 @@ describe('score', () => {
       { sequences: [Array.from({ length: 100_000 }, () => 1)] },
       /has a sequence of 100000 tokens \(number 1\); the model takes \d+ at most\./,
     ],
-    [{ sequences: 5 }, 'needs «sequences»: a list of lists of numbers.'],
+    [{ sequences: 5 }, 'needs “sequences”: a list of lists of numbers.'],
     [{ sequences: [[1]], temperature: 0 }, 'has the temperature 0; it must be a number above 0.'],
-    [{ sequences: [[1]], temprature: 1 }, 'has the unknown key «temprature».'],
+    [{ sequences: [[1]], temprature: 1 }, 'has the unknown key “temprature”.'],
     ['{"sequences": [[1,', /is not a valid JSON file/],
   ])('%j is refused in words', async (content, sentence) => {
     const input = place.write('wrong.json', content)
@@ -221,7 +221,7 @@ describe('grad', () => {
       },
       'has 3 coefficients for sequence 1, which makes 4 predictions',
     ],
-    [{ sequences: request.sequences }, 'needs «coefficients»'],
+    [{ sequences: request.sequences }, 'needs “coefficients”'],
   ])('%j is refused in words', async (content, sentence) => {
     const { adapter } = await trainTiny()
     const input = place.write('wrong.json', content)
@@ -307,7 +307,7 @@ describe('model import and list', () => {
     )
     expect(generated.status).toBe(0)
     expect((await place.run('model', 'import', model, '--name', 'mine')).stderr).toMatch(
-      /There is a model called «mine» already/,
+      /There is a model called “mine” already/,
     )
   })
 

@@ -99,7 +99,7 @@ test('a run is trained in a process of its own, shows its progress and survives 
   await expect.poll(() => runFolders().length).toBe(1)
   const [folder = ''] = runFolders()
   await expect.poll(() => stepsOf(folder), { timeout: 90_000 }).toBeGreaterThan(1)
-  // «Keep training in the background».
+  // “Keep training in the background”.
   await answerWith(0)
   await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close())
   await expect.poll(() => isVisible()).toBe(false)
@@ -109,7 +109,7 @@ test('a run is trained in a process of its own, shows its progress and survives 
 })
 
 test('stopping and saving ends the program with a checkpoint, and the next start has it all', async () => {
-  // «Stop and save».
+  // “Stop and save”.
   await answerWith(1)
   const closed = app.waitForEvent('close', { timeout: 60_000 })
   await app.evaluate(({ app: shell }) => shell.quit())

@@ -65,14 +65,18 @@ test('three runs are compared and exported', async ({ app }) => {
   })
 
   await test.step('curves, differences, gap', async () => {
-    const reward = page.getByRole('region', { name: 'reward', exact: true })
-    await expect(reward.getByRole('slider')).toHaveAccessibleName(/seed-1: reward .* over 6 steps/)
+    const reward = page.getByRole('region', { name: 'Reward', exact: true })
+    await expect(reward.getByRole('slider')).toHaveAccessibleName(/seed-1: Reward .* over 6 steps/)
     await reward.getByRole('slider').focus()
     await page.keyboard.press('End')
     await expect(reward.getByRole('slider')).toHaveAttribute('aria-valuetext', /^step 6: /)
     const differences = page.getByRole('group', { name: 'Settings that differ' })
-    await expect(differences.getByRole('rowheader')).toHaveText(['optimization.learningRate', 'seed'])
-    await expect(page.getByText(/seeds of «seed» lie between/)).toBeVisible()
+    await expect(differences.getByRole('rowheader')).toHaveText(['Learning rate', 'Seed'])
+    await expect(differences.getByRole('rowheader').first()).toHaveAttribute(
+      'title',
+      'optimization.learningRate',
+    )
+    await expect(page.getByText(/seeds of “seed” lie between/)).toBeVisible()
     expect(await seriousProblems(page)).toEqual([])
   })
 
@@ -118,7 +122,7 @@ test('three runs are compared and exported', async ({ app }) => {
 
   await test.step('a report that needs nothing else', async () => {
     const html = (await saved(page, 'Report as HTML')).toString()
-    expect(html).toContain('optimization.learningRate')
+    expect(html).toContain('title="optimization.learningRate">Learning rate<')
     expect(html).toContain('<svg ')
     expect(html).not.toMatch(/<script|src=|https?:\/\/(?!www\.w3\.org)/)
   })
@@ -193,5 +197,5 @@ test('reward code and completions of two runs stand beside each other', async ({
   const prompts = page.getByRole('combobox', { name: 'Prompt', exact: true })
   await expect(prompts.locator('option').first()).toContainText('(2 runs)')
   await page.getByRole('button', { name: 'Next prompt' }).click()
-  await expect(page.getByText('held out, greedy')).toHaveCount(2)
+  await expect(page.getByText('eval, greedy')).toHaveCount(2)
 })

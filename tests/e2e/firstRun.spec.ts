@@ -42,7 +42,7 @@ test('from an empty data directory to a rising reward curve, with the guide', as
     expect(await seriousProblems(page)).toEqual([])
   }
   await guide(page).getByRole('button', { name: 'Next' }).click()
-  await expect(guide(page)).toContainText('The held-out reward went from 0.316 to')
+  await expect(guide(page)).toContainText('The eval reward went from 0.316 to')
   await guide(page).getByRole('button', { name: 'Compare before and after' }).click()
   await expect(page.getByLabel('Prompt', { exact: true })).toHaveValue('Please add 42 and 45')
   await expect(page.getByRole('button', { name: 'Generate' })).toBeEnabled()
@@ -82,7 +82,7 @@ test('the same first run with the keyboard alone', async ({ app }) => {
     await tabTo(page, 'Next')
     await page.keyboard.press('Enter')
   }
-  await expect(guide(page)).toContainText('The held-out reward went from')
+  await expect(guide(page)).toContainText('The eval reward went from')
   await tabTo(page, 'Close the guide')
   await page.keyboard.press('Enter')
   await expect(guide(page)).toBeHidden()

@@ -94,7 +94,7 @@ test('a checkpoint is exported as an adapter whose files are what was trained', 
   await expect(page.getByLabel('Folder', { exact: true })).toHaveValue(`${out}-2`)
 
   await page.getByRole('radio', { name: 'GGUF' }).click()
-  await page.getByRole('combobox', { name: 'Numbers' }).selectOption('f16')
+  await page.getByRole('combobox', { name: 'Precision' }).selectOption('f16')
   await page.getByRole('button', { name: 'Export', exact: true }).click()
   await expect(page.getByRole('heading', { name: 'Exported and checked' })).toBeVisible()
   await expect(page.getByText('adapter.gguf')).toBeVisible()
@@ -197,7 +197,7 @@ test('a model is fetched from a hub by its address, looked at and imported', asy
   expect(await seriousProblems(page)).toEqual([])
   await page.getByRole('textbox', { name: 'Address' }).fill('someone/nothing')
   await page.getByRole('button', { name: 'Fetch model' }).click()
-  await expect(page.getByText('The hub has no model «someone/nothing»')).toBeVisible()
+  await expect(page.getByText('The hub has no model “someone/nothing”')).toBeVisible()
   await page.getByRole('textbox', { name: 'Address' }).fill('someone/tiny')
   await page.getByRole('button', { name: 'Fetch model' }).click()
   await expect(page.getByRole('dialog')).toBeHidden()

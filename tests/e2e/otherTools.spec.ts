@@ -55,7 +55,7 @@ test('settings of another tool: recognised, explained, taken over, and put back'
   await expect(page.getByText('TRL: settings taken over.')).toBeVisible()
   await step(page, 'Method').click()
   await expect(field(page, 'Steps')).toHaveValue('7')
-  await expect(field(page, 'Max tokens')).toHaveValue('24')
+  await expect(field(page, 'Max new tokens')).toHaveValue('24')
   // Model, rows and rewards are those of the draft: the file names none.
   await expect(page.getByText('The settings fit together')).toBeVisible()
 

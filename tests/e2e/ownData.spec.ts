@@ -45,7 +45,7 @@ test('a dropped table, a reward with a bug that is found and fixed, a dry run, a
     await page.getByLabel('Prompt comes from', { exact: true }).selectOption('task')
     await page.getByLabel('Expected answer comes from', { exact: true }).selectOption('result')
     await page.getByRole('button', { name: 'Import', exact: true }).click()
-    await expect(page.getByText('Imported 120 rows as «exercises».')).toBeVisible()
+    await expect(page.getByText('Imported 120 rows as “exercises”.')).toBeVisible()
   })
 
   await test.step('a reward with a bug: the error stands on its line', async () => {

@@ -114,9 +114,9 @@ test('a bug is shown on its line, fixed, scored, tested, saved and compared', as
 
   await test.step('the battery finds what is paid for nothing', async () => {
     await write(page, fixed.replace('=== expected ? 1', "=== '' ? 1"))
-    await page.getByRole('tab', { name: 'Cheating battery' }).click()
-    await page.getByRole('button', { name: 'Try to cheat it' }).click()
-    await expect(page.getByText('1 of 8 cheats pay')).toBeVisible()
+    await page.getByRole('tab', { name: 'Reward-hacking tests' }).click()
+    await page.getByRole('button', { name: 'Run tests' }).click()
+    await expect(page.getByText('1 exploit found by 8 tests')).toBeVisible()
     await expect(page.getByText('Saying nothing earns 1 of the 1')).toBeVisible()
   })
 

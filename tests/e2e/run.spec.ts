@@ -31,7 +31,7 @@ test('watch a run, pause it, let it go on, stop it', async ({ app }) => {
   await expect(reward.getByRole('slider')).toBeVisible()
   await expect(reward.locator('canvas')).toBeVisible() // paths would take time that the run needs
   await expect(
-    page.getByRole('region', { name: 'Reward by part' }).getByText('correct', { exact: true }),
+    page.getByRole('region', { name: 'Reward components' }).getByText('correct', { exact: true }),
   ).toBeVisible()
 
   await page.getByRole('button', { name: 'Pause', exact: true }).click()
@@ -60,8 +60,8 @@ test('fork from a checkpoint with another learning rate', async ({ app }) => {
   await page.getByRole('button', { name: 'Fork from step 4' }).click()
   const dialog = page.getByRole('dialog', { name: 'Fork from step 4' })
   await dialog.getByRole('searchbox').fill('learning rate')
-  await dialog.getByRole('button', { name: /^optimization\.learningRate/ }).click()
-  await dialog.getByLabel('New value of optimization.learningRate').fill('5e-4')
+  await dialog.getByRole('button', { name: /^Learning rate/ }).click()
+  await dialog.getByLabel('New value of Learning rate').fill('5e-4')
   expect(await seriousProblems(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Fork with 2 changes' }).click()
   await expect(dialog).toBeHidden()
@@ -93,7 +93,7 @@ test('read a completion token by token and score an edited copy of it', async ({
   const tokens = completion.getByRole('group', { name: /^Tokens/ })
   await tokens.focus()
   await page.keyboard.press('ArrowRight')
-  await expect(completion.getByText(/^token \d+ «.*» · probability \d/)).toBeVisible()
+  await expect(completion.getByText(/^token \d+ “.*” · probability \d/)).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
 
   await completion.getByRole('button', { name: 'Show the tokens as a table' }).click()
@@ -128,7 +128,7 @@ test('brackets walk through the steps, J and K through the completions', async (
   await expect(page.getByRole('heading', { name: /^Completion 2 of/ })).toBeVisible()
   await page.keyboard.press('k')
   await expect(page.getByRole('heading', { name: /^Completion 1 of/ })).toBeVisible()
-  await page.getByRole('radio', { name: 'Held-out' }).click()
+  await page.getByRole('radio', { name: 'Eval' }).click()
   await page.getByRole('radio', { name: 'Over time' }).click()
   await expect(page.getByRole('listbox', { name: 'Steps of this prompt' }).getByRole('option')).toHaveCount(2)
 })
@@ -141,7 +141,7 @@ test('kill the process of a run and resume it from its page', async ({ app }) =>
   if (worker?.pid == null) throw new Error('Expected a process that trains.')
   process.kill(worker.pid, 'SIGKILL')
   const alert = page.getByRole('alert')
-  await expect(alert).toContainText(/Checkpoint \d+ is whole/, { timeout: 30_000 })
+  await expect(alert).toContainText(/Checkpoint \d+ is complete/, { timeout: 30_000 })
   expect(await seriousProblems(page)).toEqual([])
   const before = await stepOf(app, runId)
   await alert.getByRole('button', { name: /^Resume from \d+/ }).click()

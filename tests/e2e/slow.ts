@@ -54,7 +54,7 @@ const kinds: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
 export async function slowDown(page: Page, names = process.env['TURNWISE_SLOW'] ?? ''): Promise<void> {
   for (const name of names.split(',').filter(Boolean)) {
     const slow = kinds[name]
-    if (!slow) throw new Error(`TURNWISE_SLOW knows ${Object.keys(kinds).join(', ')}; not «${name}».`)
+    if (!slow) throw new Error(`TURNWISE_SLOW knows ${Object.keys(kinds).join(', ')}; not “${name}”.`)
     await slow(page)
   }
 }

@@ -76,7 +76,7 @@ describe('notices', () => {
     expect(endingNotice(entry({ status: 'finished', rewardBefore: 0.1, rewardAfter: 0.87654 }))).toEqual({
       kind: 'done',
       title: 'Sums is done',
-      body: '40 steps; held-out reward 0.1 → 0.877.',
+      body: '40 steps; eval reward 0.1 → 0.877.',
       route: '/runs/run_1',
     })
     const error = { code: null, message: 'Out of memory.', hint: null }

@@ -89,7 +89,7 @@ test('the end of a run is told once, checkpoints are not; a click leads to it', 
   await eventually(() => expect(said.notices).toHaveLength(1))
   expect((await client.call('checkpoints.list', { runId })).length).toBeGreaterThan(1)
   expect(said.notices[0]?.options).toMatchObject({ title: 'Short is done' })
-  expect(said.notices[0]?.options.body).toMatch(/^4 steps; held-out reward [\d.]+ → [\d.]+\.$/)
+  expect(said.notices[0]?.options.body).toMatch(/^4 steps; eval reward [\d.]+ → [\d.]+\.$/)
   started.window.hide()
   said.notices[0]?.emit('click')
   expect(isShown()).toBe(true)

@@ -120,7 +120,7 @@ var lengthPenalty = defineReward({
 // src/rl/environments/numericEquality.ts
 /**
 * 1 when the last number of the completion equals the last number of the expected answer. The last, because reasoning
-* comes before the result, in completions as in reference solutions («… #### 42»).
+* comes before the result, in completions as in reference solutions (“… #### 42”).
 */
 var numericEquality = defineReward({
 	id: "numeric-equality",

@@ -92,7 +92,7 @@ export function parseLengths(given: string): BenchLengths {
   const isValid = lengths.rows >= 1 && lengths.from >= 2 && lengths.to >= lengths.from
   if (isValid) return lengths
   throw usageError(
-    `Option --lengths takes ROWSxTOKENS or ROWSxFROM-TO, not «${given}».`,
+    `Option --lengths takes ROWSxTOKENS or ROWSxFROM-TO, not “${given}”.`,
     'For example 8x256 or 16x32-512.',
   )
 }

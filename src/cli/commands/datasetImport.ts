@@ -110,7 +110,7 @@ function importWords({ id, name, rows, problems }: DataSetInfo, isNew: boolean):
   const first = problems.listed.slice(0, shownProblems).map((problem) => `  ${problemText(problem)}`)
   const others = problems.count - first.length
   return [
-    `${isNew ? 'Added' : 'Was there already:'} «${name}», ${rows} rows, id ${id.slice(0, 12)}.`,
+    `${isNew ? 'Added' : 'Was there already:'} “${name}”, ${rows} rows, id ${id.slice(0, 12)}.`,
     ...(problems.count === 0 ? [] : [`Left out ${problems.count} rows:`]),
     ...first,
     ...(others > 0 ? [`  and ${others} more`] : []),

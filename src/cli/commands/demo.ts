@@ -53,7 +53,7 @@ export const demo = defineCommand({
       runId: run.id,
     })
     output.line(
-      `Held-out reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)} in ${steps} steps, ${duration(seconds)}.`,
+      `Eval reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)} in ${steps} steps, ${duration(seconds)}.`,
     )
     output.line(`Adapter: ${adapterDir}`)
   },

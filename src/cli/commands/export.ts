@@ -38,7 +38,7 @@ export const exportRun = defineCommand({
     const format = exportFormats.find((known) => known === options.format)
     if (format === undefined) {
       throw usageError(
-        `The format «${options.format}» cannot be written.`,
+        `The format “${options.format}” cannot be written.`,
         `There are ${exportFormats.join(', ')}.`,
       )
     }

@@ -42,7 +42,7 @@ export const fork = defineCommand({
 
 function parseChange(text: string): [string, unknown] {
   const at = text.indexOf('=')
-  if (at < 1) throw usageError(`--set needs KEY=VALUE, got «${text}».`, 'For example --set steps=200.')
+  if (at < 1) throw usageError(`--set needs KEY=VALUE, got “${text}”.`, 'For example --set steps=200.')
   const value = text.slice(at + 1)
   try {
     return [text.slice(0, at), JSON.parse(value)]

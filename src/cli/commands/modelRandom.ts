@@ -26,7 +26,7 @@ export const modelRandom = defineCommand({
     if (!isModelShapeName(shape)) {
       const near = suggest(shape, shapeNames)
       throw usageError(
-        `There is no shape «${shape}».`,
+        `There is no shape “${shape}”.`,
         near === undefined ? `Shapes: ${shapeNames.join(', ')}.` : `Did you mean ${near}?`,
       )
     }

@@ -28,6 +28,6 @@ export const runsDelete = defineCommand({
 const notOne = (name: string, count: number): AppError =>
   new AppError(
     'run/not-found',
-    count === 0 ? `There is no run «${name}».` : `«${name}» fits ${count} runs.`,
+    count === 0 ? `There is no run “${name}”.` : `“${name}” fits ${count} runs.`,
     count === 0 ? 'turnwise runs list shows the runs there are.' : 'Give more of the run id.',
   )

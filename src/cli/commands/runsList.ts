@@ -3,7 +3,7 @@ import { createHost } from '#host/createHost.ts'
 import { defineCommand } from '../command.ts'
 import { tableLines } from '../output.ts'
 
-const header = ['run', 'name', 'status', 'step', 'algorithm', 'reward', 'held-out before', 'after', 'started']
+const header = ['run', 'name', 'status', 'step', 'algorithm', 'reward', 'eval before', 'after', 'started']
 
 export const runsList = defineCommand({
   name: 'runs list',

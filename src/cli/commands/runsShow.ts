@@ -19,7 +19,7 @@ export const runsShow = defineCommand({
     for (const line of runLines(run)) output.line(line)
     for (const checkpoint of checkpoints) {
       const reward = formatReward(checkpoint.reward)
-      output.line(`Checkpoint  step ${checkpoint.step}, held-out reward ${reward}, ${checkpoint.directory}`)
+      output.line(`Checkpoint  step ${checkpoint.step}, eval reward ${reward}, ${checkpoint.directory}`)
     }
     for (const { problem } of damaged) output.line(`Damaged     ${problem}`)
   },
@@ -37,7 +37,7 @@ function runLines(run: RunEntry): string[] {
     `Model       ${run.model}`,
     `Algorithm   ${run.algorithm}, seed ${run.seed}`,
     `Reward      ${formatReward(run.reward)} in the last step`,
-    `Held out    ${formatReward(run.rewardBefore)} → ${formatReward(run.rewardAfter)}`,
+    `Eval reward ${formatReward(run.rewardBefore)} → ${formatReward(run.rewardAfter)}`,
     `Folder      ${run.directory}`,
   ]
 }

@@ -35,7 +35,7 @@ export const train = defineCommand({
 export function reportOutcome(runId: string, outcome: TrainingOutcome, { output }: CommandContext): void {
   const { isFinished, steps, rewardBefore, rewardAfter, seconds, checkpoint } = outcome
   if (rewardBefore !== null) {
-    output.line(`Held-out reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`)
+    output.line(`Eval reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`)
   }
   output.line(`${isFinished ? 'Finished' : 'Stopped'} after ${steps} steps, ${duration(seconds)}.`)
   if (checkpoint !== null) output.line(`Checkpoint: ${checkpoint}`)

@@ -143,7 +143,7 @@ function unavailable(kind: DeviceKind, reason: string, cause?: unknown): AppErro
   return new AppError('device/unavailable', message, remedies[kind], cause)
 }
 
-/** The reason at the end of a native message such as «/path/file.cc:136 Context::Initialize(...) No supported adapters». */
+/** The reason at the end of a native message such as “/path/file.cc:136 Context::Initialize(...) No supported adapters”. */
 function firstSentence(error: unknown): string {
   const text = (error instanceof Error ? error.message : String(error)).trim().split('\n')[0] ?? ''
   const reason = /(?:was false\.|: \d+ : [A-Z_]+ :)\s*(.+)$/.exec(text)?.[1] ?? text

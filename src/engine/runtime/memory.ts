@@ -30,7 +30,7 @@ export function memoryUse(): MemoryUse {
   }
 }
 
-/** Bytes of a line such as «RssAnon:	    112 kB». */
+/** Bytes of a line such as “RssAnon:	    112 kB”. */
 export function kilobytes(report: string, name: string): number | null {
   const found = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(report)?.[1]
   return found === undefined ? null : Number(found) * 1024

@@ -60,7 +60,7 @@ export async function importAdapter(
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
     throw new AppError(
       'usage/invalid',
-      `«${name}» cannot be an adapter's name.`,
+      `“${name}” cannot be an adapter's name.`,
       'Choose letters, digits, dots and dashes.',
     )
   }
@@ -68,7 +68,7 @@ export async function importAdapter(
   if (existsSync(directory)) {
     throw new AppError(
       'usage/invalid',
-      `There is an adapter called «${name}» already.`,
+      `There is an adapter called “${name}” already.`,
       'Choose another name.',
     )
   }
@@ -83,7 +83,7 @@ export async function importAdapter(
 /** Errors: AppError 'adapter/invalid' where there is none, 'file/unwritable'. */
 export function removeAdapter(name: string, dataDirectory: string): void {
   const found = listAdapters(dataDirectory).find((adapter) => adapter.name === name)
-  if (found === undefined) throw new AppError('adapter/invalid', `There is no imported adapter «${name}».`)
+  if (found === undefined) throw new AppError('adapter/invalid', `There is no imported adapter “${name}”.`)
   const removed = path.join(path.dirname(found.directory), `.${name}.removed`)
   try {
     renameSync(found.directory, removed)

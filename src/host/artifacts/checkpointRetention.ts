@@ -21,7 +21,7 @@ export interface Retention extends Pick<
   readonly inUse?: string | null
 }
 
-/** Held-out reward with greedy decoding. */
+/** Eval reward with greedy decoding. */
 export const usualRanking = 'eval_reward'
 
 /** Those with a value of the metric, best first; of equal ones the newest first. */

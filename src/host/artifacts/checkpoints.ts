@@ -49,7 +49,7 @@ export interface Checkpoint {
   readonly trainer: TrainerState
   /** Events of the run's history before this checkpoint. */
   readonly events: number
-  /** Held-out reward measured at this step; null where it was not. */
+  /** Eval reward measured at this step; null where it was not. */
   readonly reward: number | null
   /** What the run had measured when it was saved, for choosing among checkpoints. */
   readonly metrics: Readonly<Record<string, number>>

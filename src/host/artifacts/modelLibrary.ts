@@ -17,7 +17,7 @@ export function findModel(nameOrPath: string, dataDirectory: string): string {
   if (known !== undefined) return known.directory
   throw new AppError(
     'model/invalid',
-    `There is no model «${nameOrPath}».`,
+    `There is no model “${nameOrPath}”.`,
     'Give the path of a model folder, or a name of turnwise model list.',
   )
 }
@@ -99,14 +99,14 @@ export async function importModel(
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
     throw new AppError(
       'usage/invalid',
-      `«${name}» cannot be a model's name.`,
+      `“${name}” cannot be a model's name.`,
       'Choose letters, digits, dots and dashes.',
     )
   }
   if (namedModels(dataDirectory).some((known) => known.name === name)) {
     throw new AppError(
       'usage/invalid',
-      `There is a model called «${name}» already.`,
+      `There is a model called “${name}” already.`,
       'Choose another one with --name.',
     )
   }

@@ -110,14 +110,14 @@ export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolde
   if (match === undefined) {
     throw new AppError(
       'run/not-found',
-      `There is no run «${idOrPath}».`,
+      `There is no run “${idOrPath}”.`,
       'turnwise runs list shows the runs there are.',
     )
   }
   if (other !== undefined) {
     throw new AppError(
       'run/not-found',
-      `«${idOrPath}» fits ${matches.length} runs.`,
+      `“${idOrPath}” fits ${matches.length} runs.`,
       'Give more of the run id.',
     )
   }

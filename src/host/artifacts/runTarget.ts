@@ -143,7 +143,7 @@ function chooseBest(run: RunFolder): ChosenCheckpoint {
   throw new AppError(
     'run/not-found',
     metric === usualRanking
-      ? `No checkpoint of the run ${run.id} has a held-out reward.`
+      ? `No checkpoint of the run ${run.id} has an eval reward.`
       : `No checkpoint of the run ${run.id} has a value of ${metric}, which its config ranks them by.`,
     'Use the last one with --checkpoint last.',
   )

@@ -89,7 +89,7 @@ const trl: readonly FixedSetting[] = [
   ...fixed(null, machine, ['cache_implementation', 'chat_template_kwargs'], generating),
   ...fixed(true, machine, ['ds3_gather_for_generation'], generating),
   ...fixed(null, machine, ['pad_to_multiple_of']),
-  ...fixed(1, 'held-out prompts are answered once here, greedily', ['num_generations_eval'], generating),
+  ...fixed(1, 'validation prompts are answered once here, greedily', ['num_generations_eval'], generating),
   ...fixed(
     false,
     'a reference moves by reference.refreshSteps here, which needs an adapter of its own there',

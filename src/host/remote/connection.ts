@@ -183,7 +183,7 @@ const reasonOf = (error: unknown): string => {
 /** What an answer that is no success says, in a few words. */
 export function problemOf({ status, text, json }: Answer): string {
   const words = messageIn(json) || text.trim()
-  return words === '' ? `status ${status}` : `status ${status}, «${shorten(words)}»`
+  return words === '' ? `status ${status}` : `status ${status}, “${shorten(words)}”`
 }
 
 /** vLLM: {error: {message}} or {message}; SGLang: {error_message}; FastAPI: {detail}. */

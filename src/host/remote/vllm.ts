@@ -100,7 +100,7 @@ export const vllm: Dialect = {
   }),
 }
 
-/** «token_id:123» as older versions spell tokens when asked for ids. */
+/** “token_id:123” as older versions spell tokens when asked for ids. */
 function spelledIds(tokens: readonly string[] | null | undefined): number[] | null {
   if (!tokens) return null
   const ids = tokens.map((token) => /^token_id:(\d+)$/.exec(token)?.[1])

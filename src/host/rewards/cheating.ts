@@ -1,5 +1,5 @@
 /**
- * The cheating battery: completions that solve nothing, made from the rows at hand. A policy finds what a reward pays
+ * The reward-hacking tests: completions that solve nothing, made from the rows at hand. A policy finds what a reward pays
  * for; better that a person finds it first.
  */
 import type { CodeSource } from '../sandbox/sandbox.ts'

@@ -141,7 +141,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** The innermost frame that lies in user code: «at score (code:3:14)», or a syntax error's own words. */
+/** The innermost frame that lies in user code: “at score (code:3:14)”, or a syntax error's own words. */
 function position(stack: string, sentence: string): Pick<SandboxFailure, 'line' | 'column'> {
   const found = /\bcode:(\d{1,9}):(\d{1,9})/.exec(stack) ?? /\bcode:(\d{1,9}):(\d{1,9})/.exec(sentence)
   return found === null ? { line: null, column: null } : { line: Number(found[1]), column: Number(found[2]) }

@@ -117,7 +117,7 @@ function stageWarnings({ samples, tooLong }: CalibratedStage, where: string): st
     ),
     ...when(
       isRewarded && samples.every(({ stopReason }) => stopReason === 'length'),
-      'Every completion was cut off by the length limit: raise rollout.maxNewTokens, or ask for shorter answers.',
+      'Every completion was truncated at the length limit: raise rollout.maxNewTokens, or ask for shorter answers.',
     ),
     ...when(
       failures.length > 0,
@@ -151,7 +151,7 @@ function roomWarnings({ memory }: CalibrationReport, neededBytes: number, room: 
 const settingWarnings = (config: RunConfig): string[] =>
   when(
     stagesOf(config).every(({ data }) => data.heldOut === null),
-    'No rows are held out, so that nothing will tell whether what is learned holds for others.',
+    'There is no validation split, so nothing will tell whether what is learned holds for other rows.',
   )
 
 const when = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : [])

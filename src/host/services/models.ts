@@ -173,13 +173,13 @@ function licenseOf(directory: string): string | null {
 function removeModel({ store, dataDirectory }: Host, name: string): void {
   const { models } = dataFolders(dataDirectory)
   if (!namesIn(models).includes(name))
-    throw new AppError('model/invalid', `There is no imported model «${name}».`)
+    throw new AppError('model/invalid', `There is no imported model “${name}”.`)
   const directory = path.join(models, name)
   const needing = store.runs.list().filter((run) => run.model === directory && run.status !== 'finished')
   if (needing[0] !== undefined) {
     throw new AppError(
       'api/refused',
-      `${needing.length} runs that are not finished need «${name}», the newest is ${needing[0].id}.`,
+      `${needing.length} runs that are not finished need “${name}”, the newest is ${needing[0].id}.`,
       'Delete those runs first.',
     )
   }

@@ -78,7 +78,7 @@ async function requirePassed(store: Store, version: RewardVersionRecord): Promis
   if (first === undefined) return
   throw new AppError(
     'reward/failed',
-    `No run may start with the reward «${findReward(store, version.rewardId).name}»: ${failed.length} of its ${results.length} test cases fail. ${first.name}: ${first.message}`,
+    `No run may start with the reward “${findReward(store, version.rewardId).name}”: ${failed.length} of its ${results.length} test cases fail. ${first.name}: ${first.message}`,
     'Correct the code or the test case, or take the gate off this version.',
   )
 }

@@ -5,6 +5,7 @@ import type { settingsApi } from '#shared/api/settings.ts'
 import { AppError } from '#shared/errors.ts'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
+import { toolNames } from '../exchange/toolNames.ts'
 import type { Host } from '../host.ts'
 import { newsOf, stampOf } from './feeds.ts'
 
@@ -26,6 +27,8 @@ export const settingsService = ({ store, bell }: Host): Handlers<typeof settings
       algorithms.map(({ id, title, description, experience, groupSize, settings }) => ({
         ...{ id, title, description, experience, groupSize, settings },
       })),
+
+    toolNames,
 
     async *watch(_input, { from, signal }) {
       let seen = readStamps(from)

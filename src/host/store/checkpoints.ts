@@ -5,7 +5,7 @@ export interface CheckpointRecord {
   readonly runId: string
   readonly step: number
   readonly directory: string
-  /** Held-out reward measured at this step; null where it was not. */
+  /** Eval reward measured at this step; null where it was not. */
   readonly reward: number | null
   readonly sizeBytes: number
   /** Epoch milliseconds. */

@@ -7,7 +7,7 @@ import { Connection } from './connection.ts'
 import { migrations } from './migrations/registry.ts'
 import { tooNew, unreadable } from './storeErrors.ts'
 
-/** Says in the file's header that it is a history of Turnwise: «Turn». */
+/** Says in the file's header that it is a history of Turnwise: “Turn”. */
 const applicationId = 0x5475726e
 
 export const latestVersion = migrations.length

@@ -249,4 +249,4 @@ export class RunsTable {
 }
 
 const notFound = (id: string): AppError =>
-  new AppError('run/not-found', `The history knows no run «${id}».`, 'It may have been removed.')
+  new AppError('run/not-found', `The history knows no run “${id}”.`, 'It may have been removed.')

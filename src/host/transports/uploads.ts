@@ -146,7 +146,7 @@ const deepest = 5
 function placeInFolder(given: string): string {
   const parts = given.split('/')
   if (parts.length <= deepest && parts.every((part) => placeForm.test(part))) return path.join(...parts)
-  throw new AppError('api/invalid', `«${given.slice(0, 200)}» cannot be the name of a file in a folder.`)
+  throw new AppError('api/invalid', `“${given.slice(0, 200)}” cannot be the name of a file in a folder.`)
 }
 
 const tooLarge = (limit: number): AppError =>

@@ -96,7 +96,7 @@ async function subjectFolder(
   const { shape } = subject
   if (!isModelShapeName(shape)) {
     const known = Object.keys(modelShapes).join(', ')
-    throw new AppError('usage/invalid', `There is no model shape called «${shape}».`, `Shapes: ${known}.`)
+    throw new AppError('usage/invalid', `There is no model shape called “${shape}”.`, `Shapes: ${known}.`)
   }
   const directory = join(cacheDirectory, 'bench', shape)
   if (existsSync(join(directory, 'config.json'))) return directory

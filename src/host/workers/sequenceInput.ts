@@ -46,7 +46,7 @@ function readInput(file: string, known: readonly string[]): JsonObject {
   const document = readJsonObject(file, 'data/invalid', maxInputBytes)
   const unknown = Object.keys(document).find((key) => !known.includes(key))
   if (unknown !== undefined)
-    throw invalid(file, `has the unknown key «${unknown}»`, `Known are ${known.join(', ')}.`)
+    throw invalid(file, `has the unknown key “${unknown}”`, `Known are ${known.join(', ')}.`)
   return document
 }
 
@@ -114,7 +114,7 @@ function coefficientsOf(
 function rowsOf(document: JsonObject, key: string, file: string): unknown[][] {
   const value = document[key]
   if (Array.isArray(value) && value.every((row) => Array.isArray(row))) return value
-  throw invalid(file, `needs «${key}»: a list of lists of numbers`)
+  throw invalid(file, `needs “${key}”: a list of lists of numbers`)
 }
 
 const invalid = (file: string, problem: string, hint?: string): AppError =>

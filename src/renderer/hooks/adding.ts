@@ -45,7 +45,7 @@ async function addOne(added: AddedFile): Promise<void> {
   if (kind === 'data') await addData(name, path, file)
   else if (kind === 'reward' && file !== undefined) await addReward(name, file)
   else if (kind === 'model' || kind === 'adapter') await addFolder(kind, added)
-  else toast({ title: `${name} was not taken.`, detail: whatHappens.unknown, tone: 'bad' })
+  else toast({ title: `Unsupported file: ${name}`, detail: whatHappens.unknown, tone: 'bad' })
 }
 
 /** What a model or an adapter is made of; other weights beside them are not sent to the host. */

@@ -91,7 +91,7 @@ export function useRunsReading(directories: readonly string[]): {
   return { runs: reading, isLoaded: isLoaded && records.every(({ isPending }) => !isPending) }
 }
 
-/** How runs are to read a version: prompt, longest prompt, held-out part. Kept by the host. */
+/** How runs are to read a version: prompt, longest prompt, validation split. Kept by the host. */
 export function usePreparation(
   versionId: string,
 ): readonly [Preparation, (changes: Partial<Preparation>) => void] {
@@ -150,8 +150,8 @@ export function useImport(arrival: Arrival, prompt: PromptForm | null) {
     const left = version.problems > 0 ? ` ${plural(version.problems, 'row')} left out.` : ''
     toast(
       isNew
-        ? { title: `Imported ${plural(version.rows, 'row')} as «${dataSet.name}».${left}`, tone: 'good' }
-        : { title: 'These rows are already there.', detail: `They are a version of «${dataSet.name}».` },
+        ? { title: `Imported ${plural(version.rows, 'row')} as “${dataSet.name}”.${left}`, tone: 'good' }
+        : { title: 'These rows are already there.', detail: `They are a version of “${dataSet.name}”.` },
     )
     forget(arrival)
     if (useArrivals.getState().data.length === 0) goOnWith(version.id)

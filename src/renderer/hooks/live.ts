@@ -16,7 +16,7 @@ export function useLoad(): Load | null {
   return load
 }
 
-/** The time, told every `everyMs`: for «5 s ago». */
+/** The time, told every `everyMs`: for “5 s ago”. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

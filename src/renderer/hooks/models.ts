@@ -49,7 +49,7 @@ export function useChooseRun(onChoice: (choice: ModelChoice) => void): (run: Run
     async (run) => {
       try {
         const best = bestOf(await client.call('checkpoints.list', { runId: run.id }))
-        if (best === undefined) toast({ title: `${runTitle(run)} has no whole checkpoint.`, tone: 'bad' })
+        if (best === undefined) toast({ title: `${runTitle(run)} has no complete checkpoint.`, tone: 'bad' })
         else latest.current({ model: run.model, adapter: { runId: run.id, step: best.step } })
       } catch (thrown) {
         toastError(asError(thrown))
@@ -84,7 +84,7 @@ export function useImportModel() {
   const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
   useEffect(() => {
     if (result === null) return
-    toast({ title: `«${result.name}» was imported.`, tone: 'good' })
+    toast({ title: `“${result.name}” was imported.`, tone: 'good' })
     useArrivals.setState({ model: null })
     navigate(`/models/${encodeURIComponent(result.name)}`)
   }, [result])

@@ -10,6 +10,7 @@ import { isObject, type JsonObject } from '../components/newRun/json.ts'
 import { problemsOf, type Problem, type StepId } from '../components/newRun/problems.ts'
 import { algorithmOf } from '../components/newRun/stages.ts'
 import { suggestedName, type Known } from '../components/newRun/summaries.ts'
+import { withToolNames } from '../components/newRun/toolNames.ts'
 import { useAnswer, useApi, useCommand, useTask, type Answer, type ApiClient } from './api.tsx'
 import { asError } from './failures.ts'
 import { useDebounced } from './newRunDebounce.ts'
@@ -130,6 +131,7 @@ const none: readonly never[] = []
 export function useKnowledge(config: JsonObject): Knowledge {
   const { data: schema } = useAnswer('settings.runConfigSchema', undefined)
   const { data: algorithms } = useAnswer('settings.algorithms', undefined)
+  const { data: toolNames } = useAnswer('settings.toolNames', undefined)
   const { data: models } = useAnswer('models.list', undefined)
   const { data: dataSets } = useAnswer('datasets.list', undefined)
   const { data: rewards } = useAnswer('rewards.list', {})
@@ -137,10 +139,13 @@ export function useKnowledge(config: JsonObject): Knowledge {
   return useMemo(() => {
     const list: readonly AlgorithmEntry[] = algorithms ?? none
     const own = list.find((algorithm) => algorithm.id === id)
-    const sections = [
-      ...(own === undefined ? [] : [algorithmSection(own)]),
-      ...(schema === undefined ? [] : sectionsOf(schema)),
-    ]
+    const sections = withToolNames(
+      [
+        ...(own === undefined ? [] : [algorithmSection(own)]),
+        ...(schema === undefined ? [] : sectionsOf(schema)),
+      ],
+      toolNames ?? {},
+    )
     return {
       isLoaded: schema !== undefined && algorithms !== undefined,
       sections,
@@ -152,7 +157,7 @@ export function useKnowledge(config: JsonObject): Knowledge {
       dataSets: dataSets ?? none,
       rewards: rewards ?? none,
     }
-  }, [schema, algorithms, models, dataSets, rewards, id])
+  }, [schema, algorithms, toolNames, models, dataSets, rewards, id])
 }
 
 /** The host is the one judge of a config; what is sent need not be one yet. */

@@ -13,7 +13,7 @@ import type { DraftView } from './newRun.ts'
 import { navigate, useRoute } from './route.ts'
 import { toastError } from './toasts.ts'
 
-/** Held out where nobody decided otherwise: enough to tell learning from remembering. */
+/** The validation split where nobody decided otherwise: enough to tell learning from remembering. */
 const usualSplit: SplitRule = { share: 0.1, seed: 42 }
 
 /** Where a version's rows lie, and how a person wants them read. */
@@ -46,7 +46,7 @@ export function useChooseData(update: DraftView['update']): (versionId: string) 
   )
 }
 
-/** Rows of their own that were held out before stay so; a part is drawn from the new ones. */
+/** A validation set of its own stays; a part is drawn from the new ones. */
 function withData(config: JsonObject, data: JsonObject): JsonObject {
   const before = valueAt(config, 'data.heldOut')
   const heldOut = typeof before === 'string' ? before : data['heldOut']

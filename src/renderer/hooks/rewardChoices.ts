@@ -50,7 +50,7 @@ export function useAddChoice() {
         if (code === null || language === null) return null
         try {
           const { id: rewardId } = await client.call('rewards.create', { kind, name: title })
-          const note = `Copy of «${title}»`
+          const note = `Copy of “${title}”`
           const { file } = await client.call('rewards.save', { rewardId, language, code, note })
           if (examples.length > 0) await client.call('rewards.setTests', { rewardId, tests: examples })
           return file

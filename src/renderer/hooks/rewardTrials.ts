@@ -1,4 +1,4 @@
-/** Trying code out: dry runs, tests, the cheating battery, episodes by hand, stored samples scored again. */
+/** Trying code out: dry runs, tests, the reward-hacking tests, episodes by hand, stored samples scored again. */
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
@@ -130,7 +130,7 @@ export interface Battery extends BatteryRun {
 
 const noCheatRows = 'The battery needs rows of a data set: choose one on the right.'
 
-/** Tries to cheat the code on the rows of the bench. */
+/** Runs the reward-hacking tests on the rows of the bench. */
 export function useBattery({ code, settings, bench: { bench } }: Trial): Battery {
   const client = useApi()
   const [honest, setHonest] = useState('')

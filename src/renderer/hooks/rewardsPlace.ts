@@ -57,7 +57,7 @@ export function useRewardsPlace() {
       if (own !== undefined) void making.duplicate(own)
       else if (entry !== undefined && entry.code !== null && entry.language !== null) {
         const { kind, title, language, code, examples } = entry
-        void making.make({ kind, language, code, name: title, note: `Copy of «${title}»`, tests: examples })
+        void making.make({ kind, language, code, name: title, note: `Copy of “${title}”`, tests: examples })
       }
     },
     rename: ask('rename'),
@@ -109,7 +109,7 @@ function useMakeReward(rewards: readonly Reward[]) {
       const [newest] = await client.call('rewards.versions', { rewardId })
       const tests = await client.call('rewards.tests', { rewardId })
       const { language, code } = newest ?? { language: 'ts' as const, code: '' }
-      await make({ kind, language, code, tests, name: `${name} copy`, note: `Copy of «${name}»` })
+      await make({ kind, language, code, tests, name: `${name} copy`, note: `Copy of “${name}”` })
     } catch (thrown) {
       toastError(asError(thrown))
     }

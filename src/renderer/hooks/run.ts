@@ -54,7 +54,11 @@ function readConfig(text: string | undefined): RunConfig | null {
 export function useKnownSettings(): KnownSettings | null {
   const schema = useAnswer('settings.runConfigSchema', undefined).data
   const algorithms = useAnswer('settings.algorithms', undefined).data
-  return useMemo(() => (schema && algorithms ? { schema, algorithms } : null), [schema, algorithms])
+  const toolNames = useAnswer('settings.toolNames', undefined).data
+  return useMemo(
+    () => (schema && algorithms ? { schema, algorithms, toolNames: toolNames ?? {} } : null),
+    [schema, algorithms, toolNames],
+  )
 }
 
 /** Digest of a version → name of its data set. */

@@ -2,7 +2,7 @@ import { defineReward, expectedText } from './common.ts'
 
 /**
  * 1 when the last number of the completion equals the last number of the expected answer. The last, because reasoning
- * comes before the result, in completions as in reference solutions («… #### 42»).
+ * comes before the result, in completions as in reference solutions (“… #### 42”).
  */
 export const numericEquality = defineReward({
   id: 'numeric-equality',

@@ -7,7 +7,7 @@ const checkpoint = z.object({
   runId: z.string(),
   step: count,
   directory: z.string(),
-  /** Held-out reward measured at this step. */
+  /** Eval reward measured at this step. */
   reward: z.number().nullable(),
   sizeBytes: count,
   savedAt: instant,

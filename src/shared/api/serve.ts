@@ -124,7 +124,7 @@ class Connection {
   #route({ name, kind }: Extract<RequestMessage, { name: string }>): Route {
     const route = this.#routes.get(name)
     if (route === undefined)
-      throw new AppError('api/unknown', `There is no procedure «${name.slice(0, 60)}».`)
+      throw new AppError('api/unknown', `There is no procedure “${name.slice(0, 60)}”.`)
     const isStream = route.procedure.kind === 'stream' || route.procedure.kind === 'feed'
     if (isStream === (kind === 'stream')) return route
     throw new AppError('api/unknown', `${name} is to be ${isStream ? 'followed' : 'called'}.`)

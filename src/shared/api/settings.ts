@@ -34,5 +34,13 @@ export const settingsApi = {
       }),
     ),
   ),
+  /** What other tools call a setting of a run, by its dotted name. */
+  toolNames: query(
+    z.void(),
+    z.record(
+      z.string(),
+      z.array(z.object({ tool: z.enum(['trl', 'agilerl', 'verl', 'areal']), name: z.string() })),
+    ),
+  ),
   watch: feed(z.void(), z.object({ cursor, changed: z.record(z.string(), value) })),
 }

@@ -322,7 +322,7 @@ describe('what a person may name', () => {
 
   test('no best without a held-out reward', async () => {
     await save(exampleCheckpoint(1))
-    expect(() => resolveCheckpoint(data, run.id, 'best')).toThrow('has a held-out reward')
+    expect(() => resolveCheckpoint(data, run.id, 'best')).toThrow('has an eval reward')
   })
 
   test('a checkpoint that was being replaced when its process died is put back', async () => {

@@ -38,10 +38,10 @@ describe('run folders', () => {
   })
 
   test('no run, or several, is an error in words', () => {
-    expect(() => openRunFolder(data, 'x')).toThrow('There is no run «x».')
+    expect(() => openRunFolder(data, 'x')).toThrow('There is no run “x”.')
     createRunFolder(data, {})
     createRunFolder(data, {})
-    expect(() => openRunFolder(data, 'run_')).toThrow('«run_» fits 2 runs.')
+    expect(() => openRunFolder(data, 'run_')).toThrow('“run_” fits 2 runs.')
   })
 
   test('a damaged run.json names the file', () => {

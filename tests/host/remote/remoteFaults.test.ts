@@ -81,7 +81,7 @@ describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
     server.faults.busy = 1000
     await expect(completionsOf(policy)).rejects.toMatchObject({
       code: 'server/unreachable',
-      message: expect.stringContaining('status 503, «Too many requests are waiting.»') as string,
+      message: expect.stringContaining('status 503, “Too many requests are waiting.”') as string,
     })
     await expect(open({ url: 'http://127.0.0.1:9', retries: 0 })).rejects.toMatchObject({
       code: 'server/unreachable',

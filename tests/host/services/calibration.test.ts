@@ -79,9 +79,9 @@ describe('one group of a real step', () => {
     })
     expect(result.warnings).toEqual([
       expect.stringContaining('Every completion earned 0.5') as string,
-      expect.stringContaining('cut off by the length limit') as string,
+      expect.stringContaining('truncated at the length limit') as string,
       expect.stringMatching(/failed on 4 of 4 completions. broken: .*line 2/) as string,
-      expect.stringContaining('No rows are held out') as string,
+      expect.stringContaining('There is no validation split') as string,
     ])
     expect(result.samples[0]).toMatchObject({ reward: 0.5, stopReason: 'length', tokens: 1 })
     expect(result.seconds.learning).toBeGreaterThan(0)

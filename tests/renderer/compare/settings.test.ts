@@ -71,13 +71,13 @@ describe('groups', () => {
 
   test('names that have nothing in common: what sets the group apart', () => {
     const [first] = groupRuns([run('a', 'monday', {}), run('b', 'friday', { seed: 2 }), runs[2]!], 'seed')
-    expect(first?.label).toBe('learningRate 0.001 · 2 seeds')
+    expect(first?.label).toBe('Learning rate 0.001 · 2 seeds')
   })
 
   test('by a setting', () => {
     expect(groupRuns(runs, 'optimization.learningRate').map(({ label, runIds }) => [label, runIds])).toEqual([
-      ['learningRate 0.001', ['a', 'b']],
-      ['learningRate 0.1', ['c']],
+      ['Learning rate 0.001', ['a', 'b']],
+      ['Learning rate 0.1', ['c']],
     ])
   })
 })

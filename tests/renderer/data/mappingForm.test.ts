@@ -158,13 +158,13 @@ describe('formProblems', () => {
 
   test('two columns of one name', () => {
     expect(formProblems({ ...form, answer: 'solution' })).toEqual([
-      'Two columns would be called «answer». Rename one or leave it out.',
+      'Two columns would be called “answer”. Rename one or leave it out.',
     ])
   })
 
   test('a prompt without its column', () => {
     const columns = form.columns.map((column) => ({ ...column, isKept: column.name === 'solution' }))
-    expect(formProblems({ ...form, columns })).toEqual(['The prompt needs «question», which is left out.'])
+    expect(formProblems({ ...form, columns })).toEqual(['The prompt needs “question”, which is left out.'])
   })
 
   test('nothing left', () => {

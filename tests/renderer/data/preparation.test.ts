@@ -46,7 +46,7 @@ describe('forms of a prompt', () => {
 
   test('says what would make no prompt', () => {
     expect(promptProblem({ template: '{question}' }, ['question'])).toBeNull()
-    expect(promptProblem({ template: '{q}' }, ['question'])).toBe('There is no column «q».')
+    expect(promptProblem({ template: '{q}' }, ['question'])).toBe('There is no column “q”.')
     expect(promptProblem({ template: 'the same' }, ['question'])).toMatch(/No column is used/)
     expect(promptProblem({ messages: [{ role: 'user', content: ' ' }] }, ['question'])).toBe(
       'A text is empty.',

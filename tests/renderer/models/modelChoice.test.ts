@@ -49,7 +49,7 @@ describe('bestOf', () => {
 
 test('a checkpoint in words', () => {
   expect(checkpointWords(checkpoint(30, { isBest: true, reward: 0.8833 }))).toBe(
-    'Step 30 · best · held-out 0.883',
+    'Step 30 · best · eval reward 0.883',
   )
   expect(checkpointWords(checkpoint(4, { problem }))).toBe('Step 4 · damaged')
 })

@@ -133,7 +133,11 @@ describe('fields of an algorithm', () => {
     const section = algorithmSection(grpo)
     const field = (name: string) => section.fields.find(({ key }) => key === `algorithm.settings.${name}`)
     expect(section.title).toBe('GRPO')
-    expect(field('klCoefficient')).toMatchObject({ label: 'KL weight', default: 0.001, isNullable: false })
+    expect(field('klCoefficient')).toMatchObject({
+      label: 'KL coefficient (β)',
+      default: 0.001,
+      isNullable: false,
+    })
     expect(field('advantageClipRange')).toMatchObject({
       isNullable: true,
       emptyWords: 'off',

@@ -61,7 +61,7 @@ describe('steps in one line', () => {
     expect(modelWords({ model: '/app/starter' }, known)).toBe('starter')
     expect(modelWords({ model: '/models/other/' }, known)).toBe('other')
     expect(dataWords({ data: { train: '/data/ds_1/rows', heldOut: { share: 0.1 } } }, known)).toBe(
-      'sums · 1 500 rows · 10 % held out',
+      'sums · 1 500 rows · 10 % validation',
     )
     expect(dataWords({ data: { train: { episodes: 1 } } }, known)).toBe('1 episode of the environment')
     const rewards = [{ function: '/r/rw_1/abc.ts', weight: 0.8 }, { function: '/r/own.ts#brevity' }]

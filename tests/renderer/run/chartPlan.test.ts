@@ -8,8 +8,10 @@ const titles = (charts: readonly { readonly title: string }[]) => charts.map(({ 
 describe('planCharts', () => {
   test('a run that learns from rewards begins with its reward, whatever is there yet', () => {
     const charts = planCharts([], rewards)
-    expect(titles(charts).slice(0, 2)).toEqual(['Reward', 'Reward by part'])
-    expect(charts[0]?.emptyText).toBe('Appears after step 1. Held-out rows are evaluated every 10 steps.')
+    expect(titles(charts).slice(0, 2)).toEqual(['Reward', 'Reward components'])
+    expect(charts[0]?.emptyText).toBe(
+      'Appears after step 1. The validation split is evaluated every 10 steps.',
+    )
   })
 
   test('the reward has a band of its spread and a line of held-out rows', () => {
@@ -35,7 +37,7 @@ describe('planCharts', () => {
     const charts = titles(planCharts(['reward', 'entropy', 'value_loss'], rewards))
     expect(charts).toContain('Value loss')
     expect(charts).not.toContain('KL')
-    expect(charts).not.toContain('No spread')
+    expect(charts).not.toContain('Zero-variance groups')
   })
 
   test('demonstrations and preferences have charts of their own', () => {
@@ -44,7 +46,7 @@ describe('planCharts', () => {
     const preferences = { kinds: ['preferences'], evaluationEvery: null } as const
     expect(
       titles(planCharts(['rewards/margins', 'rewards/chosen', 'rewards/rejected', 'loss'], preferences)),
-    ).toEqual(['Margin', 'Gain'])
+    ).toEqual(['Reward margin', 'Implicit reward'])
   })
 })
 
@@ -70,7 +72,7 @@ test('rollouts on a server get charts of its gap and of what was asked again', (
     'sampling/server_logp_difference/mean',
   ]
   const charts = planLearning(names, rewards)
-  expect(titles(charts)).toEqual(['Server gap', 'Asked again'])
+  expect(titles(charts)).toEqual(['Server logprob mismatch', 'Server retries'])
   expect(charts[0]?.lines.map(({ label }) => label)).toEqual(['mean', 'largest'])
   expect(titles(planLearning(['grad_norm'], rewards))).toEqual(['Gradient norm'])
 })

@@ -57,9 +57,9 @@ describe('settingRows', () => {
 })
 
 test('a search finds names, values and meanings by their words', () => {
-  expect(searched(rows, 'learning rate').map(({ path }) => path)).toContain('optimization.learningRate')
-  expect(searched(rows, 'exact-match').map(({ path }) => path)).toEqual(['rewards[0].function'])
-  expect(searched(rows, 'no such words')).toEqual([])
+  expect(searched(rows, 'learning rate', {}).map(({ path }) => path)).toContain('optimization.learningRate')
+  expect(searched(rows, 'exact-match', {}).map(({ path }) => path)).toEqual(['rewards[0].function'])
+  expect(searched(rows, 'no such words', {})).toEqual([])
 })
 
 test('rows stand under the first part of their name', () => {

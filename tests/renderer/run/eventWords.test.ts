@@ -25,7 +25,7 @@ test('checkpoints with size and score', () => {
     reward: 0.84,
     sizeBytes: 3_490_000,
   })
-  expect(saved).toMatchObject({ title: 'Checkpoint 20 saved', detail: '3.49 MB, held-out reward 0.84' })
+  expect(saved).toMatchObject({ title: 'Checkpoint 20 saved', detail: '3.49 MB, eval reward 0.84' })
   const removed = words({
     type: 'checkpoints-removed',
     step: 20,
@@ -52,7 +52,7 @@ test('what went wrong is said as it is', () => {
 
 test('the filter looks at words, details and steps', () => {
   const saved = words({ type: 'checkpoint-saved', step: 20, directory: '/x', reward: 0.84, sizeBytes: 1 })
-  expect(matchesEvent(saved, ' HELD-OUT ')).toBe(true)
+  expect(matchesEvent(saved, ' EVAL ')).toBe(true)
   expect(matchesEvent(saved, 'step 20')).toBe(true)
   expect(matchesEvent(saved, 'paused')).toBe(false)
 })

@@ -35,8 +35,25 @@ describe('filter', () => {
   test('all words, wherever they stand', () => {
     expect(ids({ text: 'SLOW paper' })).toEqual(['alpha'])
     expect(ids({ text: 'starter' })).toEqual(['alpha', 'beta', 'gamma'])
-    expect(ids({ text: 'seed 7' })).toEqual(['beta'])
+    expect(ids({ text: 'seed:7' })).toEqual(['beta'])
     expect(ids({ text: 'nothing' })).toEqual([])
+  })
+
+  test('a number is looked for in what people wrote, not in seeds, ids and longer numbers', () => {
+    const bulk = Array.from({ length: 24 }, (_, i) =>
+      run(`run_01a1-${String(i)}f1`, { name: `bulk ${String(i)}` }),
+    )
+    const found = (text: string) => filterRuns(bulk, { ...noFilter, text }).map(({ name }) => name)
+    expect(found('bulk 2')).toEqual(['bulk 2', 'bulk 20', 'bulk 21', 'bulk 22', 'bulk 23'])
+    expect(found('1 bulk')).toEqual(['bulk 1'])
+    expect(found('bulk seed:1')).toHaveLength(24)
+    expect(found('seed:11')).toEqual([])
+    expect(found('id:-7f')).toEqual(['bulk 7'])
+    expect(found('run_01A1-23')).toEqual(['bulk 23'])
+  })
+
+  test('the name of a run that has none is what the table shows', () => {
+    expect(ids({ text: 'seed 1 · amma' })).toEqual(['gamma'])
   })
 
   test('status, method and tag', () => {

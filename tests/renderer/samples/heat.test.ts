@@ -62,7 +62,7 @@ test('the legend says the ends of the scale', () => {
 
 test('a token in one line, with marks for what has no shape', () => {
   expect(tokenWords(row({ index: 4, text: ' 7\n', probability: 0.5, advantage: -1 }))).toBe(
-    'token 5 «␣7⏎» · probability 0.5 · advantage −1',
+    'token 5 “␣7⏎” · probability 0.5 · advantage −1',
   )
   expect(visibleText('')).toBe('(joined with the next)')
 })

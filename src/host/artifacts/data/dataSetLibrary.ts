@@ -57,8 +57,8 @@ export function findDataSet(wanted: string, dataDirectory: string): DataSetVersi
   throw new AppError(
     'data/invalid',
     byId.length > 1
-      ? `Several data sets have an id that begins with «${wanted}».`
-      : `There is no data set «${wanted}».`,
+      ? `Several data sets have an id that begins with “${wanted}”.`
+      : `There is no data set “${wanted}”.`,
     'turnwise dataset list shows names and ids.',
   )
 }

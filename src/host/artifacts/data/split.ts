@@ -30,7 +30,7 @@ export function splitRows(rows: readonly DataRow[], rule: SplitRule): SplitResul
   const result = { train: part(false), heldOut: part(true) }
   for (const [name, side] of [
     ['training', result.train],
-    ['held-out', result.heldOut],
+    ['validation', result.heldOut],
   ] as const) {
     if (side.length === 0) {
       throw new AppError(

@@ -152,7 +152,7 @@ function columnNames(cells: readonly string[], path: string): readonly string[] 
   const names = cells.map((cell, index) => (cell.trim() === '' ? `column ${index + 1}` : cell))
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
-    throw new AppError('data/invalid', `${path} has two columns called «${shorten(twice)}».`)
+    throw new AppError('data/invalid', `${path} has two columns called “${shorten(twice)}”.`)
   }
   return names
 }

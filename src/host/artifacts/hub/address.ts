@@ -27,7 +27,7 @@ export function readHubAddress(text: string, endpoint: string, kind: HubKind): H
   const form = kind === 'dataset' ? `${endpoint}/datasets` : endpoint
   throw new AppError(
     'usage/invalid',
-    `«${text}» is no address of a ${kindWords[kind]}.`,
+    `“${text}” is no address of a ${kindWords[kind]}.`,
     `Give owner/name, or the address of its page below ${form}.`,
   )
 }

@@ -79,7 +79,7 @@ export function chooseSplit(
   if (chosen === undefined) {
     throw new AppError(
       'usage/invalid',
-      `${place.repo} has no config «${config ?? ''}».`,
+      `${place.repo} has no config “${config ?? ''}”.`,
       `It has ${listing(names)}.`,
     )
   }
@@ -89,7 +89,7 @@ export function chooseSplit(
   if (found !== undefined) return { config: chosen.name, split: found }
   throw new AppError(
     'usage/invalid',
-    `${place.repo} has no split «${split ?? ''}»${names.length > 1 ? ` in ${chosen.name}` : ''}.`,
+    `${place.repo} has no split “${split ?? ''}”${names.length > 1 ? ` in ${chosen.name}` : ''}.`,
     `It has ${listing(splits.map(({ name }) => name))}.`,
   )
 }

@@ -47,7 +47,7 @@ export async function* fetchFiles(
 function requireSafe(place: HubPlace, { path: name }: HubFile): void {
   const isSafe = (part: string) => /^[^.\\:\p{Cc}][^\\:\p{Cc}]{0,199}$/u.test(part)
   if (name.split('/').every(isSafe)) return
-  throw invalid(place, `${place.repo} has a file whose name cannot be kept: «${name.slice(0, 200)}».`)
+  throw invalid(place, `${place.repo} has a file whose name cannot be kept: “${name.slice(0, 200)}”.`)
 }
 
 async function sizeOf(folder: string, files: readonly HubFile[]): Promise<number> {

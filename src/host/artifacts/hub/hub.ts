@@ -116,7 +116,7 @@ function refused(place: HubPlace, status: number): AppError {
     return new AppError('api/disconnected', `The hub answered with status ${status}.`, 'Try again later.')
   return invalid(
     place,
-    `The hub has no ${what} «${place.repo}», or does not let it be read.`,
+    `The hub has no ${what} “${place.repo}”, or does not let it be read.`,
     `Check the name; a ${what} with terms needs an access token, set under Settings, Privacy.`,
   )
 }

@@ -8,13 +8,13 @@ import type { ModelChoice } from '../models/modelChoice.ts'
 import type { Completion } from './completions.ts'
 
 const stopWords: Readonly<Record<string, string>> = {
-  'stop-id': 'ended by itself',
+  'stop-id': 'stopped (EOS)',
   'stop-string': 'ended at a stop string',
-  length: 'cut off at the longest answer',
+  length: 'length limit',
 }
 
 interface ColumnProps {
-  /** «Column A». */
+  /** “Column A”. */
   readonly label: string
   readonly choice: ModelChoice | null
   readonly onChoice: (choice: ModelChoice) => void

@@ -86,7 +86,7 @@ export function PromptPanel(props: PromptPanelProps) {
               />
             )}
           </Field>
-          <Field label="Longest answer" help="In tokens; an answer that is longer is cut off.">
+          <Field label="Max new tokens" help="A longer completion is truncated here.">
             {(ids) => (
               <NumberInput
                 {...ids}

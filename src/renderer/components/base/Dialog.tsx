@@ -69,7 +69,7 @@ export interface ConfirmDialogProps {
   readonly title: string
   /** What will happen and what stays safe. */
   readonly children: ReactNode
-  /** A verb: «Delete run». */
+  /** A verb: “Delete run”. */
   readonly action: string
   readonly onConfirm: () => void
   readonly isDangerous?: boolean

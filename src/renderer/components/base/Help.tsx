@@ -2,6 +2,14 @@ import { Info } from 'lucide-react'
 import { Popover } from 'radix-ui'
 import type { ReactNode } from 'react'
 
+/** An explanation, and behind it the name of what it is about as files and the command line have it. */
+export const Explained = ({ name, children }: { name: string; children: ReactNode }) => (
+  <>
+    {children}
+    <code className="mt-1 block font-mono text-xs break-all text-faint">{name}</code>
+  </>
+)
+
 /** The ⓘ: an explanation in one or two sentences, opened by click or Enter. `about`: what is explained. */
 export function Help({ about, children }: { about: string; children: ReactNode }) {
   return (

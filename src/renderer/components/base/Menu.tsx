@@ -8,6 +8,8 @@ export interface MenuItem {
   readonly icon?: ReactNode
   /** Shortcut, as read. */
   readonly keys?: string
+  /** Tooltip. */
+  readonly title?: string
   readonly checked?: boolean
   readonly disabled?: boolean
   readonly isDangerous?: boolean
@@ -46,13 +48,15 @@ export function Menu({
 }
 
 function Item({ item }: { item: MenuItem }) {
-  const { label, icon, keys, checked, disabled = false, isDangerous = false, onSelect } = item
+  const { label, icon, keys, title, checked, disabled = false, isDangerous = false, onSelect } = item
   const content = (
     <>
       <span className="inline-flex w-4 justify-center">
         {checked === true ? <Check size={13} aria-hidden /> : icon}
       </span>
-      <span className="grow">{label}</span>
+      <span className="grow" title={title}>
+        {label}
+      </span>
       {keys !== undefined && <span className="pl-4 text-sm text-faint">{keys}</span>}
     </>
   )

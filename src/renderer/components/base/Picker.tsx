@@ -22,7 +22,7 @@ export interface PickerProps {
   readonly items: readonly PickerItem[]
   readonly value: string | null
   readonly onChange: (key: string) => void
-  /** Where nothing is chosen: «Choose a data set». */
+  /** Where nothing is chosen: “Choose a data set”. */
   readonly placeholder: string
   /** In place of the list where there is nothing in it. */
   readonly empty: ReactNode

@@ -28,7 +28,7 @@ export function EmptyState({ icon, title, children, action }: EmptyStateProps) {
 interface ErrorNoteProps {
   readonly error:
     Error | { readonly message: string; readonly hint?: string | null; readonly code?: string | null }
-  /** Something to press: «Try again». */
+  /** Something to press: “Try again”. */
   readonly action?: ReactNode
   readonly className?: string
 }

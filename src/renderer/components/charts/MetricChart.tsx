@@ -28,7 +28,7 @@ export interface MetricChartProps {
   readonly unit?: string | undefined
   readonly better?: Better
   readonly lines: readonly ChartLine[]
-  /** Says what will come and when: «First evaluation at step 20.» */
+  /** Says what will come and when: “First evaluation at step 20.” */
   readonly emptyText: string
   readonly xAxis?: XAxis
   readonly smoothing?: number | 'auto'

@@ -11,7 +11,7 @@ export interface TimePart {
 interface StackedTimeProps {
   readonly label: string
   readonly parts: readonly TimePart[]
-  /** Of the whole; what the parts leave of it is shown as «other». */
+  /** Of the whole; what the parts leave of it is shown as “other”. */
   readonly totalSeconds?: number | undefined
 }
 

@@ -32,7 +32,7 @@ export function readingOf(scene: Scene, x: number): readonly Reading[] {
     .sort((a, b) => b.value - a.value)
 }
 
-/** «step 120» or «steps 120–139». */
+/** “step 120” or “steps 120–139”. */
 export function placeText(readings: readonly Reading[], scene: Scene, x: number): string {
   const [first] = readings
   const steps = first && stepsText(first)

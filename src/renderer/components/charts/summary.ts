@@ -42,7 +42,7 @@ export interface SummaryOptions {
   readonly xAxis?: XAxis
 }
 
-/** «reward 0.12 → 0.81 over 200 steps, best 0.84 at 180»; several lines one after another, many by their ends only. */
+/** “reward 0.12 → 0.81 over 200 steps, best 0.84 at 180”; several lines one after another, many by their ends only. */
 export function textSummary(
   lines: readonly ChartLine[],
   { title, better, xAxis = 'step' }: SummaryOptions,

@@ -3,7 +3,7 @@ import { Button } from '../base/Button.tsx'
 import { Checkbox, Segmented, Select, Slider } from '../base/choices.tsx'
 import { maxSmoothing } from '../charts/smoothing.ts'
 import { xAxes, xAxisSpecs } from '../charts/xAxes.ts'
-import { lastName } from './groups.ts'
+import { labelOf } from '../newRun/fieldWords.ts'
 import type { CompareState } from './state.ts'
 
 interface ChartBarProps {
@@ -22,7 +22,7 @@ export function ChartBar({ state, smoothing, groupKeys, onChange }: ChartBarProp
     { value: 'seed', label: 'Group by seed' },
     ...groupKeys
       .filter((key) => key !== 'seed')
-      .map((key) => ({ value: key, label: `Group by ${lastName(key)}` })),
+      .map((key) => ({ value: key, label: `Group by ${labelOf(key)}` })),
   ]
   return (
     <div role="toolbar" aria-label="Curves" className="flex flex-wrap items-center gap-x-3 gap-y-2">

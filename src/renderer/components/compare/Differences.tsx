@@ -6,6 +6,7 @@ import { Select, Checkbox } from '../base/choices.tsx'
 import { Panel } from '../base/Panel.tsx'
 import { LineMark } from '../charts/LineMark.tsx'
 import { LazyCodeDiff } from '../editor/lazyEditor.tsx'
+import { labelOf } from '../newRun/fieldWords.ts'
 import type { ComparedRun } from './data.ts'
 import { rewardFiles } from './rewardFiles.ts'
 import { settingRows, settingText, shortSetting, type Settings } from './settingDiff.ts'
@@ -64,8 +65,12 @@ export function Differences({ runs, settings, records }: DifferencesProps) {
             <tbody>
               {shown.map(({ key, values }) => (
                 <tr key={key} className="border-b border-line last:border-b-0 hover:bg-panel">
-                  <th scope="row" className="sticky left-0 bg-bg px-3 py-1 text-left font-normal text-muted">
-                    {key}
+                  <th
+                    scope="row"
+                    title={key}
+                    className="sticky left-0 bg-bg px-3 py-1 text-left font-normal text-muted"
+                  >
+                    {labelOf(key)}
                   </th>
                   {values.map((value, i) => (
                     <td
@@ -132,7 +137,7 @@ function RewardDiff({
           options={changed.map((value) => ({ value, label: value }))}
           onChange={setName}
         />
-        <span className="text-muted">in «{base.run.label}» against</span>
+        <span className="text-muted">in “{base.run.label}” against</span>
         <Select
           small
           aria-label="Run to compare the code with"

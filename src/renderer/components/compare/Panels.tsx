@@ -1,11 +1,12 @@
 import { Plus } from 'lucide-react'
 import { useMemo } from 'react'
-import { findDeclaration } from '#shared/metrics.ts'
+import { findDeclaration, metricLabel } from '#shared/metrics.ts'
 import type { ApiClient } from '#renderer/hooks/api.tsx'
 import { useApi } from '#renderer/hooks/api.tsx'
 import type { Comparison } from '#renderer/hooks/comparison.ts'
 import { fullCsvOf } from '#renderer/hooks/series.ts'
 import { Button } from '../base/Button.tsx'
+import { Explained } from '../base/Help.tsx'
 import { Menu } from '../base/Menu.tsx'
 import { CursorGroup } from '../charts/CursorGroup.tsx'
 import { MetricChart } from '../charts/MetricChart.tsx'
@@ -35,8 +36,8 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
         {panels.map((name) => (
           <MetricChart
             key={name}
-            title={name}
-            help={findDeclaration(name)?.explanation}
+            title={metricLabel(name)}
+            help={<Explained name={name}>{findDeclaration(name)?.explanation}</Explained>}
             unit={unitOf(name)}
             better={betterOf(name)}
             lines={lines.get(name) ?? none}
@@ -60,7 +61,13 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
         {free.length > 0 && (
           <div className="flex min-h-16 items-center justify-center rounded border border-dashed border-line-strong">
             <Menu
-              groups={[free.map((name) => ({ label: name, onSelect: () => setPanels([...panels, name]) }))]}
+              groups={[
+                free.map((name) => ({
+                  label: metricLabel(name),
+                  title: name,
+                  onSelect: () => setPanels([...panels, name]),
+                })),
+              ]}
             >
               <Button variant="quiet" icon={<Plus size={14} aria-hidden />}>
                 Add panel
@@ -74,9 +81,9 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
 }
 
 function emptyText(name: string, isRunning: boolean): string {
-  if (!isRunning) return `None of these runs has ${name}.`
+  if (!isRunning) return `None of these runs has “${metricLabel(name)}”.`
   return name.startsWith('eval_')
-    ? 'The first value comes with the next evaluation on held-out rows.'
+    ? 'The first value comes with the next evaluation on the validation split.'
     : 'The first value comes at the end of the next step.'
 }
 

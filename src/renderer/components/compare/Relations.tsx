@@ -1,11 +1,12 @@
 import { useMemo, useState } from 'react'
+import { metricLabel } from '#shared/metrics.ts'
 import { navigate } from '#renderer/hooks/route.ts'
 import { Segmented, Select } from '../base/choices.tsx'
 import { Panel } from '../base/Panel.tsx'
 import { ParallelCoordinates } from '../charts/ParallelCoordinates.tsx'
 import type { ScaleKind } from '../charts/scales.ts'
 import { ScatterChart } from '../charts/ScatterChart.tsx'
-import { lastName } from './groups.ts'
+import { labelOf } from '../newRun/fieldWords.ts'
 import {
   dotsOf,
   orderedKeys,
@@ -34,6 +35,7 @@ const nothingDiffers = 'The runs differ in no setting. Change one in a fork to s
 /** Settings against results: a dot or a line per run. */
 export function Relations({ runs, settings, keys, metrics, valueOf, metric }: RelationsProps) {
   const [kind, setKind] = useState<Kind>('scatter')
+  const nameOf = (key: string) => (keys.includes(key) ? labelOf(key) : metricLabel(key))
   const [chosen, setChosen] = useState<string | null>(null)
   const [scale, setScale] = useState<ScaleKind>('linear')
   const xKeys = useMemo(
@@ -48,8 +50,8 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
   const axisKeys = useMemo(() => keys.slice(0, maxAxes), [keys])
   const axes = useMemo(
     () => [
-      ...axisKeys.map((key) => ({ key, label: lastName(key) })),
-      { key: resultKey(metric), label: metric },
+      ...axisKeys.map((key) => ({ key, label: labelOf(key) })),
+      { key: resultKey(metric), label: metricLabel(metric) },
     ],
     [axisKeys, metric],
   )
@@ -64,7 +66,7 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
       actions={
         <>
           {kind === 'scatter' && x !== undefined && (
-            <XActions keys={xKeys} x={x} onX={setChosen} scale={scale} onScale={setScale} />
+            <XActions keys={xKeys} nameOf={nameOf} x={x} onX={setChosen} scale={scale} onScale={setScale} />
           )}
           <Segmented<Kind>
             label="Kind of picture"
@@ -80,12 +82,16 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
     >
       {kind === 'scatter' ? (
         <ScatterChart
-          title={`${metric} by ${x ?? 'setting'}`}
-          xLabel={x ?? ''}
-          yLabel={metric}
+          title={`${metricLabel(metric)} by ${x === undefined ? 'setting' : nameOf(x)}`}
+          xLabel={x === undefined ? '' : nameOf(x)}
+          yLabel={metricLabel(metric)}
           dots={dots}
           xScale={scale}
-          emptyText={x === undefined ? nothingDiffers : `No run has both ${x} and ${metric} yet.`}
+          emptyText={
+            x === undefined
+              ? nothingDiffers
+              : `No run has both “${nameOf(x)}” and “${metricLabel(metric)}” yet.`
+          }
           onOpen={(runId) => navigate(`/runs/${runId}`)}
         />
       ) : (
@@ -102,20 +108,22 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
 
 interface XActionsProps {
   readonly keys: readonly string[]
+  readonly nameOf: (key: string) => string
   readonly x: string
   readonly onX: (key: string) => void
   readonly scale: ScaleKind
   readonly onScale: (scale: ScaleKind) => void
 }
 
-function XActions({ keys, x, onX, scale, onScale }: XActionsProps) {
+function XActions({ keys, nameOf, x, onX, scale, onScale }: XActionsProps) {
   return (
     <>
       <Select
         small
         aria-label="Along x"
         value={x}
-        options={keys.map((key) => ({ value: key, label: key }))}
+        options={keys.map((key) => ({ value: key, label: nameOf(key) }))}
+        title={x}
         onChange={onX}
         className="w-52"
       />

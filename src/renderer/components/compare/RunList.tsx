@@ -1,4 +1,5 @@
 import { Eye, EyeOff, Flag, X } from 'lucide-react'
+import { metricLabel } from '#shared/metrics.ts'
 import { formatDelta, formatNumber } from '#renderer/format.ts'
 import { link } from '#renderer/hooks/route.ts'
 import type { RunEntry } from '#renderer/hooks/runs.ts'
@@ -38,7 +39,8 @@ export function RunList(props: RunListProps) {
         <Select
           aria-label="Metric of the list"
           value={metric ?? ''}
-          options={metrics.map((name) => ({ value: name, label: name }))}
+          options={metrics.map((name) => ({ value: name, label: metricLabel(name) }))}
+          title={metric ?? undefined}
           onChange={onMetric}
         />
         <Select

@@ -5,7 +5,7 @@ import { runTitle } from '#renderer/words.ts'
 import { Checkbox } from '../base/choices.tsx'
 import { SearchInput } from '../base/inputs.tsx'
 import { LineMark } from '../charts/LineMark.tsx'
-import { filterRuns, noFilter } from '../runs/filter.ts'
+import { filterRuns, noFilter, searchHint } from '../runs/filter.ts'
 import { maxRuns } from './state.ts'
 
 interface RunPickerProps {
@@ -27,7 +27,7 @@ export function RunPicker({ chosen, onChange }: RunPickerProps) {
     )
   return (
     <div className="flex min-h-0 flex-col gap-2">
-      <SearchInput label="Find runs" value={text} onChange={setText} />
+      <SearchInput label="Find runs" placeholder={searchHint} value={text} onChange={setText} />
       <ul className="max-h-80 min-h-0 overflow-auto">
         {found.slice(0, maxShown).map((run) => (
           <li key={run.id} className="flex items-center gap-2 rounded-sm px-1 hover:bg-panel">

@@ -54,7 +54,7 @@ export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
         <p className="p-3 text-muted">
           {newest.size < ids.length
             ? 'Looking for prompts that several runs answered…'
-            : 'No prompt was answered by two of these runs. Runs keep samples of the rows they drew; held-out rows are the same for all that share their data.'}
+            : 'No prompt was answered by two of these runs. Runs keep samples of the rows they drew; validation rows are the same for all that share their data.'}
         </p>
       ) : (
         <>
@@ -177,7 +177,7 @@ function Answer({ run, sample, base }: AnswerProps) {
               </span>
             )}
             {' · '}
-            {sample.source === 'evaluation' ? 'held out, greedy' : 'sampled in training'}
+            {sample.source === 'evaluation' ? 'eval, greedy' : 'rollout'}
           </p>
         </>
       ) : (

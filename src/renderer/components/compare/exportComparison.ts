@@ -1,4 +1,5 @@
 /** A whole comparison as files. */
+import { metricLabel } from '#shared/metrics.ts'
 import { formatDate, formatNumber, formatTime, plural } from '#renderer/format.ts'
 import type { ApiClient } from '#renderer/hooks/api.tsx'
 import type { Comparison } from '#renderer/hooks/comparison.ts'
@@ -8,8 +9,8 @@ import { sceneOf, xExtent, type Scene } from '../charts/scene.ts'
 import { sceneSvg, svgSheet } from '../charts/sceneSvg.ts'
 import { resolveColor } from '../charts/themeColors.ts'
 import { xAxisSpecs } from '../charts/xAxes.ts'
+import { labelOf } from '../newRun/fieldWords.ts'
 import { gapsOf } from './gaps.ts'
-import { lastName } from './groups.ts'
 import { betterOf } from './measures.ts'
 import { reportHtml } from './report.ts'
 import { settingRows } from './settingDiff.ts'
@@ -21,8 +22,8 @@ function picturesOf(
   state: CompareState,
 ): readonly { readonly title: string; readonly scene: Scene }[] {
   const range = state.zoom ?? xExtent(comparison.panels.flatMap((title) => comparison.lines.get(title) ?? []))
-  return comparison.panels.flatMap((title) => {
-    const scene = sceneOf(comparison.lines.get(title) ?? [], {
+  return comparison.panels.flatMap((name) => {
+    const scene = sceneOf(comparison.lines.get(name) ?? [], {
       xAxis: state.x,
       smoothing: comparison.groups === null ? comparison.smoothing : 0,
       scale: state.scale,
@@ -30,7 +31,7 @@ function picturesOf(
       events: comparison.marks,
       clipsSpikes: state.clipsSpikes,
     })
-    return scene ? [{ title, scene }] : []
+    return scene ? [{ title: metricLabel(name), scene }] : []
   })
 }
 
@@ -58,7 +59,7 @@ export function saveReport(comparison: Comparison, state: CompareState): void {
     title: `Comparison of ${plural(visible.length, 'run')}`,
     about: aboutOf(comparison, state),
     madeAt: `${formatDate(now)}, ${formatTime(now)}`,
-    metrics: panels,
+    metrics: panels.map(metricLabel),
     runs: known.map(({ id, label, entry, style, isBaseline }) => ({
       id,
       label,
@@ -86,7 +87,7 @@ function aboutOf({ smoothing }: Comparison, { x, scale, group }: CompareState): 
     `over ${xAxisSpecs[x].label}`,
     smoothing > 0 ? `smoothing ${smoothing.toFixed(2)}` : 'not smoothed',
     ...(scale === 'log' ? ['logarithmic'] : []),
-    ...(group === null ? [] : [`grouped by ${lastName(group)}`]),
+    ...(group === null ? [] : [`grouped by ${labelOf(group)}`]),
   ]
   return parts.join(', ')
 }

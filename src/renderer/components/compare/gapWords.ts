@@ -1,4 +1,4 @@
-/** «Is the gap real?» in words. */
+/** “Is the gap real?” in words. */
 import { formatNumber, plural } from '#renderer/format.ts'
 import type { Difference } from '../charts/statistics.ts'
 import { isProgress } from './measures.ts'
@@ -13,6 +13,7 @@ export interface GapInWords {
 }
 
 export interface GapContext {
+  /** Its label. */
   readonly metric: string
   readonly better: Better
   readonly name: string
@@ -26,15 +27,15 @@ export function gapInWords(
   if (found === null)
     return {
       verdict: 'unknown',
-      finding: `Too little is known of ${metric} to tell «${name}» from «${baseline}».`,
+      finding: `Too little is known of “${metric}” to tell “${name}” from “${baseline}”.`,
       ground: 'At least four values of each, or two seeds of each, are needed.',
     }
   const { difference, interval, isReal } = found
   const size = `${formatNumber(Math.abs(difference))} ${difference < 0 ? 'lower' : 'higher'}`
   const range = `95 % interval of the difference: ${formatNumber(interval.low)} to ${formatNumber(interval.high)}`
   const finding = isReal
-    ? `${metric} of «${name}» is ${size} than that of «${baseline}», and that is more than chance. ${range}.`
-    : `${metric} of «${name}» is ${size} than that of «${baseline}», which may be chance. ${range}, so it may as well be 0.`
+    ? `${metric} of “${name}” is ${size} than that of “${baseline}”, and that is more than chance. ${range}.`
+    : `${metric} of “${name}” is ${size} than that of “${baseline}”, which may be chance. ${range}, so it may as well be 0.`
   return { verdict: verdictOf(found, better), finding, ground: groundOf(found) }
 }
 
@@ -56,5 +57,5 @@ function groundOf({ method, counts: [mine, theirs] }: Difference): string {
 export function yardstick(metric: string, name: string, values: readonly number[]): string | null {
   if (values.length < 2) return null
   const [low, high] = [Math.min(...values), Math.max(...values)]
-  return `${plural(values.length, 'seed')} of «${name}» lie between ${formatNumber(low)} and ${formatNumber(high)} in ${metric}: that far apart the same settings end.`
+  return `${plural(values.length, 'seed')} of “${name}” lie between ${formatNumber(low)} and ${formatNumber(high)} in “${metric}”: that far apart the same settings end.`
 }

@@ -1,4 +1,5 @@
 /** Which runs are held against the baseline, and by what. */
+import { metricLabel } from '#shared/metrics.ts'
 import { bootstrapDifference, seedDifference, singleDifference } from '../charts/statistics.ts'
 import type { Better } from '../charts/summary.ts'
 import type { ComparedRun } from './data.ts'
@@ -24,7 +25,10 @@ export function gapsOf({ metric, better, runs, groups, tails }: GapQuestion): re
   const own = groups.find(({ runIds }) => runIds.includes(base.id))
   const ownValues = valuesOf(runs, own)
   const others = groups.filter((group) => group !== own)
-  const words = (name: string, baseline: string) => ({ metric, better, name, baseline })
+  const words = (name: string, baseline: string) => ({
+    metric: metricLabel(metric),
+    ...{ better, name, baseline },
+  })
   return others.flatMap((group): readonly Told[] => {
     const values = valuesOf(runs, group)
     const found =
@@ -48,5 +52,7 @@ export function yardstickOf({ metric, runs, groups }: GapQuestion): string | nul
   const own = groups.find(({ runIds }) =>
     runs.some(({ id, isBaseline }) => isBaseline && runIds.includes(id)),
   )
-  return own ? yardstick(metric, own.label.replace(/ · \d+ seeds$/, ''), valuesOf(runs, own)) : null
+  return own
+    ? yardstick(metricLabel(metric), own.label.replace(/ · \d+ seeds$/, ''), valuesOf(runs, own))
+    : null
 }

@@ -1,4 +1,5 @@
 /** Runs put together: those that differ in their seed only, or share the value of a setting. */
+import { labelOf } from '../newRun/fieldWords.ts'
 import { differingKeys, shortSetting, type Settings } from './settingDiff.ts'
 
 export interface GroupedRun {
@@ -23,7 +24,7 @@ export function groupRuns(runs: readonly GroupedRun[], group: string): readonly 
   const differing = differingKeys(runs.map(({ settings }) => settings)).filter((key) => !isSeed(key))
   return [...found].map(([key, members]) => ({
     id: `group ${members[0]?.id ?? key}`,
-    label: group === bySeed ? seedLabel(members, differing) : `${lastName(group)} ${key}`,
+    label: group === bySeed ? seedLabel(members, differing) : `${labelOf(group)} ${key}`,
     runIds: members.map(({ id }) => id),
   }))
 }
@@ -41,7 +42,7 @@ function seedLabel(members: readonly GroupedRun[], differing: readonly string[])
   const shared = sharedBeginning(members.map(({ label }) => label))
   const traits = differing
     .slice(0, 2)
-    .map((key) => `${lastName(key)} ${shortSetting(first.settings.get(key))}`)
+    .map((key) => `${labelOf(key)} ${shortSetting(first.settings.get(key))}`)
   const name = shared.length >= 3 ? shared : traits.length > 0 ? traits.join(', ') : first.label
   return `${name} · ${String(members.length)} seeds`
 }
@@ -53,5 +54,3 @@ function sharedBeginning(labels: readonly string[]): string {
   while (length < first.length && others.every((label) => label[length] === first[length])) length++
   return first.slice(0, length).replace(/[\s\d·_.-]+(?:seed|s)?[\s\d·_.-]*$/i, '')
 }
-
-export const lastName = (key: string): string => key.split('.').at(-1) ?? key

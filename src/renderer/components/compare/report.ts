@@ -1,5 +1,6 @@
 /** A comparison as one HTML file that needs nothing else: pictures, tables, words; no script. */
 import { escaped } from '../charts/sceneSvg.ts'
+import { labelOf } from '../newRun/fieldWords.ts'
 import type { GapInWords } from './gapWords.ts'
 import { settingText, type SettingRow } from './settingDiff.ts'
 
@@ -79,7 +80,7 @@ function settingTable({ runs, settings }: Report): string {
     const own = values.map(
       (value) => `<td class="${value === values[base] ? 'm' : 'd'}">${escaped(settingText(value))}</td>`,
     )
-    return `<tr><th>${escaped(key)}</th>${own.join('')}</tr>`
+    return `<tr><th title="${escaped(key)}">${escaped(labelOf(key))}</th>${own.join('')}</tr>`
   })
   return `<div class="s"><table><thead><tr>${cells('th', ['Setting', ...runs.map(({ label }) => label)])}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`
 }

@@ -119,7 +119,7 @@ function useOf({
   isPrompt,
   isTaken,
 }: Readonly<Record<'isAnswer' | 'isPrompt' | 'isTaken', boolean>>): string | null {
-  if (isTaken) return 'taken apart'
+  if (isTaken) return 'split'
   if (isAnswer) return isPrompt ? 'prompt and answer' : 'answer'
   return isPrompt ? 'prompt' : null
 }

@@ -17,7 +17,7 @@ export function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose:
   const unfinished = runs.filter(({ status }) => status !== 'finished')
   const remove = useCommand('datasets.delete', {
     onDone() {
-      toast({ title: `«${name}» was deleted.` })
+      toast({ title: `“${name}” was deleted.` })
       navigate('/data')
     },
   })
@@ -25,7 +25,7 @@ export function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose:
     <ConfirmDialog
       isOpen
       onClose={onClose}
-      title={`Delete «${name}»?`}
+      title={`Delete “${name}”?`}
       action="Delete data set"
       isDisabled={!isLoaded || unfinished.length > 0}
       onConfirm={() => void remove.run({ dataSetId: id })}

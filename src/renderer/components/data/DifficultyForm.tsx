@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { usePreviewModel } from '#renderer/hooks/prompt.ts'
 import { useSetting } from '#renderer/hooks/settings.ts'
-import { formatCount } from '#renderer/format.ts'
+import { plural } from '#renderer/format.ts'
 import { Button } from '../base/Button.tsx'
 import { Field } from '../base/Field.tsx'
 import { NumberInput } from '../base/inputs.tsx'
@@ -69,14 +69,14 @@ export function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: Difficu
             {(ids) => <NumberInput {...ids} value={samplesPerRow} onChange={setSamples} />}
           </Field>
           <Field
-            label={`Rows of ${formatCount(rows)}`}
+            label={`Sample size (of ${plural(rows, 'row')})`}
             help="Drawn by chance, the same ones every time."
             error={isWhole(most, 1, 20_000) ? null : '1 to 20 000'}
           >
             {(ids) => <NumberInput {...ids} value={most} onChange={setMost} />}
           </Field>
           <Field
-            label="Longest completion"
+            label="Max new tokens"
             help="In tokens."
             error={isWhole(maxNewTokens, 1, 32_768) ? null : '1 to 32 768'}
           >

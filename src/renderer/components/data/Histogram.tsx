@@ -167,7 +167,7 @@ function Limit({ scales: { from, to, x }, unit, line, onLine }: LimitProps) {
     <g
       role="slider"
       tabIndex={0}
-      aria-label={`Longest prompt in ${unit}`}
+      aria-label={`Max prompt ${unit}, on the axis`}
       aria-valuemin={from}
       aria-valuemax={to - 1}
       aria-valuenow={Math.min(to - 1, Math.max(from, line))}

@@ -157,7 +157,7 @@ function TargetFields({ target, onTarget, name, onName }: TargetFieldsProps) {
             value={target}
             options={[
               { value: '', label: 'A new data set' },
-              ...dataSets.map((set) => ({ value: set.id, label: `New version of «${set.name}»` })),
+              ...dataSets.map((set) => ({ value: set.id, label: `New version of “${set.name}”` })),
             ]}
             onChange={onTarget}
           />

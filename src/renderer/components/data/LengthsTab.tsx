@@ -108,7 +108,7 @@ function Chart({ lengths, limit, onLimit, context }: ChartProps) {
       <div className="flex flex-col gap-6">
         <div>
           <Field
-            label="Longest prompt"
+            label="Max prompt tokens"
             help="Rows with longer prompts are left out of a run. The model must read the prompt and still have room for its completion."
             note={limit === null ? 'No limit: what fits the model.' : undefined}
             aside={

@@ -98,7 +98,7 @@ const answerOptions = (sources: readonly ColumnFacts[]): readonly Option<string>
   ]),
 ]
 
-/** Conversations can be taken apart; nothing where there are none. */
+/** Conversations can be split; nothing where there are none. */
 function TakingField({ facts, form, onChange }: MappingFieldsProps) {
   const chats = facts.filter(({ kind }) => kind === 'chat' || kind === 'from-value chat')
   const names = chats.map(({ name }) => name)
@@ -111,7 +111,7 @@ function TakingField({ facts, form, onChange }: MappingFieldsProps) {
       .filter(({ name }) => name !== 'chosen' && name !== 'rejected' && name !== 'prompt')
       .map(({ name }) => ({
         taking: { kind: 'last-message' as const, column: name },
-        label: `Take the last answer off «${name}»`,
+        label: `Take the last answer off “${name}”`,
       })),
   ]
   if (takings.length === 0) return null

@@ -13,7 +13,7 @@ import type { SplitRule } from './preparation.ts'
 import { splitProblem, withAmount, withKind } from './splitRules.ts'
 import type { Opened } from './opened.ts'
 
-/** Which rows are held out to measure with, and whether any of them are trained on all the same. */
+/** Which rows are the validation split, and whether any of them are trained on all the same. */
 export function SplitTab({ opened: { version } }: { opened: Opened }) {
   const [{ heldOut }, change] = usePreparation(version.id)
   const [seed, setSeed] = useState(heldOut?.seed ?? 42)
@@ -26,11 +26,11 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
       <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-8">
         <div>
           <p className="mb-3 text-muted text-pretty">
-            Held-out rows are never trained on. A run answers them now and then, so that you see what it
-            learned rather than what it remembers.
+            Validation rows are never trained on. A run is evaluated on them now and then, so that you see
+            what it learned rather than what it remembers.
           </p>
           <Segmented
-            label="Held-out rows"
+            label="Validation split"
             value={kind}
             options={[
               { value: 'share', label: 'A share' },
@@ -62,7 +62,7 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
                 />
               )}
             </Field>
-            <Field label="Seed" help="The same seed holds out the same rows.">
+            <Field label="Seed" help="The same seed gives the same split.">
               {(ids) => (
                 <NumberInput
                   {...ids}
@@ -83,7 +83,7 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
       </div>
       {heldOut === null || problem !== null ? (
         <p className="px-6 py-4 text-muted">
-          {problem ?? 'Nothing is held out: a run on this version measures only what it trains on.'}
+          {problem ?? 'No validation split: a run on this version measures only what it trains on.'}
         </p>
       ) : (
         <Sides versionId={version.id} heldOut={heldOut} columns={columns} />
@@ -157,11 +157,12 @@ function Shares({ train, heldOut }: { train: number; heldOut: number }) {
       <div className="mt-2 flex justify-between gap-4 tabular-nums">
         <span className="flex items-center gap-2">
           <span className="size-2 rounded-full bg-run-1" aria-hidden />
-          {plural(train, 'row')} to train on <span className="text-faint">{formatPercent(train / all)}</span>
+          {plural(train, 'training row')} <span className="text-faint">{formatPercent(train / all)}</span>
         </span>
         <span className="flex items-center gap-2">
           <span className="size-2 rounded-full bg-run-2" aria-hidden />
-          {plural(heldOut, 'row')} held out <span className="text-faint">{formatPercent(heldOut / all)}</span>
+          {plural(heldOut, 'validation row')}{' '}
+          <span className="text-faint">{formatPercent(heldOut / all)}</span>
         </span>
       </div>
     </div>
@@ -171,9 +172,9 @@ function Shares({ train, heldOut }: { train: number; heldOut: number }) {
 const kinds = [
   {
     id: 'leaks',
-    title: 'Held-out rows that are trained on too',
-    good: 'No held-out row is trained on.',
-    places: ['Training row', 'Held-out row'],
+    title: 'Validation rows that are trained on too',
+    good: 'No validation row is trained on.',
+    places: ['Training row', 'Validation row'],
   },
   {
     id: 'trainDuplicates',
@@ -183,8 +184,8 @@ const kinds = [
   },
   {
     id: 'heldOutDuplicates',
-    title: 'Copies among the held-out rows',
-    good: 'No held-out row is there twice.',
+    title: 'Copies among the validation rows',
+    good: 'No validation row is there twice.',
     places: ['First', 'Copy'],
   },
 ] as const

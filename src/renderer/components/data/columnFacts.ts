@@ -57,7 +57,7 @@ const isObject = (value: unknown): value is DataRow =>
 const has = (value: unknown, name: string): value is DataRow =>
   isObject(value) && typeof value[name] === 'string'
 
-/** «text · 12–480 characters · 96 different · 4 missing» */
+/** “text · 12–480 characters · 96 different · 4 missing” */
 export function columnWords({ kinds, missing, unique, length, value }: DataColumn): string {
   const named = Object.keys(kinds).filter((kind) => kind !== 'null')
   const empty = missing + (kinds['null'] ?? 0)

@@ -9,7 +9,7 @@ export type DataVersion = DataSet['versions'][number]
 export const versionNumber = (versions: readonly Pick<DataVersion, 'id'>[], versionId: string): number =>
   versions.length - versions.findIndex(({ id }) => id === versionId)
 
-/** «500 rows · prompt, answer, task · 2 h ago» */
+/** “500 rows · prompt, answer, task · 2 h ago” */
 export const versionFacts = (version: DataVersion, now: number): string =>
   [
     plural(version.rows, 'row'),

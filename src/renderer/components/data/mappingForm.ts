@@ -159,13 +159,13 @@ export function formProblems(form: MappingForm): readonly string[] {
   const twice = [...new Set(all.filter((name, at) => all.indexOf(name) !== at))]
   return [
     ...(names.some((name) => name.trim() === '') ? ['A column has no name.'] : []),
-    ...twice.map((name) => `Two columns would be called «${name}». Rename one or leave it out.`),
+    ...twice.map((name) => `Two columns would be called “${name}”. Rename one or leave it out.`),
     ...(form.columns.some(({ isKept }) => isKept) ? [] : ['No column is kept.']),
     ...promptColumns(form)
       .filter((name) =>
         form.columns.some((column) => column.name === name && !column.isKept && name !== form.answer),
       )
-      .map((name) => `The prompt needs «${name}», which is left out.`),
+      .map((name) => `The prompt needs “${name}”, which is left out.`),
   ]
 }
 

@@ -63,7 +63,7 @@ export function promptProblem(form: PromptForm, columns: readonly string[]): str
   const texts = 'messages' in form ? form.messages.map(({ content }) => content) : [textOf(form)]
   if (texts.some((text) => text.trim() === '')) return 'A text is empty.'
   const unknown = texts.flatMap(placeholders).filter((name) => !columns.includes(name))
-  if (unknown.length > 0) return `There is no column «${unknown[0] ?? ''}».`
+  if (unknown.length > 0) return `There is no column “${unknown[0] ?? ''}”.`
   return texts.some((text) => placeholders(text).length > 0)
     ? null
     : 'No column is used: every prompt would be the same.'

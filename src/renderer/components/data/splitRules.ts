@@ -1,4 +1,4 @@
-/** Which rows are held out, as a person sets it. */
+/** The validation split, as a person sets it. */
 import { formatCount } from '#renderer/format.ts'
 import type { SplitRule } from './preparation.ts'
 

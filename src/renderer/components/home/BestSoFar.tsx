@@ -10,14 +10,14 @@ import { bestSoFar, type BestPoint } from './bestSoFar.ts'
 const height = 132
 const margin = { top: 10, bottom: 10, left: 36, right: 12 }
 
-/** Every run's held-out reward in the order they were made, with the best so far as a staircase. */
+/** Every run’s eval reward in the order they were made, with the best so far as a staircase. */
 export function BestSoFar({ runs }: { runs: readonly RunEntry[] }) {
   const points = useMemo(() => bestSoFar(runs), [runs])
   const record = points.findLast(({ isRecord }) => isRecord)
   if (record === undefined) return null
   return (
     <Panel
-      title="Best held-out reward so far"
+      title="Best eval reward so far"
       actions={
         <span className="pr-1 text-sm text-muted tabular-nums">
           <span className="font-medium text-text">{formatNumber(record.best)}</span> by {runTitle(record.run)}{' '}
@@ -75,7 +75,7 @@ function Staircase({ points }: { points: readonly BestPoint[] }) {
           <Tooltip key={run.id} text={`${runTitle(run)}: ${formatNumber(reward)}`}>
             <a
               href={link(`/runs/${run.id}/overview`)}
-              aria-label={`${runTitle(run)}, held-out reward ${formatNumber(reward)}`}
+              aria-label={`${runTitle(run)}, eval reward ${formatNumber(reward)}`}
               className="absolute inline-flex size-6 -translate-1/2 items-center justify-center rounded-full"
               style={{ left: `${String(x(i))}%`, top: `${String(y(reward))}%` }}
             >

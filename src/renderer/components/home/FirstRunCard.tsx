@@ -2,7 +2,7 @@ import { useAddFile } from '#renderer/hooks/adding.ts'
 import { useSampleRun } from '#renderer/hooks/sample.ts'
 import { Button } from '../base/Button.tsx'
 
-/** As the sample's held-out reward rose when it was trained with seed 1: what to expect, not a result. */
+/** As the sample’s eval reward rose when it was trained with seed 1: what to expect, not a result. */
 const expected = [0.316, 0.34, 0.41, 0.52, 0.63, 0.71, 0.77, 0.81, 0.845, 0.86, 0.87, 0.877]
 
 /** All there is before the first run. */

@@ -87,7 +87,7 @@ function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
     <>
       <p className="mt-1 text-muted text-pretty">
         {isOver
-          ? `The held-out reward went from ${formatNumber(run.rewardBefore)} to ${formatNumber(run.rewardAfter)}.`
+          ? `The eval reward went from ${formatNumber(run.rewardBefore)} to ${formatNumber(run.rewardAfter)}.`
           : 'The run goes on by itself; these are for when it is done.'}
       </p>
       <div className="mt-3 flex flex-col gap-2">

@@ -78,7 +78,7 @@ function Outcome({ run }: { run: RunEntry }) {
     )
   }
   return (
-    <span className="text-right font-mono text-sm tabular-nums" title="Held-out reward before and after">
+    <span className="text-right font-mono text-sm tabular-nums" title="Eval reward before and after">
       <span className="text-faint">{formatFixed(run.rewardBefore)} → </span>
       {formatFixed(run.rewardAfter)}
     </span>

@@ -1,4 +1,4 @@
-/** The best held-out reward reached so far, run by run. */
+/** The best eval reward reached so far, run by run. */
 import type { RunEntry } from '#renderer/hooks/runs.ts'
 
 export interface BestPoint {
@@ -11,7 +11,7 @@ export interface BestPoint {
 
 type Measured = BestPoint['run'] & Pick<RunEntry, 'rewardAfter'>
 
-/** Runs with a held-out reward, the oldest first. */
+/** Runs with an eval reward, the oldest first. */
 export function bestSoFar(runs: readonly Measured[]): readonly BestPoint[] {
   let best = -Infinity
   return runs

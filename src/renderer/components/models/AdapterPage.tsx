@@ -20,7 +20,7 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
   const [isDeleting, setDeleting] = useState(false)
   const remove = useCommand('models.deleteAdapter', {
     onDone() {
-      toast({ title: `«${name}» was deleted.` })
+      toast({ title: `“${name}” was deleted.` })
       navigate('/models')
     },
   })
@@ -87,7 +87,7 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
       <ConfirmDialog
         isOpen={isDeleting}
         onClose={() => setDeleting(false)}
-        title={`Delete «${name}»?`}
+        title={`Delete “${name}”?`}
         action="Delete adapter"
         onConfirm={() => void remove.run({ name })}
       >

@@ -19,7 +19,7 @@ export function DeleteModel({ model, onClose }: { model: ListedModel; onClose: (
   const shown = unfinished.length > 0 ? unfinished : needing
   const remove = useCommand('models.delete', {
     onDone() {
-      toast({ title: `«${name}» was deleted.` })
+      toast({ title: `“${name}” was deleted.` })
       navigate('/models')
     },
   })
@@ -27,7 +27,7 @@ export function DeleteModel({ model, onClose }: { model: ListedModel; onClose: (
     <ConfirmDialog
       isOpen
       onClose={onClose}
-      title={`Delete «${name}»?`}
+      title={`Delete “${name}”?`}
       action="Delete model"
       isDisabled={!isLoaded || unfinished.length > 0}
       onConfirm={() => void remove.run({ name })}

@@ -14,7 +14,7 @@ export function ExportOptions({ format, value, onChange }: ExportOptionsProps) {
   return (
     <>
       {dtypes.length > 1 && (
-        <Field label="Numbers" className="mt-4">
+        <Field label="Precision" className="mt-4">
           {(ids) => (
             <Select<ExportNumbers>
               {...ids}

@@ -138,7 +138,7 @@ function WhichCheckpoint({ run, trained, checkpoints, checkpoint, onChoose }: Wh
             />
           )}
         </Field>
-        <Field label="Checkpoint" help="The best is the one with the highest held-out reward.">
+        <Field label="Checkpoint" help="The best is the one with the highest eval reward.">
           {(ids) => (
             <Select
               {...ids}
@@ -158,7 +158,7 @@ function WhichCheckpoint({ run, trained, checkpoints, checkpoint, onChoose }: Wh
         <p className="text-caution">That run is not there any more. Choose another one.</p>
       )}
       {checkpoints !== undefined && run !== undefined && checkpoint === undefined && (
-        <p className="text-caution">This run has no whole checkpoint.</p>
+        <p className="text-caution">This run has no complete checkpoint.</p>
       )}
     </>
   )
@@ -193,7 +193,7 @@ const runItem = (run: RunEntry): PickerItem => ({
   detail: [
     run.algorithm,
     `step ${String(run.step)}`,
-    run.rewardAfter === null ? '' : `held-out ${formatNumber(run.rewardAfter)}`,
+    run.rewardAfter === null ? '' : `eval reward ${formatNumber(run.rewardAfter)}`,
   ]
     .filter(Boolean)
     .join(' · '),

@@ -21,7 +21,7 @@ export function ImportAdapter({ name: folderName, source, onDiscard }: ImportAda
   const load = useCommand('models.importAdapter', {
     quiet: true,
     onDone(adapter) {
-      toast({ title: `The adapter «${adapter.name}» was imported.`, tone: 'good' })
+      toast({ title: `The adapter “${adapter.name}” was imported.`, tone: 'good' })
       useArrivals.setState({ model: null })
       navigate('/models', { adapter: adapter.name })
     },

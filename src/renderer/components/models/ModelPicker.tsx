@@ -134,7 +134,7 @@ const runItem = (run: RunEntry, models: readonly ListedModel[]): PickerItem => (
     run.algorithm.toUpperCase(),
     `on ${modelName(models, run.model)}`,
     `step ${String(run.step)}`,
-    run.rewardAfter === null ? '' : `held-out ${formatNumber(run.rewardAfter)}`,
+    run.rewardAfter === null ? '' : `eval reward ${formatNumber(run.rewardAfter)}`,
   ]
     .filter(Boolean)
     .join(' · '),

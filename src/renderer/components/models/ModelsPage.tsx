@@ -110,7 +110,7 @@ function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
         ) : adapter !== undefined ? (
           <AdapterPage key={adapter.name} adapter={adapter} />
         ) : chosen === undefined ? (
-          <p className="p-8 text-muted">There is no model «{name}». It may have been deleted.</p>
+          <p className="p-8 text-muted">There is no model “{name}”. It may have been deleted.</p>
         ) : (
           <ModelPage key={chosen.name} model={chosen} />
         )}

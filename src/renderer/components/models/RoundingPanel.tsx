@@ -11,7 +11,7 @@ export function RoundingPanel({ model }: { model: string }) {
   const isRunning = state === 'running'
   return (
     <Panel
-      title="Smaller base"
+      title="Quantise base weights"
       actions={
         isRunning ? (
           <Button small onClick={cancel}>

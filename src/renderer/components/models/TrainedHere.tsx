@@ -87,7 +87,7 @@ const columnsAt = (now: number): readonly Column<Trained>[] => [
   },
   {
     id: 'reward',
-    title: 'Held-out',
+    title: 'Eval reward',
     width: '88px',
     isNumber: true,
     cell: ({ best }) => formatNumber(best.reward),

@@ -24,7 +24,7 @@ export const modelName = (models: readonly ListedModel[], model: string): string
 
 export const lastPart = (path: string): string => path.split(/[\\/]/).findLast(Boolean) ?? path
 
-/** «1.94 M parameters · llama · 7.8 MB», or why it cannot be used. */
+/** “1.94 M parameters · llama · 7.8 MB”, or why it cannot be used. */
 export const modelFacts = (model: ListedModel): string =>
   'problem' in model
     ? model.problem
@@ -42,24 +42,24 @@ export function baseOf(adapter: ListedAdapter, models: readonly ListedModel[]): 
 export const trainedRuns = (runs: readonly RunEntry[]): readonly RunEntry[] =>
   runs.filter(({ step }) => step > 0)
 
-/** The one a person most likely means: the best by held-out reward, else the last. */
+/** The one a person most likely means: the best by eval reward, else the last. */
 export const bestOf = (checkpoints: readonly Checkpoint[]): Checkpoint | undefined => {
   const whole = checkpoints.filter(({ problem }) => problem === null)
   return whole.find(({ isBest }) => isBest) ?? whole.at(-1)
 }
 
-/** «Step 30 · best · held-out 0.88» */
+/** “Step 30 · best · eval reward 0.88” */
 export function checkpointWords({ step, reward, isBest, problem }: Checkpoint): string {
   const facts = [
     `Step ${String(step)}`,
     isBest && 'best',
-    reward !== null && `held-out ${formatNumber(reward)}`,
+    reward !== null && `eval reward ${formatNumber(reward)}`,
     problem !== null && 'damaged',
   ]
   return facts.filter(Boolean).join(' · ')
 }
 
-/** What stands over a column of completions or in a sentence: «arith-grpo-1 · step 30», «starter». */
+/** What stands over a column of completions or in a sentence: “arith-grpo-1 · step 30”, “starter”. */
 export function choiceTitle(
   { model, adapter }: ModelChoice,
   models: readonly ListedModel[],

@@ -9,9 +9,9 @@ interface AlgorithmCardsProps {
 }
 
 const kinds = [
-  ['rollout', 'From rewards'],
-  ['demonstrations', 'From given answers'],
-  ['preferences', 'From pairs of answers'],
+  ['rollout', 'Reinforcement learning'],
+  ['demonstrations', 'Supervised'],
+  ['preferences', 'Preference'],
 ] as const
 
 /** How the policy learns, one sentence each. */

@@ -94,7 +94,7 @@ function SampleRow({ sample }: { sample: Sample }) {
         </span>
         <span className="flex gap-2">
           {plural(tokens, 'token')}
-          {stopReason === 'length' && <Badge tone="caution">cut off</Badge>}
+          {stopReason === 'length' && <Badge tone="caution">truncated</Badge>}
         </span>
       </span>
     </li>

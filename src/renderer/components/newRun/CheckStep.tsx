@@ -6,6 +6,7 @@ import { classes } from '../base/classes.ts'
 import { CalibrationNumbers } from './CalibrationNumbers.tsx'
 import { CalibrationSamples } from './CalibrationSamples.tsx'
 import type { Problem } from './problems.ts'
+import { Sentence } from './Sentence.tsx'
 
 interface CheckStepProps {
   readonly verdict: Verdict
@@ -40,7 +41,7 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
       {error !== null && state === 'failed' && <ErrorNote error={error} />}
       {problems.map(({ key, sentence, hint }) => (
         <p key={`${key ?? ''} ${sentence}`} className="text-sm text-bad">
-          {sentence} {hint}
+          <Sentence text={sentence} /> <Sentence text={hint ?? ''} />
         </p>
       ))}
       {result !== null && (
@@ -66,7 +67,9 @@ function Warnings({ sentences }: { sentences: readonly string[] }) {
       {sentences.map((sentence) => (
         <li key={sentence} className="flex items-start gap-2 rounded bg-caution-soft px-3 py-2">
           <TriangleAlert size={14} aria-label="Warning" className="mt-0.5 shrink-0 text-caution" />
-          <span className="text-pretty">{sentence}</span>
+          <span className="text-pretty">
+            <Sentence text={sentence} />
+          </span>
         </li>
       ))}
     </ul>

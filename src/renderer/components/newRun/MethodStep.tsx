@@ -47,11 +47,11 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
     <div className="grid gap-5">
       <div className="flex flex-wrap items-center gap-3">
         <Segmented
-          label="Trainings"
+          label="Stages"
           value={stages.length === 0 ? 'one' : 'several'}
           options={[
-            { value: 'one', label: 'One training' },
-            { value: 'several', label: 'Several, one after the other' },
+            { value: 'one', label: 'Single stage' },
+            { value: 'several', label: 'Multi-stage' },
           ]}
           onChange={(next) => setConfig(withStages(config, next === 'one' ? [] : firstPlan(config)))}
         />

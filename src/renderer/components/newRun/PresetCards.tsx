@@ -38,7 +38,7 @@ export function PresetCards({ config, presets, onChoose }: PresetCardsProps) {
   )
 }
 
-/** «10 steps · 4 × 4 · 16 tokens» */
+/** “10 steps · 4 × 4 · 16 tokens” */
 function presetWords({ values }: Preset): string {
   const number = (key: string) => formatNumber(Number(values[key] ?? valueAt(values, key)))
   const batch =

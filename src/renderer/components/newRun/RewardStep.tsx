@@ -44,7 +44,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
         />
         {!isNeeded && (
           <p className="text-sm text-muted">
-            The chosen method learns from given answers. Rewards only measure the held-out rows.
+            The chosen method learns from given answers. Rewards only evaluate the validation split.
           </p>
         )}
       </div>

@@ -13,6 +13,7 @@ import { forkChanges, isEmptyDraft, type Draft, type ForkPoint } from './draft.t
 import { labelOf, valueWords } from './fieldWords.ts'
 import { valueAt, withValue } from './json.ts'
 import { openProblems, type Problem, type StepId } from './problems.ts'
+import { Sentence } from './Sentence.tsx'
 import { stagesOf } from './stages.ts'
 import { batchWords, lengthWords } from './summaries.ts'
 
@@ -61,9 +62,7 @@ export function RunAside(props: RunAsideProps) {
           </Field>
           <KeyValue
             entries={[
-              stages > 0
-                ? ['Trainings', `${String(stages)}, one after the other`]
-                : ['Each step', batchWords(config, known)],
+              stages > 0 ? ['Stages', String(stages)] : ['Each step', batchWords(config, known)],
               ['Length', lengthOf(verdict, lengthWords(config))],
               ['Rows', verdict.rows === null ? '–' : formatCount(verdict.rows)],
               ['Seed', valueWords(valueAt(config, 'seed') ?? 42)],
@@ -154,8 +153,14 @@ const ProblemLine = ({ problem, onShow }: { problem: Problem; onShow: (step: Ste
       onClick={() => onShow(problem.step)}
       className="min-h-6 w-full rounded px-1 text-left text-sm break-words hover:bg-raised"
     >
-      {problem.key !== null && <span className="font-medium">{labelOf(problem.key)}: </span>}
-      <span className="text-muted">{problem.sentence}</span>
+      {problem.key !== null && (
+        <span className="font-medium" title={problem.key}>
+          {labelOf(problem.key)}:{' '}
+        </span>
+      )}
+      <span className="text-muted">
+        <Sentence text={problem.sentence} />
+      </span>
     </button>
   </li>
 )
@@ -197,7 +202,7 @@ function Differences({ draft }: { draft: Draft }) {
       <tbody>
         {changes.map(([key, value]) => (
           <tr key={key} className="border-t border-line align-top">
-            <th scope="row" className="py-1 pr-2 text-left font-normal text-muted">
+            <th scope="row" title={key} className="py-1 pr-2 text-left font-normal text-muted">
               {labelOf(key)}
             </th>
             <td className="py-1 text-right break-all">

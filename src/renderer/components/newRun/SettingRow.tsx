@@ -5,6 +5,7 @@ import { classes } from '../base/classes.ts'
 import { rangeWords, type SettingField } from './fields.ts'
 import { valueWords } from './fieldWords.ts'
 import { SettingControl } from './SettingControl.tsx'
+import { toolNameWords } from './toolNames.ts'
 
 export interface SettingRowProps {
   readonly field: SettingField
@@ -49,6 +50,7 @@ export function SettingRow(props: SettingRowProps) {
           <span className="mt-1 block text-xs text-faint">
             <code className="font-mono">{field.key}</code> · by default {valueWords(field.default)}
           </span>
+          <span className="block text-xs break-words text-faint">{toolNameWords(field.toolNames ?? [])}</span>
         </>
       }
       error={problem}

@@ -56,7 +56,7 @@ function controlOf(setting: Setting): Control {
   }
 }
 
-/** The smallest number above 0 stands for «more than 0». */
+/** The smallest number above 0 stands for “more than 0”. */
 function boundOf(value: number | undefined): Bound | null {
   if (value === undefined) return null
   return value === Number.MIN_VALUE ? { value: 0, isExclusive: true } : { value, isExclusive: false }

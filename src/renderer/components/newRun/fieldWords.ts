@@ -1,43 +1,53 @@
-/** What settings are called. Names come from the keys of the config file; where those would not read well, from here. */
+/**
+ * What settings are called, everywhere in the window; the key stands behind the label, in its tooltip. Names come from
+ * the keys of the config file; where those would not read well, from here.
+ */
 
 const labels: Readonly<Record<string, string>> = {
-  'base.precision': 'Base weights',
+  'base.precision': 'Base precision',
   'adapter.rank': 'LoRA rank',
   'adapter.alpha': 'LoRA alpha',
   'adapter.rsLora': 'Rank-stabilised LoRA',
-  'adapter.targets': 'Adapted projections',
+  'adapter.targets': 'Target modules',
+  'adapter.dropout': 'LoRA dropout',
   'adapter.initial': 'Start from adapter',
   'adapter.mergeConfigs': 'Keep these settings with a start adapter',
+  'reference.policy': 'Reference policy',
   'reference.adapter': 'Reference from adapter',
   'rollout.promptsPerStep': 'Prompts per step',
-  'rollout.maxNewTokens': 'Max tokens',
-  'rollout.minNewTokens': 'Min tokens',
+  'rollout.precision': 'Rollout precision',
+  'rollout.maxNewTokens': 'Max new tokens',
+  'rollout.minNewTokens': 'Min new tokens',
   'rollout.topK': 'Top-k',
   'rollout.topP': 'Top-p',
   'rollout.minP': 'Min-p',
   'rollout.server': 'Rollout server',
+  'rollout.server.kind': 'Kind of server',
   'rollout.server.url': 'Address',
   'rollout.server.model': 'Model on the server',
   'rollout.server.adapterFolder': 'Adapter folder',
   'rollout.server.serverAdapterFolder': 'Adapter folder on the server',
   'rollout.server.apiKeyVariable': 'Variable with the key',
-  'rollout.server.timeoutSeconds': 'Longest wait (s)',
-  'rollout.server.maxConcurrent': 'Completions at once',
+  'rollout.server.timeoutSeconds': 'Timeout (s)',
+  'rollout.server.maxConcurrent': 'Max concurrent completions',
   'rollout.server.keepVersions': 'Adapter versions kept',
-  'rollout.server.gapLimit': 'Largest gap (nats per token)',
+  'rollout.server.gapLimit': 'Logprob mismatch limit (nats per token)',
   'rollout.server.gapCompletions': 'Completions compared',
+  'data.train': 'Training data',
+  'data.heldOut': 'Validation split',
   'data.tools': 'Tools: column',
   'optimization.beta1': 'AdamW β₁',
   'optimization.beta2': 'AdamW β₂',
   'optimization.epsilon': 'AdamW ε',
-  'optimization.maxGradNorm': 'Gradient norm limit',
-  'optimization.epochs': 'Updates per step: passes',
-  'optimization.warmupProportion': 'Warm-up share',
+  'optimization.maxGradNorm': 'Max gradient norm',
+  'optimization.epochs': 'Update epochs',
+  'optimization.warmupProportion': 'Warmup ratio',
+  'optimization.memory': 'Activation memory',
   'evaluation.every': 'Evaluate every',
-  'evaluation.rows': 'Evaluation rows',
+  'evaluation.rows': 'Validation rows',
   'checkpoints.every': 'Save every',
   'checkpoints.bestBy': 'Best by metric',
-  'checkpoints.keepEvery': 'Keep for good every',
+  'checkpoints.keepEvery': 'Keep every',
   'checkpoints.diskBudgetMb': 'Disk budget (MB)',
   'checkpoints.loraOnly': 'Adapter only',
   'checkpoints.load.optimizer': 'Take over the optimizer',
@@ -46,27 +56,29 @@ const labels: Readonly<Record<string, string>> = {
   'rewardLimits.callMs': 'Time per call (ms)',
   'rewardLimits.batchMs': 'Time per 64 calls (ms)',
   'rewardLimits.memoryMb': 'Memory (MB)',
+  'environment.contextLength': 'Context length of episodes',
   'device.kind': 'Device',
   'device.deviceId': 'Device number',
-  'algorithm.settings.klCoefficient': 'KL weight',
+  'algorithm.id': 'Algorithm',
+  'algorithm.settings.klCoefficient': 'KL coefficient (β)',
   'algorithm.settings.klAdvantageShaping': 'KL in the advantages',
   'algorithm.settings.clipCoefficient': 'Clip range',
-  'algorithm.settings.beta': 'KL weight (β)',
-  'algorithm.settings.nllAlpha': 'Likelihood weight',
+  'algorithm.settings.beta': 'KL coefficient (β)',
+  'algorithm.settings.nllAlpha': 'NLL weight (α)',
   shownTrajectories: 'Samples shown per step',
   rewardFailures: 'When a reward fails',
 }
 
 const sections: Readonly<Record<string, string>> = {
   run: 'Run',
-  base: 'Frozen base',
-  rollout: 'Generating',
-  optimization: 'Learning',
+  base: 'Base model',
+  rollout: 'Rollout',
+  optimization: 'Optimization',
   adapter: 'Adapter',
   reference: 'Reference policy',
   evaluation: 'Evaluation',
   checkpoints: 'Checkpoints',
-  data: 'Rows',
+  data: 'Data',
   rewardLimits: 'Limits of reward code',
   environment: 'Environment',
   device: 'Device',
@@ -86,7 +98,30 @@ export const optionWords = (key: string, option: string): string => options[key]
 
 export const sectionTitle = (id: string): string => sections[id] ?? sentenceCase(id)
 
-export const labelOf = (key: string): string => labels[key] ?? sentenceCase(key.split('.').at(-1) ?? key)
+export function labelOf(key: string): string {
+  const [, owner, rest] = /^(stages|rewards)[.[](?=.*\.)(.+)$/.exec(key) ?? []
+  if (owner !== undefined && rest !== undefined) return entryLabel(owner, rest)
+  return labels[key] ?? sentenceCase(key.split('.').at(-1) ?? key)
+}
+
+/** Of an entry of a list: `stages[0].steps` counts from 0; where lists are compared, `stages.1.steps` from 1. */
+function entryLabel(owner: string, rest: string): string {
+  const [, index, name, inner] = /^(?:(\d+)\]|([^.]+))\.(.+)$/.exec(rest) ?? []
+  const which = index === undefined ? (name ?? rest) : String(Number(index) + 1)
+  const label = labelOf(inner ?? rest)
+  return owner === 'stages' ? `Stage ${which}: ${label}` : `Reward ${which}: ${label}`
+}
+
+/** Not in paths, and not a file called after a section: data.jsonl. */
+const keysInText = new RegExp(
+  String.raw`(?<![\w/\\.])(?!data\.(?:jsonl?|csv|tsv|parquet)\b)((?:${[...Object.keys(sections), 'algorithm'].join('|')})(?:\.[A-Za-z][A-Za-z0-9]*)+)`,
+)
+
+/** A sentence of the host in pieces: its words, and the keys of settings that stand in it. */
+export const sentenceParts = (
+  sentence: string,
+): readonly { readonly text: string; readonly isKey: boolean }[] =>
+  sentence.split(keysInText).map((text, i) => ({ text, isKey: i % 2 === 1 }))
 
 /** maxGradNorm → Max grad norm. */
 function sentenceCase(name: string): string {
@@ -94,7 +129,7 @@ function sentenceCase(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** From an explanation such as «…; null: never.» what stands in an empty control. */
+/** From an explanation such as “…; null: never.” what stands in an empty control. */
 export function emptyWordsOf(help: string, isNullable: boolean): string {
   if (!isNullable) return ''
   const found = /\bnull(?::| means| is| starts) ?([^.;]+)/.exec(help)?.[1]?.trim()

@@ -4,6 +4,7 @@
  * writes a config, draft.ts is the run being set up, presets.ts fills it, stages.ts divides it, problems.ts says where
  * the host found something wrong. The components show them; hooks/newRun.ts asks the host.
  */
+import type { ToolId } from '#renderer/words.ts'
 import { emptyWordsOf, labelOf, sectionTitle } from './fieldWords.ts'
 import { isObject, valueAt, type JsonObject } from './json.ts'
 
@@ -54,6 +55,8 @@ export interface SettingField {
   readonly emptyWords: string
   /** The section it is in, where that may be left out: without it, there is no such setting. */
   readonly within?: string
+  /** What other tools call it. */
+  readonly toolNames?: readonly { readonly tool: ToolId; readonly name: string }[]
 }
 
 export interface FieldSection {
@@ -247,11 +250,15 @@ export function rangeWords(control: Control): string {
   return `${[noun, low, high].filter(Boolean).join(' ')}.`
 }
 
-/** Whether every word of the search stands in its name, key or explanation. */
-export function matchesSearch(field: SettingField, search: string): boolean {
-  const text = `${field.label} ${field.key} ${field.help}`.toLowerCase()
-  return search
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word))
+/** Whether every word of the search stands in its label, key, explanation or a name that another tool has for it. */
+export const matchesSearch = ({ label, key, help, toolNames = [] }: SettingField, search: string): boolean =>
+  hasWords([label, key, help, ...toolNames.map(({ name }) => name)].join(' '), search)
+
+/** Also as words of a command: --num-generations. */
+export function hasWords(text: string, search: string): boolean {
+  const found = text.toLowerCase()
+  const words = search.toLowerCase().split(/\s+/)
+  return words.every((word) => found.includes(word) || found.includes(optionName(word)))
 }
+
+const optionName = (word: string): string => word.replace(/^-+/, '').replaceAll('-', '_')

@@ -41,7 +41,7 @@ export function problemsOf(failure: Failure, topKeys: readonly string[]): Proble
   return sentencesOf(text, topKeys).map((sentence) => ({ ...keyed(sentence, topKeys), hint: null, stage }))
 }
 
-/** «The run config has 2 problems in stages[1]: …» → what follows, and the stage. */
+/** “The run config has 2 problems in stages[1]: …” → what follows, and the stage. */
 function withoutLead(message: string): { readonly text: string; readonly stage: number | null } {
   const lead =
     /^(?:The run config has [^:]*?|The settings of [^:]* are wrong|The run config does not fit together): /.exec(
@@ -73,7 +73,7 @@ function keyed(sentence: string, topKeys: readonly string[]): Omit<Problem, 'hin
 const isMissingReward = (key: string | null, rest: string): boolean =>
   key === 'rewards' && rest.includes('neither a reward function nor an environment')
 
-/** «rollout.groupSize is 1, but …» stands under its label. */
+/** “rollout.groupSize is 1, but …” stands under its label. */
 function besideKey(text: string, key: string | null): string {
   if (key !== null && text.startsWith(`${key} is `)) return `It${text.slice(key.length)}`
   return key !== null && text.startsWith(key) ? text : text.charAt(0).toUpperCase() + text.slice(1)

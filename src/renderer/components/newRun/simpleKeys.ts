@@ -1,4 +1,4 @@
-/** The six that decide most; the KL weight is called differently by some algorithms. */
+/** The six that decide most; the KL coefficient is called differently by some algorithms. */
 export const simpleKeys: readonly (readonly string[])[] = [
   ['steps'],
   ['rollout.groupSize'],

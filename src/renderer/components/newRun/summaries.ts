@@ -53,9 +53,9 @@ function rowsName(path: string, { dataSets }: Known): string {
 
 function heldOutWords(heldOut: unknown, known: Known): string {
   if (typeof heldOut === 'string') return `evaluated on ${rowsName(heldOut, known)}`
-  if (!isObject(heldOut)) return 'no rows held out'
-  if (typeof heldOut['share'] === 'number') return `${formatNumber(heldOut['share'] * 100)} % held out`
-  return `${plural(Number(heldOut['rows']), 'row')} held out`
+  if (!isObject(heldOut)) return 'no validation split'
+  if (typeof heldOut['share'] === 'number') return `${formatNumber(heldOut['share'] * 100)} % validation`
+  return plural(Number(heldOut['rows']), 'validation row')
 }
 
 export function rewardWords(config: JsonObject, known: Known): string | null {

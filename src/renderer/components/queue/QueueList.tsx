@@ -80,7 +80,7 @@ function QueueRow(props: QueueRowProps) {
         {title}
       </a>
       <span className="hidden text-sm text-muted sm:inline">
-        <Checkbox label="Go on if it fails" checked={continueOnError} onChange={onContinue} />
+        <Checkbox label="Continue on failure" checked={continueOnError} onChange={onContinue} />
       </span>
       <span className="flex shrink-0">
         <IconButton

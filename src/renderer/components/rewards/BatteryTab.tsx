@@ -1,6 +1,6 @@
 import { ChevronDown, ChevronRight, CircleCheck, CircleX, ShieldQuestion } from 'lucide-react'
 import { useState } from 'react'
-import { formatNumber } from '#renderer/format.ts'
+import { formatNumber, plural } from '#renderer/format.ts'
 import { Button } from '../base/Button.tsx'
 import { Select } from '../base/choices.tsx'
 import { EmptyState, ErrorNote } from '../base/states.tsx'
@@ -35,12 +35,12 @@ const titles: Readonly<Record<string, string>> = {
   long: 'A long text about nothing',
 }
 
-/** Tries to earn the reward without deserving it; reads like a list of tests. */
+/** Tries to earn the reward without solving anything; reads like a list of tests. */
 export function BatteryTab(props: BatteryTabProps) {
   const { battery, missing, honestColumns, honest, onHonest, isStale } = props
   const button = (
     <Button small disabled={battery.isRunning || missing !== null} onClick={battery.run}>
-      {battery.isRunning ? 'Trying…' : 'Try to cheat it'}
+      {battery.isRunning ? 'Running…' : 'Run tests'}
     </Button>
   )
   if (battery.report === null && battery.error === null) {
@@ -76,15 +76,15 @@ export function BatteryTab(props: BatteryTabProps) {
         {battery.report !== null && (
           <span role="status" className={failed === 0 ? 'text-good' : 'text-bad'}>
             {failed === 0
-              ? 'No cheat pays'
-              : `${String(failed)} of ${String(battery.report.cheats.length)} cheats pay`}
+              ? 'No exploit found'
+              : `${plural(failed, 'exploit')} found by ${String(battery.report.cheats.length)} tests`}
           </span>
         )}
         {isStale && <span className="ml-auto text-caution">The code has changed since</span>}
       </div>
       {battery.error !== null && <ErrorNote error={battery.error} className="m-3 shrink-0" />}
       {battery.report !== null && (
-        <ul className="min-h-0 grow overflow-auto" aria-label="Cheats">
+        <ul className="min-h-0 grow overflow-auto" aria-label="Reward-hacking tests">
           {battery.report.cheats.map((cheat) => (
             <CheatLine key={cheat.id} cheat={cheat} />
           ))}

@@ -131,7 +131,7 @@ const trialTabs = ({ entry, bench, dryRun, battery }: Trials): readonly Workbenc
     content: <TestsTab tests={entry.examples} testRun={noTestRun} onChange={null} gate={null} />,
   },
   {
-    tab: { id: 'battery', label: 'Cheating battery' },
+    tab: { id: 'battery', label: 'Reward-hacking tests' },
     content: (
       <BatteryTab
         battery={battery}

@@ -41,7 +41,7 @@ export function NewRewardDialog({ gallery, taken, isBusy, onClose, onCreate }: N
     : null
   const create = () => {
     const code = chosen?.code ?? startCode[kind]
-    const note = chosen === undefined ? 'Beginning' : `Copy of «${chosen.title}»`
+    const note = chosen === undefined ? 'Beginning' : `Copy of “${chosen.title}”`
     onCreate({
       kind,
       name: name.trim(),
@@ -221,7 +221,7 @@ export function DeleteDialog({ reward, onClose, onDeleted }: DeleteDialogProps) 
     <ConfirmDialog
       isOpen
       onClose={onClose}
-      title={`Delete «${reward.name}»`}
+      title={`Delete “${reward.name}”`}
       action={reward.kind === 'reward' ? 'Delete reward' : 'Delete environment'}
       isDisabled={uses === undefined || remove.isRunning}
       onConfirm={() => void remove.run({ rewardId: reward.id })}

@@ -84,7 +84,7 @@ const testsTab = ({ tests, testRun, open }: OwnState): WorkbenchTab => ({
 })
 
 const batteryTab = ({ battery, bench }: OwnState): WorkbenchTab => ({
-  tab: { id: 'battery', label: 'Cheating battery' },
+  tab: { id: 'battery', label: 'Reward-hacking tests' },
   content: (
     <BatteryTab
       battery={battery}

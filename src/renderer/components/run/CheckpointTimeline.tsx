@@ -1,10 +1,11 @@
 import type { Answer } from '#renderer/hooks/api.tsx'
 import { useMemo } from 'react'
-import { declarationOf, type MetricName } from '#shared/metrics.ts'
+import { declarationOf, metricLabel, type MetricName } from '#shared/metrics.ts'
 import { navigate } from '#renderer/hooks/route.ts'
 import { goToTab } from '#renderer/hooks/run.ts'
 import { useRunStyles, type RunEntry } from '#renderer/hooks/runs.ts'
 import { useSeries } from '#renderer/hooks/series.ts'
+import { Explained } from '../base/Help.tsx'
 import { CursorGroup } from '../charts/CursorGroup.tsx'
 import { seriesLine } from '../charts/lines.ts'
 import { MetricChart } from '../charts/MetricChart.tsx'
@@ -25,7 +26,7 @@ export function CheckpointTimeline({ run, checkpoints, metric }: Props) {
   const { byMetric } = useSeries({ runIds: [run.id], metrics: [metric] })
   const series = byMetric.get(metric)?.get(run.id)
   const lines = useMemo(
-    () => [seriesLine({ id: metric, label: metric, color }, series)],
+    () => [seriesLine({ id: metric, label: metricLabel(metric), color }, series)],
     [metric, color, series],
   )
   const events = useMemo(
@@ -45,13 +46,13 @@ export function CheckpointTimeline({ run, checkpoints, metric }: Props) {
       onPin={(_x, step) => goToTab(run.id, 'samples', { step: String(step), source: 'evaluation' })}
     >
       <MetricChart
-        title={metric === 'eval_reward' ? 'Held-out reward and checkpoints' : `${metric} and checkpoints`}
-        help={explanation}
+        title={`${metricLabel(metric)} and checkpoints`}
+        help={<Explained name={metric}>{explanation}</Explained>}
         better={better}
         lines={lines}
         events={events}
         height={130}
-        emptyText="No held-out score was measured, so checkpoints are ranked by age alone."
+        emptyText="No eval reward was measured, so checkpoints are ranked by age alone."
         menu={[{ label: 'Show the run', onSelect: () => navigate(`/runs/${run.id}/overview`) }]}
       />
     </CursorGroup>

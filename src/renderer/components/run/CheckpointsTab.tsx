@@ -11,6 +11,7 @@ import {
   TriangleAlert,
 } from 'lucide-react'
 import { useState } from 'react'
+import { metricLabel } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand } from '#renderer/hooks/api.tsx'
 import { link, navigate } from '#renderer/hooks/route.ts'
@@ -141,7 +142,7 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
       toast(
         problem === null
           ? {
-              title: `Checkpoint ${String(step)} is whole`,
+              title: `Checkpoint ${String(step)} is complete`,
               detail: 'Every file has the digest it was saved with.',
               tone: 'good',
             }
@@ -154,7 +155,7 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
     { id: 'step', title: 'Step', width: '72px', isNumber: true, cell: ({ step }) => step },
     {
       id: 'score',
-      title: metric === 'eval_reward' ? 'Held-out reward' : metric,
+      title: metricLabel(metric),
       width: '160px',
       isNumber: true,
       cell: (item) => (
@@ -242,7 +243,7 @@ function State({ item: { isBest, problem } }: { item: CheckpointItem }) {
       Best
     </Badge>
   ) : (
-    <span className="text-muted">Whole</span>
+    <span className="text-muted">Complete</span>
   )
 }
 

@@ -35,7 +35,7 @@ export function ConfigTab({ run, record, config }: Props) {
   )
   if (record === null || config === null || known === null) return <Loading label="Reading the settings" />
   const changed = rows.filter(({ isChanged }) => isChanged)
-  const found = searched(shown === 'changed' ? changed : rows, text)
+  const found = searched(shown === 'changed' ? changed : rows, text, known.toolNames)
   return (
     <div className="flex min-w-0 flex-col gap-4 px-8 py-6 min-[1100px]:flex-row min-[1100px]:items-start">
       <section className="min-w-0 grow">

@@ -53,7 +53,7 @@ function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
       isOpen
       width={600}
       title="Continue elsewhere"
-      description={`Writes «${runTitle(run)}» as a project for another tool: rows, rewards, every setting, and a README that says what is otherwise there. The run itself stays as it is.`}
+      description={`Writes “${runTitle(run)}” as a project for another tool: rows, rewards, every setting, and a README that says what is otherwise there. The run itself stays as it is.`}
       onClose={onClose}
       actions={
         <>

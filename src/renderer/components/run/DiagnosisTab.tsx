@@ -1,5 +1,5 @@
 import { ArrowRight, CircleCheck, GitFork, Info, OctagonAlert, TriangleAlert } from 'lucide-react'
-import { findDeclaration } from '#shared/metrics.ts'
+import { findDeclaration, metricLabel } from '#shared/metrics.ts'
 import type { Evidence, Finding, FindingSeverity, LookAt, Proposal } from '#shared/diagnosis.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
@@ -9,8 +9,9 @@ import type { RunEntry } from '#renderer/hooks/runs.ts'
 import { formatNumber } from '#renderer/format.ts'
 import { Button } from '../base/Button.tsx'
 import { classes } from '../base/classes.ts'
-import { Help } from '../base/Help.tsx'
+import { Explained, Help } from '../base/Help.tsx'
 import { ErrorNote, Loading } from '../base/states.tsx'
+import { labelOf } from '../newRun/fieldWords.ts'
 import { healthyWords, lookedAt, stepsWords } from './diagnosisWords.ts'
 import type { ForkWish } from './ForkDialog.tsx'
 import { valueText } from './configTree.ts'
@@ -67,7 +68,7 @@ interface CardProps {
   readonly finding: Finding
   readonly runId: string
   readonly rewards: RunConfig['rewards']
-  /** Step of the newest whole checkpoint. */
+  /** Step of the newest complete checkpoint. */
   readonly newest: number | null
   readonly onFork: (wish: ForkWish) => void
 }
@@ -110,10 +111,17 @@ function FindingCard({ finding, runId, rewards, newest, onFork }: CardProps) {
 
 function EvidenceItem({ evidence: { of, value, fromStep, toStep } }: { evidence: Evidence }) {
   const explanation = findDeclaration(of)?.explanation
+  const label = metricLabel(of)
   return (
     <li className="inline-flex min-h-6 items-center gap-1.5">
-      <code className="text-muted">{of}</code>
-      {explanation !== undefined && <Help about={of}>{explanation}</Help>}
+      <span className="text-muted" title={of}>
+        {label}
+      </span>
+      {explanation !== undefined && (
+        <Help about={label}>
+          <Explained name={of}>{explanation}</Explained>
+        </Help>
+      )}
       <span className="font-mono font-medium tabular-nums">
         {value === null ? 'no number' : formatNumber(value)}
       </span>
@@ -132,9 +140,9 @@ function ProposalItem({ proposal: { words, changes, lookAt }, runId, rewards, ne
       <div className="min-w-0 grow">
         <p>{words}</p>
         {changed.map(([path, value]) => (
-          <code key={path} className="block truncate text-sm text-muted">
-            {path} = {valueText(value)}
-          </code>
+          <span key={path} title={path} className="block truncate text-sm text-muted">
+            {labelOf(path)} = <code>{valueText(value)}</code>
+          </span>
         ))}
       </div>
       {lookAt !== null && <LookButton lookAt={lookAt} runId={runId} rewards={rewards} onFork={onFork} />}
@@ -145,7 +153,7 @@ function ProposalItem({ proposal: { words, changes, lookAt }, runId, rewards, ne
           disabled={newest === null}
           title={
             newest === null
-              ? 'There is no whole checkpoint to fork from yet.'
+              ? 'There is no complete checkpoint to fork from yet.'
               : `From checkpoint ${String(newest)}`
           }
           onClick={() => newest !== null && onFork({ step: newest, changes })}
@@ -183,7 +191,7 @@ function lookOf(at: LookAt, { runId, rewards, onFork }: Omit<LookProps, 'lookAt'
         () => goToTab(runId, 'samples', { from: String(at.fromStep), to: String(at.toStep) }),
       ]
     case 'reward':
-      return [`Open reward «${at.name}»`, () => navigate(rewardRoute(rewards, at.name))]
+      return [`Open reward “${at.name}”`, () => navigate(rewardRoute(rewards, at.name))]
     case 'checkpoint':
       return [`Fork from step ${String(at.step)}`, () => onFork({ step: at.step, changes: {} })]
     case 'selftest':

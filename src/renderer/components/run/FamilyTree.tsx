@@ -54,7 +54,7 @@ export function FamilyTree({ run }: { run: RunEntry }) {
               )}
               <span className="ml-auto font-mono text-sm text-muted tabular-nums">
                 step {member.step}
-                {member.rewardAfter !== null && ` · held-out ${formatNumber(member.rewardAfter)}`}
+                {member.rewardAfter !== null && ` · eval reward ${formatNumber(member.rewardAfter)}`}
               </span>
             </li>
           )

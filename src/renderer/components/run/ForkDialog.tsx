@@ -14,6 +14,8 @@ import { Dialog } from '../base/Dialog.tsx'
 import { SearchInput, TextInput } from '../base/inputs.tsx'
 import { ErrorNote } from '../base/states.tsx'
 import { searched, settingRows, valueText, type SettingRow } from './configTree.ts'
+import { labelOf } from '../newRun/fieldWords.ts'
+import type { ToolNames } from '../newRun/toolNames.ts'
 import { lengthChange, parseValue, shownChanges, type Changes } from './forkChanges.ts'
 
 export interface ForkWish {
@@ -50,7 +52,7 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
     onDone({ runId }) {
       onClose()
       goToTab(runId, 'overview')
-      toast({ title: `Forked from step ${String(wish.step)} of «${runTitle(run)}»` })
+      toast({ title: `Forked from step ${String(wish.step)} of “${runTitle(run)}”` })
     },
   })
   const changes = Object.fromEntries(
@@ -65,7 +67,7 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
       onClose={onClose}
       width={640}
       title={`Fork from step ${String(wish.step)}`}
-      description={`A new run with the adapter, optimizer and data position of checkpoint ${String(wish.step)}. «${runTitle(run)}» stays as it is.`}
+      description={`A new run with the adapter, optimizer and data position of checkpoint ${String(wish.step)}. “${runTitle(run)}” stays as it is.`}
       actions={
         <>
           <Button
@@ -103,6 +105,7 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
         <AddSetting
           rows={rows}
           draft={draft}
+          toolNames={known?.toolNames ?? {}}
           onAdd={(row) => setDraft({ ...draft, [row.path]: valueText(row.value) })}
         />
         {fork.error !== null && <ErrorNote error={fork.error} />}
@@ -141,9 +144,9 @@ function ChangedRows({ rows, draft, onDraft }: RowsProps) {
           key={path}
           className="grid grid-cols-[minmax(0,1fr)_minmax(0,7rem)_16px_minmax(0,9rem)_24px] items-center gap-2 border-line py-1.5 pr-1.5 pl-3 not-first:border-t"
         >
-          <code className="truncate text-sm" title={path}>
-            {path}
-          </code>
+          <span className="truncate" title={path}>
+            {labelOf(path)}
+          </span>
           <span
             className="truncate text-right font-mono text-sm text-muted"
             title={valueText(valueOf(rows, path))}
@@ -159,7 +162,7 @@ function ChangedRows({ rows, draft, onDraft }: RowsProps) {
           />
           <IconButton
             small
-            label={`Leave ${path} as it is`}
+            label={`Leave ${labelOf(path)} as it is`}
             icon={<X size={13} aria-hidden />}
             onClick={() =>
               onDraft(Object.fromEntries(Object.entries(draft).filter(([other]) => other !== path)))
@@ -179,7 +182,7 @@ interface ValueProps {
 }
 
 function ValueInput({ row, path, text, onText }: ValueProps) {
-  const label = `New value of ${path}`
+  const label = `New value of ${labelOf(path)}`
   const options = row?.options ?? null
   if (options !== null) {
     return (
@@ -198,6 +201,7 @@ function ValueInput({ row, path, text, onText }: ValueProps) {
 interface AddProps {
   readonly rows: readonly SettingRow[]
   readonly draft: Draft
+  readonly toolNames: ToolNames
   readonly onAdd: (row: SettingRow) => void
 }
 
@@ -211,13 +215,13 @@ const first: readonly string[] = [
 ]
 
 /** Every setting by its name or what it does; without a search those that are changed most. */
-function AddSetting({ rows, draft, onAdd }: AddProps) {
+function AddSetting({ rows, draft, toolNames, onAdd }: AddProps) {
   const [text, setText] = useState('')
   const open = rows.filter(({ path }) => !(path in draft))
   const found =
     text.trim() === ''
       ? first.flatMap((path) => open.filter((row) => row.path === path))
-      : searched(open, text).slice(0, 40)
+      : searched(open, text, toolNames).slice(0, 40)
   return (
     <section className="rounded border border-line">
       <div className="border-b border-line p-2">
@@ -237,7 +241,9 @@ function AddSetting({ rows, draft, onAdd }: AddProps) {
               onClick={() => onAdd(row)}
               className="flex min-h-7 w-full items-baseline gap-3 rounded-sm px-2 py-1 text-left hover:bg-raised"
             >
-              <code className="shrink-0 text-sm">{row.path}</code>
+              <span className="shrink-0" title={row.path}>
+                {labelOf(row.path)}
+              </span>
               <span className="min-w-0 grow truncate text-sm text-muted" title={row.description}>
                 {row.description}
               </span>

@@ -2,6 +2,7 @@ import { useCallback, useMemo } from 'react'
 import { useApi } from '#renderer/hooks/api.tsx'
 import { useKept } from '#renderer/hooks/kept.ts'
 import { fullCsvOf, type SeriesByMetric } from '#renderer/hooks/series.ts'
+import { Explained } from '../base/Help.tsx'
 import { seriesLine, withBand } from '../charts/lines.ts'
 import { MetricChart } from '../charts/MetricChart.tsx'
 import type { ChartEvent } from '../charts/points.ts'
@@ -26,7 +27,7 @@ const others = [
   'var(--run-7)',
 ] as const
 
-/** What is held out is dashed, in the colour of text. */
+/** What was measured on the validation split is dashed, in the colour of text. */
 function lookOf(
   metric: string,
   place: number,
@@ -64,7 +65,7 @@ export function PlannedPanel({ runId, chart, byMetric, events, height, color }: 
   return (
     <MetricChart
       title={chart.title}
-      help={chart.help}
+      help={<Explained name={metricsOf([chart]).join(', ')}>{chart.help}</Explained>}
       unit={chart.unit}
       better={chart.better}
       lines={lines}

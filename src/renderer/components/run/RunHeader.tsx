@@ -259,8 +259,8 @@ function MoreMenu({ run, onFork }: ActionsProps) {
       >
         {newest === undefined
           ? 'There is no checkpoint yet: a resumed run begins from the start.'
-          : `Checkpoint ${String(newest.step)} stays whole. What came after it is trained again when you resume.`}{' '}
-        «Stop and save» loses nothing.
+          : `Checkpoint ${String(newest.step)} stays complete. What came after it is trained again when you resume.`}{' '}
+        “Stop and save” loses nothing.
       </ConfirmDialog>
       {asked === 'elsewhere' && <ContinueElsewhere run={run} step={newest?.step ?? null} onClose={close} />}
       {asked === 'tags' && <TagsDialog run={run} onClose={close} />}

@@ -74,7 +74,7 @@ function told({ error, lastWords, step }: RunEntry, safe: string | null) {
 const safeWords = (step: number | undefined): string =>
   step === undefined
     ? 'No checkpoint was kept yet; a resumed run begins from the start.'
-    : `Checkpoint ${String(step)} is whole; nothing before it is lost.`
+    : `Checkpoint ${String(step)} is complete; nothing before it is lost.`
 
 /** Without the sentence that tells which command to type. */
 function forThePage(hint: string | null | undefined): string | null {
@@ -92,7 +92,7 @@ function lastWord(words: string | null): string | null {
 interface MemoryProps {
   readonly run: RunEntry
   readonly config: RunConfig
-  /** Of the newest whole checkpoint. */
+  /** Of the newest complete checkpoint. */
   readonly step: number | null
   readonly onFork: (wish: ForkWish) => void
 }

@@ -40,7 +40,7 @@ export function RunNumbers({ run, byMetric }: Props) {
       {worker !== undefined && <Fact name="Now">{phaseWords(run.phase, worker)}</Fact>}
       {eta !== null && <Fact name="Left">{etaWords(eta)}</Fact>}
       {rewardBefore !== null && rewardAfter !== null && (
-        <Fact name="Held-out">
+        <Fact name="Eval reward">
           {formatNumber(rewardBefore)}
           {rewardAfter !== rewardBefore && (
             <>

@@ -1,5 +1,5 @@
 /** Which charts a run gets: those its numbers and its way of learning call for. */
-import { findDeclaration } from '#shared/metrics.ts'
+import { findDeclaration, metricLabel } from '#shared/metrics.ts'
 import type { LearningKind } from './runFacts.ts'
 
 export interface PlannedLine {
@@ -11,7 +11,7 @@ export interface PlannedChart {
   readonly id: string
   readonly title: string
   readonly lines: readonly PlannedLine[]
-  /** Metric of the spread to either side of the first line. */
+  /** Metric of the standard deviation to either side of the first line. */
   readonly bandMetric?: string
   readonly size: 'wide' | 'small'
   readonly unit: string | undefined
@@ -23,7 +23,8 @@ export interface PlannedChart {
 }
 
 interface ChartSpec {
-  readonly title: string
+  /** That of its first metric, where it is left out. */
+  readonly title?: string
   readonly metrics: readonly (readonly [metric: string, label: string])[]
   readonly band?: string
   readonly size?: 'wide'
@@ -42,74 +43,66 @@ export interface PlanFacts {
 
 const specs: readonly ChartSpec[] = [
   {
-    title: 'Reward',
     metrics: [
       ['reward', 'training'],
-      ['eval_reward', 'held-out'],
+      ['eval_reward', 'eval'],
     ],
     band: 'reward_std',
     size: 'wide',
     expected: ['rewards'],
-    help: 'Mean reward of the completions of each step; the band is the spread within groups. Held-out: mean reward on rows that are never trained on, with greedy decoding.',
+    help: 'Mean reward of the completions of each step; the band is the standard deviation within groups. Eval: mean reward on the validation split, which is never trained on, with greedy decoding.',
   },
   {
-    title: 'Perplexity',
     metrics: [
       ['perplexity', 'training'],
-      ['eval_perplexity', 'held-out'],
+      ['eval_perplexity', 'eval'],
     ],
     size: 'wide',
     expected: ['demonstrations'],
   },
   {
-    title: 'Margin',
     metrics: [
       ['rewards/margins', 'training'],
-      ['eval_rewards/margins', 'held-out'],
+      ['eval_rewards/margins', 'eval'],
     ],
     size: 'wide',
     include: [0],
     expected: ['preferences'],
   },
   {
-    title: 'Pairs told apart',
     metrics: [
       ['rewards/accuracies', 'training'],
-      ['eval_rewards/accuracies', 'held-out'],
+      ['eval_rewards/accuracies', 'eval'],
     ],
     size: 'wide',
     include: [0, 1],
     expected: ['preferences'],
   },
   {
-    title: 'No spread',
     metrics: [['frac_reward_zero_std', 'share']],
     include: [0, 1],
     expected: ['rewards'],
     help: 'Share of groups whose rewards are all equal: they teach nothing.',
   },
-  { title: 'Entropy', metrics: [['entropy', 'entropy']], include: [0], expected: ['rewards'] },
-  { title: 'KL', metrics: [['kl', 'KL']], include: [0] },
+  { metrics: [['entropy', 'entropy']], include: [0], expected: ['rewards'] },
+  { metrics: [['kl', 'KL']], include: [0] },
   {
-    title: 'Length',
     metrics: [['completions/mean_length', 'mean length']],
     include: [0],
     expected: ['rewards'],
   },
   {
-    title: 'Cut off',
     metrics: [['completions/clipped_ratio', 'share']],
     include: [0],
     expected: ['rewards'],
   },
   {
-    title: 'Clip share',
     metrics: [['clip_ratio/region_mean', 'share']],
     include: [0],
     expected: ['rewards'],
   },
   {
-    title: 'Gain',
+    title: 'Implicit reward',
     metrics: [
       ['rewards/chosen', 'chosen'],
       ['rewards/rejected', 'rejected'],
@@ -118,41 +111,38 @@ const specs: readonly ChartSpec[] = [
     expected: ['preferences'],
   },
   {
-    title: 'Log-prob',
+    title: 'Logprob',
     metrics: [
       ['logps/chosen', 'chosen'],
       ['logps/rejected', 'rejected'],
     ],
   },
-  { title: 'Value loss', metrics: [['value_loss', 'value loss']], include: [0] },
-  { title: 'Explained variance', metrics: [['value/explained_variance', 'share']], include: [0, 1] },
-  { title: 'Turns', metrics: [['environment/turns', 'turns']], include: [0] },
-  { title: 'Episodes ended', metrics: [['environment/done_ratio', 'share']], include: [0, 1] },
+  { metrics: [['value_loss', 'value loss']], include: [0] },
+  { metrics: [['value/explained_variance', 'share']], include: [0, 1] },
+  { metrics: [['environment/turns', 'turns']], include: [0] },
+  { metrics: [['environment/done_ratio', 'share']], include: [0, 1] },
 ]
 
 const learning: readonly ChartSpec[] = [
-  { title: 'Gradient norm', metrics: [['grad_norm', 'norm']], include: [0] },
-  { title: 'Learning rate', metrics: [['learning_rate', 'rate']], include: [0] },
+  { metrics: [['grad_norm', 'norm']], include: [0] },
+  { metrics: [['learning_rate', 'rate']], include: [0] },
   {
-    title: 'Sampler gap',
     metrics: [['sampling/sampling_logp_difference/mean', 'gap']],
     include: [0],
   },
   {
-    title: 'Server gap',
     metrics: [
       ['sampling/server_logp_difference/mean', 'mean'],
       ['sampling/server_logp_difference/max', 'largest'],
     ],
     include: [0],
   },
-  { title: 'Asked again', metrics: [['rollout/server_retries', 'requests']], include: [0] },
+  { metrics: [['rollout/server_retries', 'requests']], include: [0] },
   {
-    title: 'Server log-probs missing',
     metrics: [['sampling/server_missing_logprobs', 'tokens']],
     include: [0],
   },
-  { title: 'Reward failures', metrics: [['reward/failures', 'failures']], include: [0] },
+  { metrics: [['reward/failures', 'failures']], include: [0] },
 ]
 
 /** On its own samples the loss of a policy gradient is no measure; on given answers it is. */
@@ -174,10 +164,9 @@ export const planLearning = (names: readonly string[], facts: PlanFacts): readon
 export function planLoss(names: readonly string[], facts: PlanFacts): PlannedChart | null {
   const isRewards = facts.kinds.includes('rewards')
   const spec: ChartSpec = {
-    title: 'Loss',
     metrics: [
       ['loss', 'training'],
-      ['eval_loss', 'held-out'],
+      ['eval_loss', 'eval'],
     ],
     size: 'wide',
     expected: ['rewards', 'demonstrations', 'preferences'],
@@ -201,7 +190,7 @@ function partsOf(names: readonly string[], facts: PlanFacts): PlannedChart | nul
   })
   return {
     id: 'parts',
-    title: 'Reward by part',
+    title: 'Reward components',
     lines: parts.sort((a, b) => a.label.localeCompare(b.label)),
     size: 'wide',
     unit: undefined,
@@ -219,7 +208,6 @@ function planOf(spec: ChartSpec, known: ReadonlySet<string>, facts: PlanFacts): 
   if (main === undefined || (present.length === 0 && !isExpected)) return null
   return {
     id: main[0],
-    title: spec.title,
     lines: (present.length === 0 ? [main] : present).map(([metric, label]) => ({ metric, label })),
     ...(spec.band !== undefined && known.has(spec.band) ? { bandMetric: spec.band } : {}),
     ...(spec.include === undefined ? {} : { include: spec.include }),
@@ -228,10 +216,11 @@ function planOf(spec: ChartSpec, known: ReadonlySet<string>, facts: PlanFacts): 
   }
 }
 
-function meaningOf(metric: string, { size: asked, help }: ChartSpec) {
+function meaningOf(metric: string, { title, size: asked, help }: ChartSpec) {
   const size = asked ?? 'small'
   const declaration = findDeclaration(metric)
   return {
+    title: title ?? metricLabel(metric),
     size,
     unit: unitWords(declaration?.unit),
     // Beside a small chart there is room for one number.
@@ -241,10 +230,10 @@ function meaningOf(metric: string, { size: asked, help }: ChartSpec) {
 }
 
 function emptyWords({ metrics }: ChartSpec, { evaluationEvery }: PlanFacts): string {
-  const isHeldOut = metrics.some(([metric]) => metric.startsWith('eval_'))
+  const isEval = metrics.some(([metric]) => metric.startsWith('eval_'))
   const first = 'Appears after step 1.'
-  return isHeldOut && evaluationEvery !== null && evaluationEvery > 0
-    ? `${first} Held-out rows are evaluated every ${String(evaluationEvery)} steps.`
+  return isEval && evaluationEvery !== null && evaluationEvery > 0
+    ? `${first} The validation split is evaluated every ${String(evaluationEvery)} steps.`
     : first
 }
 

@@ -1,5 +1,8 @@
 /** The settings of a run as rows: dotted name, value, default and what it means. */
 import type { Setting } from '#shared/settings.ts'
+import { hasWords } from '../newRun/fields.ts'
+import { labelOf } from '../newRun/fieldWords.ts'
+import type { ToolNames } from '../newRun/toolNames.ts'
 
 /** As much of JSON Schema as the schema of run configs uses. */
 export interface SchemaNode {
@@ -30,6 +33,7 @@ export interface SettingRow {
 }
 
 export interface KnownSettings {
+  readonly toolNames: ToolNames
   readonly schema: SchemaNode
   readonly algorithms: readonly AlgorithmSettings[]
 }
@@ -42,7 +46,7 @@ interface FlattenOptions {
 /** Every setting in the order of the file; those of the algorithm with their defaults where the file leaves them out. */
 export function settingRows(
   config: unknown,
-  known: KnownSettings,
+  known: Pick<KnownSettings, 'schema' | 'algorithms'>,
   options: FlattenOptions = { opensLists: true },
 ): readonly SettingRow[] {
   const chosen = algorithmOf(config, known.algorithms)
@@ -135,15 +139,17 @@ function givenSettings(config: unknown): Json {
 
 export const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Rows whose name, value or meaning has all the words. */
-export function searched(rows: readonly SettingRow[], text: string): readonly SettingRow[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  if (words.length === 0) return rows
-  return rows.filter(({ path, value, description }) => {
-    const hay = `${path} ${spaced(path)} ${JSON.stringify(value)} ${description}`.toLowerCase()
-    return words.every((word) => hay.includes(word))
+/** Rows whose label, key, value, meaning or name in another tool has all the words. */
+export const searched = (
+  rows: readonly SettingRow[],
+  text: string,
+  toolNames: ToolNames,
+): readonly SettingRow[] =>
+  rows.filter(({ path, value, description }) => {
+    const names = (toolNames[path] ?? []).map(({ name }) => name)
+    const own = [path, labelOf(path), spaced(path), JSON.stringify(value), description]
+    return hasWords([...own, ...names].join(' '), text.trim())
   })
-}
 
 /** learningRate → learning rate, so that people find it by its words. */
 const spaced = (path: string): string => path.replace(/([a-z])([A-Z])/g, '$1 $2').replaceAll('.', ' ')

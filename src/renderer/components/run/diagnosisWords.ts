@@ -17,7 +17,7 @@ export function healthyWords({
 }
 
 const rewardChecks =
-  'Looked at: rewards that are all alike or never move, completions cut off, answers in a form the reward cannot read, entropy, divergence from the reference, clipped tokens, the gap between sampler and learner, and signs that the reward is being cheated.'
+  'Looked at: zero-variance groups, rewards that never move, truncated completions, answers in a form the reward cannot read, entropy, KL from the reference, clip fraction, train–inference logprob mismatch, and signs of reward hacking.'
 const answerChecks = 'Looked at: numbers that run away, and losses that are no numbers.'
 
 /** Which signs there were to see. */

@@ -40,7 +40,7 @@ const tellers: Readonly<Record<string, Teller>> = {
   }),
   'checkpoint-saved'(event) {
     const reward = number(event['reward'])
-    const held = reward === null ? '' : `, held-out reward ${formatNumber(reward)}`
+    const held = reward === null ? '' : `, eval reward ${formatNumber(reward)}`
     return {
       title: `Checkpoint ${String(number(event['step']) ?? 0)} saved`,
       detail: `${formatBytes(number(event['sizeBytes']))}${held}`,

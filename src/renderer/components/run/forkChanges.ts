@@ -22,7 +22,7 @@ interface Typed {
 /** A value as someone typed it: JSON where it is some, text otherwise. */
 export function parseValue(text: string, { value: before, options }: Typed): unknown {
   const trimmed = text.trim()
-  // One of the words may be «null».
+  // One of the words may be “null”.
   if (typeof before === 'string' && options?.includes(trimmed) === true) return trimmed
   if (typeof before === 'number' && /^-?\d+,\d+$/.test(trimmed)) return Number(trimmed.replace(',', '.'))
   try {

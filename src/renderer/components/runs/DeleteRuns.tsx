@@ -47,7 +47,7 @@ export function DeleteRuns({ runs, onClose, onDeleted }: DeleteProps) {
       onClose={onClose}
       title={
         idle.length === 1 && idle[0]
-          ? `Delete «${runTitle(idle[0])}»?`
+          ? `Delete “${runTitle(idle[0])}”?`
           : `Delete ${plural(idle.length, 'run')}?`
       }
       action={`Delete ${plural(idle.length, 'run')}`}

@@ -9,7 +9,7 @@ import { SearchInput } from '../base/inputs.tsx'
 import { Menu } from '../base/Menu.tsx'
 import { plural } from '#renderer/format.ts'
 import { optionalColumns, type ColumnId } from './columns.tsx'
-import { choicesOf, isFiltering, noFilter, type RunFilter } from './filter.ts'
+import { choicesOf, isFiltering, noFilter, searchHint, type RunFilter } from './filter.ts'
 
 interface ToolbarProps {
   readonly runs: readonly RunEntry[]
@@ -35,6 +35,7 @@ export function RunsToolbar(props: ToolbarProps) {
       <SearchInput
         ref={searchRef}
         label="Filter runs"
+        placeholder={searchHint}
         value={filter.text}
         onChange={(text) => onFilter({ ...filter, text })}
         className="w-64"

@@ -245,7 +245,7 @@ export function BestCell({ run }: { run: RunEntry }) {
   return <>{formatNumber(best)}</>
 }
 
-/** Held-out reward before and after; the last training reward where nothing was held out. */
+/** Eval reward before and after; the last training reward where nothing was evaluated. */
 export function RewardCell({ run: { reward, rewardBefore, rewardAfter } }: { run: RunEntry }) {
   if (rewardAfter === null && rewardBefore === null) return <>{formatNumber(reward)}</>
   return (

@@ -45,7 +45,7 @@ export const optionalColumns = [
   ['model', 'Model'],
   ['data', 'Data'],
   ['progress', 'Steps'],
-  ['reward', 'Held-out reward'],
+  ['reward', 'Eval reward'],
   ['curve', 'Reward'],
   ['best', 'Best'],
   ['duration', 'Duration'],
@@ -200,7 +200,7 @@ const Steps = ({ run: { step, steps } }: { run: RunEntry }) => (
 const measureColumns = (state: RowState): readonly Column<Row>[] => [
   {
     id: 'reward',
-    title: 'Held-out reward',
+    title: 'Eval reward',
     width: '112px',
     isNumber: true,
     sortBy: ({ run }) => run.rewardAfter ?? run.reward,

@@ -14,7 +14,7 @@ export interface RunLike {
 }
 
 export interface RunFilter {
-  /** Words that all must occur, wherever. */
+  /** A part of the name; else words that all must occur in name, tags, method, model or notes; `seed:1`, `id:…`. */
   readonly text: string
   /** Empty: any. */
   readonly status: RunStatus | ''
@@ -27,23 +27,28 @@ export const noFilter: RunFilter = { text: '', status: '', algorithm: '', tag: '
 export const isFiltering = ({ text, status, algorithm, tag }: RunFilter): boolean =>
   text.trim() !== '' || status !== '' || algorithm !== '' || tag !== ''
 
+/** What the search field takes, in few words. */
+export const searchHint = 'Name, tag, note, seed:1, id:…'
+
 export function filterRuns<Run extends RunLike>(runs: readonly Run[], filter: RunFilter): readonly Run[] {
-  const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean)
+  const phrase = filter.text.trim().toLowerCase()
   return runs.filter((run) => {
     if (filter.status !== '' && run.status !== filter.status) return false
     if (filter.algorithm !== '' && run.algorithm !== filter.algorithm) return false
     if (filter.tag !== '' && !run.tags.includes(filter.tag)) return false
-    const all = [
-      runTitle(run),
-      run.id,
-      run.algorithm,
-      run.model,
-      run.notes,
-      ...run.tags,
-      `seed ${String(run.seed)}`,
-    ]
-    const text = all.join('\n').toLowerCase()
-    return words.every((word) => text.includes(word))
+    return runTitle(run).toLowerCase().includes(phrase) || hasAllWords(run, phrase.split(/\s+/))
+  })
+}
+
+function hasAllWords(run: RunLike, words: readonly string[]): boolean {
+  const said = [runTitle(run), ...run.tags, run.algorithm, lastPart(run.model), run.notes]
+  const text = said.join('\n').toLowerCase()
+  return words.every((word) => {
+    if (word.startsWith('seed:')) return String(run.seed) === word.slice('seed:'.length)
+    if (word.startsWith('id:')) return run.id.toLowerCase().includes(word.slice('id:'.length))
+    if (word.startsWith('run_')) return run.id.toLowerCase().startsWith(word)
+    // 1 is not part of 21.
+    return /^\d+$/.test(word) ? new RegExp(String.raw`(?<!\w)${word}(?!\w)`).test(text) : text.includes(word)
   })
 }
 

@@ -14,7 +14,7 @@ interface Props {
   readonly revision: number
 }
 
-/** The same prompt from step to step: of each group its first completion, of held-out rows the greedy one. */
+/** The same prompt from step to step: of each group its first completion, of validation rows the greedy one. */
 export function FilmStrip({ runId, group: { row, source }, sampleId, revision }: Props) {
   const { samples, isLoaded, loadMore } = useSamplePages({ runId, row, source }, `${String(revision)} film`)
   const groups = useMemo(() => groupsOf(samples).toReversed(), [samples])

@@ -39,7 +39,7 @@ export function GroupPane({ group, sampleId, address, groupSize, onMore }: Props
     <section aria-label="Completions" className="flex min-h-0 grow flex-col">
       <GroupHeader view={address.view}>
         {isPart ? (
-          <span title="«shownTrajectories» in the settings says how many completions of a step are kept to look at.">
+          <span title="“shownTrajectories” in the settings says how many completions of a step are kept to look at.">
             {samples.length} of {groupSize} kept
           </span>
         ) : (
@@ -48,10 +48,10 @@ export function GroupPane({ group, sampleId, address, groupSize, onMore }: Props
         {spread !== null && !isPart && (
           <span className={classes('ml-2', spread === 0 && !teaches ? 'text-caution' : 'text-faint')}>
             {spread > 0
-              ? `spread ${formatNumber(spread)}`
+              ? `reward std ${formatNumber(spread)}`
               : teaches
-                ? 'scored alike'
-                : 'all alike, nothing to learn'}
+                ? 'all the same reward'
+                : 'zero variance, nothing to learn'}
           </span>
         )}
       </GroupHeader>
@@ -125,13 +125,13 @@ export function SampleCard({ sample, isChosen, place }: CardProps) {
             className="text-muted"
             title="Advantage: how much better or worse than expected it was judged"
           >
-            adv <span className="font-mono">{formatDelta(advantage)}</span>
+            advantage <span className="font-mono">{formatDelta(advantage)}</span>
           </span>
         )}
         <span className="text-faint">{plural(tokens, 'token')}</span>
         {stopReason === 'length' && (
           <span className="truncate text-caution" title={stopWords(stopReason)}>
-            cut off
+            truncated
           </span>
         )}
         {failures.length > 0 && (

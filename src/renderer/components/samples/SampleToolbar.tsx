@@ -77,7 +77,7 @@ export function SampleToolbar({ run, address, steps, step }: Props) {
         onChange={(next) => setQuery({ source: next === 'rollout' ? null : next, sample: null, row: null })}
         options={[
           { value: 'rollout', label: 'Rollouts' },
-          { value: 'evaluation', label: 'Held-out' },
+          { value: 'evaluation', label: 'Eval' },
         ]}
       />
       <SearchInput
@@ -159,7 +159,7 @@ function FilterMenu({ address: { filter } }: { address: SampleAddress }) {
         <Checkbox
           checked={filter.isCutOff}
           onChange={(on) => setQuery({ cut: on ? '1' : null, sample: null })}
-          label="Cut off at the length limit"
+          label="Truncated at the length limit"
         />
         <Button disabled={count === 0} onClick={() => setQuery(noFilter)}>
           Clear filter

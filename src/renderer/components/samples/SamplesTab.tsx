@@ -225,11 +225,11 @@ function Nothing({ address, run, hasSteps, shown }: NothingProps) {
   }
   if (hasSteps) return <EmptyState title="There are no samples of these steps" />
   if (address.source === 'evaluation')
-    return <EmptyState title="Held-out answers appear with the first evaluation" />
+    return <EmptyState title="Completions on the validation split appear with the first evaluation" />
   return (
     <EmptyState title={shown === 0 ? 'This run keeps no samples' : 'The first samples appear after step 1'}>
       {shown === 0
-        ? '«shownTrajectories» is 0 in its settings; a fork with another number keeps some.'
+        ? '“shownTrajectories” is 0 in its settings; a fork with another number keeps some.'
         : run.status === 'running' &&
           'Each shows what the model wrote, how it was scored and what each token learned.'}
     </EmptyState>

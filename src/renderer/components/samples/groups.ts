@@ -102,9 +102,9 @@ function commonLength(a: string, b: string, most: number): number {
 }
 
 const stops: Readonly<Record<Sample['stopReason'], string>> = {
-  'stop-id': 'ended by itself',
-  'stop-string': 'ended at a stop string',
-  length: 'cut off at the limit',
+  'stop-id': 'stopped (EOS)',
+  'stop-string': 'stop string',
+  length: 'length limit',
 }
 
 export const stopWords = (reason: Sample['stopReason']): string => stops[reason]

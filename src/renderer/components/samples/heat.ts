@@ -120,4 +120,4 @@ export function tokenWords(row: TokenRow): string {
 export const visibleText = (text: string): string =>
   text === ''
     ? '(joined with the next)'
-    : `«${text.replaceAll('\n', '⏎').replaceAll('\t', '⇥').replaceAll(' ', '␣')}»`
+    : `“${text.replaceAll('\n', '⏎').replaceAll('\t', '⇥').replaceAll(' ', '␣')}”`

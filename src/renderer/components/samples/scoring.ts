@@ -57,7 +57,7 @@ const differ = (a: number | null, b: number | null): boolean =>
 const sizeOf = ({ before, after }: ScoreChange['parts'][number]): number =>
   before === null || after === null ? Infinity : Math.abs(after - before)
 
-/** «correct lost», «format 0.5 → 1». */
+/** “correct lost”, “format 0.5 → 1”. */
 export function partWords(
   { name, before, after }: ScoreChange['parts'][number],
   write: (value: number | null) => string,

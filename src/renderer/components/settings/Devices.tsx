@@ -76,7 +76,9 @@ const DeviceRow = ({ device }: { device: DeviceReport }) => (
         </p>
       )}
     </div>
-    <Badge tone={device.available ? 'good' : 'plain'}>{device.available ? 'Can be used' : 'Not here'}</Badge>
+    <Badge tone={device.available ? 'good' : 'plain'}>
+      {device.available ? 'Available' : 'Not available'}
+    </Badge>
   </li>
 )
 

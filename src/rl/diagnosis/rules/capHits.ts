@@ -14,7 +14,7 @@ export function capHits(run: DiagnosedRun): Finding[] {
     {
       id: 'cap-hits',
       severity: averageOf(cut) > 0.9 ? 'problem' : 'warning',
-      words: `${percent(averageOf(cut))} of the completions are cut off at ${run.facts.maxNewTokens} tokens, most of them before they come to an end.`,
+      words: `${percent(averageOf(cut))} of the completions are truncated at ${run.facts.maxNewTokens} tokens, most of them before they come to an end.`,
       evidence: [evidence('completions/clipped_ratio', cut)],
       proposals: proposals(run),
     },
@@ -27,16 +27,10 @@ function proposals(run: DiagnosedRun): Proposal[] {
   return [
     change(`Allow ${2 * maxNewTokens} tokens.`, { 'rollout.maxNewTokens': 2 * maxNewTokens }),
     ...(numberSettingOf(run, 'overlongBuffer') === 0
-      ? [
-          changeSetting(
-            `Let the last ${buffer === 1 ? 'token' : `${buffer} tokens`} before the limit cost reward.`,
-            'overlongBuffer',
-            buffer,
-          ),
-        ]
+      ? [changeSetting(`Enable the overlong penalty (${buffer}-token buffer).`, 'overlongBuffer', buffer)]
       : []),
     ...(settings['maskTruncated'] === false
-      ? [changeSetting('Leave completions that were cut off out of the update.', 'maskTruncated', true)]
+      ? [changeSetting('Leave truncated completions out of the update.', 'maskTruncated', true)]
       : []),
   ]
 }

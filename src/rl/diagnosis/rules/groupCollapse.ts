@@ -1,7 +1,7 @@
 import type { Finding, Proposal } from '#shared/diagnosis.ts'
 import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
 import { placeOn, rewardScaleOf } from '../rewardScale.ts'
-import { change, lookAtSamples, percent } from '../rule.ts'
+import { change, lookAtSamples, percent, short } from '../rule.ts'
 import { averageOf, evidence } from '../series.ts'
 
 const window = 10
@@ -17,23 +17,31 @@ export function groupCollapse(run: DiagnosedRun): Finding[] {
   const place = placeOn(rewardScaleOf(run), averageOf(rewards))
   const facts = [evidence('frac_reward_zero_std', alike), evidence('reward', rewards)]
   const share = percent(averageOf(alike))
-  if (place >= right) return [allRight(share, facts)]
-  if (place <= wrong) return [allWrong(run, share, facts)]
+  const found = { share, reward: averageOf(rewards), facts }
+  if (place >= right) return [allRight(found)]
+  if (place <= wrong) return [allWrong(run, found)]
   return [mixed(run, rewards, share, facts)]
 }
 
-const allRight = (share: string, facts: Finding['evidence']): Finding => ({
+interface Found {
+  /** Of the groups. */
+  readonly share: string
+  readonly reward: number
+  readonly facts: Finding['evidence']
+}
+
+const allRight = ({ share, reward, facts }: Found): Finding => ({
   id: 'groups-all-right',
   severity: 'warning',
-  words: `In ${share} of the groups all completions are right alike, so there is nothing left to learn from these rows.`,
+  words: `In ${share} of the groups all completions got the same reward, and it is high (${short(reward)} on average), so there is nothing left to learn from these rows.`,
   evidence: facts,
   proposals: [change('Train on harder rows, or end the run here.', {})],
 })
 
-const allWrong = (run: DiagnosedRun, share: string, facts: Finding['evidence']): Finding => ({
+const allWrong = (run: DiagnosedRun, { share, reward, facts }: Found): Finding => ({
   id: 'groups-all-wrong',
   severity: 'problem',
-  words: `In ${share} of the groups all completions are wrong alike, so there is nothing to learn from.`,
+  words: `In ${share} of the groups all completions got the same reward, and it is low (${short(reward)} on average), so there is nothing to learn from.`,
   evidence: facts,
   proposals: [
     change('Train on easier rows, or let the reward give part of the credit for part of the way.', {}),
@@ -50,7 +58,7 @@ const mixed = (
 ): Finding => ({
   id: 'groups-alike',
   severity: 'warning',
-  words: `In ${share} of the groups all completions of a prompt score alike, so there is little to learn from: a prompt is either always right or always wrong, or the reward knows too few levels.`,
+  words: `In ${share} of the groups all completions got the same reward, so there is little to learn from: a prompt is either always right or always wrong, or the reward knows too few levels.`,
   evidence: facts,
   proposals: [
     lookAtSamples('Look whether completions of one prompt differ at all.', rewards),

@@ -95,7 +95,7 @@ function longerNotBetter(run: DiagnosedRun): Finding[] {
     {
       id: 'longer-not-better',
       severity: 'warning',
-      words: `Completions have grown from ${short(averageOf(start))} to ${short(averageOf(end))} tokens, and on held-out rows the policy is no better for it.`,
+      words: `Completions have grown from ${short(averageOf(start))} to ${short(averageOf(end))} tokens, and on the validation split the policy is no better for it.`,
       evidence: [
         evidence('completions/mean_length', start),
         evidence('completions/mean_length', end),
@@ -123,14 +123,14 @@ function heldOutGap(run: DiagnosedRun): Finding[] {
     {
       id: 'held-out-gap',
       severity: 'warning',
-      words: `In training the reward is ${short(gap)} higher than on held-out rows: the policy has learned these rows, or a way around the reward that works for them.`,
+      words: `In training the reward is ${short(gap)} higher than on the validation split: the policy has learned these rows, or a way around the reward that works for them.`,
       evidence: [evidence('reward', around), evidence('eval_reward', [last])],
       proposals: [
         lookAtSamples(
           'Look at the best-scored samples, and make a test case of one that does not deserve it.',
           around,
         ),
-        look('The held-out reward shows which checkpoint was best.', {
+        look('The eval reward shows which checkpoint was best.', {
           kind: 'checkpoint',
           step: bestOf(heldOut),
         }),

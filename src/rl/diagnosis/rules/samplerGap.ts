@@ -23,7 +23,7 @@ export function samplerGap(run: DiagnosedRun): Finding[] {
     {
       id: 'sampler-gap',
       severity: isRounded ? 'warning' : 'problem',
-      words: `Generating and learning disagree by ${short(averageOf(gap))} nats per token on the same completions: ${cause}.`,
+      words: `Train–inference logprob mismatch of ${short(averageOf(gap))} nats per token on the same completions: ${cause}.`,
       evidence: [evidence('sampling/sampling_logp_difference/mean', gap)],
       proposals: isRounded ? withoutRounding(precision === 'f32' ? 'base' : 'rollout') : tested,
     },

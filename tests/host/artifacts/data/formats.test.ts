@@ -296,7 +296,7 @@ describe('files that are wrong as a whole', () => {
     ['b.json', '{}', /must hold a list of objects/],
     ['b.json', '{"a":{"b":[{}]},"c":["[{"]}', /must hold a list of objects/],
     ['b.json', '3', /must hold a list of objects/],
-    ['b.csv', 'q,q\n1,2', /two columns called «q»/],
+    ['b.csv', 'q,q\n1,2', /two columns called “q”/],
     ['b.csv', '"open\n1', /line 1: it has a quotation mark/],
     ['b.parquet', 'PAR1', /b\.parquet is not a readable Parquet file/],
     ['b.parquet', `PAR1${'x'.repeat(50)}PAR1`, /b\.parquet is not a readable Parquet file/],

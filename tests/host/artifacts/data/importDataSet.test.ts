@@ -130,7 +130,7 @@ describe('importDataSet', () => {
       '1\n2\n',
       /bad\.jsonl has no usable row: row 1 \(line 1\): it is not a JSON object\. All 2 rows/,
     ],
-    ['bad.csv', 'q,q\n1,2', /two columns called «q»/],
+    ['bad.csv', 'q,q\n1,2', /two columns called “q”/],
   ])('%s %j is refused and leaves nothing', async (name, content, sentence) => {
     const before = existsSync(folder) ? readdirSync(folder) : []
     await expect(imported(written(name, content))).rejects.toThrow(sentence)
@@ -214,7 +214,7 @@ describe('library', () => {
     mkdirSync(path.join(folder, 'broken'))
     expect(namedDataSet('Viele', home)).toBe(version.directory)
     expect(findDataSet(version.info.id.slice(0, 8), home).info.name).toBe('Viele')
-    expect(() => findDataSet('nothing', home)).toThrow(/There is no data set «nothing»/)
+    expect(() => findDataSet('nothing', home)).toThrow(/There is no data set “nothing”/)
     const broken = listDataSets(home).filter((entry) => 'problem' in entry)
     expect(broken).toEqual([expect.objectContaining({ id: 'broken' })])
     expect(listDataSets(path.join(home, 'nowhere'))).toEqual([])

@@ -46,7 +46,7 @@ describe('splitRows', () => {
   test('a number of rows', () => {
     expect(splitRows(rows, { rows: 37, seed: 3 }).heldOut).toHaveLength(37)
     expect(() => splitRows(rows, { rows: 2_000, seed: 3 })).toThrow(/leaves no training row/)
-    expect(() => splitRows(rows.slice(0, 2), { share: 0.0001, seed: 3 })).toThrow(/leaves no held-out row/)
+    expect(() => splitRows(rows.slice(0, 2), { share: 0.0001, seed: 3 })).toThrow(/leaves no validation row/)
   })
 })
 

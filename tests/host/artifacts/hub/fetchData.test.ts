@@ -114,8 +114,8 @@ describe('a data set from a hub', () => {
   test('without that split or config is refused, with those there are', async () => {
     const data = await openHubData(place, access())
     expect(chooseSplit(data, { split: 'test' }).split.name).toBe('test')
-    expect(() => chooseSplit(data, { split: 'dev' })).toThrow('no split «dev»')
-    expect(() => chooseSplit(data, { config: 'main' })).toThrow('no config «main»')
+    expect(() => chooseSplit(data, { split: 'dev' })).toThrow('no split “dev”')
+    expect(() => chooseSplit(data, { config: 'main' })).toThrow('no config “main”')
   })
 
   test('of code alone is refused, naming the program', async () => {
