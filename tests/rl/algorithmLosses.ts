@@ -133,22 +133,53 @@ const ppoLosses: readonly WrittenLoss[] = (['token', 'turn'] as const).flatMap((
 
 const correctionAt = ({ correction }: Row, t: number): number => correction?.[t] ?? 1
 
-/** −log(1 / (1 + e^−x)) */
+const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x))
 const negativeLogSigmoid = (x: number): number => Math.log(1 + Math.exp(-x))
 
+/** What a pair costs, by its two log-ratios to the reference and the lengths of its answers. */
+type Preference = (c: number, r: number, lengths: readonly [number, number]) => number
+
 const preferenceForm =
-  (beta: number, alpha: number, smoothing: number): Loss =>
+  (alpha: number, preference: Preference): Loss =>
   (input) => {
-    const reward = (i: number) =>
-      beta * sum(actions(input.rows[i]!).map((t) => logRatioToReference(input, i, t)))
+    const logRatio = (i: number) => sum(actions(input.rows[i]!).map((t) => logRatioToReference(input, i, t)))
+    const length = (i: number) => Math.max(actions(input.rows[i]!).length, 1)
     const chosen = input.rows.map((_, i) => i).filter((i) => i % 2 === 0)
-    const preference = chosen.map((i) => {
-      const margin = reward(i) - reward(i + 1)
-      return (1 - smoothing) * negativeLogSigmoid(margin) + smoothing * negativeLogSigmoid(-margin)
-    })
+    const costs = chosen.map((i) => preference(logRatio(i), logRatio(i + 1), [length(i), length(i + 1)]))
     const likelihood = chosen.flatMap((i) => actions(input.rows[i]!).map((t) => input.logprobs[i]![t]!))
-    return mean(preference) - alpha * mean(likelihood)
+    return mean(costs) - alpha * mean(likelihood)
   }
+
+/** As the papers and TRL's trainer write them. */
+const preferences: Readonly<Record<string, (beta: number, e: number) => Preference>> = {
+  sigmoid: (beta) => (c, r) => negativeLogSigmoid(beta * (c - r)),
+  hinge: (beta) => (c, r) => Math.max(0, 1 - beta * (c - r)),
+  ipo: (beta) => (c, r, lengths) => (c / lengths[0] - r / lengths[1] - 1 / (2 * beta)) ** 2,
+  robust: (beta, e) => (c, r) =>
+    ((1 - e) * negativeLogSigmoid(beta * (c - r)) - e * negativeLogSigmoid(beta * (r - c))) / (1 - 2 * e),
+  conservative: (beta, e) => (c, r) =>
+    (1 - e) * negativeLogSigmoid(beta * (c - r)) + e * negativeLogSigmoid(beta * (r - c)),
+  exo: (beta, e) => (c, r) => {
+    const p = sigmoid(beta * (c - r))
+    return p * Math.log(p / (1 - e)) + (1 - p) * Math.log((1 - p) / e)
+  },
+  sppo: (beta) => (c, r) => (c - 1 / (2 * beta)) ** 2 + (r + 1 / (2 * beta)) ** 2,
+  'apo-zero': (beta) => (c, r) => 1 - sigmoid(beta * c) + sigmoid(beta * r),
+  'apo-down': (beta) => (c, r) => sigmoid(beta * c) + 1 - sigmoid(beta * (c - r)),
+}
+const smoothed = ['robust', 'conservative', 'exo']
+
+const preferenceLosses: readonly WrittenLoss[] = Object.entries(preferences).flatMap(([loss, form]) =>
+  [0.1, 0.7].map((beta): WrittenLoss => {
+    const labelSmoothing = smoothed.includes(loss) ? 0.2 : 0
+    return {
+      algorithm: 'dpo',
+      name: `${loss}, β ${beta}`,
+      settings: { loss, beta, labelSmoothing, nllAlpha: 0.3 },
+      loss: preferenceForm(0.3, form(beta, labelSmoothing)),
+    }
+  }),
+)
 
 const otherLosses: readonly WrittenLoss[] = [
   {
@@ -181,23 +212,12 @@ const otherLosses: readonly WrittenLoss[] = [
     settings: { lossNorm: 'trajectory-mean' },
     loss: (input) => mean(input.rows.map((row, i) => mean(actions(row).map((t) => -input.logprobs[i]![t]!)))),
   },
-  {
-    algorithm: 'dpo',
-    name: 'with likelihood',
-    settings: { beta: 0.5, nllAlpha: 0.7 },
-    loss: preferenceForm(0.5, 0.7, 0),
-  },
-  {
-    algorithm: 'dpo',
-    name: 'smoothed labels',
-    settings: { beta: 0.3, nllAlpha: 0, labelSmoothing: 0.2 },
-    loss: preferenceForm(0.3, 0, 0.2),
-  },
 ]
 
 export const writtenLosses: readonly WrittenLoss[] = [
   ...groupLosses,
   ...unitLosses,
   ...ppoLosses,
+  ...preferenceLosses,
   ...otherLosses,
 ]
