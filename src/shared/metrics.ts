@@ -169,7 +169,12 @@ const table = {
     'KL',
     'nats',
     'none',
-    'Divergence from the reference policy per token: k3 estimate; REINFORCE, RLOO, ReMax: mean log-ratio; REINFORCE++: k2.',
+    'Divergence from the reference policy per token, as klEstimator estimates it; REINFORCE, RLOO, ReMax: mean log-ratio; REINFORCE++: k2.',
+  ],
+  'kl/clamped': [
+    'share',
+    'lower',
+    'Share of tokens whose estimate is above klClamp: the KL term leaves them out.',
   ],
   perplexity: [
     'Perplexity',

@@ -4,7 +4,7 @@
 import {
   actions,
   clamp,
-  k3,
+  klAt,
   type Level,
   levels,
   logRatioToReference,
@@ -18,147 +18,9 @@ import {
   type WrittenLoss,
   type WrittenLossInput,
 } from './algorithms/writtenLoss.ts'
-
-// ---- GRPO family ----
-
-interface GroupForm {
-  readonly bounds: readonly [number, number]
-  readonly level: Level
-  readonly beta?: number
-  readonly shaping?: number
-  readonly cispo?: boolean
-  readonly norm?: 'token-mean' | 'constant-length'
-  readonly delta?: number
-  readonly topShare?: number
-  readonly entropy?: number
-}
-
-/** Entropy from which on a token is in the top share: the value below which 1 − share of them lie, interpolated. */
-function entropyBar(rows: readonly Row[], share: number): number {
-  const all = rows
-    .flatMap((row) => actions(row).map((t) => row.behaviorEntropies![t]!))
-    .toSorted((a, b) => a - b)
-  const place = (1 - share) * (all.length - 1)
-  const below = all[Math.floor(place)]!
-  return below + (place % 1) * (all[Math.ceil(place)]! - below)
-}
-
-/** `bar`: the entropy from which on a token learns from its advantage. */
-function tokenLoss(
-  input: WrittenLossInput,
-  [i, t]: readonly [number, number],
-  form: GroupForm,
-  bar: number,
-): number {
-  const [row, lp, constant] = [input.rows[i]!, input.logprobs[i]!, input.constant[i]!]
-  const ratioUnder = (source: Float64Array) =>
-    Math.exp(mean(sharers(row, t, form.level).map((s) => source[s]! - row.behaviorLogprobs[s]!)))
-  const meanKl = form.shaping ? mean(actions(row).map((s) => k3(input, i, s))) : 0
-  const advantage = row.advantages[t]! + (form.shaping ? form.shaping * (meanKl - k3(input, i, t)) : 0)
-  const ratio = ratioUnder(lp)
-  const capped = Math.min(ratio, form.delta ?? Infinity)
-  const surrogate = form.cispo
-    ? -clamp(ratioUnder(constant), form.bounds) * advantage * lp[t]!
-    : -Math.min(capped * advantage, clamp(ratio, form.bounds) * advantage)
-  return (
-    (row.behaviorEntropies![t]! >= bar ? surrogate * (row.correction?.[t] ?? 1) : 0) +
-    (form.beta ?? 0) * k3(input, i, t) -
-    (form.entropy ?? 0) * input.entropies[i]![t]!
-  )
-}
-
-const groupForm =
-  (form: GroupForm): Loss =>
-  (input) => {
-    const bar = form.topShare ? entropyBar(input.rows, form.topShare) : -Infinity
-    const perRow = input.rows.map((row, i) => actions(row).map((t) => tokenLoss(input, [i, t], form, bar)))
-    if (form.norm === 'token-mean') return mean(perRow.flat())
-    if (form.norm === 'constant-length')
-      return mean(perRow.map((row, i) => sum(row) / input.rows[i]!.tokenLimit!))
-    return mean(perRow.map(mean))
-  }
+import { groupLosses } from './algorithms/writtenGroupLosses.ts'
 
 const usual = [0.8, 1.2] as const
-
-const groupLosses: readonly WrittenLoss[] = [
-  ...levels.flatMap((level): WrittenLoss[] => [
-    {
-      algorithm: 'grpo',
-      name: `${level} ratio, divergence added`,
-      settings: { klCoefficient: 0.3, importanceSamplingLevel: level },
-      loss: groupForm({ bounds: usual, level, beta: 0.3 }),
-    },
-    {
-      algorithm: 'grpo',
-      name: `${level} ratio, divergence in the advantage`,
-      settings: { klCoefficient: 0.4, klAdvantageShaping: true, importanceSamplingLevel: level },
-      loss: groupForm({ bounds: usual, level, shaping: 0.4 }),
-    },
-    {
-      algorithm: 'grpo',
-      name: `${level} ratio, token mean, limited ratio, bonus on entropy`,
-      settings: {
-        klCoefficient: 0.1,
-        clipCoefficient: [0.9, 1.1],
-        ratioLimit: 1.15,
-        entropyCoefficient: 0.2,
-        lossNorm: 'token-mean',
-        importanceSamplingLevel: level,
-      },
-      loss: groupForm({
-        bounds: [0.9, 1.1],
-        delta: 1.15,
-        level,
-        beta: 0.1,
-        entropy: 0.2,
-        norm: 'token-mean',
-      }),
-    },
-    {
-      algorithm: 'grpo',
-      name: `${level} ratio, constant length, top tokens only`,
-      settings: {
-        klCoefficient: 0.1,
-        topEntropyShare: 0.3,
-        entropyCoefficient: 0.1,
-        lossNorm: 'constant-length',
-        importanceSamplingLevel: level,
-      },
-      loss: groupForm({
-        bounds: usual,
-        level,
-        beta: 0.1,
-        entropy: 0.1,
-        topShare: 0.3,
-        norm: 'constant-length',
-      }),
-    },
-    {
-      algorithm: 'cispo',
-      name: `${level} weight`,
-      settings: { klCoefficient: 0.2, importanceSamplingLevel: level },
-      loss: groupForm({ bounds: usual, level, beta: 0.2, cispo: true }),
-    },
-    {
-      algorithm: 'cispo',
-      name: `${level} weight, divergence in the advantage, top tokens, token mean`,
-      settings: {
-        klCoefficient: 0.2,
-        klAdvantageShaping: true,
-        topEntropyShare: 0.5,
-        lossNorm: 'token-mean',
-        importanceSamplingLevel: level,
-      },
-      loss: groupForm({ bounds: usual, level, shaping: 0.2, cispo: true, topShare: 0.5, norm: 'token-mean' }),
-    },
-  ]),
-  {
-    algorithm: 'gspo',
-    name: 'trajectory ratio',
-    settings: { klCoefficient: 0.1, clipCoefficient: 0.1 },
-    loss: groupForm({ bounds: [0.9, 1.1], level: 'trajectory', beta: 0.1 }),
-  },
-]
 
 // ---- every unit weighs the same and has one ratio, one advantage ----
 
@@ -246,6 +108,7 @@ const ppoLosses: readonly WrittenLoss[] = (['token', 'turn'] as const).flatMap((
         name: `steps are ${granularity}s, ratio of ${chosen}`,
         settings: {
           klCoefficient: 0.3,
+          klClamp: 0.1,
           entropyCoefficient: 0.05,
           valueCoefficient: 0.7,
           valueClipCoefficient: chosen === 'auto' ? null : 0.5,
@@ -259,7 +122,7 @@ const ppoLosses: readonly WrittenLoss[] = (['token', 'turn'] as const).flatMap((
         loss: (input) =>
           unitMean(input, { level, pooling: poolingOf(level, pooling), bounds: [0.85, 1.15], delta: 1.3 }) +
           criticLoss(input, granularity, [0.7, chosen === 'auto' ? 0.15 : 0.5, isMean]) +
-          0.3 * mean(perToken(input, (i, t) => k3(input, i, t))) -
+          0.3 * mean(perToken(input, (i, t) => klAt(input, i, t, { clamp: 0.1 }))) -
           0.05 * mean(perToken(input, (i, t) => input.entropies[i]![t]!)),
       },
     ]
@@ -270,22 +133,53 @@ const ppoLosses: readonly WrittenLoss[] = (['token', 'turn'] as const).flatMap((
 
 const correctionAt = ({ correction }: Row, t: number): number => correction?.[t] ?? 1
 
-/** −log(1 / (1 + e^−x)) */
+const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x))
 const negativeLogSigmoid = (x: number): number => Math.log(1 + Math.exp(-x))
 
+/** What a pair costs, by its two log-ratios to the reference and the lengths of its answers. */
+type Preference = (c: number, r: number, lengths: readonly [number, number]) => number
+
 const preferenceForm =
-  (beta: number, alpha: number, smoothing: number): Loss =>
+  (alpha: number, preference: Preference): Loss =>
   (input) => {
-    const reward = (i: number) =>
-      beta * sum(actions(input.rows[i]!).map((t) => logRatioToReference(input, i, t)))
+    const logRatio = (i: number) => sum(actions(input.rows[i]!).map((t) => logRatioToReference(input, i, t)))
+    const length = (i: number) => Math.max(actions(input.rows[i]!).length, 1)
     const chosen = input.rows.map((_, i) => i).filter((i) => i % 2 === 0)
-    const preference = chosen.map((i) => {
-      const margin = reward(i) - reward(i + 1)
-      return (1 - smoothing) * negativeLogSigmoid(margin) + smoothing * negativeLogSigmoid(-margin)
-    })
+    const costs = chosen.map((i) => preference(logRatio(i), logRatio(i + 1), [length(i), length(i + 1)]))
     const likelihood = chosen.flatMap((i) => actions(input.rows[i]!).map((t) => input.logprobs[i]![t]!))
-    return mean(preference) - alpha * mean(likelihood)
+    return mean(costs) - alpha * mean(likelihood)
   }
+
+/** As the papers and TRL's trainer write them. */
+const preferences: Readonly<Record<string, (beta: number, e: number) => Preference>> = {
+  sigmoid: (beta) => (c, r) => negativeLogSigmoid(beta * (c - r)),
+  hinge: (beta) => (c, r) => Math.max(0, 1 - beta * (c - r)),
+  ipo: (beta) => (c, r, lengths) => (c / lengths[0] - r / lengths[1] - 1 / (2 * beta)) ** 2,
+  robust: (beta, e) => (c, r) =>
+    ((1 - e) * negativeLogSigmoid(beta * (c - r)) - e * negativeLogSigmoid(beta * (r - c))) / (1 - 2 * e),
+  conservative: (beta, e) => (c, r) =>
+    (1 - e) * negativeLogSigmoid(beta * (c - r)) + e * negativeLogSigmoid(beta * (r - c)),
+  exo: (beta, e) => (c, r) => {
+    const p = sigmoid(beta * (c - r))
+    return p * Math.log(p / (1 - e)) + (1 - p) * Math.log((1 - p) / e)
+  },
+  sppo: (beta) => (c, r) => (c - 1 / (2 * beta)) ** 2 + (r + 1 / (2 * beta)) ** 2,
+  'apo-zero': (beta) => (c, r) => 1 - sigmoid(beta * c) + sigmoid(beta * r),
+  'apo-down': (beta) => (c, r) => sigmoid(beta * c) + 1 - sigmoid(beta * (c - r)),
+}
+const smoothed = ['robust', 'conservative', 'exo']
+
+const preferenceLosses: readonly WrittenLoss[] = Object.entries(preferences).flatMap(([loss, form]) =>
+  [0.1, 0.7].map((beta): WrittenLoss => {
+    const labelSmoothing = smoothed.includes(loss) ? 0.2 : 0
+    return {
+      algorithm: 'dpo',
+      name: `${loss}, β ${beta}`,
+      settings: { loss, beta, labelSmoothing, nllAlpha: 0.3 },
+      loss: preferenceForm(0.3, form(beta, labelSmoothing)),
+    }
+  }),
+)
 
 const otherLosses: readonly WrittenLoss[] = [
   {
@@ -318,23 +212,12 @@ const otherLosses: readonly WrittenLoss[] = [
     settings: { lossNorm: 'trajectory-mean' },
     loss: (input) => mean(input.rows.map((row, i) => mean(actions(row).map((t) => -input.logprobs[i]![t]!)))),
   },
-  {
-    algorithm: 'dpo',
-    name: 'with likelihood',
-    settings: { beta: 0.5, nllAlpha: 0.7 },
-    loss: preferenceForm(0.5, 0.7, 0),
-  },
-  {
-    algorithm: 'dpo',
-    name: 'smoothed labels',
-    settings: { beta: 0.3, nllAlpha: 0, labelSmoothing: 0.2 },
-    loss: preferenceForm(0.3, 0, 0.2),
-  },
 ]
 
 export const writtenLosses: readonly WrittenLoss[] = [
   ...groupLosses,
   ...unitLosses,
   ...ppoLosses,
+  ...preferenceLosses,
   ...otherLosses,
 ]

@@ -223,13 +223,8 @@ function headInputs(config: ModelConfig) {
   }
 }
 
-function headValues(
-  config: ModelConfig,
-  parameters: HeadParameters,
-  inputs: ReturnType<typeof headInputs>,
-  isLearning: boolean,
-) {
-  return vocabularyHead({ ...vocabularyInputs(config, parameters, inputs), isLearning })
+function headValues(config: ModelConfig, parameters: HeadParameters, inputs: ReturnType<typeof headInputs>) {
+  return vocabularyHead(vocabularyInputs(config, parameters, inputs))
 }
 
 function vocabularyInputs(
@@ -263,14 +258,14 @@ export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
   const inputs = headInputs(config)
   const { table, slices = [table] } = parameters
   const quick = slicedHead({ ...vocabularyInputs(config, parameters, inputs), slices })
-  const whole = headValues(config, parameters, inputs, true)
+  const whole = headValues(config, parameters, inputs)
   const slope = (value: Value): Value => {
     const one = expandLike(constant([1], [1, 1]), value)
     const [gradient] = gradients([{ value, cotangent: one }], [inputs.hidden])
     if (!gradient) throw new Error('The head does not depend on its hidden states.')
     return gradient
   }
-  const score: Program = { ...headValues(config, parameters, inputs, false) }
+  const score: Program = { ...headValues(config, parameters, inputs) }
   const learn: Program = { ...quick, logprobSlope: slope(quick.logprob) }
   const learnEntropy: Program = {
     ...whole,
@@ -283,7 +278,7 @@ export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
 /** The head when its own parameters learn: cross-entropy with a coefficient per token ([N, 1]) known beforehand. */
 export function trainedHeadProgram(config: ModelConfig, parameters: HeadParameters): Program {
   const inputs = headInputs(config)
-  const { logprob, entropy } = headValues(config, parameters, inputs, true)
+  const { logprob, entropy } = headValues(config, parameters, inputs)
   const coefficients = input('coefficients', 'float32', ['N', 1])
   const norms = finalNormNames(config).map((name) => parameters.vector(name))
   const targets = [inputs.hidden, ...norms, parameters.table]

@@ -10,30 +10,28 @@ const targets = integer(['N'], [3, 0, 8, 8, 1, 5, 2])
 const headInputs = [real('N', 6), real(vocabulary, 6), targets] as const
 
 export const headCases = [
-  ...[true, false].flatMap((isLearning) => [
-    gradientCase('VocabularyHead', `log-probability, learning ${isLearning}`, {
-      dtype: 'float32',
-      inputs: headInputs,
-      build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids, isLearning }).logprob,
-    }),
-    gradientCase('VocabularyHead', `entropy, learning ${isLearning}`, {
-      inputs: headInputs,
-      build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids, isLearning }).entropy,
-    }),
-  ]),
+  gradientCase('VocabularyHead', 'log-probability', {
+    dtype: 'float32',
+    inputs: headInputs,
+    build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids }).logprob,
+  }),
+  gradientCase('VocabularyHead', 'entropy', {
+    inputs: headInputs,
+    build: ([hidden, table, ids]) => vocabularyHead({ hidden, table, targets: ids }).entropy,
+  }),
   gradientCase('VocabularyHead', 'bent logits', {
     dtype: 'float32',
     inputs: [...headInputs, constant([1], [1.25])],
     build([hidden, table, ids, factor]) {
       const bend = { cap: 1.5, factor }
-      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, isLearning: true, bend })
+      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, bend })
       return [logprob, entropy]
     },
   }),
   gradientCase('VocabularyHead', 'frozen table', {
     inputs: [real('N', 6), constant([vocabulary, 6], frozenTable), targets],
     build([hidden, table, ids]) {
-      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, isLearning: true })
+      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids })
       return [logprob, entropy]
     },
   }),
@@ -54,7 +52,7 @@ export const headCases = [
     dtype: 'float32',
     inputs: headInputs,
     build([hidden, table, ids]) {
-      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, isLearning: true })
+      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids })
       return [logprob, entropy]
     },
   }),

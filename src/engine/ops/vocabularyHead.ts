@@ -24,8 +24,6 @@ export interface VocabularyHeadInputs {
   readonly table: Value
   /** [N] i64 */
   readonly targets: Value
-  /** The slopes will be asked for, so the mean row p E is computed anyway. */
-  readonly isLearning: boolean
   /** What happens to the product before the softmax; nothing if absent. */
   readonly bend?: LogitBend
 }
@@ -49,35 +47,28 @@ export interface VocabularyHead {
  * log-probabilities of the whole vocabulary nor their cotangent: ∂logprob/∂h = E[target] − p E and
  * ∂entropy/∂h = −(p·(log p + entropy)) E.
  */
-export function vocabularyHead({
-  hidden,
-  table,
-  targets,
-  isLearning,
-  bend,
-}: VocabularyHeadInputs): VocabularyHead {
+export function vocabularyHead({ hidden, table, targets, bend }: VocabularyHeadInputs): VocabularyHead {
   const [rows, size] = [hidden.shape[0] as Dim, table.shape[0] as number]
   const { logits, back } = vocabularyLogits(hidden, table, bend)
   const probabilities = softmax(logits)
   const column = reshape(targets, [rows, 1])
-  // log Σ exp(z) = z − log p of any entry; the largest is never too small for it.
-  const normalizer = sub(reduceMax(logits, [-1]), log(reduceMax(probabilities, [-1])))
-  const logprob = sub(gatherElements(logits, column), normalizer)
-  const meanRow = matmul(probabilities, table) // p E: [N, D]
-  // Σ p z = h · (p E): where the mean row is there, the entropy needs no pass of its own over the vocabulary.
-  const meanLogit = isLearning && !bend ? dotLastAxis(hidden, meanRow) : dotLastAxis(probabilities, logits)
-  const entropy = sub(normalizer, meanLogit)
+  // log p = (z − z_max) + log p_max. Sums over the vocabulary are of differences from the largest logit: of the logits
+  // themselves, which may be large and nearly alike, f32 would leave an error of 10⁻³ in the entropy.
+  const centered = sub(logits, reduceMax(logits, [-1]))
+  const logLargest = log(reduceMax(probabilities, [-1]))
+  const logprob = add(gatherElements(centered, column), logLargest)
+  const entropy = neg(add(logLargest, dotLastAxis(probabilities, centered)))
 
   const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null] }) => {
     const logitsByEntropy = dEntropy
-      ? mul(neg(dEntropy), mul(probabilities, add(sub(logits, normalizer), entropy)))
+      ? mul(neg(dEntropy), mul(probabilities, add(add(centered, logLargest), entropy)))
       : null
     const logitsByLogprob =
       dLogprob && mul(dLogprob, sub(oneHot(targets, size, probabilities), probabilities))
     // E[target] − p E is there already, unless the bend weighs each entry by itself.
     const hiddenByLogprob = bend
       ? timesTable(logitsByLogprob)
-      : dLogprob && mul(dLogprob, sub(gather(table, targets), meanRow))
+      : dLogprob && mul(dLogprob, sub(gather(table, targets), matmul(probabilities, table)))
     const hiddenParts = [hiddenByLogprob, timesTable(logitsByEntropy)]
     const tableParts = [logitsByLogprob, logitsByEntropy].map(
       (dLogits) => dLogits && matmul(back(dLogits), hidden, { transA: true }),

@@ -1,11 +1,11 @@
-import { clipConflicts } from './losses/clipping.ts'
+import { numberOrPairSetting } from '#shared/settings.ts'
+import { clipConflicts, upperBounds } from './losses/clipping.ts'
 import {
   acceptanceAtLevel,
   advantagesAtLevel,
   groupNeeds,
   groupSettings,
   groupSize,
-  lossSettings,
 } from './common/groupSettings.ts'
 import { groupLoss } from './losses/groupLoss.ts'
 import { ratioLevelSetting } from './common/units.ts'
@@ -19,11 +19,23 @@ export const cispo = defineAlgorithm({
   source: 'MiniMax 2025, arXiv:2506.13585',
   experience: 'rollout',
   groupSize,
-  settings: { ...groupSettings, importanceSamplingLevel: ratioLevelSetting },
+  settings: {
+    clipCoefficient: numberOrPairSetting({
+      default: 0.2,
+      description:
+        'How far the weight of a token may exceed 1: c for at most 1+c and no lower bound, or the two bounds themselves.',
+    }),
+    importanceSamplingLevel: ratioLevelSetting,
+    ...groupSettings,
+  },
   conflicts: ({ clipCoefficient }) => clipConflicts(clipCoefficient, null),
   needs: groupNeeds,
   advantages: (batch, settings) => advantagesAtLevel(batch, settings, settings.importanceSamplingLevel),
   acceptance: (settings) => acceptanceAtLevel(settings, settings.importanceSamplingLevel),
   minibatchLoss: (minibatch, settings) =>
-    groupLoss(minibatch, lossSettings(settings, settings.importanceSamplingLevel, 'cispo')),
+    groupLoss(minibatch, {
+      ...settings,
+      level: settings.importanceSamplingLevel,
+      surrogate: { kind: 'cispo', bounds: upperBounds(settings.clipCoefficient) },
+    }),
 })

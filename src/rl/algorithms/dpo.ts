@@ -1,14 +1,19 @@
-import { numberSetting } from '#shared/settings.ts'
+import { choiceSetting, numberSetting } from '#shared/settings.ts'
 import { actionCount, actionTotal, atActions, sumOverActions } from './common/actions.ts'
 import { noNeeds } from './common/needs.ts'
 import { addTallies, type Tallies } from './common/tally.ts'
+import {
+  preferenceConflicts,
+  preferenceLoss,
+  preferenceLossNames,
+  type PreferenceSettings,
+} from './losses/preferenceLosses.ts'
 import { defineAlgorithm } from './define.ts'
 import type { LearningRow, LossRow, MinibatchLoss } from './types.ts'
 
 /**
  * Direct Preference Optimization: the chosen answer gains on the rejected one, measured against the reference policy.
- * Rafailov et al. 2023, arXiv:2305.18290, eq. 7; label smoothing: Mitchell 2023, "A note on DPO with noisy preferences";
- * the likelihood term: Pang et al. 2024, arXiv:2404.19733, here per token of the minibatch.
+ * Rafailov et al. 2023, arXiv:2305.18290; its other losses: losses/preferenceLosses.ts; the likelihood term: Pang et al. 2024, arXiv:2404.19733, here per token of the minibatch.
  */
 export const dpo = defineAlgorithm({
   id: 'dpo',
@@ -18,6 +23,11 @@ export const dpo = defineAlgorithm({
   experience: 'preferences',
   groupSize: { default: 1, minimum: 1 },
   settings: {
+    loss: choiceSetting(
+      preferenceLossNames,
+      'sigmoid',
+      'What a pair costs: sigmoid is DPO itself; robust, conservative and exo take labels to be wrong at times.',
+    ),
     beta: numberSetting({
       default: 0.1,
       minimum: 0,
@@ -33,22 +43,22 @@ export const dpo = defineAlgorithm({
       default: 0,
       minimum: 0,
       maximum: 0.5,
-      description: 'Share of pairs that are taken to be the wrong way round.',
+      description:
+        'Share of pairs that are taken to be the wrong way round, by the losses robust, conservative and exo.',
     }),
   },
+  conflicts: preferenceConflicts,
   needs: () => ({ ...noNeeds, reference: true, unit: 2 }),
   advantages: (batch) => ({
     tokens: batch.map((row) => atActions(row, () => 1)),
     returns: null,
     kept: batch.map((_, i) => i),
   }),
-  minibatchLoss: preferenceLoss,
+  minibatchLoss: dpoLoss,
 })
 
-interface DpoSettings {
-  readonly beta: number
+interface DpoSettings extends PreferenceSettings {
   readonly nllAlpha: number
-  readonly labelSmoothing: number
 }
 
 /** How much of what a token or a pair costs reaches the loss. */
@@ -57,7 +67,7 @@ interface Weights {
   readonly chosenToken: number
 }
 
-function preferenceLoss(minibatch: readonly LearningRow[], settings: DpoSettings): MinibatchLoss {
+function dpoLoss(minibatch: readonly LearningRow[], settings: DpoSettings): MinibatchLoss {
   const chosen = minibatch.filter((_, i) => i % 2 === 0)
   const weights = {
     pair: 1 / Math.max(chosen.length, 1),
@@ -86,28 +96,29 @@ function pairsOf(part: readonly LossRow[]): Pair[] {
   })
 }
 
-function pairLoss([chosen, rejected]: Pair, weights: Weights, { beta, labelSmoothing }: DpoSettings) {
-  const [better, worse] = [implicitReward(chosen, beta), implicitReward(rejected, beta)]
-  const margin = better - worse
-  const preference = -(1 - labelSmoothing) * logSigmoid(margin) - labelSmoothing * logSigmoid(-margin)
-  // ∂preference/∂margin, as −log σ(x) has the slope −σ(−x).
-  const slope = -(1 - labelSmoothing) * sigmoid(-margin) + labelSmoothing * sigmoid(margin)
+function pairLoss([chosen, rejected]: Pair, weights: Weights, settings: DpoSettings) {
+  const preference = preferenceLoss(gainOf(chosen), gainOf(rejected), settings)
   const likelihood = sumOverActions(chosen, (t) => chosen.logprobs[t]!)
+  const [better, worse] = [implicitReward(chosen, settings.beta), implicitReward(rejected, settings.beta)]
   return {
-    loss: weights.pair * preference - weights.chosenToken * likelihood,
+    loss: weights.pair * preference.value - weights.chosenToken * likelihood,
     slopes: [
-      atActions(chosen, () => weights.pair * slope * beta - weights.chosenToken),
-      atActions(rejected, () => -weights.pair * slope * beta),
+      atActions(chosen, () => weights.pair * preference.chosenSlope - weights.chosenToken),
+      atActions(rejected, () => weights.pair * preference.rejectedSlope),
     ],
     tallies: pairTallies([chosen, rejected], better, worse),
   }
 }
 
+const gainOf = (row: LossRow) => ({ logRatio: logRatioOf(row), tokens: actionCount(row) })
+
 /** β · (log-probability of the answer − the reference's). */
-export function implicitReward(row: LossRow, beta: number): number {
+export const implicitReward = (row: LossRow, beta: number): number => beta * logRatioOf(row)
+
+function logRatioOf(row: LossRow): number {
   const { logprobs, referenceLogprobs } = row
   if (referenceLogprobs === null) throw new Error('Expected the reference’s log-probabilities of every row.')
-  return beta * sumOverActions(row, (t) => logprobs[t]! - referenceLogprobs[t]!)
+  return sumOverActions(row, (t) => logprobs[t]! - referenceLogprobs[t]!)
 }
 
 function pairTallies([chosen, rejected]: Pair, better: number, worse: number): Tallies {
@@ -123,8 +134,3 @@ function pairTallies([chosen, rejected]: Pair, better: number, worse: number): T
     surprisal: { sum: -total(chosen), count: actionCount(chosen) },
   }
 }
-
-const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x))
-
-/** log σ(x) without overflow at either end. */
-const logSigmoid = (x: number): number => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x)))

@@ -2,10 +2,11 @@ import { clipConflicts } from './losses/clipping.ts'
 import {
   acceptanceAtLevel,
   advantagesAtLevel,
+  clippedWithin,
+  clipSetting,
   groupNeeds,
   groupSettings,
   groupSize,
-  lossSettings,
   ratioLimitSetting,
 } from './common/groupSettings.ts'
 import { groupLoss } from './losses/groupLoss.ts'
@@ -21,14 +22,19 @@ export const grpo = defineAlgorithm({
   experience: 'rollout',
   groupSize,
   settings: {
-    ...groupSettings,
+    clipCoefficient: clipSetting,
     ratioLimit: ratioLimitSetting,
     importanceSamplingLevel: ratioLevelSetting,
+    ...groupSettings,
   },
   conflicts: ({ clipCoefficient, ratioLimit }) => clipConflicts(clipCoefficient, ratioLimit),
   needs: groupNeeds,
   advantages: (batch, settings) => advantagesAtLevel(batch, settings, settings.importanceSamplingLevel),
   acceptance: (settings) => acceptanceAtLevel(settings, settings.importanceSamplingLevel),
   minibatchLoss: (minibatch, settings) =>
-    groupLoss(minibatch, lossSettings(settings, settings.importanceSamplingLevel, 'clipped')),
+    groupLoss(minibatch, {
+      ...settings,
+      level: settings.importanceSamplingLevel,
+      surrogate: clippedWithin(settings),
+    }),
 })

@@ -2,10 +2,11 @@ import { clipConflicts } from './losses/clipping.ts'
 import {
   acceptanceAtLevel,
   advantagesAtLevel,
+  clippedWithin,
+  clipSetting,
   groupNeeds,
   groupSettings,
   groupSize,
-  lossSettings,
   ratioLimitSetting,
 } from './common/groupSettings.ts'
 import { groupLoss } from './losses/groupLoss.ts'
@@ -19,11 +20,11 @@ export const gspo = defineAlgorithm({
   source: 'Zheng et al. 2025, arXiv:2507.18071',
   experience: 'rollout',
   groupSize,
-  settings: { ...groupSettings, ratioLimit: ratioLimitSetting },
+  settings: { clipCoefficient: clipSetting, ratioLimit: ratioLimitSetting, ...groupSettings },
   conflicts: ({ clipCoefficient, ratioLimit }) => clipConflicts(clipCoefficient, ratioLimit),
   needs: groupNeeds,
   advantages: (batch, settings) => advantagesAtLevel(batch, settings, 'trajectory'),
   acceptance: (settings) => acceptanceAtLevel(settings, 'trajectory'),
   minibatchLoss: (minibatch, settings) =>
-    groupLoss(minibatch, lossSettings(settings, 'trajectory', 'clipped')),
+    groupLoss(minibatch, { ...settings, level: 'trajectory', surrogate: clippedWithin(settings) }),
 })

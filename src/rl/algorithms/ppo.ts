@@ -2,7 +2,7 @@ import { choiceSetting, flagSetting, numberSetting, optionalNumberSetting } from
 import { clipBounds, clipConflicts } from './losses/clipping.ts'
 import { generalizedAdvantages } from './common/generalizedAdvantages.ts'
 import { ratioLimitSetting } from './common/groupSettings.ts'
-import { klK3 } from './losses/kl.ts'
+import { klClampSetting, klEstimatorSetting } from './losses/kl.ts'
 import { sumOfTerms } from './losses/lossTerm.ts'
 import { noNeeds } from './common/needs.ts'
 import { entropyBonus, klPenalty, surprisal } from './losses/penalties.ts'
@@ -33,6 +33,8 @@ export const ppo = defineAlgorithm({
       description:
         'Weight β of the divergence from the reference policy in the loss; 0 needs no reference pass.',
     }),
+    klEstimator: klEstimatorSetting,
+    klClamp: klClampSetting,
     clipCoefficient: symmetricClip,
     ratioLimit: ratioLimitSetting,
     discount: numberSetting({
@@ -111,7 +113,7 @@ export const ppo = defineAlgorithm({
         coefficient: settings.valueCoefficient,
         clipCoefficient: settings.valueClipCoefficient ?? settings.clipCoefficient,
       }),
-      klPenalty(minibatch, settings.klCoefficient, klK3),
+      klPenalty(minibatch, settings.klCoefficient, settings),
       entropyBonus(minibatch, settings.entropyCoefficient),
       surprisal,
     ])

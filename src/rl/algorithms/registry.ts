@@ -10,12 +10,14 @@ import { reinforce } from './reinforce.ts'
 import { reinforcePlusPlus } from './reinforcePlusPlus.ts'
 import { remax } from './remax.ts'
 import { rloo } from './rloo.ts'
+import { sapo } from './sapo.ts'
 import { sft } from './sft.ts'
 
 export const algorithms: readonly Algorithm[] = [
   grpo,
   gspo,
   cispo,
+  sapo,
   reinforce,
   reinforcePlusPlus,
   rloo,

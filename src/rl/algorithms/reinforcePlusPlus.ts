@@ -1,7 +1,6 @@
 import { numberSetting } from '#shared/settings.ts'
 import { clipBounds } from './losses/clipping.ts'
 import { acceptanceSettings, groupAcceptance } from './common/groupAcceptance.ts'
-import { klK2 } from './losses/kl.ts'
 import { mayLearn } from './common/lengthShaping.ts'
 import { sumOfTerms } from './losses/lossTerm.ts'
 import { noNeeds } from './common/needs.ts'
@@ -56,7 +55,7 @@ export const reinforcePlusPlus = defineAlgorithm({
   minibatchLoss: (minibatch, { importanceSamplingLevel: level, clipCoefficient, klCoefficient }) =>
     sumOfTerms([
       unitSurrogate(minibatch, { level, pooling: 'mean', bounds: clipBounds(clipCoefficient) }),
-      klPenalty(minibatch, klCoefficient, klK2),
+      klPenalty(minibatch, klCoefficient, { klEstimator: 'k2', klClamp: null }),
       surprisal,
     ]),
 })

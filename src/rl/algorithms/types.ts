@@ -74,6 +74,8 @@ export interface LossRow extends LearningRow {
   readonly values: Float64Array | null
   /** Weight of each token's policy term against the gap between sampler and learner; null = 1. */
   readonly correction: Float64Array | null
+  /** [T] what the sampler said of the tokens as it drew them; null or absent = what the behaviour policy says. */
+  readonly samplerLogprobs?: Float64Array | null
 }
 
 /** ∂loss/∂head of one trajectory, [T]; null where the loss does not touch that head. */

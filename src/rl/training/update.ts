@@ -147,7 +147,7 @@ function lossRow(
   mismatch?.set(row, aligned.skipped ? null : { behaviorLogprobs, samplerLogprobs, actionMask })
   const correction =
     cap === null ? null : correctionWeights(behaviorLogprobs, samplerLogprobs, actionMask, cap)
-  return { ...learning, behaviorLogprobs, logprobs, entropies, values, correction }
+  return { ...learning, behaviorLogprobs, logprobs, entropies, values, correction, samplerLogprobs }
 }
 
 function entropyTally(rows: readonly LossRow[]): Tallies {

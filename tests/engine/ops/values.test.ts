@@ -18,6 +18,7 @@ import { meanLastAxis, reduceSum, sumToShape } from '#engine/ops/reduce.ts'
 import { slicedHead } from '#engine/ops/slicedHead.ts'
 import { vocabularyHead } from '#engine/ops/vocabularyHead.ts'
 import { floats, int64s } from '#engine/runtime/session.ts'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
 import { evaluate } from '../graph/evaluate.ts'
 import { largestDifference } from '../runtime/differences.ts'
@@ -78,31 +79,72 @@ describe('numbers', () => {
     expect([...found['first']!]).toEqual([6, 9, 24, 27])
   })
 
-  test.each([true, false])(
-    'the vocabulary head stays exact for logits far apart (learning: %s)',
-    async (isLearning) => {
-      const head = vocabularyHead({
-        hidden: input('hidden', 'float32', ['N', 1]),
-        table: constant([0, 1, 2, 3], [4, 1]),
-        targets: input('targets', 'int64', ['N']),
-        isLearning,
-      })
-      const hidden = [100, -100, 0.5]
-      const found = await evaluate(
-        { ...head },
-        { hidden: { data: hidden, dims: [3, 1] }, targets: int64s(Int32Array.of(0, 0, 2), [3]) },
+  test('the vocabulary head stays exact for logits far apart', async () => {
+    const head = vocabularyHead({
+      hidden: input('hidden', 'float32', ['N', 1]),
+      table: constant([0, 1, 2, 3], [4, 1]),
+      targets: input('targets', 'int64', ['N']),
+    })
+    const hidden = [100, -100, 0.5]
+    const found = await evaluate(
+      { ...head },
+      { hidden: { data: hidden, dims: [3, 1] }, targets: int64s(Int32Array.of(0, 0, 2), [3]) },
+    )
+    const expected = hidden.map((h, row) => {
+      const weights = [0, 1, 2, 3].map((id) => Math.exp(h * id - Math.max(0, 3 * h)))
+      const total = weights.reduce((sum, weight) => sum + weight, 0)
+      const logprobs = [0, 1, 2, 3].map((id) => h * id - Math.max(0, 3 * h) - Math.log(total))
+      const entropy = logprobs.reduce((sum, logprob) => sum - Math.exp(logprob) * logprob, 0)
+      return { logprob: logprobs[[0, 0, 2][row]!]!, entropy }
+    })
+    expected.forEach(({ logprob, entropy }, row) => {
+      expect(Math.abs(found['logprob']![row]! - logprob)).toBeLessThan(5e-5)
+      expect(Math.abs(found['entropy']![row]! - entropy)).toBeLessThan(5e-5)
+    })
+  })
+
+  test.each([0, 1, 2])(
+    'entropies of a large vocabulary are exact to 1e-5 (common part of the logits: %s)',
+    async (shift) => {
+      const [rows, width, vocabulary] = [4, 64, 49_152]
+      const random = new SequentialRandom(randomStream(3, shift))
+      const common = Float64Array.from({ length: width }, () => shift * random.normal())
+      const table = Float32Array.from(
+        { length: vocabulary * width },
+        (_, i) => random.normal() + common[i % width]!,
       )
-      const expected = hidden.map((h, row) => {
-        const weights = [0, 1, 2, 3].map((id) => Math.exp(h * id - Math.max(0, 3 * h)))
-        const total = weights.reduce((sum, weight) => sum + weight, 0)
-        const logprobs = [0, 1, 2, 3].map((id) => h * id - Math.max(0, 3 * h) - Math.log(total))
-        const entropy = logprobs.reduce((sum, logprob) => sum - Math.exp(logprob) * logprob, 0)
-        return { logprob: logprobs[[0, 0, 2][row]!]!, entropy }
-      })
-      expected.forEach(({ logprob, entropy }, row) => {
-        expect(Math.abs(found['logprob']![row]! - logprob)).toBeLessThan(5e-5)
-        expect(Math.abs(found['entropy']![row]! - entropy)).toBeLessThan(5e-5)
-      })
+      const hidden = Float32Array.from(
+        { length: rows * width },
+        (_, i) => (3 * random.normal() + common[i % width]!) / Math.sqrt(width),
+      )
+      const slices = Array.from({ length: vocabulary / 2048 }, (_, s) =>
+        input(`slice ${s}`, 'float32', [2048, width]),
+      )
+      const head = {
+        hidden: input('hidden', 'float32', ['N', width]),
+        table: input('table', 'float32', [vocabulary, width]),
+        targets: input('targets', 'int64', ['N']),
+      }
+      const [whole, sliced] = [vocabularyHead(head), slicedHead({ ...head, slices })]
+      const found = await evaluate(
+        { whole: whole.entropy, sliced: sliced.entropy },
+        {
+          hidden: floats(hidden, [rows, width]),
+          table: floats(table, [vocabulary, width]),
+          targets: int64s(Int32Array.of(0, 7, 40_000, 49_151), [rows]),
+          ...Object.fromEntries(
+            slices.map((_, s) => [
+              `slice ${s}`,
+              floats(table.slice(s * 2048 * width, (s + 1) * 2048 * width), [2048, width]),
+            ]),
+          ),
+        },
+      )
+      const exact = Float32Array.from({ length: rows }, (_, row) =>
+        entropyOf(hidden.subarray(row * width, (row + 1) * width), table),
+      )
+      expect(largestDifference(found['whole']!, exact)).toBeLessThan(1e-5)
+      expect(largestDifference(found['sliced']!, exact)).toBeLessThan(1e-5)
     },
   )
 
@@ -117,7 +159,7 @@ describe('numbers', () => {
       targets: input('targets', 'int64', ['N']),
       ...bend,
     }
-    const whole = vocabularyHead({ ...head, isLearning: true })
+    const whole = vocabularyHead(head)
     const sliced = slicedHead({ ...head, slices: splitSizes(table, 0, [4, 4, 1]) })
     const found = await evaluate(
       {
@@ -136,6 +178,17 @@ describe('numbers', () => {
     expect(largestDifference(found['sliced entropy']!, found['entropy']!)).toBeLessThan(2e-5)
   })
 })
+
+/** In nats, of the softmax of a hidden state's products with the rows of the table; in f64. */
+function entropyOf(hidden: Float32Array, table: Float32Array): number {
+  const logits = Float64Array.from({ length: table.length / hidden.length }, (_, id) =>
+    hidden.reduce((sum, h, d) => sum + h * table[id * hidden.length + d]!, 0),
+  )
+  const largest = logits.reduce((a, b) => Math.max(a, b))
+  const total = logits.reduce((sum, z) => sum + Math.exp(z - largest), 0)
+  const normalizer = largest + Math.log(total)
+  return logits.reduce((sum, z) => sum + Math.exp(z - normalizer) * (normalizer - z), 0)
+}
 
 const folder = temporaryFolder()
 /** A tensor in a file of its own. */

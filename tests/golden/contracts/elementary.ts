@@ -1,5 +1,5 @@
 /** The small functions every algorithm is made of. */
-import { klK3 } from '#rl/algorithms/losses/kl.ts'
+import { klTerm } from '#rl/algorithms/losses/kl.ts'
 import { maskedWhiten } from '#rl/algorithms/common/statistics.ts'
 import { poolByTurns, resolveAdvantageGranularity } from '#rl/algorithms/common/turns.ts'
 import {
@@ -19,7 +19,7 @@ import { samplingMismatch } from './learning.ts'
 function kl(inputs: JsonObject): unknown {
   const reference = asFloatRows(inputs.lp_ref)
   const terms = asFloatRows(inputs.lp).map((row, i) =>
-    Array.from(row, (lp, t) => klK3(lp, reference[i]![t]!)),
+    Array.from(row, (lp, t) => klTerm(lp, reference[i]![t]!, { klEstimator: 'k3-reversed', klClamp: null })),
   )
   return {
     kl: terms.map((row) => row.map(({ value }) => value)),

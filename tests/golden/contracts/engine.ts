@@ -130,7 +130,7 @@ function headProgram(width: number, vocabulary: number): Record<string, Value> {
   const cotangent = input('cotangent', 'float64', ['N', 1])
   const tempered = mul(hidden, input('inverseTemperature', 'float64', [1]))
   const targets = input('targets', 'int64', ['N'])
-  const { logprob } = vocabularyHead({ hidden: tempered, table, targets, isLearning: true })
+  const { logprob } = vocabularyHead({ hidden: tempered, table, targets })
   const logprobs = log(softmax(matmul(tempered, table, { transB: true })))
   const written = dotLastAxis(input('isTarget', 'float64', ['N', vocabulary]), logprobs)
   const [gradHidden] = gradients([{ value: logprob, cotangent }], [hidden])

@@ -29,11 +29,19 @@ const lossNorms: Record<string, string> = {
   accumulation_window: 'token-mean',
 }
 
+/** CISPO was bound on both sides; one number would mean the upper bound alone. */
+const bothBounds = (coefficient: Json | undefined): Json | undefined =>
+  typeof coefficient === 'number' ? [1 - coefficient, 1 + coefficient] : coefficient
+
+/** Those of the version that the numbers are from, every one named. */
 function settingsOf(config: JsonObject): Record<string, unknown> {
   const settings = {
     klCoefficient: config.beta,
+    klEstimator: 'k3-reversed',
+    klImportanceWeighting: false,
+    klClamp: null,
     klAdvantageShaping: config.use_kl_advantage_shaping,
-    clipCoefficient: config.clip_coef,
+    clipCoefficient: config.loss_type === 'cispo' ? bothBounds(config.clip_coef) : config.clip_coef,
     advantageNorm: kebab(config.adv_norm),
     advantageGranularity: config.advantage_granularity,
     turnAdvantageFallback: config.turn_advantage_trajectory_fallback,

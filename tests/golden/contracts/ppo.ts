@@ -10,6 +10,8 @@ const kebab = (value: Json | undefined): Json | undefined =>
 /** Every setting is named, so that a default of ours that differs does not decide. */
 const settingsOf = (config: JsonObject) => ({
   klCoefficient: config.beta,
+  klEstimator: 'k3-reversed',
+  klClamp: null,
   clipCoefficient: config.clip_coef,
   discount: config.gamma,
   gaeLambda: config.gae_lambda,

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { clippedSurrogate } from '#rl/algorithms/losses/clipping.ts'
 import { entropyThreshold } from '#rl/algorithms/losses/entropyMask.ts'
 import { groupTeaches } from '#rl/algorithms/common/groupAcceptance.ts'
+import { tallyMeans } from '#rl/algorithms/common/tally.ts'
 import { softOverlongPenalty } from '#rl/algorithms/common/lengthShaping.ts'
 import { cispo } from '#rl/algorithms/cispo.ts'
 import { grpo } from '#rl/algorithms/grpo.ts'
@@ -156,6 +157,80 @@ test('a constant length does not favour short completions', () => {
   expect(slopes).toEqual([-1 / 20, -1 / 20])
   const unknown = rows.map((member) => ({ ...member, tokenLimit: null }))
   expect(() => algorithm.minibatchLoss(unknown)(unknown)).toThrow('how many tokens')
+})
+
+/** Trajectories with a ratio per token, under a behaviour policy that found every token as likely as not. */
+const ratioRow = (ratios: readonly number[], advantage: number, more: Partial<LossRow> = {}): LossRow => ({
+  ...row([0], ratios.length),
+  advantages: new Float64Array(ratios.length).fill(advantage),
+  returns: null,
+  behaviorLogprobs: new Float64Array(ratios.length).fill(-1),
+  logprobs: Float64Array.from(ratios, (ratio) => Math.log(ratio) - 1),
+  entropies: new Float64Array(ratios.length),
+  values: null,
+  correction: null,
+  ...more,
+})
+
+describe('shares of clipped ratios', () => {
+  const rows = [
+    ratioRow([2], 1),
+    ratioRow([1, 1, 1], 1),
+    ratioRow([0.5, 0.5, 0.5, 0.5], -1),
+    ratioRow([1, 1], 1),
+  ]
+  const metricsOf = (algorithm: typeof grpo) =>
+    tallyMeans(algorithm.configure({ klCoefficient: 0 }).minibatchLoss(rows)(rows).tallies)
+
+  test('count trajectories where a trajectory has one ratio', () => {
+    expect(metricsOf(gspo)).toMatchObject({ 'clip_ratio/high_mean': 1 / 4, 'clip_ratio/low_mean': 1 / 4 })
+  })
+
+  test('count tokens where each has its own', () => {
+    expect(metricsOf(grpo)).toMatchObject({ 'clip_ratio/high_mean': 1 / 10, 'clip_ratio/low_mean': 4 / 10 })
+  })
+})
+
+test('CISPO bounds a weight from above; from below only where both bounds are given', () => {
+  const slopeOf = (clipCoefficient: unknown, ratio: number) => {
+    const rows = [ratioRow([ratio], 1)]
+    const algorithm = cispo.configure({ klCoefficient: 0, clipCoefficient })
+    return algorithm.minibatchLoss(rows)(rows).coefficients[0]!.logprobs[0]
+  }
+  expect(slopeOf(0.2, 0.25)).toBeCloseTo(-0.25, 12)
+  expect(slopeOf(0.2, 3)).toBeCloseTo(-1.2, 12)
+  expect(slopeOf([0.8, 1.2], 0.25)).toBeCloseTo(-0.8, 12)
+})
+
+test.each(['trajectory-mean', 'token-mean', 'constant-length'])(
+  'the bonus on entropy is a mean over tokens (%s)',
+  (lossNorm) => {
+    const rows = [ratioRow([1], 0, { tokenLimit: 9 }), ratioRow([1, 1, 1], 0, { tokenLimit: 9 })]
+    const algorithm = grpo.configure({ klCoefficient: 0, entropyCoefficient: 0.4, lossNorm })
+    const { coefficients } = algorithm.minibatchLoss(rows)(rows)
+    expect(coefficients.flatMap(({ entropies }) => [...entropies!])).toEqual([-0.1, -0.1, -0.1, -0.1])
+  },
+)
+
+describe('off-policy trajectories', () => {
+  const slopes = (rows: LossRow[]) => {
+    const algorithm = grpo.configure({ klCoefficient: 0, offPolicyThreshold: 0.1 })
+    const { coefficients } = algorithm.minibatchLoss(rows)(rows)
+    return coefficients.map(({ logprobs }) => logprobs[0])
+  }
+
+  test('teach by positive advantages only', () => {
+    expect(slopes([ratioRow([0.85], -1), ratioRow([0.85], 1), ratioRow([0.95], -1)])).toEqual([
+      0,
+      expect.closeTo(-0.85 / 3, 12),
+      expect.closeTo(0.95 / 3, 12),
+    ])
+  })
+
+  test('are measured from what the sampler said, where it said anything', () => {
+    const samplerLogprobs = Float64Array.of(-0.5)
+    expect(slopes([ratioRow([1], -1), ratioRow([1], -1, { samplerLogprobs })])).toEqual([0.5, 0])
+  })
 })
 
 describe('settings that contradict each other', () => {

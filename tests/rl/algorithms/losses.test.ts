@@ -38,6 +38,7 @@ function randomRows(random: SequentialRandom): FullRow[] {
       entropies: floats(() => random.uniform()),
       values: floats(() => random.normal()),
       correction: i % 2 === 0 ? null : floats(() => 2 * random.uniform()),
+      samplerLogprobs: i % 2 === 0 ? null : logprobs.map((value) => value + 0.3 * random.normal()),
     }
   })
 }
@@ -139,6 +140,7 @@ describe('every algorithm', () => {
         advantages: spoil(row.advantages),
         returns: spoil(row.returns!),
         correction: row.correction && spoil(row.correction),
+        samplerLogprobs: row.samplerLogprobs ? spoil(row.samplerLogprobs) : null,
       }
     })
     const [clean, dirty] = [answer(written, rows, 6), answer(written, spoiled, 6)]

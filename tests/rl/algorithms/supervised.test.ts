@@ -88,6 +88,15 @@ describe('DPO', () => {
     expect(coefficients[0]!.logprobs[0]).toBeCloseTo(-0.5, 12)
   })
 
+  test.each([
+    [{ labelSmoothing: 0.1 }, 'labelSmoothing: the loss sigmoid does not use it'],
+    [{ loss: 'exo' }, 'labelSmoothing: the loss exo is infinite without it'],
+    [{ loss: 'robust', labelSmoothing: 0.5 }, 'labelSmoothing: the loss robust needs less than 0.5'],
+    [{ loss: 'ipo', beta: 0 }, 'beta: the loss ipo aims at 1/(2β)'],
+  ])('%j is refused with its reason', (settings, sentence) => {
+    expect(() => dpo.configure(settings)).toThrow(sentence)
+  })
+
   test('rows that are not pairs are refused', () => {
     const loss = algorithm.minibatchLoss(rows)
     expect(() => loss([rows[0]!, rows[2]!])).toThrow('rejected')

@@ -33,16 +33,49 @@ export const clamp = (value: number, [low, high]: readonly [number, number]): nu
   Math.min(Math.max(value, low), high)
 
 /** One number per action token of the minibatch. */
-export const perToken = ({ rows }: WrittenLossInput, value: (i: number, t: number) => number): number[] =>
-  rows.flatMap((row, i) => actions(row).map((t) => value(i, t)))
+export const perToken = <Value>(
+  { rows }: WrittenLossInput,
+  value: (i: number, t: number) => Value,
+): Value[] => rows.flatMap((row, i) => actions(row).map((t) => value(i, t)))
 
 export const logRatioToReference = ({ rows, logprobs }: WrittenLossInput, i: number, t: number): number =>
   logprobs[i]![t]! - rows[i]!.referenceLogprobs![t]!
 
-export function k3(input: WrittenLossInput, i: number, t: number): number {
-  const difference = logRatioToReference(input, i, t)
-  return Math.exp(difference) - difference - 1
+export type Estimator = 'k1' | 'k2' | 'k3' | 'k3-reversed'
+
+/** Schulman's estimates of the divergence of the policy from the reference, with r = reference probability / probability. */
+const estimates: Readonly<Record<Estimator, (r: number) => number>> = {
+  k1: (r) => -Math.log(r),
+  k2: (r) => Math.log(r) ** 2 / 2,
+  k3: (r) => r - 1 - Math.log(r),
+  'k3-reversed': (r) => 1 / r - 1 + Math.log(r),
 }
+
+/** What is left of an estimate above a bound; only where its slope grows without bound. */
+function bounded(
+  estimator: Estimator,
+  ratio: number,
+  { clamp: bound, beyond }: { readonly clamp: number; readonly beyond: number },
+): number {
+  const value = estimates[estimator](ratio)
+  const isSteep = { k1: false, k2: true, k3: ratio > 1, 'k3-reversed': ratio < 1 }[estimator]
+  return isSteep && value > bound ? beyond : value
+}
+
+export interface KlForm {
+  readonly estimator?: Estimator
+  readonly clamp?: number
+  /** What a token beyond the clamp counts: nothing in the loss, the bound where it shapes advantages. */
+  readonly beyond?: number
+}
+
+/** The divergence at token t. */
+export const klAt = (
+  input: WrittenLossInput,
+  i: number,
+  t: number,
+  { estimator = 'k3', clamp: bound = 10, beyond = 0 }: KlForm = {},
+): number => bounded(estimator, Math.exp(-logRatioToReference(input, i, t)), { clamp: bound, beyond })
 
 /** Tokens whose log-ratios make the ratio of token t. */
 export function sharers(row: Row, t: number, level: Level): number[] {

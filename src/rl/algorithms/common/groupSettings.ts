@@ -11,7 +11,8 @@ import type { Advantages, Experience, GroupAcceptance, Needs } from '../types.ts
 import { clipBounds } from '../losses/clipping.ts'
 import { acceptanceSettings, groupAcceptance } from './groupAcceptance.ts'
 import { groupAdvantages } from './groupAdvantages.ts'
-import type { GroupLossSettings } from '../losses/groupLoss.ts'
+import type { GroupSurrogate } from '../losses/groupSurrogate.ts'
+import { klClampSetting, klEstimatorSetting } from '../losses/kl.ts'
 import { lengthSettings } from './lengthShaping.ts'
 import { noNeeds } from './needs.ts'
 import type { RatioLevel } from './units.ts'
@@ -28,10 +29,12 @@ export const groupSettings = {
     false,
     'Lets the divergence move the advantages instead of adding it to the loss.',
   ),
-  clipCoefficient: numberOrPairSetting({
-    default: 0.2,
-    description: 'How far the importance ratio may leave 1: c for [1−c, 1+c], or the two bounds themselves.',
-  }),
+  klEstimator: klEstimatorSetting,
+  klImportanceWeighting: flagSetting(
+    true,
+    'Multiplies the KL term by the importance ratio, so that its gradient is unbiased also after the first update of a step.',
+  ),
+  klClamp: klClampSetting,
   advantageNorm: choiceSetting(
     ['mean-std', 'mean-batch-std', 'mean-only'],
     'mean-std',
@@ -75,13 +78,26 @@ export const groupSettings = {
   entropyCoefficient: numberSetting({
     default: 0,
     minimum: 0,
-    description: 'Weight of a bonus on the policy’s entropy, against giving up exploring; 0 is off.',
+    description:
+      'Weight of a bonus on the policy’s mean entropy per token, against giving up exploring; 0 is off.',
+  }),
+  offPolicyThreshold: optionalNumberSetting({
+    default: null,
+    minimum: 0,
+    description:
+      'A trajectory the policy has become less likely to write, by more than this many nats per token on average, no longer teaches by negative advantages; null is off.',
   }),
   ...lengthSettings,
   ...acceptanceSettings,
 } as const
 
-/** For the algorithms whose surrogate is clipped by a minimum; CISPO bounds every ratio already. */
+/** For the algorithms whose surrogate is clipped by a minimum. */
+export const clipSetting = numberOrPairSetting({
+  default: 0.2,
+  description: 'How far the importance ratio may leave 1: c for [1−c, 1+c], or the two bounds themselves.',
+})
+
+/** For the same; CISPO bounds every ratio already. */
 export const ratioLimitSetting = optionalNumberSetting({
   default: null,
   minimum: 1,
@@ -121,11 +137,14 @@ export function advantagesAtLevel(
   })
 }
 
-export function lossSettings(
-  settings: GroupSettings & { readonly ratioLimit?: number | null },
-  level: RatioLevel,
-  surrogate: GroupLossSettings['surrogate'],
-): GroupLossSettings {
-  const bounds = clipBounds(settings.clipCoefficient, settings.ratioLimit ?? null)
-  return { ...settings, level, surrogate, bounds }
-}
+/** −min(ρA, clip(ρ)A) within the bounds of the settings. */
+export const clippedWithin = ({
+  clipCoefficient,
+  ratioLimit,
+}: SettingsOf<{
+  clipCoefficient: typeof clipSetting
+  ratioLimit: typeof ratioLimitSetting
+}>): GroupSurrogate => ({
+  kind: 'clipped',
+  bounds: clipBounds(clipCoefficient, ratioLimit),
+})

@@ -15,6 +15,10 @@ export function clipBounds(
   return { lower: coefficient[0], upper: coefficient[1], limit }
 }
 
+/** One number c means at most 1+c and no lower bound. */
+export const upperBounds = (coefficient: number | readonly [number, number]): ClipBounds =>
+  typeof coefficient === 'number' ? { lower: 0, upper: 1 + coefficient } : clipBounds(coefficient)
+
 export function clip(ratio: number, { lower, upper }: ClipBounds): number {
   return Math.min(Math.max(ratio, lower), upper)
 }

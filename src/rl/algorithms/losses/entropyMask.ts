@@ -14,3 +14,7 @@ export function entropyThreshold(minibatch: readonly LearningRow[], share: numbe
   })
   return entropies.length === 0 ? -Infinity : quantile(entropies, 1 - share)
 }
+
+/** Whether token t learns from rewards. */
+export const isAbove = (threshold: number, row: Pick<LearningRow, 'behaviorEntropies'>, t: number): boolean =>
+  threshold === -Infinity || row.behaviorEntropies![t]! >= threshold

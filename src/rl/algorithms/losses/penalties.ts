@@ -1,26 +1,41 @@
 /** Terms of a loss that do not come from rewards, each a mean over the action tokens of the minibatch. */
 import type { LearningRow, LossRow } from '../types.ts'
 import { actionCount, actionTotal, atActions, sumOverActions } from '../common/actions.ts'
-import type { KlTerm } from './kl.ts'
+import { type KlSettings, type KlTerm, klTerm } from './kl.ts'
+import type { Tallies } from '../common/tally.ts'
 import type { LossTerm } from './lossTerm.ts'
 
-/** β · mean of an estimate of the divergence from the reference policy; tallied as `kl` even where β is 0. */
+/** β · mean of an estimate of the divergence from the reference policy; tallied as `kl`, tokens beyond the clamp included. */
 export function klPenalty(
   minibatch: readonly LearningRow[],
   coefficient: number,
-  estimate: (logprob: number, referenceLogprob: number) => KlTerm,
+  settings: KlSettings,
 ): LossTerm {
   const weight = coefficient / Math.max(actionTotal(minibatch), 1)
   return (row) => {
     const { referenceLogprobs, logprobs } = row
     if (referenceLogprobs === null) return { loss: 0, tallies: {} }
-    const at = (t: number) => estimate(logprobs[t]!, referenceLogprobs[t]!)
-    const sum = sumOverActions(row, (t) => at(t).value)
+    const at = (t: number) => klTerm(logprobs[t]!, referenceLogprobs[t]!, settings)
+    const unlessClamped = (t: number, name: 'value' | 'slope') => (at(t).isClamped ? 0 : at(t)[name])
     return {
-      loss: weight * sum,
-      logprobs: atActions(row, (t) => weight * at(t).slope),
-      tallies: { kl: { sum, count: actionCount(row) } },
+      loss: weight * sumOverActions(row, (t) => unlessClamped(t, 'value')),
+      logprobs: atActions(row, (t) => weight * unlessClamped(t, 'slope')),
+      tallies: klTallies(row, at, settings),
     }
+  }
+}
+
+/** The mean estimate, clamped tokens included, and the share of those. */
+export function klTallies(
+  row: LossRow,
+  at: (t: number) => Pick<KlTerm, 'value' | 'isClamped'>,
+  { klClamp }: KlSettings,
+): Tallies {
+  const count = actionCount(row)
+  const clamped = () => ({ sum: sumOverActions(row, (t) => Number(at(t).isClamped)), count })
+  return {
+    kl: { sum: sumOverActions(row, (t) => at(t).value), count },
+    ...(klClamp === null ? {} : { 'kl/clamped': clamped() }),
   }
 }
 
