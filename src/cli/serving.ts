@@ -1,4 +1,5 @@
 /** A host without a window until Ctrl-C: shared by serve and app. */
+import { faultWords } from '#host/faults.ts'
 import { serveHost } from '#host/serveHost.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
@@ -17,10 +18,7 @@ export async function serveUntilInterrupted(
   { onServed, ...options }: ServingOptions,
   { dataDirectory, output }: CommandContext,
 ): Promise<void> {
-  const onFault = (name: string, error: unknown) =>
-    output.note(
-      `Fault in ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    )
+  const onFault = (name: string, error: unknown) => output.note(faultWords(name, error))
   const host = await serveHost({ dataDirectory, onFault, ...options })
   const interrupted = Promise.withResolvers<unknown>()
   using _interrupt = watchInterrupts(

@@ -4,6 +4,7 @@ import { api } from '#shared/api/api.ts'
 import { serve } from '#shared/api/serve.ts'
 import { createHost, type HostOptions } from './createHost.ts'
 import { dataFolders } from './dataDirectory.ts'
+import type { OnFault } from './faults.ts'
 import { createServices } from './services/services.ts'
 import { startHttpServer } from './transports/httpServer.ts'
 import { discardOldUploads } from './transports/uploads.ts'
@@ -13,13 +14,13 @@ const oldUploadMs = 24 * 60 * 60 * 1000
 /** The built window. */
 const ownWindow = fileURLToPath(new URL('../../out/renderer', import.meta.url))
 
-export interface ServeOptions extends Omit<HostOptions, 'servesQueue'> {
+export interface ServeOptions extends Omit<HostOptions, 'servesQueue' | 'onFault'> {
   /** 0: any free one. */
   readonly port: number
   /** The built window; the one of this installation where it is not said. */
   readonly windowDirectory?: string
   /** Told of faults of ours; the client hears only that there was one. */
-  readonly onFault?: (name: string, error: unknown) => void
+  readonly onFault?: OnFault
 }
 
 export interface ServedHost extends AsyncDisposable {
@@ -38,11 +39,11 @@ export async function serveHost({
   windowDirectory = ownWindow,
   ...options
 }: ServeOptions): Promise<ServedHost> {
+  const told = onFault === undefined ? {} : { onFault }
   const uploads = dataFolders(options.dataDirectory).uploads
   await discardOldUploads(uploads, oldUploadMs)
-  const host = createHost({ ...options, servesQueue: true })
+  const host = createHost({ ...options, ...told, servesQueue: true })
   const services = createServices(host)
-  const told = onFault === undefined ? {} : { onFault }
   try {
     const server = await startHttpServer({
       port,

@@ -16,6 +16,7 @@ import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '#host/artifacts/atomic.ts'
 import { createHost } from '#host/createHost.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
+import { faultToStderr } from '#host/faults.ts'
 import { quietSwitches } from './lockdown.ts'
 import { filesOf, readHandover, type Handover } from './openedFiles.ts'
 import { openShell, type Shell } from './shell.ts'
@@ -86,12 +87,7 @@ function createShell(): Shell {
     startWorker: utilityWorkerStarter(),
     startQuestion: utilityQuestionStarter(),
   })
-  return openShell({ host, windowDirectory, onFault })
-}
-
-function onFault(name: string, error: unknown): void {
-  const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  process.stderr.write(`Fault in ${name}: ${what}\n`)
+  return openShell({ host, windowDirectory, onFault: faultToStderr })
 }
 
 /** There is no window to say it in. */
@@ -99,6 +95,6 @@ function refuseToStart(error: unknown): void {
   const hint = error instanceof AppError ? (error.hint ?? '') : 'This is a fault in Turnwise.'
   const message = error instanceof Error ? error.message : String(error)
   dialog.showErrorBox('Turnwise cannot start', `${message}\n\n${hint}`)
-  onFault('start', error)
+  faultToStderr('start', error)
   app.exit(1)
 }

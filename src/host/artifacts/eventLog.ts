@@ -14,7 +14,9 @@ import {
   readSync,
   writeSync,
 } from 'node:fs'
+import { instant } from '#shared/api/common.ts'
 import { readError, writeError } from './fileErrors.ts'
+import { regularFileSize } from './strictJson.ts'
 
 /** `at` is the epoch in milliseconds. */
 export interface LoggedEvent {
@@ -137,6 +139,7 @@ export function openLogTail(file: string, from: 'end' | 'beginning'): LogTail {
 /** Lines with their end, from a byte on; the file is read in pieces. */
 function* wholeLines(file: string, from: number): Generator<Buffer> {
   if (!existsSync(file)) return
+  regularFileSize(file)
   const handle = attemptRead(file, () => openSync(file, 'r'))
   try {
     let rest: Buffer = Buffer.alloc(0)
@@ -171,11 +174,15 @@ const parseEvent = (line: Buffer): LoggedEvent =>
 export function parseLogLine(line: string): LoggedEvent | null {
   try {
     const value: unknown = JSON.parse(line)
-    return isLoggedEvent(value) ? value : null
+    if (!isLoggedEvent(value)) return null
+    return instant.safeParse(value.at).success ? value : { ...value, at: wholeInstant(value.at) }
   } catch {
     return null
   }
 }
+
+/** 0 where no clock could have said so. */
+const wholeInstant = (at: number): number => instant.safeParse(Math.trunc(at)).data ?? 0
 
 const isLoggedEvent = (value: unknown): value is LoggedEvent =>
   typeof value === 'object' &&

@@ -16,11 +16,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
+import { z } from 'zod'
+import { count, instant, runId } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '../dataDirectory.ts'
 import { AtomicFile, makeFolder, writeFileAtomic } from './atomic.ts'
 import { readError, systemCode, writeError } from './fileErrors.ts'
-import { isJsonObject, readJsonObject } from './strictJson.ts'
+import { readJsonObject, readSmallFile } from './strictJson.ts'
 
 export interface RunFolder {
   readonly id: string
@@ -147,15 +149,22 @@ function runNames(runs: string): string[] {
 
 function readRunFolder(directory: string): RunFolder {
   const file = runPaths(directory).run
-  const { format, id, createdAt, parent = null } = readJsonObject(file, 'file/unreadable')
-  if (format !== 1 || typeof id !== 'string' || typeof createdAt !== 'number') {
-    throw new AppError('file/unreadable', `${file} does not describe a run that this version can read.`)
-  }
-  return { id, directory, createdAt, parent: isParent(parent) ? parent : null }
+  const { data, error } = runSchema.safeParse(readJsonObject(file, 'file/unreadable'))
+  if (data !== undefined) return { id: data.id, directory, createdAt: data.createdAt, parent: data.parent }
+  const place = error.issues[0]?.path.join('.') ?? ''
+  throw new AppError(
+    'file/unreadable',
+    `${file} does not describe a run that this version can read${place === '' ? '' : ` (see ${place})`}.`,
+    'Other runs are not affected. Put the file right, or move the folder out of the data directory.',
+  )
 }
 
-const isParent = (value: unknown): value is RunParent =>
-  isJsonObject(value) && typeof value['runId'] === 'string' && typeof value['step'] === 'number'
+const runSchema = z.object({
+  format: z.literal(1),
+  id: runId,
+  createdAt: instant,
+  parent: z.object({ runId: z.string(), step: count }).nullable().default(null),
+})
 
 /** Keeps a second process from training the same run; void when its process is gone. Errors: AppError 'run/busy'. */
 export function lockRun(directory: string): Disposable {
@@ -170,7 +179,7 @@ export function lockRun(directory: string): Disposable {
   }
   rmSync(lock, { force: true })
   try {
-    writeFileSync(lock, `${process.pid} ${birthOf(process.pid) ?? ''}\n`, { flag: 'wx' })
+    writeFileSync(lock, ownerMark(), { flag: 'wx' })
   } catch (error) {
     throw writeError(lock, error)
   }
@@ -179,10 +188,26 @@ export function lockRun(directory: string): Disposable {
 
 /** Process id of the living process that trains the run, or null. */
 export function runHolder(directory: string): number | null {
-  const { lock } = runPaths(directory)
-  if (!existsSync(lock)) return null
-  const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(readFileSync(lock, 'utf8').trim()) ?? []
+  return livingOwner(runPaths(directory).lock)
+}
+
+/** What a file names its owner by: the process and when that began, for its number may go to another. */
+export const ownerMark = (): string => `${process.pid} ${birthOf(process.pid) ?? ''}\n`
+
+/** The living process that wrote its mark into a file; null where there is none. Errors: AppError 'file/unreadable'. */
+export function livingOwner(file: string): number | null {
+  const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(markIn(file).trim()) ?? []
   return pid !== undefined && isAlive(Number(pid), birth) ? Number(pid) : null
+}
+
+/** Empty where there is no such file: it goes when its owner does, between a look and the reading too. */
+function markIn(file: string): string {
+  try {
+    return Buffer.from(readSmallFile(file, 100)).toString('latin1')
+  } catch (error) {
+    if (!existsSync(file)) return ''
+    throw error
+  }
 }
 
 /** Whether that very process lives: its id may have gone to another since. */
@@ -197,9 +222,13 @@ function isAlive(pid: number, birth: string): boolean {
 
 /** When a process began, in ticks since the machine did; null where it is gone (dead but unburied too) or the system does not tell. */
 function birthOf(pid: number): string | null {
-  const file = `/proc/${pid}/stat`
-  if (!existsSync(file)) return null
+  let stat: string
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  } catch {
+    return null
+  }
   // The name in parentheses may hold anything; after it come the state and, as 20th from there, the start time.
-  const fields = readFileSync(file, 'latin1').split(') ').at(-1)?.split(' ') ?? []
+  const fields = stat.split(') ').at(-1)?.split(' ') ?? []
   return fields[0] === 'Z' ? null : (fields[19] ?? null)
 }

@@ -1,9 +1,9 @@
 /** One file that holds what is known of a run: written here, and taken into the history of another machine. */
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
-import { runId as runIdSchema } from '#shared/api/common.ts'
+import { count, instant, runId as runIdSchema } from '#shared/api/common.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '../artifacts/atomic.ts'
 import { readEvents } from '../artifacts/eventLog.ts'
 import { openRunFolder, runPaths } from '../artifacts/runFolder.ts'
@@ -43,14 +43,14 @@ const bundleSchema = z.object({
   run: z.object({
     id: runIdSchema,
     name: z.string().nullable(),
-    createdAt: z.number(),
-    step: z.int(),
-    steps: z.int().nullable(),
+    createdAt: instant,
+    step: count,
+    steps: count.nullable(),
     status: z.string(),
     tags: z.array(z.string()),
     notes: z.string(),
     parentRunId: z.string().nullable(),
-    parentCheckpointStep: z.int().nullable(),
+    parentCheckpointStep: count.nullable(),
   }),
   config: z.looseObject({ model: z.string() }),
   events: z.array(z.looseObject({ type: z.string(), at: z.number() })),
@@ -75,13 +75,24 @@ export async function importBundle(host: Host, source: BundleSource): Promise<{ 
     throw new AppError('api/refused', 'The history has this run already.', 'Nothing was changed.')
   }
   await replaceFolder(directory, (folder) => writeFolder(folder, bundle))
-  history.refresh(history.add(openRunFolder(dataDirectory, directory)))
-  if (name !== null) store.runs.setName(id, name)
-  store.runs.setTags(id, [...new Set([...tags, importedTag])])
-  store.runs.setNotes(id, notes)
+  try {
+    history.refresh(history.add(openRunFolder(dataDirectory, directory)))
+    if (name !== null) store.runs.setName(id, name)
+    store.runs.setTags(id, [...new Set([...tags, importedTag].map((tag) => tag.toWellFormed()))])
+    store.runs.setNotes(id, notes)
+  } catch (error) {
+    takeBack(host, id, directory)
+    throw error
+  }
   if ('uploadId' in source) await discardUpload(uploads, source.uploadId)
   bell.ring()
   return { runId: id }
+}
+
+/** What could not be taken in whole is not there at all. */
+function takeBack({ store, history }: Host, id: string, directory: string): void {
+  rmSync(directory, { recursive: true, force: true })
+  if (store.runs.find(id) !== null) history.forget(id)
 }
 
 function readBundle(file: string): Bundle {

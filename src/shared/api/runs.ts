@@ -253,6 +253,8 @@ export const runsApi = {
       runs: z.array(runEntry),
       removed: z.array(z.string()),
       workers: z.array(worker),
+      /** Folders that hold a run which cannot be read, with the reason; `directory` null: the history itself is behind. */
+      unreadable: z.array(z.object({ directory: z.string().nullable(), error: failure })),
     }),
   ),
   /**
