@@ -13,10 +13,12 @@
  */
 import path from 'node:path'
 import { makeFolder } from './artifacts/atomic.ts'
+import { closeToOthers } from './artifacts/permissions.ts'
 import { Bell } from './bell.ts'
 import { dataFolders } from './dataDirectory.ts'
 import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
+import { clearLeftovers } from './leftovers.ts'
 import { LeftRuns } from './leftRuns.ts'
 import { RunHistory } from './runHistory.ts'
 import { openStore, type Store } from './store/store.ts'
@@ -50,6 +52,8 @@ export function createHost({
   onFault = faultToStderr,
 }: HostOptions): Host {
   makeFolder(dataDirectory)
+  closeToOthers(dataDirectory)
+  const cleared = clearLeftovers(dataDirectory)
   const store = openStore(historyFile(dataDirectory))
   const bell = new Bell()
   const left = new LeftRuns(store)
@@ -80,6 +84,7 @@ export function createHost({
     queue,
     ask: createAsk(startQuestion),
     bell,
+    cleared,
     async [Symbol.asyncDispose]() {
       queue.close()
       looking[Symbol.dispose]()

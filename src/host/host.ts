@@ -1,5 +1,6 @@
 /** What a host is made of; `createHost.ts` makes one. */
 import type { Bell } from './bell.ts'
+import type { Cleared } from './leftovers.ts'
 import type { RunHistory } from './runHistory.ts'
 import type { Store } from './store/store.ts'
 import type { Ask } from './workers/question.ts'
@@ -16,4 +17,6 @@ export interface Host extends AsyncDisposable {
   readonly ask: Ask
   /** Rings whenever the history or a process changed. */
   readonly bell: Bell
+  /** What killed processes had left in the data directory and this host removed when it started. */
+  readonly cleared: Cleared
 }

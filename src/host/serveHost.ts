@@ -5,6 +5,7 @@ import { serve } from '#shared/api/serve.ts'
 import { createHost, type HostOptions } from './createHost.ts'
 import { dataFolders } from './dataDirectory.ts'
 import type { OnFault } from './faults.ts'
+import type { Cleared } from './leftovers.ts'
 import { createServices } from './services/services.ts'
 import { startHttpServer } from './transports/httpServer.ts'
 import { discardOldUploads } from './transports/uploads.ts'
@@ -26,6 +27,7 @@ export interface ServeOptions extends Omit<HostOptions, 'servesQueue' | 'onFault
 export interface ServedHost extends AsyncDisposable {
   /** Opens the window; holds the token. */
   readonly url: string
+  readonly cleared: Cleared
   /** Runs that are being trained. */
   readonly training: () => number
   /** Ends every training process at once. */
@@ -54,6 +56,7 @@ export async function serveHost({
     })
     return {
       url: server.url,
+      cleared: host.cleared,
       training: () => host.supervisor.list().length,
       kill: () => host.supervisor.list().forEach(({ runId }) => void host.supervisor.kill(runId)),
       async [Symbol.asyncDispose]() {

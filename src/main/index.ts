@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { app, dialog } from 'electron'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '#host/artifacts/atomic.ts'
+import { keepPrivate } from '#host/artifacts/permissions.ts'
 import { createHost } from '#host/createHost.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
 import { faultToStderr } from '#host/faults.ts'
@@ -25,6 +26,7 @@ import { registerAppScheme } from './windowFiles.ts'
 
 const windowDirectory = fileURLToPath(new URL('../../out/renderer', import.meta.url))
 
+keepPrivate()
 const dataDirectory = resolveDataDirectory(undefined)
 
 app.setName('Turnwise')

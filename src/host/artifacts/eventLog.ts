@@ -14,8 +14,9 @@ import {
   readSync,
   writeSync,
 } from 'node:fs'
+import path from 'node:path'
 import { instant } from '#shared/api/common.ts'
-import { readError, writeError } from './fileErrors.ts'
+import { readError, runIsGone, writeError } from './fileErrors.ts'
 import { regularFileSize } from './strictJson.ts'
 
 /** `at` is the epoch in milliseconds. */
@@ -46,6 +47,7 @@ export function openEventLog(file: string): EventLog {
   attempt(file, () => ftruncateSync(handle, size))
   const append = (event: { readonly type: string }) => {
     const line = Buffer.from(`${JSON.stringify({ at: Date.now(), ...event })}\n`, 'utf8')
+    requireThere(file, handle)
     attempt(file, () => appendWhole(handle, line, size))
     size += line.length
     length++
@@ -59,9 +61,17 @@ export function openEventLog(file: string): EventLog {
       length = Math.min(keep, length)
       append({ type: 'resumed', ...{ keep: length } })
     },
-    flush: () => attempt(file, () => fsyncSync(handle)),
+    flush() {
+      requireThere(file, handle)
+      attempt(file, () => fsyncSync(handle))
+    },
     [Symbol.dispose]: () => closeSync(handle),
   }
+}
+
+/** What is written into a file that was removed is lost without a word. */
+function requireThere(file: string, handle: number): void {
+  if (fstatSync(handle).nlink === 0 && !existsSync(file)) throw runIsGone(path.dirname(file))
 }
 
 /** A full disk may take a part of a line: that part is removed again, or the next line would be lost with it. */

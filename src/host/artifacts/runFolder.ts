@@ -5,24 +5,16 @@
  * trains it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { count, instant, runId } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '../dataDirectory.ts'
-import { AtomicFile, makeFolder, writeFileAtomic } from './atomic.ts'
+import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from './atomic.ts'
 import { readError, systemCode, writeError } from './fileErrors.ts'
-import { readJsonObject, readSmallFile } from './strictJson.ts'
+import { livingOwner, ownerMark } from './processes.ts'
+import { readJsonObject } from './strictJson.ts'
 
 export interface RunFolder {
   readonly id: string
@@ -61,7 +53,7 @@ export interface RunOrigin {
   readonly rewards: string | null
 }
 
-/** Makes the folder of a new run and writes its config; it is a run only when all is there. Errors: AppError 'file/unwritable'. */
+/** Makes the folder of a new run and writes its config; it appears when all is there. Errors: AppError 'file/unwritable'. */
 export function createRunFolder(
   dataDirectory: string,
   config: unknown,
@@ -70,28 +62,38 @@ export function createRunFolder(
   const id = `run_${randomUUIDv7()}`
   const directory = path.join(dataFolders(dataDirectory).runs, id)
   const createdAt = Date.now()
-  const paths = runPaths(directory)
-  makeFolder(paths.checkpoints)
-  writeFileAtomic(paths.config, `${JSON.stringify(config, null, 2)}\n`)
-  if (origin !== null) copyFolder(origin.checkpoint, paths.origin)
-  if (origin !== null && origin.rewards !== null) copyFolder(origin.rewards, paths.rewards)
   const parent = origin?.parent ?? null
-  writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent })}\n`)
+  createFolder(directory, (folder) => {
+    const paths = runPaths(folder)
+    makeFolder(paths.checkpoints)
+    writeFileAtomic(paths.config, `${JSON.stringify(config, null, 2)}\n`)
+    if (origin !== null) copyFolder(origin.checkpoint, paths.origin)
+    if (origin !== null && origin.rewards !== null) copyFolder(origin.rewards, paths.rewards)
+    writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent })}\n`)
+  })
   return { id, directory, createdAt, parent }
 }
 
 function copyFolder(from: string, to: string): void {
   makeFolder(to)
-  for (const entry of readdirSync(from, { withFileTypes: true })) {
+  for (const entry of attemptRead(from, () => readdirSync(from, { withFileTypes: true }))) {
     const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)]
     if (entry.isDirectory()) copyFolder(source, target)
     else copyFileAtomic(source, target)
   }
 }
 
+function attemptRead<T>(from: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw readError(from, error)
+  }
+}
+
 function copyFileAtomic(from: string, to: string): void {
   using file = new AtomicFile(to)
-  const handle = openSync(from, 'r')
+  const handle = attemptRead(from, () => openSync(from, 'r'))
   try {
     const piece = Buffer.alloc(1 << 22)
     for (let count = readSync(handle, piece); count > 0; count = readSync(handle, piece)) {
@@ -189,46 +191,4 @@ export function lockRun(directory: string): Disposable {
 /** Process id of the living process that trains the run, or null. */
 export function runHolder(directory: string): number | null {
   return livingOwner(runPaths(directory).lock)
-}
-
-/** What a file names its owner by: the process and when that began, for its number may go to another. */
-export const ownerMark = (): string => `${process.pid} ${birthOf(process.pid) ?? ''}\n`
-
-/** The living process that wrote its mark into a file; null where there is none. Errors: AppError 'file/unreadable'. */
-export function livingOwner(file: string): number | null {
-  const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(markIn(file).trim()) ?? []
-  return pid !== undefined && isAlive(Number(pid), birth) ? Number(pid) : null
-}
-
-/** Empty where there is no such file: it goes when its owner does, between a look and the reading too. */
-function markIn(file: string): string {
-  try {
-    return Buffer.from(readSmallFile(file, 100)).toString('latin1')
-  } catch (error) {
-    if (!existsSync(file)) return ''
-    throw error
-  }
-}
-
-/** Whether that very process lives: its id may have gone to another since. */
-function isAlive(pid: number, birth: string): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    return systemCode(error) === 'EPERM'
-  }
-  return process.platform !== 'linux' || birth === '' || birthOf(pid) === birth
-}
-
-/** When a process began, in ticks since the machine did; null where it is gone (dead but unburied too) or the system does not tell. */
-function birthOf(pid: number): string | null {
-  let stat: string
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  } catch {
-    return null
-  }
-  // The name in parentheses may hold anything; after it come the state and, as 20th from there, the start time.
-  const fields = stat.split(') ').at(-1)?.split(' ') ?? []
-  return fields[0] === 'Z' ? null : (fields[19] ?? null)
 }

@@ -8,6 +8,7 @@ import { makeFolder, replaceFolder, writeFileAtomic } from '../artifacts/atomic.
 import { readEvents } from '../artifacts/eventLog.ts'
 import { openRunFolder, runPaths } from '../artifacts/runFolder.ts'
 import { readJsonObject } from '../artifacts/strictJson.ts'
+import { requireFree, writeUserFile, type UserFileOptions } from '../artifacts/userFile.ts'
 import { dataFolders } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
 import type { Store } from '../store/store.ts'
@@ -15,8 +16,14 @@ import { discardUpload, findUpload } from '../transports/uploads.ts'
 
 const format = 'turnwise-run-1'
 
-/** Config, manifest, every number and every event of a run, samples left out. Errors: AppError 'file/unwritable'. */
-export function exportBundle(store: Store, runId: string, file: string): { path: string; sizeBytes: number } {
+/** Config, manifest, every number and every event of a run, samples left out. Errors: those of writeUserFile. */
+export function exportBundle(
+  store: Store,
+  runId: string,
+  file: string,
+  options: UserFileOptions,
+): { path: string; sizeBytes: number } {
+  requireFree(file, options)
   const { config, manifest, ...run } = store.runs.get(runId)
   const { events } = runPaths(run.directory)
   const bundle = {
@@ -32,7 +39,7 @@ export function exportBundle(store: Store, runId: string, file: string): { path:
     checkpoints: store.checkpoints.list(runId),
   }
   const text = `${JSON.stringify(bundle)}\n`
-  writeFileAtomic(file, text)
+  writeUserFile(file, text, options)
   return { path: path.resolve(file), sizeBytes: Buffer.byteLength(text) }
 }
 

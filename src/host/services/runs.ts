@@ -117,7 +117,7 @@ const describing = (host: Host) => {
     rename: ({ runId, name }) => change(runId, () => store.runs.setName(runId, name)),
     setTags: ({ runId, tags }) => change(runId, () => store.runs.setTags(runId, tags)),
     setNotes: ({ runId, notes }) => change(runId, () => store.runs.setNotes(runId, notes)),
-    exportBundle: ({ runId, path }) => exportBundle(store, runId, path),
+    exportBundle: ({ runId, path, overwrite }) => exportBundle(store, runId, path, { overwrite }),
     importBundle: ({ source }) => importBundle(host, source),
   } satisfies Partial<Handlers<typeof runsApi>>
 }
