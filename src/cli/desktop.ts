@@ -1,5 +1,6 @@
 /** What this machine has to show a window with. */
-import { existsSync, readFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -51,10 +52,34 @@ export const desktopProgram = (electron: string, dataDirectory: string): Program
   env: { TURNWISE_HOME: dataDirectory, ELECTRON_RUN_AS_NODE: undefined },
 })
 
-/** Opens an address in the person's browser. */
-export function browserProgram(url: string, platform = process.platform): Program {
-  if (platform === 'darwin') return { file: 'open', args: [url] }
+/** Opens a page in the person's browser. */
+export function browserProgram(page: string, platform = process.platform): Program {
+  if (platform === 'darwin') return { file: 'open', args: [page] }
   // The first words in quotes are the title of a window to `start`.
-  if (platform === 'win32') return { file: 'cmd', args: ['/d', '/c', 'start', '""', url] }
-  return { file: 'xdg-open', args: [url] }
+  if (platform === 'win32') return { file: 'cmd', args: ['/d', '/c', 'start', '""', page] }
+  return { file: 'xdg-open', args: [page] }
+}
+
+/** A browser has read it by then. */
+const pageMs = 60_000
+
+/**
+ * A page that leads on to an address, for its owner alone: every user of the machine can read what programs are started
+ * with, and the address holds the token. Disposing removes it.
+ */
+export function redirectPage(folder: string, url: string): Disposable & { readonly file: string } {
+  const file = path.join(folder, `open-${randomUUID()}.html`)
+  const target = url.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+  const page = `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url=${target}"><title>Turnwise</title>\n`
+  writeFileSync(file, page, { flag: 'wx', mode: 0o600 })
+  const remove = () => rmSync(file, { force: true })
+  const timer = setTimeout(remove, pageMs)
+  timer.unref()
+  return {
+    file,
+    [Symbol.dispose]() {
+      clearTimeout(timer)
+      remove()
+    },
+  }
 }

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
+import { keepPrivate } from '#host/artifacts/permissions.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
 import { findCommand, parseArguments } from './arguments.ts'
 import { commands } from './commands/registry.ts'
@@ -15,6 +16,7 @@ const exitStatus = { done: 0, failed: 1, wrongUsage: 2 } as const
 
 /** Runs one command line (without program names) and answers the exit status. */
 export async function main(argv: readonly string[], streams: Streams = process): Promise<number> {
+  keepPrivate()
   endQuietlyWhenTheReaderLeaves(streams.stdout)
   try {
     return await dispatch(argv, streams)

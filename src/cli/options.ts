@@ -31,6 +31,9 @@ export function flag(description: string): Option<boolean> {
   return { placeholder: '', description, required: false, read: (_name, text) => text !== undefined }
 }
 
+/** Of commands that write a file. */
+export const force = flag('replace a file that is there already')
+
 /** An option that may be left out. */
 export function text(placeholder: string, description: string): Option<string | undefined> {
   return { placeholder, description, required: false, read: (_name, given) => given }

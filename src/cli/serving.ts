@@ -1,5 +1,6 @@
 /** A host without a window until Ctrl-C: shared by serve and app. */
-import { serveHost } from '#host/serveHost.ts'
+import { faultWords } from '#host/faults.ts'
+import { serveHost, type ServedHost } from '#host/serveHost.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
 
@@ -17,11 +18,9 @@ export async function serveUntilInterrupted(
   { onServed, ...options }: ServingOptions,
   { dataDirectory, output }: CommandContext,
 ): Promise<void> {
-  const onFault = (name: string, error: unknown) =>
-    output.note(
-      `Fault in ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    )
+  const onFault = (name: string, error: unknown) => output.note(faultWords(name, error))
   const host = await serveHost({ dataDirectory, onFault, ...options })
+  if (host.cleared.count > 0) output.note(clearedWords(host.cleared))
   const interrupted = Promise.withResolvers<unknown>()
   using _interrupt = watchInterrupts(
     () => {
@@ -44,6 +43,9 @@ export async function serveUntilInterrupted(
   }
   output.line('Stopped.')
 }
+
+const clearedWords = ({ count, bytes }: ServedHost['cleared']): string =>
+  `Removed what ${count === 1 ? 'an unfinished copy' : `${count} unfinished copies`} of killed processes had left: ${(bytes / 1e6).toFixed(1)} MB.`
 
 const stoppingWords = (count: number): string =>
   `Stopping ${count === 1 ? 'a run after its' : `${count} runs after their`} current step; a checkpoint will be kept. Press Ctrl-C again to stop at once.`

@@ -12,16 +12,19 @@
  *   services/       the API's procedures, one file per area; transports/ carry them
  */
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
 import { makeFolder } from './artifacts/atomic.ts'
+import { closeToOthers } from './artifacts/permissions.ts'
 import { Bell } from './bell.ts'
 import { ConnectionWatch } from './connections.ts'
 import { dataFolders } from './dataDirectory.ts'
+import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
+import { clearLeftovers } from './leftovers.ts'
 import { LeftRuns } from './leftRuns.ts'
 import { RunHistory } from './runHistory.ts'
 import { openStore, type Store } from './store/store.ts'
 import { resumePoint } from './training.ts'
+import { packError } from './workers/messages.ts'
 import { createAsk, questionStarter, type StartQuestion } from './workers/question.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from './workers/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from './workers/supervisor.ts'
@@ -37,6 +40,8 @@ export interface HostOptions {
   readonly startQuestion?: StartQuestion
   /** Whether this host starts the runs that wait in the queue; one that lives for a single command does not. */
   readonly servesQueue: boolean
+  /** Told of faults of ours in what nobody waits for; standard error where it is not said. */
+  readonly onFault?: OnFault
 }
 
 /** Opens the history and looks what happened meanwhile. Errors: those of opening the store; AppError 'file/unwritable'. */
@@ -45,8 +50,11 @@ export function createHost({
   startWorker,
   startQuestion = questionStarter,
   servesQueue,
+  onFault = faultToStderr,
 }: HostOptions): Host {
   makeFolder(dataDirectory)
+  closeToOthers(dataDirectory)
+  const cleared = clearLeftovers(dataDirectory)
   const store = openStore(historyFile(dataDirectory))
   const bell = new Bell()
   const left = new LeftRuns(store)
@@ -54,20 +62,22 @@ export function createHost({
   const supervisor = new Supervisor({
     cacheDirectory: dataFolders(dataDirectory).cache,
     ...(startWorker === undefined ? {} : { startWorker }),
-    ...reactions(parts),
+    ...reactions(parts, onFault),
+    onFault,
   })
   const isTrainedHere = (runId: string) => supervisor.status(runId) !== null
-  const history = new RunHistory({ dataDirectory, store, isTrainedHere })
+  const history = new RunHistory({ dataDirectory, store, isTrainedHere, onFault })
   const queue = new RunQueue({
     supervisor,
     takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
     onNotStarted: (ending) => history.ended(ending),
+    onFault,
     ...(servesQueue ? lastingHalt(store, history) : {}),
   })
   if (servesQueue) history.attempt(() => left.queueEnded())
   queue.advance()
   const connections = new ConnectionWatch()
-  const looking = lookRegularly(parts, servesQueue)
+  const looking = lookRegularly(parts, { servesQueue, onFault })
   return {
     dataDirectory,
     store,
@@ -77,6 +87,7 @@ export function createHost({
     ask: createAsk(startQuestion),
     connections,
     bell,
+    cleared,
     async [Symbol.asyncDispose]() {
       queue.close()
       looking[Symbol.dispose]()
@@ -96,6 +107,7 @@ interface Parts extends Pick<Host, 'supervisor' | 'history' | 'queue' | 'bell'> 
 /** What follows when a training process says something. `parts`: asked only then, when all are there. */
 function reactions(
   parts: () => Parts,
+  onFault: OnFault,
 ): Pick<SupervisorOptions, 'onGrown' | 'onChanged' | 'onPhase' | 'onEnded'> {
   const remember = ({ history, left, supervisor }: Parts) =>
     history.attempt(() => left.remember(supervisor.list().map(({ runId }) => runId)))
@@ -117,20 +129,24 @@ function reactions(
       remember(parts())
       bell.ring()
       // The process leaves the supervisor's list only after this.
-      setImmediate(() => queue.advance())
+      setImmediate(guarded('the queue', onFault, () => queue.advance()))
     },
   }
 }
 
 /** Other processes make, train and leave runs too. Looking works on every file system, unlike notifications. */
-function lookRegularly(parts: () => Parts, servesQueue: boolean): Disposable {
+function lookRegularly(
+  parts: () => Parts,
+  { servesQueue, onFault }: { readonly servesQueue: boolean; readonly onFault: OnFault },
+): Disposable {
   const { history, left, queue, bell } = parts()
-  const timer = setInterval(() => {
+  const look = () => {
     const hasNews = history.lookAround()
     const isLeft = servesQueue && history.attempt(() => left.queueEnded()) === true
     if (isLeft) queue.advance()
     if (hasNews || isLeft) bell.ring()
-  }, lookEveryMs)
+  }
+  const timer = setInterval(guarded('looking around', onFault, look), lookEveryMs)
   timer.unref()
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }
@@ -156,8 +172,8 @@ function takeNext(store: Store, dataDirectory: string): QueuedRun | null {
       const { directory } = store.runs.get(id)
       return { id, directory, continueOnError, resumeFrom: resumePoint(dataDirectory, id).resumeFrom }
     } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      const { code, message, hint = null } = error
+      // One that cannot go on must not stop those behind it.
+      const { code, message, hint = null } = packError(error)
       if (store.runs.find(id) !== null) store.runs.setStatus(id, 'failed', { error: { code, message, hint } })
     }
   }

@@ -1,6 +1,7 @@
 /** What a host is made of; `createHost.ts` makes one. */
 import type { Bell } from './bell.ts'
 import type { ConnectionWatch } from './connections.ts'
+import type { Cleared } from './leftovers.ts'
 import type { RunHistory } from './runHistory.ts'
 import type { Store } from './store/store.ts'
 import type { Ask } from './workers/question.ts'
@@ -19,4 +20,6 @@ export interface Host extends AsyncDisposable {
   readonly connections: ConnectionWatch
   /** Rings whenever the history or a process changed. */
   readonly bell: Bell
+  /** What killed processes had left in the data directory and this host removed when it started. */
+  readonly cleared: Cleared
 }

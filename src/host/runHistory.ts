@@ -3,13 +3,15 @@
  * or whose database was lost comes back from its folder, and what a log gained while no host looked is read when one
  * looks again.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunStatus } from '#shared/runs.ts'
 import { readError, systemCode } from './artifacts/fileErrors.ts'
 import { isRunFolder, openRunFolder, runHolder, runPaths, type RunFolder } from './artifacts/runFolder.ts'
+import { readSmallFile } from './artifacts/strictJson.ts'
 import { dataFolders } from './dataDirectory.ts'
+import type { OnFault } from './faults.ts'
 import type { Store } from './store/store.ts'
 import type { WorkerEnding } from './workers/supervisor.ts'
 
@@ -21,7 +23,23 @@ export interface RunHistoryOptions {
   readonly store: Store
   /** Whether a process of this host trains the run. */
   readonly isTrainedHere: (runId: string) => boolean
+  readonly onFault: OnFault
 }
+
+/** A run that cannot be taken in, or whose log cannot be read on. */
+export interface UnreadableRun {
+  readonly directory: string
+  readonly error: AppError
+}
+
+interface Unread extends UnreadableRun {
+  /** Of the files that were read: they are tried again when one of them has changed, or after a while. */
+  readonly stamp: string
+  readonly triedAt: number
+}
+
+const tryAgainMs = 60_000
+const maxConfigBytes = 4 << 20
 
 export class RunHistory {
   readonly #options: RunHistoryOptions
@@ -29,6 +47,9 @@ export class RunHistory {
   readonly #known: Set<string>
   /** Why the history is behind, as long as it is. */
   #problem: AppError | null = null
+  /** By folder. */
+  readonly #unread = new Map<string, Unread>()
+  #unreadChanges = 0
 
   /** Errors: those of the store. */
   constructor(options: RunHistoryOptions) {
@@ -43,52 +64,107 @@ export class RunHistory {
     return this.#problem
   }
 
-  /** Takes in runs whose folder is new. Returns their ids. */
+  /** Runs whose folders cannot be read, with the reason: they concern no other run. */
+  get unreadable(): readonly UnreadableRun[] {
+    return [...this.#unread.values()]
+  }
+
+  /** Takes in runs whose folder is new. Returns their ids. Errors: those of the store. */
   adopt(): string[] {
     const { runs } = dataFolders(this.#options.dataDirectory)
+    for (const directory of this.#unread.keys()) if (!existsSync(directory)) this.#readable(directory)
     return namesIn(runs).flatMap((name) => {
-      if (this.#known.has(name) || !isRunFolder(path.join(runs, name))) return []
-      const run = this.add(openRunFolder(this.#options.dataDirectory, path.join(runs, name)))
+      const directory = path.join(runs, name)
+      if (this.#known.has(name) || !isRunFolder(directory)) return []
+      const run = this.#ofRun(directory, () => this.add(this.#openNamed(directory, name)))
+      if (run === undefined) return []
       this.refresh(run)
       return [run.id]
     })
   }
 
+  /** A folder that was copied says that it is another run. */
+  #openNamed(directory: string, name: string): RunFolder {
+    const folder = openRunFolder(this.#options.dataDirectory, directory)
+    if (folder.id === name) return folder
+    throw new AppError(
+      'file/unreadable',
+      `${directory} says that it is the run ${folder.id}.`,
+      'A run cannot be copied by its folder. Move this one out of the data directory.',
+    )
+  }
+
   /** Makes a run known. */
   add(folder: RunFolder): RunEntry {
-    const config = readFileSync(runPaths(folder.directory).config, 'utf8')
+    const config = new TextDecoder().decode(readSmallFile(runPaths(folder.directory).config, maxConfigBytes))
     const run = this.#options.store.runs.add({ ...folder, config })
     this.#known.add(run.id)
     return run
   }
 
   /**
-   * Reads what is new in the run's log; whether there was anything. A failure is kept as `problem` and no reason to stop
-   * training: the log holds everything and is read again next time.
+   * Reads what is new in the run's log; whether there was anything. A failure is kept and no reason to stop training: the
+   * log holds everything and is read again next time.
    */
   ingest({ id, directory }: Pick<RunEntry, 'id' | 'directory'>): boolean {
-    return this.attempt(() => this.#options.store.ingest(id, runPaths(directory).events).length > 0) ?? false
+    return this.attempt(() => this.#ofRun(directory, () => this.#read(id, directory))) ?? false
   }
 
-  /** Reads the log and finds out whether anybody still trains the run; whether anything changed. */
+  #read(id: string, directory: string): boolean {
+    return this.#options.store.ingest(id, runPaths(directory).events).length > 0
+  }
+
+  /** Reads the log and finds out whether anybody still trains the run; whether anything changed. Errors: those of the store. */
   refresh(run: RunEntry): boolean {
+    return this.#ofRun(run.directory, () => this.#refresh(run)) ?? false
+  }
+
+  #refresh({ id, directory }: RunEntry): boolean {
     const { store, isTrainedHere } = this.#options
     // Looked at first: a process that ends in between has written all it had to say.
-    const isLiving = isTrainedHere(run.id) || runHolder(run.directory) !== null
-    const hasGrown = this.ingest(run)
-    const status = store.runs.find(run.id)?.status
+    const isLiving = isTrainedHere(id) || runHolder(directory) !== null
+    const hasGrown = this.#read(id, directory)
+    const status = store.runs.find(id)?.status
     const isLeft = (status === 'running' || status === 'paused') && !isLiving
-    if (isLeft) store.runs.setStatus(run.id, 'interrupted')
+    if (isLeft) store.runs.setStatus(id, 'interrupted')
     return hasGrown || isLeft
   }
 
   /** Looks for runs that other processes made, trained or left; whether there was news. */
   lookAround(): boolean {
+    const changes = this.#unreadChanges
     const look = () => {
       const isNew = this.adopt().length > 0
       return this.#openElsewhere().filter((run) => this.refresh(run)).length > 0 || isNew
     }
-    return this.attempt(look) ?? false
+    return this.attempt(look) === true || this.#unreadChanges > changes
+  }
+
+  /** What concerns one run alone is kept as that; what concerns the history is thrown. */
+  #ofRun<Result>(directory: string, action: () => Result): Result | undefined {
+    const stamp = stampOf(directory)
+    const known = this.#unread.get(directory)
+    if (known?.stamp === stamp && Date.now() - known.triedAt < tryAgainMs) return undefined
+    try {
+      const result = action()
+      this.#readable(directory)
+      return result
+    } catch (error) {
+      if (concernsHistory(error)) throw error
+      if (!(error instanceof AppError)) this.#options.onFault(`reading ${directory}`, error)
+      this.#unread.set(directory, {
+        directory,
+        error: asUnreadable(directory, error),
+        stamp,
+        triedAt: Date.now(),
+      })
+      if (known === undefined) this.#unreadChanges++
+      return undefined
+    }
+  }
+
+  #readable(directory: string): void {
+    if (this.#unread.delete(directory)) this.#unreadChanges++
   }
 
   /** Runs that other processes train, or that nobody has begun. */
@@ -105,8 +181,8 @@ export class RunHistory {
       this.#problem = null
       return answer
     } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      this.#problem = error
+      if (!(error instanceof AppError)) this.#options.onFault('the history', error)
+      this.#problem = error instanceof AppError ? error : fault(error)
       return undefined
     }
   }
@@ -133,5 +209,43 @@ function namesIn(folder: string): string[] {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return []
     throw readError(folder, error)
+  }
+}
+
+const concernsHistory = (error: unknown): boolean =>
+  error instanceof AppError && (error.code.startsWith('store/') || error.code === 'file/unwritable')
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+const asUnreadable = (directory: string, error: unknown): AppError =>
+  error instanceof AppError
+    ? error
+    : new AppError(
+        'file/unreadable',
+        `The run in ${directory} could not be taken into the history: ${messageOf(error)}.`,
+        'Other runs are not affected, and nothing in its folder was changed.',
+        error,
+      )
+
+const fault = (error: unknown): AppError =>
+  new AppError(
+    'store/unreadable',
+    `The history could not be brought up to date: ${messageOf(error)}.`,
+    'This is a fault in Turnwise. The folders of the runs hold everything; it is tried again.',
+    error,
+  )
+
+/** Changes with any of the files that are read, their permissions included. */
+function stampOf(directory: string): string {
+  const { run, config, events, lock } = runPaths(directory)
+  return [run, config, events, lock].map(fileStamp).join()
+}
+
+function fileStamp(file: string): string {
+  try {
+    const { ctimeMs, size } = statSync(file)
+    return `${ctimeMs}:${size}`
+  } catch {
+    return ''
   }
 }

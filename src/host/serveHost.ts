@@ -4,6 +4,8 @@ import { api } from '#shared/api/api.ts'
 import { serve } from '#shared/api/serve.ts'
 import { createHost, type HostOptions } from './createHost.ts'
 import { dataFolders } from './dataDirectory.ts'
+import type { OnFault } from './faults.ts'
+import type { Cleared } from './leftovers.ts'
 import { createServices } from './services/services.ts'
 import { startHttpServer } from './transports/httpServer.ts'
 import { discardOldUploads } from './transports/uploads.ts'
@@ -13,18 +15,19 @@ const oldUploadMs = 24 * 60 * 60 * 1000
 /** The built window. */
 const ownWindow = fileURLToPath(new URL('../../out/renderer', import.meta.url))
 
-export interface ServeOptions extends Omit<HostOptions, 'servesQueue'> {
+export interface ServeOptions extends Omit<HostOptions, 'servesQueue' | 'onFault'> {
   /** 0: any free one. */
   readonly port: number
   /** The built window; the one of this installation where it is not said. */
   readonly windowDirectory?: string
   /** Told of faults of ours; the client hears only that there was one. */
-  readonly onFault?: (name: string, error: unknown) => void
+  readonly onFault?: OnFault
 }
 
 export interface ServedHost extends AsyncDisposable {
   /** Opens the window; holds the token. */
   readonly url: string
+  readonly cleared: Cleared
   /** Runs that are being trained. */
   readonly training: () => number
   /** Ends every training process at once. */
@@ -38,11 +41,11 @@ export async function serveHost({
   windowDirectory = ownWindow,
   ...options
 }: ServeOptions): Promise<ServedHost> {
+  const told = onFault === undefined ? {} : { onFault }
   const uploads = dataFolders(options.dataDirectory).uploads
   await discardOldUploads(uploads, oldUploadMs)
-  const host = createHost({ ...options, servesQueue: true })
+  const host = createHost({ ...options, ...told, servesQueue: true })
   const services = createServices(host)
-  const told = onFault === undefined ? {} : { onFault }
   try {
     const server = await startHttpServer({
       port,
@@ -53,6 +56,7 @@ export async function serveHost({
     })
     return {
       url: server.url,
+      cleared: host.cleared,
       training: () => host.supervisor.list().length,
       kill: () => host.supervisor.list().forEach(({ runId }) => void host.supervisor.kill(runId)),
       async [Symbol.asyncDispose]() {

@@ -14,8 +14,10 @@ import { fileURLToPath } from 'node:url'
 import { app, dialog } from 'electron'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '#host/artifacts/atomic.ts'
+import { keepPrivate } from '#host/artifacts/permissions.ts'
 import { createHost } from '#host/createHost.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
+import { faultToStderr } from '#host/faults.ts'
 import { quietSwitches } from './lockdown.ts'
 import { filesOf, readHandover, type Handover } from './openedFiles.ts'
 import { openShell, type Shell } from './shell.ts'
@@ -24,6 +26,7 @@ import { registerAppScheme } from './windowFiles.ts'
 
 const windowDirectory = fileURLToPath(new URL('../../out/renderer', import.meta.url))
 
+keepPrivate()
 const dataDirectory = resolveDataDirectory(undefined)
 
 app.setName('Turnwise')
@@ -86,12 +89,7 @@ function createShell(): Shell {
     startWorker: utilityWorkerStarter(),
     startQuestion: utilityQuestionStarter(),
   })
-  return openShell({ host, windowDirectory, onFault })
-}
-
-function onFault(name: string, error: unknown): void {
-  const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  process.stderr.write(`Fault in ${name}: ${what}\n`)
+  return openShell({ host, windowDirectory, onFault: faultToStderr })
 }
 
 /** There is no window to say it in. */
@@ -99,6 +97,6 @@ function refuseToStart(error: unknown): void {
   const hint = error instanceof AppError ? (error.hint ?? '') : 'This is a fault in Turnwise.'
   const message = error instanceof Error ? error.message : String(error)
   dialog.showErrorBox('Turnwise cannot start', `${message}\n\n${hint}`)
-  onFault('start', error)
+  faultToStderr('start', error)
   app.exit(1)
 }

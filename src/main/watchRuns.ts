@@ -1,6 +1,5 @@
 /** Looks at the runs of this host whenever something happened, and says what the shell has to show or to tell. */
 import { statfs } from 'node:fs/promises'
-import { AppError } from '#shared/errors.ts'
 import type { FindingId } from '#shared/diagnosis.ts'
 import type { Host } from '#host/host.ts'
 import { diagnoseRun } from '#host/services/diagnosis.ts'
@@ -89,18 +88,19 @@ class Watch {
     const { store } = this.#host
     try {
       return alarmNotice(store.runs.get(id), diagnoseRun(store, id), told)
-    } catch (error) {
-      // Deleted meanwhile, or a config of another version: then there is nothing to judge.
-      if (error instanceof AppError) return null
-      throw error
+    } catch {
+      // Deleted meanwhile, or a config that is not one of this version: then there is nothing to judge.
+      return null
     }
   }
 
   async #disks(): Promise<Notice[]> {
     if (Date.now() - this.#disk.lookedAt < lookEveryMs) return []
-    const { bavail, bsize } = await statfs(this.#host.dataDirectory)
+    // A folder that is gone has no disk; the runs in it say so themselves.
+    const disk = await statfs(this.#host.dataDirectory).catch(() => null)
     const wasLow = this.#disk.isLow
-    this.#disk = { isLow: isDiskLow(bavail * bsize, wasLow), lookedAt: Date.now() }
-    return this.#disk.isLow && !wasLow ? [diskNotice(bavail * bsize)] : []
+    const freeBytes = disk === null ? Infinity : disk.bavail * disk.bsize
+    this.#disk = { isLow: isDiskLow(freeBytes, wasLow), lookedAt: Date.now() }
+    return this.#disk.isLow && !wasLow ? [diskNotice(freeBytes)] : []
   }
 }

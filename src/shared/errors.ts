@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'tokenizer/invalid'
   | 'file/unreadable'
   | 'file/unwritable'
+  | 'file/exists'
   | 'device/unavailable'
   | 'runtime/out-of-memory'
   | 'runtime/failed'

@@ -102,12 +102,19 @@ function link(from: string, to: string): void {
     if (name !== 'node_modules') link(path.join(from, name), path.join(to, name))
 }
 
+/** Where Electron's program keeps its fuses: a mark, then the version of the list, how many there are, and each. */
+const fuseMark = 'dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX'
+const fuses = '101100011'
+const fuseWire = Buffer.concat([Buffer.from(fuseMark), Buffer.of(1, fuses.length), Buffer.from(fuses)])
+
 function emptyElectron(version: string): string {
   const place = path.join(built.folder, 'empty-electron')
   mkdirSync(path.join(place, 'resources'), { recursive: true })
   mkdirSync(path.join(place, 'Electron.app/Contents/Resources'), { recursive: true })
-  for (const name of ['electron', 'electron.exe', 'LICENSE', 'LICENSES.chromium.html', 'chrome-sandbox'])
+  for (const name of ['LICENSE', 'LICENSES.chromium.html', 'chrome-sandbox'])
     writeFileSync(path.join(place, name), '', { mode: 0o755 })
+  for (const name of ['electron', 'electron.exe'])
+    writeFileSync(path.join(place, name), fuseWire, { mode: 0o755 })
   writeFileSync(path.join(place, 'version'), version)
   return place
 }
@@ -186,6 +193,14 @@ describe.runIf(process.platform === 'linux')('the package', { timeout: 120_000 }
     expect(
       theirs.some((file) => /^node_modules\/(electron|react|vite|typescript|playwright)/.test(file)),
     ).toBe(false)
+  })
+
+  test('cannot be made to run other code than its own', () => {
+    const program = path.join(path.dirname(path.dirname(pack('linux', 'x64').archive)), 'turnwise')
+    const wire = readFileSync(program, 'latin1').slice(fuseMark.length + 2)
+    // runAsNode (for the processes of reward code), cookie encryption, NODE_OPTIONS, --inspect, integrity of the archive,
+    // only the archive, another snapshot, privileges of file:, WebAssembly's trap handlers.
+    expect(wire).toBe('100011001')
   })
 
   test('works by itself: trains a step and imports a table', () => {

@@ -106,6 +106,43 @@ describe.runIf(process.platform !== 'win32')('turnwise app', () => {
   })
 })
 
+describe.runIf(process.platform === 'linux')('the browser', () => {
+  test('is handed a page that its owner alone can read, and no argument holds the token', async () => {
+    const folder = mkdtempSync(inside('browser-'))
+    const seen = (name: string) => readFileSync(path.join(folder, name), 'utf8')
+    const looks = [
+      'cd "$(dirname "$0")"; echo "$1" > opened; stat -c %a "$1" > mode; cp "$1" page',
+      String.raw`for file in /proc/[0-9]*/cmdline; do tr '\0' ' ' < $file; echo; done > arguments 2> /dev/null`,
+      'touch done',
+    ]
+    writeFileSync(path.join(folder, 'xdg-open'), `#!/bin/sh\n${looks.join('\n')}\n`, { mode: 0o755 })
+    // The browser is opened from a terminal only.
+    const command = `"${process.execPath}" "${inside('bin/turnwise.mjs')}" app --browser`
+    const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
+      env: {
+        ...process.env,
+        ...{ TURNWISE_HOME: inside('home'), DISPLAY: ':0', PATH: `${folder}:${process.env['PATH'] ?? ''}` },
+      },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const ended = new Promise((resolve) => terminal.once('close', resolve))
+    let said = ''
+    terminal.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    const [, token = ''] = await eventually(() => {
+      const found = /#token=([\w-]{32})/.exec(said)
+      if (found === null || !existsSync(path.join(folder, 'done'))) throw new Error(said)
+      return found
+    })
+    expect(seen('page')).toContain(`#token=${token}"`)
+    expect(seen('mode')).toBe('600\n')
+    expect(seen('arguments')).toContain('turnwise.mjs')
+    expect(`${seen('arguments')}${seen('opened')}`).not.toContain(token)
+    terminal.stdin.write('\u0003')
+    await ended
+    expect(existsSync(seen('opened').trim())).toBe(false)
+  })
+})
+
 describe('what there is to show a window with', () => {
   test('Electron is found where its package or the variable says, and never loaded', () => {
     const folder = electronThat('exit 0')

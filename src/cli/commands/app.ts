@@ -1,6 +1,13 @@
 import { launchProgram, runProgram } from '#host/workers/programs.ts'
 import { defineCommand } from '../command.ts'
-import { browserProgram, desktopProgram, findElectron, hasDisplay, missingBuild } from '../desktop.ts'
+import {
+  browserProgram,
+  desktopProgram,
+  findElectron,
+  hasDisplay,
+  missingBuild,
+  redirectPage,
+} from '../desktop.ts'
 import { flag, integer, usageError } from '../options.ts'
 import { serveUntilInterrupted } from '../serving.ts'
 
@@ -38,7 +45,13 @@ export const app = defineCommand({
     if (problem !== null) output.note(`${problem}; the same window is served for a browser.`)
     const { port, noOpen } = options
     const opens = !noOpen && process.stdout.isTTY && hasDisplay()
-    await serveUntilInterrupted({ port, ...(opens ? { onServed: openBrowser } : {}) }, context)
+    using pages = new DisposableStack()
+    // The address stands in the terminal too, should this not work.
+    const onServed = async (url: string) => {
+      const { file } = pages.use(redirectPage(dataDirectory, url))
+      await launchProgram(browserProgram(file))
+    }
+    await serveUntilInterrupted({ port, ...(opens ? { onServed } : {}) }, context)
   },
 })
 
@@ -54,9 +67,4 @@ async function runDesktop(dataDirectory: string): Promise<string> {
   return failed
     ? `Electron ended at once (${exit.signal ?? `status ${exit.exitCode ?? 'unknown'}`})`
     : 'shown'
-}
-
-/** The address stands in the terminal too, should this not work. */
-async function openBrowser(url: string): Promise<void> {
-  await launchProgram(browserProgram(url))
 }

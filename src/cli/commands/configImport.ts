@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { readError } from '#host/artifacts/fileErrors.ts'
-import { writeFileAtomic } from '#host/artifacts/atomic.ts'
+import { writeUserFile } from '#host/artifacts/userFile.ts'
 import { importConfig, type ImportNote } from '#host/exchange/importConfig.ts'
 import { toolIds, toolTitles } from '#host/exchange/tools.ts'
 import { defineCommand } from '../command.ts'
-import { choice, text } from '../options.ts'
+import { choice, force, text } from '../options.ts'
 
 const kinds: Readonly<Record<ImportNote['kind'], string>> = {
   'left-out': 'Not taken over:',
@@ -19,6 +19,7 @@ export const configImport = defineCommand({
   options: {
     from: choice(toolIds, 'whose settings they are; without it their names tell'),
     out: text('FILE', 'where to write the run config; without it, standard output'),
+    force,
   },
   notes: () => [
     'What was not taken over, and what was filled in, is told on standard error, setting by setting.',
@@ -26,7 +27,7 @@ export const configImport = defineCommand({
   run({ options, positionals: [file = ''] }, { json, output }) {
     const { tool, config, notes } = importConfig(readText(file), options.from ?? null)
     const written = `${JSON.stringify(config, null, 2)}\n`
-    if (options.out !== undefined) writeFileAtomic(options.out, written)
+    if (options.out !== undefined) writeUserFile(options.out, written, { overwrite: options.force })
     output.json({ tool, config, notes, file: options.out ?? null })
     if (options.out === undefined) output.write(written)
     else output.line(`Wrote ${options.out} from ${toolTitles[tool]}'s settings.`)

@@ -1,10 +1,11 @@
-import { writeFileAtomic } from '#host/artifacts/atomic.ts'
+import { csvOf } from '#shared/csv.ts'
 import { openRunFolder } from '#host/artifacts/runFolder.ts'
+import { writeUserFile } from '#host/artifacts/userFile.ts'
 import { createHost } from '#host/createHost.ts'
 import { exportBundle } from '#host/services/runBundle.ts'
 import type { Store } from '#host/store/store.ts'
 import { defineCommand } from '../command.ts'
-import { choice, requiredText } from '../options.ts'
+import { choice, force, requiredText } from '../options.ts'
 
 export const runsExport = defineCommand({
   name: 'runs export',
@@ -17,20 +18,24 @@ export const runsExport = defineCommand({
       'json holds config, numbers and events; csv one line of numbers per step',
       'json',
     ),
+    force,
   },
   async run({ options, positionals: [name = ''] }, { dataDirectory, output }) {
     const { id } = openRunFolder(dataDirectory, name)
     await using host = createHost({ dataDirectory, servesQueue: false })
-    if (options.format === 'csv') writeFileAtomic(options.out, metricsTable(host.store, id))
-    else exportBundle(host.store, id, options.out)
+    const { out, force: overwrite } = options
+    if (options.format === 'csv') writeUserFile(out, metricsTable(host.store, id), { overwrite })
+    else exportBundle(host.store, id, out, { overwrite })
     output.json({ run: id, format: options.format, file: options.out })
     output.line(`Wrote ${options.out}.`)
   },
 })
 
-/** Names of metrics hold no commas or quotes; a number that is not there is an empty cell. */
+/** A number that is not there is an empty cell. */
 function metricsTable(store: Store, runId: string): string {
   const { metrics, rows } = store.metrics.table(runId)
-  const lines = rows.map(({ step, values }) => [step, ...values.map((value) => value ?? '')].join(','))
-  return `${[['step', ...metrics].join(','), ...lines].join('\n')}\n`
+  return csvOf(
+    ['step', ...metrics],
+    rows.map(({ step, values }) => [step, ...values]),
+  )
 }

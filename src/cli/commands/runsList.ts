@@ -13,9 +13,16 @@ export const runsList = defineCommand({
   async run(_given, { dataDirectory, output }) {
     await using host = createHost({ dataDirectory, servesQueue: false })
     const runs = host.store.runs.list().toReversed()
-    output.json({ runs })
+    const unreadable = host.history.unreadable.map(({ directory, error: { message, hint = null } }) => ({
+      directory,
+      message,
+      hint,
+    }))
+    output.json({ runs, unreadable })
     if (runs.length === 0) output.line('No runs yet. turnwise demo makes one.')
     else for (const line of tableLines(header, runs.map(row))) output.line(line)
+    if (unreadable.length > 0) output.note('Not listed:')
+    for (const { message, hint } of unreadable) output.note(`  ${message}${hint === null ? '' : ` ${hint}`}`)
   },
 })
 

@@ -1,5 +1,5 @@
-import { writeFileAtomic } from '#host/artifacts/atomic.ts'
 import { openModelFolder } from '#host/artifacts/modelFolder.ts'
+import { writeUserFile } from '#host/artifacts/userFile.ts'
 import { readScoreInput } from '#host/workers/sequenceInput.ts'
 import { defineCommand } from '../command.ts'
 import { modelOptions, openRequest } from '../modelOptions.ts'
@@ -24,7 +24,7 @@ export const score = defineCommand({
     const { scoreSequences } = await import('#host/workers/scoring.ts')
     using model = await openModel(request)
     const scores = await scoreSequences(model, input)
-    writeFileAtomic(options.output, `${JSON.stringify(scores)}\n`)
+    writeUserFile(options.output, `${JSON.stringify(scores)}\n`, { overwrite: true })
     output.json({ output: options.output, sequences: input.sequences.length })
     output.line(`Scored ${input.sequences.length} sequences into ${options.output}.`)
   },

@@ -96,6 +96,21 @@ export function makeFolder(path: string): void {
   }
 }
 
+/** Fills a new folder that appears under its name only when it is whole. Errors: AppError 'file/unwritable'. */
+export function createFolder(directory: string, fill: (temporary: string) => void): void {
+  const temporary = temporaryPath(directory)
+  makeFolder(dirname(directory))
+  try {
+    mkdirSync(temporary)
+    fill(temporary)
+    renameSync(temporary, directory)
+    syncFolder(dirname(directory))
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true })
+    throw writeError(directory, error)
+  }
+}
+
 /** Where the former content waits while a folder is replaced. */
 const previousPath = (directory: string): string =>
   join(dirname(directory), `.${basename(directory)}.previous`)

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
+import { count } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/shorten.ts'
 import { writeFileAtomic } from './atomic.ts'
@@ -24,20 +25,20 @@ const maxStateBytes = 4 * 1024 * 1024
 
 /** Inside the folder: a name must not lead out of it. */
 const fileName = z.string().regex(/^(?!.*\.\.)\w[\w./-]*$/)
-const filesSchema = z.record(fileName, z.strictObject({ bytes: z.number(), sha256: z.string() }))
+const filesSchema = z.record(fileName, z.strictObject({ bytes: count, sha256: z.string() }))
 
 const stateSchema = z.strictObject({
   format: z.literal(formatVersion),
   trainer: z.strictObject({
-    step: z.number(),
-    stage: z.number().default(0),
-    promptsDrawn: z.number(),
-    updates: z.number(),
-    tokens: z.number(),
+    step: count,
+    stage: count.default(0),
+    promptsDrawn: count,
+    updates: count,
+    tokens: count,
   }),
   /** Updates the optimizer took; null: its moments were not kept. */
-  optimizerStep: z.number().nullable(),
-  events: z.number(),
+  optimizerStep: count.nullable(),
+  events: count,
   reward: z.number().nullable(),
   metrics: z.record(z.string(), z.number()),
   files: filesSchema,

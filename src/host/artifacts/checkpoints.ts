@@ -27,6 +27,7 @@ import {
   writeState,
   type CheckpointState,
 } from './checkpointState.ts'
+import { runIsGone } from './fileErrors.ts'
 import { copyModelFiles } from './modelLibrary.ts'
 import { actorName, readAdapter, writeAdapterFiles } from './peft.ts'
 import { runPaths } from './runFolder.ts'
@@ -105,6 +106,7 @@ export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoin
   const directory = checkpointDirectory(runDirectory, trainer.step)
   const metrics = finiteOnly(checkpoint.metrics)
   let sizeBytes = 0
+  if (!existsSync(runDirectory)) throw runIsGone(runDirectory)
   try {
     await replaceFolder(directory, async (folder) => {
       await writeParts(folder, checkpoint)

@@ -14,7 +14,10 @@ import {
   readSync,
   writeSync,
 } from 'node:fs'
-import { readError, writeError } from './fileErrors.ts'
+import path from 'node:path'
+import { instant } from '#shared/api/common.ts'
+import { readError, runIsGone, writeError } from './fileErrors.ts'
+import { regularFileSize } from './strictJson.ts'
 
 /** `at` is the epoch in milliseconds. */
 export interface LoggedEvent {
@@ -44,6 +47,7 @@ export function openEventLog(file: string): EventLog {
   attempt(file, () => ftruncateSync(handle, size))
   const append = (event: { readonly type: string }) => {
     const line = Buffer.from(`${JSON.stringify({ at: Date.now(), ...event })}\n`, 'utf8')
+    requireThere(file, handle)
     attempt(file, () => appendWhole(handle, line, size))
     size += line.length
     length++
@@ -57,9 +61,17 @@ export function openEventLog(file: string): EventLog {
       length = Math.min(keep, length)
       append({ type: 'resumed', ...{ keep: length } })
     },
-    flush: () => attempt(file, () => fsyncSync(handle)),
+    flush() {
+      requireThere(file, handle)
+      attempt(file, () => fsyncSync(handle))
+    },
     [Symbol.dispose]: () => closeSync(handle),
   }
+}
+
+/** What is written into a file that was removed is lost without a word. */
+function requireThere(file: string, handle: number): void {
+  if (fstatSync(handle).nlink === 0 && !existsSync(file)) throw runIsGone(path.dirname(file))
 }
 
 /** A full disk may take a part of a line: that part is removed again, or the next line would be lost with it. */
@@ -137,6 +149,7 @@ export function openLogTail(file: string, from: 'end' | 'beginning'): LogTail {
 /** Lines with their end, from a byte on; the file is read in pieces. */
 function* wholeLines(file: string, from: number): Generator<Buffer> {
   if (!existsSync(file)) return
+  regularFileSize(file)
   const handle = attemptRead(file, () => openSync(file, 'r'))
   try {
     let rest: Buffer = Buffer.alloc(0)
@@ -171,11 +184,15 @@ const parseEvent = (line: Buffer): LoggedEvent =>
 export function parseLogLine(line: string): LoggedEvent | null {
   try {
     const value: unknown = JSON.parse(line)
-    return isLoggedEvent(value) ? value : null
+    if (!isLoggedEvent(value)) return null
+    return instant.safeParse(value.at).success ? value : { ...value, at: wholeInstant(value.at) }
   } catch {
     return null
   }
 }
+
+/** 0 where no clock could have said so. */
+const wholeInstant = (at: number): number => instant.safeParse(Math.trunc(at)).data ?? 0
 
 const isLoggedEvent = (value: unknown): value is LoggedEvent =>
   typeof value === 'object' &&

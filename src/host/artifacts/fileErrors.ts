@@ -31,6 +31,14 @@ export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
+/** A run's folder went away while a process wrote into it: nothing is made again in its place. */
+export const runIsGone = (directory: string): AppError =>
+  new AppError(
+    'file/unwritable',
+    `${directory} is not there any more: it was removed or moved while the run was being trained.`,
+    'The run ended here. Where the folder was moved, put it back and go on with turnwise resume; where it was removed, its checkpoints are gone with it.',
+  )
+
 /** A failed write as one clear sentence; passes an AppError on unchanged. */
 export function writeError(path: string, error: unknown): AppError {
   if (error instanceof AppError) return error

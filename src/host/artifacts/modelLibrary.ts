@@ -135,6 +135,8 @@ export async function copyIfThere(from: string, to: string): Promise<void> {
     // Where the file system can share the bytes, nothing is copied.
     await copyFile(from, to, constants.COPYFILE_FICLONE)
     await using file = await open(to, 'r+')
+    // Copying copies the permissions too, and the copy is no file of the person's.
+    await file.chmod(0o600)
     await file.sync()
   } catch (error) {
     throw writeError(to, error)

@@ -10,6 +10,7 @@ import { digitEndId, digitPadId, digitTokenizerConfigJson, digitTokenizerJson } 
 import { writeError } from './fileErrors.ts'
 import { f32ToBf16 } from './float16.ts'
 import { randomModelClasses, type ModelShape, type RandomModelType } from './modelShapes.ts'
+import { share } from './permissions.ts'
 import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from './safetensors.ts'
 
 export type RandomModelDtype = 'F32' | 'BF16'
@@ -72,6 +73,7 @@ export async function writeRandomModel(
   })
   // Last: a folder with a config is a complete model.
   writeJson(directory, 'config.json', document)
+  share(directory)
 }
 
 function requireEmpty(directory: string): void {

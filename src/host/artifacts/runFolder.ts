@@ -5,22 +5,16 @@
  * trains it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { z } from 'zod'
+import { count, instant, runId } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '../dataDirectory.ts'
-import { AtomicFile, makeFolder, writeFileAtomic } from './atomic.ts'
+import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from './atomic.ts'
 import { readError, systemCode, writeError } from './fileErrors.ts'
-import { isJsonObject, readJsonObject } from './strictJson.ts'
+import { livingOwner, ownerMark } from './processes.ts'
+import { readJsonObject } from './strictJson.ts'
 
 export interface RunFolder {
   readonly id: string
@@ -59,7 +53,7 @@ export interface RunOrigin {
   readonly rewards: string | null
 }
 
-/** Makes the folder of a new run and writes its config; it is a run only when all is there. Errors: AppError 'file/unwritable'. */
+/** Makes the folder of a new run and writes its config; it appears when all is there. Errors: AppError 'file/unwritable'. */
 export function createRunFolder(
   dataDirectory: string,
   config: unknown,
@@ -68,28 +62,38 @@ export function createRunFolder(
   const id = `run_${randomUUIDv7()}`
   const directory = path.join(dataFolders(dataDirectory).runs, id)
   const createdAt = Date.now()
-  const paths = runPaths(directory)
-  makeFolder(paths.checkpoints)
-  writeFileAtomic(paths.config, `${JSON.stringify(config, null, 2)}\n`)
-  if (origin !== null) copyFolder(origin.checkpoint, paths.origin)
-  if (origin !== null && origin.rewards !== null) copyFolder(origin.rewards, paths.rewards)
   const parent = origin?.parent ?? null
-  writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent })}\n`)
+  createFolder(directory, (folder) => {
+    const paths = runPaths(folder)
+    makeFolder(paths.checkpoints)
+    writeFileAtomic(paths.config, `${JSON.stringify(config, null, 2)}\n`)
+    if (origin !== null) copyFolder(origin.checkpoint, paths.origin)
+    if (origin !== null && origin.rewards !== null) copyFolder(origin.rewards, paths.rewards)
+    writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent })}\n`)
+  })
   return { id, directory, createdAt, parent }
 }
 
 function copyFolder(from: string, to: string): void {
   makeFolder(to)
-  for (const entry of readdirSync(from, { withFileTypes: true })) {
+  for (const entry of attemptRead(from, () => readdirSync(from, { withFileTypes: true }))) {
     const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)]
     if (entry.isDirectory()) copyFolder(source, target)
     else copyFileAtomic(source, target)
   }
 }
 
+function attemptRead<T>(from: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw readError(from, error)
+  }
+}
+
 function copyFileAtomic(from: string, to: string): void {
   using file = new AtomicFile(to)
-  const handle = openSync(from, 'r')
+  const handle = attemptRead(from, () => openSync(from, 'r'))
   try {
     const piece = Buffer.alloc(1 << 22)
     for (let count = readSync(handle, piece); count > 0; count = readSync(handle, piece)) {
@@ -147,15 +151,22 @@ function runNames(runs: string): string[] {
 
 function readRunFolder(directory: string): RunFolder {
   const file = runPaths(directory).run
-  const { format, id, createdAt, parent = null } = readJsonObject(file, 'file/unreadable')
-  if (format !== 1 || typeof id !== 'string' || typeof createdAt !== 'number') {
-    throw new AppError('file/unreadable', `${file} does not describe a run that this version can read.`)
-  }
-  return { id, directory, createdAt, parent: isParent(parent) ? parent : null }
+  const { data, error } = runSchema.safeParse(readJsonObject(file, 'file/unreadable'))
+  if (data !== undefined) return { id: data.id, directory, createdAt: data.createdAt, parent: data.parent }
+  const place = error.issues[0]?.path.join('.') ?? ''
+  throw new AppError(
+    'file/unreadable',
+    `${file} does not describe a run that this version can read${place === '' ? '' : ` (see ${place})`}.`,
+    'Other runs are not affected. Put the file right, or move the folder out of the data directory.',
+  )
 }
 
-const isParent = (value: unknown): value is RunParent =>
-  isJsonObject(value) && typeof value['runId'] === 'string' && typeof value['step'] === 'number'
+const runSchema = z.object({
+  format: z.literal(1),
+  id: runId,
+  createdAt: instant,
+  parent: z.object({ runId: z.string(), step: count }).nullable().default(null),
+})
 
 /** Keeps a second process from training the same run; void when its process is gone. Errors: AppError 'run/busy'. */
 export function lockRun(directory: string): Disposable {
@@ -170,7 +181,7 @@ export function lockRun(directory: string): Disposable {
   }
   rmSync(lock, { force: true })
   try {
-    writeFileSync(lock, `${process.pid} ${birthOf(process.pid) ?? ''}\n`, { flag: 'wx' })
+    writeFileSync(lock, ownerMark(), { flag: 'wx' })
   } catch (error) {
     throw writeError(lock, error)
   }
@@ -179,27 +190,5 @@ export function lockRun(directory: string): Disposable {
 
 /** Process id of the living process that trains the run, or null. */
 export function runHolder(directory: string): number | null {
-  const { lock } = runPaths(directory)
-  if (!existsSync(lock)) return null
-  const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(readFileSync(lock, 'utf8').trim()) ?? []
-  return pid !== undefined && isAlive(Number(pid), birth) ? Number(pid) : null
-}
-
-/** Whether that very process lives: its id may have gone to another since. */
-function isAlive(pid: number, birth: string): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    return systemCode(error) === 'EPERM'
-  }
-  return process.platform !== 'linux' || birth === '' || birthOf(pid) === birth
-}
-
-/** When a process began, in ticks since the machine did; null where it is gone (dead but unburied too) or the system does not tell. */
-function birthOf(pid: number): string | null {
-  const file = `/proc/${pid}/stat`
-  if (!existsSync(file)) return null
-  // The name in parentheses may hold anything; after it come the state and, as 20th from there, the start time.
-  const fields = readFileSync(file, 'latin1').split(') ').at(-1)?.split(' ') ?? []
-  return fields[0] === 'Z' ? null : (fields[19] ?? null)
+  return livingOwner(runPaths(directory).lock)
 }

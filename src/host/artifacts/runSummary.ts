@@ -1,23 +1,24 @@
 /** What the folder of a run tells at a glance, read from its config and its event log. */
 import { z } from 'zod'
+import { count } from '#shared/api/common.ts'
 import type { RunStatus, RunSummary } from '#shared/runs.ts'
 import { readEvents, type LoggedEvent } from './eventLog.ts'
 import { runHolder, runPaths, type RunFolder } from './runFolder.ts'
 import { readJsonObject } from './strictJson.ts'
 
 const metrics = z.record(z.string(), z.number().nullable())
-const loggedStep = z.object({ type: z.literal('step'), step: z.number(), steps: z.number(), metrics })
-const loggedEvaluation = z.object({ type: z.literal('evaluation'), step: z.number(), metrics })
+const loggedStep = z.object({ type: z.literal('step'), step: count, steps: count, metrics })
+const loggedEvaluation = z.object({ type: z.literal('evaluation'), step: count, metrics })
 const loggedStatus = z.object({
   type: z.literal('status'),
   phase: z.string(),
-  step: z.number(),
-  steps: z.number(),
+  step: count,
+  steps: count,
 })
 const summarizedConfig = z.object({
   name: z.string().nullable().default(null),
   model: z.string().default(''),
-  seed: z.number().default(0),
+  seed: z.int().default(0),
   algorithm: z.object({ id: z.string() }).default({ id: '' }),
 })
 

@@ -7,6 +7,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '../artifacts/atomic.ts'
 import { readError, systemCode, writeError } from '../artifacts/fileErrors.ts'
+import { share } from '../artifacts/permissions.ts'
 
 /** Where the files are while nothing is proved. */
 const uncheckedFolder = (out: string): string => `${path.resolve(out)}-unchecked`
@@ -56,6 +57,7 @@ export function finishFolder(out: string, passed: boolean): string {
   try {
     if (!passed) rmSync(target, { recursive: true, force: true })
     else if (existsSync(target)) rmdirSync(target)
+    share(uncheckedFolder(out))
     renameSync(uncheckedFolder(out), target)
     return target
   } catch (error) {

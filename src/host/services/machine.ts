@@ -1,13 +1,13 @@
 /** What this machine is busy with, and what the data directory takes up. */
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { cpus, freemem, totalmem } from 'node:os'
-import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
-import { systemCode, writeError } from '../artifacts/fileErrors.ts'
+import { writeError } from '../artifacts/fileErrors.ts'
 import { dataFolders } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
+import { bytesOf, findLeftovers } from '../leftovers.ts'
 import { outboundRequests } from '../outboundRequests.ts'
 
 type Load = OutputOf<Api, 'system.load'>
@@ -54,7 +54,7 @@ export class LoadMeter {
   #turnwiseBytes(): number {
     const now = Date.now()
     if (this.#measured === null || now - this.#measured.at > measureEveryMs)
-      this.#measured = { at: now, bytes: sizeOf(this.#host.dataDirectory) }
+      this.#measured = { at: now, bytes: bytesOf(this.#host.dataDirectory) }
     return this.#measured.bytes
   }
 }
@@ -80,21 +80,6 @@ function residentOf(pid: number): number {
   }
 }
 
-/** Bytes of a file or of all in a folder; 0 where there is none. Files that vanish meanwhile do not count. */
-function sizeOf(place: string): number {
-  try {
-    const status = statSync(place)
-    if (!status.isDirectory()) return status.size
-    const entries = readdirSync(place, { withFileTypes: true })
-    return entries
-      .filter((entry) => !entry.isSymbolicLink())
-      .reduce((sum, { name }) => sum + sizeOf(path.join(place, name)), 0)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return 0
-    throw error
-  }
-}
-
 const descriptions = {
   runs: { isDisposable: false, description: 'Runs with their checkpoints, samples and logs.' },
   models: { isDisposable: false, description: 'Imported base models.' },
@@ -109,13 +94,14 @@ const descriptions = {
 } as const satisfies Record<keyof ReturnType<typeof dataFolders>, Omit<StoredFolder, 'folder' | 'sizeBytes'>>
 
 export function storedFolders({ dataDirectory, store }: Host): StoredFolder[] {
-  const history = ['', '-wal', '-shm'].reduce((sum, end) => sum + sizeOf(`${store.file}${end}`), 0)
+  const history = ['', '-wal', '-shm'].reduce((sum, end) => sum + bytesOf(`${store.file}${end}`), 0)
   return [
     ...Object.entries(dataFolders(dataDirectory)).map(([name, folder]) => ({
       folder,
-      sizeBytes: sizeOf(folder),
+      sizeBytes: bytesOf(folder),
       ...descriptions[name as keyof typeof descriptions],
     })),
+    ...unfinished(dataDirectory),
     {
       folder: store.file,
       sizeBytes: history,
@@ -125,9 +111,23 @@ export function storedFolders({ dataDirectory, store }: Host): StoredFolder[] {
   ]
 }
 
+/** Nothing where there is none. */
+function unfinished(dataDirectory: string): StoredFolder[] {
+  const places = findLeftovers(dataDirectory)
+  if (places.length === 0) return []
+  return [
+    {
+      folder: dataDirectory,
+      sizeBytes: places.reduce((sum, place) => sum + bytesOf(place), 0),
+      isDisposable: true,
+      description: `Unfinished copies of killed processes: ${places.length}. They are removed when Turnwise starts.`,
+    },
+  ]
+}
+
 /** Returns how many bytes it took up. Errors: AppError 'file/unwritable'. */
 export function clearFolder(folder: string): number {
-  const sizeBytes = sizeOf(folder)
+  const sizeBytes = bytesOf(folder)
   try {
     rmSync(folder, { recursive: true, force: true })
   } catch (error) {

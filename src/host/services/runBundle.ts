@@ -1,13 +1,14 @@
 /** One file that holds what is known of a run: written here, and taken into the history of another machine. */
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
-import { runId as runIdSchema } from '#shared/api/common.ts'
+import { count, instant, runId as runIdSchema } from '#shared/api/common.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '../artifacts/atomic.ts'
 import { readEvents } from '../artifacts/eventLog.ts'
 import { openRunFolder, runPaths } from '../artifacts/runFolder.ts'
 import { readJsonObject } from '../artifacts/strictJson.ts'
+import { requireFree, writeUserFile, type UserFileOptions } from '../artifacts/userFile.ts'
 import { dataFolders } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
 import type { Store } from '../store/store.ts'
@@ -15,8 +16,14 @@ import { discardUpload, findUpload } from '../transports/uploads.ts'
 
 const format = 'turnwise-run-1'
 
-/** Config, manifest, every number and every event of a run, samples left out. Errors: AppError 'file/unwritable'. */
-export function exportBundle(store: Store, runId: string, file: string): { path: string; sizeBytes: number } {
+/** Config, manifest, every number and every event of a run, samples left out. Errors: those of writeUserFile. */
+export function exportBundle(
+  store: Store,
+  runId: string,
+  file: string,
+  options: UserFileOptions,
+): { path: string; sizeBytes: number } {
+  requireFree(file, options)
   const { config, manifest, ...run } = store.runs.get(runId)
   const { events } = runPaths(run.directory)
   const bundle = {
@@ -32,7 +39,7 @@ export function exportBundle(store: Store, runId: string, file: string): { path:
     checkpoints: store.checkpoints.list(runId),
   }
   const text = `${JSON.stringify(bundle)}\n`
-  writeFileAtomic(file, text)
+  writeUserFile(file, text, options)
   return { path: path.resolve(file), sizeBytes: Buffer.byteLength(text) }
 }
 
@@ -43,14 +50,14 @@ const bundleSchema = z.object({
   run: z.object({
     id: runIdSchema,
     name: z.string().nullable(),
-    createdAt: z.number(),
-    step: z.int(),
-    steps: z.int().nullable(),
+    createdAt: instant,
+    step: count,
+    steps: count.nullable(),
     status: z.string(),
     tags: z.array(z.string()),
     notes: z.string(),
     parentRunId: z.string().nullable(),
-    parentCheckpointStep: z.int().nullable(),
+    parentCheckpointStep: count.nullable(),
   }),
   config: z.looseObject({ model: z.string() }),
   events: z.array(z.looseObject({ type: z.string(), at: z.number() })),
@@ -75,13 +82,24 @@ export async function importBundle(host: Host, source: BundleSource): Promise<{ 
     throw new AppError('api/refused', 'The history has this run already.', 'Nothing was changed.')
   }
   await replaceFolder(directory, (folder) => writeFolder(folder, bundle))
-  history.refresh(history.add(openRunFolder(dataDirectory, directory)))
-  if (name !== null) store.runs.setName(id, name)
-  store.runs.setTags(id, [...new Set([...tags, importedTag])])
-  store.runs.setNotes(id, notes)
+  try {
+    history.refresh(history.add(openRunFolder(dataDirectory, directory)))
+    if (name !== null) store.runs.setName(id, name)
+    store.runs.setTags(id, [...new Set([...tags, importedTag].map((tag) => tag.toWellFormed()))])
+    store.runs.setNotes(id, notes)
+  } catch (error) {
+    takeBack(host, id, directory)
+    throw error
+  }
   if ('uploadId' in source) await discardUpload(uploads, source.uploadId)
   bell.ring()
   return { runId: id }
+}
+
+/** What could not be taken in whole is not there at all. */
+function takeBack({ store, history }: Host, id: string, directory: string): void {
+  rmSync(directory, { recursive: true, force: true })
+  if (store.runs.find(id) !== null) history.forget(id)
 }
 
 function readBundle(file: string): Bundle {

@@ -7,6 +7,7 @@ import { readTextTail } from '../artifacts/fileTail.ts'
 import { runPaths } from '../artifacts/runFolder.ts'
 import { readDemoConfig } from '../demoConfig.ts'
 import type { Host } from '../host.ts'
+import type { RunHistory } from '../runHistory.ts'
 import { createFork, createRun, resumePoint } from '../training.ts'
 import { checkRunConfig, resolveRunConfig } from '../workers/runConfigFile.ts'
 import type { WorkerStatus } from '../workers/supervisor.ts'
@@ -116,17 +117,17 @@ const describing = (host: Host) => {
     rename: ({ runId, name }) => change(runId, () => store.runs.setName(runId, name)),
     setTags: ({ runId, tags }) => change(runId, () => store.runs.setTags(runId, tags)),
     setNotes: ({ runId, notes }) => change(runId, () => store.runs.setNotes(runId, notes)),
-    exportBundle: ({ runId, path }) => exportBundle(store, runId, path),
+    exportBundle: ({ runId, path, overwrite }) => exportBundle(store, runId, path, { overwrite }),
     importBundle: ({ source }) => importBundle(host, source),
   } satisfies Partial<Handlers<typeof runsApi>>
 }
 
-const following = ({ store, supervisor, bell }: Host) =>
+const following = ({ store, supervisor, history, bell }: Host) =>
   ({
     async *watch(_input, { signal }) {
       // A cursor tells nothing: after a lost connection a reader gets everything anew.
       let known: ReadonlyMap<string, string> | null = null
-      let knownWorkers = ''
+      let knownOthers = ''
       yield* newsOf({ bell, signal }, () => {
         const workers = supervisor.list().map(workerOf)
         const now = store.runs.list().map((run) => ({ run, stamp: JSON.stringify(run) }))
@@ -134,11 +135,12 @@ const following = ({ store, supervisor, bell }: Host) =>
         const ids = new Set(now.map(({ run }) => run.id))
         const removed = [...(known?.keys() ?? [])].filter((id) => !ids.has(id))
         const isWhole = known === null
-        const areWorkersNew = stampOf(workers) !== knownWorkers
-        if (!isWhole && runs.length + removed.length === 0 && !areWorkersNew) return null
+        const unreadable = unreadableRuns(history)
+        const others = stampOf([workers, unreadable])
+        if (!isWhole && runs.length + removed.length === 0 && others === knownOthers) return null
         known = new Map(now.map(({ run, stamp }) => [run.id, stamp]))
-        knownWorkers = stampOf(workers)
-        return { cursor: '', isWhole, runs, removed, workers }
+        knownOthers = others
+        return { cursor: '', isWhole, runs, removed, workers, unreadable }
       })
     },
 
@@ -158,6 +160,11 @@ const following = ({ store, supervisor, bell }: Host) =>
       })
     },
   }) satisfies Partial<Handlers<typeof runsApi>>
+
+function unreadableRuns({ unreadable, problem }: RunHistory) {
+  const runs = unreadable.map(({ directory, error }) => ({ directory, error: failureOf(error) }))
+  return problem === null ? runs : [{ directory: null, error: failureOf(problem) }, ...runs]
+}
 
 const eventsPerItem = 2000
 

@@ -97,7 +97,7 @@ export class HistoryWriter {
     if (isKept) {
       id = this.#db.run(
         'INSERT INTO events (run, seq, at, type, body) VALUES (?, ?, ?, ?, ?)',
-        ...[this.#run, this.#seq, instant(event.at), event.type, JSON.stringify(event)],
+        ...[this.#run, this.#seq, event.at, event.type, JSON.stringify(event)],
       ).key
     }
     this.#stored.push({ id, seq: this.#seq, event })
@@ -150,7 +150,7 @@ export class HistoryWriter {
   #measure(known: Of<'step'> | Of<'evaluation'>, at: number): void {
     this.#metrics.write({
       seq: this.#seq,
-      at: instant(at),
+      at,
       kind: known.type,
       step: known.step,
       steps: known.type === 'step' ? known.steps : null,
@@ -163,7 +163,7 @@ export class HistoryWriter {
     this.#db.run(
       `INSERT OR REPLACE INTO checkpoints (run, directory, seq, step, reward, size_bytes, saved_at)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      ...[this.#run, directory, this.#seq, step, reward, sizeBytes, instant(at)],
+      ...[this.#run, directory, this.#seq, step, reward, sizeBytes, at],
     )
   }
 
@@ -186,9 +186,6 @@ export class HistoryWriter {
   }
 }
 
-/** Whole milliseconds; 0 where no clock could have said so. */
-const instant = (at: number): number => (Number.isSafeInteger(Math.trunc(at)) ? Math.trunc(at) : 0)
-
 const withoutArrays = ({ arrays: _arrays, ...sample }: Of<'samples'>['samples'][number]) => sample
 
 /** Value of a metric at one event of a kind. */
@@ -202,7 +199,9 @@ const lastStep = (column: string) =>
   `(SELECT ${column} FROM measurements WHERE run = :run AND kind = 'step' ORDER BY seq DESC LIMIT 1)`
 
 const plannedSteps = `(
-  SELECT nullif(body ->> 'steps', 0) FROM events WHERE run = :run AND type = 'status' ORDER BY seq DESC LIMIT 1)`
+  SELECT nullif(body ->> 'steps', 0) FROM events WHERE run = :run AND type = 'status'
+    AND typeof(body ->> 'steps') = 'integer' AND body ->> 'steps' BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}
+  ORDER BY seq DESC LIMIT 1)`
 
 const summary = `
   UPDATE runs SET

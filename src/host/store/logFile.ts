@@ -1,7 +1,8 @@
 /** Reads a growing log piece by piece: whole lines only. */
 import { createHash } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { readError, systemCode } from '../artifacts/fileErrors.ts'
+import { regularFileSize } from '../artifacts/strictJson.ts'
 
 /** How far a log has been read. */
 export interface LogPosition {
@@ -45,9 +46,11 @@ export function readPiece(file: string, from: LogPosition, maxBytes: number): Lo
 
 function open(file: string): number | null {
   try {
+    regularFileSize(file)
     return openSync(file, 'r')
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null
+    const isMissing = systemCode(error) === 'ENOENT' || !existsSync(file)
+    if (isMissing) return null
     throw readError(file, error)
   }
 }

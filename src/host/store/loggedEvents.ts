@@ -1,8 +1,8 @@
 /** The events of a log that have tables of their own, as they must be to go there. */
 import { z } from 'zod'
+import { count } from '#shared/api/common.ts'
 import type { LoggedEvent } from '../artifacts/eventLog.ts'
 
-const step = z.int().min(0)
 const metrics = z.record(z.string(), z.number().nullable())
 const packed = z.base64().refine((text) => Buffer.byteLength(text, 'base64') % 4 === 0)
 
@@ -17,13 +17,13 @@ const arrays = z.object({
 })
 
 const sample = z.object({
-  row: z.int(),
+  row: count,
   prompt: z.string(),
   completion: z.string(),
   reward: z.number().nullable(),
   parts: z.record(z.string(), z.number().nullable()),
   advantage: z.number().nullable(),
-  tokens: z.int(),
+  tokens: count,
   stopReason: z.string(),
   logged: z.record(z.string(), z.unknown()).optional(),
   failures: z.array(z.string()).optional(),
@@ -32,18 +32,18 @@ const sample = z.object({
 })
 
 const schemas = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('step'), step, steps: z.int(), metrics }),
-  z.object({ type: z.literal('evaluation'), step, rows: z.int(), metrics }),
-  z.object({ type: z.literal('samples'), step, source: z.string(), samples: z.array(sample) }),
+  z.object({ type: z.literal('step'), step: count, steps: count, metrics }),
+  z.object({ type: z.literal('evaluation'), step: count, rows: count, metrics }),
+  z.object({ type: z.literal('samples'), step: count, source: z.string(), samples: z.array(sample) }),
   z.object({
     type: z.literal('checkpoint-saved'),
-    step,
+    step: count,
     directory: z.string(),
     reward: z.number().nullable(),
-    sizeBytes: z.int(),
+    sizeBytes: count,
   }),
-  z.object({ type: z.literal('checkpoints-removed'), step, directories: z.array(z.string()) }),
-  z.object({ type: z.literal('status'), phase: z.string(), step, steps: z.int() }),
+  z.object({ type: z.literal('checkpoints-removed'), step: count, directories: z.array(z.string()) }),
+  z.object({ type: z.literal('status'), phase: z.string(), step: count, steps: count }),
   z.object({ type: z.literal('manifest'), manifest: z.looseObject({}) }),
   z.object({
     type: z.literal('error'),
@@ -51,7 +51,7 @@ const schemas = z.discriminatedUnion('type', [
     message: z.string(),
     hint: z.string().optional(),
   }),
-  z.object({ type: z.literal('resumed'), keep: z.int().min(0) }),
+  z.object({ type: z.literal('resumed'), keep: count }),
 ])
 
 /** An event that this version understands. */

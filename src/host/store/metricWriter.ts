@@ -49,7 +49,7 @@ export class MetricWriter {
     for (const [name, value] of Object.entries(metrics)) {
       const metric = this.#names.keyOf(name)
       this.#db.run(
-        'INSERT INTO metric_rows (run, metric, step, seq, value) VALUES (?, ?, ?, ?, ?)',
+        'INSERT OR REPLACE INTO metric_rows (run, metric, step, seq, value) VALUES (?, ?, ?, ?, ?)',
         ...[this.#run, metric, step, seq, value],
       )
       const [from, to] = this.#touched.get(metric) ?? [step, step]

@@ -10,7 +10,9 @@ export class NamesTable {
   }
 
   /** The number of a name, given one where it has none. Within a transaction that may be undone, call `forget` then. */
-  keyOf(name: string): number {
+  keyOf(given: string): number {
+    // SQLite writes half a surrogate pair down as U+FFFD: asked for as it was, it would not be found again.
+    const name = given.toWellFormed()
     const known = this.#keys.get(name) ?? this.find(name)
     if (known !== null) return known
     const { key } = this.#db.run('INSERT INTO names (name) VALUES (?)', name)

@@ -1,11 +1,12 @@
 /** What a list of runs shows of a config. */
 import { z } from 'zod'
+import { count } from '#shared/api/common.ts'
 
 const facts = z.object({
   name: z.string().nullable().catch(null),
   model: z.string().catch(''),
   seed: z.int().catch(0),
-  steps: z.int().nullable().catch(null),
+  steps: count.nullable().catch(null),
   algorithm: z.object({ id: z.string() }).catch({ id: '' }),
 })
 

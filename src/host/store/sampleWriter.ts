@@ -21,7 +21,12 @@ export class SampleWriter {
       const key = this.#insert(seq, position, { step: event.step, source: event.source, sample })
       for (const [name, value] of Object.entries(sample.parts)) {
         const part = this.#names.keyOf(name)
-        this.#db.run('INSERT INTO sample_parts (sample, part, value) VALUES (?, ?, ?)', key, part, value)
+        this.#db.run(
+          'INSERT OR REPLACE INTO sample_parts (sample, part, value) VALUES (?, ?, ?)',
+          key,
+          part,
+          value,
+        )
       }
       if (sample.arrays) this.#insertArrays(key, sample.arrays)
     }

@@ -33,6 +33,7 @@ import {
   securityHeaders,
   type StaticFile,
 } from './staticFiles.ts'
+import { Strangers } from './strangers.ts'
 import { receiveUpload } from './uploads.ts'
 import { watchLiveness, webSocketPort } from './webSocket.ts'
 
@@ -64,15 +65,22 @@ const tokenRoutes: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 const loopback = '127.0.0.1'
-const maxConnections = 256
+const maxStrangers = 128
+/** How often connections are looked for that have taken too long. */
+const checkEveryMs = 2000
 const maxWebSockets = 32
 const maxUploadsAtOnce = 4
 
 /** Errors: AppError 'usage/invalid' when the port is taken or may not be used. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const front = new Front(options, createToken())
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 0, keepAliveTimeout: 5_000 })
-  server.maxConnections = maxConnections
+  const server = createServer({
+    headersTimeout: 10_000,
+    requestTimeout: 0,
+    keepAliveTimeout: 5_000,
+    connectionsCheckingInterval: checkEveryMs,
+  })
+  server.on('connection', (socket) => front.strangers.add(socket))
   // Of silence; a large upload may take as long as it likes.
   server.setTimeout(60_000)
   server.on('request', (request, response) => {
@@ -120,6 +128,7 @@ function listenError(port: number, error: unknown): Error {
 
 class Front {
   readonly token: string
+  readonly strangers = new Strangers(maxStrangers)
   readonly #options: HttpServerOptions
   readonly #sockets: WebSocketServer
   #uploads = 0
@@ -159,7 +168,10 @@ class Front {
     if (!isLoopbackHost(host)) return 421
     if (!isOwnOrigin(origin, host)) return 401
     const methods = tokenRoutes.get(path)
-    if (methods !== undefined && !isToken(bearerToken(authorization), this.token)) return 401
+    if (methods !== undefined) {
+      if (!isToken(bearerToken(authorization), this.token)) return 401
+      this.strangers.trust(request.socket)
+    }
     return (methods ?? ['GET', 'HEAD']).includes(request.method ?? '') ? null : 405
   }
 
@@ -208,8 +220,12 @@ class Front {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy())
     const refusal = this.#upgradeRefusal(request)
-    if (refusal !== null) refuseSocket(socket, refusal)
-    else this.#sockets.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket))
+    if (refusal !== null) {
+      refuseSocket(socket, refusal)
+      return
+    }
+    this.strangers.trust(request.socket)
+    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket))
   }
 
   #upgradeRefusal({ headers, url }: IncomingMessage): number | null {

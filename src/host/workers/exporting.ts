@@ -12,6 +12,7 @@ import { loadCheckpoint } from '../artifacts/checkpoints.ts'
 import { exportPeft } from '../artifacts/exportAdapter.ts'
 import type { ModelFolder } from '../artifacts/modelFolder.ts'
 import { adapterForModel, type Adapter } from '../artifacts/peft.ts'
+import { share } from '../artifacts/permissions.ts'
 import { firstNonFinite } from '../artifacts/safetensors.ts'
 import { asFloat32Source } from '../artifacts/weightCache.ts'
 import { formatProblem, optionProblem } from '../exports/exportFormats.ts'
@@ -82,6 +83,7 @@ function findBase(request: ExportRequest): ModelFolder | null {
 async function exportAlone({ checkpoint, out }: ExportRequest): Promise<ExportReport> {
   requireNewFolder(out)
   const { directory, tensors, maxDifference } = await exportPeft(checkpoint, out)
+  share(directory)
   const sentence = `The values of ${tensors} tensors. The base model is not there, so nothing could be computed.`
   return finishedReport('peft', directory, [parityLine(sentence, maxDifference, 0)])
 }

@@ -15,8 +15,17 @@ export function prepareWorkerLog(file: string): number {
 
 const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0)
 
-/** The end of the log from a byte on, whole lines where it is long; null when nothing was said. */
+/** The end of the log from a byte on, whole lines where it is long; null when nothing was said or nothing can be read. */
 export function readLastWords(file: string, from = 0): string | null {
+  try {
+    return wordsAt(file, from)
+  } catch {
+    // How the process ended is told without them.
+    return null
+  }
+}
+
+function wordsAt(file: string, from: number): string | null {
   if (sizeOf(file) <= from) return null
   const handle = openSync(file, 'r')
   try {

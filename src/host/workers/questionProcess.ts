@@ -1,9 +1,11 @@
 /** The script of a process that answers one question and ends. Started by question.ts. */
+import { keepPrivate } from '../artifacts/permissions.ts'
 import { answerQuestion } from './answering.ts'
 import { openHostChannel } from './hostChannel.ts'
 import { packError } from './messages.ts'
 import type { FromQuestion, Question } from './question.ts'
 
+keepPrivate()
 const host = openHostChannel<Question, FromQuestion>()
 
 // A Ctrl-C reaches every process of the terminal; whoever asked says when it is enough.

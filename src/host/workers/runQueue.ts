@@ -1,4 +1,5 @@
 /** Starts waiting runs one after the other; where they wait is the business of whoever keeps the list. */
+import { faultToStderr, guarded, type OnFault } from '../faults.ts'
 import type { Supervisor, WorkerEnding } from './supervisor.ts'
 import { packError } from './messages.ts'
 
@@ -23,6 +24,8 @@ export interface RunQueueOptions {
   readonly onHalted?: (runId: string | null) => void
   /** A run of the list could not be started at all; `onHalted` follows where it applies. */
   readonly onNotStarted?: (ending: WorkerEnding) => void
+  /** Told of what goes wrong in starting the next run when one has ended. */
+  readonly onFault?: OnFault
 }
 
 export class RunQueue {
@@ -64,10 +67,11 @@ export class RunQueue {
   #start(run: QueuedRun): void {
     try {
       const ended = this.#options.supervisor.start(run, { resumeFrom: run.resumeFrom })
-      void ended.then((ending) => {
+      const next = (ending: WorkerEnding) => {
         this.#settle(run, ending)
         this.advance()
-      })
+      }
+      void ended.then(guarded('the queue', this.#options.onFault ?? faultToStderr, next))
     } catch (error) {
       const { id: runId, directory } = run
       const ending = { runId, directory, kind: 'failed', error: packError(error), lastWords: null } as const

@@ -1,8 +1,10 @@
 /** Log-probabilities and adapter gradients of given token sequences. */
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { TokenSequence } from '#engine/policy.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { peftTensorName } from '../artifacts/peft.ts'
+import { share } from '../artifacts/permissions.ts'
 import { f32ToWrite, writeSafetensors } from '../artifacts/safetensors.ts'
 import { makeFolder } from '../artifacts/atomic.ts'
 import { tokenBatches, type OpenedModel } from './model.ts'
@@ -56,9 +58,11 @@ const wholeSequence = (ids: Int32Array): TokenSequence => ({
 
 /** Writes tensors under PEFT's names as `gradients.safetensors`; returns the file's path. */
 export async function writeGradients(directory: string, gradients: readonly NamedTensor[]): Promise<string> {
+  const isNew = !existsSync(directory)
   makeFolder(directory)
   const file = path.join(directory, 'gradients.safetensors')
   const tensors = gradients.map((tensor) => f32ToWrite({ ...tensor, name: peftTensorName(tensor.name) }))
   await writeSafetensors(file, tensors, { metadata: { format: 'pt' } })
+  share(isNew ? directory : file)
   return file
 }

@@ -7,6 +7,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunPhase, StepPhase } from '#shared/events.ts'
 import { runHolder, runPaths } from '../artifacts/runFolder.ts'
+import { faultToStderr, guarded, type OnFault } from '../faults.ts'
 import { childProcessStarter } from './childProcess.ts'
 import { prepareWorkerLog, readLastWords } from './lastWords.ts'
 import type { ErrorEnvelope, FromTrainer, TrainingRequest } from './messages.ts'
@@ -14,7 +15,6 @@ import type { StartWorker, WorkerExit, WorkerProcess } from './workerProcess.ts'
 
 const usualSilenceMs = 30_000
 
-/** What is told must not throw: nobody is there to catch it. */
 export interface SupervisorOptions {
   readonly cacheDirectory: string
   /** How processes are started; child processes of Node where it is not said. */
@@ -28,6 +28,8 @@ export interface SupervisorOptions {
   readonly onPhase?: (worker: WorkerStatus) => void
   /** After the last `onGrown` of that process. */
   readonly onEnded?: (ending: WorkerEnding) => void
+  /** Told of what the functions above throw: nobody else is there to catch it. */
+  readonly onFault?: OnFault
 }
 
 /** What a process is doing; `pausing` and `stopping` wait for the end of a step. */
@@ -79,11 +81,13 @@ interface Worker {
 export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #startWorker: StartWorker
+  readonly #onFault: OnFault
   readonly #workers = new Map<string, Worker>()
   readonly #watch: NodeJS.Timeout
 
   constructor(options: SupervisorOptions) {
     this.#options = options
+    this.#onFault = options.onFault ?? faultToStderr
     this.#startWorker = options.startWorker ?? childProcessStarter()
     const { silentAfterMs = usualSilenceMs } = options
     this.#watch = setInterval(() => this.#markSilent(silentAfterMs), silentAfterMs / 4)
@@ -127,7 +131,7 @@ export class Supervisor {
     process.onMessage((message) => this.#hear(worker, message))
     const request: TrainingRequest = { runDirectory: directory, cacheDirectory, ...options }
     process.send({ type: 'start', request })
-    this.#options.onChanged?.(worker.status)
+    this.#tell('onChanged', worker.status)
     return worker.ended
   }
 
@@ -188,7 +192,7 @@ export class Supervisor {
 
   #change(worker: Worker, change: Partial<WorkerStatus>): void {
     worker.status = { ...worker.status, ...change }
-    this.#options.onChanged?.(worker.status)
+    this.#tell('onChanged', worker.status)
   }
 
   #hear(worker: Worker, message: FromTrainer): void {
@@ -202,12 +206,20 @@ export class Supervisor {
     const activity = activityAt(phase, worker.status.activity)
     if (wasSilent || activity !== worker.status.activity) this.#change(worker, { activity })
     if (message.type === 'phase') this.#step(worker, message.phase)
-    if (message.type === 'grown') this.#options.onGrown?.(worker.status.runId)
+    if (message.type === 'grown') this.#tell('onGrown', worker.status.runId)
   }
 
   #step(worker: Worker, stepPhase: StepPhase): void {
     worker.status = { ...worker.status, stepPhase }
-    this.#options.onPhase?.(worker.status)
+    this.#tell('onPhase', worker.status)
+  }
+
+  #tell<Name extends 'onGrown' | 'onChanged' | 'onPhase' | 'onEnded'>(
+    name: Name,
+    what: Parameters<NonNullable<SupervisorOptions[Name]>>[0],
+  ): void {
+    const listener = this.#options[name] as ((what: unknown) => void) | undefined
+    if (listener !== undefined) guarded(name, this.#onFault, listener)(what)
   }
 
   #markSilent(silentAfterMs: number): void {
@@ -223,8 +235,8 @@ export class Supervisor {
     const { directory } = worker.status
     const lastWords = readLastWords(runPaths(directory).workerLog, worker.wordsFrom)
     const ending = { runId, directory, lastWords, ...howItEnded(worker, exit) }
-    this.#options.onGrown?.(runId)
-    this.#options.onEnded?.(ending)
+    this.#tell('onGrown', runId)
+    this.#tell('onEnded', ending)
     return ending
   }
 }

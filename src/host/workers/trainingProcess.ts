@@ -1,5 +1,6 @@
 /** The script of a training process: takes one request, says when there is news, ends. Started by the supervisor. */
 import type { StepPhase } from '#shared/events.ts'
+import { keepPrivate } from '../artifacts/permissions.ts'
 import { createControl } from './control.ts'
 import { runTraining } from './entry.ts'
 import { openHostChannel } from './hostChannel.ts'
@@ -9,6 +10,7 @@ const heartbeatMs = 2000
 /** Steps can be shorter than anybody can read. */
 const phaseEveryMs = 250
 
+keepPrivate()
 const control = createControl()
 const host = openHostChannel()
 

@@ -11,26 +11,35 @@ import { useFeed } from './feeds.ts'
 type RunsNews = OutputOf<Api, 'runs.watch'>
 export type RunEntry = RunsNews['runs'][number]
 export type WorkerView = RunsNews['workers'][number]
+/** A folder in which there is a run that cannot be read, and why; null: the history itself is behind. */
+type UnreadableRun = RunsNews['unreadable'][number]
 export type StoredEvent = OutputOf<Api, 'runs.follow'>['events'][number]
 
 interface RunsState {
   readonly byId: ReadonlyMap<string, RunEntry>
   readonly workers: readonly WorkerView[]
+  readonly unreadable: readonly UnreadableRun[]
   readonly isLoaded: boolean
 }
 
-const useRunsStore = create<RunsState>(() => ({ byId: new Map(), workers: [], isLoaded: false }))
+const useRunsStore = create<RunsState>(() => ({
+  byId: new Map(),
+  workers: [],
+  unreadable: [],
+  isLoaded: false,
+}))
 
 function applied(state: RunsState, items: readonly RunsNews[]): RunsState {
   let byId = new Map(state.byId)
-  let workers = state.workers
+  let { workers, unreadable } = state
   for (const item of items) {
     if (item.isWhole) byId = new Map()
     for (const run of item.runs) byId.set(run.id, run)
     for (const id of item.removed) byId.delete(id)
     workers = item.workers
+    unreadable = item.unreadable
   }
-  return { byId, workers, isLoaded: true }
+  return { byId, workers, unreadable, isLoaded: true }
 }
 
 const areasOfRun = ['runs', 'checkpoints', 'samples', 'metrics.names', 'metrics.latest'] as const
@@ -58,13 +67,14 @@ export interface RunsView {
   /** The newest first. */
   readonly runs: readonly RunEntry[]
   readonly workers: readonly WorkerView[]
+  readonly unreadable: readonly UnreadableRun[]
   readonly isLoaded: boolean
 }
 
 export function useRuns(): RunsView {
-  const { byId, workers, isLoaded } = useRunsStore()
+  const { byId, workers, unreadable, isLoaded } = useRunsStore()
   const runs = useMemo(() => [...byId.values()].sort((a, b) => b.createdAt - a.createdAt), [byId])
-  return { runs, workers, isLoaded }
+  return { runs, workers, unreadable, isLoaded }
 }
 
 /** undefined: not loaded yet or not there; `isLoaded` of useRuns tells. */

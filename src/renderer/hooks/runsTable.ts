@@ -5,9 +5,10 @@ import { usualColumns, type ColumnId } from '../components/runs/columns.tsx'
 import { familyRows, flatRows } from '../components/runs/families.ts'
 import { between, filterRuns, noFilter } from '../components/runs/filter.ts'
 import { focusedRunId, moveRowFocus } from '../components/runs/focusedRun.ts'
+import { shell } from '../connection.ts'
 import { runTitle } from '../words.ts'
 import { useApi } from './api.tsx'
-import { asError } from './failures.ts'
+import { asError, codeOf, hintOf } from './failures.ts'
 import { useFileDialog } from './fileDialog.ts'
 import { useKeys } from './keys.ts'
 import type { RunEntry } from './runs.ts'
@@ -127,17 +128,30 @@ export function useExportBundles(): (runs: readonly RunEntry[]) => void {
             ? await choose({ kind: 'save', title: 'Export bundle', suggestedName: bundleName(only) })
             : await choose({ kind: 'folder', title: 'Folder for the bundles' })
         if (target === null) return
-        for (const run of runs) {
-          const path = runs.length === 1 ? target : `${target}/${bundleName(run)}`
-          await client.call('runs.exportBundle', { runId: run.id, path })
-        }
-        toast({
-          title: runs.length === 1 ? 'Bundle written' : `${String(runs.length)} bundles written`,
-          detail: target,
-          tone: 'good',
-        })
+        // The system's dialog has asked by itself whether a file that is there may go.
+        await writeAll(target, runs.length === 1 && shell !== null)
       }
-      write().catch((thrown: unknown) => toastError(asError(thrown)))
+      const writeAll = async (target: string, overwrite: boolean) => {
+        try {
+          for (const run of runs) {
+            const path = runs.length === 1 ? target : `${target}/${bundleName(run)}`
+            await client.call('runs.exportBundle', { runId: run.id, path, overwrite })
+          }
+          toast({
+            title: runs.length === 1 ? 'Bundle written' : `${String(runs.length)} bundles written`,
+            detail: target,
+            tone: 'good',
+          })
+        } catch (thrown) {
+          const error = asError(thrown)
+          if (codeOf(error) !== 'file/exists') throw error
+          const action = { label: 'Overwrite', run: () => settle(writeAll(target, true)) }
+          toast({ title: error.message, detail: hintOf(error), tone: 'bad', action })
+        }
+      }
+      const settle = (writing: Promise<void>) =>
+        void writing.catch((thrown: unknown) => toastError(asError(thrown)))
+      settle(write())
     },
     [client, choose],
   )

@@ -1,6 +1,6 @@
 /** Metrics over steps, live: read reduced, followed as they grow, read again in detail where someone looks closer. */
 import { useEffect, useMemo, useState } from 'react'
-import { seriesCsv } from '../components/charts/csv.ts'
+import { seriesCsv } from '#shared/csv.ts'
 import { appended, emptySeries, withDetail, type Series } from '../components/charts/live.ts'
 import { useApi, type Answer, type ApiClient } from './api.tsx'
 import { asError } from './failures.ts'

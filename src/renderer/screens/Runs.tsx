@@ -9,6 +9,7 @@ import { DeleteRuns } from '../components/runs/DeleteRuns.tsx'
 import { noFilter } from '../components/runs/filter.ts'
 import { rowMenu } from '../components/runs/rowMenu.ts'
 import { RunsToolbar } from '../components/runs/RunsToolbar.tsx'
+import { UnreadableRuns } from '../components/runs/UnreadableRuns.tsx'
 import { SelectionBar } from '../components/runs/SelectionBar.tsx'
 import { useNow } from '../hooks/live.ts'
 import { goToNewRun, navigate } from '../hooks/route.ts'
@@ -59,10 +60,7 @@ export function RunsScreen() {
     })
   const state: RowState = {
     styleOf: useRunStyles(),
-    pinned,
-    baseline,
-    selected,
-    editing,
+    ...{ pinned, baseline, selected, editing },
     now: useNow(30_000),
     onEdit: setEditing,
     onSelect: select,
@@ -90,6 +88,7 @@ export function RunsScreen() {
         )
       }
     >
+      <UnreadableRuns />
       {chosen.length > 0 && (
         <SelectionBar runs={chosen} onExport={exportBundles} onDelete={setDeleting} onClear={clear} />
       )}

@@ -10,8 +10,8 @@ export const digest = z.string().regex(/^[0-9a-f]{64}$/)
 export const name = z.string().min(1).max(200)
 export const path = z.string().min(1).max(4096)
 export const count = z.int().min(0)
-/** Epoch milliseconds. */
-export const instant = z.number()
+/** Whole milliseconds since 1970, as far as a Date reaches: what lies outside can be neither kept nor shown. */
+export const instant = z.int().min(-8.64e15).max(8.64e15)
 export const cursor = z.string()
 
 /** At most so many entries in one answer. */

@@ -194,8 +194,11 @@ export const runsApi = {
   rename: command(z.object({ runId, name: name.nullable() }), z.void()),
   setTags: command(z.object({ runId, tags }), z.void()),
   setNotes: command(z.object({ runId, notes: z.string().max(100_000) }), z.void()),
-  /** Writes one file with config, manifest, metrics and events. */
-  exportBundle: command(z.object({ runId, path }), z.object({ path: z.string(), sizeBytes: count })),
+  /** Writes one file with config, manifest, metrics and events. A file that is there is replaced only with `overwrite`. */
+  exportBundle: command(
+    z.object({ runId, path, overwrite: z.boolean().default(false) }),
+    z.object({ path: z.string(), sizeBytes: count }),
+  ),
   /**
    * Takes such a file into the history, as a finished run with the tag `imported`: to look at and to compare. Checkpoints
    * and samples are not in it.
@@ -253,6 +256,8 @@ export const runsApi = {
       runs: z.array(runEntry),
       removed: z.array(z.string()),
       workers: z.array(worker),
+      /** Folders that hold a run which cannot be read, with the reason; `directory` null: the history itself is behind. */
+      unreadable: z.array(z.object({ directory: z.string().nullable(), error: failure })),
     }),
   ),
   /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { csvOf, seriesCsv } from '#renderer/components/charts/csv.ts'
+import { csvOf, seriesCsv } from '#shared/csv.ts'
 import { pointAt, pointsOfValues, type ChartLine } from '#renderer/components/charts/points.ts'
 import { indexNear, lineFacts, tableRows, textSummary } from '#renderer/components/charts/summary.ts'
 

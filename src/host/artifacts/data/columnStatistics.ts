@@ -1,6 +1,7 @@
 /** What the values of each column are: kinds, empty ones, lengths, how many are different. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { count } from '#shared/api/common.ts'
 import type { DataRow } from './dataFile.ts'
 
 const kinds = ['text', 'number', 'boolean', 'list', 'object', 'null'] as const
@@ -11,11 +12,11 @@ const range = z.strictObject({ min: z.number(), mean: z.number(), max: z.number(
 export const columnStatisticsSchema = z.strictObject({
   name: z.string(),
   /** Values by kind; nulls are a kind, rows without the column are not counted here. */
-  kinds: z.partialRecord(z.enum(kinds), z.int()),
+  kinds: z.partialRecord(z.enum(kinds), count),
   /** Rows that lack the column. */
-  missing: z.int(),
+  missing: count,
   /** Different values; null: more than 10,000. */
-  unique: z.int().nullable(),
+  unique: count.nullable(),
   /** Characters of texts, entries of lists; null where there are none of either. */
   length: range.nullable(),
   /** Of the numbers; null where there are none. */

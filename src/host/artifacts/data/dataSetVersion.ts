@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
+import { count, instant } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { readError } from '../fileErrors.ts'
 import { isJsonObject, readJsonObject, readSmallFile, regularFileSize } from '../strictJson.ts'
@@ -19,22 +20,21 @@ export const indexStride = 256
 
 export const versionFiles = { rows: 'rows.jsonl', index: 'rows.index', about: 'version.json' } as const
 
-const problem = z.strictObject({ number: z.int(), line: z.int().nullable(), sentence: z.string() })
+const problem = z.strictObject({ number: count, line: count.nullable(), sentence: z.string() })
 
 const versionSchema = z.strictObject({
   format: z.literal(1),
   /** SHA-256 of rows.jsonl, in hex. */
   id: z.string().regex(/^[0-9a-f]{64}$/),
   name: z.string(),
-  /** Milliseconds since 1970. */
-  createdAt: z.int(),
-  source: z.strictObject({ path: z.string(), format: z.string(), sizeBytes: z.int() }),
+  createdAt: instant,
+  source: z.strictObject({ path: z.string(), format: z.string(), sizeBytes: count }),
   mapping: mappingSchema,
   rows: z.int().min(1),
   sizeBytes: z.int().min(1),
   columns: z.array(columnStatisticsSchema),
   /** Rows of the source that were left out: all are counted, the first thousand listed. */
-  problems: z.strictObject({ count: z.int(), listed: z.array(problem) }),
+  problems: z.strictObject({ count, listed: z.array(problem) }),
 })
 
 export type DataSetInfo = z.output<typeof versionSchema>

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { AtomicFile, makeFolder, writeFileAtomic } from '../atomic.ts'
 import { writeError } from '../fileErrors.ts'
+import { isAlive } from '../processes.ts'
 import { TableStatistics } from './columnStatistics.ts'
 import {
   isProblem,
@@ -83,14 +84,6 @@ function temporaryFolder(folder: string): string {
     return directory
   } catch (error) {
     throw writeError(folder, error)
-  }
-}
-
-function isAlive(process: number): boolean {
-  try {
-    return globalThis.process.kill(process, 0)
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 

@@ -20,6 +20,7 @@ import { isCheckpoint } from '#host/artifacts/checkpointState.ts'
 import { readError } from '#host/artifacts/fileErrors.ts'
 import { openModelFolder } from '#host/artifacts/modelFolder.ts'
 import { readAdapter, writeAdapter } from '#host/artifacts/peft.ts'
+import { share } from '#host/artifacts/permissions.ts'
 import { exportConfig, exportedRun } from '../exportConfig.ts'
 import { toolTitles, toolVersions, type ProjectTool } from '../tools.ts'
 import { agilerlFiles } from './agilerlProject.ts'
@@ -89,6 +90,7 @@ export async function writeProject(request: ProjectRequest): Promise<ProjectRepo
   await replaceFolder(directory, async (folder) => {
     for (const [name, text] of Object.entries(files)) writeInside(folder, name, text)
     if (adapter !== null) await writeStartingAdapter(adapter, path.join(folder, 'adapter'))
+    share(folder)
   })
   return {
     directory,

@@ -1,0 +1,21 @@
+/** Faults in work that nobody waits for, such as timers and watchers: they are told, and end nothing but that one go. */
+
+export type OnFault = (name: string, error: unknown) => void
+
+export const faultWords = (name: string, error: unknown): string =>
+  `Fault in ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
+
+export const faultToStderr: OnFault = (name, error) => {
+  process.stderr.write(`${faultWords(name, error)}\n`)
+}
+
+/** The action as one that never throws. */
+export const guarded =
+  <Input extends readonly unknown[]>(name: string, onFault: OnFault, action: (...input: Input) => void) =>
+  (...input: Input): void => {
+    try {
+      action(...input)
+    } catch (error) {
+      onFault(name, error)
+    }
+  }

@@ -1,0 +1,24 @@
+import { ErrorNote } from '../base/states.tsx'
+import { useRuns } from '#renderer/hooks/runs.ts'
+
+const shown = 3
+
+/** Folders of runs that are missing from the list, and why. */
+export function UnreadableRuns() {
+  const { unreadable } = useRuns()
+  if (unreadable.length === 0) return null
+  const more = unreadable.length - shown
+  return (
+    <div className="flex flex-col gap-2 px-4 pt-3">
+      {unreadable.slice(0, shown).map(({ directory, error }) => (
+        <ErrorNote key={directory} error={error} />
+      ))}
+      {more > 0 && (
+        <p className="text-muted">
+          {more === 1 ? 'Another run cannot be read' : `${String(more)} more runs cannot be read`} either;
+          turnwise runs list names them all.
+        </p>
+      )}
+    </div>
+  )
+}
