@@ -24,6 +24,7 @@ import { resumePoint } from './training.ts'
 import { createAsk, questionStarter, type StartQuestion } from './workers/question.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from './workers/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from './workers/supervisor.ts'
+import { TextProcesses, type StartText } from './workers/textQuestion.ts'
 import type { StartWorker } from './workers/workerProcess.ts'
 
 const lookEveryMs = 1000
@@ -34,6 +35,8 @@ export interface HostOptions {
   readonly startWorker?: StartWorker
   /** As `startWorker`, for processes that answer one question. */
   readonly startQuestion?: StartQuestion
+  /** As `startWorker`, for processes that run models' tokenizers. */
+  readonly startText?: StartText
   /** Whether this host starts the runs that wait in the queue; one that lives for a single command does not. */
   readonly servesQueue: boolean
 }
@@ -43,6 +46,7 @@ export function createHost({
   dataDirectory,
   startWorker,
   startQuestion = questionStarter,
+  startText,
   servesQueue,
 }: HostOptions): Host {
   makeFolder(dataDirectory)
@@ -66,6 +70,7 @@ export function createHost({
   if (servesQueue) history.attempt(() => left.queueEnded())
   queue.advance()
   const looking = lookRegularly(parts, servesQueue)
+  const texts = new TextProcesses(startText)
   return {
     dataDirectory,
     store,
@@ -73,10 +78,12 @@ export function createHost({
     supervisor,
     queue,
     ask: createAsk(startQuestion),
+    askText: texts.ask,
     bell,
     async [Symbol.asyncDispose]() {
       queue.close()
       looking[Symbol.dispose]()
+      texts[Symbol.dispose]()
       await supervisor.close()
       store[Symbol.dispose]()
     },

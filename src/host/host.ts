@@ -3,6 +3,7 @@ import type { Bell } from './bell.ts'
 import type { RunHistory } from './runHistory.ts'
 import type { Store } from './store/store.ts'
 import type { Ask } from './workers/question.ts'
+import type { AskText } from './workers/textQuestion.ts'
 import type { RunQueue } from './workers/runQueue.ts'
 import type { Supervisor } from './workers/supervisor.ts'
 
@@ -14,6 +15,8 @@ export interface Host extends AsyncDisposable {
   readonly queue: RunQueue
   /** Asks a process of its own what only ONNX Runtime can tell. */
   readonly ask: Ask
+  /** Asks a process of its own what a model's tokenizer and chat template make of texts. */
+  readonly askText: AskText
   /** Rings whenever the history or a process changed. */
   readonly bell: Bell
 }
