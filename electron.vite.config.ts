@@ -4,7 +4,7 @@ import { rendererConfig } from './vite.renderer.config.ts'
 
 /**
  * `index` is the desktop app, `cli` the host without a window, `trainingProcess` the process of one run,
- * `questionProcess` that of one question, `sandboxProcess` that of user code, `replicaThread` a learning thread; all but the
+ * `questionProcess` that of one question, `textProcess` runs models' tokenizers, `sandboxProcess` that of user code, `replicaThread` a learning thread; all but the
  * first run under plain Node as well. Everything lands in out/main itself, chunks included, so that a path relative to a
  * module means the same in all.
  * The preload script is one file: in its sandbox it can load nothing but electron.
@@ -18,6 +18,7 @@ export default defineConfig({
           cli: 'src/cli/main.ts',
           trainingProcess: 'src/host/workers/trainingProcess.ts',
           questionProcess: 'src/host/workers/questionProcess.ts',
+          textProcess: 'src/host/workers/textProcess.ts',
           sandboxProcess: 'src/host/sandbox/sandboxProcess.ts',
           replicaThread: 'src/engine/runtime/replicaThread.ts',
         },

@@ -13,6 +13,7 @@ import { isJsonObject } from '#host/artifacts/strictJson.ts'
 import { loadTokenizer } from '#host/artifacts/tokenizerFolder.ts'
 import { gguf } from './ggufSeeds.ts'
 import { writeParquetSeeds } from './parquetSeeds.ts'
+import { busyTemplates } from './templateSeeds.ts'
 import { plainJson, type JsonShape } from './structures.ts'
 import type { FuzzReader, FuzzTarget } from './targets.ts'
 
@@ -155,9 +156,11 @@ const template: FuzzReader = {
   targets(folder) {
     const source = path.join(tokenizers, 'templates')
     const names = readdirSync(source).filter((name) => name.endsWith('.jinja'))
-    return names.map((name) => {
-      const file = path.join(folder, name)
-      return { name, original: readFileSync(path.join(source, name)), file, read: () => renderTemplate(file) }
+    const published = names.map((name) => [name, readFileSync(path.join(source, name))] as const)
+    const busy = Object.entries(busyTemplates).map(([name, text]) => [name, Buffer.from(text)] as const)
+    return [...published, ...busy].map(([name, original], at): FuzzTarget => {
+      const file = path.join(folder, `${at}.jinja`)
+      return { name, original, file, read: () => renderTemplate(file) }
     })
   },
 }

@@ -28,6 +28,7 @@ import { packError } from './workers/messages.ts'
 import { createAsk, questionStarter, type StartQuestion } from './workers/question.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from './workers/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from './workers/supervisor.ts'
+import { TextProcesses, type StartText } from './workers/textQuestion.ts'
 import type { StartWorker } from './workers/workerProcess.ts'
 
 const lookEveryMs = 1000
@@ -38,6 +39,8 @@ export interface HostOptions {
   readonly startWorker?: StartWorker
   /** As `startWorker`, for processes that answer one question. */
   readonly startQuestion?: StartQuestion
+  /** As `startWorker`, for processes that run models' tokenizers. */
+  readonly startText?: StartText
   /** Whether this host starts the runs that wait in the queue; one that lives for a single command does not. */
   readonly servesQueue: boolean
   /** Told of faults of ours in what nobody waits for; standard error where it is not said. */
@@ -49,6 +52,7 @@ export function createHost({
   dataDirectory,
   startWorker,
   startQuestion = questionStarter,
+  startText,
   servesQueue,
   onFault = faultToStderr,
 }: HostOptions): Host {
@@ -78,6 +82,7 @@ export function createHost({
   queue.advance()
   const connections = new ConnectionWatch()
   const looking = lookRegularly(parts, { servesQueue, onFault })
+  const texts = new TextProcesses(startText)
   return {
     dataDirectory,
     store,
@@ -86,12 +91,14 @@ export function createHost({
     queue,
     ask: createAsk(startQuestion),
     connections,
+    askText: texts.ask,
     bell,
     cleared,
     async [Symbol.asyncDispose]() {
       queue.close()
       looking[Symbol.dispose]()
       connections[Symbol.dispose]()
+      texts[Symbol.dispose]()
       await supervisor.close()
       store[Symbol.dispose]()
     },

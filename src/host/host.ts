@@ -5,6 +5,7 @@ import type { Cleared } from './leftovers.ts'
 import type { RunHistory } from './runHistory.ts'
 import type { Store } from './store/store.ts'
 import type { Ask } from './workers/question.ts'
+import type { AskText } from './workers/textQuestion.ts'
 import type { RunQueue } from './workers/runQueue.ts'
 import type { Supervisor } from './workers/supervisor.ts'
 
@@ -18,6 +19,8 @@ export interface Host extends AsyncDisposable {
   readonly ask: Ask
   /** What its processes connect to. */
   readonly connections: ConnectionWatch
+  /** Asks a process of its own what a model's tokenizer and chat template make of texts. */
+  readonly askText: AskText
   /** Rings whenever the history or a process changed. */
   readonly bell: Bell
   /** What killed processes had left in the data directory and this host removed when it started. */

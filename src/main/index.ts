@@ -21,7 +21,7 @@ import { faultToStderr } from '#host/faults.ts'
 import { quietSwitches } from './lockdown.ts'
 import { filesOf, readHandover, type Handover } from './openedFiles.ts'
 import { openShell, type Shell } from './shell.ts'
-import { utilityQuestionStarter, utilityWorkerStarter } from './utilityWorker.ts'
+import { utilityQuestionStarter, utilityTextStarter, utilityWorkerStarter } from './utilityWorker.ts'
 import { registerAppScheme } from './windowFiles.ts'
 
 const windowDirectory = fileURLToPath(new URL('../../out/renderer', import.meta.url))
@@ -88,6 +88,7 @@ function createShell(): Shell {
     servesQueue: true,
     startWorker: utilityWorkerStarter(),
     startQuestion: utilityQuestionStarter(),
+    startText: utilityTextStarter(),
   })
   return openShell({ host, windowDirectory, onFault: faultToStderr })
 }

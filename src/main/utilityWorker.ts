@@ -8,6 +8,7 @@ import { writeError } from '#host/artifacts/fileErrors.ts'
 import { scriptPath } from '#host/workers/childProcess.ts'
 import { heard, isLastWord } from '#host/workers/hostChannel.ts'
 import type { StartQuestion } from '#host/workers/question.ts'
+import type { StartText } from '#host/workers/textQuestion.ts'
 import type { StartWorker, WorkerExit, WorkerProcess } from '#host/workers/workerProcess.ts'
 
 /** `script` is what the process runs. */
@@ -20,6 +21,11 @@ export const utilityQuestionStarter =
   (script: string = scriptPath('questionProcess')): StartQuestion =>
   () =>
     startUtility(script, 'Turnwise question', null)
+
+export const utilityTextStarter =
+  (script: string = scriptPath('textProcess')): StartText =>
+  () =>
+    startUtility(script, 'Turnwise text', null)
 
 /** `log`: what it writes goes there, and the file is closed at its end; null: where the shell writes to. */
 function startUtility<Sent, Heard>(

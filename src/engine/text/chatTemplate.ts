@@ -3,6 +3,7 @@ import { shorten } from '#shared/shorten.ts'
 import { isRecord } from './pipelineLimits.ts'
 import { globalScope } from './template/globals.ts'
 import { Interpreter } from './template/interpreter.ts'
+import { chargeSearch, metered } from './template/limits.ts'
 import { strip } from './template/methods.ts'
 import { type Node, parseTemplate } from './template/syntax.ts'
 import { toValue, type Value } from './template/values.ts'
@@ -45,6 +46,8 @@ export interface ChatTemplateFiles {
 }
 
 const maxTemplateLength = 400_000
+/** The library's parser takes a time that grows with the square of the longest run of white space. */
+const maxSpace = 500
 
 /** The model's chat template, `null` when it has none. Errors: `tokenizer/invalid`. */
 export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | null {
@@ -85,11 +88,14 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
 
 function run(program: readonly Node[], variables: Readonly<Record<string, unknown>>): string {
   const values = Object.entries(variables).map(([name, value]): [string, Value] => [name, toValue(value)])
-  return new Interpreter().render(program, globalScope(new Map(values)))
+  return metered(() => new Interpreter().render(program, globalScope(new Map(values))))
 }
 
 function parse(source: string, where: string): readonly Node[] {
   if (source.length > maxTemplateLength) throw templateInvalid(where, `it has ${source.length} characters`)
+  if (new RegExp(`\\s{${maxSpace}}`).test(source)) {
+    throw templateInvalid(where, `it has more than ${maxSpace} blanks in a row`)
+  }
   try {
     return parseTemplate(source)
   } catch (error) {
@@ -160,11 +166,20 @@ function upToFinalContent(
   if (last === undefined) throw templateInvalid(where, 'there is no message to continue')
   const text = render([...messages.slice(0, -1), { ...last, content: last.content + endMark }])
   const end = text.lastIndexOf(endMark.trim())
-  if (end < 0 || !text.includes(strip(last.content, null, 'both'))) {
+  if (end < 0 || !holds(text, strip(last.content, null, 'both'), where)) {
     throw templateInvalid(where, 'it does not write the last message, which therefore cannot be continued')
   }
   // Where the template trims messages, the space at the end of the mark is gone, and so must be that before it.
   return text.startsWith(endMark, end) ? text.slice(0, end) : strip(text.slice(0, end), null, 'right')
+}
+
+/** Both texts are as someone else made them: the search for a long one in a long one could take hours. */
+function holds(text: string, part: string, where: string): boolean {
+  try {
+    return metered(() => (chargeSearch(text, part), text.includes(part)))
+  } catch (error) {
+    throw templateInvalid(where, `the last message is too long to continue it: ${sentenceOf(error)}`, error)
+  }
 }
 
 const sentenceOf = (error: unknown): string => shorten(error instanceof Error ? error.message : String(error))

@@ -2,6 +2,10 @@
  * Whether a backtracking matcher can need more than polynomial time for a pattern. That takes a repeated group whose
  * content can match one text in several ways, as in (a+)+ or (a|aa)*. The check is stricter than need be: a repeated
  * group may hold neither alternatives nor repetitions, except an optional character before another one, as in (\r?\n)+.
+ *
+ * A high power of the text's length is no better: a pattern may repeat one atom without end twice in a row, as published
+ * ones do, but not three times, as in a*a*a*b. Different atoms that match the same characters are not found out (that
+ * would take knowing every class); where a pattern comes from elsewhere, it runs in a process that can be ended.
  */
 
 /** What a group (or the whole pattern) holds, as far as the verdict needs it. */
@@ -15,6 +19,7 @@ const newGroup = (): Group => ({ isAmbiguous: false, pendingOptional: null })
 
 /** False also for a pattern whose groups or classes do not close; the matcher would refuse it too. */
 export function hasBoundedBacktracking(pattern: string): boolean {
+  if (hasLongRow(pattern)) return false
   const open: Group[] = [newGroup()]
   let at = 0
   while (at < pattern.length) {
@@ -23,6 +28,38 @@ export function hasBoundedBacktracking(pattern: string): boolean {
     at = next
   }
   return open.length === 1
+}
+
+/** Longer repetitions count as ones without end. */
+const manyTimes = 32
+const maxRow = 2
+
+/** Whether one atom is repeated without end more than twice, with nothing that must match between. Brackets are looked through. */
+function hasLongRow(pattern: string): boolean {
+  const rows = new Map<string, number>()
+  let at = 0
+  while (at < pattern.length) {
+    const bracket = bracketAt(pattern, at)
+    const end = bracket === '' ? atomEnd(pattern, at) : at + bracket.length
+    if (end === null) return false
+    // A bar begins another alternative.
+    if (bracket === '|') rows.clear()
+    const quantifier = readQuantifier(pattern, end)
+    if (bracket === '' && isRowTooLong(rows, pattern.slice(at, end), quantifier)) return true
+    at = bracket === '' || bracket === ')' ? quantifier.end : end
+  }
+  return false
+}
+
+const bracketAt = (pattern: string, at: number): string =>
+  /^(?:\((?:\?(?:[:=!>]|<(?:[=!]|\w+>)|[a-z-]*[:)]))?|[)|])/.exec(pattern.slice(at, at + 40))?.[0] ?? ''
+
+function isRowTooLong(rows: Map<string, number>, atom: string, { least, most }: Quantifier): boolean {
+  const row = rows.get(atom) ?? 0
+  if (least > 0) rows.clear()
+  const length = row + (most > manyTimes ? 1 : 0)
+  rows.set(atom, length)
+  return length > maxRow
 }
 
 /** Reads a bracket, a bar or an atom; answers where it ends, or null when the verdict is already bad. */

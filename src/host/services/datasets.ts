@@ -1,5 +1,4 @@
 /** Data sets: taking them in, looking at them, and preparing what a run reads. */
-import { setImmediate } from 'node:timers/promises'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'
@@ -11,7 +10,7 @@ import { importDataSet } from '../artifacts/data/importDataSet.ts'
 import { inspectDataFile } from '../artifacts/data/inspectDataFile.ts'
 import { mappingSchema, type Mapping } from '../artifacts/data/mapping.ts'
 import { findOverlap, wholeRow } from '../artifacts/data/overlap.ts'
-import { LengthCounter, previewPrompts, promptLength } from '../artifacts/data/preview.ts'
+import { LengthCounter, previewPrompts } from '../artifacts/data/preview.ts'
 import { readDataSet } from '../artifacts/data/readDataSet.ts'
 import { detectShape } from '../artifacts/data/shapes.ts'
 import { splitRows } from '../artifacts/data/split.ts'
@@ -36,17 +35,16 @@ import { knownDifficulties, knownDifficulty } from './difficultyFiles.ts'
 import { changesOf, stampOf } from './feeds.ts'
 import { fetchDataFromHub, listOnHub } from './hub.ts'
 import { progressOf } from './progress.ts'
-import { parsePromptForm, withTemplate } from './promptForm.ts'
-import type { OpenText } from './tokenizers.ts'
+import { parsePromptForm } from './promptForm.ts'
 
 /** Judged by so many rows. */
 const shapeRows = 200
 const watchEveryMs = 3000
 
-export const datasetsService = (host: Host, openText: OpenText): Handlers<typeof datasetsApi> => ({
+export const datasetsService = (host: Host): Handlers<typeof datasetsApi> => ({
   ...library(host),
   ...taking(host),
-  ...prompts(host, openText),
+  ...prompts(host),
   ...sides(host),
   ...difficulties(host),
 })
@@ -136,20 +134,21 @@ async function* importing(
   yield { result: { ...result, problems: version.info.problems.listed } }
 }
 
-const prompts = (host: Host, openText: OpenText) =>
+const prompts = (host: Host) =>
   ({
     preview({ versionId, prompt, model, from, count, ...template }) {
-      const text =
-        model === undefined ? null : withTemplate(openText(findModel(model, host.dataDirectory)), template)
       const rows = openVersion(host, versionId).rows(from, count)
-      return previewPrompts(rows, parsePromptForm(prompt), text, from)
+      const form = parsePromptForm(prompt)
+      if (model === undefined) return previewPrompts(rows, form, null, from)
+      const directory = findModel(model, host.dataDirectory)
+      return host.askText({ type: 'preview', directory, rows, from, form, template })
     },
 
     async *histogram({ versionId, prompt, model, ...template }, { signal }) {
       const version = openVersion(host, versionId)
-      const measure = {
-        form: parsePromptForm(prompt),
-        model: withTemplate(openText(findModel(model, host.dataDirectory)), template),
+      const asked = {
+        ...{ type: 'lengths' as const, directory: findModel(model, host.dataDirectory) },
+        ...{ form: parsePromptForm(prompt), template },
       }
       const counter = new LengthCounter()
       const state = (done: number) => ({
@@ -158,7 +157,8 @@ const prompts = (host: Host, openText: OpenText) =>
       })
       let done = 0
       for await (const rows of smallBatches(version, signal)) {
-        for (const row of rows) counter.add(promptLength(row, done++, measure))
+        for (const length of await host.askText({ ...asked, rows, from: done })) counter.add(length)
+        done += rows.length
         yield state(done)
       }
     },
@@ -166,16 +166,13 @@ const prompts = (host: Host, openText: OpenText) =>
 
 const rowsAtOnce = 256
 
-/** So small that others are answered in between. */
+/** So small that other questions about the model are answered in between. */
 async function* smallBatches(
   version: DataSetVersion,
   signal: AbortSignal,
 ): AsyncGenerator<readonly DataRow[]> {
   for await (const rows of version.batches({ signal })) {
-    for (let from = 0; from < rows.length; from += rowsAtOnce) {
-      await setImmediate()
-      yield rows.slice(from, from + rowsAtOnce)
-    }
+    for (let from = 0; from < rows.length; from += rowsAtOnce) yield rows.slice(from, from + rowsAtOnce)
   }
 }
 

@@ -2,8 +2,9 @@ import type { Handlers } from '#shared/api/contract.ts'
 import type { runsApi } from '#shared/api/runs.ts'
 import { runPaths } from '../artifacts/runFolder.ts'
 import { importConfig } from '../exchange/importConfig.ts'
-import { writeProject, type ProjectRequest } from '../exchange/project/project.ts'
+import type { ProjectRequest } from '../exchange/project/project.ts'
 import type { Host } from '../host.ts'
+import { askOnce } from '../workers/question.ts'
 import { readRunConfig, resolveRunConfig } from '../workers/runConfigFile.ts'
 import { checkpointDirectory } from './checkpoints.ts'
 
@@ -12,12 +13,13 @@ export const exchanging = (host: Host) =>
   ({
     importConfig: ({ text, tool }) => importConfig(text, tool),
 
-    async exportProject({ source, tool, path }) {
+    async exportProject({ source, tool, path }, { signal }) {
       const request =
         'config' in source
           ? await plannedRun(source.config, host)
           : trainedRun(source.runId, source.step ?? null, host)
-      return writeProject({ ...request, tool, out: path })
+      const project = { ...request, tool, out: path }
+      return askOnce(host.ask, { type: 'write-project', request: project }, signal)
     },
   }) satisfies Partial<Handlers<typeof runsApi>>
 

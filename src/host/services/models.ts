@@ -16,16 +16,15 @@ import { adapters, discardSource, folderOf } from './adapters.ts'
 import { checkpointDirectory } from './checkpoints.ts'
 import { changesOf, stampOf } from './feeds.ts'
 import { fetchFromHub } from './hub.ts'
-import { tokenTexts, type OpenText } from './tokenizers.ts'
 
 const watchEveryMs = 3000
 
-export const modelsService = (host: Host, openText: OpenText): Handlers<typeof modelsApi> => {
+export const modelsService = (host: Host): Handlers<typeof modelsApi> => {
   const { dataDirectory, bell } = host
   const find = (model: string) => findModel(model, dataDirectory)
   return {
     list: () => listModels(dataDirectory),
-    info: ({ model }) => describeModel(find(model), openText),
+    info: ({ model }) => describeModel(host, find(model)),
 
     digest: async ({ model }) => ({
       sha256: await modelDigest(openModelFolder(find(model)), dataFolders(dataDirectory).cache),
@@ -33,7 +32,7 @@ export const modelsService = (host: Host, openText: OpenText): Handlers<typeof m
 
     async inspect(source) {
       try {
-        return describeModel(await folderOf(host, source), openText)
+        return await describeModel(host, await folderOf(host, source))
       } catch (error) {
         if (error instanceof AppError) return { problem: error.message }
         throw error
@@ -59,7 +58,7 @@ export const modelsService = (host: Host, openText: OpenText): Handlers<typeof m
         signal,
       ),
 
-    ...texts(find, openText),
+    ...texts(host, find),
     generate: (request, { signal }) => generate(host, request, signal),
     watch: (_input, { from, signal }) =>
       changesOf({ bell, signal, everyMs: watchEveryMs }, from, () =>
@@ -69,19 +68,12 @@ export const modelsService = (host: Host, openText: OpenText): Handlers<typeof m
 }
 
 /** What a model's tokenizer and template make of texts. */
-const texts = (find: (model: string) => string, openText: OpenText) =>
+const texts = ({ askText }: Host, find: (model: string) => string) =>
   ({
-    tokenize({ model, text }) {
-      const { tokenizer } = openText(find(model))
-      const ids = tokenizer.encode(text, { addSpecialTokens: false })
-      const parts = tokenTexts(tokenizer, ids)
-      return Array.from(ids, (id, at) => ({ id, text: parts[at] ?? '' }))
-    },
+    tokenize: ({ model, text }) => askText({ type: 'tokenize', directory: find(model), text }),
 
-    renderChat({ model, messages }) {
-      const { chatTemplate } = openText(find(model))
-      if (chatTemplate === null) throw new AppError('data/invalid', 'The model has no chat template.')
-      return { text: chatTemplate.render(messages, { addGenerationPrompt: true }) }
+    async renderChat({ model, messages }) {
+      return { text: await askText({ type: 'render-chat', directory: find(model), messages }) }
     },
   }) satisfies Partial<Handlers<typeof modelsApi>>
 
@@ -139,17 +131,20 @@ export function resolveContender(
   return { directory, adapter: checkpointDirectory(run, adapter.step), contextLength }
 }
 
-function describeModel(directory: string, openText: OpenText): OutputOf<Api, 'models.info'> {
+async function describeModel({ askText }: Host, directory: string): Promise<OutputOf<Api, 'models.info'>> {
   const model = openModelFolder(directory)
   const { config, tensors, tokenizerFile } = model
-  const chatTemplate = tokenizerFile === null ? null : openText(model.directory).chatTemplate
+  const { hasChatTemplate } =
+    tokenizerFile === null
+      ? { hasChatTemplate: false }
+      : await askText({ type: 'describe', directory: model.directory })
   return {
     ...summarizeModel(path.basename(directory), model),
     layers: config.layers,
     hiddenSize: config.hiddenSize,
     vocabulary: config.vocabSize,
     dtypes: [...new Set([...tensors.values()].map(({ dtype }) => dtype))],
-    hasChatTemplate: chatTemplate !== null,
+    hasChatTemplate,
     license: licenseOf(model.directory),
     isBuiltIn: path.dirname(directory) === resourcesDirectory,
   }

@@ -3,7 +3,6 @@ import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { rewardsApi } from '#shared/api/rewards.ts'
 import { AppError } from '#shared/errors.ts'
-import { promptText } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '../artifacts/data/dataFile.ts'
 import { previewPrompts } from '../artifacts/data/preview.ts'
 import { findModel } from '../artifacts/modelLibrary.ts'
@@ -14,11 +13,9 @@ import { openDryRun, type DrySample, type OpenDryRun } from '../rewards/dryRun.t
 import { openVersion } from './dataSetVersions.ts'
 import { parsePromptForm } from './promptForm.ts'
 import { sourceOf } from './rewardVersions.ts'
-import type { OpenText } from './tokenizers.ts'
 
 export interface Trial {
   readonly host: Host
-  readonly openText: OpenText
   readonly signal: AbortSignal
 }
 
@@ -68,7 +65,7 @@ async function* prepare(trial: Trial, on: Rows): AsyncGenerator<Prepared[]> {
   const rows = rowsOf(trial, on)
   if (!('column' in completions)) yield* freshlyCompleted(trial, { ...on, completions }, rows)
   else {
-    const texts = promptsOf(trial, on, rows)
+    const texts = await promptsOf(trial, on, rows)
     yield rows.map((row, index) => withCompletion({ row, index, prompt: texts[index] }, completions.column))
   }
 }
@@ -125,22 +122,15 @@ const unfiltered = {
 type PromptOrProblem = { readonly text: string } | { readonly problem: string }
 
 /** As the policy would read them; without a model's chat template, messages as plain text. */
-function promptsOf(
-  { host, openText }: Trial,
+async function promptsOf(
+  { host }: Trial,
   { model, prompt }: Pick<Rows, 'model' | 'prompt'>,
   rows: readonly DataRow[],
-): PromptOrProblem[] {
+): Promise<readonly PromptOrProblem[]> {
   const form = parsePromptForm(prompt)
   if (model === undefined) return previewPrompts(rows, form, null)
-  const { chatTemplate } = openText(findModel(model, host.dataDirectory))
-  return rows.map((columns, row) => {
-    try {
-      return promptText(columns, row, { form, chatTemplate })
-    } catch (error) {
-      if (error instanceof AppError) return { problem: error.message }
-      throw error
-    }
-  })
+  const directory = findModel(model, host.dataDirectory)
+  return host.askText({ type: 'preview', directory, rows, from: 0, form, template: {} })
 }
 
 type BatteryRequest = Parameters<Handlers<typeof rewardsApi>['battery']>[0]
@@ -150,7 +140,7 @@ export async function tryBattery(
   { code, settings, on }: BatteryRequest,
 ): Promise<OutputOf<Api, 'rewards.battery'>> {
   const rows = rowsOf(trial, on)
-  const texts = promptsOf(trial, on, rows)
+  const texts = await promptsOf(trial, on, rows)
   const cases = rows.flatMap((row, index) => {
     const prompt = texts[index]
     if (prompt === undefined || 'problem' in prompt) return []

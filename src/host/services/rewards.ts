@@ -16,15 +16,14 @@ import { changesOf, stampOf } from './feeds.ts'
 import { dryRunOf, tryBattery } from './rewardTrials.ts'
 import { findReward, removeReward, sourceOf, testCasesOf, withFile } from './rewardVersions.ts'
 import { usersOf } from './rewardUsers.ts'
-import type { OpenText } from './tokenizers.ts'
 
-export const rewardsService = (host: Host, openText: OpenText): Handlers<typeof rewardsApi> => ({
+export const rewardsService = (host: Host): Handlers<typeof rewardsApi> => ({
   ...library(host),
   ...testing(host),
   gallery: () => [...builtIns(), ...codeExamples()],
   play: (request) => play(host, request),
-  dryRun: (request, { signal }) => dryRunOf({ host, openText, signal }, request),
-  battery: (request, { signal }) => tryBattery({ host, openText, signal }, request),
+  dryRun: (request, { signal }) => dryRunOf({ host, signal }, request),
+  battery: (request, { signal }) => tryBattery({ host, signal }, request),
 })
 
 const library = (host: Host) => {

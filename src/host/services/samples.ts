@@ -12,9 +12,8 @@ import { resolveRewards } from '../rewards/resolveRewards.ts'
 import type { SampleRecord, SampleScore } from '../store/samples.ts'
 import type { Store } from '../store/store.ts'
 import { configOf, rowsOfRun } from './runRows.ts'
-import { tokenTexts, type OpenText } from './tokenizers.ts'
 
-export const samplesService = (host: Host, openText: OpenText): Handlers<typeof samplesApi> => {
+export const samplesService = (host: Host): Handlers<typeof samplesApi> => {
   const { store } = host
   return {
     steps: ({ runId, source }) =>
@@ -24,7 +23,7 @@ export const samplesService = (host: Host, openText: OpenText): Handlers<typeof 
         .map(({ count, ...each }) => ({ ...each, samples: count })),
     list: (filter) => store.samples.list(filter),
     get: ({ sampleId }) => findSample(store, sampleId),
-    arrays: ({ sampleId }) => arraysOf(host, openText, sampleId),
+    arrays: ({ sampleId }) => arraysOf(host, sampleId),
 
     async origin({ sampleId }) {
       const sample = findSample(store, sampleId)
@@ -46,15 +45,18 @@ function findSample(store: Store, sampleId: number): SampleRecord {
   throw new AppError('data/invalid', 'There is no such sample.', 'Its step may have been trained anew since.')
 }
 
-function arraysOf({ store }: Host, openText: OpenText, sampleId: number): OutputOf<Api, 'samples.arrays'> {
+async function arraysOf(
+  { store, askText }: Host,
+  sampleId: number,
+): Promise<OutputOf<Api, 'samples.arrays'>> {
   const { runId } = findSample(store, sampleId)
   const arrays = store.samples.arrays(sampleId)
   if (arrays === null) throw new AppError('data/invalid', 'No token arrays were kept of this sample.')
-  const { tokenizer } = openText(store.runs.get(runId).model)
+  const directory = store.runs.get(runId).model
   const packed = (values: Float32Array | null) => (values === null ? null : packArray(values))
   return {
     ids: packArray(arrays.ids),
-    texts: tokenTexts(tokenizer, arrays.ids),
+    texts: await askText({ type: 'token-texts', directory, ids: arrays.ids }),
     actionMask: packArray(arrays.actionMask),
     logprobs: packed(arrays.logprobs),
     behaviorLogprobs: packed(arrays.behaviorLogprobs),

@@ -12,18 +12,16 @@ import { runsService } from './runs.ts'
 import { samplesService } from './samples.ts'
 import { settingsService } from './settings.ts'
 import { systemService } from './system.ts'
-import { rememberTokenizers } from './tokenizers.ts'
 
 export function createServices(host: Host): ContractHandlers<Api> {
-  const openText = rememberTokenizers()
   return {
     runs: runsService(host),
     metrics: metricsService(host),
-    samples: samplesService(host, openText),
+    samples: samplesService(host),
     checkpoints: checkpointsService(host),
-    datasets: datasetsService(host, openText),
-    rewards: rewardsService(host, openText),
-    models: modelsService(host, openText),
+    datasets: datasetsService(host),
+    rewards: rewardsService(host),
+    models: modelsService(host),
     settings: settingsService(host),
     queue: queueService(host),
     system: systemService(host),

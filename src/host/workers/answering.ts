@@ -2,6 +2,7 @@
 import { AppError } from '#shared/errors.ts'
 import { availableDevices, defaultDevice, defaultThreads, physicalCores } from '#engine/runtime/device.ts'
 import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
+import { writeProject } from '../exchange/project/project.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { calibrate } from './calibrating.ts'
 import { complete, completeEach, openText } from './completing.ts'
@@ -40,6 +41,8 @@ export async function answerQuestion(question: Question, say: Say<Question['type
       return calibrate(question, say)
     case 'export':
       return exportAndTell(question, say)
+    case 'write-project':
+      return say(await writeProject(question.request))
   }
 }
 

@@ -11,6 +11,7 @@ import type { SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '../artifacts/data/dataFile.ts'
+import type { ProjectReport, ProjectRequest } from '../exchange/project/project.ts'
 import type { ExportProgress, ExportReport, ExportRequest } from '../exports/exports.ts'
 import type { CalibrationNews } from './calibrationReport.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
@@ -61,6 +62,8 @@ export type Question =
       readonly cacheDirectory: string
     }
   | { readonly type: 'export'; readonly request: ExportRequest }
+  /** Needs no runtime, but the model's tokenizer on every row. */
+  | { readonly type: 'write-project'; readonly request: ProjectRequest }
   /** What a run of this config would need; its paths are absolute. */
   | { readonly type: 'calibrate'; readonly config: RunConfig; readonly cacheDirectory: string }
 
@@ -102,6 +105,7 @@ export interface Answers {
   readonly 'complete-rows': RowCompletion
   readonly calibrate: CalibrationNews
   readonly export: ExportNews
+  readonly 'write-project': ProjectReport
   readonly 'check-precision': PrecisionEffect
 }
 

@@ -12,6 +12,9 @@ describe('hasBoundedBacktracking', () => {
     ' ?[^(\\s|[.,!?…。，、।۔،])]+',
     String.raw`(?<!\S)\S{2,}`,
     '[一-龥぀-ゟ゠-ヿ]+',
+    String.raw`\d+\.\d+\.\d+|\w+@\w+\.\w+`,
+    String.raw`\s*[\r\n]+|\s+(?!\S)|\s+`,
+    'a*a*b',
   ])('lets through %s', (pattern) => {
     expect(hasBoundedBacktracking(pattern)).toBe(true)
   })
@@ -26,6 +29,11 @@ describe('hasBoundedBacktracking', () => {
     '(?:a?[ab])+$',
     '(([a-z])+.)+[A-Z]',
     '(?:x(?=a*)y|z){2,}',
+    'a*a*a*a*a*a*a*a*b',
+    String.raw`(?:\s*,\s*)\w*\w*\w*\w*\w*\w*;`,
+    String.raw`\w*(?:\w*)(?<x>\w*);`,
+    'a*b?a*c*a*d',
+    '[ab]+[ab]{0,100}[ab]*c',
     '(unclosed',
     '[unclosed',
     'unopened)',

@@ -1,4 +1,5 @@
 import { compare, Float, isDict, isEqual, isList, numberOf, type Value } from './values.ts'
+import { lowerCase, upperCase } from './methods.ts'
 import { operators } from './operators.ts'
 
 export type Check = (value: Value, other?: Value) => boolean
@@ -25,8 +26,7 @@ export const checks: Readonly<Record<string, Check>> = {
   integer: (value) => typeof value === 'number',
   iterable: (value) => isSequence(value) || value === undefined,
   le: (value, other) => compare(value, other) <= 0,
-  lower: (value) =>
-    typeof value === 'string' && value === value.toLowerCase() && value !== value.toUpperCase(),
+  lower: (value) => typeof value === 'string' && value === lowerCase(value) && value !== upperCase(value),
   lt: (value, other) => compare(value, other) < 0,
   lessthan: (value, other) => compare(value, other) < 0,
   mapping: (value) => isDict(value),
@@ -39,6 +39,5 @@ export const checks: Readonly<Record<string, Check>> = {
   string: (value) => typeof value === 'string',
   true: (value) => value === true,
   undefined: (value) => value === undefined,
-  upper: (value) =>
-    typeof value === 'string' && value === value.toUpperCase() && value !== value.toLowerCase(),
+  upper: (value) => typeof value === 'string' && value === upperCase(value) && value !== lowerCase(value),
 }

@@ -1,6 +1,7 @@
 /** What the expressions of a template amount to. Errors: Error with half a sentence, for whatever Python refuses too. */
 import { checks } from './checks.ts'
 import { findFilter } from './filters.ts'
+import { charge, joinedText, lettersOf } from './limits.ts'
 import { methodOf } from './methods.ts'
 import { operators } from './operators.ts'
 import type { Scope } from './scope.ts'
@@ -47,6 +48,7 @@ const evaluators: Evaluators = {
 }
 
 export function evaluate(node: Node, scope: Scope): Value {
+  charge(1)
   const evaluator = evaluators[node.type] as ((node: Node, scope: Scope) => Value) | undefined
   if (evaluator === undefined) throw new Error(`it has ${node.type} where a value should be`)
   return evaluator(node, scope)
@@ -89,6 +91,7 @@ export function argumentsOf(nodes: readonly Node[], scope: Scope): CallArguments
     else if (node.type === 'SpreadExpression') args.push(...itemsOf(evaluate(node.argument, scope)))
     else if (node.type === 'KeywordSpreadExpression') {
       const more = evaluate(node.argument, scope)
+      if (isDict(more)) charge(more.size)
       for (const [name, value] of isDict(more) ? more : []) named.set(name, value)
     } else args.push(evaluate(node, scope))
   }
@@ -110,15 +113,18 @@ function evaluateMember(
 function evaluateSlice(object: Value, { start, stop, step }: NodeOf<'SliceExpression'>, scope: Scope): Value {
   const at = (node: Node | undefined) => {
     const value = node === undefined ? null : evaluate(node, scope)
-    return value === null || value === undefined ? null : numberOf(value)
+    if (value === null || value === undefined) return null
+    const place = value instanceof Float ? null : numberOf(value)
+    if (place === null) throw new Error('slice indices must be integers or None')
+    return place
   }
   if (typeof object !== 'string' && !isList(object)) throw new Error(`a ${nameOfType(object)} has no slices`)
-  const items = slice(typeof object === 'string' ? Array.from(object) : object, [
+  const items = slice(typeof object === 'string' ? lettersOf(object) : object, [
     at(start),
     at(stop),
     at(step),
   ])
-  return typeof object === 'string' ? items.map(textOf).join('') : items
+  return typeof object === 'string' ? joinedText(items.map(textOf), '') : items
 }
 
 /** Those for which a name without a value is a value like any other. */
@@ -146,7 +152,7 @@ function memberOf(object: Value, key: Value, isComputed: boolean): Value {
   const index = numberOf(key)
   if (index === null) return undefined
   return typeof object === 'string'
-    ? Array.from(object).at(index)
+    ? lettersOf(object).at(index)
     : isList(object)
       ? object.at(index)
       : undefined
@@ -170,6 +176,7 @@ function slice(items: readonly Value[], [from, to, by]: readonly (number | null)
       ? otherwise
       : Math.min(high, Math.max(low, at < 0 ? at + items.length : at))
   const [start, stop] = [place(from, step > 0 ? low : high), place(to, step > 0 ? high : low)]
+  charge(Math.abs(stop - start) / Math.abs(step))
   const kept: Value[] = []
   for (let at = start; step > 0 ? at < stop : at > stop; at += step) kept.push(items[at])
   return kept

@@ -1,8 +1,8 @@
 /** Jinja's filters, as far as chat templates use them. */
 import { formatPercent } from './format.ts'
 import { toJson } from './json.ts'
-import { boundedText } from './limits.ts'
-import { capitalize, methodOf, replace, strip, titleCase } from './methods.ts'
+import { boundedText, charge, joinedText, lettersOf, replacedText } from './limits.ts'
+import { capitalize, entriesOf, lowerCase, replace, strip, titleCase, upperCase } from './methods.ts'
 import { checks } from './checks.ts'
 import {
   type CallArguments,
@@ -17,7 +17,6 @@ import {
   Namespace,
   numberOf,
   textOf,
-  Tuple,
   type Value,
 } from './values.ts'
 
@@ -36,17 +35,17 @@ const filters: Readonly<Record<string, Filter>> = {
   dictsort: sortDict,
   e: escapeHtml,
   escape: escapeHtml,
-  first: (value) => itemsOf(value)[0],
+  first: (value) => (isList(value) ? value[0] : itemsOf(value)[0]),
   float: (value, call) => toFloat(value, argument(call, 0, 'default')),
   format: (value, { args }) => formatPercent(textOf(value), args),
   indent: indent,
   int: (value, call) => toInteger(value, argument(call, 0, 'default')),
-  items: (value) => (isDict(value) ? (methodOf(value, 'items')?.({ args: [], named: new Map() }) ?? []) : []),
+  items: (value) => (isDict(value) ? entriesOf(value) : []),
   join: joinItems,
-  last: (value) => itemsOf(value).at(-1),
+  last: (value) => (isList(value) ? value : itemsOf(value)).at(-1),
   length: lengthOf,
   list: (value) => [...itemsOf(value)],
-  lower: (value) => textOf(value).toLowerCase(),
+  lower: (value) => lowerCase(textOf(value)),
   map: mapItems,
   max: (value) => extreme(value, 1),
   min: (value) => extreme(value, -1),
@@ -54,7 +53,7 @@ const filters: Readonly<Record<string, Filter>> = {
   rejectattr: (value, call) => selectByAttribute(value, call, false),
   replace: (value, { args: [from, to, count] }) => replace(textOf(value), from, to, count),
   reverse: (value) =>
-    typeof value === 'string' ? Array.from(value).reverse().join('') : [...itemsOf(value)].reverse(),
+    typeof value === 'string' ? lettersOf(value).reverse().join('') : [...itemsOf(value)].reverse(),
   round: (value, call) => roundTo(value, argument(call, 0, 'precision')),
   safe: (value) => value,
   select: (value, call) => select(value, call, true),
@@ -66,8 +65,8 @@ const filters: Readonly<Record<string, Filter>> = {
   tojson: json,
   trim: (value, call) => strip(textOf(value), argument(call, 0, 'chars'), 'both'),
   unique: (value) => uniqueItems(itemsOf(value)),
-  upper: (value) => textOf(value).toUpperCase(),
-  wordcount: (value) => (textOf(value).match(/[\p{L}\p{N}_]+/gu) ?? []).length,
+  upper: (value) => upperCase(textOf(value)),
+  wordcount: (value) => wordsOf(textOf(value)).length,
 }
 
 function expectNumber(value: Value): number {
@@ -77,8 +76,13 @@ function expectNumber(value: Value): number {
 }
 
 function lengthOf(value: Value): number {
-  if (typeof value === 'string') return Array.from(value).length
+  if (isList(value)) return value.length
   return isDict(value) ? value.size : itemsOf(value).length
+}
+
+function wordsOf(text: string): readonly string[] {
+  charge(text.length)
+  return text.match(/[\p{L}\p{N}_]+/gu) ?? []
 }
 
 function withDefault(value: Value, call: CallArguments): Value {
@@ -94,20 +98,21 @@ function escapeHtml(value: Value): string {
     '"': '&#34;',
     "'": '&#39;',
   }
-  return boundedText(textOf(value).replace(/[&<>"']/g, (letter) => entities[letter] ?? letter))
+  return replacedText(textOf(value), /[&<>"']/g, (letter = '') => entities[letter] ?? letter)
 }
 
 function indent(value: Value, call: CallArguments): string {
   const width = argument(call, 0, 'width') ?? 4
   const pad = typeof width === 'string' ? width : ' '.repeat(Math.min(1000, Math.max(0, expectNumber(width))))
   const [first, blank] = [isTrue(argument(call, 1, 'first')), isTrue(argument(call, 2, 'blank'))]
-  const lines = textOf(value).split('\n')
+  const text = textOf(value)
+  charge(text.length)
+  const lines = text.split('\n')
   boundedText(pad, lines.length)
-  return boundedText(
-    lines
-      .map((line, at) => ((at === 0 && !first) || (line === '' && !blank && at > 0) ? line : pad + line))
-      .join('\n'),
+  const indented = lines.map((line, at) =>
+    (at === 0 && !first) || (line === '' && !blank && at > 0) ? line : pad + line,
   )
+  return joinedText(indented, '\n')
 }
 
 function toInteger(value: Value, otherwise: Value): Value {
@@ -127,19 +132,19 @@ function toFloat(value: Value, otherwise: Value): Value {
 function joinItems(value: Value, call: CallArguments): string {
   const attribute = argument(call, 1, 'attribute')
   const items = itemsOf(value).map((item) => (attribute === undefined ? item : attributeOf(item, attribute)))
-  return boundedText(items.map(textOf).join(textOf(argument(call, 0, 'd'))))
+  return joinedText(items.map(textOf), textOf(argument(call, 0, 'd')))
 }
 
 /** A field, or a path of fields with dots between. */
 function attributeOf(item: Value, path: Value): Value {
   if (typeof path === 'number') return isList(item) ? item.at(path) : undefined
-  return textOf(path)
-    .split('.')
-    .reduce<Value>((current, name) => {
-      if (isDict(current)) return current.get(name)
-      if (current instanceof Namespace) return current.fields.get(name)
-      return isList(current) && /^\d+$/.test(name) ? current[Number(name)] : undefined
-    }, item)
+  const text = textOf(path)
+  charge(1 + text.length)
+  return text.split('.').reduce<Value>((current, name) => {
+    if (isDict(current)) return current.get(name)
+    if (current instanceof Namespace) return current.fields.get(name)
+    return isList(current) && /^\d+$/.test(name) ? current[Number(name)] : undefined
+  }, item)
 }
 
 function mapItems(value: Value, call: CallArguments): Value {
@@ -180,7 +185,7 @@ function selectByAttribute(
 }
 
 const folded = (value: Value, isCaseSensitive: boolean): Value =>
-  typeof value === 'string' && !isCaseSensitive ? value.toLowerCase() : value
+  typeof value === 'string' && !isCaseSensitive ? lowerCase(value) : value
 
 function sortItems(value: Value, call: CallArguments): Value {
   const isCaseSensitive = isTrue(argument(call, 1, 'case_sensitive'))
@@ -195,7 +200,7 @@ function sortDict(value: Value, call: CallArguments): Value {
   const at = argument(call, 1, 'by') === 'value' ? 1 : 0
   const isCaseSensitive = isTrue(argument(call, 0, 'case_sensitive'))
   const sign = isTrue(argument(call, 2, 'reverse')) ? -1 : 1
-  const entries: Value[][] = isDict(value) ? [...value].map((entry) => Tuple.from<Value>(entry)) : []
+  const entries: Value[][] = isDict(value) ? entriesOf(value) : []
   return entries.sort(
     (a, b) => sign * compare(folded(a[at], isCaseSensitive), folded(b[at], isCaseSensitive)),
   )

@@ -1,4 +1,4 @@
-import { boundedText } from './limits.ts'
+import { replacedText } from './limits.ts'
 import { isDict, numberOf, spell, textOf, type Value } from './values.ts'
 
 /** Python's `text % values`, for the conversions that templates use. Errors: Error for others and for too few values. */
@@ -9,15 +9,15 @@ export function formatPercent(text: string, values: readonly Value[]): string {
     return values[used++]
   }
   const [first] = values
-  const formatted = text.replace(
+  return replacedText(
+    text,
     /%(?:\((\w+)\))?(?:\.(\d{1,2}))?(.?)/g,
-    (_, key: string | undefined, digits: string | undefined, kind: string) => {
+    (_, key: string | undefined, digits: string | undefined, kind = '') => {
       if (kind === '%') return '%'
       const value = key === undefined ? next() : isDict(first) ? first.get(key) : undefined
       return convert(kind, value, digits)
     },
   )
-  return boundedText(formatted)
 }
 
 function convert(kind: string, value: Value, digits: string | undefined): string {
@@ -37,11 +37,10 @@ export function formatBraces(
   named: ReadonlyMap<string, Value>,
 ): string {
   let used = 0
-  const formatted = text.replace(/\{\{|\}\}|\{([^{}]*)\}/g, (whole, name: string | undefined) => {
+  return replacedText(text, /\{\{|\}\}|\{([^{}]*)\}/g, (whole = '', name: string | undefined) => {
     if (name === undefined) return whole.charAt(0)
     const value = name === '' ? args[used++] : /^\d+$/.test(name) ? args[Number(name)] : named.get(name)
     if (value === undefined) throw new Error(`format has no value for {${name}}`)
     return textOf(value)
   })
-  return boundedText(formatted)
 }

@@ -1,3 +1,4 @@
+import { charge, replacedText } from './limits.ts'
 import { Scope } from './scope.ts'
 import {
   type CallArguments,
@@ -41,6 +42,8 @@ const constants: readonly (readonly [string, Value])[] = [
 
 function namespace({ args: [first], named }: CallArguments): Namespace {
   const made = new Namespace()
+  if (isDict(first)) charge(first.size)
+  charge(named.size)
   const entries = isDict(first) ? [...first] : itemsOf(first).map(pairOf)
   for (const [name, value] of [...entries, ...named]) made.fields.set(name, value)
   return made
@@ -57,6 +60,7 @@ function range({ args }: CallArguments): number[] {
   const [start, stop] = second === undefined ? [0, first] : [first, second]
   const length = Math.max(0, Math.ceil((stop - start) / step))
   if (!(length <= maxRange)) throw new Error(`it asked for a range of ${length} numbers`)
+  charge(length)
   return Array.from({ length }, (_, index) => start + index * step)
 }
 
@@ -82,7 +86,7 @@ const stopped: Readonly<Record<string, string>> = {
 }
 
 const stoppedClock = (format: string): string =>
-  format.replace(/%(-?)(.)/g, (whole, unpadded: string, letter: string) => {
+  replacedText(format, /%(-?)(.)/g, (whole = '', unpadded, letter = '') => {
     const text = Object.hasOwn(stopped, letter) ? stopped[letter] : undefined
     if (text === undefined) return whole
     return unpadded === '' ? text : text.replace(/^0+(?=\d)/, '')

@@ -5,7 +5,7 @@
  * `filters.ts` and `checks.ts` are tables.
  */
 import { applyFilter, argumentsOf, callValue, evaluate } from './expressions.ts'
-import { boundLength } from './limits.ts'
+import { boundedText, boundLength, charge, joinedText } from './limits.ts'
 import { Scope } from './scope.ts'
 import type { Node, NodeOf } from './syntax.ts'
 import {
@@ -40,11 +40,11 @@ export class Interpreter {
   render(statements: readonly Node[], scope: Scope): string {
     const output: Output = { parts: [], length: 0 }
     this.#runBlock(statements, scope, output)
-    return output.parts.join('')
+    return joinedText(output.parts, '')
   }
 
   #write(output: Output, text: string): void {
-    output.parts.push(text)
+    output.parts.push(boundedText(text))
     output.length += text.length
     boundLength(output.length)
   }
@@ -65,6 +65,7 @@ export class Interpreter {
 
   #runBlock(statements: readonly Node[], scope: Scope, output: Output): Jump {
     for (const statement of statements) {
+      charge(1)
       const jump = this.#run(statement, scope, output)
       if (jump !== null) return jump
     }
@@ -155,6 +156,7 @@ export class Interpreter {
     return ({ args, named }) =>
       this.#deeper(() => {
         this.#count()
+        charge((1 + parameters.length) * (1 + named.size))
         const inner = new Scope(scope)
         const names = parameters.map(parameterName)
         for (const [at, parameter] of parameters.entries()) {

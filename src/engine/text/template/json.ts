@@ -1,3 +1,4 @@
+import { boundedText, charge, joinedText, replacedText } from './limits.ts'
 import { Float, isDict, isList, nameOfType, spellFloat, type Value } from './values.ts'
 
 export interface JsonStyle {
@@ -10,6 +11,7 @@ export interface JsonStyle {
 /** As Python's json.dumps writes it. Errors: Error for values without a spelling in JSON. */
 export function toJson(value: Value, style: JsonStyle, depth = 0): string {
   if (depth > 200) throw new Error('a value is nested too deep')
+  charge(1)
   if (isList(value))
     return wrapped(
       '[]',
@@ -18,6 +20,7 @@ export function toJson(value: Value, style: JsonStyle, depth = 0): string {
       depth,
     )
   if (!isDict(value)) return scalar(value, style)
+  charge(value.size)
   const entries = [...value]
   if (style.sortKeys) entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
   const [, separator] = separatorsOf(style)
@@ -40,9 +43,10 @@ const separatorsOf = ({ separators, indent }: JsonStyle): readonly [string, stri
 function wrapped(brackets: '[]' | '{}', parts: readonly string[], style: JsonStyle, depth: number): string {
   const [open, close] = [brackets.charAt(0), brackets.charAt(1)]
   const [separator] = separatorsOf(style)
-  if (style.indent === null || parts.length === 0) return open + parts.join(separator) + close
+  if (style.indent === null || parts.length === 0) return open + joinedText(parts, separator) + close
+  boundedText(style.indent, (depth + 1) * (parts.length + 1))
   const [outer, inner] = [`\n${style.indent.repeat(depth)}`, `\n${style.indent.repeat(depth + 1)}`]
-  return open + inner + parts.join(separator + inner) + outer + close
+  return open + inner + joinedText(parts, separator + inner) + outer + close
 }
 
 function jsonFloat(value: number): string {
@@ -51,7 +55,11 @@ function jsonFloat(value: number): string {
 }
 
 function quoted(text: string, { ensureAscii }: JsonStyle): string {
-  const plain = JSON.stringify(text)
+  const plain = boundedText(JSON.stringify(boundedText(text)))
   if (!ensureAscii) return plain
-  return plain.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return replacedText(
+    plain,
+    /[\u007f-\uffff]/g,
+    (unit = '') => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

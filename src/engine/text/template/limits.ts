@@ -1,13 +1,101 @@
+/**
+ * What one rendering may cost. A template is a program that came with a model: whatever it does is paid for in steps,
+ * and a rendering that has used up its steps ends with an error. A step is about the work of looking at one value; native
+ * code on texts is faster and pays by pieces. Nothing here reads a clock, so the same template ends at the same place on
+ * every machine.
+ */
+
 /** Longer than any prompt a model reads; keeps a template from filling the memory. */
 const maxLength = 4_000_000
+
+/** Longer than any list of messages; far below what fills the memory. */
+const maxItems = 200_000
+
+/** A second or two. Templates in use need some thousand steps for each message. */
+const maxSteps = 20_000_000
+
+/** Characters that are copied or scanned in one step. */
+const perStep = 16
+/** Pairs of characters that a search may have to compare in one step. */
+const pairsPerStep = 128
+
+/** For each match that is replaced. */
+const matchSteps = 8
+
+/** Of the rendering that is under way; a rendering is never interrupted by another one. */
+let stepsLeft = Infinity
+
+/** Runs a rendering under the limits. */
+export function metered<Result>(render: () => Result): Result {
+  const outer = stepsLeft
+  stepsLeft = maxSteps
+  try {
+    return render()
+  } finally {
+    stepsLeft = outer
+  }
+}
+
+/** Errors: Error when the rendering has used up its steps. */
+export function charge(steps: number): void {
+  stepsLeft -= steps
+  if (stepsLeft < 0) throw new Error(`it needs more than ${maxSteps} steps of work`)
+}
+
+/** For scanning or copying so many characters. */
+export const chargeText = (length: number): void => charge(1 + length / perStep)
+
+/** For looking for a part in a text: at worst every character of one is compared with every character of the other. */
+export const chargeSearch = (text: string, part: string): void =>
+  charge(1 + text.length / perStep + (text.length * part.length) / pairsPerStep)
+
+/** The letters of a text, one by one. */
+export function lettersOf(text: string): string[] {
+  charge(text.length)
+  return Array.from(text)
+}
 
 /** Errors: Error when a text of so many characters is too long. */
 export function boundLength(length: number): void {
   if (length > maxLength) throw new Error(`it made a text of more than ${maxLength} characters`)
 }
 
+/** Errors: Error when a list of so many items is too long. */
+export function boundItems(length: number): void {
+  if (length > maxItems) throw new Error(`it made a list of more than ${maxItems} items`)
+  charge(length)
+}
+
 /** The text itself. Errors: Error when it, `times` over, is too long. */
 export function boundedText(text: string, times = 1): string {
   boundLength(text.length * times)
+  chargeText(text.length * times)
   return text
+}
+
+/** Measured before they are joined: the sum of many long texts may not fit into memory. */
+export function joinedText(parts: readonly string[], separator: string): string {
+  let length = separator.length * Math.max(0, parts.length - 1)
+  for (const part of parts) length += part.length
+  boundLength(length)
+  charge(parts.length)
+  chargeText(length)
+  return parts.join(separator)
+}
+
+/** As `text.replace`, with what comes to be measured on the way. */
+export function replacedText(
+  text: string,
+  pattern: RegExp,
+  put: (...found: (string | undefined)[]) => string,
+): string {
+  chargeText(text.length)
+  let length = 0
+  return text.replace(pattern, (...found: string[]) => {
+    const fresh = put(...found)
+    boundLength((length += fresh.length))
+    charge(matchSteps)
+    chargeText(fresh.length)
+    return fresh
+  })
 }

@@ -1,12 +1,22 @@
 /** Methods of texts, dicts and lists: those of Python's that change nothing. */
 import { formatBraces } from './format.ts'
-import { boundedText } from './limits.ts'
+import {
+  boundedText,
+  boundLength,
+  charge,
+  chargeSearch,
+  chargeText,
+  joinedText,
+  lettersOf,
+  replacedText,
+} from './limits.ts'
 import {
   type Callable,
   type Dict,
   isDict,
   isEqual,
   isList,
+  itemsOf,
   nameOfType,
   numberOf,
   Tuple,
@@ -16,37 +26,40 @@ import {
 type Method<Self> = (self: Self, args: readonly Value[], named: ReadonlyMap<string, Value>) => Value
 
 const space = String.raw`[\p{White_Space}\x1c-\x1f]`
+const isSpace = new RegExp(`^${space}$`, 'u')
 
 function expectText(value: Value, what: string): string {
   if (typeof value === 'string') return value
   throw new Error(`${what} must be a text, not ${nameOfType(value)}`)
 }
 
-const escapeForClass = (letters: string): string =>
-  Array.from(letters, (letter) => `\\u{${(letter.codePointAt(0) ?? 0).toString(16)}}`).join('')
-
 /** Strips white space, or any of the given characters. */
 export function strip(text: string, characters: Value, sides: 'both' | 'left' | 'right'): string {
-  if (characters === '') return text
-  const set =
-    characters === null || characters === undefined
-      ? space
-      : `[${escapeForClass(expectText(characters, 'what is stripped'))}]`
-  let stripped = text
-  if (sides !== 'right') stripped = stripped.replace(new RegExp(`^${set}+`, 'u'), '')
-  if (sides !== 'left') stripped = stripEnd(stripped, new RegExp(`^${set}$`, 'u'))
-  return stripped
-}
-
-/** Backwards letter by letter: a pattern for the end would be tried at every place. */
-function stripEnd(text: string, isStripped: RegExp): string {
-  let end = text.length
-  while (end > 0) {
-    const from = end > 1 && /[\udc00-\udfff]/.test(text.charAt(end - 1)) ? end - 2 : end - 1
-    if (!isStripped.test(text.slice(from, end))) break
+  const isStripped = strippedBy(characters)
+  let [start, end] = [0, text.length]
+  // Letter by letter: a pattern for the end would be tried at every place.
+  while (sides !== 'right' && start < end) {
+    const letter = String.fromCodePoint(text.codePointAt(start) ?? 0)
+    if (!isStripped(letter)) break
+    start += letter.length
+  }
+  while (sides !== 'left' && end > start) {
+    const from = end - start > 1 && /[\udc00-\udfff]/.test(text.charAt(end - 1)) ? end - 2 : end - 1
+    if (!isStripped(text.slice(from, end))) break
     end = from
   }
-  return text.slice(0, end)
+  return text.slice(start, end)
+}
+
+function strippedBy(characters: Value): (letter: string) => boolean {
+  const among =
+    characters === null || characters === undefined
+      ? null
+      : new Set(lettersOf(expectText(characters, 'what is stripped')))
+  return (letter) => {
+    charge(1)
+    return among === null ? isSpace.test(letter) : among.has(letter)
+  }
 }
 
 function split(text: string, separator: Value, limit: Value): Value {
@@ -54,8 +67,15 @@ function split(text: string, separator: Value, limit: Value): Value {
   if (separator === null || separator === undefined) return splitAtSpace(text, most)
   const mark = expectText(separator, 'a separator')
   if (mark === '') throw new Error('empty separator')
-  const all = text.split(mark)
+  const all = pieces(text, mark)
   return most < 0 || all.length <= most + 1 ? all : [...all.slice(0, most), all.slice(most).join(mark)]
+}
+
+function pieces(text: string, mark: string): string[] {
+  chargeSearch(text, mark)
+  const all = text.split(mark)
+  charge(all.length)
+  return all
 }
 
 const wordHere = new RegExp(`^(?:(?!${space})[^])+`, 'u')
@@ -66,6 +86,7 @@ function splitAtSpace(text: string, most: number): string[] {
   let rest = strip(text, null, 'left')
   while (rest !== '' && (most < 0 || parts.length < most)) {
     const [word = ''] = wordHere.exec(rest) ?? []
+    charge(1 + word.length)
     parts.push(word)
     rest = strip(rest.slice(word.length), null, 'left')
   }
@@ -75,7 +96,7 @@ function splitAtSpace(text: string, most: number): string[] {
 function splitFromRight(text: string, separator: Value, limit: Value): Value {
   const most = numberOf(limit ?? -1) ?? -1
   if (typeof separator !== 'string' || separator === '' || most < 0) return split(text, separator, null)
-  const all = text.split(separator)
+  const all = pieces(text, separator)
   if (all.length <= most + 1) return all
   const kept = all.length - most
   return [all.slice(0, kept).join(separator), ...all.slice(kept)]
@@ -84,49 +105,70 @@ function splitFromRight(text: string, separator: Value, limit: Value): Value {
 export function replace(text: string, from: Value, to: Value, count: Value): string {
   const [old, fresh] = [expectText(from, 'what is replaced'), expectText(to, 'a replacement')]
   const most = numberOf(count ?? -1) ?? -1
-  if (most < 0) return boundedText(text.replaceAll(old, () => fresh))
-  let left = most
-  return boundedText(text.replaceAll(old, (found) => (left-- > 0 ? fresh : found)))
+  let left = most < 0 ? Infinity : most
+  let length = 0
+  chargeSearch(text, old)
+  const replaced = text.replaceAll(old, (found) => {
+    const put = left-- > 0 ? fresh : found
+    charge(1)
+    boundLength((length += put.length))
+    return put
+  })
+  return boundedText(replaced)
 }
 
-const anyOf = (options: Value, test: (option: string) => boolean): boolean =>
-  (options instanceof Tuple || isList(options) ? options : [options]).some((option) =>
-    test(expectText(option, 'a beginning or an end')),
-  )
+function anyOf(text: string, options: Value, test: (option: string) => boolean): boolean {
+  chargeText(text.length)
+  return itemsOf(isList(options) ? options : [options]).some((option) => {
+    const part = expectText(option, 'a beginning or an end')
+    chargeText(part.length)
+    return test(part)
+  })
+}
 
-export const capitalize = (text: string): string => {
-  const [first = '', ...rest] = Array.from(text)
-  return first.toUpperCase() + rest.join('').toLowerCase()
+export function lowerCase(text: string): string {
+  chargeText(text.length)
+  return text.toLowerCase()
+}
+
+export function upperCase(text: string): string {
+  chargeText(text.length)
+  return text.toUpperCase()
+}
+
+export function capitalize(text: string): string {
+  const [first = ''] = text.slice(0, 2)
+  return upperCase(first) + lowerCase(text.slice(first.length))
 }
 
 /** Every run of letters begins with a capital. */
 export const titleCase = (text: string): string =>
-  text.replace(/\p{Alphabetic}+/gu, (word) => capitalize(word))
+  replacedText(text, /\p{Alphabetic}+/gu, (word = '') => capitalize(word))
 
-const isAll = (text: string, pattern: RegExp): boolean => pattern.test(text)
+function isAll(text: string, pattern: RegExp): boolean {
+  chargeText(text.length)
+  return pattern.test(text)
+}
 
 const ofText: Readonly<Record<string, Method<string>>> = {
   strip: (text, [characters]) => strip(text, characters, 'both'),
   lstrip: (text, [characters]) => strip(text, characters, 'left'),
   rstrip: (text, [characters]) => strip(text, characters, 'right'),
-  upper: (text) => text.toUpperCase(),
-  lower: (text) => text.toLowerCase(),
+  upper: (text) => upperCase(text),
+  lower: (text) => lowerCase(text),
   title: (text) => titleCase(text),
   capitalize: (text) => capitalize(text),
   split: (text, [separator, limit], named) =>
     split(text, separator ?? named.get('sep'), limit ?? named.get('maxsplit')),
   rsplit: (text, [separator, limit], named) =>
     splitFromRight(text, separator, limit ?? named.get('maxsplit')),
-  splitlines: (text) =>
-    text
-      .replace(/(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])$/, '')
-      .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/),
-  startswith: (text, [options]) => anyOf(options, (option) => text.startsWith(option)),
-  endswith: (text, [options]) => anyOf(options, (option) => text.endsWith(option)),
+  splitlines: splitLines,
+  startswith: (text, [options]) => anyOf(text, options, (option) => text.startsWith(option)),
+  endswith: (text, [options]) => anyOf(text, options, (option) => text.endsWith(option)),
   replace: (text, [from, to, count], named) => replace(text, from, to, count ?? named.get('count')),
-  find: (text, [part]) => lettersBefore(text, text.indexOf(expectText(part, 'what is sought'))),
-  rfind: (text, [part]) => lettersBefore(text, text.lastIndexOf(expectText(part, 'what is sought'))),
-  count: (text, [part]) => text.split(expectText(part, 'what is counted')).length - 1,
+  find: (text, [part]) => lettersBefore(text, text.indexOf(sought(text, part))),
+  rfind: (text, [part]) => lettersBefore(text, text.lastIndexOf(sought(text, part))),
+  count: (text, [part]) => pieces(text, expectText(part, 'what is counted')).length - 1,
   join: (text, [items]) => joinTexts(items, text),
   format: (text, args, named) => formatBraces(text, args, named),
   removeprefix: (text, [part]) =>
@@ -137,35 +179,60 @@ const ofText: Readonly<Record<string, Method<string>>> = {
   isalpha: (text) => isAll(text, /^\p{L}+$/u),
   isalnum: (text) => isAll(text, /^[\p{L}\p{N}]+$/u),
   isspace: (text) => isAll(text, /^\s+$/u),
-  isupper: (text) => text !== text.toLowerCase() && text === text.toUpperCase(),
-  islower: (text) => text !== text.toUpperCase() && text === text.toLowerCase(),
+  isupper: (text) => text !== lowerCase(text) && text === upperCase(text),
+  islower: (text) => text !== upperCase(text) && text === lowerCase(text),
 }
 
 const lettersBefore = (text: string, at: number): number =>
-  at < 0 ? -1 : Array.from(text.slice(0, at)).length
+  at < 0 ? -1 : lettersOf(text.slice(0, at)).length
+
+function sought(text: string, part: Value): string {
+  const found = expectText(part, 'what is sought')
+  chargeSearch(text, found)
+  return found
+}
+
+function splitLines(text: string): string[] {
+  charge(text.length)
+  return text
+    .replace(/(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])$/, '')
+    .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)
+}
 
 function joinTexts(items: Value, separator: string): string {
   if (!isList(items)) throw new Error('can only join an iterable')
-  return boundedText(items.map((item) => expectText(item, 'what is joined')).join(separator))
+  charge(items.length)
+  return joinedText(
+    items.map((item) => expectText(item, 'what is joined')),
+    separator,
+  )
+}
+
+export function entriesOf(dict: Dict): Value[][] {
+  charge(dict.size)
+  return Array.from(dict, (entry) => Tuple.from<Value>(entry))
 }
 
 const ofDict: Readonly<Record<string, Method<Dict>>> = {
-  items: (dict) => [...dict].map((entry) => Tuple.from<Value>(entry)),
-  keys: (dict) => [...dict.keys()],
-  values: (dict) => [...dict.values()],
+  items: (dict) => entriesOf(dict),
+  keys: (dict) => itemsOf(dict),
+  values: (dict) => entriesOf(dict).map(([, value]) => value),
   get: (dict, [key, otherwise]) =>
     typeof key === 'string' && dict.has(key) ? dict.get(key) : (otherwise ?? null),
-  copy: (dict) => new Map(dict),
+  copy(dict) {
+    charge(dict.size)
+    return new Map(dict)
+  },
 }
 
 const ofList: Readonly<Record<string, Method<Value[]>>> = {
   index: (list, [item]) => {
-    const at = list.findIndex((entry) => isEqual(entry, item))
+    const at = itemsOf(list).findIndex((entry) => isEqual(entry, item))
     if (at < 0) throw new Error('it looked for the place of something that is not in the list')
     return at
   },
-  count: (list, [item]) => list.filter((entry) => isEqual(entry, item)).length,
-  copy: (list) => [...list],
+  count: (list, [item]) => itemsOf(list).filter((entry) => isEqual(entry, item)).length,
+  copy: (list) => [...itemsOf(list)],
 }
 
 function bound<Self>(

@@ -1,5 +1,5 @@
 import { formatPercent } from './format.ts'
-import { boundedText } from './limits.ts'
+import { boundedText, boundItems, chargeSearch } from './limits.ts'
 import {
   compare,
   Float,
@@ -15,8 +15,6 @@ import {
 } from './values.ts'
 
 type Operator = (left: Value, right: Value) => Value
-
-const maxItems = 200_000
 
 /** What a binary operator makes of two values. Errors: Error where Python has none for them. */
 export const operators: Readonly<Record<string, Operator>> = {
@@ -44,7 +42,7 @@ export const operators: Readonly<Record<string, Operator>> = {
 function add(left: Value, right: Value): Value {
   if (typeof left === 'string' && typeof right === 'string') return boundedText(left + right)
   if (isList(left) && isList(right) && left instanceof Tuple === right instanceof Tuple) {
-    if (left.length + right.length > maxItems) throw new Error('a list became too long')
+    boundItems(left.length + right.length)
     return left instanceof Tuple ? Tuple.from([...left, ...right]) : [...left, ...right]
   }
   return arithmetic('+', (a, b) => a + b)(left, right)
@@ -57,7 +55,9 @@ function multiply(left: Value, right: Value): Value {
     return boundedText(left === '' ? '' : boundedRepeat(left, count))
   }
   if (isList(left) && typeof right === 'number') {
-    if (left.length * count > maxItems) throw new Error('a list became too long')
+    // An empty list may be repeated as often as one likes.
+    if (left.length === 0) return []
+    boundItems(left.length * count)
     return Array.from({ length: count }, () => left).flat()
   }
   return arithmetic('*', (a, b) => a * b)(left, right)
@@ -93,6 +93,7 @@ const toFloat = (value: Value): Value => (typeof value === 'number' ? new Float(
 function contains(container: Value, item: Value): boolean {
   if (typeof container === 'string') {
     if (typeof item !== 'string') throw new Error(`'in <string>' requires string, not ${nameOfType(item)}`)
+    chargeSearch(container, item)
     return container.includes(item)
   }
   if (isDict(container)) return typeof item === 'string' && container.has(item)

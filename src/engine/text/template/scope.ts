@@ -1,3 +1,4 @@
+import { charge } from './limits.ts'
 import type { Value } from './values.ts'
 
 /** Names and their values; what an inner scope sets, the outer one does not see. */
@@ -14,6 +15,7 @@ export class Scope {
   }
 
   get(name: string): Value {
+    charge(1)
     return this.#values.has(name) ? this.#values.get(name) : this.#outer?.get(name)
   }
 }

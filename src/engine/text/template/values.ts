@@ -1,4 +1,5 @@
 /** What templates compute with: Python's values, as far as chat templates meet them. */
+import { charge, chargeText, joinedText, lettersOf, replacedText } from './limits.ts'
 
 /** A floating-point number; whole ones are written with a decimal point, unlike integers. */
 export class Float {
@@ -41,6 +42,9 @@ export type Dict = ReadonlyMap<string, Value>
 
 export const isDict = (value: Value): value is Dict => value instanceof Map
 export const isList = (value: Value): value is Value[] => Array.isArray(value)
+
+/** Looking an entry of a dict up, compared with an item of a list. */
+const entrySteps = 4
 
 /** Deeper than any message; keeps hostile data from exhausting the stack. */
 const maxDepth = 200
@@ -86,23 +90,34 @@ export function nameOfType(value: Value): string {
 }
 
 export function isEqual(left: Value, right: Value): boolean {
+  charge(1)
   const [a, b] = [numberOf(left), numberOf(right)]
   if (a !== null && b !== null) return a === b
   if (isList(left) && isList(right)) {
     const sameKind = left instanceof Tuple === right instanceof Tuple
     return sameKind && left.length === right.length && left.every((item, at) => isEqual(item, right[at]))
   }
-  if (isDict(left) && isDict(right)) {
-    return (
-      left.size === right.size &&
-      [...left].every(([key, item]) => right.has(key) && isEqual(item, right.get(key)))
-    )
+  if (isDict(left) && isDict(right)) return areSameEntries(left, right)
+  return isSame(left, right)
+}
+
+function isSame(left: Value, right: Value): boolean {
+  if (typeof left === 'string' && typeof right === 'string') {
+    if (left.length !== right.length) return false
+    chargeText(left.length)
   }
   return left === right
 }
 
+function areSameEntries(left: Dict, right: Dict): boolean {
+  if (left.size !== right.size) return false
+  charge(entrySteps * left.size)
+  return [...left].every(([key, item]) => right.has(key) && isEqual(item, right.get(key)))
+}
+
 /** Below, equal or above zero. Errors: Error for values without an order. */
 export function compare(left: Value, right: Value): number {
+  charge(1)
   const [a, b] = [numberOf(left), numberOf(right)]
   if (a !== null && b !== null) return a - b
   if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
@@ -118,17 +133,23 @@ export function compare(left: Value, right: Value): number {
 /** By code point, as Python does. */
 function compareTexts(left: string, right: string): number {
   if (left === right) return 0
-  const [a, b] = [Array.from(left), Array.from(right)]
+  const [a, b] = [lettersOf(left), lettersOf(right)]
   const at = a.findIndex((letter, index) => letter !== b[index])
   return (a[at]?.codePointAt(0) ?? -1) - (b[at]?.codePointAt(0) ?? -1) || a.length - b.length
 }
 
 /** The items a loop goes over. Errors: Error for what has none. */
 export function itemsOf(value: Value): Value[] {
-  if (isList(value)) return value
-  if (typeof value === 'string') return Array.from(value)
-  if (isDict(value)) return [...value.keys()]
+  if (typeof value === 'string') return lettersOf(value)
   if (value === undefined) return []
+  if (isList(value)) {
+    charge(value.length)
+    return value
+  }
+  if (isDict(value)) {
+    charge(value.size)
+    return [...value.keys()]
+  }
   throw new Error(`'${nameOfType(value)}' object is not iterable`)
 }
 
@@ -141,11 +162,14 @@ export function textOf(value: Value): string {
 /** As Python's repr(). */
 export function spell(value: Value, depth = 0): string {
   if (depth > maxDepth) throw new Error('a value is nested too deep')
+  charge(1)
   const inner = (item: Value) => spell(item, depth + 1)
-  if (value instanceof Tuple) return `(${value.map(inner).join(', ')}${value.length === 1 ? ',' : ''})`
-  if (isList(value)) return `[${value.map(inner).join(', ')}]`
-  if (isDict(value)) return `{${[...value].map(([key, item]) => `${inner(key)}: ${inner(item)}`).join(', ')}}`
-  return spellScalar(value)
+  const all = (items: readonly Value[]) => joinedText(items.map(inner), ', ')
+  if (value instanceof Tuple) return `(${all(value)}${value.length === 1 ? ',' : ''})`
+  if (isList(value)) return `[${all(value)}]`
+  if (!isDict(value)) return spellScalar(value)
+  const entries = Array.from(value, ([key, item]) => `${inner(key)}: ${inner(item)}`)
+  return `{${joinedText(entries, ', ')}}`
 }
 
 function spellScalar(value: Value): string {
@@ -160,7 +184,7 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '
 
 function spellText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'"
-  const body = text.replace(/[\\\n\r\t]|\p{C}|(?! )\p{Z}/gu, (letter) => {
+  const body = replacedText(text, /[\\\n\r\t]|\p{C}|(?! )\p{Z}/gu, (letter = '') => {
     const code = letter.codePointAt(0) ?? 0
     const [sign, width] = code < 0x100 ? ['x', 2] : code < 0x10000 ? ['u', 4] : ['U', 8]
     return escapes[letter] ?? `\\${sign}${code.toString(16).padStart(width, '0')}`

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { createChatTemplate } from '#engine/text/chatTemplate.ts'
+import { hostileTemplates } from '../../../scripts/fuzz/templateSeeds.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+
+const templates = new URL('../../fixtures/tokenizers/templates/', import.meta.url)
+
+function render(templateFile: string, messages: readonly { role: string; content: string }[]): string {
+  const tokenizerConfig = { bos_token: '<s>', eos_token: '</s>' }
+  const template = createChatTemplate({ tokenizerConfig, templateFile, where: 'the model' })
+  return template?.render(messages, { addGenerationPrompt: true }) ?? ''
+}
+
+const question = [{ role: 'user', content: 'Why?' }]
+
+// Without a bound most of these take hours, gigabytes or both.
+test.for(Object.entries(hostileTemplates))(
+  'a template with much work in one round ends: %s',
+  { timeout: 30_000 },
+  ([, source]) => {
+    const memoryBefore = process.memoryUsage.rss()
+    expect(() => render(source, question)).toThrow(
+      /^The chat template of the model cannot be used: .*(more than \d+ |long|slice indices)/,
+    )
+    expect(process.memoryUsage.rss() - memoryBefore).toBeLessThan(1.5e9)
+  },
+)
+
+test('what costs nothing is no work', () => {
+  expect(render('{{ []*1000000000 }}', question)).toBe('[]')
+})
+
+// Without the system's turn, which some templates refuse.
+const long = Array.from({ length: 400 }, (_, at) => ({
+  role: at % 2 === 0 ? 'user' : 'assistant',
+  content: 'A naïve word. '.repeat(500),
+}))
+
+test.for(readdirSync(templates).filter((name) => name.endsWith('.jinja')))(
+  'a conversation of three million characters is far from the bound: %s',
+  (name) => {
+    expect(() => render(readFileSync(new URL(name, templates), 'utf8'), long)).not.toThrow()
+  },
+)
