@@ -1,5 +1,6 @@
 import { Toasts } from './components/base/Toasts.tsx'
 import { CommandPalette } from './components/frame/CommandPalette.tsx'
+import { ConnectionRefused } from './components/frame/ConnectionRefused.tsx'
 import { DropTarget } from './components/frame/DropTarget.tsx'
 import { FileDialogs } from './components/frame/FileDialogs.tsx'
 import { KeySheet } from './components/frame/KeySheet.tsx'
@@ -9,6 +10,7 @@ import { StatusStrip } from './components/frame/StatusStrip.tsx'
 import { FirstRunGuide } from './components/home/FirstRunGuide.tsx'
 import { useNews } from './hooks/feeds.ts'
 import { useKeyListener } from './hooks/keys.ts'
+import { useConnection } from './hooks/live.ts'
 import { useGlobalKeys, useShellEvents } from './hooks/places.ts'
 import { useRunsNews } from './hooks/runs.ts'
 import { useThemeSetting } from './hooks/theme.ts'
@@ -20,11 +22,12 @@ export function App() {
   useKeyListener()
   useGlobalKeys()
   useShellEvents()
+  const isRefused = useConnection(({ state }) => state === 'refused')
   return (
     <div className="flex h-full flex-col">
       <div className="flex min-h-0 grow">
         <Rail />
-        <ScreenOutlet />
+        {isRefused ? <ConnectionRefused /> : <ScreenOutlet />}
       </div>
       <StatusStrip />
       <CommandPalette />

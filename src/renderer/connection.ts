@@ -15,25 +15,57 @@ declare global {
 /** What the desktop shell adds; null in a browser. */
 export const shell: Bridge | null = window[bridgeName] ?? null
 
+/** Kept for this origin alone: other ports of this machine do not see it, and a new start of the host makes it worthless. */
 const tokenKept = 'turnwise.token'
+
+/** `#token=KEY`, with a route behind it or without: `#token=KEY/runs/run_…`. */
+const keyedHash = /#token=([\w-]+)[^/]*(\/.*)?$/
 
 /** The address that the host printed holds the key; it is taken out of the address bar at once. */
 export function takeToken(): void {
-  const token = /^#token=([^&]+)/.exec(location.hash)?.[1]
-  if (token === undefined) return
-  sessionStorage.setItem(tokenKept, token)
-  history.replaceState(null, '', '#/')
+  const found = keyedHash.exec(location.hash)
+  if (found?.[1] === undefined) return
+  history.replaceState(null, '', `#${found[2] ?? '/'}`)
+  if (found[1] === token()) return
+  localStorage.setItem(tokenKept, found[1])
+  // A new key is of a host that was started anew; before the first connection there is nothing to start over.
+  if (state !== null) location.reload()
 }
 
-const token = (): string => sessionStorage.getItem(tokenKept) ?? ''
+/** Takes a key, or an address with one, as a person pastes it; false where there is none in it. */
+export function giveKey(text: string): boolean {
+  const given = keyedHash.exec(text.trim())?.[1] ?? /^[\w-]{20,}$/.exec(text.trim())?.[0]
+  if (given === undefined) return false
+  localStorage.setItem(tokenKept, given)
+  location.reload()
+  return true
+}
 
-export function connect(onState: (state: ConnectionState) => void): Client<Api> {
+/** Follows the address of this window, and the key that another window was given where this one has no connection. */
+export function followToken(): void {
+  addEventListener('hashchange', takeToken)
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === tokenKept && newValue !== null && state !== 'connected') location.reload()
+  })
+}
+
+const token = (): string => localStorage.getItem(tokenKept) ?? ''
+
+/** null: not asked yet. */
+let state: ConnectionState | null = null
+
+export function connect(onState: (state: ConnectionState, error: Error | null) => void): Client<Api> {
   const bridge = shell
   const openPort =
     bridge === null
       ? () => openWebSocketPort({ origin: location.origin, token: token() })
       : () => Promise.resolve(openBridgePort(bridge))
-  return reconnecting<Api>(openPort, { onState })
+  return reconnecting<Api>(openPort, {
+    onState(next, error) {
+      state = next
+      onState(next, error)
+    },
+  })
 }
 
 /** A file as the API takes it. */

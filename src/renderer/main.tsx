@@ -9,10 +9,10 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './App.tsx'
 import { TooltipProvider } from './components/base/Tooltip.tsx'
-import { connect, takeToken } from './connection.ts'
+import { connect, followToken, takeToken } from './connection.ts'
 import { ApiProvider } from './hooks/api.tsx'
 import { codeOf } from './hooks/failures.ts'
-import { useConnection } from './hooks/live.ts'
+import { tellConnection } from './hooks/live.ts'
 import { styleNonce } from './nonce.ts'
 import { startTheme } from './theme.ts'
 import './theme.css'
@@ -20,6 +20,7 @@ import './theme.css'
 startTheme()
 setNonce(styleNonce())
 takeToken()
+followToken()
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -32,7 +33,7 @@ const queries = new QueryClient({
     },
   },
 })
-const client = connect((state) => useConnection.setState({ state }))
+const client = connect(tellConnection)
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('Expected a place for the page.')

@@ -172,6 +172,7 @@ const table = {
     'Divergence from the reference policy per token, as klEstimator estimates it; REINFORCE, RLOO, ReMax: mean log-ratio; REINFORCE++: k2.',
   ],
   'kl/clamped': [
+    'Clamped KL estimates',
     'share',
     'lower',
     'Share of tokens whose estimate is above klClamp: the KL term leaves them out.',

@@ -33,7 +33,7 @@ afterAll(() => {
 function firstLine({ child }: Running): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
-    child.stdout.on('data', (chunk: Buffer) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
       text += chunk.toString('utf8')
       if (text.includes('\n')) resolve(text)
     })

@@ -22,6 +22,19 @@ test('a blind vote on the same prompt and seed counts and names are seen after i
   expect(await seriousProblems(page)).toEqual([])
 })
 
+test('an answer is not shown under another model than wrote it, nor voted on', async ({ app }) => {
+  const { page, client } = app
+  const runId = await trainDemo(client, { steps: 1, name: 'one step' })
+  const name = encodeURIComponent(starter)
+  await app.open(`/arena?a=${name}&b=${name}`)
+  await page.getByLabel('Prompt', { exact: true }).fill('Sort 8 0 5 7')
+  await page.getByRole('button', { name: 'Generate' }).click()
+  await expect(page.getByRole('button', { name: 'They are alike' })).toBeVisible()
+  await app.go(`/arena?a=${encodeURIComponent(`${starter}~${runId}@1`)}&b=${name}`)
+  await expect(page.getByText('The answer will appear here.')).toHaveCount(2)
+  await expect(page.getByRole('button', { name: 'They are alike' })).toBeHidden()
+})
+
 test('greedy answers of one model are the same in both columns', async ({ app }) => {
   const { page } = app
   const name = encodeURIComponent(starter)

@@ -103,6 +103,47 @@ test('a checkpoint is exported as an adapter whose files are what was trained', 
   expect(gguf.toString('latin1', 0, 4)).toBe('GGUF')
 })
 
+test('an export keeps to the run and step it was opened with while others are trained', async ({ app }) => {
+  const { page, client, dataDirectory } = app
+  const [steps, checkpoints] = [2, { every: 1 }]
+  const first = await trainDemo(client, { steps, checkpoints, name: 'first' })
+  await app.open('/models/export')
+  await expect(page.getByRole('button', { name: 'Run: first' })).toBeVisible()
+  await expect(page).toHaveURL(new RegExp(`/models/export\\?run=${first}&step=[12]$`))
+  const address = page.url()
+  const checkpoint = page.getByRole('combobox', { name: 'Checkpoint' })
+  const step = await checkpoint.inputValue()
+
+  // Its first checkpoint makes a newer run the newest that can be exported; one of the old run's may become its best.
+  await trainDemo(client, { steps, checkpoints, name: 'second' })
+  await client.call('runs.rename', { runId: first, name: 'first of all' }) // told after the second run was
+  await expect(page.getByRole('button', { name: 'Run: first of all' })).toBeVisible()
+  await expect(checkpoint).toHaveValue(step)
+  expect(page.url()).toBe(address)
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  await expect(page.getByRole('heading', { name: 'Exported and checked' })).toBeVisible()
+  await expect(page.getByText(`first of all, step ${step} ·`)).toBeVisible()
+  expect(readdirSync(path.join(dataDirectory, 'exports'))).toEqual([`first-of-all-step-${step}-peft`])
+
+  // The report stays whatever begins meanwhile and whatever is chosen next.
+  await trainDemo(client, { steps, checkpoints, name: 'third' })
+  await page.getByRole('button', { name: 'Run: first of all' }).click()
+  await page.getByRole('option', { name: /^third/ }).click()
+  await expect(page.getByRole('button', { name: 'Run: third' })).toBeVisible()
+  await expect(page).toHaveURL(/&step=[12]$/)
+  await expect(page.getByText(`first of all, step ${step} ·`)).toBeVisible()
+})
+
+test('an address with a checkpoint that is gone offers no other one', async ({ app }) => {
+  const { page, client } = app
+  const runId = await trainDemo(client, { steps: 2, name: 'thinned', checkpoints: { every: 1 } })
+  await app.open(`/models/export?run=${runId}&step=7`)
+  await expect(page.getByText('The checkpoint of step 7 is not there any more.')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Export', exact: true })).toBeHidden()
+  await page.getByRole('combobox', { name: 'Checkpoint' }).selectOption('2')
+  await expect(page.getByRole('button', { name: 'Export', exact: true })).toBeEnabled()
+})
+
 test('a run page links to its checkpoint; a full folder is refused and left alone', async ({ app }) => {
   const { page } = app
   const runId = await trainDemo(app.client, { steps: 2, name: 'linked', checkpoints: { every: 1 } })

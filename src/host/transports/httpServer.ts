@@ -7,7 +7,7 @@
  * all but the window's files (which hold no secret) needs the token.
  */
 import { createReadStream, existsSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { STATUS_CODES, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
@@ -155,7 +155,7 @@ class Front {
     const { request, response } = exchange
     const { path, query } = splitTarget(request.url)
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value)
-    const refusal = this.#refusal(request, path)
+    const refusal = this.#refusal(request, path) ?? (path === sessionPath ? this.#noRoom(query) : null)
     if (refusal !== null) refuse(exchange, refusal)
     else if (path === sessionPath) response.writeHead(204, { 'cache-control': 'no-store' }).end()
     else if (path === uploadsPath) await this.#upload(exchange, query)
@@ -173,6 +173,12 @@ class Front {
       this.strangers.trust(request.socket)
     }
     return (methods ?? ['GET', 'HEAD']).includes(request.method ?? '') ? null : 405
+  }
+
+  /** What would keep a WebSocket with a valid token out. */
+  #noRoom(query: URLSearchParams): number | null {
+    if ((query.get('protocol') ?? webSocketProtocol) !== webSocketProtocol) return 400
+    return this.#sockets.clients.size >= maxWebSockets ? 503 : null
   }
 
   #static(path: string, exchange: Exchange): void {
@@ -291,23 +297,38 @@ const uploadStatus: Readonly<Partial<Record<ErrorCode, number>>> = {
   'api/refused': 413,
 }
 
-const reasons: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  413: 'Content Too Large',
-  421: 'Misdirected Request',
-  429: 'Too Many Requests',
-  503: 'Service Unavailable',
-  507: 'Insufficient Storage',
+/** What a person can read of a refusal: what happened, and what to do. */
+const reasons: Readonly<Record<number, { readonly message: string; readonly hint?: string }>> = {
+  400: {
+    message: 'This window is of another version than the host.',
+    hint: 'Reload the page. Runs go on and nothing is lost.',
+  },
+  401: {
+    message: 'This window needs its key: open the address that the terminal printed.',
+    hint: 'Every start of the host makes a new key. Runs go on and nothing is lost.',
+  },
+  404: { message: 'There is nothing at this address.' },
+  405: { message: 'That cannot be done at this address.' },
+  421: {
+    message: 'The host answers to the name of this machine only.',
+    hint: 'Open the address that the terminal printed.',
+  },
+  429: {
+    message: 'Several files are being sent already.',
+    hint: 'Wait for one of them to end and try again.',
+  },
+  503: {
+    message: 'The host has as many connections as it takes.',
+    hint: `It takes ${maxWebSockets}: close another window of Turnwise.`,
+  },
 }
 
 /** How long a refused sender may go on before it is cut off: at once, it would not get to read why. */
 const lingerMs = 1000
 
 function refuse({ request, response }: Exchange, status: number, error?: AppError): void {
-  const body = JSON.stringify({ message: error?.message ?? reasons[status], hint: error?.hint ?? null })
+  const { message, hint = null } = error ?? reasons[status] ?? { message: STATUS_CODES[status] }
+  const body = JSON.stringify({ message, hint })
   response.writeHead(status, {
     'content-type': 'application/json',
     'cache-control': 'no-store',
@@ -318,6 +339,8 @@ function refuse({ request, response }: Exchange, status: number, error?: AppErro
 }
 
 function refuseSocket(socket: Duplex, status: number): void {
-  socket.end(`HTTP/1.1 ${status} ${reasons[status] ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+  )
   setTimeout(() => socket.destroy(), lingerMs).unref()
 }

@@ -6,7 +6,19 @@ import type { ConnectionState } from '#shared/api/reconnecting.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { useFeed } from './feeds.ts'
 
-export const useConnection = create<{ readonly state: ConnectionState }>(() => ({ state: 'connecting' }))
+export interface Connection {
+  readonly state: ConnectionState
+  /** Why there is none, from the last attempt that failed until there is one. */
+  readonly problem: Error | null
+}
+
+export const useConnection = create<Connection>(() => ({ state: 'connecting', problem: null }))
+
+export const tellConnection = (state: ConnectionState, error: Error | null): void =>
+  useConnection.setState(({ problem }) => ({
+    state,
+    problem: state === 'connected' ? null : (error ?? problem),
+  }))
 
 export type Load = OutputOf<Api, 'system.watch'>
 

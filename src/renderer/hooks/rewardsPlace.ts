@@ -25,9 +25,13 @@ export function useRewardsPlace() {
     key !== undefined &&
     (rewards.some(({ id }) => id === key) || findGalleryEntry(key, gallery) !== undefined)
   const asked = path[1] ?? null
-  // What was open last stands there again; with nothing of one's own, nothing does.
-  const selected = asked ?? (known(remembered) ? remembered : null)
+  // What was open last stands there again, by its address: another window may open something else meanwhile.
+  const last = asked === null && known(remembered) ? remembered : null
+  const selected = asked ?? last
   const opened = asked !== null && known(asked) ? asked : null
+  useEffect(() => {
+    if (last !== null) navigate(`/rewards/${encodeURIComponent(last)}`, {}, { replace: true })
+  }, [last])
   useEffect(() => {
     if (opened !== null && opened !== remembered) remember(opened)
   }, [opened, remembered, remember])

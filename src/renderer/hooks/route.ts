@@ -36,7 +36,16 @@ export function setQuery(changes: Query, { replace = true } = {}): void {
 
 export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#/, '').split('?', 2)
-  return { path: path.split('/').filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(search) }
+  return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(search) }
+}
+
+/** An address that somebody typed may hold a % that stands for nothing. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function subscribe(onChange: () => void): () => void {

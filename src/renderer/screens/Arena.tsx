@@ -8,7 +8,14 @@ import { Button } from '../components/base/Button.tsx'
 import { Page } from '../components/base/Page.tsx'
 import { ErrorNote } from '../components/base/states.tsx'
 import type { ModelChoice } from '../components/models/modelChoice.ts'
-import { useContenders, useRound, useVotes, type RoundView, type Sampling } from '../hooks/arena.ts'
+import {
+  useContenders,
+  useRound,
+  useVotes,
+  type Round,
+  type RoundView,
+  type Sampling,
+} from '../hooks/arena.ts'
 import { useKeys } from '../hooks/keys.ts'
 import { useRoute } from '../hooks/route.ts'
 
@@ -87,6 +94,10 @@ export function ArenaScreen() {
   )
 }
 
+const isOf = (round: Round | null, contenders: readonly (ModelChoice | null)[]): boolean =>
+  JSON.stringify(round?.contenders.map(writeChoice)) ===
+  JSON.stringify(contenders.map((choice) => (choice === null ? null : writeChoice(choice))))
+
 interface ColumnsProps {
   readonly contenders: readonly (ModelChoice | null)[]
   readonly onContenders: (contenders: readonly (ModelChoice | null)[]) => void
@@ -96,9 +107,10 @@ interface ColumnsProps {
 }
 
 function Columns({ contenders, onContenders, round, voted, onVote }: ColumnsProps) {
-  const shown = round.round
+  // Of other contenders than stand there now, nothing is shown and nothing can be said.
+  const shown = isOf(round.round, contenders) ? round.round : null
   const isHidden = shown !== null && shown.isBlind && voted === undefined
-  const isOpen = round.isDone && voted === undefined
+  const isOpen = shown !== null && round.isDone && voted === undefined
   const order = shown?.order.length === contenders.length ? shown.order : contenders.map((_, i) => i)
   const change = (index: number, choice: ModelChoice) =>
     onContenders(contenders.map((each, i) => (i === index ? choice : each)))
@@ -116,7 +128,7 @@ function Columns({ contenders, onContenders, round, voted, onVote }: ColumnsProp
             isHidden={isHidden}
             completion={shown === null ? undefined : round.completions[index]}
             isRunning={round.isRunning}
-            vote={{ isOpen, isWinner: voted === index, onVote: () => onVote(index) }}
+            vote={{ isOpen, isWinner: shown !== null && voted === index, onVote: () => onVote(index) }}
           />
         ))}
       </div>

@@ -9,8 +9,8 @@ export function ModelsScreen() {
   const incoming = useArrivals(({ model }) => model)
   const [, name] = path
   if (name === 'export') {
-    const step = query.get('step')
-    return <ExportPage runId={query.get('run')} step={step === null ? null : Number(step)} />
+    const step = /^\d+$/.exec(query.get('step') ?? '')?.[0]
+    return <ExportPage runId={query.get('run')} step={step === undefined ? null : Number(step)} />
   }
   // Where somebody goes to a model, what arrived waits.
   const adapterName = query.get('adapter')

@@ -4,12 +4,14 @@ import { cancelledError, createClient, type CallOptions, type Client, type Follo
 import type { Contract, WithCursor } from './contract.ts'
 import type { Port } from './port.ts'
 
-export type ConnectionState = 'connecting' | 'connected' | 'disconnected'
+/** `refused`: asking again would not help. */
+export type ConnectionState = 'connecting' | 'connected' | 'disconnected' | 'refused'
 
 export interface ReconnectingOptions {
   /** Pauses before the first, second, … attempt in a row; the last one repeats. */
   readonly delaysMs?: readonly number[]
-  readonly onState?: (state: ConnectionState) => void
+  /** `error`: why there is no connection, where the attempt said so. */
+  readonly onState?: (state: ConnectionState, error: Error | null) => void
 }
 
 const usualDelaysMs = [0, 250, 500, 1000, 2000, 5000]
@@ -49,7 +51,7 @@ interface LooseClient {
 class Link<C extends Contract> {
   readonly #openPort: () => Promise<Port>
   readonly #delaysMs: readonly number[]
-  readonly #onState: (state: ConnectionState) => void
+  readonly #onState: (state: ConnectionState, error: Error | null) => void
   #connection: Promise<LooseClient> | null = null
   #port: Port | null = null
   readonly #closed = new AbortController()
@@ -103,25 +105,25 @@ class Link<C extends Contract> {
   }
 
   async #attempt(): Promise<LooseClient> {
-    this.#onState('connecting')
+    this.#onState('connecting', null)
     try {
       const port = await this.#openPort()
       this.#port = port
       const client = createClient<C>(port)
-      port.onClose(() => this.#lose())
+      port.onClose(() => this.#lose('disconnected', null))
       if (this.#closed.signal.aborted) port.close()
-      else this.#onState('connected')
+      else this.#onState('connected', null)
       return client
     } catch (error) {
-      this.#lose()
+      this.#lose(isDisconnection(error) ? 'disconnected' : 'refused', error instanceof Error ? error : null)
       throw error
     }
   }
 
-  #lose(): void {
+  #lose(state: 'disconnected' | 'refused', error: Error | null): void {
     this.#connection = null
     this.#port = null
-    this.#onState('disconnected')
+    this.#onState(state, error)
   }
 }
 

@@ -1,5 +1,5 @@
 /** The client's end of a WebSocket to the headless host. Runs wherever WebSocket and fetch are global: browsers, Node. */
-import { AppError } from '../errors.ts'
+import { AppError, type ErrorCode } from '../errors.ts'
 import type { Port } from './port.ts'
 
 /** Where the host listens and what opens it; both stand in the address that `turnwise serve` prints. */
@@ -10,7 +10,10 @@ export interface HostAddress {
 }
 
 export const apiPath = '/api'
-/** Answers 204 to a valid token, 401 to another one: a browser does not learn why a WebSocket was refused. */
+/**
+ * Answers 204 where a WebSocket with this token and `?protocol=` would be taken, else the status it is refused with and
+ * `{ message, hint }`: a browser does not learn why a WebSocket was refused.
+ */
 export const sessionPath = '/api/session'
 /** PUT of a file; the answer's `uploadId` stands for it. */
 export const uploadsPath = '/api/uploads'
@@ -19,7 +22,10 @@ export const webSocketProtocol = 'turnwise.v1'
 /** Browsers can send no header with a WebSocket, but protocols. */
 export const tokenProtocol = (token: string): string => `turnwise.token.${token}`
 
-/** Errors: AppError 'api/refused' when the host does not accept the token, 'api/disconnected' when it is not there. */
+/**
+ * Errors: AppError 'api/refused' when the host does not accept the token, 'api/unknown' when it speaks another version of
+ * the protocol, 'api/disconnected' when it is not there or has no room for another connection.
+ */
 export async function openWebSocketPort({ origin, token }: HostAddress): Promise<Port> {
   const url = origin.replace(/^http/, 'ws') + apiPath
   const socket = new WebSocket(url, [webSocketProtocol, tokenProtocol(token)])
@@ -59,21 +65,27 @@ function portOf(socket: WebSocket): Port {
   }
 }
 
+const codes: Readonly<Record<number, ErrorCode>> = {
+  400: 'api/unknown',
+  401: 'api/refused',
+  421: 'api/refused',
+}
+
 async function explainRefusal({ origin, token }: HostAddress): Promise<AppError> {
-  const status = await fetch(origin + sessionPath, { headers: { authorization: `Bearer ${token}` } }).then(
-    (response) => response.status,
-    () => null,
-  )
-  if (status === 401 || status === 421) {
+  const url = `${origin}${sessionPath}?protocol=${webSocketProtocol}`
+  const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } }).catch(() => null)
+  if (response === null) {
     return new AppError(
-      'api/refused',
-      'The host does not accept this address.',
-      'Open the address that the host printed when it started last.',
+      'api/disconnected',
+      'The host does not answer.',
+      'Start it again with turnwise serve; runs are kept.',
     )
   }
+  // A body that is no JSON is none of our host's.
+  const said = (await response.json().catch(() => ({}))) as { message?: string; hint?: string | null }
   return new AppError(
-    'api/disconnected',
-    'The host does not answer.',
-    'Start it again with turnwise serve; runs are kept.',
+    codes[response.status] ?? 'api/disconnected',
+    said.message ?? 'The host answers, but the connection was not made.',
+    said.hint ?? undefined,
   )
 }

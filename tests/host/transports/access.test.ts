@@ -68,6 +68,24 @@ describe('the token', () => {
     await gone[Symbol.asyncDispose]()
     await expect(openWebSocketPort(gone.server)).rejects.toMatchObject({ code: 'api/disconnected' })
   })
+
+  test('a client hears that there is no room, and may try again', async () => {
+    const sockets = await Promise.all(Array.from({ length: 32 }, () => openSocket(fixture)))
+    await expect(openWebSocketPort(fixture.server)).rejects.toMatchObject({
+      code: 'api/disconnected',
+      message: 'The host has as many connections as it takes.',
+    })
+    for (const socket of sockets) if (typeof socket !== 'number') socket.terminate()
+  })
+
+  test('a client of another protocol hears that it is of another version', async () => {
+    const { status, body } = await ask(fixture.port, {
+      path: `${sessionPath}?protocol=turnwise.v0`,
+      headers: bearer(fixture.server.token),
+    })
+    expect(status).toBe(400)
+    expect(body).toContain('another version')
+  })
 })
 
 describe('a foreign page', () => {

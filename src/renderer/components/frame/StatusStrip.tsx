@@ -1,5 +1,5 @@
 import { useEta } from '#renderer/hooks/eta.ts'
-import { useConnection, useLoad, type Load } from '#renderer/hooks/live.ts'
+import { useConnection, useLoad, type Connection, type Load } from '#renderer/hooks/live.ts'
 import { link } from '#renderer/hooks/route.ts'
 import { useRuns, type RunEntry, type WorkerView } from '#renderer/hooks/runs.ts'
 import { etaWords } from '#renderer/eta.ts'
@@ -11,9 +11,10 @@ import { classes } from '../base/classes.ts'
 
 /** The foot of the window: what the machine does, always. */
 export function StatusStrip() {
-  const connection = useConnection(({ state }) => state)
+  const connection = useConnection()
+  const isConnected = connection.state === 'connected'
   const load = useLoad()
-  const { runs, workers } = useRuns()
+  const { runs, workers, isLoaded } = useRuns()
   const atWork = workers.flatMap((worker) => {
     const run = runs.find(({ id }) => id === worker.runId)
     return run === undefined ? [] : [{ run, worker }]
@@ -22,24 +23,29 @@ export function StatusStrip() {
   const [first] = atWork
   return (
     <footer className="flex h-6.5 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-sm whitespace-nowrap text-muted tabular-nums">
-      <Connection state={connection} />
-      {first === undefined ? (
-        <span>Nothing is training</span>
-      ) : (
-        <AtWork {...first} others={atWork.length - 1} />
+      <ConnectionState {...connection} />
+      {/* What was known when the connection ended may be so no longer. */}
+      {isConnected && (
+        <>
+          {isLoaded && first === undefined && <span>Nothing is training</span>}
+          {first !== undefined && <AtWork {...first} others={atWork.length - 1} />}
+          {queued > 0 && <a href={link('/')}>{plural(queued, 'run')} waiting</a>}
+          <span className="grow" />
+          {load !== null && <Meters load={load} />}
+        </>
       )}
-      {queued > 0 && <a href={link('/')}>{plural(queued, 'run')} waiting</a>}
-      <span className="grow" />
-      {load !== null && <Meters load={load} />}
     </footer>
   )
 }
 
-function Connection({ state }: { state: 'connecting' | 'connected' | 'disconnected' }) {
+function ConnectionState({ state, problem }: Connection) {
+  const trying =
+    problem === null ? 'Connection to the host lost, trying again' : `${problem.message} Trying again`
   const words = {
-    connecting: 'Connecting',
+    connecting: problem === null ? 'Connecting' : trying,
     connected: 'Connected',
-    disconnected: 'Host not reached, trying again',
+    disconnected: trying,
+    refused: problem?.message ?? 'Not connected',
   }
   const isConnected = state === 'connected'
   return (
@@ -48,7 +54,7 @@ function Connection({ state }: { state: 'connecting' | 'connected' | 'disconnect
       className={classes('inline-flex items-center gap-1.5', !isConnected && 'text-caution')}
     >
       <span aria-hidden className={classes('size-2 rounded-full', isConnected ? 'bg-good' : 'bg-caution')} />
-      {words[state]}
+      <span className="truncate">{words[state]}</span>
     </span>
   )
 }

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useTask, type Answer } from '#renderer/hooks/api.tsx'
 import { useCheckpointsOf } from '#renderer/hooks/models.ts'
 import { link, setQuery } from '#renderer/hooks/route.ts'
@@ -21,11 +21,18 @@ interface ExportPageProps {
   readonly step: number | null
 }
 
-/** A trained adapter on its way out: which one, in what form, to where; and the proof that it is the same. */
+/**
+ * A trained adapter on its way out: which one, in what form, to where; and the proof that it is the same. The address
+ * always says which one: what is newest or best is looked up once, when it says nothing.
+ */
 export function ExportPage({ runId, step }: ExportPageProps) {
   const { runs, isLoaded } = useRuns()
   const trained = trainedRuns(runs)
-  const run = runId === null ? trained[0] : runs.find(({ id }) => id === runId)
+  const run = runs.find(({ id }) => id === runId)
+  const newest = trained[0]?.id
+  useEffect(() => {
+    if (runId === null && newest !== undefined) setQuery({ run: newest, step: null })
+  }, [runId, newest])
   return (
     <Page
       isFull
@@ -45,8 +52,8 @@ export function ExportPage({ runId, step }: ExportPageProps) {
           When a run has made its first checkpoint, it can be written as an adapter for other programs here.
         </EmptyState>
       )}
-      {isLoaded && trained.length > 0 && (
-        <Exporting key={run?.id ?? ''} run={run} trained={trained} step={step} />
+      {isLoaded && trained.length > 0 && runId !== null && (
+        <Exporting run={run} trained={trained} step={step} />
       )}
     </Page>
   )
@@ -59,51 +66,68 @@ interface ExportingProps {
   readonly step: number | null
 }
 
+/** What is or was exported, apart from what the form says meanwhile. */
+interface Exported {
+  readonly runId: string
+  readonly step: number
+  readonly title: string
+}
+
 function Exporting({ run, trained, step }: ExportingProps) {
   const checkpoints = useCheckpointsOf(run === undefined ? [] : [run.id]).get(run?.id ?? '')
-  const checkpoint = checkpoints?.find((candidate) => candidate.step === step) ?? bestOf(checkpoints ?? [])
+  const checkpoint = checkpoints?.find((candidate) => candidate.step === step)
+  useStepInAddress(step, checkpoints)
   const task = useTask('checkpoints.export')
-  const report = task.last !== undefined && 'result' in task.last ? task.last.result : null
-  // What is exported, apart from what the form says meanwhile.
-  const [exported, setExported] = useState('')
-  const isRunning = task.state === 'running'
+  const [exported, setExported] = useState<Exported | null>(null)
   return (
     <SplitPane id="models.export" sizes={[42, 58]} minimums={[380, 360]}>
       <div className="flex min-h-0 grow flex-col">
         <div className="flex shrink-0 flex-col gap-3 py-4 pr-6 pl-8">
-          <WhichCheckpoint
-            run={run}
-            trained={trained}
-            checkpoints={checkpoints}
-            checkpoint={checkpoint}
-            onChoose={task.clear}
-          />
+          <WhichCheckpoint run={run} trained={trained} checkpoints={checkpoints} step={step} />
         </div>
         {run !== undefined && checkpoint !== undefined && (
           <ExportTarget
-            key={checkpoint.step}
+            key={`${run.id} ${String(checkpoint.step)}`}
             runId={run.id}
             title={runTitle(run)}
             step={checkpoint.step}
-            isRunning={isRunning}
-            isDone={report !== null}
+            isRunning={task.state === 'running'}
+            isDone={task.state === 'done' && exported?.runId === run.id && exported.step === checkpoint.step}
             onCancel={task.cancel}
             onExport={(asked) => {
-              setExported(`${runTitle(run)}, step ${String(checkpoint.step)}`)
-              task.start({ runId: run.id, step: checkpoint.step, ...asked })
+              const which = { runId: run.id, step: checkpoint.step }
+              setExported({ ...which, title: `${runTitle(run)}, step ${String(checkpoint.step)}` })
+              task.start({ ...which, ...asked })
             }}
             onAgain={task.clear}
           />
         )}
       </div>
       <section aria-label="Report" className="flex min-h-0 grow flex-col overflow-auto px-6 py-4">
-        {task.state === 'idle' && <Beforehand />}
-        {isRunning && <UnderWay item={task.last} />}
-        {task.error !== null && <ErrorNote error={task.error} />}
-        {report !== null && <ExportReport report={report} title={exported} />}
-        {task.state === 'cancelled' && <p className="text-muted">The export was cancelled.</p>}
+        <Outcome task={task} title={exported?.title ?? ''} />
       </section>
     </SplitPane>
+  )
+}
+
+/** The best at the time when the address names none. */
+function useStepInAddress(step: number | null, checkpoints: readonly Checkpoint[] | undefined): void {
+  const best = bestOf(checkpoints ?? [])?.step
+  useEffect(() => {
+    if (step === null && best !== undefined) setQuery({ step: String(best) })
+  }, [step, best])
+}
+
+function Outcome({ task, title }: { task: ReturnType<typeof useTask<'checkpoints.export'>>; title: string }) {
+  const report = task.last !== undefined && 'result' in task.last ? task.last.result : null
+  return (
+    <>
+      {task.state === 'idle' && <Beforehand />}
+      {task.state === 'running' && <UnderWay item={task.last} title={title} />}
+      {task.error !== null && <ErrorNote error={task.error} />}
+      {report !== null && <ExportReport report={report} title={title} />}
+      {task.state === 'cancelled' && <p className="text-muted">The export was cancelled.</p>}
+    </>
   )
 }
 
@@ -112,15 +136,13 @@ interface WhichCheckpointProps {
   readonly trained: readonly RunEntry[]
   /** undefined: on their way. */
   readonly checkpoints: readonly Checkpoint[] | undefined
-  readonly checkpoint: Checkpoint | undefined
-  readonly onChoose: () => void
+  /** As the address has it; null: the best of them is about to stand there. */
+  readonly step: number | null
 }
 
-function WhichCheckpoint({ run, trained, checkpoints, checkpoint, onChoose }: WhichCheckpointProps) {
-  const choose = (runId: string | undefined, step: string | null) => {
-    onChoose()
-    setQuery({ run: runId, step })
-  }
+function WhichCheckpoint({ run, trained, checkpoints, step }: WhichCheckpointProps) {
+  const choose = (runId: string | undefined, next: string | null) => setQuery({ run: runId, step: next })
+  const isThere = checkpoints?.some((one) => one.step === step) === true
   return (
     <>
       <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-3">
@@ -142,13 +164,16 @@ function WhichCheckpoint({ run, trained, checkpoints, checkpoint, onChoose }: Wh
           {(ids) => (
             <Select
               {...ids}
-              value={checkpoint === undefined ? '' : String(checkpoint.step)}
+              value={isThere ? String(step) : ''}
               disabled={checkpoints === undefined || checkpoints.length === 0}
-              options={(checkpoints ?? []).map((one) => ({
-                value: String(one.step),
-                label: checkpointWords(one),
-                disabled: one.problem !== null,
-              }))}
+              options={[
+                ...(isThere ? [] : [{ value: '', label: 'Choose a checkpoint', disabled: true }]),
+                ...(checkpoints ?? []).map((one) => ({
+                  value: String(one.step),
+                  label: checkpointWords(one),
+                  disabled: one.problem !== null,
+                })),
+              ]}
               onChange={(next) => choose(run?.id, next)}
             />
           )}
@@ -157,19 +182,30 @@ function WhichCheckpoint({ run, trained, checkpoints, checkpoint, onChoose }: Wh
       {run === undefined && (
         <p className="text-caution">That run is not there any more. Choose another one.</p>
       )}
-      {checkpoints !== undefined && run !== undefined && checkpoint === undefined && (
-        <p className="text-caution">This run has no complete checkpoint.</p>
+      {checkpoints !== undefined && run !== undefined && !isThere && (
+        <p className="text-caution">
+          {step === null
+            ? 'This run has no complete checkpoint.'
+            : `The checkpoint of step ${String(step)} is not there any more. Choose another one.`}
+        </p>
       )}
     </>
   )
 }
 
-function UnderWay({ item }: { item: Answer<'checkpoints.export'> | undefined }) {
+interface UnderWayProps {
+  readonly item: Answer<'checkpoints.export'> | undefined
+  /** Of what is exported. */
+  readonly title: string
+}
+
+function UnderWay({ item, title }: UnderWayProps) {
   const progress = item !== undefined && 'progress' in item ? item.progress : null
   const eta = usePhaseEta(progress)
-  if (progress === null) return <Loading label="Exporting" />
+  if (progress === null) return <Loading label={`Exporting ${title}`} />
   return (
     <>
+      <p className="mb-2 font-medium">{title}</p>
       <TaskProgress progress={progress} />
       {eta !== null && <p className="mt-1 text-sm text-faint">About {eta} left of this part</p>}
     </>
