@@ -1,5 +1,6 @@
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
+import { reflowProblems } from './reflow.ts'
 import { demoFile, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
 
 /** A little of everything, so that no screen is empty; resolves with the routes of all of them. */
@@ -66,6 +67,32 @@ test('no screen has a serious or critical fault in light, dark or high contrast'
       await expect(page.locator('main p[role=status]').filter({ hasText: /…$/ })).toHaveCount(0) // all has been read
       const found = await test.step(`${theme} ${route}`, () => seriousProblems(page))
       problems.push(...found.map((problem) => `${theme} ${route}: ${problem}`))
+    }
+  }
+  expect(problems).toEqual([])
+})
+
+/** A phone, a usual window at 200 % zoom, and a small laptop. */
+const sizes = [
+  { width: 390, height: 844 },
+  { width: 720, height: 450 },
+  { width: 1024, height: 640 },
+]
+
+test('every screen fits into a phone, into a zoomed and into a small window', async ({ app }) => {
+  const { page, client } = app
+  const routes = await furnish(client)
+  await app.open()
+  const problems: string[] = []
+  for (const size of sizes) {
+    await page.setViewportSize(size)
+    for (const route of routes) {
+      await app.go(route)
+      await expect(page.locator('main h1')).toBeAttached()
+      await page.waitForTimeout(300)
+      await expect(page.locator('main p[role=status]').filter({ hasText: /…$/ })).toHaveCount(0) // all has been read
+      const found = await test.step(`${String(size.width)} px ${route}`, () => reflowProblems(page))
+      problems.push(...found.map((problem) => `${String(size.width)} px ${route}: ${problem}`))
     }
   }
   expect(problems).toEqual([])
