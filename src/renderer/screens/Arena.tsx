@@ -22,9 +22,9 @@ import { useRoute } from '../hooks/route.ts'
 const firstSampling: Sampling = { temperature: 0, maxNewTokens: 64, seed: 42 }
 const letters = ['A', 'B', 'C', 'D'] as const
 const columnsOf: Readonly<Record<number, string>> = {
-  2: 'grid-cols-2',
-  3: 'grid-cols-3',
-  4: 'grid-cols-2 min-[1700px]:grid-cols-4',
+  2: 'grid-cols-2 narrow:grid-cols-1',
+  3: 'grid-cols-3 narrow:grid-cols-1',
+  4: 'grid-cols-2 narrow:grid-cols-1 min-[1700px]:grid-cols-4',
 }
 
 /** Two to four models on the same prompt and seed; which is better is said before names are seen. */

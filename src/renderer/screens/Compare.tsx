@@ -14,6 +14,7 @@ import { Relations } from '../components/compare/Relations.tsx'
 import { RunList } from '../components/compare/RunList.tsx'
 import { RunPicker } from '../components/compare/RunPicker.tsx'
 import { SamePrompt } from '../components/compare/SamePrompt.tsx'
+import { axesOf } from '../components/charts/xAxes.ts'
 import type { CompareState } from '../components/compare/state.ts'
 import { useApi } from '../hooks/api.tsx'
 import { useCompareState, useComparison, type Comparison } from '../hooks/comparison.ts'
@@ -83,7 +84,13 @@ function Comparing({ comparison, state, onChange }: ComparingProps) {
   return (
     <div className="min-h-0 grow overflow-auto" tabIndex={-1}>
       <div className="sticky top-0 z-30 border-b border-line bg-bg px-4 py-2">
-        <ChartBar state={state} smoothing={comparison.smoothing} groupKeys={keys} onChange={onChange} />
+        <ChartBar
+          state={state}
+          axes={axesOf(comparison.names)}
+          smoothing={comparison.smoothing}
+          groupKeys={keys}
+          onChange={onChange}
+        />
       </div>
       <div className="flex flex-col gap-4 p-4">
         {error && <ErrorNote error={error} />}

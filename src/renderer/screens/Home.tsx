@@ -30,7 +30,7 @@ export function HomeScreen() {
       {runs.length === 0 ? (
         <FirstRunCard />
       ) : (
-        <div className="grid grid-cols-[minmax(0,1fr)_320px] items-start gap-6">
+        <div className="grid grid-cols-[minmax(0,1fr)_320px] items-start gap-6 narrow:grid-cols-[minmax(0,1fr)]">
           <div className="flex min-w-0 flex-col gap-6">
             <BestSoFar runs={runs} />
             <RecentRuns runs={runs} />

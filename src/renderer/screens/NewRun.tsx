@@ -53,8 +53,8 @@ export function NewRunScreen() {
         </>
       }
     >
-      <div className="grid grid-cols-[minmax(0,1fr)_minmax(280px,22%)] gap-6">
-        <div className="grid content-start gap-2">
+      <div className="grid grid-cols-[minmax(0,1fr)_minmax(280px,22%)] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
+        <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-2">
           {wizard.steps.map(({ id, summary, next }, i) => (
             <StepPanel
               key={id}
@@ -73,7 +73,7 @@ export function NewRunScreen() {
             </StepPanel>
           ))}
         </div>
-        <div className="sticky top-0 self-start">
+        <div className="sticky top-0 self-start narrow:static narrow:self-auto">
           <RunAside
             draft={draft}
             known={known}

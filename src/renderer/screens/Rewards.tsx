@@ -1,4 +1,5 @@
 import { FileCode2 } from 'lucide-react'
+import { besideClasses } from '../components/base/classes.ts'
 import { Page } from '../components/base/Page.tsx'
 import { EmptyState, ErrorNote, Loading } from '../components/base/states.tsx'
 import { BuiltInPage, GalleryWorkbench } from '../components/rewards/GalleryWorkbench.tsx'
@@ -13,7 +14,7 @@ export function RewardsScreen() {
   const place = useRewardsPlace()
   const { rewards, gallery, isLoaded, error, selected, models, drafts, actions, dialogs } = place
   const library = (
-    <div className="flex w-52 shrink-0 flex-col border-r border-line">
+    <div className="flex w-52 shrink-0 flex-col border-r border-line narrow:max-h-56 narrow:w-full narrow:border-r-0 narrow:border-b">
       <Library rewards={rewards} gallery={gallery} selected={selected} drafts={drafts} actions={actions} />
     </div>
   )
@@ -36,7 +37,7 @@ export function RewardsScreen() {
       )}
       {own === undefined && entry === undefined && (
         <Page isFull title="Rewards" main={<NewButton onClick={actions.create} />}>
-          <div className="flex min-h-0 grow">
+          <div className={besideClasses}>
             {isLoaded && library}
             <div className="min-w-0 grow">
               {error !== null && <ErrorNote error={error} className="m-4" />}

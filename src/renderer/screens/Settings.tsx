@@ -1,4 +1,5 @@
 import type { ComponentType } from 'react'
+import { besideClasses } from '../components/base/classes.ts'
 import { Page } from '../components/base/Page.tsx'
 import { AboutSection } from '../components/settings/About.tsx'
 import { AppearanceSection } from '../components/settings/Appearance.tsx'
@@ -26,9 +27,12 @@ export function SettingsScreen() {
   const shown = sections.find(({ id }) => id === path[1]) ?? sections[0]
   return (
     <Page title="Settings" isFull>
-      <div className="flex min-h-0 grow">
-        <nav aria-label="Settings" className="w-44 shrink-0 border-r border-line p-3">
-          <ul className="grid gap-0.5">
+      <div className={besideClasses}>
+        <nav
+          aria-label="Settings"
+          className="w-44 shrink-0 border-r border-line p-3 narrow:w-full narrow:border-r-0 narrow:border-b"
+        >
+          <ul className="grid gap-0.5 narrow:flex narrow:flex-wrap">
             {sections.map(({ id, title }) => (
               <li key={id}>
                 <a
@@ -47,7 +51,7 @@ export function SettingsScreen() {
           role="region"
           aria-label={shown?.title}
           tabIndex={0}
-          className="min-w-0 grow overflow-auto px-8 py-6 -outline-offset-2"
+          className="min-w-0 grow overflow-auto px-page py-6 narrow:overflow-visible -outline-offset-2"
         >
           <div className="max-w-200">{shown !== undefined && <shown.Content />}</div>
         </div>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { marksOf, metricLines, stepAtPlace, stepsOfZoom } from '#renderer/components/compare/data.ts'
+import { stepAtPlace } from '#renderer/components/charts/xAxes.ts'
+import { marksOf, metricLines, stepsOfZoom } from '#renderer/components/compare/data.ts'
 import { isProgress, measure, tailLength } from '#renderer/components/compare/measures.ts'
 import { pointAt } from '#renderer/components/charts/points.ts'
 

@@ -33,7 +33,7 @@ export function PromptPanel(props: PromptPanelProps) {
   const { draft, onDraft, sampling, onSampling, isBlind, onBlind, model, suggestions } = props
   return (
     <Panel>
-      <div className="grid grid-cols-[minmax(0,1fr)_300px] gap-6">
+      <div className="grid grid-cols-[minmax(0,1fr)_300px] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
         <div className="flex min-w-0 flex-col gap-2">
           <Field
             label="Prompt"

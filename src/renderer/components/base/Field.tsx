@@ -28,7 +28,7 @@ export function Field({ label, help, error, note, aside, className, children }: 
   const noteId = `${id}-note`
   return (
     <div className={classes('flex min-w-0 flex-col', className)}>
-      <div className="flex min-h-7 items-center gap-0.5">
+      <div className="flex min-h-7 flex-wrap items-center gap-0.5">
         <label htmlFor={id} className="text-sm font-medium text-muted">
           {label}
         </label>

@@ -21,8 +21,8 @@ export function Page({ title, about, main, toolbar, children, isFull = false }: 
   const openPalette = useWindow((state) => state.openPalette)
   return (
     <main className="flex min-h-0 min-w-0 grow flex-col">
-      <header className="flex h-11 shrink-0 items-center gap-3 border-b border-line pr-4 pl-8">
-        <h1 className="min-w-0 truncate text-lg font-semibold">{title}</h1>
+      <header className="flex min-h-11 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1.5 pr-4 pl-page min-[840px]:flex-nowrap">
+        <h1 className="max-w-full shrink-0 truncate min-[840px]:max-w-1/2 text-lg font-semibold">{title}</h1>
         <div className="flex min-w-0 grow items-center gap-2 overflow-hidden text-muted">{about}</div>
         <button
           type="button"
@@ -30,20 +30,20 @@ export function Page({ title, about, main, toolbar, children, isFull = false }: 
           className="inline-flex h-7 shrink-0 items-center gap-2 rounded border border-line bg-panel px-2 text-sm text-faint hover:text-text"
         >
           <Search size={13} aria-hidden />
-          Search
-          <kbd className="font-sans">{keyWords(keyTable.palette.keys[0] ?? '')}</kbd>
+          <span className="narrow:sr-only">Search</span>
+          <kbd className="font-sans narrow:hidden">{keyWords(keyTable.palette.keys[0] ?? '')}</kbd>
         </button>
         {main}
       </header>
       {toolbar !== undefined && (
-        <div className="flex min-h-11 shrink-0 flex-wrap items-center gap-2 border-b border-line px-8 py-2">
+        <div className="flex min-h-11 shrink-0 flex-wrap items-center gap-2 border-b border-line px-page py-2">
           {toolbar}
         </div>
       )}
       {isFull ? (
         <div className="flex min-h-0 min-w-0 grow flex-col">{children}</div>
       ) : (
-        <div className="min-h-0 grow overflow-auto px-8 py-6">{children}</div>
+        <div className="min-h-0 grow overflow-auto px-page py-6">{children}</div>
       )}
     </main>
   )

@@ -15,9 +15,9 @@ export function Panel({ title, actions, children, isFlush = false, className }: 
   return (
     <section className={classes('flex min-w-0 flex-col rounded border border-line bg-bg', className)}>
       {(title !== undefined || actions !== undefined) && (
-        <header className="flex h-9 shrink-0 items-center gap-2 border-b border-line pr-2 pl-3">
+        <header className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-2 gap-y-1 border-b border-line py-1 pr-2 pl-3">
           <h2 className="min-w-0 truncate font-medium">{title}</h2>
-          <div className="ml-auto flex items-center gap-1">{actions}</div>
+          <div className="ml-auto flex min-w-0 flex-wrap items-center gap-1">{actions}</div>
         </header>
       )}
       <div className={classes('min-h-0 min-w-0 grow', !isFlush && 'p-3')}>{children}</div>

@@ -1,4 +1,4 @@
-import { Children, Fragment, type ReactNode } from 'react'
+import { Children, Fragment, useSyncExternalStore, type ReactNode } from 'react'
 import { Group, Panel, Separator, useDefaultLayout } from 'react-resizable-panels'
 import { classes } from './classes.ts'
 
@@ -13,8 +13,39 @@ interface SplitPaneProps {
   readonly children: ReactNode
 }
 
-/** Panes side by side (or one above the other) whose borders can be moved, by mouse or arrow keys. */
-export function SplitPane({ id, direction = 'horizontal', sizes, minimums, children }: SplitPaneProps) {
+/**
+ * Panes side by side (or one above the other) whose borders can be moved, by mouse or arrow keys. Where there is no room
+ * beside each other, they follow one another and the whole scrolls.
+ */
+export function SplitPane(props: SplitPaneProps) {
+  return useIsNarrow() ? <Stack>{props.children}</Stack> : <MovablePanes {...props} />
+}
+
+/** As the variant `narrow` in theme.css. */
+const narrow = matchMedia('(width < 840px)')
+
+function onNarrow(onChange: () => void): () => void {
+  narrow.addEventListener('change', onChange)
+  return () => narrow.removeEventListener('change', onChange)
+}
+
+const useIsNarrow = (): boolean => useSyncExternalStore(onNarrow, () => narrow.matches)
+
+/** Each as high as it wants to be, but not so high that the next one is out of sight; panes in panes are one list. */
+const Stack = ({ children }: { children: ReactNode }) => (
+  <div data-stack className="flex min-h-0 min-w-0 grow flex-col overflow-auto *:shrink-0">
+    {Children.toArray(children).map((pane, i) => (
+      <div
+        key={i}
+        className="flex max-h-[80vh] min-w-0 flex-col border-line not-first:border-t has-[>[data-stack]]:max-h-none"
+      >
+        {pane}
+      </div>
+    ))}
+  </div>
+)
+
+function MovablePanes({ id, direction = 'horizontal', sizes, minimums, children }: SplitPaneProps) {
   const panes = Children.toArray(children)
   const layout = useDefaultLayout({ id: `split.${id}`, storage: localStorage })
   const isHorizontal = direction === 'horizontal'

@@ -44,7 +44,7 @@ export function Tabs<Id extends string>({
       <div
         className={classes(
           'flex h-9 shrink-0 items-stretch gap-2 border-b border-line',
-          isPage ? 'px-8' : 'px-4',
+          isPage ? 'px-page' : 'px-4',
         )}
       >
         <Radix.List

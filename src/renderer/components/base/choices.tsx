@@ -160,14 +160,14 @@ export function Segmented<Value extends string>({ label, value, options, onChang
       value={value}
       // Pressing the chosen one again would unchoose it.
       onValueChange={(next) => next !== '' && onChange(next as Value)}
-      className="inline-flex h-7 shrink-0 items-stretch rounded border border-line-strong bg-bg p-px"
+      className="inline-flex min-h-7 max-w-full shrink-0 flex-wrap items-stretch rounded border border-line-strong bg-bg p-px"
     >
       {options.map((option) => (
         <ToggleGroup.Item
           key={option.value}
           value={option.value}
           disabled={option.disabled}
-          className="rounded-sm px-2 text-sm whitespace-nowrap text-muted hover:text-text data-[state=on]:bg-accent-soft data-[state=on]:font-medium data-[state=on]:text-accent-ink disabled:opacity-50"
+          className="min-h-6 rounded-sm px-2 text-sm whitespace-nowrap text-muted hover:text-text data-[state=on]:bg-accent-soft data-[state=on]:font-medium data-[state=on]:text-accent-ink disabled:opacity-50"
         >
           {option.label}
         </ToggleGroup.Item>

@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react'
 import { LineMark } from './LineMark.tsx'
 import type { Cursor } from './cursor.ts'
-import { placeText, readingOf, type Reading } from './reading.ts'
+import { nearestOf, placeText, readingOf, stepsText, type Reading } from './reading.ts'
 import { frameOf, type Scene } from './scene.ts'
-import { axisNumber3 } from './summary.ts'
+import { readNumber } from './summary.ts'
 
 interface ReadoutProps {
   readonly id: string
@@ -34,7 +34,7 @@ export function CursorReadout({ id, scene, width, height, cursor }: ReadoutProps
       style={{
         top: 4,
         ...(isRight ? { left: at + 10 } : { right: width - at + 10 }),
-        maxWidth: width * 0.55,
+        maxWidth: Math.max(width * 0.55, 240),
       }}
     >
       {isSource && (
@@ -45,6 +45,7 @@ export function CursorReadout({ id, scene, width, height, cursor }: ReadoutProps
         readings={readings.slice(0, maxRows)}
         hasNames={isSource && scene.lines.length > 1}
         isSmooth={scene.smoothing > 0}
+        at={isSource ? nearestOf(readings, place.x) : undefined}
       />
       {isSource &&
         scene.events
@@ -64,17 +65,25 @@ interface RowsProps {
   readonly readings: readonly Reading[]
   readonly hasNames: boolean
   readonly isSmooth: boolean
+  /** Whose step is named above. */
+  readonly at: Reading | undefined
 }
 
-const Rows = ({ readings, hasNames, isSmooth }: RowsProps) => (
+const Rows = ({ readings, hasNames, isSmooth, at }: RowsProps) => (
   <ul>
-    {readings.map(({ line, value, raw }) => (
-      <li key={line.id} className="flex h-[18px] items-center gap-1.5">
+    {readings.map(({ line, value, raw, band, step, lastStep }) => (
+      <li key={line.id} className="flex h-[18px] items-center gap-1.5 whitespace-nowrap">
         <LineMark color={line.color} dash={line.dash} isThick={line.isBaseline} />
         {hasNames && <span className="min-w-0 truncate text-muted">{line.label}</span>}
-        <span className="ml-auto font-mono tabular-nums">{axisNumber3(value)}</span>
-        {isSmooth && hasNames && (
-          <span className="font-mono text-faint tabular-nums">{axisNumber3(raw)}</span>
+        <span className="ml-auto font-mono tabular-nums">{readNumber(value)}</span>
+        {isSmooth && hasNames && <span className="font-mono text-faint tabular-nums">{readNumber(raw)}</span>}
+        {band !== undefined && hasNames && (
+          <span className="font-mono text-faint tabular-nums">
+            {readNumber(band.low)}–{readNumber(band.high)}
+          </span>
+        )}
+        {at !== undefined && lastStep !== at.lastStep && (
+          <span className="text-faint tabular-nums">{stepsText({ step, lastStep })}</span>
         )}
       </li>
     ))}

@@ -16,7 +16,7 @@ import type { ChartEvent, ChartLine } from './points.ts'
 import { RechartsPlot } from './RechartsPlot.tsx'
 import type { ScaleKind } from './scales.ts'
 import { inReadingOrder, sceneOf, type Range, type Scene } from './scene.ts'
-import { axisNumber3, lineFacts, textSummary, type Better } from './summary.ts'
+import { lineFacts, readNumber, textSummary, type Better } from './summary.ts'
 import { useIsNear, useSize } from './useSize.ts'
 import type { XAxis } from './xAxes.ts'
 
@@ -86,7 +86,10 @@ export function MetricChart(props: MetricChartProps) {
     <section
       aria-label={title}
       data-chart={title}
-      className={classes('flex min-w-0 flex-col rounded border border-line bg-bg', props.className)}
+      className={classes(
+        '@container flex min-w-0 flex-col rounded border border-line bg-bg',
+        props.className,
+      )}
     >
       <ChartHeader {...props} scene={scene} isTable={isTable} onTable={() => setTable(!isTable)} />
       <p className="sr-only">{summary}</p>
@@ -180,24 +183,24 @@ function ChartHeader(props: HeaderProps) {
   const table = { label: 'Show as table', checked: isTable, onSelect: onTable }
   const groups = scene ? [[table], saveItems(props, scene), props.menu ?? []] : [props.menu ?? []]
   return (
-    <header className="flex h-9 shrink-0 items-center gap-1.5 pr-1.5 pl-3">
-      <h3 className="min-w-0 truncate font-medium" title={title}>
+    <header className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-1.5 pr-1.5 pl-3">
+      <h3 className="max-w-[calc(100%-56px)] min-w-0 truncate font-medium" title={title}>
         {title}
       </h3>
       {unit !== undefined && <span className="shrink-0 text-sm text-faint">{unit}</span>}
       {help !== undefined && <Help about={title}>{help}</Help>}
       {facts && (
-        <span className="ml-auto shrink-0 truncate font-mono text-sm tabular-nums text-text">
-          {axisNumber3(facts.last)}
+        <span className="ml-auto shrink-0 truncate font-mono text-sm tabular-nums text-text @max-[256px]:order-last @max-[256px]:ml-0 @max-[256px]:w-full @max-[256px]:pb-1.5 @max-[256px]:leading-none">
+          {readNumber(facts.last)}
           {facts.best && (
             <span className="text-faint">
-              {'  '}best {axisNumber3(facts.best.value)} @ {facts.best.step}
+              {'  '}best {readNumber(facts.best.value)} @ {facts.best.step}
             </span>
           )}
         </span>
       )}
       {groups.some(({ length }) => length > 0) && (
-        <span className={classes('shrink-0', !facts && 'ml-auto')}>
+        <span className={classes('shrink-0', facts ? '@max-[256px]:ml-auto' : 'ml-auto')}>
           <Menu groups={groups}>
             <IconButton small label={`More about ${title}`} icon={<Ellipsis size={14} aria-hidden />} />
           </Menu>

@@ -1,6 +1,6 @@
 import type { CSSProperties, KeyboardEvent, PointerEvent } from 'react'
 import type { Group } from './CursorGroup.tsx'
-import { stepAt, walk } from './reading.ts'
+import { snapped, stepAt, walk } from './reading.ts'
 import { frameOf, type Range, type Scene } from './scene.ts'
 import { useBrush, useCursorLine } from './useOverlay.ts'
 
@@ -59,7 +59,7 @@ export function PlotOverlay({ id, label, scene, width, height, group }: OverlayP
       style={area}
       onPointerMove={(event) => {
         const x = placeOf(event)
-        cursor.set({ x, source: id })
+        cursor.set({ x: isOpen() ? x : snapped(scene, x), source: id })
         if (isOpen()) move(x)
       }}
       onPointerDown={(event) => {

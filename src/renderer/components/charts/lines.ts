@@ -17,14 +17,45 @@ export function seriesLine(
   return { ...style, points: placed(points, place), gaps: gaps.map(place).filter((x) => Number.isFinite(x)) }
 }
 
-/** The line with a band of `spread` to either side of it, where that is known. */
+const intervals = [
+  [0, 1],
+  [-1, 0],
+  [-1, 1],
+] as const
+
+/** Standard deviations of small groups come out larger than that of the whole: by √2 for pairs. */
+const smallGroups = Math.SQRT2
+
+/**
+ * The interval that values with these means and standard deviations cannot have left: values within [a, b] have a
+ * variance of at most (b − mean)(mean − a), so one step that spreads further tells that there is no such bound. null: none.
+ */
+function boundsOf(points: readonly SeriesPoint[], around: ReadonlyMap<number, SeriesPoint>) {
+  const fits = ([low, high]: readonly [number, number]): boolean =>
+    points.every(({ step, mean }) => {
+      const width = around.get(step)?.mean ?? 0
+      return (
+        mean >= low && mean <= high && width <= smallGroups * Math.sqrt((high - mean) * (mean - low)) + 1e-9
+      )
+    })
+  return intervals.find(fits) ?? null
+}
+
+/** The line with a band of `spread` to either side of it, where that is known; it ends where the values must. */
 export function withBand(line: ChartLine, spread: Series | undefined, place: Placement = byStep): ChartLine {
   const around = new Map((spread?.points ?? []).map((point) => [point.step, point]))
+  const [lowest, highest] = boundsOf(line.points, around) ?? [-Infinity, Infinity]
   const band = line.points.flatMap((point) => {
     const width = around.get(point.step)?.mean
     return width === undefined
       ? []
-      : [{ x: place(point.lastStep), low: point.mean - width, high: point.mean + width }]
+      : [
+          {
+            x: place(point.lastStep),
+            low: Math.max(lowest, point.mean - width),
+            high: Math.min(highest, point.mean + width),
+          },
+        ]
   })
   return { ...line, band }
 }

@@ -1,4 +1,5 @@
 /** What the lines of a panel say at a place. */
+import type { BandPoint } from './points.ts'
 import { axisNumber3, indexNear } from './summary.ts'
 import type { Scene, SceneLine } from './scene.ts'
 import { xAxisSpecs } from './xAxes.ts'
@@ -11,6 +12,10 @@ export interface Reading {
   readonly raw: number
   readonly step: number
   readonly lastStep: number
+  /** Its place on the x axis. */
+  readonly at: number
+  /** The band around it there. */
+  readonly band: BandPoint | undefined
 }
 
 /** How far beside a line its value is still told, as a share of the axis. */
@@ -27,28 +32,52 @@ export function readingOf(scene: Scene, x: number): readonly Reading[] {
       if (!point || !drawn) return []
       const raw = point.count > 1 ? point.mean : point.last
       const value = scene.smoothing > 0 ? drawn.y : raw
-      return [{ line, value, raw, step: point.step, lastStep: point.lastStep }]
+      const { step, lastStep, endX: at } = point
+      return [{ line, value, raw, step, lastStep, at, band: line.band.find(({ x: place }) => place === at) }]
     })
     .sort((a, b) => b.value - a.value)
 }
 
 /** “step 120” or “steps 120–139”. */
 export function placeText(readings: readonly Reading[], scene: Scene, x: number): string {
-  const [first] = readings
-  const steps = first && stepsText(first)
+  const nearest = nearestOf(readings, x)
+  const steps = nearest && stepsText(nearest)
   if (scene.xAxis === 'step') return steps ?? `step ${axisNumber3(Math.round(x))}`
   const place =
     `${xAxisSpecs[scene.xAxis].write(x)} ${scene.xAxis === 'time' ? '' : xAxisSpecs[scene.xAxis].label}`.trim()
   return readings.length === 1 && steps !== undefined ? `${place}, ${steps}` : place
 }
 
-const stepsText = ({ step, lastStep }: Reading): string =>
+/** The one the cursor stands at; the others may have no value at its step. */
+export const nearestOf = (readings: readonly Reading[], x: number): Reading | undefined =>
+  readings.reduce<Reading | undefined>(
+    (best, reading) =>
+      best === undefined || Math.abs(reading.at - x) < Math.abs(best.at - x) ? reading : best,
+    undefined,
+  )
+
+export const stepsText = ({ step, lastStep }: Pick<Reading, 'step' | 'lastStep'>): string =>
   step === lastStep ? `step ${String(step)}` : `steps ${String(step)}–${String(lastStep)}`
 
-export function readingText(readings: readonly Reading[], scene: Scene): string {
+export function readingText(readings: readonly Reading[], scene: Scene, x: number): string {
   if (readings.length === 0) return 'no value here'
   const values = readings.map(({ line, value }) => `${line.label} ${axisNumber3(value)}`)
-  return `${placeText(readings, scene, 0)}: ${values.slice(0, 8).join(', ')}`
+  return `${placeText(readings, scene, x)}: ${values.slice(0, 8).join(', ')}`
+}
+
+/** Where the cursor stands for a pointer at x: at the nearest value, whose step is named; inside a stretch at x itself. */
+export function snapped(scene: Scene, x: number): number {
+  const places = scene.lines.flatMap(({ points }) => {
+    const point = points[indexNear(points, x, Infinity)]
+    if (!point) return []
+    return [point.count > 1 && x >= point.x && x <= point.endX ? x : point.endX]
+  })
+  const [low, high] = scene.x.domain
+  const inside = places.filter((place) => place >= low && place <= high)
+  return inside.reduce(
+    (best, place) => (Math.abs(place - x) < Math.abs(best - x) ? place : best),
+    inside[0] ?? x,
+  )
 }
 
 /** The step that is nearest to a place, of the line that has most to say there. */

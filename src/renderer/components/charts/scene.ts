@@ -12,7 +12,7 @@ import {
 } from './scales.ts'
 import type { BandPoint, ChartEvent, ChartLine, ChartPoint, Dot } from './points.ts'
 import { quantile } from './statistics.ts'
-import { axisNumber } from './ticks.ts'
+import { axisNumber, withEnd } from './ticks.ts'
 import { xAxisSpecs, type XAxis } from './xAxes.ts'
 
 /** From where to where the x axis is looked at. */
@@ -83,7 +83,7 @@ export function sceneOf(lines: readonly ChartLine[], options: SceneOptions): Sce
     xAxis: options.xAxis,
     x: linearScale(from, to > from ? to : from + 1),
     y,
-    xTicks: spec.ticks(from, to, 6).map((at) => ({ at, text: spec.write(at) })),
+    xTicks: withEnd(spec.ticks(from, to, 6), from, spec.end(to)).map((at) => ({ at, text: spec.write(at) })),
     yTicks: y.ticks.map((at) => ({ at, text: axisNumber(at) })),
     lines: inOrder(shaped.map((shape) => placedOn(y, shape))),
     events: (options.events ?? []).filter(({ x }) => x >= from && x <= to),

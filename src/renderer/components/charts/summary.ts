@@ -72,6 +72,13 @@ function sentenceOf({ first, last, steps, best }: LineFacts): string {
 export const axisNumber3 = (value: number): string =>
   value === 0 ? '0' : axisNumber(Number(value.toPrecision(3)))
 
+/** Three significant digits of which none is left out, so that numbers under each other compare at a glance; whole ones as they are. */
+export function readNumber(value: number): string {
+  const size = Math.abs(value)
+  if (Number.isInteger(value) || size < 1e-3 || size >= 1000) return axisNumber3(value)
+  return value.toPrecision(3).replace('-', '−')
+}
+
 /** Rows of the table beside a chart: at most so many, evenly drawn, the last one always. */
 export function tableRows(points: readonly ChartPoint[], limit = 50): readonly ChartPoint[] {
   if (points.length <= limit) return points

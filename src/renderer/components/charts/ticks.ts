@@ -22,6 +22,13 @@ export const wholeTicks = (low: number, high: number, count: number): readonly n
   ...new Set(linearTicks(low, high, count).filter((tick) => Number.isInteger(tick))),
 ]
 
+/** How near to the end a tick may stand beside it, as a share of the range. */
+const besideEnd = 0.09
+
+/** With a tick at the end, in place of those that would touch it: how far it goes is what one looks for first. */
+export const withEnd = (ticks: readonly number[], low: number, end: number): readonly number[] =>
+  end > low ? [...ticks.filter((tick) => end - tick >= (end - low) * besideEnd), end] : ticks
+
 /** Powers of ten inside the range; where those are few, 1, 2 and 5 times them; where those are, evenly spaced numbers. */
 export function logTicks(low: number, high: number): readonly number[] {
   const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))]

@@ -19,7 +19,7 @@ export function useCursorLine(scene: Scene, width: number, cursor: Cursor) {
       }
       if (!surface.current || x === null || document.activeElement !== surface.current) return
       surface.current.setAttribute('aria-valuenow', String(x))
-      surface.current.setAttribute('aria-valuetext', readingText(readingOf(scene, x), scene))
+      surface.current.setAttribute('aria-valuetext', readingText(readingOf(scene, x), scene, x))
     }
     show()
     return cursor.subscribe(show)

@@ -11,14 +11,24 @@ interface XAxisSpec {
   /** At the end of the axis. */
   readonly label: string
   readonly ticks: (low: number, high: number, count: number) => readonly number[]
+  /** The last place that can have a tick. */
+  readonly end: (high: number) => number
   readonly write: (x: number) => string
 }
 
+const itself = (high: number): number => high
+
 export const xAxisSpecs: Readonly<Record<XAxis, XAxisSpec>> = {
-  step: { title: 'Step', label: 'step', ticks: wholeTicks, write: axisNumber },
-  time: { title: 'Training time', label: 'training time', ticks: timeTicks, write: axisTime },
-  tokens: { title: 'Tokens', label: 'tokens', ticks: linearTicks, write: axisNumber },
-  samples: { title: 'Trajectories', label: 'trajectories', ticks: linearTicks, write: axisNumber },
+  step: { title: 'Step', label: 'step', ticks: wholeTicks, end: Math.floor, write: axisNumber },
+  time: { title: 'Training time', label: 'training time', ticks: timeTicks, end: itself, write: axisTime },
+  tokens: { title: 'Tokens', label: 'tokens', ticks: linearTicks, end: itself, write: axisNumber },
+  samples: {
+    title: 'Trajectories',
+    label: 'trajectories',
+    ticks: linearTicks,
+    end: itself,
+    write: axisNumber,
+  },
 }
 
 /** The metrics of a run that say how far along an axis each step is; none for steps themselves. */
@@ -28,6 +38,13 @@ export const metricsOfAxis: Readonly<Record<XAxis, readonly string[]>> = {
   tokens: ['num_tokens'],
   samples: ['update/trajectories'],
 }
+
+/** The axes on which steps can be placed by the metrics there are; an evaluation's time may be missing. */
+export const axesOf = (names: readonly string[]): readonly XAxis[] =>
+  xAxes.filter((axis) => {
+    const [main] = metricsOfAxis[axis]
+    return main === undefined || names.includes(main)
+  })
 
 /** Where along the axis a step ends. Growing; the place of step 0 is 0. */
 export type Placement = (step: number) => number
@@ -82,4 +99,15 @@ export function placed(points: readonly SeriesPoint[], place: Placement): readon
     const [x, endX] = [place(point.step), place(point.lastStep)]
     return Number.isFinite(x) && Number.isFinite(endX) ? [{ ...point, x, endX }] : []
   })
+}
+
+/** The last step whose place is not beyond x. */
+export function stepAtPlace(place: Placement, x: number, lastStep: number): number {
+  let [low, high] = [0, lastStep]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (place(middle) <= x) low = middle
+    else high = middle - 1
+  }
+  return low
 }

@@ -1,13 +1,15 @@
 import { RotateCcw } from 'lucide-react'
 import { Button } from '../base/Button.tsx'
-import { Checkbox, Segmented, Select, Slider } from '../base/choices.tsx'
-import { maxSmoothing } from '../charts/smoothing.ts'
-import { xAxes, xAxisSpecs } from '../charts/xAxes.ts'
+import { Checkbox, Segmented, Select } from '../base/choices.tsx'
+import { CurveControls } from '../charts/CurveControls.tsx'
+import type { XAxis } from '../charts/xAxes.ts'
 import { labelOf } from '../newRun/fieldWords.ts'
 import type { CompareState } from './state.ts'
 
 interface ChartBarProps {
   readonly state: CompareState
+  /** Those that the runs have the numbers for. */
+  readonly axes: readonly XAxis[]
   /** That is used where nobody has chosen. */
   readonly smoothing: number
   /** Settings the runs differ in. */
@@ -16,7 +18,7 @@ interface ChartBarProps {
 }
 
 /** How the curves are looked at. */
-export function ChartBar({ state, smoothing, groupKeys, onChange }: ChartBarProps) {
+export function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps) {
   const groups = [
     { value: '', label: 'No grouping' },
     { value: 'seed', label: 'Group by seed' },
@@ -26,36 +28,11 @@ export function ChartBar({ state, smoothing, groupKeys, onChange }: ChartBarProp
   ]
   return (
     <div role="toolbar" aria-label="Curves" className="flex flex-wrap items-center gap-x-3 gap-y-2">
-      <label className="flex items-center gap-1.5 text-sm text-muted">
-        Over
-        <Select
-          aria-label="X axis"
-          value={state.x}
-          options={xAxes.map((value) => ({ value, label: xAxisSpecs[value].title }))}
-          onChange={(x) => onChange({ x, zoom: null })}
-        />
-      </label>
-      <span className="flex items-center gap-2 text-sm text-muted">
-        Smoothing
-        <Slider
-          label="Smoothing"
-          value={smoothing}
-          min={0}
-          max={maxSmoothing}
-          step={0.01}
-          onChange={(value) => onChange({ smoothing: value })}
-          className="w-28"
-        />
-        <span className="w-8 font-mono tabular-nums">{smoothing.toFixed(2)}</span>
-      </span>
-      <Segmented
-        label="Scale"
-        value={state.scale}
-        options={[
-          { value: 'linear', label: 'Linear' },
-          { value: 'log', label: 'Log' },
-        ]}
-        onChange={(scale) => onChange({ scale })}
+      <CurveControls
+        look={state}
+        axes={axes}
+        smoothing={smoothing}
+        onChange={(look) => onChange(look.x === undefined ? look : { ...look, zoom: null })}
       />
       <Select
         aria-label="Group runs"

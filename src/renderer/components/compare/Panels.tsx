@@ -32,7 +32,7 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
   const free = names.filter((name) => !panels.includes(name))
   return (
     <CursorGroup zoom={state.zoom} onZoom={(zoom) => onChange({ zoom })} isLive={isRunning}>
-      <div className="grid grid-cols-2 gap-3">
+      <div className="grid grid-cols-2 gap-3 narrow:grid-cols-1">
         {panels.map((name) => (
           <MetricChart
             key={name}

@@ -125,7 +125,7 @@ function XActions({ keys, nameOf, x, onX, scale, onScale }: XActionsProps) {
         options={keys.map((key) => ({ value: key, label: nameOf(key) }))}
         title={x}
         onChange={onX}
-        className="w-52"
+        className="w-52 max-w-full"
       />
       <Segmented<ScaleKind>
         label="Scale of x"

@@ -115,7 +115,7 @@ function PromptActions({ prompts, index, onIndex, at, onAt }: ActionsProps) {
       <Select
         small
         aria-label="Prompt"
-        className="w-72"
+        className="w-72 max-w-full"
         value={String(index)}
         options={prompts.map(({ prompt, runs }, i) => ({
           value: String(i),

@@ -6,7 +6,7 @@ import { seriesLine } from '../charts/lines.ts'
 import type { Series } from '../charts/live.ts'
 import type { ChartEvent, ChartLine, Dot } from '../charts/points.ts'
 import { forgettingUnit, smooth } from '../charts/smoothing.ts'
-import { metricsOfAxis, placementOf, type Placement, type XAxis } from '../charts/xAxes.ts'
+import { metricsOfAxis, placementOf, stepAtPlace, type Placement, type XAxis } from '../charts/xAxes.ts'
 import type { RunGroup } from './groups.ts'
 
 export interface ComparedRun {
@@ -89,17 +89,6 @@ function groupLines(
       },
     ]
   })
-}
-
-/** The last step whose place is not beyond x. */
-export function stepAtPlace(place: Placement, x: number, lastStep: number): number {
-  let [low, high] = [0, lastStep]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if (place(middle) <= x) low = middle
-    else high = middle - 1
-  }
-  return low
 }
 
 /** Steps of all runs that lie in a stretch of the axis. */

@@ -1,23 +1,18 @@
 /** What is compared and how it is looked at: all of it in the address, so that a link shows the same. */
 import type { Query } from '#renderer/hooks/route.ts'
 import type { BandKind } from '../charts/bands.ts'
-import type { ScaleKind } from '../charts/scales.ts'
-import { maxSmoothing } from '../charts/smoothing.ts'
-import { xAxes, type XAxis } from '../charts/xAxes.ts'
+import { lookQuery, parseLook, type CurveLook } from '../charts/curveLook.ts'
 
 export const statistics = ['last', 'best', 'tail'] as const
 /** The last value, the best one, the mean of the last tenth. */
 export type Statistic = (typeof statistics)[number]
 
-export interface CompareState {
+export interface CompareState extends CurveLook {
   readonly runIds: readonly string[]
   readonly baseline: string | null
   readonly hidden: readonly string[]
   /** null: the usual ones of those there are. */
   readonly panels: readonly string[] | null
-  readonly x: XAxis
-  readonly smoothing: number | 'auto'
-  readonly scale: ScaleKind
   /** A setting by dotted name, 'seed' for runs that differ in nothing else; null: every run its own line. */
   readonly group: string | null
   readonly band: BandKind
@@ -44,9 +39,7 @@ export function parseState(query: URLSearchParams): CompareState {
     baseline: baseline !== null && runIds.includes(baseline) ? baseline : null,
     hidden: listOf(query.get('hidden')).filter((id) => runIds.includes(id)),
     panels: panels === null ? null : listOf(panels),
-    x: oneOf(xAxes, query.get('x')) ?? 'step',
-    smoothing: smoothingOf(query.get('smoothing')),
-    scale: query.get('scale') === 'log' ? 'log' : 'linear',
+    ...parseLook(query),
     group: query.get('group'),
     band: query.get('band') === 'deviation' ? 'deviation' : 'range',
     metric: query.get('metric'),
@@ -63,11 +56,6 @@ export const maxRuns = 64
 const oneOf = <T extends string>(known: readonly T[], text: string | null): T | undefined =>
   known.find((candidate) => candidate === text)
 
-function smoothingOf(text: string | null): number | 'auto' {
-  const value = Number(text ?? Number.NaN)
-  return Number.isFinite(value) && value >= 0 && value <= maxSmoothing ? value : 'auto'
-}
-
 function zoomOf(text: string | null): readonly [number, number] | null {
   const [from, to] = (text ?? '').split('~').map(Number)
   return from !== undefined && to !== undefined && Number.isFinite(from) && Number.isFinite(to) && to > from
@@ -77,15 +65,13 @@ function zoomOf(text: string | null): readonly [number, number] | null {
 
 /** What differs from the usual only. */
 export function stateQuery(state: CompareState): Query {
-  const { runIds, baseline, hidden, panels, smoothing, zoom } = state
+  const { runIds, baseline, hidden, panels, zoom } = state
   return {
     runs: runIds.join(','),
     baseline,
     hidden: hidden.join(','),
     panels: panels === null ? null : panels.join(','),
-    x: state.x === 'step' ? null : state.x,
-    smoothing: smoothing === 'auto' ? null : String(smoothing),
-    scale: state.scale === 'linear' ? null : state.scale,
+    ...lookQuery(state),
     group: state.group,
     band: state.band === 'range' ? null : state.band,
     metric: state.metric,

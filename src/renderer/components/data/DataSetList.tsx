@@ -60,7 +60,7 @@ export function DataSetList() {
           onOpen={({ versions: [latest] }) => {
             if (latest !== undefined) navigate(`/data/${latest.id}`)
           }}
-          className="[&_[role=cell]:first-child]:pl-8 [&_[role=columnheader]:first-child]:pl-8"
+          className="[&_[role=cell]:first-child]:pl-page [&_[role=columnheader]:first-child]:pl-page"
         />
       )}
     </Page>

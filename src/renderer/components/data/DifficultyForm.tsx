@@ -52,7 +52,7 @@ export function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: Difficu
   }
   return (
     <div className="flex min-h-0 grow flex-col">
-      <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-8">
+      <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-page">
         <Field label="Model" help="A base model, or a checkpoint of a run to see what is still hard for it.">
           {(ids) => <ModelPicker {...ids} withCheckpoints value={choice} onChange={choose} />}
         </Field>
@@ -91,7 +91,7 @@ export function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: Difficu
           </Field>
         </div>
       </div>
-      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-8">
+      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
         {isRunning ? (
           <Button onClick={onCancel}>Cancel</Button>
         ) : (

@@ -96,7 +96,7 @@ function Decision({ arrival, into, onDiscard, files, file }: IncomingFileProps &
       <div className="flex min-h-0 grow">
         {files}
         <SplitPane id="data.incoming" sizes={[36, 64]} minimums={[340, 360]}>
-          <div className="min-h-0 grow overflow-auto py-4 pr-6 pl-8">
+          <div className="min-h-0 grow overflow-auto py-4 pr-6 pl-page">
             <p className="font-medium">{sentenceCase(file.shape.title)}</p>
             <p className="mb-4 text-muted text-pretty">{shapeSentence(file.shape.id)}</p>
             <MappingFields facts={facts} form={form} onChange={setForm} />

@@ -50,7 +50,7 @@ function Files({ arrivals, shown, onChoose, onDiscardAll }: FilesProps) {
   return (
     <nav
       aria-label="Files to decide about"
-      className="flex w-56 shrink-0 flex-col border-r border-line bg-panel"
+      className="flex w-56 shrink-0 flex-col border-r narrow:max-h-56 narrow:w-full narrow:border-r-0 narrow:border-b border-line bg-panel"
     >
       <p className="flex h-9 shrink-0 items-center border-b border-line px-4 text-sm font-medium text-muted">
         {plural(arrivals.length, 'file')} to decide about

@@ -20,7 +20,7 @@ export function LengthsTab({ opened }: { opened: Opened }) {
   const [model, setModel] = usePreviewModel()
   const { prompt, preparation, change } = usePrompt(opened)
   return (
-    <div className="max-w-320 px-8 py-4">
+    <div className="max-w-320 px-page py-4">
       <div className="mb-4 flex items-center gap-3">
         <span className="text-sm text-muted">Tokens of</span>
         <div className="w-64">
@@ -90,7 +90,7 @@ function Chart({ lengths, limit, onLimit, context }: ChartProps) {
   const line = limit ?? max
   const cut = cutBeyond(bins, line)
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)_260px] gap-8">
+    <div className="grid grid-cols-[minmax(0,1fr)_260px] gap-8 narrow:grid-cols-[minmax(0,1fr)]">
       <figure className="min-w-0">
         <figcaption className="mb-1 text-sm text-muted">Rows by tokens of their prompt</figcaption>
         <Histogram

@@ -44,7 +44,7 @@ export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
   const counts = bandCounts(all)
   return (
     <div className="flex min-h-0 grow flex-col">
-      <div className="grid shrink-0 grid-cols-[minmax(0,1fr)_220px] gap-6 px-6 py-4">
+      <div className="grid shrink-0 grid-cols-[minmax(0,1fr)_220px] gap-6 px-6 py-4 narrow:grid-cols-[minmax(0,1fr)]">
         <RateChart rows={all} samplesPerRow={samplesPerRow} />
         <div className="flex flex-col gap-2">
           {(['hard', 'useful', 'easy'] as const).map((id) => (

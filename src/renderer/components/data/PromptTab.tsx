@@ -32,7 +32,7 @@ export function PromptTab({ opened }: { opened: Opened }) {
   return (
     <SplitPane id="data.prompt" sizes={[36, 64]} minimums={[320, 360]}>
       <div className="flex min-h-0 grow flex-col">
-        <div className="min-h-0 grow overflow-auto py-4 pr-6 pl-8">
+        <div className="min-h-0 grow overflow-auto py-4 pr-6 pl-page">
           <PromptEditor columns={columns} form={form} onChange={setDraft} />
           {problem !== null && (
             <p role="status" className="mt-3 text-sm text-caution">
@@ -40,7 +40,7 @@ export function PromptTab({ opened }: { opened: Opened }) {
             </p>
           )}
         </div>
-        <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-8">
+        <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
           <Button
             variant={isChanged ? 'primary' : 'plain'}
             disabled={!isChanged || problem !== null}
@@ -88,9 +88,9 @@ function Previews({ versionId, rows, form }: PreviewsProps) {
   const to = Math.min(rows, from + pageRows)
   return (
     <section aria-label="Prompts as the model reads them" className="flex min-h-0 grow flex-col">
-      <div className="flex min-h-11 shrink-0 items-center gap-3 border-b border-line bg-panel px-4">
+      <div className="flex min-h-11 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-panel px-4 py-1.5">
         <span className="shrink-0 text-sm text-muted">As read by</span>
-        <div className="max-w-64 min-w-0 grow">
+        <div className="max-w-64 min-w-28 grow basis-0">
           <ModelPicker
             label="Model that reads"
             value={model === null ? null : { model }}

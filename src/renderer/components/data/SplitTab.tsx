@@ -23,7 +23,7 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
   const set = (rule: SplitRule | null) => change({ heldOut: rule })
   return (
     <SplitPane id="data.split" sizes={[32, 68]} minimums={[300, 360]}>
-      <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-8">
+      <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-page">
         <div>
           <p className="mb-3 text-muted text-pretty">
             Validation rows are never trained on. A run is evaluated on them now and then, so that you see

@@ -180,10 +180,10 @@ function Actions({ dataSet, directory }: { dataSet: DataSet; directory: string }
 }
 
 function Problems({ count, problems }: { count: number; problems: Opened['problems'] }) {
-  if (count === 0) return <p className="px-8 py-6 text-muted">Every row of the file could be read.</p>
+  if (count === 0) return <p className="px-page py-6 text-muted">Every row of the file could be read.</p>
   return (
     <>
-      <p className="px-8 py-3 text-muted">
+      <p className="px-page py-3 text-muted">
         {plural(count, 'row')} of the file could not be read and {count === 1 ? 'was' : 'were'} left out
         {problems.length < count && `; the first ${formatCount(problems.length)} are listed`}. Correct the
         file and import it as a new version to have them too.

@@ -27,7 +27,7 @@ export function StatusStrip() {
       {/* What was known when the connection ended may be so no longer. */}
       {isConnected && (
         <>
-          {isLoaded && first === undefined && <span>Nothing is training</span>}
+          {isLoaded && first === undefined && <span className="phone:hidden">Nothing is training</span>}
           {first !== undefined && <AtWork {...first} others={atWork.length - 1} />}
           {queued > 0 && <a href={link('/')}>{plural(queued, 'run')} waiting</a>}
           <span className="grow" />
@@ -88,11 +88,11 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
 function Meters({ load: { cpuShare, memory, disk, ...network } }: { load: Load }) {
   return (
     <>
-      <span>CPU {formatPercent(cpuShare)}</span>
-      <span>
+      <span className="phone:hidden">CPU {formatPercent(cpuShare)}</span>
+      <span className="narrow:hidden">
         Memory {formatBytes(memory.usedBytes)} of {formatBytes(memory.totalBytes)}
       </span>
-      <span>Disk {formatBytes(disk.freeBytes)} free</span>
+      <span className="narrow:hidden">Disk {formatBytes(disk.freeBytes)} free</span>
       <Tooltip text={`${networkWords(network).since} None is made unless you ask for one.`}>
         <a href={link('/settings/privacy')} className="hover:underline">
           {networkWords(network).total}

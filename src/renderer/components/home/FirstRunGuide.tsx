@@ -30,7 +30,7 @@ function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
       {place !== null && <Outline place={place} />}
       <aside
         aria-label="Guide"
-        className="fixed right-4 bottom-10 z-30 w-90 rounded border border-accent bg-bg p-4 shadow-float"
+        className="fixed right-4 bottom-10 z-30 w-90 max-w-[calc(100vw-32px)] rounded border border-accent bg-bg p-4 shadow-float"
       >
         <header className="flex items-start gap-2">
           <h2 className="grow font-semibold text-balance">{step?.title ?? 'What to do next'}</h2>

@@ -82,7 +82,7 @@ function Exporting({ run, trained, step }: ExportingProps) {
   return (
     <SplitPane id="models.export" sizes={[42, 58]} minimums={[380, 360]}>
       <div className="flex min-h-0 grow flex-col">
-        <div className="flex shrink-0 flex-col gap-3 py-4 pr-6 pl-8">
+        <div className="flex shrink-0 flex-col gap-3 py-4 pr-6 pl-page">
           <WhichCheckpoint run={run} trained={trained} checkpoints={checkpoints} step={step} />
         </div>
         {run !== undefined && checkpoint !== undefined && (
@@ -145,7 +145,7 @@ function WhichCheckpoint({ run, trained, checkpoints, step }: WhichCheckpointPro
   const isThere = checkpoints?.some((one) => one.step === step) === true
   return (
     <>
-      <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-3">
+      <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-3 phone:grid-cols-[minmax(0,1fr)]">
         <Field label="Run">
           {(ids) => (
             <Picker

@@ -62,7 +62,7 @@ export function ExportTarget(props: ExportTargetProps) {
   if (formats === undefined) return <Loading />
   return (
     <>
-      <div className="min-h-0 grow overflow-auto pr-6 pb-4 pl-8">
+      <div className="min-h-0 grow overflow-auto pr-6 pb-4 pl-page">
         <Formats formats={formats} value={format} onChange={setFormat} />
         <ExportOptions format={format} value={choice} onChange={setChoice} />
         <Field
@@ -85,7 +85,7 @@ export function ExportTarget(props: ExportTargetProps) {
           )}
         </Field>
       </div>
-      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-8">
+      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
         {isDone ? (
           <Button
             onClick={() => {

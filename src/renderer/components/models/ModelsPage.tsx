@@ -142,7 +142,7 @@ function ModelList({ models, adapters, chosen }: ModelListProps) {
       </ul>
       {adapters.length > 0 && (
         <>
-          <h2 className="pt-4 pb-1 pl-8 text-xs text-faint">Adapters</h2>
+          <h2 className="pt-4 pb-1 pl-page text-xs text-faint">Adapters</h2>
           <ul>
             {adapters.map((adapter) => (
               <ListItem
@@ -178,7 +178,7 @@ function ListItem({ href, title, facts, isChosen }: ListItemProps) {
       <a
         href={href}
         aria-current={isChosen ? 'page' : undefined}
-        className="flex w-full flex-col gap-0.5 py-2 pr-4 pl-8 -outline-offset-2 hover:bg-raised aria-[current=page]:bg-accent-soft"
+        className="flex w-full flex-col gap-0.5 py-2 pr-4 pl-page -outline-offset-2 hover:bg-raised aria-[current=page]:bg-accent-soft"
       >
         <span className="flex w-full items-center gap-2">
           <span className="min-w-0 grow truncate font-medium">{title}</span>

@@ -21,15 +21,17 @@ export function AlgorithmCards({ algorithms, value, onChange }: AlgorithmCardsPr
       aria-label="Algorithm"
       value={value}
       onValueChange={onChange}
-      className="grid grid-cols-2 gap-x-2 gap-y-3"
+      className="grid grid-cols-2 gap-x-2 gap-y-3 phone:grid-cols-1"
     >
       {kinds.map(([experience, title]) => {
         const own = algorithms.filter((algorithm) => algorithm.experience === experience)
         if (own.length === 0) return null
         return (
-          <div key={experience} className={experience === 'rollout' ? 'col-span-2' : undefined}>
+          <div key={experience} className={experience === 'rollout' ? 'col-span-full' : undefined}>
             <p className="mb-1 text-sm text-faint">{title}</p>
-            <div className={classes('grid gap-2', experience === 'rollout' && 'grid-cols-4')}>
+            <div
+              className={classes('grid gap-2', experience === 'rollout' && 'grid-cols-4 narrow:grid-cols-2')}
+            >
               {own.map(({ id, title: name, description }) => (
                 <RadioGroup.Item
                   key={id}

@@ -12,7 +12,7 @@ interface PresetCardsProps {
 /** Places to begin, for this model and algorithm. */
 export function PresetCards({ config, presets, onChoose }: PresetCardsProps) {
   return (
-    <div role="group" aria-label="Presets" className="grid grid-cols-3 gap-2">
+    <div role="group" aria-label="Presets" className="grid grid-cols-3 gap-2 phone:grid-cols-1">
       {presets.map((preset) => {
         const isOn = isActive(config, preset)
         return (

@@ -53,7 +53,7 @@ export function StepPanel(props: StepPanelProps) {
         </button>
       </h2>
       {isOpen && (
-        <div className="border-t border-line p-4 pl-12">
+        <div className="border-t border-line p-4 pl-12 narrow:px-3">
           {children}
           {onContinue !== undefined && (
             <div className="mt-4 flex justify-end">

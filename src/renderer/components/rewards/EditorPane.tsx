@@ -28,7 +28,7 @@ export function EditorPane(props: EditorPaneProps) {
   const { rewardKey, code, check, problems, columns, goTo, onChange, onRun, onSave, about } = props
   return (
     <section aria-label="Code" className="flex min-h-0 min-w-0 grow flex-col">
-      <div className="flex h-9 shrink-0 items-center gap-2 overflow-hidden border-b border-line pr-2 pl-3 text-sm text-muted">
+      <div className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-2 overflow-hidden border-b border-line pr-2 pl-3 text-sm text-muted">
         {about}
         <span className="ml-auto" />
         {onChange === null ? (

@@ -12,6 +12,7 @@ import {
 } from '#renderer/hooks/rewardTrials.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
+import { besideClasses } from '../base/classes.ts'
 import { Page } from '../base/Page.tsx'
 import { KeyValue } from '../base/Panel.tsx'
 import { BatteryTab } from './BatteryTab.tsx'
@@ -71,7 +72,7 @@ export function GalleryWorkbench({ entry, models, library, onCopy }: GalleryWork
         </>
       }
     >
-      <div className="flex min-h-0 grow">
+      <div className={besideClasses}>
         {library}
         <Workbench
           editor={
@@ -166,10 +167,10 @@ export function BuiltInPage({ entry, library }: { entry: GalleryEntry; library: 
   const known = entry.settings ?? {}
   return (
     <Page isFull title={entry.title} about={<Badge>Built-in</Badge>}>
-      <div className="flex min-h-0 grow">
+      <div className={besideClasses}>
         {library}
         <div className="flex min-h-0 min-w-0 grow flex-col">
-          <div className="flex shrink-0 flex-col gap-4 px-8 py-6">
+          <div className="flex shrink-0 flex-col gap-4 px-page py-6">
             <p className="max-w-180 text-pretty">{entry.description}</p>
             <KeyValue
               entries={[

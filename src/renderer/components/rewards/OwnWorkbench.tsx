@@ -14,6 +14,7 @@ import { toast } from '#renderer/hooks/toasts.ts'
 import { keyTable, keyWords } from '#renderer/keyTable.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
+import { besideClasses } from '../base/classes.ts'
 import { Page } from '../base/Page.tsx'
 import { ErrorNote, Loading } from '../base/states.tsx'
 import { EditorPane } from './EditorPane.tsx'
@@ -61,7 +62,7 @@ export function OwnWorkbench({ reward, models, library }: OwnWorkbenchProps) {
         </>
       }
     >
-      <div className="flex min-h-0 grow">
+      <div className={besideClasses}>
         {library}
         {open.error !== null && <ErrorNote error={open.error} className="m-4 self-start" />}
         {!open.isLoaded && open.error === null && <Loading label="Opening the code" />}

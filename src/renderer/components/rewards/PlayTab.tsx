@@ -4,6 +4,7 @@ import { formatNumber } from '#renderer/format.ts'
 import type { Episode } from '#renderer/hooks/rewardTrials.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
+import { besideClasses } from '../base/classes.ts'
 import { NumberInput, TextArea } from '../base/inputs.tsx'
 import { EmptyState, ErrorNote } from '../base/states.tsx'
 import { cellText } from './bench.ts'
@@ -79,7 +80,7 @@ export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
         {isStale && <span className="ml-auto text-caution">The code has changed since</span>}
       </div>
       {error !== null && <ErrorNote error={error} className="m-3 shrink-0" />}
-      <div className="flex min-h-0 grow">
+      <div className={besideClasses}>
         <div className="flex min-h-0 min-w-0 grow flex-col">
           <Transcript turns={turns} />
           <ActionForm isOver={last?.done === true || (last?.failure ?? null) !== null} onAct={episode.act} />
@@ -185,7 +186,7 @@ function StatePane({ turn: { state, columns, metrics, lines } }: { turn: PlayedT
   return (
     <aside
       aria-label="State"
-      className="flex w-80 shrink-0 flex-col gap-3 overflow-auto border-l border-line p-3 text-sm"
+      className="flex w-80 max-w-full shrink-0 flex-col narrow:w-full narrow:border-l-0 narrow:border-t gap-3 overflow-auto border-l border-line p-3 text-sm"
       tabIndex={0}
     >
       <section>

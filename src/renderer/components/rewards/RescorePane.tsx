@@ -32,7 +32,10 @@ export function RescorePane({ rewardId, run, used, versions, onClose }: RescoreP
     [scores, samples, partName],
   )
   return (
-    <aside aria-label="Re-score" className="flex w-108 shrink-0 flex-col border-l border-line">
+    <aside
+      aria-label="Re-score"
+      className="flex w-108 max-w-full shrink-0 flex-col narrow:w-full narrow:border-l-0 narrow:border-t border-l border-line"
+    >
       <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3">
         <h3 className="truncate font-medium">Re-score kept samples</h3>
         <span className="ml-auto" />

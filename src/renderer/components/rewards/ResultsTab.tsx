@@ -4,6 +4,7 @@ import { formatDuration, formatNumber, plural } from '#renderer/format.ts'
 import type { Task } from '#renderer/hooks/api.tsx'
 import { keyTable, keyWords } from '#renderer/keyTable.ts'
 import { Button, IconButton } from '../base/Button.tsx'
+import { besideClasses } from '../base/classes.ts'
 import { KeyValue } from '../base/Panel.tsx'
 import { EmptyState, ErrorNote, Kbd, TaskProgress } from '../base/states.tsx'
 import { Table, type Column } from '../base/Table.tsx'
@@ -45,7 +46,7 @@ export function ResultsTab({
     <div className="flex h-full min-h-0 flex-col">
       <ResultBar rows={rows} task={task} isStale={isStale} isGenerated={isGenerated} />
       {task.error !== null && <ErrorNote error={task.error} className="m-3 shrink-0" />}
-      <div className="flex min-h-0 grow">
+      <div className={besideClasses}>
         <Table
           label="Results"
           rows={rows}
@@ -240,7 +241,10 @@ function ResultDetail({ row, onClose, onAddTest, onGoTo }: ResultDetailProps) {
   const { input, score, failures } = row
   const title = row.row === null ? 'Sample' : `Row ${String(row.row + 1)}`
   return (
-    <aside aria-label={title} className="flex w-96 shrink-0 flex-col border-l border-line">
+    <aside
+      aria-label={title}
+      className="flex w-96 max-w-full shrink-0 flex-col narrow:w-full narrow:border-l-0 narrow:border-t border-l border-line"
+    >
       <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3">
         <h3 className="font-medium">{title}</h3>
         <span className="ml-auto" />

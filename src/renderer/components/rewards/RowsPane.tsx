@@ -32,7 +32,7 @@ export function RowsPane({ bench: own, models, isEnvironment }: RowsPaneProps) {
   )
   return (
     <section aria-label="Rows" className="flex min-h-0 min-w-0 grow flex-col">
-      <div className="flex h-9 shrink-0 items-center gap-1 border-b border-line pr-2 pl-3">
+      <div className="flex min-h-9 shrink-0 flex-wrap items-center gap-1 border-b border-line pr-2 pl-3">
         <Select
           small
           aria-label="Data set"

@@ -6,6 +6,7 @@ import { useRuns, type RunEntry } from '#renderer/hooks/runs.ts'
 import { runTitle } from '#renderer/words.ts'
 import { StatusBadge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
+import { besideClasses } from '../base/classes.ts'
 import { EmptyState, Loading } from '../base/states.tsx'
 import { Table, type Column } from '../base/Table.tsx'
 import { versionNumber } from './library.ts'
@@ -53,7 +54,7 @@ export function UsedByTab({ rewardId, kind, versions, uses }: UsedByTabProps) {
     )
   }
   return (
-    <div className="flex h-full min-h-0">
+    <div className={`${besideClasses} h-full`}>
       <Table
         label="Runs"
         rows={lines}

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { formatDate, formatTime, plural } from '#renderer/format.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
-import { classes } from '../base/classes.ts'
+import { besideClasses, classes } from '../base/classes.ts'
 import { Segmented } from '../base/choices.tsx'
 import { TextInput } from '../base/inputs.tsx'
 import { EmptyState } from '../base/states.tsx'
@@ -32,8 +32,11 @@ export function VersionsTab({ versions, code, onRestore, onNote }: VersionsTabPr
   if (open === undefined) return <EmptyState title="Saving the code makes the first version." />
   const isSame = open.code === code.code && open.language === code.language
   return (
-    <div className="flex h-full min-h-0">
-      <ol className="w-72 shrink-0 overflow-auto border-r border-line" aria-label="Versions">
+    <div className={`${besideClasses} h-full`}>
+      <ol
+        className="w-72 shrink-0 overflow-auto border-r border-line narrow:max-h-48 narrow:w-full narrow:border-r-0 narrow:border-b"
+        aria-label="Versions"
+      >
         {versions.map((version) => (
           <VersionItem
             key={version.hash}
@@ -46,7 +49,7 @@ export function VersionsTab({ versions, code, onRestore, onNote }: VersionsTabPr
         ))}
       </ol>
       <div className="flex min-h-0 min-w-0 grow flex-col">
-        <div className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-3">
+        <div className="flex min-h-9 shrink-0 flex-wrap items-center gap-2 border-b border-line px-3">
           <NoteField key={open.hash} version={open} onNote={onNote} />
           <Segmented
             label="Layout of the difference"

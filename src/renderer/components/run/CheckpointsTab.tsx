@@ -49,7 +49,7 @@ export function CheckpointsTab({ run, config, onFork }: Props) {
   const bytes = checkpoints.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
   const metric = config?.checkpoints.bestBy ?? 'eval_reward'
   return (
-    <div className="flex min-w-0 flex-col gap-4 px-8 py-6">
+    <div className="flex min-w-0 flex-col gap-4 px-page py-6">
       {checkpoints.length === 0 ? (
         <EmptyState title={firstWords(config)}>
           A checkpoint holds adapter, optimizer, random numbers and the place in the data: training goes on

@@ -37,7 +37,7 @@ export function ConfigTab({ run, record, config }: Props) {
   const changed = rows.filter(({ isChanged }) => isChanged)
   const found = searched(shown === 'changed' ? changed : rows, text, known.toolNames)
   return (
-    <div className="flex min-w-0 flex-col gap-4 px-8 py-6 min-[1100px]:flex-row min-[1100px]:items-start">
+    <div className="flex min-w-0 flex-col gap-4 px-page py-6 min-[1100px]:flex-row min-[1100px]:items-start">
       <section className="min-w-0 grow">
         <div className="mb-3 flex flex-wrap items-center gap-2">
           <SearchInput

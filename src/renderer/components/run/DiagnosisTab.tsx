@@ -32,7 +32,7 @@ export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }
   if (data === undefined) return <Loading label="Looking at the numbers" />
   const isHealthy = data.findings.every(({ severity }) => severity === 'note')
   return (
-    <div className="mx-auto flex max-w-240 flex-col gap-3 px-8 py-6">
+    <div className="mx-auto flex max-w-240 flex-col gap-3 px-page py-6">
       {isHealthy && (
         <section className="flex gap-3 rounded border border-line bg-bg p-4">
           <CircleCheck size={18} aria-hidden className="mt-0.5 shrink-0 text-good" />

@@ -26,7 +26,7 @@ export function LogTab({ run, events }: Props) {
   useKeys({ filter: () => search.current?.focus() })
   return (
     <>
-      <div className="flex shrink-0 items-center gap-3 border-b border-line px-8 py-2">
+      <div className="flex shrink-0 items-center gap-3 border-b border-line px-page py-2">
         <SearchInput ref={search} label="Filter the log" value={text} onChange={setText} className="w-72" />
         <Checkbox checked={isFollowing} onChange={setFollowing} label="Follow" />
       </div>
@@ -61,7 +61,7 @@ function EventList({ events, text, isFollowing }: ListProps) {
   }, [isFollowing, shown.length, virtual])
   return (
     <section aria-label="Events" className="flex min-h-0 grow flex-col">
-      <h2 className="flex h-8 shrink-0 items-center border-b border-line bg-panel pl-8 text-sm font-medium text-muted">
+      <h2 className="flex h-8 shrink-0 items-center border-b border-line bg-panel pl-page text-sm font-medium text-muted">
         Events {shown.length < events.length && `· ${String(shown.length)} of ${String(events.length)}`}
       </h2>
       <div
@@ -79,7 +79,7 @@ function EventList({ events, text, isFollowing }: ListProps) {
           })}
         </ol>
         {shown.length === 0 && (
-          <p className="px-8 py-3 text-muted">
+          <p className="px-page py-3 text-muted">
             {text === '' ? 'Nothing has happened yet.' : 'No event has these words.'}
           </p>
         )}
@@ -96,7 +96,7 @@ function EventRow({ at, words, top }: { at: number; words: EventWords; top: numb
   const Icon = icons[tone]
   return (
     <li
-      className="absolute inset-x-0 flex items-center gap-3 border-b border-line px-8"
+      className="absolute inset-x-0 flex items-center gap-3 border-b border-line px-page"
       style={{ height: rowHeight, transform: `translateY(${String(top)}px)` }}
     >
       <time

@@ -1,25 +1,29 @@
-import { Pause, Pin, Play, X } from 'lucide-react'
-import { useCallback, useMemo, useState, type ReactNode } from 'react'
+import { Pause, Pin, Play, RotateCcw, X } from 'lucide-react'
+import { useCallback, useMemo, useState } from 'react'
 import type { Finding } from '#shared/diagnosis.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useKept } from '#renderer/hooks/kept.ts'
 import { useKeys } from '#renderer/hooks/keys.ts'
+import { useOverview, type Overview } from '#renderer/hooks/overview.ts'
 import { setQuery, useRoute } from '#renderer/hooks/route.ts'
 import { goToTab } from '#renderer/hooks/run.ts'
 import { useRunStyles, useWorkerOf, type RunEntry, type StoredEvent } from '#renderer/hooks/runs.ts'
-import { useSeries } from '#renderer/hooks/series.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button, IconButton } from '../base/Button.tsx'
-import { classes } from '../base/classes.ts'
 import { ErrorNote } from '../base/states.tsx'
+import { CurveControls } from '../charts/CurveControls.tsx'
 import { CursorGroup } from '../charts/CursorGroup.tsx'
+import { MarkLegend } from '../charts/MarkLegend.tsx'
 import type { ChartEvent } from '../charts/points.ts'
+import { axesOf, type Placement } from '../charts/xAxes.ts'
 import { chartEvents, gravestEvents } from './chartEvents.ts'
 import { metricsOf, planCharts, planLearning, planLoss, type PlannedChart } from './chartPlan.ts'
+import { flatValue } from './flatCharts.ts'
 import { PlannedPanel } from './PlannedPanel.tsx'
 import { learningKinds } from './runFacts.ts'
 import { RunNumbers } from './RunNumbers.tsx'
+import { FlatCharts, SmallCharts } from './SmallCharts.tsx'
 import { TimePanel, timeMetrics } from './TimePanel.tsx'
 
 interface Props {
@@ -37,18 +41,17 @@ interface Plan {
   readonly learning: readonly PlannedChart[]
 }
 
-/** The run in curves, live: what matters most at the top, the loss last. */
+/** The run in curves, live: what matters most at the top, what never moves in one line, the loss last. */
 export function OverviewTab({ run, config, events, findings }: Props) {
-  const { query } = useRoute()
-  const names = useAnswer('metrics.names', { runIds: [run.id] }, { keep: true }).data
-  const plan = useMemo(() => planOf(names ?? [], config), [names, config])
+  const names = useAnswer('metrics.names', { runIds: [run.id] }, { keep: true }).data ?? noNames
+  const plan = useMemo(() => planOf(names, config), [names, config])
+  const all = useMemo(() => chartsOf(plan), [plan])
+  const metrics = useMemo(() => [...metricsOf(all), ...timeMetrics], [all])
   const [isPaused, setPaused] = useState(false)
-  const [zoom, setZoom] = useState<readonly [number, number] | null>(null)
-  const all = [...plan.wide, ...plan.small, ...plan.learning, ...(plan.loss ? [plan.loss] : [])]
-  const metrics = [...metricsOf(all), ...timeMetrics]
-  const { byMetric, error } = useSeries({ runIds: [run.id], metrics, zoom, isPaused })
-  const marks = useMarks(run, events, findings)
-  const pinned = numberOf(query.get('step'))
+  const overview = useOverview({ run, names, metrics, isPaused })
+  const { byMetric, zoom, setZoom, place } = overview
+  const marks = useMarks(run, events, findings, place)
+  const pinned = numberOf(useRoute().query.get('step'))
   const color = useRunStyles()(run.id).color
   const isLiving = useWorkerOf(run.id) !== undefined
   useKeys({ pauseCharts: () => setPaused(!isPaused) })
@@ -57,6 +60,13 @@ export function OverviewTab({ run, config, events, findings }: Props) {
     (_x: number, step: number) => setQuery({ step: step === pinned ? null : String(step) }),
     [pinned],
   )
+  const flat = all.flatMap((chart) => {
+    const value = plan.wide.includes(chart)
+      ? null
+      : flatValue(chart, (metric) => byMetric.get(metric)?.get(run.id))
+    return value === null ? [] : [{ chart, value }]
+  })
+  const moves = (chart: PlannedChart) => !flat.some((each) => each.chart === chart)
   const panel = (chart: PlannedChart, height: number) => (
     <PlannedPanel
       key={chart.id}
@@ -66,20 +76,21 @@ export function OverviewTab({ run, config, events, findings }: Props) {
       events={chart.size === 'wide' ? marks : grave}
       height={height}
       color={color}
+      look={overview.look}
+      place={place}
+      range={overview.range}
     />
   )
+  const small = plan.small.filter(moves)
+  // Beside the time stands the loss; where that is 0 all along, the first of the others.
+  const [beside, ...learning] = [...(plan.loss === null ? [] : [plan.loss]), ...plan.learning].filter(moves)
   return (
-    <div className="flex min-w-0 flex-col gap-3 px-8 py-4">
-      <div className="flex min-h-7 items-center gap-4">
+    <div className="flex min-w-0 flex-col gap-3 px-page py-4">
+      <div className="flex min-h-7 flex-wrap items-center gap-x-4 gap-y-2">
         <RunNumbers run={run} byMetric={byMetric} />
-        <div className="ml-auto flex shrink-0 items-center gap-2">
+        <div className="ml-auto flex items-center gap-2">
           {pinned !== null && <Pinned runId={run.id} step={pinned} />}
           {isPaused && isLiving && <Badge tone="caution">Charts stand still</Badge>}
-          {zoom !== null && (
-            <Button small onClick={() => setZoom(null)}>
-              Show all steps
-            </Button>
-          )}
           {isLiving && (
             <IconButton
               label={isPaused ? 'Let the charts go on (Space)' : 'Pause live charts (Space)'}
@@ -90,67 +101,82 @@ export function OverviewTab({ run, config, events, findings }: Props) {
           )}
         </div>
       </div>
-      {error !== null && <ErrorNote error={error} />}
-      <CursorGroup zoom={zoom} onZoom={setZoom} pinned={pinned} onPin={pin} isLive={isLiving}>
-        <div className="grid grid-cols-1 gap-3 min-[900px]:grid-cols-[minmax(0,7fr)_minmax(0,5fr)]">
-          {plan.wide.map((chart) => panel(chart, 210))}
-        </div>
-        <SmallCharts>{plan.small.map((chart) => panel(chart, 112))}</SmallCharts>
-        <div
-          className={classes(
-            'grid grid-cols-1 gap-3',
-            plan.loss !== null && 'min-[900px]:grid-cols-[minmax(0,7fr)_minmax(0,5fr)]',
-          )}
-        >
+      <CurveBar overview={overview} names={names} marks={marks} />
+      {overview.error !== null && <ErrorNote error={overview.error} />}
+      <CursorGroup
+        zoom={zoom}
+        onZoom={setZoom}
+        pinned={pinned === null ? null : place(pinned)}
+        onPin={pin}
+        isLive={isLiving}
+      >
+        <div className={wideGrid}>{plan.wide.map((chart) => panel(chart, 210))}</div>
+        <SmallCharts>{small.map((chart) => panel(chart, 112))}</SmallCharts>
+        <div className={beside === undefined ? 'grid grid-cols-1' : wideGrid}>
           <TimePanel
             runId={run.id}
             byMetric={byMetric}
             isGenerating={config !== null && learningKinds(config).includes('rewards')}
           />
-          {plan.loss !== null && panel(plan.loss, 150)}
+          {beside !== undefined && panel(beside, 150)}
         </div>
-        <SmallCharts>{plan.learning.map((chart) => panel(chart, 96))}</SmallCharts>
+        <SmallCharts>{learning.map((chart) => panel(chart, 96))}</SmallCharts>
+        <FlatCharts flat={flat}>{(chart) => panel(chart, 96)}</FlatCharts>
       </CursorGroup>
     </div>
   )
 }
+
+const noNames: readonly string[] = []
+const wideGrid = 'grid grid-cols-1 gap-3 min-[900px]:grid-cols-[minmax(0,7fr)_minmax(0,5fr)]'
+
+const chartsOf = ({ wide, small, learning, loss }: Plan): readonly PlannedChart[] => [
+  ...wide,
+  ...small,
+  ...(loss === null ? [] : [loss]),
+  ...learning,
+]
+
+interface CurveBarProps {
+  readonly overview: Overview
+  readonly names: readonly string[]
+  readonly marks: readonly ChartEvent[]
+}
+
+/** How the curves are looked at, and what the marks in them mean. */
+const CurveBar = ({ overview: { look, setLook, zoom, setZoom }, names, marks }: CurveBarProps) => (
+  <div role="toolbar" aria-label="Curves" className="flex flex-wrap items-center gap-x-3 gap-y-2">
+    <CurveControls look={look} axes={axesOf(names)} smoothing={look.smoothing} onChange={setLook} />
+    {zoom !== null && (
+      <Button variant="quiet" icon={<RotateCcw size={13} aria-hidden />} onClick={() => setZoom(null)}>
+        Whole length
+      </Button>
+    )}
+    <span className="ml-auto">
+      <MarkLegend events={marks} />
+    </span>
+  </div>
+)
 
 /** The same list as long as it says the same: most news of a run change no mark, and every chart reads them. */
 function useMarks(
   { parentRunId, parentCheckpointStep }: RunEntry,
   events: readonly StoredEvent[],
   findings: readonly Finding[],
+  place: Placement,
 ): readonly ChartEvent[] {
   const marks = useMemo(
-    () => chartEvents({ run: { parentRunId, parentCheckpointStep }, events, findings }),
-    [parentRunId, parentCheckpointStep, events, findings],
+    () =>
+      chartEvents({ run: { parentRunId, parentCheckpointStep }, events, findings })
+        .map((mark) => ({ ...mark, x: place(mark.x) }))
+        .filter(({ x }) => Number.isFinite(x)),
+    [parentRunId, parentCheckpointStep, events, findings, place],
   )
   return useKept(marks, looksTheSame)
 }
 
 const looksTheSame = (before: readonly ChartEvent[], now: readonly ChartEvent[]): boolean =>
   JSON.stringify(before) === JSON.stringify(now)
-
-const mostBeside = 5
-
-/** Rows of about equally many, each as wide as the page. */
-function SmallCharts({ children }: { children: readonly ReactNode[] }) {
-  if (children.length === 0) return null
-  const beside = Math.ceil(children.length / Math.ceil(children.length / mostBeside))
-  return (
-    <div className="flex flex-wrap gap-3">
-      {children.map((child, i) => (
-        <div
-          key={i}
-          className="flex min-w-40 grow [&>*]:grow"
-          style={{ flexBasis: `calc(${String(100 / beside)}% - 12px)` }}
-        >
-          {child}
-        </div>
-      ))}
-    </div>
-  )
-}
 
 const numberOf = (text: string | null): number | null =>
   text === null || text === '' || Number.isNaN(Number(text)) ? null : Number(text)

@@ -1,12 +1,16 @@
 import { useCallback, useMemo } from 'react'
 import { useApi } from '#renderer/hooks/api.tsx'
+import type { Overview } from '#renderer/hooks/overview.ts'
 import { useKept } from '#renderer/hooks/kept.ts'
 import { fullCsvOf, type SeriesByMetric } from '#renderer/hooks/series.ts'
 import { Explained } from '../base/Help.tsx'
 import { seriesLine, withBand } from '../charts/lines.ts'
 import { MetricChart } from '../charts/MetricChart.tsx'
 import type { ChartEvent } from '../charts/points.ts'
+import type { Range } from '../charts/scene.ts'
+import type { Placement } from '../charts/xAxes.ts'
 import { metricsOf, type PlannedChart } from './chartPlan.ts'
+import { quieted } from './flatCharts.ts'
 
 interface Props {
   readonly runId: string
@@ -16,6 +20,9 @@ interface Props {
   readonly height: number
   /** Of the run; further lines take the hues after it. */
   readonly color: string
+  readonly look: Overview['look']
+  readonly place: Placement
+  readonly range: Range | null
 }
 
 const others = [
@@ -44,7 +51,8 @@ const hasSameMembers = (before: readonly unknown[], now: readonly unknown[]): bo
   before.length === now.length && before.every((item, i) => item === now[i])
 
 /** One planned chart with its values. */
-export function PlannedPanel({ runId, chart, byMetric, events, height, color }: Props) {
+export function PlannedPanel(props: Props) {
+  const { runId, chart, byMetric, events, height, color, look, place, range } = props
   const client = useApi()
   const found = [
     chart.bandMetric === undefined ? undefined : byMetric.get(chart.bandMetric)?.get(runId),
@@ -54,10 +62,11 @@ export function PlannedPanel({ runId, chart, byMetric, events, height, color }: 
   const lines = useMemo(() => {
     const [spread, ...own] = series
     return chart.lines.map(({ metric, label }, i) => {
-      const line = seriesLine({ id: metric, label, ...lookOf(metric, i, color) }, own[i])
-      return i === 0 && spread !== undefined ? withBand(line, spread) : line
+      const style = { id: metric, label, ...lookOf(metric, i, color) }
+      const line = seriesLine(style, quieted(own[i], chart.noise), place)
+      return i === 0 && spread !== undefined ? withBand(line, spread, place) : line
     })
-  }, [chart, color, series])
+  }, [chart, color, series, place])
   const fullCsv = useCallback(
     () => fullCsvOf(client, [{ id: runId, label: runId }], metricsOf([chart])),
     [client, runId, chart],
@@ -69,6 +78,10 @@ export function PlannedPanel({ runId, chart, byMetric, events, height, color }: 
       unit={chart.unit}
       better={chart.better}
       lines={lines}
+      xAxis={look.x}
+      smoothing={look.smoothing}
+      scale={look.scale}
+      xRange={range}
       events={events}
       height={height}
       emptyText={chart.emptyText}

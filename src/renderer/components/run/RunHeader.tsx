@@ -71,7 +71,7 @@ export function RunName({ run }: { run: RunEntry }) {
         title="Rename"
         aria-label={`${runTitle(run)}, rename`}
         onClick={() => setDraft(run.name ?? '')}
-        className="-mx-1 min-w-0 truncate rounded px-1 hover:bg-raised"
+        className="-ml-1 min-w-0 truncate rounded px-1 hover:bg-raised"
       >
         {runTitle(run)}
       </button>

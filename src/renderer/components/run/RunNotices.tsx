@@ -22,7 +22,7 @@ export function RunNotices({ run, config, onFork }: Props) {
   const isOver =
     useWorkerOf(run.id) === undefined && (run.status === 'failed' || run.status === 'interrupted')
   return (
-    <div className="flex shrink-0 flex-col gap-2 px-8 not-empty:py-3">
+    <div className="flex shrink-0 flex-col gap-2 px-page not-empty:py-3">
       {isOver && <Ended run={run} config={config} onFork={onFork} />}
       <Slow run={run} />
     </div>

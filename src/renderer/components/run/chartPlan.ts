@@ -19,6 +19,8 @@ export interface PlannedChart {
   readonly help: string
   /** Always in view. */
   readonly include?: readonly number[]
+  /** Smaller values are 0. */
+  readonly noise: number
   readonly emptyText: string
 }
 
@@ -32,7 +34,7 @@ interface ChartSpec {
   /** Shown before there are numbers. */
   readonly expected?: readonly LearningKind[]
   readonly help?: string
-  readonly empty?: string
+  readonly noise?: number
 }
 
 export interface PlanFacts {
@@ -145,6 +147,9 @@ const learning: readonly ChartSpec[] = [
   { metrics: [['reward/failures', 'failures']], include: [0] },
 ]
 
+/** A mean of f32 numbers around 1 is no more exact. */
+const lossNoise = 1e-7
+
 /** On its own samples the loss of a policy gradient is no measure; on given answers it is. */
 const lossHelp =
   'Near 0 is normal: on fresh samples the policy is compared with itself, so the value says little. Look at reward and gradient norm.'
@@ -169,6 +174,7 @@ export function planLoss(names: readonly string[], facts: PlanFacts): PlannedCha
       ['eval_loss', 'eval'],
     ],
     size: 'wide',
+    noise: lossNoise,
     expected: ['rewards', 'demonstrations', 'preferences'],
     help: isRewards ? lossHelp : 'What the update minimised.',
   }
@@ -197,6 +203,7 @@ function partsOf(names: readonly string[], facts: PlanFacts): PlannedChart | nul
     better: 'higher',
     help: 'Mean of each reward function, before its weight. One that never moves teaches nothing.',
     include: [0],
+    noise: 0,
     emptyText: 'One line per reward function, from step 1 on.',
   }
 }
@@ -212,6 +219,7 @@ function planOf(spec: ChartSpec, known: ReadonlySet<string>, facts: PlanFacts): 
     ...(spec.band !== undefined && known.has(spec.band) ? { bandMetric: spec.band } : {}),
     ...(spec.include === undefined ? {} : { include: spec.include }),
     ...meaningOf(main[0], spec),
+    noise: spec.noise ?? 0,
     emptyText: emptyWords(spec, facts),
   }
 }

@@ -23,7 +23,7 @@ export function SelectionBar({ runs, onExport, onDelete, onClear }: SelectionBar
     <div
       role="toolbar"
       aria-label="Selected runs"
-      className="flex h-9 shrink-0 items-center gap-1 border-b border-line bg-accent-soft pr-4 pl-8"
+      className="flex h-9 shrink-0 items-center gap-1 border-b border-line bg-accent-soft pr-4 pl-page"
     >
       <span className="mr-2 font-medium text-accent-ink">{plural(runs.length, 'run')} selected</span>
       <AddTag runs={runs} />

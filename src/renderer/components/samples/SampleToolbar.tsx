@@ -104,7 +104,7 @@ function StepControls({ run, steps, step, isNewest }: ControlProps) {
   const place = step === null ? -1 : steps.indexOf(step)
   const atPlace = (index: number) => steps[index]
   return (
-    <div className="flex min-w-64 grow items-center gap-1">
+    <div className="flex min-w-64 grow flex-wrap items-center gap-1">
       <IconButton
         label="Previous step ( [ )"
         icon={<ChevronLeft size={15} aria-hidden />}

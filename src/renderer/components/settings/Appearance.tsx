@@ -19,7 +19,7 @@ export function AppearanceSection() {
           aria-label="Theme"
           value={theme}
           onValueChange={(next) => setTheme(next as Theme)}
-          className="grid grid-cols-[repeat(auto-fill,minmax(160px,1fr))] gap-3"
+          className="grid grid-cols-[repeat(auto-fill,minmax(132px,1fr))] gap-3"
         >
           {choices.map(({ id, title, about }) => (
             <RadioGroup.Item

@@ -96,7 +96,7 @@ function Findings({ title, findings }: { title: string; findings: readonly Findi
       <ul
         className={classes(
           'rounded border border-line',
-          common ? 'grid grid-cols-2' : 'divide-y divide-line',
+          common ? 'grid grid-cols-2 narrow:grid-cols-1' : 'divide-y divide-line',
         )}
       >
         {findings.map(({ name, passed, measured, limit, sentence }) => (
