@@ -40,7 +40,8 @@ const sections = [
 const isWhole = (config: unknown): config is RunConfig =>
   typeof config === 'object' && config !== null && sections.every((key) => key in config)
 
-function readConfig(text: string | undefined): RunConfig | null {
+/** null: none, or of a version that this page cannot read. */
+export function readConfig(text: string | undefined): RunConfig | null {
   if (text === undefined) return null
   try {
     const config: unknown = JSON.parse(text)

@@ -5,10 +5,12 @@ import { Page } from '../components/base/Page.tsx'
 import { Loading } from '../components/base/states.tsx'
 import { Panel } from '../components/base/Panel.tsx'
 import { QueueList } from '../components/queue/QueueList.tsx'
-import { BestSoFar } from '../components/home/BestSoFar.tsx'
+import { AtWork } from '../components/home/AtWork.tsx'
+import { BestPerTask } from '../components/home/BestPerTask.tsx'
 import { DeviceHealth } from '../components/home/DeviceHealth.tsx'
 import { FirstRunCard } from '../components/home/FirstRunCard.tsx'
 import { RecentRuns } from '../components/home/RecentRuns.tsx'
+import { Troubles } from '../components/home/Troubles.tsx'
 import { plural } from '../format.ts'
 import { goToNewRun } from '../hooks/route.ts'
 import { useRuns } from '../hooks/runs.ts'
@@ -32,8 +34,10 @@ export function HomeScreen() {
       ) : (
         <div className="grid grid-cols-[minmax(0,1fr)_320px] items-start gap-6 narrow:grid-cols-[minmax(0,1fr)]">
           <div className="flex min-w-0 flex-col gap-6">
-            <BestSoFar runs={runs} />
+            <AtWork />
+            <Troubles runs={runs} />
             <RecentRuns runs={runs} />
+            <BestPerTask runs={runs} />
           </div>
           <div className="flex min-w-0 flex-col gap-6">
             <Panel title="Queue">

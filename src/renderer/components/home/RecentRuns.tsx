@@ -10,7 +10,7 @@ import { Panel } from '../base/Panel.tsx'
 import { Progress } from '../base/states.tsx'
 import { SparkLine } from '../charts/Spark.tsx'
 
-const shown = 8
+const shown = 6
 
 /** The newest runs, each with its curve. */
 export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
@@ -24,7 +24,7 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
       isFlush
       actions={
         <a href={link('/runs')} className="px-2 text-sm text-accent-ink hover:underline">
-          All {String(runs.length)} runs
+          {runs.length === 1 ? 'All runs' : `All ${String(runs.length)} runs`}
         </a>
       }
     >
@@ -33,33 +33,38 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
           <li key={run.id} className="border-b border-line last:border-b-0">
             <a
               href={link(`/runs/${run.id}/overview`)}
-              className="grid h-11 grid-cols-[minmax(0,1fr)_104px_96px_112px_88px] items-center gap-3 px-3 -outline-offset-2 hover:bg-panel"
+              className="@container block -outline-offset-2 hover:bg-panel"
             >
-              <span className="flex min-w-0 items-center gap-2">
-                <span
-                  aria-hidden
-                  className="size-2.5 shrink-0 rounded-full"
-                  style={{ background: styleOf(run.id).color }}
+              <span className="grid min-h-11 grid-cols-[minmax(0,1fr)_104px_96px_112px_88px] items-center gap-x-3 px-3 @max-[620px]:grid-cols-[minmax(96px,1fr)_104px_112px] @max-[620px]:py-1.5 @max-[400px]:grid-cols-[minmax(0,1fr)_max-content]">
+                <span className="flex min-w-0 items-center gap-2">
+                  <span
+                    aria-hidden
+                    className="size-2.5 shrink-0 rounded-full"
+                    style={{ background: styleOf(run.id).color }}
+                  />
+                  <span className="truncate font-medium">{runTitle(run)}</span>
+                  <span className="truncate text-muted @max-[620px]:hidden">{run.algorithm}</span>
+                </span>
+                <span className="@max-[400px]:justify-self-end">
+                  <StatusBadge status={run.status} />
+                </span>
+                <SparkLine
+                  className="@max-[620px]:hidden"
+                  width={96}
+                  height={24}
+                  color={styleOf(run.id).color}
+                  values={
+                    byMetric
+                      .get('reward')
+                      ?.get(run.id)
+                      ?.points.map(({ mean }) => mean) ?? []
+                  }
                 />
-                <span className="truncate font-medium">{runTitle(run)}</span>
-                <span className="truncate text-muted">{run.algorithm}</span>
+                <Outcome run={run} />
+                <span className="text-right text-sm text-faint @max-[620px]:hidden">
+                  {formatAgo(run.createdAt, now)}
+                </span>
               </span>
-              <span>
-                <StatusBadge status={run.status} />
-              </span>
-              <SparkLine
-                width={96}
-                height={24}
-                color={styleOf(run.id).color}
-                values={
-                  byMetric
-                    .get('reward')
-                    ?.get(run.id)
-                    ?.points.map(({ mean }) => mean) ?? []
-                }
-              />
-              <Outcome run={run} />
-              <span className="text-right text-sm text-faint">{formatAgo(run.createdAt, now)}</span>
             </a>
           </li>
         ))}

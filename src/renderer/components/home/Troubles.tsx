@@ -1,0 +1,36 @@
+import { useNow } from '#renderer/hooks/live.ts'
+import { link } from '#renderer/hooks/route.ts'
+import type { RunEntry } from '#renderer/hooks/runs.ts'
+import { formatAgo } from '#renderer/format.ts'
+import { runTitle } from '#renderer/words.ts'
+import { StatusBadge } from '../base/Badge.tsx'
+import { Panel } from '../base/Panel.tsx'
+import { troublesOf } from './troubles.ts'
+
+/** Runs someone should look at; nothing where all is well. */
+export function Troubles({ runs }: { runs: readonly RunEntry[] }) {
+  const now = useNow(30_000)
+  const troubles = troublesOf(runs, now)
+  if (troubles.length === 0) return null
+  return (
+    <Panel title="Needs attention" isFlush>
+      <ul className="divide-y divide-line">
+        {troubles.map(({ run, words }) => (
+          <li key={run.id}>
+            <a
+              href={link(`/runs/${run.id}/overview`)}
+              className="flex items-start gap-3 px-3 py-2 -outline-offset-2 hover:bg-panel phone:flex-wrap"
+            >
+              <StatusBadge status={run.status} />
+              <span className="min-w-0 grow">
+                <span className="block truncate font-medium">{runTitle(run)}</span>
+                <span className="line-clamp-2 text-sm text-muted">{words}</span>
+              </span>
+              <span className="shrink-0 text-sm text-faint">{formatAgo(run.updatedAt, now)}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
