@@ -124,7 +124,8 @@ test('a run goes on elsewhere: a project, what is otherwise there, and how it is
   const { page, client, dataDirectory } = app
   const runId = await trainDemo(client, { steps: 2, name: 'short demo' })
   await app.open(`/runs/${runId}/checkpoints`)
-  await page.getByRole('button', { name: 'Continue step 2 elsewhere' }).click()
+  await page.getByRole('button', { name: 'More for step 2' }).click()
+  await page.getByRole('menuitem', { name: 'Continue elsewhere…' }).click()
   const dialog = page.getByRole('dialog', { name: 'Continue elsewhere' })
   const folder = path.join(dataDirectory, 'exports', 'short-demo-step-2-trl')
   await expect(dialog.getByRole('textbox', { name: 'Folder' })).toHaveValue(folder)

@@ -47,10 +47,18 @@ export function linearScale(low: number, high: number, tickCount = 4): Scale {
   return {
     kind: 'linear',
     domain: [low, high],
-    ticks: linearTicks(low, high, tickCount).filter((tick) => tick >= low && tick <= high),
+    ticks: enoughTicks(low, high, tickCount),
     share: (value) => (value - low) / span,
     valueAt: (share) => low + share * span,
   }
+}
+
+/** A single tick says nothing of the scale. */
+function enoughTicks(low: number, high: number, count: number): readonly number[] {
+  const inside = (wanted: number) =>
+    linearTicks(low, high, wanted).filter((tick) => tick >= low && tick <= high)
+  const ticks = inside(count)
+  return ticks.length < 2 ? inside(2 * count) : ticks
 }
 
 /** What is smaller still counts as 0: it would press everything else together. */

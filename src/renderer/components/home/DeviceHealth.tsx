@@ -24,11 +24,13 @@ export function DeviceHealth() {
         {info?.cpu.model ?? ' '}
       </p>
       <div className="mt-2 flex flex-wrap gap-1">
-        {info?.devices.map(({ kind, available }) => (
-          <Badge key={kind} tone={available ? 'good' : 'plain'}>
-            {deviceTitles[kind]} {available ? 'ready' : 'not here'}
-          </Badge>
-        ))}
+        {info?.devices
+          .filter(({ available }) => available)
+          .map(({ kind }) => (
+            <Badge key={kind} tone="good">
+              {deviceTitles[kind]} ready
+            </Badge>
+          ))}
       </div>
       {load !== null && (
         <dl className="mt-3 grid grid-cols-[64px_minmax(0,1fr)_max-content] items-center gap-x-3 gap-y-1.5 text-sm tabular-nums">

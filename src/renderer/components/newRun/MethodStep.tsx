@@ -9,7 +9,7 @@ import { AllSettings } from './AllSettings.tsx'
 import { changedFields, type Draft } from './draft.ts'
 import { withValue } from './json.ts'
 import { PresetCards } from './PresetCards.tsx'
-import { applied, followed, isActive, presetsFor, type ModelFacts } from './presets.ts'
+import { applied, followed, isActive, presetsFor, type ModelFacts, type Preset } from './presets.ts'
 import type { Problem } from './problems.ts'
 import { simpleKeys } from './simpleKeys.ts'
 import { SimpleSettings } from './SimpleSettings.tsx'
@@ -24,7 +24,7 @@ interface MethodStepProps {
   readonly onChange: (draft: Draft) => void
 }
 
-/** How the policy learns: the algorithm, a place to begin, six settings, and all the others behind a button. */
+/** How the policy learns: the algorithm, a place to begin, the settings that decide most, and all the others behind a button. */
 export function MethodStep({ draft, known, model, problems, onChange }: MethodStepProps) {
   const [isAllShown, setAllShown] = useState(false)
   const { config } = draft
@@ -40,7 +40,8 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
       after === undefined || draft.fork !== null ? named : followed(named, presets, presetsFor(model, after)),
     )
   }
-  const changed = changedFields(draft, known.fields).length
+  const changed = changedFields(draft, known.fields).map(({ key }) => key)
+  const preset = presets.find((each) => isActive(config, each))
   const isShown = isAllShown || problems.some(isHidden)
   const Chevron = isShown ? ChevronDown : ChevronRight
   return (
@@ -75,15 +76,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
           <PresetCards
             config={config}
             presets={presets}
-            onChoose={(preset) =>
-              setConfig(
-                applied(
-                  config,
-                  preset,
-                  presets.find((each) => isActive(config, each)),
-                ),
-              )
-            }
+            onChoose={(preset) => setConfig(applied(config, preset, preset))}
           />
         </div>
       )}
@@ -98,8 +91,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
         >
           All settings
           <span className="text-faint">
-            {plural(known.fields.length, 'setting')},{' '}
-            {changed === 0 ? 'none changed' : `${String(changed)} changed`}
+            {plural(known.fields.length, 'setting')}, {changedWords(changed, preset)}
           </span>
         </Button>
         {isShown && (
@@ -108,6 +100,16 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
       </div>
     </div>
   )
+}
+
+/** What a preset set is told apart from what the person did. */
+function changedWords(changed: readonly string[], preset: Preset | undefined): string {
+  if (changed.length === 0) return 'none changed'
+  const byPreset = changed.filter((key) => preset !== undefined && key in preset.values).length
+  const byHand = changed.length - byPreset
+  if (preset === undefined || byPreset === 0) return `${String(byHand)} changed`
+  const set = `${String(byPreset)} set by «${preset.title}»`
+  return byHand === 0 ? set : `${set}, ${String(byHand)} changed`
 }
 
 /** A fault of a setting that stands among all settings only is not left for the person to find. */

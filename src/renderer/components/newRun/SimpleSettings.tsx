@@ -27,7 +27,7 @@ export function SimpleSettings({ draft, known, problems, onChange }: SimpleSetti
     'adapter.rank': draft.fork === null ? undefined : 'Fixed by the checkpoint',
   }
   return (
-    <div className="grid grid-cols-3 gap-x-6 narrow:grid-cols-2 gap-y-2 pl-2.5 -ml-2.5">
+    <div className="grid grid-cols-4 gap-x-6 narrow:grid-cols-2 gap-y-2 pl-2.5 -ml-2.5">
       {shown.map((field) => (
         <DraftSetting
           key={field.key}

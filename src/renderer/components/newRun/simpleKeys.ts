@@ -1,6 +1,7 @@
-/** The six that decide most; the KL coefficient is called differently by some algorithms. */
+/** Those that decide most; the KL coefficient is called differently by some algorithms. */
 export const simpleKeys: readonly (readonly string[])[] = [
   ['steps'],
+  ['rollout.promptsPerStep'],
   ['rollout.groupSize'],
   ['rollout.maxNewTokens'],
   ['optimization.learningRate'],

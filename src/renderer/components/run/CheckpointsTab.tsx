@@ -1,6 +1,7 @@
 import {
   Check,
   CirclePlus,
+  Ellipsis,
   FileOutput,
   GitFork,
   Play,
@@ -23,6 +24,7 @@ import { writeChoice } from '../arena/contenders.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button, IconButton } from '../base/Button.tsx'
 import { ConfirmDialog } from '../base/Dialog.tsx'
+import { Menu, type MenuItem } from '../base/Menu.tsx'
 import { Panel } from '../base/Panel.tsx'
 import { EmptyState, ErrorNote, Loading } from '../base/states.tsx'
 import { Table, type Column } from '../base/Table.tsx'
@@ -180,7 +182,7 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
       id: 'actions',
       title: '',
       label: 'Actions',
-      width: '464px',
+      width: '372px',
       cell: (item) => (
         <Actions
           run={run}
@@ -263,7 +265,7 @@ interface ActionsProps {
 }
 
 function Actions(props: ActionsProps) {
-  const { run, item, isLiving, isVerifying, onVerify, onResume, onFork, onSend, onDelete } = props
+  const { run, item, isLiving, onResume, onFork } = props
   const step = String(item.step)
   const isWhole = item.problem === null
   return (
@@ -311,34 +313,45 @@ function Actions(props: ActionsProps) {
       >
         Export
       </Button>
-      <IconButton
-        small
-        label={`Continue the adapter of step ${step} in a new run`}
-        icon={<CirclePlus size={14} aria-hidden />}
-        disabled={!isWhole}
-        onClick={() => navigate('/new-run', { model: run.model, adapter: item.directory })}
-      />
-      <IconButton
-        small
-        label={`Continue step ${step} elsewhere`}
-        icon={<Send size={13} aria-hidden />}
-        disabled={!isWhole}
-        onClick={onSend}
-      />
-      <IconButton
-        small
-        label={`Verify step ${step}`}
-        icon={<ShieldCheck size={14} aria-hidden />}
-        disabled={isVerifying}
-        onClick={onVerify}
-      />
-      <IconButton
-        small
-        label={`Delete step ${step}`}
-        icon={<Trash2 size={13} aria-hidden />}
-        disabled={isLiving}
-        onClick={onDelete}
-      />
+      <Menu groups={moreItems(props)}>
+        <IconButton small label={`More for step ${step}`} icon={<Ellipsis size={14} aria-hidden />} />
+      </Menu>
     </span>
   )
+}
+
+const moreItems = (props: ActionsProps): readonly (readonly MenuItem[])[] => {
+  const { run, item, isLiving, isVerifying, onVerify, onSend, onDelete } = props
+  const isWhole = item.problem === null
+  return [
+    [
+      {
+        label: 'Continue its adapter in a new run',
+        icon: <CirclePlus size={13} aria-hidden />,
+        disabled: !isWhole,
+        onSelect: () => navigate('/new-run', { model: run.model, adapter: item.directory }),
+      },
+      {
+        label: 'Continue elsewhere…',
+        icon: <Send size={13} aria-hidden />,
+        disabled: !isWhole,
+        onSelect: onSend,
+      },
+      {
+        label: 'Verify its files',
+        icon: <ShieldCheck size={13} aria-hidden />,
+        disabled: isVerifying,
+        onSelect: onVerify,
+      },
+    ],
+    [
+      {
+        label: 'Delete',
+        icon: <Trash2 size={13} aria-hidden />,
+        isDangerous: true,
+        disabled: isLiving,
+        onSelect: onDelete,
+      },
+    ],
+  ]
 }

@@ -1,4 +1,4 @@
-import { CircleCheck, CircleOff } from 'lucide-react'
+import { ChevronRight, CircleCheck, CircleOff } from 'lucide-react'
 import { useAnswer, type Answer } from '#renderer/hooks/api.tsx'
 import { formatBytes, formatPercent, plural } from '#renderer/format.ts'
 import { useLoad } from '#renderer/hooks/live.ts'
@@ -41,9 +41,13 @@ export function DevicesSection() {
         about="Which device a run computes on is one of its settings: New run, Method, All settings, Device."
       >
         <ul className="divide-y divide-line rounded border border-line">
-          {devices.map((device) => (
-            <DeviceRow key={device.kind} device={device} />
-          ))}
+          {devices
+            .toSorted((a, b) => Number(b.available) - Number(a.available))
+            .map((device) => (
+              <li key={device.kind}>
+                <DeviceRow device={device} />
+              </li>
+            ))}
         </ul>
       </Section>
       <Section
@@ -61,26 +65,30 @@ type DeviceReport = Answer<'system.info'>['devices'][number]
 /** The mark right of it says so. */
 const saidBeside = /^The device [^.]+ is not available\. /
 
-const DeviceRow = ({ device }: { device: DeviceReport }) => (
-  <li className="flex items-start gap-3 px-3 py-2">
-    {device.available ? (
-      <CircleCheck size={16} aria-hidden className="mt-0.5 shrink-0 text-good" />
-    ) : (
-      <CircleOff size={16} aria-hidden className="mt-0.5 shrink-0 text-faint" />
-    )}
-    <div className="min-w-0 grow">
-      <p className="font-medium">{deviceTitles[device.kind]}</p>
-      {!device.available && (
-        <p className="text-sm text-muted text-pretty">
-          {device.reason.replace(saidBeside, '')} {device.hint}
-        </p>
-      )}
+/** What is missing for a device is told to those who ask: most machines lack most of them. */
+const DeviceRow = ({ device }: { device: DeviceReport }) =>
+  device.available ? (
+    <div className="flex min-h-9 items-center gap-3 px-3">
+      <CircleCheck size={16} aria-hidden className="shrink-0 text-good" />
+      <span className="grow font-medium">{deviceTitles[device.kind]}</span>
+      <Badge tone="good">Available</Badge>
     </div>
-    <Badge tone={device.available ? 'good' : 'plain'}>
-      {device.available ? 'Available' : 'Not available'}
-    </Badge>
-  </li>
-)
+  ) : (
+    <details className="group">
+      <summary className="flex min-h-9 list-none items-center gap-3 px-3 -outline-offset-2 hover:bg-panel">
+        <CircleOff size={16} aria-hidden className="shrink-0 text-faint" />
+        <span className="grow text-muted">{deviceTitles[device.kind]}</span>
+        <Badge>Not available</Badge>
+        <span className="inline-flex items-center gap-0.5 text-sm text-muted">
+          Why
+          <ChevronRight size={14} aria-hidden className="group-open:rotate-90" />
+        </span>
+      </summary>
+      <p className="px-3 pb-3 pl-10 text-sm text-muted text-pretty">
+        {device.reason.replace(saidBeside, '')} {device.hint}
+      </p>
+    </details>
+  )
 
 const places: readonly (readonly [string, string, string])[] = [
   ['Generating completions', 'The run’s device', 'ONNX Runtime; int8 rollouts have rounded weights'],
