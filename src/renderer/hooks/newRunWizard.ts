@@ -2,7 +2,7 @@
 import { useMemo } from 'react'
 import { changedFields, emptyDraft, pruned, type Draft } from '../components/newRun/draft.ts'
 import { valueAt, withValue, type JsonObject } from '../components/newRun/json.ts'
-import { followed, presetsFor, type ModelFacts } from '../components/newRun/presets.ts'
+import { changeWords, followed, isActive, presetsFor, type ModelFacts } from '../components/newRun/presets.ts'
 import { problemsOf, stepIds, type Problem, type StepId } from '../components/newRun/problems.ts'
 import { algorithmOf } from '../components/newRun/stages.ts'
 import {
@@ -171,9 +171,18 @@ function summariesOf(draft: Draft, known: Knowledge, trial: Trial): Readonly<Rec
     model: startWords(config, known),
     data: dataWords(config, known),
     reward: rewardWords(config, known),
-    method: methodWords(config, known, changedFields(draft, known.fields).length),
+    method: methodWords(config, known, changesOf(draft, known)),
     check: checkWords(trial),
   }
+}
+
+function changesOf({ config, fork }: Draft, known: Knowledge): string {
+  const algorithm = known.algorithms.find(({ id }) => id === algorithmOf(config))
+  const presets = algorithm === undefined ? [] : presetsFor(factsOf(config, known), algorithm)
+  return changeWords(
+    changedFields({ config, fork }, known.fields).map(({ key }) => key),
+    presets.find((preset) => isActive(config, preset)),
+  )
 }
 
 function checkWords({ state, result, isCurrent }: Trial): string | null {

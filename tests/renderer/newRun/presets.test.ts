@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import { withValue, withValues } from '#renderer/components/newRun/json.ts'
-import { applied, followed, isActive, presetsFor, sizeOf } from '#renderer/components/newRun/presets.ts'
+import {
+  applied,
+  changeWords,
+  followed,
+  isActive,
+  presetsFor,
+  sizeOf,
+} from '#renderer/components/newRun/presets.ts'
 import { requireKnownParts } from '#host/workers/runConfigFile.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 
@@ -26,6 +33,15 @@ describe('presets', () => {
         }
       }
     }
+  })
+
+  test('what a preset set is told apart from what a person changed', () => {
+    const balanced = presetsFor(starter, algorithm('grpo')).find(({ id }) => id === 'balanced')
+    const keys = Object.keys(balanced?.values ?? {})
+    expect(changeWords([], balanced)).toBe('all defaults')
+    expect(changeWords(keys.slice(0, 4), balanced)).toBe('4 set by «Balanced»')
+    expect(changeWords([...keys.slice(0, 4), 'seed'], balanced)).toBe('4 set by «Balanced», 1 changed')
+    expect(changeWords(['seed'], undefined)).toBe('1 setting changed')
   })
 
   test('leave room for the prompt, and give small models larger steps', () => {

@@ -74,8 +74,8 @@ export function ModelPage({ model }: { model: ListedModel }) {
           <Panel title="Card">
             <ModelFacts isListed info={info} />
           </Panel>
-          <TryTokens model={model.name} hasChatTemplate={info.hasChatTemplate} />
-          <div className="min-w-0 min-[1200px]:col-span-2">
+          <div className="flex min-w-0 flex-col gap-4">
+            <TryTokens model={model.name} hasChatTemplate={info.hasChatTemplate} />
             <RoundingPanel key={model.name} model={model.name} />
           </div>
           <div className="min-w-0 min-[1200px]:col-span-2">

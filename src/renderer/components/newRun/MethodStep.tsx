@@ -9,7 +9,7 @@ import { AllSettings } from './AllSettings.tsx'
 import { changedFields, type Draft } from './draft.ts'
 import { withValue } from './json.ts'
 import { PresetCards } from './PresetCards.tsx'
-import { applied, followed, isActive, presetsFor, type ModelFacts, type Preset } from './presets.ts'
+import { applied, changeWords, followed, isActive, presetsFor, type ModelFacts } from './presets.ts'
 import type { Problem } from './problems.ts'
 import { simpleKeys } from './simpleKeys.ts'
 import { SimpleSettings } from './SimpleSettings.tsx'
@@ -91,7 +91,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
         >
           All settings
           <span className="text-faint">
-            {plural(known.fields.length, 'setting')}, {changedWords(changed, preset)}
+            {plural(known.fields.length, 'setting')}, {changeWords(changed, preset)}
           </span>
         </Button>
         {isShown && (
@@ -100,16 +100,6 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
       </div>
     </div>
   )
-}
-
-/** What a preset set is told apart from what the person did. */
-function changedWords(changed: readonly string[], preset: Preset | undefined): string {
-  if (changed.length === 0) return 'none changed'
-  const byPreset = changed.filter((key) => preset !== undefined && key in preset.values).length
-  const byHand = changed.length - byPreset
-  if (preset === undefined || byPreset === 0) return `${String(byHand)} changed`
-  const set = `${String(byPreset)} set by «${preset.title}»`
-  return byHand === 0 ? set : `${set}, ${String(byHand)} changed`
 }
 
 /** A fault of a setting that stands among all settings only is not left for the person to find. */

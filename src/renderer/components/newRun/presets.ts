@@ -1,4 +1,5 @@
 /** Settings by what a person wants to know and by how large the model is: a place to begin, to be measured by the check. */
+import { plural } from '#renderer/format.ts'
 import type { AlgorithmEntry } from './algorithmFields.ts'
 import { isEqual, valueAt, withValues, type JsonObject } from './json.ts'
 
@@ -113,6 +114,16 @@ function answerRoom({ maxNewTokens }: Wish, model: ModelFacts): number {
 /** Whether the config says just what the preset would. */
 export const isActive = (config: JsonObject, { values }: Preset): boolean =>
   Object.entries(values).every(([key, value]) => isEqual(valueAt(config, key), value))
+
+/** How much of a draft is not as it is by default, by key; what a preset set is told apart from what a person did. */
+export function changeWords(changed: readonly string[], active: Preset | undefined): string {
+  const byPreset = changed.filter((key) => active !== undefined && key in active.values).length
+  const byHand = changed.length - byPreset
+  if (changed.length === 0) return 'all defaults'
+  if (active === undefined || byPreset === 0) return plural(byHand, 'setting changed', 'settings changed')
+  const set = `${String(byPreset)} set by «${active.title}»`
+  return byHand === 0 ? set : `${set}, ${String(byHand)} changed`
+}
 
 const isUntouched = (config: JsonObject, preset: Preset): boolean =>
   Object.keys(preset.values).every((key) => valueAt(config, key) === undefined)

@@ -92,17 +92,14 @@ function rewardName({ name, function: id }: JsonObject, { rewards }: Known): str
 const algorithmTitle = (id: string, { algorithms }: Known): string =>
   algorithms.find((algorithm) => algorithm.id === id)?.title ?? id
 
-export function methodWords(config: JsonObject, known: Known, changed: number): string {
+export function methodWords(config: JsonObject, known: Known, changes: string): string {
   const parts = [
     algorithmsOf(config)
       .map((id) => algorithmTitle(id, known))
       .join(' → '),
     lengthWords(config),
   ]
-  return [
-    ...parts,
-    changed === 0 ? 'all defaults' : plural(changed, 'setting changed', 'settings changed'),
-  ].join(' · ')
+  return [...parts, changes].join(' · ')
 }
 
 export function lengthWords(config: JsonObject): string {

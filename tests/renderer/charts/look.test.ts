@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest'
+import { hasLook, lookQuery, parseLook, usualLook } from '#renderer/components/charts/curveLook.ts'
+import { seriesLine, withBand } from '#renderer/components/charts/lines.ts'
+import { pointAt, type ChartLine } from '#renderer/components/charts/points.ts'
+import { nearestOf, placeText, readingOf, snapped } from '#renderer/components/charts/reading.ts'
+import { sceneOf } from '#renderer/components/charts/scene.ts'
+import { valueScale } from '#renderer/components/charts/scales.ts'
+import { readNumber } from '#renderer/components/charts/summary.ts'
+import { withEnd } from '#renderer/components/charts/ticks.ts'
+import { axesOf } from '#renderer/components/charts/xAxes.ts'
+
+const series = (values: readonly (readonly [step: number, value: number])[]) => ({
+  points: values.map(([step, value]) => pointAt(step, step, value)),
+  gaps: [],
+})
+const style = (id: string) => ({ id, label: id, color: 'red' })
+const sceneWith = (lines: readonly ChartLine[]) => {
+  const scene = sceneOf(lines, { xAxis: 'step', smoothing: 0, scale: 'linear', zoom: null })
+  if (scene === null) throw new Error('Expected something to draw.')
+  return scene
+}
+
+describe('the look of curves in an address', () => {
+  test('says the same when it is read back, and nothing where all is usual', () => {
+    const text = 'x=time&smoothing=0.75&scale=log'
+    expect(lookQuery(parseLook(new URLSearchParams(text)))).toEqual(
+      Object.fromEntries(new URLSearchParams(text)),
+    )
+    expect(lookQuery(usualLook)).toEqual({ x: null, smoothing: null, scale: null })
+    expect(parseLook(new URLSearchParams('x=moon&smoothing=7&scale=odd'))).toEqual(usualLook)
+  })
+
+  test('an address without it leaves it to what was chosen last', () => {
+    expect(hasLook(new URLSearchParams('step=4'))).toBe(false)
+    expect(hasLook(new URLSearchParams('step=4&scale=log'))).toBe(true)
+  })
+
+  test('axes are those there are numbers for', () => {
+    expect(axesOf(['reward', 'step_time', 'num_tokens'])).toEqual(['step', 'time', 'tokens'])
+    expect(axesOf([])).toEqual(['step'])
+  })
+})
+
+describe('the cursor', () => {
+  const training = seriesLine(style('training'), series([...Array(30).keys()].map((i) => [i + 1, i / 30])))
+  const heldOut = seriesLine(
+    style('held-out'),
+    series([
+      [0, 0.4],
+      [10, 0.9],
+      [20, 0.95],
+      [30, 0.99],
+    ]),
+  )
+
+  test('stands at the step that is named', () => {
+    const scene = sceneWith([training, heldOut])
+    for (const pointer of [0.2, 3.4, 9.6, 16.3, 19.5, 29.9]) {
+      const x = snapped(scene, pointer)
+      expect(Number.isInteger(x)).toBe(true)
+      expect(placeText(readingOf(scene, x), scene, x)).toBe(`step ${String(x)}`)
+    }
+  })
+
+  test('a line that has no value there does not lend its step', () => {
+    const long = seriesLine(style('long'), series([...Array(100).keys()].map((i) => [i + 1, 0.1])))
+    const scene = sceneWith([long, heldOut])
+    const readings = readingOf(scene, 19)
+    expect(readings.map(({ line }) => line.id)).toEqual(['held-out', 'long'])
+    expect(nearestOf(readings, 19)?.step).toBe(19)
+    expect(placeText(readings, scene, 19)).toBe('step 19')
+  })
+})
+
+describe('the band', () => {
+  const means = series([
+    [1, 0.1],
+    [2, 0.5],
+    [3, 0.95],
+  ])
+  const bandOf = (spread: readonly number[]) =>
+    withBand(seriesLine(style('reward'), means), series(spread.map((value, i) => [i + 1, value]))).band
+
+  test('ends where rewards between 0 and 1 must', () => {
+    expect(bandOf([0.3, 0.5, 0.2])).toEqual([
+      { x: 1, low: 0, high: 0.4 },
+      { x: 2, low: 0, high: 1 },
+      { x: 3, low: 0.75, high: 1 },
+    ])
+  })
+
+  test('is whole where the spread tells of values beyond', () => {
+    expect(bandOf([0.3, 2, 0.2])?.[1]).toEqual({ x: 2, low: -1.5, high: 2.5 })
+  })
+
+  test('is told where the cursor stands', () => {
+    const line = withBand(seriesLine(style('reward'), means), series([[2, 0.25]]))
+    expect(readingOf(sceneWith([line]), 2)[0]?.band).toEqual({ x: 2, low: 0.25, high: 0.75 })
+  })
+})
+
+describe('numbers along the axes', () => {
+  test('the last step has a tick, and none that would touch it', () => {
+    const ticks = (last: number) =>
+      sceneWith([
+        seriesLine(
+          style('a'),
+          series([
+            [1, 0],
+            [last, 1],
+          ]),
+        ),
+      ]).xTicks.map(({ at }) => at)
+    expect(ticks(30)).toEqual([5, 10, 15, 20, 25, 30])
+    expect(ticks(47)).toEqual([10, 20, 30, 40, 47])
+    expect(ticks(51)).toEqual([10, 20, 30, 40, 51])
+    expect(withEnd([], 0, 0)).toEqual([])
+  })
+
+  test('no axis has a single tick, and none of shares goes below 0', () => {
+    for (const [low, high] of [
+      [0.316, 0.877],
+      [0, 0.58],
+      [0.02, 0.9],
+      [0, 0],
+    ] as const) {
+      const scale = valueScale({ low, high, lowestPositive: null }, 'linear', 3)
+      expect(scale.ticks.length).toBeGreaterThan(1)
+      expect(scale.domain[0]).toBeGreaterThanOrEqual(0)
+    }
+  })
+
+  test('as many digits, so that they compare', () => {
+    expect([0.84, 0.839, 4.5, 12, 0, 1, -0.5, 2e-6, 1234.5].map(readNumber)).toEqual([
+      '0.840',
+      '0.839',
+      '4.50',
+      '12',
+      '0',
+      '1',
+      '−0.500',
+      '2e−6',
+      '1230',
+    ])
+  })
+})
