@@ -193,7 +193,7 @@ function ChartHeader(props: HeaderProps) {
         <span className="ml-auto shrink-0 truncate font-mono text-sm tabular-nums text-text @max-[256px]:order-last @max-[256px]:ml-0 @max-[256px]:w-full @max-[256px]:pb-1.5 @max-[256px]:leading-none">
           {readNumber(facts.last)}
           {facts.best && (
-            <span className="text-faint">
+            <span className="text-faint @max-[360px]:hidden">
               {'  '}best {readNumber(facts.best.value)} @ {facts.best.step}
             </span>
           )}

@@ -83,7 +83,10 @@ function Outcome({ run }: { run: RunEntry }) {
     )
   }
   return (
-    <span className="text-right font-mono text-sm tabular-nums" title="Eval reward before and after">
+    <span
+      className="text-right font-mono text-sm tabular-nums @max-[400px]:col-span-2"
+      title="Eval reward before and after"
+    >
       <span className="text-faint">{formatFixed(run.rewardBefore)} → </span>
       {formatFixed(run.rewardAfter)}
     </span>

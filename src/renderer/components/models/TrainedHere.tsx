@@ -3,7 +3,7 @@ import { useNow } from '#renderer/hooks/live.ts'
 import { useCheckpointsOf } from '#renderer/hooks/models.ts'
 import { link, navigate } from '#renderer/hooks/route.ts'
 import { useRuns, type RunEntry } from '#renderer/hooks/runs.ts'
-import { formatAgo, formatCount, formatNumber } from '#renderer/format.ts'
+import { formatAgo, formatCount, formatFixed } from '#renderer/format.ts'
 import { runTitle } from '#renderer/words.ts'
 import { StatusBadge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
@@ -90,7 +90,7 @@ const columnsAt = (now: number): readonly Column<Trained>[] => [
     title: 'Eval reward',
     width: '88px',
     isNumber: true,
-    cell: ({ best }) => formatNumber(best.reward),
+    cell: ({ best }) => formatFixed(best.reward),
     sortBy: ({ best }) => best.reward,
   },
   {

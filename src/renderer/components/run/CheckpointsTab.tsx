@@ -19,7 +19,7 @@ import { link, navigate } from '#renderer/hooks/route.ts'
 import { useWorkerOf, type RunEntry } from '#renderer/hooks/runs.ts'
 import { useSeries } from '#renderer/hooks/series.ts'
 import { toast } from '#renderer/hooks/toasts.ts'
-import { formatBytes, formatDate, formatDelta, formatNumber, formatTime, plural } from '#renderer/format.ts'
+import { formatBytes, formatDate, formatFixed, formatTime, plural } from '#renderer/format.ts'
 import { writeChoice } from '../arena/contenders.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button, IconButton } from '../base/Button.tsx'
@@ -213,9 +213,12 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
 function Score({ score, first }: { score: number | null; first: number | null }) {
   return (
     <>
-      {formatNumber(score)}
+      {formatFixed(score)}
       {score !== null && first !== null && (
-        <span className="ml-2 text-muted">{formatDelta(score - first)}</span>
+        <span className="ml-2 text-muted">
+          {score >= first && '+'}
+          {formatFixed(score - first)}
+        </span>
       )}
     </>
   )
