@@ -101,7 +101,7 @@ test('Home shows what trains, what went wrong and the best of each task', async 
   await expect(now.getByRole('progressbar', { name: 'Steps of alive' })).toBeVisible()
   await expect(now.getByText(/^step [1-9]\d*\/2000$/)).toBeVisible({ timeout: 60_000 })
   await expect(panel(page, 'Needs attention').getByText('broken', { exact: true })).toBeVisible()
-  const tasks = panel(page, 'Best held-out reward of each task').getByRole('listitem')
+  const tasks = panel(page, 'Best eval reward of each task').getByRole('listitem')
   await expect(tasks).toHaveCount(2)
   await expect(tasks.filter({ hasText: 'starter-format' })).toContainText('1 run')
   await client.call('runs.stop', { runId: living.runId })

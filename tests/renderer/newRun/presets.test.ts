@@ -39,8 +39,8 @@ describe('presets', () => {
     const balanced = presetsFor(starter, algorithm('grpo')).find(({ id }) => id === 'balanced')
     const keys = Object.keys(balanced?.values ?? {})
     expect(changeWords([], balanced)).toBe('all defaults')
-    expect(changeWords(keys.slice(0, 4), balanced)).toBe('4 set by «Balanced»')
-    expect(changeWords([...keys.slice(0, 4), 'seed'], balanced)).toBe('4 set by «Balanced», 1 changed')
+    expect(changeWords(keys.slice(0, 4), balanced)).toBe('4 set by “Balanced”')
+    expect(changeWords([...keys.slice(0, 4), 'seed'], balanced)).toBe('4 set by “Balanced”, 1 changed')
     expect(changeWords(['seed'], undefined)).toBe('1 setting changed')
   })
 

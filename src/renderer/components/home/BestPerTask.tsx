@@ -12,12 +12,12 @@ import { tasksOf, type Task } from './tasks.ts'
 /** Settings are read of so many runs at most, the newest. */
 const mostRuns = 60
 
-/** For each task the best held-out reward, among all that reached one. */
+/** For each task the best eval reward, among all that reached one. */
 export function BestPerTask({ runs }: { runs: readonly RunEntry[] }) {
   const tasks = useTasks(runs)
   if (tasks.length === 0) return null
   return (
-    <Panel title="Best held-out reward of each task" isFlush>
+    <Panel title="Best eval reward of each task" isFlush>
       <ul className="divide-y divide-line">
         {tasks.map((task) => (
           <TaskRow key={task.key} task={task} />
@@ -64,7 +64,7 @@ function TaskRow({ task }: { task: Task<RunEntry> }) {
         <Strip task={task} />
       </div>
       <div className="min-w-0 text-right">
-        <p className="font-mono tabular-nums" title="Held-out reward before and after training">
+        <p className="font-mono tabular-nums" title="Eval reward before and after training">
           {run.rewardBefore !== null && (
             <span className="text-sm text-faint">{formatFixed(run.rewardBefore)} → </span>
           )}
@@ -108,7 +108,7 @@ function Strip({ task: { runs, range } }: { task: Task<RunEntry> }) {
           <Tooltip key={run.id} text={`${runTitle(run)}: ${formatFixed(reward)}`}>
             <a
               href={link(`/runs/${run.id}/overview`)}
-              aria-label={`${runTitle(run)}, held-out reward ${formatFixed(reward)}`}
+              aria-label={`${runTitle(run)}, eval reward ${formatFixed(reward)}`}
               className="absolute top-1/2 inline-flex size-6 -translate-1/2 items-center justify-center rounded-full"
               style={{ left: at(reward) }}
             >

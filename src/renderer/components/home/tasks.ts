@@ -1,4 +1,4 @@
-/** Held-out rewards by what they measure: numbers of different rows or rewards are never set beside each other. */
+/** Eval rewards by what they measure: numbers of different rows or rewards are never set beside each other. */
 import type { RunConfig } from '#shared/runConfig.ts'
 import { dataName, rewardWords } from '../run/runFacts.ts'
 
@@ -16,7 +16,7 @@ export interface TaskRun<Run extends MeasuredRun> {
 
 export interface Task<Run extends MeasuredRun> {
   readonly key: string
-  /** Where the held-out rows come from. */
+  /** Where the rows of the validation split come from. */
   readonly data: string
   readonly rewards: string
   /** The best first. */
