@@ -76,17 +76,14 @@ export function useRound(): RoundView {
       const order = isBlind ? shuffled(contenders.length, Math.random) : contenders.map((_, i) => i)
       setRound({ ...next, order })
       begin({
-        contenders: [...contenders],
+        contenders: order.flatMap((index) => contenders[index] ?? []),
         prompt: asChat ? { messages: [{ role: 'user', content: prompt }] } : { text: prompt },
         sampling,
       })
     },
     [begin],
   )
-  const written = useMemo(
-    () => completions(task.items, round?.contenders.length ?? 0),
-    [task.items, round?.contenders.length],
-  )
+  const written = useMemo(() => completions(task.items, round?.order ?? []), [task.items, round?.order])
   const isRunning = task.state === 'running'
   return {
     round,

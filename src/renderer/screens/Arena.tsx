@@ -1,6 +1,7 @@
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
-import { ContenderColumn } from '../components/arena/ContenderColumn.tsx'
+import { columnAtWork } from '../components/arena/completions.ts'
+import { ContenderColumn, type ColumnState } from '../components/arena/ContenderColumn.tsx'
 import { PromptPanel } from '../components/arena/PromptPanel.tsx'
 import { Standings } from '../components/arena/Standings.tsx'
 import { mostColumns, readPrompts, writeChoice } from '../components/arena/contenders.ts'
@@ -112,6 +113,9 @@ function Columns({ contenders, onContenders, round, voted, onVote }: ColumnsProp
   const isHidden = shown !== null && shown.isBlind && voted === undefined
   const isOpen = shown !== null && round.isDone && voted === undefined
   const order = shown?.order.length === contenders.length ? shown.order : contenders.map((_, i) => i)
+  const atWork = columnAtWork(round.completions, order)
+  const stateOf = (place: number): ColumnState =>
+    !round.isRunning || atWork === null || place < atWork ? 'idle' : place === atWork ? 'writing' : 'waiting'
   const change = (index: number, choice: ModelChoice) =>
     onContenders(contenders.map((each, i) => (i === index ? choice : each)))
   const remove = (index: number) => () => onContenders(contenders.filter((_, i) => i !== index))
@@ -127,7 +131,7 @@ function Columns({ contenders, onContenders, round, voted, onVote }: ColumnsProp
             onRemove={contenders.length > 2 ? remove(index) : undefined}
             isHidden={isHidden}
             completion={shown === null ? undefined : round.completions[index]}
-            isRunning={round.isRunning}
+            state={stateOf(place)}
             vote={{ isOpen, isWinner: shown !== null && voted === index, onVote: () => onVote(index) }}
           />
         ))}

@@ -70,7 +70,7 @@ test('pieces of completions are put together by column', () => {
   })
   const [a, b] = completions(
     [piece(0, '4', 1, null), piece(1, 'x', 1, 'length'), piece(0, '2', 2, 'stop-id')],
-    2,
+    [0, 1],
   )
   expect(a).toEqual({ text: '42', tokens: 2, tokensPerSecond: 10, stopReason: 'stop-id' })
   expect(b).toMatchObject({ text: 'x', stopReason: 'length' })

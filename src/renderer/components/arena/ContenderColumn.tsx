@@ -2,7 +2,7 @@ import { Trophy, X } from 'lucide-react'
 import { formatNumber, plural } from '#renderer/format.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button, IconButton } from '../base/Button.tsx'
-import { Loading } from '../base/states.tsx'
+import { Loading, Progress } from '../base/states.tsx'
 import { ModelPicker } from '../models/ModelPicker.tsx'
 import type { ModelChoice } from '../models/modelChoice.ts'
 import type { Completion } from './completions.ts'
@@ -12,6 +12,9 @@ const stopWords: Readonly<Record<string, string>> = {
   'stop-string': 'ended at a stop string',
   length: 'length limit',
 }
+
+/** One column is written after the other. */
+export type ColumnState = 'idle' | 'waiting' | 'writing'
 
 interface ColumnProps {
   /** “Column A”. */
@@ -23,13 +26,13 @@ interface ColumnProps {
   /** Its name must not be seen yet. */
   readonly isHidden: boolean
   readonly completion: Completion | undefined
-  readonly isRunning: boolean
+  readonly state: ColumnState
   readonly vote: { readonly isOpen: boolean; readonly isWinner: boolean; readonly onVote: () => void }
 }
 
 /** One contender with its answer. */
 export function ContenderColumn(props: ColumnProps) {
-  const { label, choice, onChoice, onRemove, isHidden, completion, isRunning, vote } = props
+  const { label, choice, onChoice, onRemove, isHidden, completion, state, vote } = props
   return (
     <section aria-label={label} className="flex min-h-60 min-w-0 flex-col rounded border border-line">
       <header className="flex h-11 shrink-0 items-center gap-2 border-b border-line px-3">
@@ -53,7 +56,9 @@ export function ContenderColumn(props: ColumnProps) {
       <div className="min-h-0 grow overflow-auto p-3">
         {completion === undefined ? (
           <p className="text-faint">The answer will appear here.</p>
-        ) : completion.text === '' && isRunning ? (
+        ) : state === 'waiting' ? (
+          <p className="text-faint">Waits for its turn.</p>
+        ) : completion.text === '' && state === 'writing' ? (
           <Loading label="Generating" />
         ) : (
           <p className="font-mono text-sm break-words whitespace-pre-wrap">
@@ -63,7 +68,10 @@ export function ContenderColumn(props: ColumnProps) {
         )}
       </div>
       <footer className="flex h-10 shrink-0 items-center gap-2 border-t border-line px-3 text-sm text-muted tabular-nums">
-        {completion !== undefined && (
+        {state === 'writing' && (
+          <Progress label={`${label} is being written`} value={null} className="w-16" />
+        )}
+        {completion !== undefined && state !== 'waiting' && (
           <span className="min-w-0 truncate">
             {plural(completion.tokens, 'token')}
             {completion.tokensPerSecond !== null && ` · ${formatNumber(completion.tokensPerSecond)} tokens/s`}

@@ -141,7 +141,11 @@ function TelemetryFiles() {
         </Button>
       }
     >
-      <ul className="max-h-40 overflow-y-auto rounded border border-line p-2 font-mono text-sm">
+      <ul
+        tabIndex={0}
+        aria-label="Files"
+        className="max-h-40 overflow-y-auto rounded border border-line p-2 font-mono text-sm break-all"
+      >
         {files.map((file) => (
           <li key={file}>{file}</li>
         ))}
