@@ -1,4 +1,5 @@
 /** Progress of long work: one line rewritten in place on a terminal, elsewhere plain lines now and then. */
+import { rangeWords } from '#shared/remaining.ts'
 import type { Output } from './output.ts'
 
 export interface ProgressState {
@@ -9,6 +10,12 @@ export interface ProgressState {
   readonly unit: string
   /** Further facts, already formatted: `reward 0.42`. */
   readonly facts: readonly string[]
+  /** How long the rest takes, seconds, where more is known than how fast units were done; null: nothing to tell. */
+  readonly left?: {
+    readonly secondsPerUnit: number | null
+    readonly low: number
+    readonly high: number
+  } | null
 }
 
 export interface Progress {
@@ -33,7 +40,7 @@ function terminalProgress(output: Output, clock: () => number): Progress {
   let shown = ''
   return {
     update(state) {
-      shown = progressLine(state, pace(state)).slice(0, Math.max(1, output.columns - 1))
+      shown = progressLine(state, paceWords(state, pace(state))).slice(0, Math.max(1, output.columns - 1))
       output.writeNote(`${clear}${shown}`)
     },
     note(text) {
@@ -50,6 +57,7 @@ function plainProgress(output: Output, clock: () => number): Progress {
   const pace = createPace(clock)
   let last = Number.NEGATIVE_INFINITY
   let held: string | null = null
+  let shownDone: number | null = null
   const show = (line: string) => {
     output.note(line)
     last = clock()
@@ -57,8 +65,11 @@ function plainProgress(output: Output, clock: () => number): Progress {
   }
   return {
     update(state) {
-      held = progressLine(state, pace(state))
-      if (clock() - last >= plainIntervalMs || state.done === state.total) show(held)
+      held = progressLine(state, paceWords(state, pace(state)))
+      const isComplete = state.done === state.total && shownDone !== state.done
+      if (clock() - last < plainIntervalMs && !isComplete) return
+      shownDone = state.done
+      show(held)
     },
     note: output.note,
     end() {
@@ -76,16 +87,21 @@ function createPace(clock: () => number): (state: ProgressState) => number | nul
   }
 }
 
-function progressLine({ done, total, unit, facts }: ProgressState, secondsPerUnit: number | null): string {
-  const pace =
-    secondsPerUnit === null || done >= total
-      ? []
-      : [paceWords(secondsPerUnit, unit), `${duration(secondsPerUnit * (total - done))} left`]
-  return [`${unit} ${done}/${total}`, ...facts, ...pace].join('  ')
+const progressLine = ({ done, total, unit, facts }: ProgressState, pace: readonly string[]): string =>
+  [`${unit} ${done}/${total}`, ...facts, ...pace].join('  ')
+
+function paceWords({ done, total, unit, left }: ProgressState, secondsPerUnit: number | null): string[] {
+  if (left === null) return []
+  if (left !== undefined) {
+    const rate = left.secondsPerUnit === null ? [] : [rateWords(left.secondsPerUnit, unit)]
+    return [...rate, `${rangeWords(left)} left`]
+  }
+  if (secondsPerUnit === null || done >= total) return []
+  return [rateWords(secondsPerUnit, unit), `${duration(secondsPerUnit * (total - done))} left`]
 }
 
 /** Of what takes less than a moment, how many in a second. */
-const paceWords = (secondsPerUnit: number, unit: string): string =>
+const rateWords = (secondsPerUnit: number, unit: string): string =>
   secondsPerUnit < 0.1 ? `${(1 / secondsPerUnit).toFixed(0)} ${unit}/s` : `${seconds(secondsPerUnit)}/${unit}`
 
 const seconds = (value: number): string => (value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`)

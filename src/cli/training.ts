@@ -1,11 +1,14 @@
 /** Following a training run from the command line: progress, Ctrl-C, and what came out. Shared by train, resume and demo. */
 import type { RunEvent, RunPhase } from '#shared/events.ts'
+import { rangeAfter } from '#shared/remaining.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
+import { runRemaining, type RunRemaining } from '#host/services/remaining.ts'
 import { trainAndFollow } from '#host/training.ts'
+import type { WorkerStatus } from '#host/workers/supervisor.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
-import { createProgress, type Progress } from './progress.ts'
+import { createProgress, type Progress, type ProgressState } from './progress.ts'
 
 export interface TrainingOutcome {
   readonly isFinished: boolean
@@ -32,6 +35,7 @@ export async function followTraining(
   { json, output }: CommandContext,
 ): Promise<TrainingOutcome> {
   const progress = createProgress(output, json)
+  const teller = new RunTeller(progress, () => runRemaining(host.store, host.store.runs.get(run.id)))
   using interrupt = watchInterrupts(
     () =>
       progress.note(
@@ -41,11 +45,15 @@ export async function followTraining(
   )
   const events: RunEvent[] = []
   const startedAt = Date.now()
+  const signals = {
+    ...{ gently: interrupt.gently, now: interrupt.now },
+    onWorker: (worker: WorkerStatus) => teller.hearWorker(worker),
+  }
   try {
-    for await (const event of trainAndFollow(host, run, resumeFrom, interrupt)) {
+    for await (const event of trainAndFollow(host, run, resumeFrom, signals)) {
       if (streamEvents) output.json(event)
       if (event.type !== 'samples') events.push(event)
-      show(event, progress)
+      teller.hear(event)
     }
   } finally {
     progress.end()
@@ -54,14 +62,49 @@ export async function followTraining(
   return { ...outcomeOf(events), rewardBefore, rewardAfter, seconds: (Date.now() - startedAt) / 1000 }
 }
 
-function show(event: RunEvent, progress: Progress): void {
-  if (event.type === 'step') {
-    progress.update({ done: event.step, total: event.steps, unit: 'step', facts: stepFacts(event.metrics) })
-    return
+/** Says what happens: events as lines, and in the line of progress how far the run is and how long the rest takes. */
+class RunTeller {
+  readonly #progress: Progress
+  readonly #remaining: () => RunRemaining | null
+  #state: Omit<ProgressState, 'left'> | null = null
+
+  constructor(progress: Progress, remaining: () => RunRemaining | null) {
+    this.#progress = progress
+    this.#remaining = remaining
   }
-  const words = wordsFor(event)
-  if (words !== null) progress.note(words)
+
+  hear(event: RunEvent): void {
+    if (event.type === 'step') {
+      this.#state = { done: event.step, total: event.steps, unit: 'step', facts: stepFacts(event.metrics) }
+      this.#update([])
+      return
+    }
+    const words = wordsFor(event)
+    if (words !== null) this.#progress.note(words)
+    if (event.type === 'status')
+      this.#state ??= { done: event.step, total: event.steps, unit: 'step', facts: [] }
+    if (event.type === 'evaluation' || event.type === 'status') this.#update([])
+  }
+
+  /** An evaluation tells how far it is: it can take longer than many steps. */
+  hearWorker({ stepPhase, phaseProgress }: WorkerStatus): void {
+    if (stepPhase !== 'evaluating' || phaseProgress === null) return
+    this.#update([`evaluating ${phaseProgress.done} of ${phaseProgress.total}`])
+  }
+
+  #update(facts: readonly string[]): void {
+    const state = this.#state
+    if (state === null || state.total === 0) return
+    const remaining = this.#remaining()
+    const left = remaining === null || remaining.high === 0 ? null : remainingNow(remaining)
+    this.#progress.update({ ...state, facts: [...state.facts, ...facts], left })
+  }
 }
+
+const remainingNow = (remaining: RunRemaining) => ({
+  secondsPerUnit: remaining.secondsPerStep,
+  ...rangeAfter(remaining, (Date.now() - remaining.since) / 1000),
+})
 
 const phaseWords: Partial<Record<RunPhase, string>> = {
   preparing: 'Preparing the model.',

@@ -25,6 +25,7 @@ import { RunHistory } from './runHistory.ts'
 import { openStore, type Store } from './store/store.ts'
 import { resumePoint } from './training.ts'
 import { packError } from './workers/messages.ts'
+import { Trials } from './trials.ts'
 import { createAsk, questionStarter, type StartQuestion } from './workers/question.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from './workers/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from './workers/supervisor.ts'
@@ -62,9 +63,11 @@ export function createHost({
   const store = openStore(historyFile(dataDirectory))
   const bell = new Bell()
   const left = new LeftRuns(store)
+  const trials = new Trials()
   const parts = () => ({ supervisor, history, queue, left, bell })
   const supervisor = new Supervisor({
     cacheDirectory: dataFolders(dataDirectory).cache,
+    expectedOf: (runId) => trials.of(store.runs.get(runId).config),
     ...(startWorker === undefined ? {} : { startWorker }),
     ...reactions(parts, onFault),
     onFault,
@@ -92,6 +95,7 @@ export function createHost({
     ask: createAsk(startQuestion),
     connections,
     askText: texts.ask,
+    trials,
     bell,
     cleared,
     async [Symbol.asyncDispose]() {

@@ -4,6 +4,7 @@ import type { ConnectionWatch } from './connections.ts'
 import type { Cleared } from './leftovers.ts'
 import type { RunHistory } from './runHistory.ts'
 import type { Store } from './store/store.ts'
+import type { Trials } from './trials.ts'
 import type { Ask } from './workers/question.ts'
 import type { AskText } from './workers/textQuestion.ts'
 import type { RunQueue } from './workers/runQueue.ts'
@@ -21,6 +22,8 @@ export interface Host extends AsyncDisposable {
   readonly connections: ConnectionWatch
   /** Asks a process of its own what a model's tokenizer and chat template make of texts. */
   readonly askText: AskText
+  /** What checks of settings expected of their runs. */
+  readonly trials: Trials
   /** Rings whenever the history or a process changed. */
   readonly bell: Bell
   /** What killed processes had left in the data directory and this host removed when it started. */

@@ -8,6 +8,7 @@ import { fallBackSentence, resolveResume } from './artifacts/runTarget.ts'
 import type { Host } from './host.ts'
 import { forkRun, type ConfigChanges } from './workers/forkRun.ts'
 import { unpackError } from './workers/messages.ts'
+import type { WorkerStatus } from './workers/supervisor.ts'
 
 export interface ResumePoint {
   /** Folder of the checkpoint; null = from the start. */
@@ -56,6 +57,8 @@ export interface StopSignals {
   readonly gently: AbortSignal
   /** Kill the process; what was not yet in a checkpoint is done again on resume. */
   readonly now: AbortSignal
+  /** Told what the process is at, a few times a second at most. */
+  readonly onWorker?: (worker: WorkerStatus) => void
 }
 
 /** An event with the time it was written down. */
@@ -84,7 +87,9 @@ export async function* trainAndFollow(
   try {
     for (let isOver = false; !isOver;) {
       const { rings } = bell
-      isOver = !isLiving()
+      const worker = supervisor.status(run.id)
+      isOver = worker === null
+      if (worker !== null) signals.onWorker?.(worker)
       yield* runEvents(tail.read())
       if (!isOver) await bell.after(rings, never)
     }

@@ -1,5 +1,5 @@
 /** Names and phases as the window says them. */
-import type { RunPhase, StepPhase } from '#shared/events.ts'
+import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
 import { formatDate, plural } from './format.ts'
 
 /** What a run is called where it has no name: when and how it was made. */
@@ -37,14 +37,22 @@ const stepPhases: Readonly<Record<StepPhase, string>> = {
 interface AtWork {
   readonly activity: Activity
   readonly stepPhase: StepPhase | null
+  readonly phaseProgress: PhaseProgress | null
 }
 
 /** What a run is at, as far as its process tells. */
 export function phaseWords(phase: RunPhase | null, worker?: AtWork): string {
-  if (worker !== undefined && worker.activity !== 'running') return activities[worker.activity]
-  const stepPhase = worker?.stepPhase ?? null
-  return phase === 'training' && stepPhase !== null ? stepPhases[stepPhase] : phaseNames[phase ?? 'loading']
+  const isOver = phase === 'finished' || phase === 'stopped'
+  if (worker !== undefined && worker.activity !== 'running' && !isOver) return activities[worker.activity]
+  const { stepPhase = null, phaseProgress = null } = worker ?? {}
+  const isAtWork = phase === 'training' || phase === 'evaluating'
+  if (!isAtWork || stepPhase === null) return phaseNames[phase ?? 'loading']
+  if (phase === 'evaluating') return `${phaseNames.evaluating}${progressWords(phaseProgress)}`
+  return `${stepPhases[stepPhase]}${progressWords(phaseProgress)}`
 }
+
+const progressWords = (progress: PhaseProgress | null): string =>
+  progress === null ? '' : ` ${String(progress.done)} of ${String(progress.total)}`
 
 const phaseNames: Readonly<Record<RunPhase | 'loading', string>> = {
   loading: 'Loading the model',

@@ -24,6 +24,12 @@ export type RunPhase = 'preparing' | 'evaluating' | 'training' | 'paused' | 'fin
 /** What a training process is at within a step; told while it lasts and kept nowhere. */
 export type StepPhase = 'generating' | 'scoring' | 'learning' | 'evaluating' | 'saving'
 
+/** How much of it is done: completions of `total`. */
+export interface PhaseProgress {
+  readonly done: number
+  readonly total: number
+}
+
 /** Per-token arrays of one trajectory, each base64 of little-endian numbers (packedArray.ts); the first covers all T tokens, the others the T−1 predictions. */
 export interface TokenArrays {
   /** [T] i32, prompt first. */
@@ -78,6 +84,32 @@ export interface RunManifest {
 export interface ManifestEvent {
   readonly type: 'manifest'
   readonly manifest: RunManifest
+}
+
+/** Seconds. */
+export interface ExpectedSeconds {
+  readonly expected: number
+  readonly high: number
+}
+
+/** A stage of the run and how it is evaluated. */
+export interface ScheduledStage {
+  /** Steps of the run completed when the stage begins and when it ends. */
+  readonly firstStep: number
+  readonly lastStep: number
+  /** Steps between evaluations; 0: only before and after. */
+  readonly evaluateEvery: number
+  /** 0: it is never evaluated. */
+  readonly heldOutRows: number
+  /** What a trial before the run expected; null where none was made. */
+  readonly expected: { readonly step: ExpectedSeconds; readonly evaluation: ExpectedSeconds } | null
+}
+
+/** What lies ahead; said by every process that takes the run up, at `step`. */
+export interface ScheduleEvent {
+  readonly type: 'schedule'
+  readonly step: number
+  readonly stages: readonly ScheduledStage[]
 }
 
 export interface StatusEvent {
@@ -153,6 +185,7 @@ export interface ErrorEvent {
 export type RunEvent =
   | StatusEvent
   | ManifestEvent
+  | ScheduleEvent
   | StepEvent
   | EvaluationEvent
   | SamplesEvent

@@ -33,6 +33,22 @@ describe('progress', () => {
     expect(text()).toContain('20 s/step  20 s left')
   })
 
+  test('tells how long the rest takes where more is known than the pace of this process', () => {
+    const { output, text } = screen(true)
+    const progress = createProgress(output, false, () => 0)
+    progress.update({ ...state(10), left: { secondsPerUnit: 14, low: 40, high: 90 } })
+    expect(text()).toContain('step 10/10  14 s/step  40–90 s left')
+    progress.update({ ...state(1), left: null })
+    expect(text()).not.toContain('left')
+  })
+
+  test('elsewhere a last step whose evaluation goes on is not a line each time', () => {
+    const { output, text } = screen(false)
+    const progress = createProgress(output, false, () => 0)
+    for (let done = 0; done < 5; done++) progress.update(state(10, [`evaluating ${done} of 5`]))
+    expect(text().trim().split('\n')).toHaveLength(1)
+  })
+
   test('of what is quick tells how many in a second', () => {
     const { output, text } = screen(true)
     let now = 0

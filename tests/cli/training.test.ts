@@ -82,6 +82,11 @@ describe('train', () => {
     expect(undisturbed.every(({ at }) => typeof at === 'number')).toBe(true)
   })
 
+  test('says what lies ahead before it begins', () => {
+    const stage = { firstStep: 0, lastStep: 8, evaluateEvery: 4, heldOutRows: 3, expected: null }
+    expect(typed(undisturbed, 'schedule')).toMatchObject([{ step: 0, stages: [stage] }])
+  })
+
   test('keeps the same events in the run folder', () => {
     const withoutTime = (events: readonly Event[]) => events.map(({ at: _, ...event }) => event)
     expect(withoutTime(logged(undisturbedRun))).toEqual(withoutTime(undisturbed.slice(1)))

@@ -28,11 +28,18 @@ export async function* calibrateRun(host: Host, given: unknown, signal: AbortSig
       const done = stage * phaseCount + calibrationPhases.indexOf(phase)
       yield { progress: { phase: phaseWords[phase], done, total: stages * phaseCount, unit: 'phases' } }
     } else {
+      host.trials.remember(config, news.report.stages.map(expectedOf))
       const { bavail, bsize } = await statfs(host.dataDirectory)
       const room = { availableBytes, freeBytes: bavail * bsize, runs: host.supervisor.list().length }
       yield { result: summarizeCalibration(config, news.report, room) }
     }
   }
+}
+
+/** Evaluations vary as steps do. */
+function expectedOf({ secondsPerStep: step, secondsPerEvaluation }: CalibratedStage) {
+  const high = (secondsPerEvaluation * step.high) / Math.max(step.expected, Number.EPSILON)
+  return { step, evaluation: { expected: secondsPerEvaluation, high } }
 }
 
 const phaseCount = calibrationPhases.length

@@ -17,6 +17,7 @@ import { diagnoseRun } from './diagnosis.ts'
 import { failureOf } from './failures.ts'
 import { newsOf, readCursor, stampOf, writeCursor } from './feeds.ts'
 import { hasLeft, leaveQueue, requireIdle } from './queue.ts'
+import { runRemaining } from './remaining.ts'
 import { requireGates } from './rewardVersions.ts'
 import { exportBundle, importBundle } from './runBundle.ts'
 import { exchanging } from './exchange.ts'
@@ -136,11 +137,12 @@ const following = ({ store, supervisor, history, bell }: Host) =>
         const removed = [...(known?.keys() ?? [])].filter((id) => !ids.has(id))
         const isWhole = known === null
         const unreadable = unreadableRuns(history)
-        const others = stampOf([workers, unreadable])
+        const remaining = now.flatMap(({ run }) => runRemaining(store, run) ?? [])
+        const others = stampOf([workers, unreadable, remaining])
         if (!isWhole && runs.length + removed.length === 0 && others === knownOthers) return null
         known = new Map(now.map(({ run, stamp }) => [run.id, stamp]))
         knownOthers = others
-        return { cursor: '', isWhole, runs, removed, workers, unreadable }
+        return { cursor: '', isWhole, runs, removed, workers, unreadable, remaining }
       })
     },
 

@@ -35,6 +35,16 @@ export class EventsTable {
       .map(({ id, seq, body }) => ({ id, seq, event: this.#db.parse(body) as LoggedEvent }))
   }
 
+  /** The last one of a type. */
+  last(runId: string, type: string): LoggedEvent | null {
+    const query = this.#db.query<{ readonly body: string }>(
+      `SELECT body FROM events WHERE run = (SELECT key FROM runs WHERE id = ?) AND type = ?
+       ORDER BY id DESC LIMIT 1`,
+    )
+    const found = query.get(runId, type)
+    return found === undefined ? null : (this.#db.parse(found.body) as LoggedEvent)
+  }
+
   /** How many lines of a run's log could not be read. */
   damagedLines(runId: string): number {
     const query = this.#db.query<{ readonly damaged: number }>(

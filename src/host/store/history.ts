@@ -139,6 +139,8 @@ export class HistoryWriter {
         break
       case 'error':
         this.#fail(known)
+        break
+      case 'schedule':
     }
   }
 

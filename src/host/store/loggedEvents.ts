@@ -1,6 +1,7 @@
 /** The events of a log that have tables of their own, as they must be to go there. */
 import { z } from 'zod'
 import { count } from '#shared/api/common.ts'
+import type { ScheduledStage } from '#shared/events.ts'
 import type { LoggedEvent } from '../artifacts/eventLog.ts'
 
 const metrics = z.record(z.string(), z.number().nullable())
@@ -31,6 +32,15 @@ const sample = z.object({
   arrays: arrays.optional().catch(undefined),
 })
 
+const expectedSeconds = z.object({ expected: z.number().min(0), high: z.number().min(0) })
+const scheduledStage = z.object({
+  firstStep: count,
+  lastStep: count,
+  evaluateEvery: count,
+  heldOutRows: count,
+  expected: z.object({ step: expectedSeconds, evaluation: expectedSeconds }).nullable(),
+}) satisfies z.ZodType<ScheduledStage>
+
 const schemas = z.discriminatedUnion('type', [
   z.object({ type: z.literal('step'), step: count, steps: count, metrics }),
   z.object({ type: z.literal('evaluation'), step: count, rows: count, metrics }),
@@ -45,6 +55,7 @@ const schemas = z.discriminatedUnion('type', [
   z.object({ type: z.literal('checkpoints-removed'), step: count, directories: z.array(z.string()) }),
   z.object({ type: z.literal('status'), phase: z.string(), step: count, steps: count }),
   z.object({ type: z.literal('manifest'), manifest: z.looseObject({}) }),
+  z.object({ type: z.literal('schedule'), step: count, stages: z.array(scheduledStage) }),
   z.object({
     type: z.literal('error'),
     code: z.string().nullable(),

@@ -101,6 +101,24 @@ export class MetricsTable {
     )
   }
 
+  /** The last numbers of one metric, the oldest first; two evaluations of one step are two. */
+  recent(runId: string, metric: string, limit: number): { readonly step: number; readonly value: number }[] {
+    const query = this.#db.query<{ readonly step: number; readonly value: number }>(
+      `SELECT step, value FROM metric_rows WHERE run = (SELECT key FROM runs WHERE id = ?)
+         AND metric = (SELECT key FROM names WHERE name = ?) AND value IS NOT NULL
+       ORDER BY step DESC, seq DESC LIMIT ?`,
+    )
+    return query.all(runId, metric, limit).reverse()
+  }
+
+  /** When the last step or evaluation ended, epoch ms; null before the first. */
+  measuredAt(runId: string): number | null {
+    const query = this.#db.query<{ readonly at: number }>(
+      `SELECT at FROM measurements WHERE run = (SELECT key FROM runs WHERE id = ?) ORDER BY seq DESC LIMIT 1`,
+    )
+    return query.get(runId)?.at ?? null
+  }
+
   /** Where a follower that has all there is now goes on. */
   cursor(runIds: readonly string[]): MetricCursor {
     return Object.fromEntries(

@@ -14,7 +14,7 @@
  */
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { RunEvent, TrainerState } from '#shared/events.ts'
+import type { RunEvent, ScheduleEvent, TrainerState } from '#shared/events.ts'
 import { effectWords } from '#shared/precisionEffect.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { initialState } from '#rl/training/plan.ts'
@@ -61,6 +61,7 @@ export async function* runTraining(request: TrainingRequest, control: RunControl
     await using world = await resolveEnvironment(config, runDirectory, () => countBeside(cacheDirectory))
     const judging = { rewards: rewards.specs, environment: world.environment }
     const stages = await readStages(config, model, judging)
+    yield* recorder.say(scheduleOf(stages, start, request.expected))
     const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })
     yield* recorder.sayManifest(manifest, step)
     if (start === null) yield* recorder.say(...(await roundingNotice(stages, model, cacheDirectory)))
@@ -70,6 +71,23 @@ export async function* runTraining(request: TrainingRequest, control: RunControl
     recorder.fail(errorEvent(error))
     throw error
   }
+}
+
+/** What lies ahead of a process that begins here. A fork is evaluated where it leaves its parent. */
+function scheduleOf(
+  stages: readonly Stage[],
+  start: TrainingStart | null,
+  expected: TrainingRequest['expected'],
+): ScheduleEvent {
+  const step = start?.checkpoint.trainer.step ?? 0
+  const scheduled = stages.map(({ place, lastStep, parts }, index) => ({
+    firstStep: start?.isFork === true && step < lastStep ? Math.max(step, place.firstStep) : place.firstStep,
+    lastStep,
+    evaluateEvery: parts.config.evaluation.every,
+    heldOutRows: Math.min(parts.heldOutRows.length, parts.config.evaluation.rows ?? Infinity),
+    expected: expected?.[index] ?? null,
+  }))
+  return { type: 'schedule', step, stages: scheduled }
 }
 
 /** What rounding the base does to it, said once when a run begins. */

@@ -2,7 +2,7 @@
  * What a host and its training process say to each other; plain JSON, checked by the compiler on both sides. Events do
  * not travel this way: they are in the run's log, and the host is only told that it grew.
  */
-import type { RunPhase, StepPhase } from '#shared/events.ts'
+import type { PhaseProgress, RunPhase, ScheduledStage, StepPhase } from '#shared/events.ts'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
 
 export interface TrainingRequest {
@@ -11,6 +11,8 @@ export interface TrainingRequest {
   readonly cacheDirectory: string
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
+  /** What a trial of the same settings expected, stage by stage; null or absent where none was made. */
+  readonly expected?: readonly ScheduledStage['expected'][] | null
 }
 
 export type ToTrainer =
@@ -25,7 +27,7 @@ export type FromTrainer =
   /** The log grew; `phase` is the new one where it changed. */
   | { readonly type: 'grown'; readonly phase: RunPhase | null }
   /** What the step is at; a few times a second at most. */
-  | { readonly type: 'phase'; readonly phase: StepPhase }
+  | { readonly type: 'phase'; readonly phase: StepPhase; readonly progress: PhaseProgress | null }
   /** Said every few seconds, whatever goes on. */
   | { readonly type: 'alive' }
   | { readonly type: 'done' }

@@ -5,7 +5,7 @@
  */
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { RunPhase, StepPhase } from '#shared/events.ts'
+import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
 import { runHolder, runPaths } from '../artifacts/runFolder.ts'
 import { faultToStderr, guarded, type OnFault } from '../faults.ts'
 import { childProcessStarter } from './childProcess.ts'
@@ -21,6 +21,8 @@ export interface SupervisorOptions {
   readonly startWorker?: StartWorker
   /** A process says nothing for so long: it is marked as silent. */
   readonly silentAfterMs?: number
+  /** What a trial of the run's settings expected of each stage. */
+  readonly expectedOf?: (runId: string) => TrainingRequest['expected']
   /** The run's log holds more than before. */
   readonly onGrown?: (runId: string) => void
   readonly onChanged?: (worker: WorkerStatus) => void
@@ -42,6 +44,7 @@ export interface WorkerStatus {
   readonly activity: WorkerActivity
   /** What its step is at; null until it has told. */
   readonly stepPhase: StepPhase | null
+  readonly phaseProgress: PhaseProgress | null
   /** Epoch milliseconds, as `lastHeardAt`. */
   readonly startedAt: number
   readonly lastHeardAt: number
@@ -114,6 +117,7 @@ export class Supervisor {
     const heard = {
       activity: 'starting',
       stepPhase: null,
+      phaseProgress: null,
       startedAt: now,
       lastHeardAt: now,
       isSilent: false,
@@ -129,7 +133,8 @@ export class Supervisor {
     }
     this.#workers.set(runId, worker)
     process.onMessage((message) => this.#hear(worker, message))
-    const request: TrainingRequest = { runDirectory: directory, cacheDirectory, ...options }
+    const expected = this.#options.expectedOf?.(runId) ?? null
+    const request: TrainingRequest = { runDirectory: directory, cacheDirectory, expected, ...options }
     process.send({ type: 'start', request })
     this.#tell('onChanged', worker.status)
     return worker.ended
@@ -205,12 +210,12 @@ export class Supervisor {
     if (phase !== null) worker.phase = phase
     const activity = activityAt(phase, worker.status.activity)
     if (wasSilent || activity !== worker.status.activity) this.#change(worker, { activity })
-    if (message.type === 'phase') this.#step(worker, message.phase)
+    if (message.type === 'phase') this.#step(worker, message)
     if (message.type === 'grown') this.#tell('onGrown', worker.status.runId)
   }
 
-  #step(worker: Worker, stepPhase: StepPhase): void {
-    worker.status = { ...worker.status, stepPhase }
+  #step(worker: Worker, { phase, progress }: Extract<FromTrainer, { type: 'phase' }>): void {
+    worker.status = { ...worker.status, stepPhase: phase, phaseProgress: progress }
     this.#tell('onPhase', worker.status)
   }
 

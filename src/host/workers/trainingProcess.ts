@@ -1,10 +1,10 @@
 /** The script of a training process: takes one request, says when there is news, ends. Started by the supervisor. */
-import type { StepPhase } from '#shared/events.ts'
+import type { PhaseProgress, StepPhase } from '#shared/events.ts'
 import { keepPrivate } from '../artifacts/permissions.ts'
 import { createControl } from './control.ts'
 import { runTraining } from './entry.ts'
 import { openHostChannel } from './hostChannel.ts'
-import { packError, type ToTrainer, type TrainingRequest } from './messages.ts'
+import { packError, type FromTrainer, type ToTrainer, type TrainingRequest } from './messages.ts'
 
 const heartbeatMs = 2000
 /** Steps can be shorter than anybody can read. */
@@ -29,12 +29,20 @@ host.listen((message) => {
   answers[message.type]()
 })
 
-function phaseTeller(): (phase: StepPhase) => void {
-  let toldAt = -Infinity
-  return (phase) => {
-    if (performance.now() - toldAt < phaseEveryMs) return
-    toldAt = performance.now()
-    void host.report({ type: 'phase', phase })
+/** Of what comes faster only the newest is told, when it is time again. */
+function phaseTeller(): (phase: StepPhase, progress?: PhaseProgress) => void {
+  let latest: Extract<FromTrainer, { type: 'phase' }> | null = null
+  let timer: NodeJS.Timeout | null = null
+  const tell = () => {
+    timer = null
+    if (latest === null) return
+    void host.report(latest)
+    latest = null
+    timer = setTimeout(tell, phaseEveryMs).unref()
+  }
+  return (phase, progress) => {
+    latest = { type: 'phase', phase, progress: progress ?? null }
+    if (timer === null) tell()
   }
 }
 

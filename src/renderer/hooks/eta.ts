@@ -1,27 +1,24 @@
-import { useState } from 'react'
-import { estimate, type Eta, type StepTime } from '../eta.ts'
-import type { RunEntry } from './runs.ts'
+import { rangeAfter } from '#shared/remaining.ts'
+import { etaWords } from '../eta.ts'
+import { useNow } from './live.ts'
+import { useRemainingOf } from './runs.ts'
 
-interface Watched {
-  readonly runId: string
-  readonly times: readonly StepTime[]
+export interface Eta {
+  /** null before the first step. */
+  readonly secondsPerStep: number | null
+  /** How long the rest takes, in words. */
+  readonly left: string
 }
 
-const most = 21
-
-function watchedNext(before: Watched, run: RunEntry): Watched {
-  const now = { step: run.step, at: run.updatedAt }
-  const last = before.times.at(-1)
-  if (before.runId !== run.id || (last !== undefined && now.step < last.step))
-    return { runId: run.id, times: [now] }
-  return now.step === last?.step ? before : { runId: run.id, times: [...before.times, now].slice(-most) }
-}
-
-/** Watches a run's steps go by and says how long the rest takes; null until two steps were seen. */
-export function useEta(run: RunEntry | undefined): Eta | null {
-  const [watched, setWatched] = useState<Watched>({ runId: '', times: [] })
-  if (run?.status !== 'running') return null
-  const next = watchedNext(watched, run)
-  if (next !== watched) setWatched(next)
-  return run.steps === null ? null : estimate(next.times, run.steps - run.step)
+/** As it is now; null where nothing is known yet, nothing is left, or the run does not train. */
+export function useEta(runId: string): Eta | null {
+  const remaining = useRemainingOf(runId)
+  const now = useNow(1000)
+  if (remaining === undefined) return null
+  const { low, high } = rangeAfter(remaining, (now - remaining.since) / 1000)
+  if (high === 0) return null
+  return {
+    secondsPerStep: remaining.secondsPerStep,
+    left: etaWords({ lowMs: 1000 * low, highMs: 1000 * high }),
+  }
 }

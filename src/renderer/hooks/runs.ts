@@ -13,12 +13,14 @@ export type RunEntry = RunsNews['runs'][number]
 export type WorkerView = RunsNews['workers'][number]
 /** A folder in which there is a run that cannot be read, and why; null: the history itself is behind. */
 type UnreadableRun = RunsNews['unreadable'][number]
+export type RemainingView = RunsNews['remaining'][number]
 export type StoredEvent = OutputOf<Api, 'runs.follow'>['events'][number]
 
 interface RunsState {
   readonly byId: ReadonlyMap<string, RunEntry>
   readonly workers: readonly WorkerView[]
   readonly unreadable: readonly UnreadableRun[]
+  readonly remaining: readonly RemainingView[]
   readonly isLoaded: boolean
 }
 
@@ -26,20 +28,20 @@ const useRunsStore = create<RunsState>(() => ({
   byId: new Map(),
   workers: [],
   unreadable: [],
+  remaining: [],
   isLoaded: false,
 }))
 
 function applied(state: RunsState, items: readonly RunsNews[]): RunsState {
   let byId = new Map(state.byId)
-  let { workers, unreadable } = state
+  let { workers, unreadable, remaining } = state
   for (const item of items) {
     if (item.isWhole) byId = new Map()
     for (const run of item.runs) byId.set(run.id, run)
     for (const id of item.removed) byId.delete(id)
-    workers = item.workers
-    unreadable = item.unreadable
+    ;({ workers, unreadable, remaining } = item)
   }
-  return { byId, workers, unreadable, isLoaded: true }
+  return { byId, workers, unreadable, remaining, isLoaded: true }
 }
 
 const areasOfRun = ['runs', 'checkpoints', 'samples', 'metrics.names', 'metrics.latest'] as const
@@ -83,6 +85,10 @@ export const useRunEntry = (runId: string): RunEntry | undefined =>
 
 export const useWorkerOf = (runId: string): WorkerView | undefined =>
   useRunsStore(({ workers }) => workers.find((worker) => worker.runId === runId))
+
+/** undefined: it does not train, or nothing is known yet. */
+export const useRemainingOf = (runId: string): RemainingView | undefined =>
+  useRunsStore(({ remaining }) => remaining.find((each) => each.runId === runId))
 
 /** Colour and dash of any run of the history. */
 export function useRunStyles(): (runId: string) => RunStyle {

@@ -4,6 +4,7 @@
  * in the batch. The members of a group begin at the same place and meet the same chance.
  */
 import type { Completion, GenerateOptions, Policy } from '#engine/policy.ts'
+import type { PhaseProgress } from '#shared/events.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
 import {
   type Environment,
@@ -34,6 +35,7 @@ export interface EpisodeRequest {
   readonly source: 'training' | 'evaluation'
   /** Row → how often it was rolled out before in this step. */
   readonly earlier?: ReadonlyMap<number, number>
+  readonly onProgress?: (done: PhaseProgress) => void
 }
 
 export interface EpisodeLimits {
@@ -88,6 +90,7 @@ export async function playEpisodes(
   let episodes = await openEpisodes(request, options)
   for (let turn = 0; turn < options.limits.maxTurns; turn++) {
     const live = episodes.filter(isLive)
+    request.onProgress?.({ done: episodes.length - live.length, total: episodes.length })
     if (live.length === 0) break
     const completions = await generateTurn(live, turn, request, options)
     const answers = await environmentAnswers(live, turn, completions, options)

@@ -9,6 +9,7 @@
  */
 import type { Completion, GenerateOptions, Policy } from '#engine/policy.ts'
 import { AppError } from '#shared/errors.ts'
+import type { PhaseProgress } from '#shared/events.ts'
 import { randomStream } from '#shared/random.ts'
 import { type Reward, type RewardFailurePolicy, type RewardSpec, scoreRewards } from '../rewards.ts'
 import type { Prompt } from './prompts.ts'
@@ -27,6 +28,7 @@ export interface RolloutRequest {
   readonly step: number
   /** Row → how often it was rolled out before in this step. */
   readonly earlier?: ReadonlyMap<number, number>
+  readonly onProgress?: (done: PhaseProgress) => void
 }
 
 export interface RolloutOptions {
@@ -47,14 +49,17 @@ export async function generateTrajectories(
   request: RolloutRequest,
   { policy, generate, decode }: RolloutOptions,
 ): Promise<UnscoredTrajectory[]> {
-  const { prompts, groupSize } = request
+  const { prompts, groupSize, onProgress } = request
   const trajectories = new Array<UnscoredTrajectory | undefined>(prompts.length * groupSize)
+  let done = 0
+  onProgress?.({ done, total: trajectories.length })
   for await (const completion of policy.generate(generationRequests(request), generate)) {
     const prompt = prompts[completion.request]
     if (!prompt) throw new Error(`Expected a request below ${prompts.length}, got ${completion.request}.`)
     const text = completionText(completion, generate, decode)
     const place = completion.request * groupSize + completion.sample
     trajectories[place] = singleTurnTrajectory(prompt, completion.request, completion, text)
+    onProgress?.({ done: ++done, total: trajectories.length })
   }
   return Array.from(trajectories, (trajectory, place) => {
     if (!trajectory)

@@ -2,7 +2,7 @@
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Policy } from '#engine/policy.ts'
-import type { StepPhase, TrainerState } from '#shared/events.ts'
+import type { PhaseProgress, StepPhase, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
@@ -38,7 +38,7 @@ export interface TrainDependencies {
   readonly signal?: AbortSignal
   readonly pause?: PauseRequest
   /** Told what the run is at now, for whoever watches. */
-  readonly onPhase?: (phase: StepPhase) => void
+  readonly onPhase?: (phase: StepPhase, progress?: PhaseProgress) => void
 }
 
 /** The wish of a person that the run waits between two steps. */

@@ -1,5 +1,5 @@
 /** Evaluation: the most probable completion of every held-out prompt, judged by the same reward functions. */
-import type { EvaluationEvent, SamplesEvent } from '#shared/events.ts'
+import type { EvaluationEvent, PhaseProgress, SamplesEvent } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { Prompt } from '../rollout/prompts.ts'
 import { rewardTrajectories } from '../rollout/rollout.ts'
@@ -30,11 +30,12 @@ export async function* evaluateRollouts(
 
 /** Greedy answers to the held-out prompts, and what they earn. */
 export async function greedyRollouts(
-  { config, rewards }: TrainDependencies,
+  { config, rewards, onPhase }: TrainDependencies,
   { heldOut, rollOut }: EvaluationPlan,
   step: number,
 ): Promise<{ readonly trajectories: readonly Trajectory[]; readonly metrics: Metrics }> {
-  const answers = await rollOut(heldOut, { groupSize: 1, step, source: 'evaluation' })
+  const onProgress = (done: PhaseProgress) => onPhase?.('evaluating', done)
+  const answers = await rollOut(heldOut, { groupSize: 1, step, source: 'evaluation', onProgress })
   const options = { rewards, onFailure: config.rewardFailures, step }
   const trajectories = await rewardTrajectories(answers, options)
   return { trajectories, metrics: evaluationMetrics(trajectories) }

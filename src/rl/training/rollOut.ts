@@ -1,5 +1,6 @@
 /** How a run produces trajectories: completions of prompts, or episodes in an environment. */
 import { AppError } from '#shared/errors.ts'
+import type { PhaseProgress } from '#shared/events.ts'
 import { promptBudget } from '../algorithms/common/padding.ts'
 import { withFormatBonus } from '../environment.ts'
 import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollout/episodes.ts'
@@ -20,6 +21,8 @@ export interface RollOutRequest {
   readonly isGreedy?: boolean
   /** Row → how often it was rolled out before in this step; such a row gets other samples. */
   readonly earlier?: ReadonlyMap<number, number>
+  /** Told how many trajectories are done. */
+  readonly onProgress?: (done: PhaseProgress) => void
 }
 
 /** Returns group after group, samples in order. */

@@ -1,5 +1,5 @@
 /** Trajectories of a step by letting the policy act: drawn prompts, rewards, greedy baselines, replaced groups. */
-import type { TrainerState } from '#shared/events.ts'
+import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { GroupAcceptance } from '../algorithms/types.ts'
 import { drawNext } from '../rollout/order.ts'
@@ -122,8 +122,8 @@ async function playRound(
   const { config, rewards, algorithm, onPhase } = dependencies
   const options = { rewards, onFailure: config.rewardFailures, step: request.step }
   const watch = stopwatch()
-  onPhase?.('generating')
-  const answers = await rollOut(prompts, request)
+  const onProgress = (done: PhaseProgress) => onPhase?.('generating', done)
+  const answers = await rollOut(prompts, { ...request, onProgress })
   const greedy = algorithm.needs.greedyBaseline
     ? await rollOut(prompts, { ...request, groupSize: 1, isGreedy: true })
     : []

@@ -35,7 +35,7 @@ import { learnFrom } from './update.ts'
 export async function* train(dependencies: TrainDependencies): AsyncGenerator<RunEvent, TrainerState> {
   const plan = planTraining(dependencies)
   let state = dependencies.state ?? initialState
-  if (isBeginning(dependencies, plan, state)) yield* beginning(plan, state)
+  if (isBeginning(dependencies, plan, state)) yield* beginning(dependencies, plan, state)
   yield status('training', state, plan)
   yield* waitWherePaused(dependencies, plan, state)
   while (goesOn(dependencies, plan, state)) {
@@ -76,10 +76,15 @@ const goesOn = ({ signal }: TrainDependencies, plan: TrainPlan, state: TrainerSt
   !isStageOver(plan, state) && signal?.aborted !== true
 
 /** What a stage says once, however often it is resumed. */
-async function* beginning(plan: TrainPlan, state: TrainerState): AsyncGenerator<RunEvent> {
+async function* beginning(
+  { onPhase }: TrainDependencies,
+  plan: TrainPlan,
+  state: TrainerState,
+): AsyncGenerator<RunEvent> {
   const { source } = plan
   if (source.tooLong > 0) yield { type: 'warning', step: state.step, message: tooLongMessage(source.tooLong) }
   yield status('evaluating', state, plan)
+  onPhase?.('evaluating')
   yield* source.evaluate(state.step)
 }
 

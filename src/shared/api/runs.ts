@@ -67,10 +67,22 @@ const worker = z.object({
   activity: z.enum(['starting', 'running', 'pausing', 'paused', 'stopping']),
   /** What its step is at; null until it has told. */
   stepPhase: z.custom<StepPhase>((value) => typeof value === 'string').nullable(),
+  /** Completions of that part of the step. */
+  phaseProgress: z.object({ done: count, total: count }).nullable(),
   startedAt: instant,
   lastHeardAt: instant,
   /** No sign of life for longer than it may take. */
   isSilent: z.boolean(),
+})
+
+/** Seconds from `since` on, an instant; see #shared/remaining.ts. */
+const remaining = z.object({
+  runId: z.string(),
+  since: instant,
+  secondsPerStep: z.number().nullable(),
+  low: z.number(),
+  high: z.number(),
+  current: z.number(),
 })
 
 /** As the run's log has it: `type`, `at` and the fields of that event; see #shared/events.ts. */
@@ -258,6 +270,8 @@ export const runsApi = {
       workers: z.array(worker),
       /** Folders that hold a run which cannot be read, with the reason; `directory` null: the history itself is behind. */
       unreadable: z.array(z.object({ directory: z.string().nullable(), error: failure })),
+      /** How long those that train still take, as far as it is known. */
+      remaining: list(remaining),
     }),
   ),
   /**

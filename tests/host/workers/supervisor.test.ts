@@ -124,14 +124,23 @@ describe('a supervised run', () => {
     const tail = openLogTail(file, 'beginning')
     const followed: unknown[] = []
     const phases = new Set<unknown>()
+    const progress = new Set<unknown>()
     await home
       .supervise({
         onGrown: () => followed.push(...tail.read()),
-        onPhase: ({ stepPhase }) => phases.add(stepPhase),
+        onPhase({ stepPhase, phaseProgress }) {
+          phases.add(stepPhase)
+          progress.add(phaseProgress)
+        },
       })
       .start(run, fromStart)
     expect(followed).toEqual(readEvents(file))
-    expect(phases).toContain('generating')
+    const ofSteps = [...phases].filter((phase) => phase !== 'evaluating' && phase !== null)
+    expect(ofSteps).not.toEqual([])
+    expect([...progress]).toContainEqual({
+      done: expect.any(Number) as number,
+      total: expect.any(Number) as number,
+    })
     expect(followed.length).toBeGreaterThan(15)
   })
 })

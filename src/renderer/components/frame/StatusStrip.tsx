@@ -2,7 +2,6 @@ import { useEta } from '#renderer/hooks/eta.ts'
 import { useConnection, useLoad, type Connection, type Load } from '#renderer/hooks/live.ts'
 import { link } from '#renderer/hooks/route.ts'
 import { useRuns, type RunEntry, type WorkerView } from '#renderer/hooks/runs.ts'
-import { etaWords } from '#renderer/eta.ts'
 import { formatBytes, formatNumber, formatPercent, plural } from '#renderer/format.ts'
 import { networkWords, phaseWords, runTitle } from '#renderer/words.ts'
 import { Progress } from '../base/states.tsx'
@@ -60,7 +59,7 @@ function ConnectionState({ state, problem }: Connection) {
 }
 
 function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; others: number }) {
-  const eta = useEta(run)
+  const eta = useEta(run.id)
   const share = run.steps === null ? null : run.step / run.steps
   return (
     <span className="inline-flex min-w-0 items-center gap-2">
@@ -77,7 +76,8 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
       <Progress label="Steps of the run" value={share} className="w-24" />
       {eta !== null && (
         <span>
-          {formatNumber(eta.secondsPerStep)} s/step · {etaWords(eta)} left
+          {eta.secondsPerStep !== null && `${formatNumber(eta.secondsPerStep)} s/step · `}
+          {eta.left} left
         </span>
       )}
       {others > 0 && <span>and {plural(others, 'run')} more</span>}

@@ -4,7 +4,6 @@ import { useNow } from '#renderer/hooks/live.ts'
 import { link } from '#renderer/hooks/route.ts'
 import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/hooks/runs.ts'
 import type { SeriesByMetric } from '#renderer/hooks/series.ts'
-import { etaWords } from '#renderer/eta.ts'
 import { formatAgo, formatDelta, formatNumber } from '#renderer/format.ts'
 import { phaseWords, runTitle } from '#renderer/words.ts'
 import { Progress } from '../base/states.tsx'
@@ -17,12 +16,14 @@ interface Props {
 
 /** How far it is, what it has gained, how fast it goes. */
 export function RunNumbers({ run, byMetric }: Props) {
-  const eta = useEta(run)
+  const eta = useEta(run.id)
   const worker = useWorkerOf(run.id)
   const now = useNow(30_000)
   const parent = useRunEntry(run.parentRunId ?? '')
   const stepTimes = lastValues(byMetric.get('step_time')?.get(run.id)?.points ?? [], 20)
-  const perStep = stepTimes.length === 0 ? null : stepTimes.reduce((a, b) => a + b, 0) / stepTimes.length
+  const mean = stepTimes.length === 0 ? null : stepTimes.reduce((a, b) => a + b, 0) / stepTimes.length
+  const perStep = eta?.secondsPerStep ?? mean
+  const isLiving = worker !== undefined && (run.status === 'running' || run.status === 'paused')
   const { rewardBefore, rewardAfter } = run
   return (
     <dl className="flex min-w-0 flex-wrap items-center gap-x-6 gap-y-1">
@@ -37,8 +38,8 @@ export function RunNumbers({ run, byMetric }: Props) {
           />
         )}
       </Fact>
-      {worker !== undefined && <Fact name="Now">{phaseWords(run.phase, worker)}</Fact>}
-      {eta !== null && <Fact name="Left">{etaWords(eta)}</Fact>}
+      {isLiving && <Fact name="Now">{phaseWords(run.phase, worker)}</Fact>}
+      {eta !== null && <Fact name="Left">{eta.left}</Fact>}
       {rewardBefore !== null && rewardAfter !== null && (
         <Fact name="Eval reward">
           {formatNumber(rewardBefore)}

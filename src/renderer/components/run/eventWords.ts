@@ -38,6 +38,10 @@ const tellers: Readonly<Record<string, Teller>> = {
     detail: 'Digests of model, data, rewards and settings.',
     tone: 'plain',
   }),
+  schedule(event) {
+    const stages = Array.isArray(event['stages']) ? event['stages'].length : 0
+    return { title: `Planned ${plural(stages, 'stage')} of steps and evaluations`, tone: 'plain' }
+  },
   'checkpoint-saved'(event) {
     const reward = number(event['reward'])
     const held = reward === null ? '' : `, eval reward ${formatNumber(reward)}`
