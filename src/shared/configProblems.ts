@@ -60,6 +60,7 @@ function bound(origin: string, relation: string, limit: number | bigint): string
 }
 
 function shown(input: unknown): string {
+  if (typeof input === 'number' && !Number.isFinite(input)) return 'a number beyond all that can be held'
   const text = JSON.stringify(input)
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

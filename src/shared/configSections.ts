@@ -5,17 +5,25 @@ import { findDeclaration } from './metrics.ts'
 import { rolloutServerSection } from './rolloutServerConfig.ts'
 import { basePrecisions, rolloutPrecisions } from './precision.ts'
 
-export const wholeNumber = (minimum: number) => z.int().min(minimum)
+/** Limits are what could still be meant by anybody; what is unwise within them is said by rl/training/conflicts.ts. */
+export const wholeNumber = (minimum: number, maximum: number) => z.int().min(minimum).max(maximum)
+export const mostSteps = 10_000_000
+export const mostTokens = 10_000_000
+const mostRows = 1_000_000_000
+const factor = 1_000_000
+/** AdamW divides by 1 − β. */
+const decay = z.number().min(0).lt(1)
 const share = z.number().min(0).max(1)
 export const path = z.string().min(1)
 
 const adapterTargets = ['q', 'k', 'v', 'qkv', 'o', 'gate', 'up', 'gate_up', 'down'] as const
 
 export const adapterSection = z.strictObject({
-  rank: wholeNumber(1).default(16).describe('Rank of the low-rank matrices.'),
+  rank: wholeNumber(1, 65_536).default(16).describe('Rank of the low-rank matrices.'),
   alpha: z
     .number()
     .positive()
+    .max(factor)
     .default(32)
     .describe('Scale of the adapter: alpha / rank (rsLoRA: alpha / √rank).'),
   rsLora: z.boolean().default(false).describe('Rank-stabilised scaling.'),
@@ -69,14 +77,16 @@ const prompt = z.union([
   }),
 ])
 
-const splitSeed = wholeNumber(0).default(42).describe('Same seed, same split.')
+const splitSeed = wholeNumber(0, Number.MAX_SAFE_INTEGER)
+  .default(42)
+  .describe('Same seed, same split.')
 
 const splitRule = z.union([
   z.strictObject({
     share: z.number().gt(0).lt(1).describe('Share of the rows; rows added later move none.'),
     seed: splitSeed,
   }),
-  z.strictObject({ rows: wholeNumber(1).describe('Number of rows.'), seed: splitSeed }),
+  z.strictObject({ rows: wholeNumber(1, mostRows).describe('Number of rows.'), seed: splitSeed }),
 ])
 
 const answerColumn = z.string().min(1).nullable().default(null)
@@ -85,7 +95,9 @@ export const dataSection = z.strictObject({
   train: z
     .union([
       path,
-      z.strictObject({ episodes: wholeNumber(1).describe('Episodes an environment makes up in one pass.') }),
+      z.strictObject({
+        episodes: wholeNumber(1, mostRows).describe('Episodes an environment makes up in one pass.'),
+      }),
     ])
     .describe(
       'Training rows: a file (jsonl, json, csv, tsv, parquet) or the folder of an imported data set; with an environment that needs none, {"episodes": N}.',
@@ -114,7 +126,7 @@ export const dataSection = z.strictObject({
   rejected: answerColumn.describe(
     'For preferences: the column of the worse answer, as text or as messages; null: rejected.',
   ),
-  maxPromptTokens: wholeNumber(1)
+  maxPromptTokens: wholeNumber(1, mostTokens)
     .nullable()
     .default(null)
     .describe('Rows with longer prompts are left out; null: what fits.'),
@@ -128,7 +140,7 @@ export const rewardSection = z.strictObject({
     .describe(
       'Id of a built-in reward function, or the path of a .ts or .js file; file.ts#name picks one of several.',
     ),
-  weight: z.number().default(1).describe('Factor in the sum.'),
+  weight: z.number().min(-factor).max(factor).default(1).describe('Factor in the sum.'),
   name: z
     .string()
     .regex(/^[^/]+$/, 'must not contain a slash')
@@ -141,8 +153,18 @@ export const rewardSection = z.strictObject({
 })
 
 export const rewardLimitsSection = z.strictObject({
-  callMs: z.number().positive().default(1000).describe('Processor time of one call, in milliseconds.'),
-  batchMs: z.number().positive().default(15_000).describe('Processor time of 64 calls, in milliseconds.'),
+  callMs: z
+    .number()
+    .positive()
+    .max(3_600_000)
+    .default(1000)
+    .describe('Processor time of one call, in milliseconds.'),
+  batchMs: z
+    .number()
+    .positive()
+    .max(86_400_000)
+    .default(15_000)
+    .describe('Processor time of 64 calls, in milliseconds.'),
   memoryMb: z.number().min(10).max(1024).default(32).describe('Memory, in megabytes.'),
 })
 
@@ -152,10 +174,10 @@ export const algorithmSection = z.strictObject({
 })
 
 export const rolloutSection = z.strictObject({
-  promptsPerStep: wholeNumber(1)
+  promptsPerStep: wholeNumber(1, 100_000)
     .default(8)
     .describe('Prompts drawn in every step; of demonstrations and preferences: rows.'),
-  groupSize: wholeNumber(1)
+  groupSize: wholeNumber(1, 10_000)
     .nullable()
     .default(null)
     .describe('Completions per prompt; null: the algorithm’s default.'),
@@ -165,8 +187,13 @@ export const rolloutSection = z.strictObject({
     .describe(
       'int8 generates about twice as fast from rounded weights, while learning reads exact ones; f32 with a rounded `base`.',
     ),
-  temperature: z.number().positive().default(1).describe('Above 1 is more varied, below 1 more certain.'),
-  topK: wholeNumber(0).default(0).describe('Only the k likeliest tokens; 0 is off.'),
+  temperature: z
+    .number()
+    .positive()
+    .max(100)
+    .default(1)
+    .describe('Above 1 is more varied, below 1 more certain.'),
+  topK: wholeNumber(0, mostTokens).default(0).describe('Only the k likeliest tokens; 0 is off.'),
   topP: z
     .number()
     .gt(0)
@@ -177,10 +204,11 @@ export const rolloutSection = z.strictObject({
   repetitionPenalty: z
     .number()
     .positive()
+    .max(100)
     .default(1)
     .describe('Makes tokens already seen less likely; 1 is off.'),
-  minNewTokens: wholeNumber(0).default(0).describe('A completion cannot end before this length.'),
-  maxNewTokens: wholeNumber(1).default(256).describe('A completion is truncated at this length.'),
+  minNewTokens: wholeNumber(0, mostTokens).default(0).describe('A completion cannot end before this length.'),
+  maxNewTokens: wholeNumber(1, mostTokens).default(256).describe('A completion is truncated at this length.'),
   stopStrings: z.array(z.string().min(1)).default([]).describe('A completion ends at any of these.'),
   mismatchCorrection: z
     .enum(['auto', 'on', 'off'])
@@ -188,7 +216,7 @@ export const rolloutSection = z.strictObject({
     .describe(
       'Weighs tokens by learner over sampler probability; auto: on when rollouts or the base are rounded, or come from a server.',
     ),
-  mismatchCap: z.number().positive().default(2).describe('Upper limit of that weight.'),
+  mismatchCap: z.number().positive().max(factor).default(2).describe('Upper limit of that weight.'),
   server: rolloutServerSection
     .nullable()
     .default(null)
@@ -196,10 +224,11 @@ export const rolloutSection = z.strictObject({
 })
 
 export const optimizationSection = z.strictObject({
-  learningRate: z.number().positive().default(1e-4).describe('Learning rate of the adapter.'),
+  learningRate: z.number().positive().max(1).default(1e-4).describe('Learning rate of the adapter.'),
   criticLearningRate: z
     .number()
     .positive()
+    .max(1)
     .nullable()
     .default(null)
     .describe('Learning rate of the critic; null: the same.'),
@@ -208,22 +237,23 @@ export const optimizationSection = z.strictObject({
     .default('constant')
     .describe('How the learning rate changes.'),
   warmupProportion: share.default(0).describe('Share of all updates over which the learning rate rises.'),
-  beta1: share.default(0.9).describe('Decay of AdamW’s first moment.'),
-  beta2: share.default(0.999).describe('Decay of AdamW’s second moment.'),
-  epsilon: z.number().positive().default(1e-8).describe('AdamW’s ε.'),
-  weightDecay: z.number().min(0).default(0.01).describe('AdamW’s decoupled weight decay.'),
+  beta1: decay.default(0.9).describe('Decay of AdamW’s first moment.'),
+  beta2: decay.default(0.999).describe('Decay of AdamW’s second moment.'),
+  epsilon: z.number().positive().max(1).default(1e-8).describe('AdamW’s ε.'),
+  weightDecay: z.number().min(0).max(10).default(0.01).describe('AdamW’s decoupled weight decay.'),
   maxGradNorm: z
     .number()
     .positive()
+    .max(factor)
     .nullable()
     .default(1)
     .describe('Longer gradients are shortened to this; null is off.'),
-  epochs: wholeNumber(1).default(1).describe('Passes over the trajectories of one step.'),
-  minibatchSize: wholeNumber(1)
+  epochs: wholeNumber(1, 1000).default(1).describe('Passes over the trajectories of one step.'),
+  minibatchSize: wholeNumber(1, factor)
     .nullable()
     .default(null)
     .describe('Trajectories per update; null: all of the step.'),
-  tokenBudget: wholeNumber(1)
+  tokenBudget: wholeNumber(1, 100 * mostTokens)
     .nullable()
     .default(null)
     .describe(
@@ -242,11 +272,11 @@ export const referenceSection = z.strictObject({
     .describe(
       'What divergence is measured from: the policy as this training began, in an adapter of its own, or the base model without any adapter.',
     ),
-  refreshSteps: wholeNumber(1)
+  refreshSteps: wholeNumber(1, mostSteps)
     .nullable()
     .default(null)
     .describe('Moves the reference towards the policy after every so many steps; null: never.'),
-  refreshPasses: wholeNumber(1)
+  refreshPasses: wholeNumber(1, mostSteps)
     .nullable()
     .default(null)
     .describe('Moves it after every so many passes over the training rows; null: never.'),
@@ -265,27 +295,33 @@ export const referenceSection = z.strictObject({
 })
 
 export const evaluationSection = z.strictObject({
-  every: wholeNumber(0).default(10).describe('Steps between evaluations; 0: only before and after training.'),
-  rows: wholeNumber(1).nullable().default(null).describe('At most so many validation rows; null: all.'),
+  every: wholeNumber(0, mostSteps)
+    .default(10)
+    .describe('Steps between evaluations; 0: only before and after training.'),
+  rows: wholeNumber(1, mostRows)
+    .nullable()
+    .default(null)
+    .describe('At most so many validation rows; null: all.'),
 })
 
 export const checkpointsSection = z.strictObject({
-  every: wholeNumber(0)
+  every: wholeNumber(0, mostSteps)
     .default(10)
     .describe('Steps between checkpoints; 0: only at the end and when stopped.'),
-  keepLast: wholeNumber(1).default(3).describe('The newest so many stay.'),
-  keepBest: wholeNumber(0).default(1).describe('The best so many stay as well.'),
+  keepLast: wholeNumber(1, mostSteps).default(3).describe('The newest so many stay.'),
+  keepBest: wholeNumber(0, mostSteps).default(1).describe('The best so many stay as well.'),
   bestBy: z
     .string()
     .refine((name) => findDeclaration(name) !== undefined, 'the name of a metric')
     .default('eval_reward')
     .describe('Metric that says which ones are best.'),
-  keepEvery: wholeNumber(0)
+  keepEvery: wholeNumber(0, mostSteps)
     .default(0)
     .describe('Those of every so many steps stay for good; 0: none of them.'),
   diskBudgetMb: z
     .number()
     .positive()
+    .max(1_000_000_000)
     .nullable()
     .default(null)
     .describe('Oldest ones go when all take more megabytes; the newest and the best never do.'),
@@ -315,9 +351,9 @@ export const checkpointsSection = z.strictObject({
 
 export const deviceSection = z.strictObject({
   kind: z.enum(deviceKinds).default('cpu').describe('Where tensors are computed.'),
-  threads: wholeNumber(1)
+  threads: wholeNumber(1, 1024)
     .nullable()
     .default(null)
     .describe('CPU threads; null: one per physical core, or OMP_NUM_THREADS where that is less.'),
-  deviceId: wholeNumber(0).default(0).describe('Which GPU of that kind.'),
+  deviceId: wholeNumber(0, 1023).default(0).describe('Which GPU of that kind.'),
 })

@@ -4,6 +4,7 @@ import {
   algorithmSection,
   dataSection,
   evaluationSection,
+  mostSteps,
   optimizationSection,
   referenceSection,
   rolloutSection,
@@ -34,11 +35,16 @@ export const stageSchema = z.strictObject({
   reference: asChanges(referenceSection).optional().describe('What the policy is kept close to.'),
   optimization: asChanges(optimizationSection).optional().describe('How parameters are updated.'),
   evaluation: asChanges(evaluationSection).optional().describe('Evaluation on the validation split.'),
-  steps: wholeNumber(1)
+  steps: wholeNumber(1, mostSteps)
     .nullable()
     .optional()
     .describe('Length of the stage in steps; null: as many as `passes` need.'),
-  passes: z.number().positive().optional().describe('Passes over its training rows when `steps` is null.'),
+  passes: z
+    .number()
+    .positive()
+    .max(1_000_000)
+    .optional()
+    .describe('Passes over its training rows when `steps` is null.'),
 })
 
 export type StageChanges = z.output<typeof stageSchema>

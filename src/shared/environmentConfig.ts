@@ -10,6 +10,7 @@ export const environmentSchema = z.strictObject({
   maxTurns: z
     .int()
     .min(1)
+    .max(100_000)
     .nullable()
     .default(null)
     .describe('Turns of the policy after which an episode ends; null: what the environment suggests.'),
@@ -28,11 +29,14 @@ export const environmentSchema = z.strictObject({
   contextLength: z
     .int()
     .min(2)
+    .max(10_000_000)
     .nullable()
     .default(null)
     .describe('Tokens of prompt and completion of one turn; null: what the model reads.'),
   formatBonus: z
     .number()
+    .min(-1_000_000)
+    .max(1_000_000)
     .default(0)
     .describe('Added where an episode ends with a wrong answer that at least stands in <answer> tags.'),
 })

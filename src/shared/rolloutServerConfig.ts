@@ -47,6 +47,7 @@ export const rolloutServerSection = z.strictObject({
   gapLimit: z
     .number()
     .positive()
+    .max(1000)
     .default(0.1)
     .describe(
       'Largest mean gap, in nats per token, between its log-probabilities and our own; a run ends rather than learn beyond it.',
@@ -54,6 +55,7 @@ export const rolloutServerSection = z.strictObject({
   gapCompletions: z
     .int()
     .min(1)
+    .max(100_000)
     .default(8)
     .describe('Completions of every rollout whose log-probabilities are compared with our own.'),
 })

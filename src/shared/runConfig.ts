@@ -12,6 +12,8 @@ import {
   dataSection,
   deviceSection,
   evaluationSection,
+  mostSteps,
+  mostTokens,
   optimizationSection,
   path,
   referenceSection,
@@ -27,7 +29,7 @@ import { AppError } from './errors.ts'
 export const runConfigSchema = z.strictObject({
   name: z.string().min(1).optional().describe('Shown in lists.'),
   model: path.describe('Folder of a Hugging Face model.'),
-  contextLength: wholeNumber(2)
+  contextLength: wholeNumber(2, mostTokens)
     .nullable()
     .default(null)
     .describe(
@@ -55,17 +57,22 @@ export const runConfigSchema = z.strictObject({
   rollout: rolloutSection.prefault({}).describe('How completions are generated.'),
   reference: referenceSection.prefault({}).describe('What the policy is kept close to, where it is.'),
   optimization: optimizationSection.prefault({}).describe('How parameters are updated.'),
-  steps: wholeNumber(1)
+  steps: wholeNumber(1, mostSteps)
     .nullable()
     .default(null)
     .describe('Length of the run in steps; null: as many as `passes` need.'),
-  passes: z.number().positive().default(1).describe('Passes over the training rows when `steps` is null.'),
+  passes: z
+    .number()
+    .positive()
+    .max(1_000_000)
+    .default(1)
+    .describe('Passes over the training rows when `steps` is null.'),
   evaluation: evaluationSection.prefault({}).describe('Greedy decoding on the validation split.'),
   checkpoints: checkpointsSection.prefault({}).describe('What is kept on the way.'),
-  shownTrajectories: wholeNumber(0)
+  shownTrajectories: wholeNumber(0, 1_000_000)
     .default(16)
     .describe('Trajectories kept of every step, to look at: as many whole groups as fit.'),
-  seed: wholeNumber(0).default(42).describe('Same seed, same machine, same run.'),
+  seed: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(42).describe('Same seed, same machine, same run.'),
   stages: z
     .array(stageSchema)
     .default([])

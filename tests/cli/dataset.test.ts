@@ -46,6 +46,19 @@ describe('dataset', () => {
     expect(words.stdout).toContain('row 2 (line 2): it is not a JSON object')
   })
 
+  test('prompts of several turns that end with the user are taken whole', async () => {
+    const chat = [
+      { role: 'user', content: '2 + 2?' },
+      { role: 'assistant', content: '4' },
+      { role: 'user', content: 'And 3?' },
+    ]
+    const lines = Array.from({ length: 3 }, (_, i) => JSON.stringify({ messages: chat, answer: String(i) }))
+    const file = place.write('prompts.jsonl', `${lines.join('\n')}\n`)
+    const done = await place.run('dataset', 'import', file, '--remap', '--json')
+    const [added] = linesOf(done.stdout)
+    expect(added).toMatchObject({ rows: 3, columns: ['answer', 'prompt'], problems: { count: 0 } })
+  })
+
   test('parquet says what was added, and what was there already', async () => {
     expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(
       /^Added “zstd”, 300 rows, id [0-9a-f]{12}\./,

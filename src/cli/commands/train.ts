@@ -1,7 +1,8 @@
+import { openModelFolder } from '#host/artifacts/modelFolder.ts'
 import { createHost } from '#host/createHost.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { createRun } from '#host/training.ts'
-import { readRunConfig } from '#host/workers/runConfigFile.ts'
+import { judgeWithModel, readRunConfig } from '#host/workers/runConfigFile.ts'
 import { defineCommand, type CommandContext } from '../command.ts'
 import { configHelpLines } from '../configHelp.ts'
 import { duration } from '../progress.ts'
@@ -22,6 +23,8 @@ export const train = defineCommand({
     const { dataDirectory } = context
     const config = readRunConfig(file, dataDirectory)
     await requireKnownRewards(config)
+    const warnings = judgeWithModel(config, openModelFolder(config.model, config))
+    for (const sentence of warnings) context.output.note(`Warning: ${sentence}`)
     await using host = createHost({ dataDirectory, servesQueue: false })
     const run = createRun(host, config)
     context.output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })

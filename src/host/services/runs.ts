@@ -4,12 +4,13 @@ import type { runsApi } from '#shared/api/runs.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunRecord } from '#shared/runs.ts'
 import { readTextTail } from '../artifacts/fileTail.ts'
+import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { runPaths } from '../artifacts/runFolder.ts'
 import { readDemoConfig } from '../demoConfig.ts'
 import type { Host } from '../host.ts'
 import type { RunHistory } from '../runHistory.ts'
 import { createFork, createRun, resumePoint } from '../training.ts'
-import { checkRunConfig, resolveRunConfig } from '../workers/runConfigFile.ts'
+import { checkRunConfig, judgeWithModel, resolveRunConfig } from '../workers/runConfigFile.ts'
 import type { WorkerStatus } from '../workers/supervisor.ts'
 import { calibrateRun } from './calibration.ts'
 import { checkpointDirectory } from './checkpoints.ts'
@@ -22,10 +23,11 @@ import { requireGates } from './rewardVersions.ts'
 import { exportBundle, importBundle } from './runBundle.ts'
 import { exchanging } from './exchange.ts'
 import { deleteRun, runFiles } from './runFiles.ts'
+import type { OpenText } from './tokenizers.ts'
 
-export const runsService = (host: Host): Handlers<typeof runsApi> => ({
+export const runsService = (host: Host, openText: OpenText): Handlers<typeof runsApi> => ({
   ...reading(host),
-  ...beginning(host),
+  ...beginning(host, openText),
   ...training(host),
   ...describing(host),
   ...exchanging(host),
@@ -45,13 +47,13 @@ const reading = ({ store, supervisor }: Host) =>
     workers: () => supervisor.list().map(workerOf),
   }) satisfies Partial<Handlers<typeof runsApi>>
 
-const beginning = (host: Host) =>
+const beginning = (host: Host, openText: OpenText) =>
   ({
     sample: () => ({ config: readDemoConfig(host.dataDirectory), tag: 'sample' }),
 
     async check({ config }) {
       try {
-        const checked = await checkRunConfig(config, host.dataDirectory)
+        const checked = await checkRunConfig(config, host.dataDirectory, openText)
         await requireGates(host, checked.config)
         return checked
       } catch (error) {
@@ -65,6 +67,7 @@ const beginning = (host: Host) =>
     async start({ config, tags, queue, continueOnError }) {
       const resolved = await resolveRunConfig(config, host.dataDirectory)
       await requireGates(host, resolved)
+      judgeWithModel(resolved, openModelFolder(resolved.model, resolved))
       // Made first: a crash leaves a visible run.
       const run = createRun(host, resolved)
       if (tags.length > 0) host.store.runs.setTags(run.id, tags)

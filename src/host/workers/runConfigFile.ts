@@ -4,15 +4,18 @@ import path from 'node:path'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
+import { configWarnings } from '#rl/training/configWarnings.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
 import { namedDataSet } from '../artifacts/data/dataSetLibrary.ts'
 import { readRunData } from '../artifacts/data/readDataSet.ts'
-import { openModelFolder } from '../artifacts/modelFolder.ts'
+import { openModelFolder, type ModelFolder } from '../artifacts/modelFolder.ts'
 import { findModel } from '../artifacts/modelLibrary.ts'
 import { absoluteReward, codeReference } from '../rewards/rewardCode.ts'
 import { requireKnownEnvironment, requireWorkingEnvironment } from '../rewards/resolveEnvironment.ts'
 import { requireKnownRewards } from '../rewards/resolveRewards.ts'
 import { readJsonObject } from '../artifacts/strictJson.ts'
+import type { LoadedTokenizer } from '../artifacts/tokenizerFolder.ts'
+import { promptRoomWarnings } from './promptRoom.ts'
 
 /** Paths in the file are relative to it; `model` may also be the name of a model, and rows that of a data set. Errors: AppError 'config/invalid'. */
 export function readRunConfig(file: string, dataDirectory: string): RunConfig {
@@ -37,23 +40,54 @@ export interface CheckedConfig {
   readonly steps: number
   /** To train on. */
   readonly rows: number
+  /** What can be done but is hardly meant, in sentences. */
+  readonly warnings: readonly string[]
 }
 
 /** What a config comes to, with its model and data looked at. Errors: AppError 'config/…', 'model/…', 'data/…', 'file/…'. */
-export async function checkRunConfig(given: unknown, dataDirectory: string): Promise<CheckedConfig> {
+export async function checkRunConfig(
+  given: unknown,
+  dataDirectory: string,
+  openText: (directory: string) => LoadedTokenizer,
+): Promise<CheckedConfig> {
   const config = await resolveRunConfig(given, dataDirectory)
-  openModelFolder(config.model, config)
+  const model = openModelFolder(config.model, config)
+  const warnings = judgeWithModel(config, model)
   const lengths = await Promise.all(
-    stagesOf(config).map(async ({ data, steps, passes, rollout }) => {
+    stagesOf(config).map(async (stage) => {
+      const { data, steps, passes, rollout } = stage
       const { train } = await readRunData(data)
+      const text = { ...openText(model.directory), contextLength: model.config.contextLength }
       return {
+        warnings: hasPrompts(stage) ? promptRoomWarnings(stage, train, text) : [],
         rows: train.length,
         steps: steps ?? Math.ceil((passes * train.length) / rollout.promptsPerStep),
       }
     }),
   )
+  warnings.push(...lengths.flatMap((length) => length.warnings))
   const total = (count: 'rows' | 'steps') => lengths.reduce((sum, length) => sum + length[count], 0)
-  return { config, steps: total('steps'), rows: total('rows') }
+  return { config, steps: total('steps'), rows: total('rows'), warnings }
+}
+
+/** Of prompts that are completed: given answers are counted with their own, episodes write theirs as they go. */
+const hasPrompts = ({ algorithm: { id, settings }, environment }: RunConfig): boolean =>
+  environment === null && algorithmById(id).configure(settings).experience === 'rollout'
+
+/**
+ * Warnings for settings that fit together, those of all stages. Errors: AppError 'config/invalid' for what the model
+ * cannot do.
+ */
+export function judgeWithModel(config: RunConfig, { config: model }: Pick<ModelFolder, 'config'>): string[] {
+  const stages = stagesOf(config)
+  const sentences = stages.flatMap((stage, i) => {
+    const { id, settings } = stage.algorithm
+    const algorithm = algorithmById(id).configure(settings)
+    requireFitting(stage, algorithm, model)
+    const lead = stages.length > 1 ? `Stage ${i + 1}: ` : ''
+    return configWarnings(stage, algorithm, model).map((sentence) => lead + sentence)
+  })
+  return [...new Set(sentences)]
 }
 
 /** Relative paths are meant from `base`; names of models and data sets become paths too. Errors: AppError 'config/invalid'. */

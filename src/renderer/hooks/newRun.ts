@@ -7,7 +7,7 @@ import { algorithmSection, type AlgorithmEntry } from '../components/newRun/algo
 import { checkedPart, emptyDraft, forkChanges, isEmptyDraft, type Draft } from '../components/newRun/draft.ts'
 import { sectionsOf, type FieldSection, type SettingField } from '../components/newRun/fields.ts'
 import { isObject, type JsonObject } from '../components/newRun/json.ts'
-import { problemsOf, type Problem, type StepId } from '../components/newRun/problems.ts'
+import { problemsOf, warningsOf, type Problem, type StepId } from '../components/newRun/problems.ts'
 import { algorithmOf } from '../components/newRun/stages.ts'
 import { suggestedName, type Known } from '../components/newRun/summaries.ts'
 import { withToolNames } from '../components/newRun/toolNames.ts'
@@ -169,6 +169,8 @@ export interface Verdict {
   readonly steps: number | null
   readonly rows: number | null
   readonly problems: readonly Problem[]
+  /** What can be done but is hardly meant. */
+  readonly warnings: readonly Problem[]
 }
 
 /** What the host says of the config, a moment after it last changed. */
@@ -186,15 +188,17 @@ export function useVerdict({ config }: Draft, topKeys: readonly string[], isRead
   const data = answer ?? kept
   const isBehind = answer === undefined || text !== JSON.stringify(config)
   return useMemo(() => {
-    if (data === undefined) return { isPending: true, steps: null, rows: null, problems: [] }
+    if (data === undefined) return { isPending: true, steps: null, rows: null, problems: [], warnings: [] }
     if ('problem' in data)
       return {
         isPending: isBehind,
         steps: null,
         rows: null,
         problems: problemsOf(data.problem, topKeys),
+        warnings: [],
       }
-    return { isPending: isBehind, steps: data.steps, rows: data.rows, problems: [] }
+    const { steps, rows, warnings } = data
+    return { isPending: isBehind, steps, rows, problems: [], warnings: warningsOf(warnings, topKeys) }
   }, [data, isBehind, topKeys])
 }
 

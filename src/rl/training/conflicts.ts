@@ -10,6 +10,7 @@ export function configConflicts(config: RunConfig, algorithm: Parts): string[] {
   const kind = algorithm.experience === 'rollout' ? rolloutConflicts : exampleConflicts
   return [
     ...kind(config, algorithm),
+    ...batchConflicts(config, algorithm),
     ...minibatchConflicts(config, algorithm),
     ...referenceConflicts(config),
     ...precisionConflicts(config),
@@ -17,10 +18,37 @@ export function configConflicts(config: RunConfig, algorithm: Parts): string[] {
 }
 
 /** Errors: `config/invalid`, listing every conflict. */
-export function requireFitting(config: RunConfig, algorithm: Parts): void {
-  const problems = configConflicts(config, algorithm)
+export function requireFitting(config: RunConfig, algorithm: Parts, model: ModelFacts | null = null): void {
+  const ofModel = model === null ? [] : modelConflicts(config, algorithm, model)
+  const problems = [...configConflicts(config, algorithm), ...ofModel]
   if (problems.length === 0) return
   throw new AppError('config/invalid', `The run config does not fit together: ${problems.join(' ')}`)
+}
+
+/** What the settings must fit besides each other. */
+export interface ModelFacts {
+  /** Tokens that are read at once, prompt and completion together. */
+  readonly contextLength: number
+  readonly hiddenSize: number
+}
+
+/** What of the settings this model cannot do. */
+export function modelConflicts(
+  { adapter, rollout }: RunConfig,
+  { experience }: Parts,
+  { contextLength, hiddenSize }: ModelFacts,
+): string[] {
+  const isOwnRank = adapter.initial === null || adapter.mergeConfigs
+  return [
+    ...when(
+      isOwnRank && adapter.rank > hiddenSize,
+      `adapter.rank is ${adapter.rank}, but the model's hidden size is ${hiddenSize}, and no change of it can have a higher rank.`,
+    ),
+    ...when(
+      experience === 'rollout' && rollout.maxNewTokens >= contextLength,
+      `rollout.maxNewTokens is ${rollout.maxNewTokens}, but the model reads ${contextLength} tokens, the prompt among them: at most ${contextLength - 1} can be generated.`,
+    ),
+  ]
 }
 
 /** Completions per prompt; given answers are what they are. */
@@ -78,6 +106,18 @@ const exampleConflicts = ({ data }: RunConfig, { id }: Parts): string[] =>
     typeof data.train !== 'string',
     `data.train: ${id} learns from given answers, which are rows of a file; episodes have none.`,
   )
+
+/** So many trajectories are held in memory at once. */
+const mostTrajectories = 1_000_000
+
+function batchConflicts(config: RunConfig, algorithm: Parts): string[] {
+  const { promptsPerStep } = config.rollout
+  const size = groupSizeOf(config, algorithm)
+  return when(
+    promptsPerStep * size > mostTrajectories,
+    `rollout.promptsPerStep is ${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: at most ${mostTrajectories} can be learned from at once.`,
+  )
+}
 
 /** The last update of a pass must not stand on fewer trajectories than the others, where it can be helped. */
 function minibatchConflicts(config: RunConfig, algorithm: Parts): string[] {

@@ -160,7 +160,13 @@ export const runsApi = {
     z.object({ config: runConfig }),
     z.union([
       /** `rows` to train on; those whose prompt turns out to be too long shorten the run. */
-      z.object({ config: z.custom<RunConfig>(isObject), steps: count, rows: count }),
+      z.object({
+        config: z.custom<RunConfig>(isObject),
+        steps: count,
+        rows: count,
+        /** What can be done but is hardly meant, a sentence each that begins with the setting. */
+        warnings: list(z.string()),
+      }),
       z.object({ problem: failure }),
     ]),
   ),

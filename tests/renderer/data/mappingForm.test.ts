@@ -39,6 +39,10 @@ const files: Readonly<Record<string, DataRow>> = {
     ],
   },
   'messages with a last answer': { messages: [user('2 + 2?'), assistant('4')], source: 'book' },
+  'messages that wait for an answer': {
+    messages: [user('2 + 2?'), assistant('4'), user('And 3?')],
+    solution: '7',
+  },
   'pairs that begin alike': {
     chosen: [user('2 + 2?'), assistant('4')],
     rejected: [user('2 + 2?'), assistant('5')],
@@ -138,11 +142,16 @@ describe('withTaking', () => {
   const row = { messages: [user('2 + 2?'), assistant('4')], source: 'book' }
   const { form, facts } = opened(row)
 
-  test('left whole, the prompt of the parts is gone', () => {
+  test('left whole, the conversation is the prompt', () => {
     const whole = withTaking(form, null, facts)
-    expect(whole.prompt).toEqual({ kind: 'none' })
+    expect(whole.prompt).toEqual({ kind: 'column', column: 'messages' })
     expect(whole.answer).toBeNull()
     expect(imported(row, whole)).toEqual(row)
+  })
+
+  test('left whole, a column that is called as answers are is what is expected', () => {
+    const other = opened({ messages: [user('2 + 2?'), assistant('4')], answer: '4' })
+    expect(withTaking(other.form, null, other.facts).answer).toBe('answer')
   })
 
   test('taken apart again, prompt and answer are the parts', () => {

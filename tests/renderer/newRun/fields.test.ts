@@ -31,7 +31,12 @@ describe('fields of the config', () => {
     expect(fields.get('optimization.learningRate')).toMatchObject({
       label: 'Learning rate',
       default: 1e-4,
-      control: { kind: 'number', isInteger: false, from: { value: 0, isExclusive: true }, to: null },
+      control: {
+        kind: 'number',
+        isInteger: false,
+        from: { value: 0, isExclusive: true },
+        to: { value: 1, isExclusive: false },
+      },
     })
   })
 
@@ -92,7 +97,7 @@ describe('fields of the config', () => {
 
   test('ranges in words', () => {
     const words = (key: string) => rangeWords(fields.get(key)?.control ?? { kind: 'text' })
-    expect(words('adapter.rank')).toBe('A whole number from 1.')
+    expect(words('adapter.rank')).toBe('A whole number from 1 up to 65536.')
     expect(words('rollout.topP')).toBe('A number above 0 up to 1.')
     expect(words('rewardLimits.memoryMb')).toBe('A number from 10 up to 1024.')
     expect(words('rollout.precision')).toBe('')

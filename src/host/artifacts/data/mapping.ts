@@ -105,6 +105,14 @@ function roleChat(value: unknown, column: string): unknown[] {
   })
 }
 
+/** Whether a chat ends with a message of the assistant, in either form. */
+export function isAnswered(chat: unknown): boolean {
+  const last: unknown = Array.isArray(chat) ? chat.at(-1) : undefined
+  if (!isJsonObject(last)) return false
+  const { role, from } = last
+  return role === 'assistant' || (typeof from === 'string' && roles[from.toLowerCase()] === 'assistant')
+}
+
 function takeLastMessage(columns: Columns, column: string): void {
   const messages: unknown = columns[column]
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined

@@ -1,8 +1,9 @@
 /** What kind of data set this is, told by its columns, and what would make prompts of it. */
+import { answerColumns } from '#shared/answerColumns.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { isJsonObject } from '../strictJson.ts'
 import type { DataRow } from './dataFile.ts'
-import type { Mapping } from './mapping.ts'
+import { isAnswered, type Mapping } from './mapping.ts'
 
 export type ShapeId =
   | 'verl'
@@ -38,22 +39,10 @@ interface ShapeRule {
   readonly id: ShapeId
   readonly title: string
   /** null: these columns are not of this shape. */
-  readonly detect: (columns: Columns) => Omit<DetectedShape, 'id' | 'title'> | null
+  readonly detect: (columns: Columns, rows: readonly DataRow[]) => Omit<DetectedShape, 'id' | 'title'> | null
 }
 
 const questionNames = ['question', 'query', 'problem', 'input_text', 'text_input']
-const answerNames = [
-  'answer',
-  'final_answer',
-  'ground_truth',
-  'solution',
-  'response',
-  'output',
-  'target',
-  'label',
-  'expected_answer',
-  'reference',
-]
 
 /** The first rule that fits decides: the narrower shapes stand first. */
 const rules: readonly ShapeRule[] = [
@@ -73,7 +62,7 @@ const rules: readonly ShapeRule[] = [
 export function detectShape(rows: readonly DataRow[]): DetectedShape {
   const columns = columnKinds(rows)
   for (const { id, title, detect } of rules) {
-    const found = detect(columns)
+    const found = detect(columns, rows)
     if (found !== null) return { id, title, ...found }
   }
   return { id: 'unknown', title: 'unknown', isConversational: false, mapping: [], prompt: null, answer: null }
@@ -175,16 +164,30 @@ function promptCompletion(columns: Columns): Proposal | null {
 
 function promptOnly(columns: Columns): Proposal | null {
   if (!isPrompt(columns.get('prompt'))) return null
-  return fromPrompt(columns, { answer: firstOf(columns, answerNames) ?? null })
+  return fromPrompt(columns, { answer: firstOf(columns, answerColumns) ?? null })
 }
 
-function conversation(columns: Columns): Proposal | null {
+/** Most end with an answer, which is taken off; or most wait for one and are prompts as they are. */
+function conversation(columns: Columns, rows: readonly DataRow[]): Proposal | null {
   const column = ['messages', 'conversations', 'conversation', 'dialog'].find((name) =>
     chatKinds.includes(columns.get(name)),
   )
   if (column === undefined) return null
-  const mapping: Mapping = [{ kind: 'last-message', column }]
-  return { ...fromPrompt(columns, { answer: 'completion', mapping }), isConversational: true }
+  const chats = rows.map((row) => row[column]).filter((chat) => Array.isArray(chat) && chat.length > 0)
+  const answered = chats.filter(isAnswered).length
+  if (2 * answered >= chats.length) {
+    const mapping: Mapping = [{ kind: 'last-message', column }]
+    return { ...fromPrompt(columns, { answer: 'completion', mapping }), isConversational: true }
+  }
+  const answer = firstOf(columns, answerColumns)
+  const mapping: Mapping = [
+    { kind: 'column', from: column, to: 'prompt' },
+    ...(answer === undefined || answer === 'answer'
+      ? []
+      : [{ kind: 'column' as const, from: answer, to: 'answer' }]),
+  ]
+  const proposal = fromPrompt(columns, { answer: answer === undefined ? null : 'answer', mapping })
+  return { ...proposal, isConversational: true }
 }
 
 /** Alpaca's three columns; an empty input leaves a blank line behind the instruction. */
@@ -198,7 +201,7 @@ function instruction(columns: Columns): Proposal | null {
 
 function questionAnswer(columns: Columns): Proposal | null {
   const question = [...questionNames, 'input'].find((name) => columns.get(name) === 'text')
-  const answer = firstOf(columns, answerNames)
+  const answer = firstOf(columns, answerColumns)
   return question === undefined || answer === undefined ? null : textTask(`{${question}}`, answer)
 }
 

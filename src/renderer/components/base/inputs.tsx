@@ -57,14 +57,14 @@ interface NumberProps extends Omit<ComponentProps<'input'>, 'value' | 'onChange'
   readonly small?: boolean
 }
 
-/** Accepts 1e-4 and 0,5; what is no number yet is kept as typed and not told. */
+/** Accepts 1e-4 and 0,5; what is no number yet, or beyond all numbers, is kept as typed and not told. */
 export function NumberInput({ value, onChange, small = false, className, ...rest }: NumberProps) {
   const [draft, setDraft] = useState<string | null>(null)
   const take = (text: string) => {
     setDraft(text)
     const number = Number(text.trim().replace(',', '.'))
     if (text.trim() === '') onChange(null)
-    else if (!Number.isNaN(number)) onChange(number)
+    else if (Number.isFinite(number)) onChange(number)
   }
   return (
     <input

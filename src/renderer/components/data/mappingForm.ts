@@ -3,6 +3,7 @@
  * answer comes from, which columns stay and what they are called. `mappingOf` puts it in the steps that the host does,
  * `promptOf` in the prompt of a run's settings, `formOf` reads both back from what was detected.
  */
+import { answerColumns } from '#shared/answerColumns.ts'
 import type { Answer } from '#renderer/hooks/api.tsx'
 import type { ColumnFacts } from './columnFacts.ts'
 import type { PromptForm } from './preparation.ts'
@@ -144,9 +145,16 @@ export function withTaking(
   }
   const isThere = (name: string | undefined) =>
     name !== undefined && names.includes(name.split('.')[0] ?? name)
+  // What was taken apart is now the prompt as it is.
+  const whole = form.taking?.kind === 'last-message' ? form.taking.column : undefined
   const prompt: PromptSource =
-    form.prompt.kind === 'column' && !isThere(form.prompt.column) ? { kind: 'none' } : form.prompt
-  return { ...next, prompt, answer: isThere(form.answer ?? undefined) ? form.answer : null }
+    form.prompt.kind !== 'column' || isThere(form.prompt.column)
+      ? form.prompt
+      : isThere(whole)
+        ? { kind: 'column', column: whole ?? '' }
+        : { kind: 'none' }
+  const usual = answerColumns.find((name) => isThere(name)) ?? null
+  return { ...next, prompt, answer: isThere(form.answer ?? undefined) ? form.answer : usual }
 }
 
 /** What a person must change before an import can make sense, in sentences. */

@@ -1,4 +1,4 @@
-import { CircleAlert, CircleCheck, LoaderCircle } from 'lucide-react'
+import { CircleAlert, CircleCheck, LoaderCircle, TriangleAlert } from 'lucide-react'
 import type { Knowledge, Verdict } from '#renderer/hooks/newRun.ts'
 import { formatCount, plural } from '#renderer/format.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
@@ -81,7 +81,7 @@ export function RunAside(props: RunAsideProps) {
                 </button>
               </li>
             ))}
-            {openProblems(verdict.problems, missing).map((problem) => (
+            {[...openProblems(verdict.problems, missing), ...verdict.warnings].map((problem) => (
               <ProblemLine
                 key={`${problem.key ?? ''}${problem.sentence}`}
                 problem={problem}
@@ -136,6 +136,13 @@ function VerdictLine({ verdict, missing }: Pick<RunAsideProps, 'verdict' | 'miss
       <p role="status" className="flex items-center gap-1.5 text-sm text-faint">
         <LoaderCircle size={14} aria-hidden />
         Reading the settings
+      </p>
+    )
+  if (verdict.warnings.length > 0)
+    return (
+      <p role="status" className="flex items-center gap-1.5 text-sm text-caution">
+        <TriangleAlert size={14} aria-hidden />
+        {plural(verdict.warnings.length, 'warning')}
       </p>
     )
   return (

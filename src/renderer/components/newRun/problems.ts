@@ -41,6 +41,10 @@ export function problemsOf(failure: Failure, topKeys: readonly string[]): Proble
   return sentencesOf(text, topKeys).map((sentence) => ({ ...keyed(sentence, topKeys), hint: null, stage }))
 }
 
+/** What can be done but is hardly meant, beside its setting too. */
+export const warningsOf = (sentences: readonly string[], topKeys: readonly string[]): Problem[] =>
+  sentences.map((sentence) => ({ ...keyed(sentence, topKeys), hint: null, stage: null }))
+
 /** “The run config has 2 problems in stages[1]: …” → what follows, and the stage. */
 function withoutLead(message: string): { readonly text: string; readonly stage: number | null } {
   const lead =

@@ -58,6 +58,18 @@ const cases: readonly [shape: string, row: DataRow, mapped: DataRow, prompt: str
     'user: hi',
   ],
   [
+    'conversation',
+    { messages: [user, reply, user], answer: '4' },
+    { prompt: [user, reply, user], answer: '4' },
+    'user: hi\n\nassistant: yes\n\nuser: hi',
+  ],
+  [
+    'conversation',
+    { conversations: [{ from: 'human', value: 'hi' }], solution: '4' },
+    { prompt: [user], answer: '4' },
+    'user: hi',
+  ],
+  [
     'instruction',
     { instruction: 'Add', input: '1 2', output: '3' },
     { instruction: 'Add', input: '1 2', answer: '3' },
@@ -103,6 +115,16 @@ describe('detectShape', () => {
   test('nulls and empty lists do not hide a column’s kind', () => {
     const rows = [{ messages: [] }, { messages: null }, { messages: [user, reply] }]
     expect(detectShape(rows)).toMatchObject({ id: 'conversation', isConversational: true })
+  })
+
+  test('what most conversations end with decides', () => {
+    const [asked, answered] = [{ messages: [user] }, { messages: [user, reply] }]
+    expect(detectShape([asked, asked, answered]).mapping).toEqual([
+      { kind: 'column', from: 'messages', to: 'prompt' },
+    ])
+    expect(detectShape([asked, answered, answered]).mapping).toEqual([
+      { kind: 'last-message', column: 'messages' },
+    ])
   })
 
   test('a column of mixed kinds is no prompt', () => {

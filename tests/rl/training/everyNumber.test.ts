@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { parseRunConfig, runConfigSchema } from '#shared/runConfig.ts'
+import { configWarnings } from '#rl/training/configWarnings.ts'
+import { requireFitting } from '#rl/training/conflicts.ts'
+import { collect, dependenciesOf, steps } from './run.ts'
+
+type Schema = {
+  readonly type?: string | readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
+}
+
+/** Dotted paths of every setting that holds a number; of lists the first entry. */
+function numbersIn(schema: Schema, at: readonly string[] = []): string[] {
+  const own = schema.type === 'number' || schema.type === 'integer' ? [at.join('.')] : []
+  const inside = Object.entries(schema.properties ?? {}).flatMap(([name, each]) =>
+    numbersIn(each, [...at, name]),
+  )
+  const either = (schema.anyOf ?? []).flatMap((each) => numbersIn(each, at))
+  const entries = schema.items === undefined ? [] : numbersIn(schema.items, [...at, '0'])
+  return [...new Set([...own, ...inside, ...either, ...entries])]
+}
+
+const schema = z.toJSONSchema(runConfigSchema, { io: 'input', unrepresentable: 'any' }) as Schema
+const paths = numbersIn(schema).filter((path) => !path.startsWith('stages.'))
+
+/** What a setting needs around it. */
+const around: Readonly<Record<string, object>> = {
+  'data.heldOut.share': { data: { train: 'train', heldOut: { share: 0.5 } } },
+  'data.heldOut.rows': { data: { train: 'train', heldOut: { rows: 1 } } },
+  'data.heldOut.seed': { data: { train: 'train', heldOut: { rows: 1 } } },
+  'data.train.episodes': { data: { train: { episodes: 3 } }, environment: { function: 'number-guessing' } },
+  environment: { environment: { function: 'number-guessing' } },
+  'rollout.server': {
+    rollout: {
+      server: { kind: 'vllm', url: 'http://127.0.0.1:8000', adapterFolder: '/adapters' },
+      ...{ promptsPerStep: 2, groupSize: 2, maxNewTokens: 6 },
+    },
+  },
+  'reference.mixing': { reference: { refreshSteps: 1 } },
+}
+
+const base = {
+  ...{ model: 'fake', data: { train: 'train', heldOut: 'held-out' }, rewards: [{ function: 'c' }], steps: 2 },
+  rollout: { promptsPerStep: 2, groupSize: 2, maxNewTokens: 6 },
+}
+
+function withNumber(path: string, value: number): Record<string, unknown> {
+  const surrounding = Object.entries(around).find(([key]) => path === key || path.startsWith(`${key}.`))?.[1]
+  const config = structuredClone({ ...base, ...surrounding }) as Record<string, unknown>
+  if (path === 'passes') config['steps'] = null
+  const parts = path.split('.')
+  const last = parts.pop() ?? ''
+  let at = config
+  for (const part of parts) {
+    if (typeof at[part] !== 'object' || at[part] === null) at[part] = {}
+    at = at[part] as Record<string, unknown>
+  }
+  at[last] = value
+  return config
+}
+
+const model = { contextLength: 32, hiddenSize: 64 }
+const { algorithm } = dependenciesOf()
+
+/** null: nothing is said against it. */
+function saidOf(given: Record<string, unknown>): string | null {
+  try {
+    const config = parseRunConfig(given)
+    requireFitting(config, algorithm, model)
+    return configWarnings(config, algorithm, model)[0] ?? null
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'config/invalid' })
+    return (error as Error).message
+  }
+}
+
+const values = [1e10, -1, Number('1e999'), 0, 0.5]
+
+describe('every number of a run config', () => {
+  test('is found', () => {
+    for (const path of ['optimization.learningRate', 'rewards.0.weight', 'rollout.server.retries', 'steps'])
+      expect(paths).toContain(path)
+    expect(paths.length).toBeGreaterThan(50)
+  })
+
+  test('nothing is said against usual settings', () => {
+    expect(saidOf(base)).toBeNull()
+  })
+
+  test.each(paths)('%s: absurd values are refused, warned of, or train', async (path) => {
+    for (const value of values) {
+      const given = withNumber(path, value)
+      const said = saidOf(given)
+      if (said !== null) {
+        expect(said).toContain(path.split('.').at(-1))
+        continue
+      }
+      // Episodes and servers have tests of their own, with what they need.
+      if (
+        path.startsWith('environment.') ||
+        path.startsWith('rollout.server.') ||
+        path === 'data.train.episodes'
+      )
+        continue
+      const events = await collect(dependenciesOf({ config: given }))
+      expect(steps(events).length, `${path} = ${value}`).toBeGreaterThan(0)
+      for (const { metrics } of steps(events))
+        expect(Object.values(metrics), `${path} = ${value}`).not.toContain(NaN)
+      expect(events.at(-1)).toMatchObject({ type: 'status', phase: 'finished' })
+    }
+  })
+})
+
+describe('impossible and unwise settings are named with their limit', () => {
+  test.each([
+    [{ rollout: { maxNewTokens: 9_999_999_999 } }, 'rollout.maxNewTokens: expected at most 10000000'],
+    [{ rollout: { maxNewTokens: 32 } }, 'the model reads 32 tokens, the prompt among them: at most 31'],
+    [{ adapter: { rank: 65 } }, "adapter.rank is 65, but the model's hidden size is 64"],
+    [{ optimization: { learningRate: 1000 } }, 'optimization.learningRate: expected at most 1, got 1000'],
+    [{ optimization: { learningRate: 0.1 } }, 'optimization.learningRate is 0.1, and above 0.01'],
+    [{ steps: 9_999_999_999 }, 'steps: expected at most 10000000'],
+    [{ rollout: { groupSize: 9_999_999_999 } }, 'rollout.groupSize: expected at most 10000'],
+    [{ rollout: { groupSize: 10_000, promptsPerStep: 1000 } }, 'at most 1000000 can be learned from at once'],
+    [{ optimization: { learningRate: Infinity } }, 'got a number beyond all that can be held'],
+    [{ optimization: { beta2: 1 } }, 'optimization.beta2: expected less than 1, got 1'],
+  ])('%j', (changes, words) => {
+    expect(saidOf({ ...base, rollout: { maxNewTokens: 6 }, ...changes })).toContain(words)
+  })
+})
