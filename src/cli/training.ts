@@ -1,4 +1,5 @@
 /** Following a training run from the command line: progress, Ctrl-C, and what came out. Shared by train, resume and demo. */
+import { plural } from '#shared/plural.ts'
 import type { RunEvent, RunPhase } from '#shared/events.ts'
 import { rangeAfter } from '#shared/remaining.ts'
 import type { RunEntry } from '#shared/runs.ts'
@@ -116,7 +117,7 @@ function wordsFor(event: Exclude<RunEvent, { type: 'step' }>): string | null {
   if (event.type === 'status') return phaseWords[event.phase] ?? null
   if (event.type === 'warning') return `Warning: ${event.message}`
   if (event.type !== 'evaluation') return null
-  return `Eval reward ${(event.metrics.eval_reward ?? Number.NaN).toFixed(3)} after ${event.step} steps.`
+  return `Eval reward ${(event.metrics.eval_reward ?? Number.NaN).toFixed(3)} after ${plural(event.step, 'step')}.`
 }
 
 function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): string[] {

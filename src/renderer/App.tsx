@@ -10,7 +10,7 @@ import { StatusStrip } from './components/frame/StatusStrip.tsx'
 import { FirstRunGuide } from './components/home/FirstRunGuide.tsx'
 import { useNews } from './hooks/feeds.ts'
 import { useKeyListener } from './hooks/keys.ts'
-import { useConnection } from './hooks/live.ts'
+import { useConnection, useLoadNews } from './hooks/live.ts'
 import { useGlobalKeys, useShellEvents } from './hooks/places.ts'
 import { useRunsNews } from './hooks/runs.ts'
 import { useThemeSetting } from './hooks/theme.ts'
@@ -18,6 +18,7 @@ import { useThemeSetting } from './hooks/theme.ts'
 export function App() {
   useNews()
   useRunsNews()
+  useLoadNews()
   useThemeSetting()
   useKeyListener()
   useGlobalKeys()

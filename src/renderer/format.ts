@@ -1,4 +1,5 @@
 /** Numbers, sizes and times as people read them; the same everywhere. */
+import { noun } from '#shared/plural.ts'
 
 /** What stands where there is no number. */
 export const noNumber = '–'
@@ -20,6 +21,10 @@ function formatSize(value: number, digits: number): string {
 /** Always as many decimals, for numbers that stand under each other. */
 export const formatFixed = (value: number | null | undefined, decimals = 3): string =>
   value === null || value === undefined || Number.isNaN(value) ? noNumber : minus(value.toFixed(decimals))
+
+/** Rewards that stand under each other: always as many decimals, as far as they are no large numbers. */
+export const formatReward = (value: number | null | undefined): string =>
+  typeof value === 'number' && Math.abs(value) >= 1000 ? formatNumber(value) : formatFixed(value)
 
 /** With its sign: for differences. */
 export const formatDelta = (value: number | null | undefined): string =>
@@ -46,6 +51,10 @@ export function formatShort(value: number | null | undefined): string {
 /** A share of one as percent. */
 export const formatPercent = (share: number | null | undefined): string =>
   share === null || share === undefined || Number.isNaN(share) ? noNumber : `${formatNumber(share * 100)} %`
+
+/** In whole percents, for what is not known more exactly. */
+export const formatShare = (share: number): string =>
+  share > 0 && share < 0.01 ? 'less than 1 %' : `${String(Math.round(100 * share))} %`
 
 const sizes = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
 
@@ -91,4 +100,4 @@ export const formatTime = (at: number): string => times.format(at)
 
 /** 1 run, 2 runs. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${formatCount(count)} ${count === 1 ? one : many}`
+  `${formatCount(count)} ${noun(count, one, many)}`

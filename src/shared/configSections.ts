@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { deviceKinds } from './device.ts'
 import { findDeclaration } from './metrics.ts'
 import { rolloutServerSection } from './rolloutServerConfig.ts'
+import { usualNewTokens } from './usualLength.ts'
 import { basePrecisions, rolloutPrecisions } from './precision.ts'
 
 /** Limits are what could still be meant by anybody; what is unwise within them is said by rl/training/conflicts.ts. */
@@ -208,7 +209,9 @@ export const rolloutSection = z.strictObject({
     .default(1)
     .describe('Makes tokens already seen less likely; 1 is off.'),
   minNewTokens: wholeNumber(0, mostTokens).default(0).describe('A completion cannot end before this length.'),
-  maxNewTokens: wholeNumber(1, mostTokens).default(256).describe('A completion is truncated at this length.'),
+  maxNewTokens: wholeNumber(1, mostTokens)
+    .default(usualNewTokens)
+    .describe('A completion is truncated at this length.'),
   stopStrings: z.array(z.string().min(1)).default([]).describe('A completion ends at any of these.'),
   mismatchCorrection: z
     .enum(['auto', 'on', 'off'])

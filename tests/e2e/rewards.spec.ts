@@ -54,6 +54,7 @@ test('a bug is shown on its line, fixed, scored, tested, saved and compared', as
     await expect(page.getByText('20 rows failed')).toBeVisible()
     // The type checker knew before: answer is text in every row.
     await expect(page.locator('.cm-lintRange-error').filter({ hasText: 'value' })).toBeVisible()
+    await expect(page.getByText('Loads, 1 type error', { exact: true })).toBeVisible()
     await results.getByRole('row').nth(1).click()
     await page.getByRole('button', { name: 'Go to line' }).click()
     await expect(editor(page)).toBeFocused()

@@ -125,7 +125,7 @@ export function reportLines(report: BenchReport): string[] {
       ? []
       : [
           `Counting only what is really computed: ${percent(train.computedPeakFraction)} of peak.`,
-          `Memory of training: ${megabytes(train.anonymousBytes)} own, ${mapped(train.mappedBytes)}.`,
+          `Memory of training: ${megabytes(train.anonymousBytes)} private, ${mapped(train.mappedBytes)}.`,
         ]
   return [
     `${shape} on ${threads} ${threads === 1 ? 'thread' : 'threads'}; matmul peak ${matmulPeakGflops.toFixed(1)} GFLOP/s`,
@@ -139,4 +139,4 @@ export function reportLines(report: BenchReport): string[] {
 const rate = (tokensPerSecond: number): string => tokensPerSecond.toFixed(tokensPerSecond < 100 ? 1 : 0)
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
 const mapped = (bytes: number | null): string =>
-  bytes === null ? 'mapped unknown' : `${megabytes(bytes)} mapped`
+  bytes === null ? 'mapped weights unknown' : `${megabytes(bytes)} mapped weights`

@@ -1,3 +1,4 @@
+import { plural } from '#shared/plural.ts'
 import type { DataFiles } from '#host/artifacts/data/dataFiles.ts'
 import { importDataSet, type ImportedDataSet } from '#host/artifacts/data/importDataSet.ts'
 import { inspectDataFile } from '#host/artifacts/data/inspectDataFile.ts'
@@ -110,8 +111,8 @@ function importWords({ id, name, rows, problems }: DataSetInfo, isNew: boolean):
   const first = problems.listed.slice(0, shownProblems).map((problem) => `  ${problemText(problem)}`)
   const others = problems.count - first.length
   return [
-    `${isNew ? 'Added' : 'Was there already:'} “${name}”, ${rows} rows, id ${id.slice(0, 12)}.`,
-    ...(problems.count === 0 ? [] : [`Left out ${problems.count} rows:`]),
+    `${isNew ? 'Added' : 'Was there already:'} “${name}”, ${plural(rows, 'row')}, id ${id.slice(0, 12)}.`,
+    ...(problems.count === 0 ? [] : [`Left out ${plural(problems.count, 'row')}:`]),
     ...first,
     ...(others > 0 ? [`  and ${others} more`] : []),
     `turnwise dataset show ${id.slice(0, 12)} tells more.`,

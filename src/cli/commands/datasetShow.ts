@@ -1,3 +1,4 @@
+import { plural } from '#shared/plural.ts'
 import { problemText, type DataRow } from '#host/artifacts/data/dataFile.ts'
 import type { ColumnStatistics } from '#host/artifacts/data/columnStatistics.ts'
 import { findDataSet } from '#host/artifacts/data/dataSetLibrary.ts'
@@ -30,7 +31,7 @@ export const datasetShow = defineCommand({
     output.json({ ...info, directory, shape, promptLengths: lengths, firstRows: rows })
     const lines = [
       `${info.name}  ${info.id}`,
-      `${info.rows} rows from ${info.source.path}`,
+      `${plural(info.rows, 'row')} from ${info.source.path}`,
       '',
       ...tableLines(['column', 'kinds', 'different', 'length'], info.columns.map(columnRow)),
       '',
@@ -82,14 +83,19 @@ function histogramLines({ bins, median, p95, max, problems }: LengthHistogram, u
     '',
     `Length of the prompts in ${unit}: median ${median}, 95 % are at most ${p95}, longest ${max}`,
     ...bars,
-    ...(problems === 0 ? [] : [`  ${problems} rows make no prompt`]),
+    ...(problems === 0 ? [] : [`  ${plural(problems, 'row makes', 'rows make')} no prompt`]),
   ]
 }
 
 function problemLines({ count, listed }: ReturnType<typeof findDataSet>['info']['problems']): string[] {
   if (count === 0) return []
   const shown = listed.slice(0, shownProblems).map((problem) => `  ${problemText(problem)}`)
-  return ['', `${count} rows of the file were left out:`, ...shown, ...(count > shown.length ? ['  …'] : [])]
+  return [
+    '',
+    `${plural(count, 'row of the file was', 'rows of the file were')} left out:`,
+    ...shown,
+    ...(count > shown.length ? ['  …'] : []),
+  ]
 }
 
 const longestValue = 300

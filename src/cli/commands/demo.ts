@@ -1,3 +1,4 @@
+import { plural } from '#shared/plural.ts'
 import { exportPeft } from '#host/artifacts/exportAdapter.ts'
 import { runPaths } from '#host/artifacts/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
@@ -35,7 +36,7 @@ export const demo = defineCommand({
     if (!outcome.isFinished || outcome.checkpoint === null) {
       throw new AppError(
         'run/stopped',
-        `The demo was stopped after ${outcome.steps} steps.`,
+        `The demo was stopped after ${plural(outcome.steps, 'step')}.`,
         `Go on with: turnwise resume ${run.id}`,
       )
     }
@@ -53,7 +54,7 @@ export const demo = defineCommand({
       runId: run.id,
     })
     output.line(
-      `Eval reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)} in ${steps} steps, ${duration(seconds)}.`,
+      `Eval reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)} in ${plural(steps, 'step')}, ${duration(seconds)}.`,
     )
     output.line(`Adapter: ${adapterDir}`)
   },

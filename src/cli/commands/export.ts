@@ -1,3 +1,4 @@
+import { plural } from '#shared/plural.ts'
 import { findModel } from '#host/artifacts/modelLibrary.ts'
 import { checkpointChoices, resolveCheckpoint } from '#host/artifacts/runTarget.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -75,7 +76,9 @@ function tell(report: ExportReport, checkpoint: string, output: Output): void {
   const { directory, files, parity, sizeBytes } = report
   const passed = parity.every((line) => line.passed)
   output.json({ checkpoint, passed, ...report })
-  output.line(`Wrote ${files.length} files, ${(sizeBytes / megabyte).toFixed(1)} MB, to ${directory}.`)
+  output.line(
+    `Wrote ${plural(files.length, 'file')}, ${(sizeBytes / megabyte).toFixed(1)} MB, to ${directory}.`,
+  )
   for (const line of parity) {
     const difference = `${Number(line.measured.toPrecision(3))}, allowed ${Number(line.limit.toPrecision(3))}`
     output.line(`${line.passed ? 'ok    ' : 'FAILED'}  ${line.sentence} Difference ${difference}.`)

@@ -1,3 +1,4 @@
+import { plural } from '#shared/plural.ts'
 import { type Device, deviceKinds } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ProbeReport, ProbeRun } from '#host/workers/probe.ts'
@@ -92,7 +93,7 @@ const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
 function reportLines({ before, steps, seconds, ...report }: ProbeReport): string[] {
   const values = report.valueError === null ? [] : [`  value off by ${shown(before)} → ${shown(report)}`]
   return [
-    `${report.probe} with ${report.algorithm}, seed ${report.seed}: ${steps} steps in ${seconds.toFixed(1)} s`,
+    `${report.probe} with ${report.algorithm}, seed ${report.seed}: ${plural(steps, 'step')} in ${seconds.toFixed(1)} s`,
     `  sampled  ${percent(before.sampledAccuracy)} → ${percent(report.sampledAccuracy)}`,
     `  greedy   ${percent(before.greedyAccuracy)} → ${percent(report.greedyAccuracy)}`,
     ...values,

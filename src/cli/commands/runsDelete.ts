@@ -1,3 +1,4 @@
+import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
 import { deleteRun, runFiles } from '#host/services/runFiles.ts'
 import { AppError } from '#shared/errors.ts'
@@ -19,7 +20,7 @@ export const runsDelete = defineCommand({
     const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0)
     if (!options.list) deleteRun(host, run.id)
     output.json({ run: run.id, deleted: !options.list, files, sizeBytes })
-    const what = `${files.length} files, ${(sizeBytes / 1e6).toFixed(1)} MB, in ${run.directory}`
+    const what = `${plural(files.length, 'file')}, ${(sizeBytes / 1e6).toFixed(1)} MB, in ${run.directory}`
     if (options.list) for (const file of files) output.line(file.path)
     output.line(options.list ? `Would delete ${what}.` : `Deleted ${what}.`)
   },

@@ -1,3 +1,4 @@
+import { plural } from '#shared/plural.ts'
 import path from 'node:path'
 import { runPaths, openRunFolder } from '#host/artifacts/runFolder.ts'
 import { resolveCheckpoint } from '#host/artifacts/runTarget.ts'
@@ -35,9 +36,11 @@ export const runsProject = defineCommand({
       : trained(run, options.checkpoint, dataDirectory)
     const report = await writeProject({ ...source, tool: options.tool, out: options.out })
     output.json(report)
-    output.line(`Wrote ${report.files.length} files for ${report.version} to ${report.directory}.`)
+    output.line(`Wrote ${plural(report.files.length, 'file')} for ${report.version} to ${report.directory}.`)
     if (report.fixtures > 0)
-      output.line(`${report.fixtures} samples check that rewards there are those of the run.`)
+      output.line(
+        `${plural(report.fixtures, 'sample checks', 'samples check')} that rewards there are those of the run.`,
+      )
     for (const note of report.notes) output.line(`Otherwise there: ${note}`)
     output.line(`Read ${path.join(report.directory, 'README.md')} first.`)
   },

@@ -1,3 +1,4 @@
+import { plural } from '#shared/plural.ts'
 import { renameSync } from 'node:fs'
 import { historyFile } from '#host/createHost.ts'
 import { writeError } from '#host/artifacts/fileErrors.ts'
@@ -22,7 +23,7 @@ export const runsRecover = defineCommand({
     const damagedFile = options.use ? replace(file, recoveredFile) : file
     output.json({ recoveredFile: options.use ? file : recoveredFile, damagedFile, rowsByTable, lost })
     const rows = Object.values(rowsByTable).reduce((sum, count) => sum + count, 0)
-    output.line(`Saved ${rows} rows into ${options.use ? file : recoveredFile}.`)
+    output.line(`Saved ${plural(rows, 'row')} into ${options.use ? file : recoveredFile}.`)
     for (const sentence of lost) output.line(sentence)
     if (options.use) output.line(`The damaged file is kept as ${damagedFile}.`)
     else output.line('turnwise runs recover --use puts it in the place of the damaged one.')

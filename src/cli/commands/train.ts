@@ -1,3 +1,4 @@
+import { plural } from '#shared/plural.ts'
 import { openModelFolder } from '#host/artifacts/modelFolder.ts'
 import { createHost } from '#host/createHost.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
@@ -40,7 +41,7 @@ export function reportOutcome(runId: string, outcome: TrainingOutcome, { output 
   if (rewardBefore !== null) {
     output.line(`Eval reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`)
   }
-  output.line(`${isFinished ? 'Finished' : 'Stopped'} after ${steps} steps, ${duration(seconds)}.`)
+  output.line(`${isFinished ? 'Finished' : 'Stopped'} after ${plural(steps, 'step')}, ${duration(seconds)}.`)
   if (checkpoint !== null) output.line(`Checkpoint: ${checkpoint}`)
   if (!isFinished) output.line(`Go on with: turnwise resume ${runId}`)
 }

@@ -1,4 +1,5 @@
 /** What a calibration showed (workers/calibrating.ts) as the numbers and words that a person decides by. */
+import { plural } from '#shared/plural.ts'
 import { statfs } from 'node:fs/promises'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
@@ -128,11 +129,11 @@ function stageWarnings({ samples, tooLong }: CalibratedStage, where: string): st
     ),
     ...when(
       failures.length > 0,
-      `A reward failed on ${failures.length} of ${samples.length} completions. ${failures[0] ?? ''}`,
+      `A reward failed on ${failures.length} of ${plural(samples.length, 'completion')}. ${failures[0] ?? ''}`,
     ),
     ...when(
       tooLong > 0,
-      `${tooLong} rows are too long for the context together with a completion and are left out.`,
+      `${plural(tooLong, 'row is', 'rows are')} too long for the context together with a completion and left out.`,
     ),
   ]
   return words.map((sentence) => where + sentence)

@@ -2,6 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { cpus, freemem, totalmem } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { writeError } from '../artifacts/fileErrors.ts'
@@ -14,31 +15,37 @@ type Load = OutputOf<Api, 'system.load'>
 type StoredFolder = OutputOf<Api, 'system.storage'>[number]
 
 const measureEveryMs = 30_000
+/** A processor's share is that of at least so long. */
+const leastMs = 200
 
-/** Remembers what it saw last, so that the processor's share is that of the time between. */
+/** Busy and total processor time, ms over all cores. */
+type Ticks = () => { readonly busy: number; readonly total: number }
+
+/** One for all who ask: it remembers what it saw last, and the processor's share is that of the time between. */
 export class LoadMeter {
-  readonly #host: Host
-  #ticks = cpuTicks()
+  readonly #host: Pick<Host, 'supervisor' | 'dataDirectory' | 'connections'>
+  readonly #now: Ticks
+  #ticks: ReturnType<Ticks>
+  #cpuShare: number | null = null
   #measured: { readonly at: number; readonly bytes: number } | null = null
 
-  constructor(host: Host) {
+  constructor(host: Pick<Host, 'supervisor' | 'dataDirectory' | 'connections'>, now: Ticks = cpuTicks) {
     this.#host = host
+    this.#now = now
+    this.#ticks = now()
   }
 
   async read(): Promise<Load> {
     const { supervisor, dataDirectory, connections } = this.#host
-    const before = this.#ticks
-    const now = cpuTicks()
-    this.#ticks = now
-    const elapsed = now.total - before.total
+    const cpuShare = this.#readShare() ?? (await setTimeout(leastMs), this.#readShare()) ?? 0
     const { bavail, bsize } = await statfs(dataDirectory)
     const pids = supervisor.list().flatMap(({ pid }) => pid ?? [])
     return {
-      cpuShare: elapsed === 0 ? 0 : Math.min(1, Math.max(0, (now.busy - before.busy) / elapsed)),
+      cpuShare,
       memory: {
         usedBytes: totalmem() - freemem(),
         totalBytes: totalmem(),
-        trainingBytes: residentBytes(pids),
+        training: trainingMemory(pids),
       },
       disk: { freeBytes: bavail * bsize, turnwiseBytes: this.#turnwiseBytes() },
       outboundRequests: outboundRequests(dataDirectory),
@@ -48,6 +55,16 @@ export class LoadMeter {
         latest: [...connections.latest],
       },
     }
+  }
+
+  /** Of the time since it was last measured; the last one where that is too short to tell. null: not known yet. */
+  #readShare(): number | null {
+    const [before, now] = [this.#ticks, this.#now()]
+    const elapsed = now.total - before.total
+    if (elapsed < leastMs / 2) return this.#cpuShare
+    this.#ticks = now
+    this.#cpuShare = Math.min(1, Math.max(0, (now.busy - before.busy) / elapsed))
+    return this.#cpuShare
   }
 
   /** Every file has to be looked at: not each time. */
@@ -66,17 +83,23 @@ function cpuTicks(): { readonly busy: number; readonly total: number } {
 }
 
 /** null where the system does not tell. */
-function residentBytes(pids: readonly number[]): number | null {
+function trainingMemory(pids: readonly number[]): Load['memory']['training'] {
   if (process.platform !== 'linux') return null
-  return pids.reduce((sum, pid) => sum + residentOf(pid), 0)
+  const all = pids.map(memoryOf)
+  return {
+    privateBytes: all.reduce((sum, { privateBytes }) => sum + privateBytes, 0),
+    mappedBytes: all.reduce((sum, { mappedBytes }) => sum + mappedBytes, 0),
+  }
 }
 
-function residentOf(pid: number): number {
+function memoryOf(pid: number): NonNullable<Load['memory']['training']> {
   try {
-    const [, kibibytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-    return 1024 * Number(kibibytes)
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const bytes = (name: string) =>
+      1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0)
+    return { privateBytes: bytes('RssAnon'), mappedBytes: bytes('RssFile') }
   } catch {
-    return 0 // it has just ended
+    return { privateBytes: 0, mappedBytes: 0 } // it has just ended
   }
 }
 

@@ -1,4 +1,5 @@
 /** Models on this machine. What only a running model can say is asked of a process of its own. */
+import { plural } from '#shared/plural.ts'
 import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
@@ -174,7 +175,7 @@ function removeModel({ store, dataDirectory }: Host, name: string): void {
   if (needing[0] !== undefined) {
     throw new AppError(
       'api/refused',
-      `${needing.length} runs that are not finished need “${name}”, the newest is ${needing[0].id}.`,
+      `${plural(needing.length, 'run that is not finished needs', 'runs that are not finished need')} “${name}”, the newest is ${needing[0].id}.`,
       'Delete those runs first.',
     )
   }

@@ -27,9 +27,8 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
     load: () => meter.read(),
 
     async *watch(_input, { signal }) {
-      const own = new LoadMeter(host)
       while (!signal.aborted) {
-        yield { ...(await own.read()), cursor: '' }
+        yield { ...(await meter.read()), cursor: '' }
         await setTimeout(watchEveryMs, undefined, { signal }).catch(() => undefined)
       }
     },

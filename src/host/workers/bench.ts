@@ -1,4 +1,5 @@
 /** Measures prefill, decoding and training of a model on this machine, beside its own matrix-product peak. */
+import { plural } from '#shared/plural.ts'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RolloutPrecision } from '#shared/precision.ts'
@@ -275,7 +276,7 @@ async function decodePart(bench: Bench): Promise<NonNullable<BenchReport['decode
     const precision = base === 'f32' ? rollout : base
     using policy = await openPolicy(bench, rollout, Math.max(...batches))
     for (const batch of batches) {
-      bench.say(`decoding: ${precision}, ${String(batch)} rows`)
+      bench.say(`decoding: ${precision}, ${plural(batch, 'row')}`)
       results.push({
         batch,
         precision,

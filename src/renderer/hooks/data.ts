@@ -100,6 +100,9 @@ export function usePreparation(
   return [preparation, (changes) => store({ ...preparation, ...changes })]
 }
 
+/** The version that was opened, or chosen for a run, last; null: none yet. */
+export const useLastDataSet = () => useSetting<string | null>('data.last', null)
+
 /** The value once it has been the same for a moment: for questions asked while somebody types. Compared by its JSON. */
 export function useSettled<T>(value: T, ms = 300): T {
   const [settled, setSettled] = useState(value)

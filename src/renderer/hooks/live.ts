@@ -22,11 +22,14 @@ export const tellConnection = (state: ConnectionState, error: Error | null): voi
 
 export type Load = OutputOf<Api, 'system.watch'>
 
-export function useLoad(): Load | null {
-  const [load, setLoad] = useState<Load | null>(null)
-  useFeed('system.watch', undefined, (items) => setLoad(items.at(-1) ?? null))
-  return load
-}
+const useLoadStore = create<{ readonly load: Load | null }>(() => ({ load: null }))
+
+/** Keeps it up to date: one subscription, so that every part of the window says the same. Once, near the root. */
+export const useLoadNews = (): void =>
+  useFeed('system.watch', undefined, (items) => useLoadStore.setState({ load: items.at(-1) ?? null }))
+
+/** null: not known yet. */
+export const useLoad = (): Load | null => useLoadStore(({ load }) => load)
 
 /** The time, told every `everyMs`: for “5 s ago”. */
 export function useNow(everyMs: number): number {

@@ -6,7 +6,7 @@ import type { InputOf } from '#shared/api/contract.ts'
 import { algorithmSection, type AlgorithmEntry } from '../components/newRun/algorithmFields.ts'
 import { checkedPart, emptyDraft, forkChanges, isEmptyDraft, type Draft } from '../components/newRun/draft.ts'
 import { sectionsOf, type FieldSection, type SettingField } from '../components/newRun/fields.ts'
-import { isObject, type JsonObject } from '../components/newRun/json.ts'
+import { isObject, valueAt, type JsonObject } from '../components/newRun/json.ts'
 import { problemsOf, warningsOf, type Problem, type StepId } from '../components/newRun/problems.ts'
 import { algorithmOf } from '../components/newRun/stages.ts'
 import { suggestedName, type Known } from '../components/newRun/summaries.ts'
@@ -114,6 +114,13 @@ export function useDraft(): DraftView {
     [client],
   )
   return { draft, isLoaded, setDraft, update, replace }
+}
+
+/** Tokens that a completion of the run being set up may have; null: nobody chose. */
+export function useCompletionLength(): number | null {
+  const { config } = useDraft().draft
+  const chosen = valueAt(config, 'rollout.maxNewTokens')
+  return typeof chosen === 'number' ? chosen : null
 }
 
 export interface Knowledge extends Known {

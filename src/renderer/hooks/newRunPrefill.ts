@@ -8,6 +8,7 @@ import type { SettingField } from '../components/newRun/fields.ts'
 import { isObject, valueAt, withValue, withValues, type JsonObject } from '../components/newRun/json.ts'
 import { startingFrom } from '../components/newRun/startAdapter.ts'
 import { useApi, useLatest, type ApiClient } from './api.tsx'
+import { useLastDataSet } from './data.ts'
 import { asError } from './failures.ts'
 import type { DraftView } from './newRun.ts'
 import { navigate, useRoute } from './route.ts'
@@ -35,14 +36,16 @@ export async function dataOf(client: ApiClient, versionId: string): Promise<Json
 /** Takes a version's rows for training. */
 export function useChooseData(update: DraftView['update']): (versionId: string) => void {
   const client = useApi()
+  const [, setLast] = useLastDataSet()
   return useCallback(
     (versionId: string) => {
+      setLast(versionId)
       dataOf(client, versionId).then(
         (data) => update((config) => withData(config, data)),
         (thrown: unknown) => toastError(asError(thrown)),
       )
     },
-    [client, update],
+    [client, update, setLast],
   )
 }
 

@@ -190,5 +190,5 @@ function checkWords({ state, result, isCurrent }: Trial): string | null {
   if (result === null) return null
   if (!isCurrent) return 'The settings changed since'
   const { etaSeconds, memory } = result
-  return `${etaWords({ lowMs: 1000 * etaSeconds.low, highMs: 1000 * etaSeconds.high })} · ${formatBytes(memory.anonymousBytes)} of memory`
+  return `${etaWords({ lowMs: 1000 * etaSeconds.low, highMs: 1000 * etaSeconds.high })} · ${formatBytes(memory.expectedBytes)} of private memory`
 }

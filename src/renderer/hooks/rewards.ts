@@ -31,8 +31,10 @@ import type {
   RewardVersion,
   SettingValues,
 } from '../components/rewards/types.ts'
+import { detectedPrompt } from '../components/data/promptForms.ts'
 import type { RowColumn } from '../workers/ambient.ts'
 import { useAnswer, useApi, useCommand, type ApiClient } from './api.tsx'
+import { useLastDataSet, usePreparation } from './data.ts'
 import { asError } from './failures.ts'
 import { useSetting } from './settings.ts'
 import { toastError } from './toasts.ts'
@@ -239,24 +241,29 @@ export function useRewardBench(): RewardBench {
   const [stored, setStored] = useSetting<Partial<Bench>>('rewards.bench', {})
   const { data: dataSets, isPending } = useAnswer('datasets.list', undefined)
   const wanted = useMemo(() => ({ ...usualBench, ...stored }), [stored])
+  const [lastUsed] = useLastDataSet()
   const { dataSet, version } = chosenVersion(
     dataSets ?? [],
-    'versionId' in stored ? wanted.versionId : undefined,
+    'versionId' in stored ? wanted.versionId : (lastUsed ?? undefined),
   )
   const versionId = version?.id ?? null
   const about = useAnswer('datasets.version', { versionId: versionId ?? '' }, { enabled: versionId !== null })
   const shape = about.data?.shape
+  const [preparation] = usePreparation(versionId ?? '')
+  const saved = JSON.stringify(preparation.prompt)
   const bench = useMemo(() => {
     const columns = version?.columns ?? []
     const names = columns.map(({ name }) => name)
+    // As runs on this version have it.
+    const ofRuns = (JSON.parse(saved) as PromptForm | null) ?? detectedPrompt(shape?.prompt, columns)
     const column = wanted.column !== null && names.includes(wanted.column) ? wanted.column : null
     return {
       ...wanted,
       versionId,
       column: column ?? usualColumn(columns, shape?.answer ?? null),
-      prompt: wanted.prompt ?? usualPrompt(columns, shape?.prompt ?? null),
+      prompt: wanted.prompt ?? usualPrompt(columns, ofRuns),
     }
-  }, [wanted, version, versionId, shape])
+  }, [wanted, version, versionId, shape, saved])
   const { shown, problems, isShownLoaded } = useShownRows(bench, versionId === null || shape !== undefined)
   const columns = useMemo(
     () => (version === null ? null : columnsOf(version, shown.rows)),
@@ -287,7 +294,7 @@ function typeCompletion(versionId: string | null, row: number, completion: strin
   })
 }
 
-/** undefined: nobody chose, so the newest of the first; null: a sample by hand. */
+/** undefined: nobody chose or used one, so the newest of the first; null: a sample by hand. */
 function chosenVersion(dataSets: readonly DataSet[], versionId: string | null | undefined) {
   if (versionId === null) return { dataSet: null, version: null }
   for (const dataSet of dataSets) {

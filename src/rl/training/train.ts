@@ -15,6 +15,7 @@
  * The loop never asks which algorithm it serves and never looks at a clock except to time itself: the same config, seed
  * and state give the same events.
  */
+import { plural } from '#shared/plural.ts'
 import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
@@ -228,7 +229,7 @@ function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before
 const isDue = (every: number, step: number): boolean => every > 0 && step % every === 0
 
 const tooLongMessage = (tooLong: number): string =>
-  `${tooLong} ${tooLong === 1 ? 'row was' : 'rows were'} left out because prompt and completion do not fit in the context together.`
+  `${plural(tooLong, 'row was', 'rows were')} left out because prompt and completion do not fit in the context together.`
 
 /** One sentence per thing that went wrong in the step without ending the run. */
 function* warnings(
@@ -239,7 +240,7 @@ function* warnings(
   const failures = trajectories.flatMap(({ reward }) => reward.failures)
   for (const name of new Set(failures.map((failure) => failure.name))) {
     const own = failures.filter((failure) => failure.name === name)
-    const message = `The reward function "${name}" failed on ${own.length} of ${trajectories.length} completions: ${own[0]!.message}`
+    const message = `The reward function "${name}" failed on ${own.length} of ${plural(trajectories.length, 'completion')}: ${own[0]!.message}`
     yield { type: 'warning', step, message }
   }
   if (rows.length === 0) {

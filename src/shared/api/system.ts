@@ -17,8 +17,15 @@ const finding = z.object({
 /** What the foot of the window shows. */
 const load = z.object({
   cpuShare: z.number().min(0).max(1),
-  /** `trainingBytes`: of the training processes; null where the system does not tell. */
-  memory: z.object({ usedBytes: count, totalBytes: count, trainingBytes: count.nullable() }),
+  /**
+   * `training`: of the training processes, what they allocated and the pages of weight files they mapped, which the
+   * system may drop; null where it does not tell.
+   */
+  memory: z.object({
+    usedBytes: count,
+    totalBytes: count,
+    training: z.object({ privateBytes: count, mappedBytes: count }).nullable(),
+  }),
   disk: z.object({ freeBytes: count, turnwiseBytes: count }),
   /** To other machines, by any process of this installation since its data directory was made. */
   outboundRequests: count,

@@ -1,4 +1,5 @@
 /** Rows never trained on, drawn from the rest by what they say. */
+import { plural } from '#shared/plural.ts'
 import { hash } from 'node:crypto'
 import { AppError } from '#shared/errors.ts'
 import type { DataRow } from './dataFile.ts'
@@ -35,7 +36,7 @@ export function splitRows(rows: readonly DataRow[], rule: SplitRule): SplitResul
     if (side.length === 0) {
       throw new AppError(
         'data/invalid',
-        `The split of ${rows.length} rows leaves no ${name} row.`,
+        `The split of ${plural(rows.length, 'row')} leaves no ${name} row.`,
         'Change data.heldOut.',
       )
     }

@@ -1,4 +1,5 @@
 /** Rows of a run for other tools: prompts as the run renders them, every column beside them. */
+import { plural } from '#shared/plural.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
@@ -55,7 +56,12 @@ export async function readProjectData(run: RunConfig, model: ModelFolder): Promi
     heldOut: heldOut.encoded.slice(0, run.evaluation.rows ?? undefined).map(rowOf),
     form,
     isMarkedUp: all.some((content) => typeof content !== 'string'),
-    notes: left === 0 ? [] : [`${left} rows are not in the data because they are too long, as in the run.`],
+    notes:
+      left === 0
+        ? []
+        : [
+            `${plural(left, 'row is', 'rows are')} not in the data because of too many tokens, as in the run.`,
+          ],
   }
 }
 

@@ -1,4 +1,5 @@
 /** What a person must know who opens the folder on another machine. */
+import { plural } from '#shared/plural.ts'
 import { describeVersions } from '#host/version.ts'
 import { toolTitles, toolVersions, type ProjectTool } from '../tools.ts'
 import type { ProjectParts } from './projectFiles.ts'
@@ -53,19 +54,19 @@ function lengthText({ tool, parts: { exported } }: ReadmeFacts): string {
     tool === 'trl'
       ? `TRL counts updates (\`max_steps\` ${steps * updatesPerStep})`
       : `AgileRL counts trajectories (\`max_steps\` ${steps * perStep})`
-  return `The run has ${steps} steps of ${perStep} trajectories, ${updatesPerStep} ${updatesPerStep === 1 ? 'update' : 'updates'} each of ${perUpdate}. ${counted}.`
+  return `The run has ${plural(steps, 'step')} of ${plural(perStep, 'trajectory', 'trajectories')}, ${plural(updatesPerStep, 'update')} each of ${perUpdate}. ${counted}.`
 }
 
 const dataText = ({ data }: ProjectParts): string =>
   [
     '## Data',
-    `\`data/train.jsonl\` has ${data.train.length} rows${data.heldOut.length === 0 ? '' : `, \`data/eval.jsonl\` ${data.heldOut.length} that are never trained on`}. \`prompt_text\` is what the policy read here, chat markup included; \`row\` holds every column as JSON text, which rewards receive. Training with TRL stops at once where its tokens of a prompt are not those of the run.`,
+    `\`data/train.jsonl\` has ${plural(data.train.length, 'row')}${data.heldOut.length === 0 ? '' : `, \`data/eval.jsonl\` ${data.heldOut.length} that are never trained on`}. \`prompt_text\` is what the policy read here, chat markup included; \`row\` holds every column as JSON text, which rewards receive. Training with TRL stops at once where its tokens of a prompt are not those of the run.`,
   ].join('\n\n')
 
 const rewardsText = ({ tool, fixtures }: ReadmeFacts): string =>
   [
     '## Rewards',
-    `Rewards are the run's own code, run by Node 20.15 or later behind \`rewards/bridge.py\` (variable \`TURNWISE_NODE\`: its program). \`rewards/fixtures.jsonl\` holds ${fixtures} samples as Turnwise scored them; \`python rewards/test_bridge.py\` fails where the port says otherwise. Run it once on the new machine.`,
+    `Rewards are the run's own code, run by Node 20.15 or later behind \`rewards/bridge.py\` (variable \`TURNWISE_NODE\`: its program). \`rewards/fixtures.jsonl\` holds ${plural(fixtures, 'sample')} as Turnwise scored them; \`python rewards/test_bridge.py\` fails where the port says otherwise. Run it once on the new machine.`,
     'Code of your own sees no file, no network and no clock there either, and its module is evaluated anew for every call; it has its limit of time, but none of memory.',
     tool === 'trl'
       ? 'Each named part is a reward function of TRL with its weight; a part that does not apply says None, as here.'

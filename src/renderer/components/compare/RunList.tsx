@@ -1,6 +1,6 @@
 import { Eye, EyeOff, Flag, X } from 'lucide-react'
 import { metricLabel } from '#shared/metrics.ts'
-import { formatDelta, formatNumber } from '#renderer/format.ts'
+import { formatDelta, formatNumber, formatReward } from '#renderer/format.ts'
 import { link } from '#renderer/hooks/route.ts'
 import type { RunEntry } from '#renderer/hooks/runs.ts'
 import { IconButton } from '../base/Button.tsx'
@@ -88,7 +88,7 @@ function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LinePr
         >
           {label}
         </a>
-        <span className="shrink-0 font-mono text-sm tabular-nums">{formatNumber(value)}</span>
+        <span className="shrink-0 font-mono text-sm tabular-nums">{formatReward(value)}</span>
       </div>
       <div className="flex h-6 items-center gap-1 pl-6 text-sm">
         <span className="min-w-0 truncate text-faint">

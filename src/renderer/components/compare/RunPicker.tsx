@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { formatNumber } from '#renderer/format.ts'
+import { formatReward } from '#renderer/format.ts'
 import { useRuns, useRunStyles } from '#renderer/hooks/runs.ts'
 import { runTitle } from '#renderer/words.ts'
 import { Checkbox } from '../base/choices.tsx'
@@ -46,7 +46,7 @@ export function RunPicker({ chosen, onChange }: RunPickerProps) {
               <span className="min-w-0 grow truncate">{runTitle(run)}</span>
               <span className="shrink-0 text-sm text-faint">{run.algorithm}</span>
               <span className="w-12 shrink-0 text-right font-mono text-sm tabular-nums">
-                {formatNumber(run.rewardAfter ?? run.reward)}
+                {formatReward(run.rewardAfter ?? run.reward)}
               </span>
             </button>
           </li>

@@ -1,5 +1,5 @@
 import { useRef, type KeyboardEvent, type PointerEvent } from 'react'
-import { formatCount, formatNumber } from '#renderer/format.ts'
+import { formatCount, formatNumber, plural } from '#renderer/format.ts'
 import { useSize } from '../charts/useSize.ts'
 import { wholeTicks, type Bin } from './histogram.ts'
 
@@ -141,7 +141,7 @@ function Bar({ bin: { from, to, count }, scales: { x, y }, unit, isCut }: BarPro
       height={floor - y(count)}
       style={{ fill: isCut ? 'var(--line-strong)' : 'color-mix(in srgb, var(--run-1) 72%, var(--bg))' }}
     >
-      <title>{`${words} ${unit}: ${formatCount(count)} rows`}</title>
+      <title>{`${words} ${unit}: ${plural(count, 'row')}`}</title>
     </rect>
   )
 }

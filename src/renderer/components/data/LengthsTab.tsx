@@ -1,6 +1,8 @@
 import { useEffect, useState } from 'react'
 import { useAnswer, useTask, type Answer } from '#renderer/hooks/api.tsx'
+import { useCompletionLength } from '#renderer/hooks/newRun.ts'
 import { usePreviewModel, usePrompt } from '#renderer/hooks/prompt.ts'
+import { usualNewTokens } from '#shared/usualLength.ts'
 import { formatCount, formatNumber, formatPercent, plural } from '#renderer/format.ts'
 import { Button } from '../base/Button.tsx'
 import { Field } from '../base/Field.tsx'
@@ -61,6 +63,10 @@ function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
   const [asked] = useState({ versionId, model, prompt })
   useEffect(() => start(asked), [start, asked])
   const { data: info } = useAnswer('models.info', { model })
+  const context = info?.contextLength ?? null
+  const chosen = useCompletionLength()
+  // A small model is not given half of its context for answers where nobody said so.
+  const completion = chosen ?? Math.min(usualNewTokens, Math.floor((context ?? Infinity) / 2))
   if (error !== null) return <ErrorNote error={error} />
   if (last === undefined) return <Loading label="Measuring" />
   const { histogram, progress } = last
@@ -70,7 +76,13 @@ function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
       {histogram === null ? (
         <p className="text-muted">No row makes a prompt yet. Look at the Prompt tab.</p>
       ) : (
-        <Chart lengths={histogram} limit={limit} onLimit={onLimit} context={info?.contextLength ?? null} />
+        <Chart
+          lengths={histogram}
+          limit={limit}
+          onLimit={onLimit}
+          context={context}
+          completion={completion}
+        />
       )}
     </div>
   )
@@ -82,19 +94,22 @@ interface ChartProps {
   readonly onLimit: (limit: number | null) => void
   /** What the model can read at most. */
   readonly context: number | null
+  /** Tokens that a completion may have. */
+  readonly completion: number
 }
 
-function Chart({ lengths, limit, onLimit, context }: ChartProps) {
+function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
   const { rows, problems, min, mean, median, p95, max, bins } = lengths
   // While the line is dragged it is not kept yet.
   const line = limit ?? max
-  const cut = cutBeyond(bins, line)
+  const room = context === null ? Infinity : context - completion
+  const cut = cutBeyond(bins, Math.min(line, room))
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_260px] gap-8 narrow:grid-cols-[minmax(0,1fr)]">
       <figure className="min-w-0">
         <figcaption className="mb-1 text-sm text-muted">Rows by tokens of their prompt</figcaption>
         <Histogram
-          label={`Prompt lengths of ${formatCount(rows)} rows: from ${formatNumber(min)} to ${formatNumber(max)} tokens, half of them up to ${formatNumber(median)}`}
+          label={`Prompt lengths of ${plural(rows, 'row')}: from ${formatNumber(min)} to ${formatNumber(max)} tokens, half of them up to ${formatNumber(median)}`}
           bins={bins}
           unit="tokens"
           line={line}
@@ -138,6 +153,13 @@ function Chart({ lengths, limit, onLimit, context }: ChartProps) {
               </>
             )}
           </p>
+          {context !== null && room < line && (
+            <p className="mt-1 text-sm text-muted text-pretty">
+              {room > 0
+                ? `Of the ${formatCount(context)} tokens the model reads, ${formatCount(room)} are left for the prompt beside completions of up to ${formatCount(completion)}.`
+                : `Completions of up to ${formatCount(completion)} tokens, as New run has them, leave no room for a prompt.`}
+            </p>
+          )}
         </div>
         <KeyValue
           entries={[

@@ -157,7 +157,7 @@ function RateChart({ rows, samplesPerRow }: { rows: readonly RatedRow[]; samples
   return (
     <figure className="min-w-0">
       <figcaption className="mb-2 text-sm text-muted">
-        Rows by how many of their {formatCount(samplesPerRow)} completions pass
+        Rows by how many of their {plural(samplesPerRow, 'completion passes', 'completions pass')}
       </figcaption>
       <ol className="flex h-36 items-stretch gap-1">
         {bins.map((bin) => (

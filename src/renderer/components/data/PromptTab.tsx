@@ -4,7 +4,7 @@ import { useAnswer, type Answer } from '#renderer/hooks/api.tsx'
 import { useSettled } from '#renderer/hooks/data.ts'
 import { usePreviewModel, usePrompt } from '#renderer/hooks/prompt.ts'
 import { toast } from '#renderer/hooks/toasts.ts'
-import { formatCount } from '#renderer/format.ts'
+import { formatCount, plural } from '#renderer/format.ts'
 import { Button, IconButton } from '../base/Button.tsx'
 import { Segmented } from '../base/choices.tsx'
 import { SplitPane } from '../base/SplitPane.tsx'
@@ -141,7 +141,7 @@ function PreviewCard({ preview, view }: { preview: Preview; view: 'tokens' | 'te
   const header = (
     <h3 className="flex shrink-0 items-center gap-2 text-xs text-faint tabular-nums">
       <span className="font-medium text-muted">Row {formatCount(row)}</span>
-      {'tokens' in preview && preview.tokens !== null && `${formatCount(preview.tokens.length)} tokens`}
+      {'tokens' in preview && preview.tokens !== null && plural(preview.tokens.length, 'token')}
     </h3>
   )
   return (

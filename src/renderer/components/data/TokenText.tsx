@@ -1,5 +1,5 @@
 import { useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from 'react'
-import { formatCount } from '#renderer/format.ts'
+import { plural } from '#renderer/format.ts'
 import { classes } from '../base/classes.ts'
 
 export interface TextToken {
@@ -52,7 +52,7 @@ export function TokenText({ label, tokens, header, className }: TokenTextProps) 
         ref={box}
         tabIndex={0}
         role="group"
-        aria-label={`${label}, ${formatCount(tokens.length)} tokens; arrow keys go through them`}
+        aria-label={`${label}, ${plural(tokens.length, 'token')}; arrow keys go through them`}
         onMouseOver={point}
         onMouseLeave={() => setAt(null)}
         onKeyDown={move}

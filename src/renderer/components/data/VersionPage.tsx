@@ -1,8 +1,8 @@
 import { Ellipsis, FolderOpen, Pencil, Play, Plus, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { shell } from '#renderer/connection.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
-import { useAddVersion } from '#renderer/hooks/data.ts'
+import { useAddVersion, useLastDataSet } from '#renderer/hooks/data.ts'
 import { link, navigate, setQuery, useRoute } from '#renderer/hooks/route.ts'
 import { formatBytes, formatCount, formatDate, plural } from '#renderer/format.ts'
 import { Badge } from '../base/Badge.tsx'
@@ -55,6 +55,12 @@ function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undef
   const { version, problems } = opened
   const { query } = useRoute()
   const tab = tabIds.find((id) => id === query.get('tab')) ?? 'rows'
+  const { id } = opened.version
+  const [last, setLast] = useLastDataSet()
+  useEffect(() => {
+    if (last !== id) setLast(id)
+    // Once for each version that is opened: another window may open another one meanwhile.
+  }, [id])
   return (
     <Page
       isFull

@@ -1,5 +1,5 @@
 /** The validation split, as a person sets it. */
-import { formatCount } from '#renderer/format.ts'
+import { plural } from '#renderer/format.ts'
 import type { SplitRule } from './preparation.ts'
 
 export type SplitKind = 'share' | 'rows' | 'none'
@@ -23,6 +23,6 @@ export function withAmount(rule: SplitRule, amount: number | null): SplitRule | 
 
 export function splitProblem(rule: SplitRule, rows: number): string | null {
   if (rows < 2) return 'One row alone cannot be split.'
-  if ('rows' in rule && rule.rows >= rows) return `Leave some of the ${formatCount(rows)} rows to train on.`
+  if ('rows' in rule && rule.rows >= rows) return `Leave some of the ${plural(rows, 'row')} to train on.`
   return null
 }

@@ -32,6 +32,8 @@ export interface CodeEditorProps {
   readonly problems?: readonly CodeFailurePlace[]
   /** A line to go to; another object goes there again. */
   readonly goTo?: { readonly line: number } | null
+  /** How many type errors the code has. */
+  readonly onTypeErrors?: (count: number) => void
   /** Ctrl or ⌘ and Enter. */
   readonly onRun?: () => void
   /** Ctrl or ⌘ and S. */
@@ -89,7 +91,7 @@ function useCodeView(
       codeLook(label),
       lintGutter(),
       runProblems,
-      typeExtensions({ checker, language: () => language }),
+      typeExtensions({ checker, language: () => language }, (count) => latest.current.onTypeErrors?.(count)),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) latest.current.onChange(update.state.doc.toString())
       }),

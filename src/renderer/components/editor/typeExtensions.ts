@@ -13,9 +13,17 @@ import type { CheckedCode, Completion as Offer, Explanation } from '#renderer/wo
 import { signatureHint } from './signatureHint.ts'
 import { checkedCode, orNothing, textNode, type TypedCode } from './typedCode.ts'
 
-export const typeExtensions = (typed: TypedCode): Extension => [
+/** `onErrors`: told how many type errors the code has, whenever it was checked. */
+export const typeExtensions = (typed: TypedCode, onErrors: (count: number) => void): Extension => [
   autocompletion({ override: [(context) => complete(typed, context)], icons: false }),
-  linter((view) => problems(typed, view), { delay: 350 }),
+  linter(
+    async (view) => {
+      const found = await problems(typed, view)
+      onErrors(found.filter(({ severity }) => severity === 'error').length)
+      return found
+    },
+    { delay: 350 },
+  ),
   hoverTooltip((view, at) => explain(typed, view, at), { hoverTime: 350 }),
   signatureHint(typed),
 ]

@@ -2,7 +2,7 @@ import { useEta } from '#renderer/hooks/eta.ts'
 import { useConnection, useLoad, type Connection, type Load } from '#renderer/hooks/live.ts'
 import { link } from '#renderer/hooks/route.ts'
 import { useRuns, type RunEntry, type WorkerView } from '#renderer/hooks/runs.ts'
-import { formatBytes, formatNumber, formatPercent, plural } from '#renderer/format.ts'
+import { formatBytes, formatNumber, formatShare, plural } from '#renderer/format.ts'
 import { networkWords, phaseWords, runTitle } from '#renderer/words.ts'
 import { Progress } from '../base/states.tsx'
 import { Tooltip } from '../base/Tooltip.tsx'
@@ -88,7 +88,7 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
 function Meters({ load: { cpuShare, memory, disk, ...network } }: { load: Load }) {
   return (
     <>
-      <span className="phone:hidden">CPU {formatPercent(cpuShare)}</span>
+      <span className="phone:hidden">CPU {formatShare(cpuShare)}</span>
       <span className="narrow:hidden">
         Memory {formatBytes(memory.usedBytes)} of {formatBytes(memory.totalBytes)}
       </span>

@@ -1,5 +1,5 @@
 import { deviceTitles } from '#shared/device.ts'
-import { formatBytes, formatPercent } from '#renderer/format.ts'
+import { formatBytes, formatShare } from '#renderer/format.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useLoad } from '#renderer/hooks/live.ts'
 import { link } from '#renderer/hooks/route.ts'
@@ -34,7 +34,7 @@ export function DeviceHealth() {
       </div>
       {load !== null && (
         <dl className="mt-3 grid grid-cols-[64px_minmax(0,1fr)_max-content] items-center gap-x-3 gap-y-1.5 text-sm tabular-nums">
-          <Meter name="CPU" share={load.cpuShare} value={formatPercent(load.cpuShare)} />
+          <Meter name="CPU" share={load.cpuShare} value={formatShare(load.cpuShare)} />
           <Meter
             name="Memory"
             share={load.memory.usedBytes / load.memory.totalBytes}

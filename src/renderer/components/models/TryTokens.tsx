@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useSettled } from '#renderer/hooks/data.ts'
-import { formatCount, formatNumber } from '#renderer/format.ts'
+import { formatNumber, plural } from '#renderer/format.ts'
 import { Segmented } from '../base/choices.tsx'
 import { TextArea } from '../base/inputs.tsx'
 import { Panel } from '../base/Panel.tsx'
@@ -57,7 +57,7 @@ export function TryTokens({ model, hasChatTemplate }: TryTokensProps) {
             className="max-h-60 overflow-auto"
             header={
               <span className="shrink-0">
-                {formatCount(shown.length)} tokens
+                {plural(shown.length, 'token')}
                 {shown.length > 0 &&
                   read !== undefined &&
                   ` · ${formatNumber([...read].length / shown.length, 2)} characters each`}

@@ -1,19 +1,25 @@
 import type { ReactNode } from 'react'
 import type { Calibration } from '#renderer/hooks/newRun.ts'
 import { etaWords } from '#renderer/eta.ts'
-import { formatBytes, formatDuration, formatPercent, plural } from '#renderer/format.ts'
+import { formatBytes, formatDuration, formatPercent, formatShare, plural } from '#renderer/format.ts'
 import { Progress } from '../base/states.tsx'
 
 /** What the run will need. */
 export function CalibrationNumbers({ result }: { result: Calibration }) {
   const { memory, disk, etaSeconds, evaluations } = result
-  const memoryShare = memory.anonymousBytes / Math.max(1, memory.availableBytes)
+  const memoryShare = memory.expectedBytes / Math.max(1, memory.availableBytes)
+  const mappedBytes = memory.totalBytes - memory.anonymousBytes
   const diskShare = disk.neededBytes / Math.max(1, disk.freeBytes)
   return (
     <dl className="grid grid-cols-2 gap-px overflow-hidden rounded border border-line bg-line xl:grid-cols-4">
-      <Tile name="Memory" value={formatBytes(memory.anonymousBytes)}>
+      <Tile name="Memory" value={`${formatBytes(memory.expectedBytes)} private`}>
         <Progress label="Share of the free memory" value={memoryShare} />
-        {shareWords(memoryShare)} of {formatBytes(memory.availableBytes)} free
+        {formatShare(memoryShare)} of {formatBytes(memory.availableBytes)} free
+        {mappedBytes > 1e6 && (
+          <span title="Task managers count them with the process; the system may drop them and read them again from the file.">
+            + {formatBytes(mappedBytes)} mapped weights
+          </span>
+        )}
       </Tile>
       <Tile name="Time per step" value={formatDuration(1000 * result.secondsPerStep)}>
         <StepTime seconds={result.seconds} />
@@ -37,10 +43,6 @@ export function CalibrationNumbers({ result }: { result: Calibration }) {
     </dl>
   )
 }
-
-/** Whole percents are as exact as it is. */
-const shareWords = (share: number): string =>
-  share < 0.01 ? 'less than 1 %' : formatPercent(Math.round(100 * share) / 100)
 
 const Tile = ({ name, value, children }: { name: string; value: string; children: ReactNode }) => (
   <div className="flex min-w-0 flex-col gap-1 bg-bg p-3">

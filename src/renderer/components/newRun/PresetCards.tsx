@@ -1,4 +1,4 @@
-import { formatNumber } from '#renderer/format.ts'
+import { formatNumber, plural } from '#renderer/format.ts'
 import { classes } from '../base/classes.ts'
 import { valueAt, type JsonObject } from './json.ts'
 import { isActive, type Preset } from './presets.ts'
@@ -40,10 +40,12 @@ export function PresetCards({ config, presets, onChoose }: PresetCardsProps) {
 
 /** “10 steps · 4 × 4 · 16 tokens” */
 function presetWords({ values }: Preset): string {
-  const number = (key: string) => formatNumber(Number(values[key] ?? valueAt(values, key)))
+  const value = (key: string) => Number(values[key] ?? valueAt(values, key))
+  const number = (key: string) => formatNumber(value(key))
   const batch =
     values['rollout.groupSize'] === undefined
-      ? `${number('rollout.promptsPerStep')} rows`
+      ? plural(value('rollout.promptsPerStep'), 'row')
       : `${number('rollout.promptsPerStep')} × ${number('rollout.groupSize')}`
-  return [`${number('steps')} steps`, batch, `${number('rollout.maxNewTokens')} tokens`].join(' · ')
+  const counts = [plural(value('steps'), 'step'), batch, plural(value('rollout.maxNewTokens'), 'token')]
+  return counts.join(' · ')
 }

@@ -128,7 +128,7 @@ function VerdictLine({ verdict, missing }: Pick<RunAsideProps, 'verdict' | 'miss
     return (
       <p role="status" className="flex items-center gap-1.5 text-sm font-medium text-bad">
         <CircleAlert size={14} aria-hidden />
-        {problems === 1 ? 'One problem' : `${String(problems)} problems`}
+        {plural(problems, 'problem')}
       </p>
     )
   if (verdict.isPending)

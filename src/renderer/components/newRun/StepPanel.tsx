@@ -1,5 +1,6 @@
 import { Check, ChevronDown, ChevronRight } from 'lucide-react'
 import { useId, type ReactNode } from 'react'
+import { plural } from '#renderer/format.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
 import { classes } from '../base/classes.ts'
@@ -46,9 +47,7 @@ export function StepPanel(props: StepPanelProps) {
           <span className={classes('min-w-0 grow truncate', summary === null ? 'text-faint' : 'text-muted')}>
             {summary ?? emptyWords}
           </span>
-          {problems > 0 && (
-            <Badge tone="bad">{problems === 1 ? '1 problem' : `${String(problems)} problems`}</Badge>
-          )}
+          {problems > 0 && <Badge tone="bad">{plural(problems, 'problem')}</Badge>}
           <Chevron size={14} aria-hidden className="shrink-0 text-faint" />
         </button>
       </h2>

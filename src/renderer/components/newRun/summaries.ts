@@ -1,5 +1,5 @@
 /** A step in one line, for when it is folded. */
-import { formatCount, formatNumber, plural } from '#renderer/format.ts'
+import { formatNumber, plural } from '#renderer/format.ts'
 import type { AlgorithmEntry } from './algorithmFields.ts'
 import { isObject, valueAt, type JsonObject } from './json.ts'
 import { algorithmOf, algorithmsOf, stagesOf } from './stages.ts'
@@ -48,7 +48,7 @@ function rowsName(path: string, { dataSets }: Known): string {
   )
   const version = set?.versions.find(({ directory }) => directory === path) ?? set?.versions[0]
   if (set === undefined) return lastPart(path)
-  return version === undefined ? set.name : `${set.name} · ${formatCount(version.rows)} rows`
+  return version === undefined ? set.name : `${set.name} · ${plural(version.rows, 'row')}`
 }
 
 function heldOutWords(heldOut: unknown, known: Known): string {

@@ -1,5 +1,6 @@
-import { CircleAlert, CircleCheck, CircleDashed } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { CircleAlert, CircleCheck, CircleDashed, TriangleAlert } from 'lucide-react'
+import { useState, type ReactNode } from 'react'
+import { plural } from '#renderer/format.ts'
 import type { RowColumn } from '#renderer/workers/ambient.ts'
 import { Select } from '../base/choices.tsx'
 import { LazyCodeEditor, LazyCodeView } from '../editor/lazyEditor.tsx'
@@ -26,6 +27,7 @@ interface EditorPaneProps {
 /** The code with what the sandbox says of it underneath. */
 export function EditorPane(props: EditorPaneProps) {
   const { rewardKey, code, check, problems, columns, goTo, onChange, onRun, onSave, about } = props
+  const [typeErrors, setTypeErrors] = useState({ rewardKey, count: 0 })
   return (
     <section aria-label="Code" className="flex min-h-0 min-w-0 grow flex-col">
       <div className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-2 overflow-hidden border-b border-line pr-2 pl-3 text-sm text-muted">
@@ -58,6 +60,7 @@ export function EditorPane(props: EditorPaneProps) {
             columns={columns}
             problems={problems}
             goTo={goTo}
+            onTypeErrors={(count) => setTypeErrors({ rewardKey, count })}
             onChange={(text) => onChange({ ...code, code: text })}
             onRun={onRun}
             onSave={onSave}
@@ -68,7 +71,7 @@ export function EditorPane(props: EditorPaneProps) {
         className="flex h-7 shrink-0 items-center gap-2 border-t border-line px-3 text-sm"
         role="status"
       >
-        <CheckLine check={check} />
+        <CheckLine check={check} typeErrors={typeErrors.rewardKey === rewardKey ? typeErrors.count : 0} />
       </footer>
     </section>
   )
@@ -76,7 +79,7 @@ export function EditorPane(props: EditorPaneProps) {
 
 const languageNames = { ts: 'TypeScript', js: 'JavaScript' } as const
 
-function CheckLine({ check }: { check: CodeCheck | undefined }) {
+function CheckLine({ check, typeErrors }: { check: CodeCheck | undefined; typeErrors: number }) {
   if (check === undefined)
     return (
       <>
@@ -95,6 +98,13 @@ function CheckLine({ check }: { check: CodeCheck | undefined }) {
       </>
     )
   }
+  if (typeErrors > 0)
+    return (
+      <>
+        <TriangleAlert size={13} aria-hidden className="shrink-0 text-caution" />
+        <span className="truncate text-caution">Loads, {plural(typeErrors, 'type error')}</span>
+      </>
+    )
   const { kind, functions } = check
   const words = kind === 'environment' ? 'An environment: reset and step' : functionWords(functions)
   return (

@@ -2,7 +2,7 @@ import { CornerDownRight, Flag, GitFork, Pin, Plus } from 'lucide-react'
 import { useState, type KeyboardEvent } from 'react'
 import { useAnswer, useCommand } from '#renderer/hooks/api.tsx'
 import type { RunEntry } from '#renderer/hooks/runs.ts'
-import { formatDuration, formatNumber, noNumber } from '#renderer/format.ts'
+import { formatDuration, formatNumber, formatReward, noNumber } from '#renderer/format.ts'
 import { runTitle } from '#renderer/words.ts'
 import { TextInput } from '../base/inputs.tsx'
 import { Tooltip } from '../base/Tooltip.tsx'
@@ -242,16 +242,16 @@ export function CurveCell({ run, color }: { run: RunEntry; color: string }) {
 export function BestCell({ run }: { run: RunEntry }) {
   const points = useRewardCurve(run)
   const best = points && points.length > 0 ? Math.max(...points.map(({ max }) => max)) : null
-  return <>{formatNumber(best)}</>
+  return <>{formatReward(best)}</>
 }
 
 /** Eval reward before and after; the last training reward where nothing was evaluated. */
 export function RewardCell({ run: { reward, rewardBefore, rewardAfter } }: { run: RunEntry }) {
-  if (rewardAfter === null && rewardBefore === null) return <>{formatNumber(reward)}</>
+  if (rewardAfter === null && rewardBefore === null) return <>{formatReward(reward)}</>
   return (
     <>
-      <span className="text-faint">{formatNumber(rewardBefore)} → </span>
-      {formatNumber(rewardAfter)}
+      <span className="text-faint">{formatReward(rewardBefore)} → </span>
+      {formatReward(rewardAfter)}
     </>
   )
 }

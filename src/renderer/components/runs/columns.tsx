@@ -216,7 +216,7 @@ const measureColumns = (state: RowState): readonly Column<Row>[] => [
   {
     id: 'duration',
     title: 'Duration',
-    width: '84px',
+    width: '104px',
     isNumber: true,
     cell: ({ run }) => <DurationCell run={run} />,
   },

@@ -1,6 +1,6 @@
 import { ChevronRight, CircleCheck, CircleOff } from 'lucide-react'
 import { useAnswer, type Answer } from '#renderer/hooks/api.tsx'
-import { formatBytes, formatPercent, plural } from '#renderer/format.ts'
+import { formatBytes, formatShare, plural } from '#renderer/format.ts'
 import { useLoad } from '#renderer/hooks/live.ts'
 import { deviceTitles } from '#shared/device.ts'
 import { Badge } from '../base/Badge.tsx'
@@ -26,11 +26,19 @@ export function DevicesSection() {
             ...(load === null
               ? []
               : [
-                  ['Busy now', formatPercent(load.cpuShare)] as const,
+                  ['Busy now', formatShare(load.cpuShare)] as const,
                   [
                     'Memory',
                     `${formatBytes(load.memory.usedBytes)} of ${formatBytes(load.memory.totalBytes)} in use`,
                   ] as const,
+                  ...(load.memory.training === null || load.memory.training.privateBytes === 0
+                    ? []
+                    : [
+                        [
+                          'Training takes',
+                          `${formatBytes(load.memory.training.privateBytes)} private + ${formatBytes(load.memory.training.mappedBytes)} mapped weights`,
+                        ] as const,
+                      ]),
                 ]),
             ['System', platform],
           ]}

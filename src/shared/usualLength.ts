@@ -1,0 +1,2 @@
+/** Tokens that a completion may have where nobody says otherwise. */
+export const usualNewTokens = 256

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { LoadMeter } from '#host/services/machine.ts'
+import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
+
+const host = {
+  dataDirectory: temporaryFolder(),
+  supervisor: { list: () => [] },
+} as unknown as ConstructorParameters<typeof LoadMeter>[0]
+
+test('the first answer is not that the processor idles, and answers close together say the same', async () => {
+  const seen = [0, 0, 1000, 1000, 1010]
+  let reads = 0
+  const meter = new LoadMeter(host, () => {
+    const total = seen[Math.min(reads++, seen.length - 1)] ?? 0
+    return { busy: 0.9 * total, total }
+  })
+  expect((await meter.read()).cpuShare).toBeCloseTo(0.9)
+  expect((await meter.read()).cpuShare).toBeCloseTo(0.9)
+  expect((await meter.read()).cpuShare).toBeCloseTo(0.9)
+})
