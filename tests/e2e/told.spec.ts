@@ -107,13 +107,18 @@ test('a run tells evaluations apart, how long it takes, and still does after a r
   const { page, client } = app
   await app.open('/')
   const { runId } = await client.call('runs.start', {
-    config: demoConfig({ steps: 400, evaluation: { every: 3, rows: 100 } }),
+    config: demoConfig({
+      steps: 400,
+      evaluation: { every: 3, rows: 100 },
+      rollout: { promptsPerStep: 1, groupSize: 2, maxNewTokens: 4 },
+      optimization: { learningRate: 0.002 },
+    }),
   })
   await app.go(`/runs/${runId}/overview`)
   const foot = page.getByRole('contentinfo')
   const left = page.locator('dt', { hasText: /^Left$/ }).locator('xpath=following-sibling::dd')
-  await expect(foot.getByText(/Evaluating \d+ of 100/)).toBeVisible()
-  await expect(foot.getByText(/s\/step · .* left/)).toBeVisible()
+  await expect(foot.getByText(/Evaluating \d+ of 100/)).toBeVisible({ timeout: 60_000 })
+  await expect(foot.getByText(/s\/step · .* left/)).toBeVisible({ timeout: 120_000 })
   await expect(left).toBeVisible()
   await app.open(`/runs/${runId}/overview`)
   await expect(left).toBeVisible()

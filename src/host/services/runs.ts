@@ -23,11 +23,10 @@ import { requireGates } from './rewardVersions.ts'
 import { exportBundle, importBundle } from './runBundle.ts'
 import { exchanging } from './exchange.ts'
 import { deleteRun, runFiles } from './runFiles.ts'
-import type { OpenText } from './tokenizers.ts'
 
-export const runsService = (host: Host, openText: OpenText): Handlers<typeof runsApi> => ({
+export const runsService = (host: Host): Handlers<typeof runsApi> => ({
   ...reading(host),
-  ...beginning(host, openText),
+  ...beginning(host),
   ...training(host),
   ...describing(host),
   ...exchanging(host),
@@ -47,13 +46,13 @@ const reading = ({ store, supervisor }: Host) =>
     workers: () => supervisor.list().map(workerOf),
   }) satisfies Partial<Handlers<typeof runsApi>>
 
-const beginning = (host: Host, openText: OpenText) =>
+const beginning = (host: Host) =>
   ({
     sample: () => ({ config: readDemoConfig(host.dataDirectory), tag: 'sample' }),
 
     async check({ config }) {
       try {
-        const checked = await checkRunConfig(config, host.dataDirectory, openText)
+        const checked = await checkRunConfig(config, host.dataDirectory, host.askText)
         await requireGates(host, checked.config)
         return checked
       } catch (error) {

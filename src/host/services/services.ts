@@ -15,7 +15,7 @@ import { systemService } from './system.ts'
 
 export function createServices(host: Host): ContractHandlers<Api> {
   return {
-    runs: runsService(host, openText),
+    runs: runsService(host),
     metrics: metricsService(host),
     samples: samplesService(host),
     checkpoints: checkpointsService(host),

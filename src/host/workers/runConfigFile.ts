@@ -14,8 +14,8 @@ import { absoluteReward, codeReference } from '../rewards/rewardCode.ts'
 import { requireKnownEnvironment, requireWorkingEnvironment } from '../rewards/resolveEnvironment.ts'
 import { requireKnownRewards } from '../rewards/resolveRewards.ts'
 import { readJsonObject } from '../artifacts/strictJson.ts'
-import type { LoadedTokenizer } from '../artifacts/tokenizerFolder.ts'
-import { promptRoomWarnings } from './promptRoom.ts'
+import { promptRoomWarnings, type PromptModel } from './promptRoom.ts'
+import type { AskText } from './textQuestion.ts'
 
 /** Paths in the file are relative to it; `model` may also be the name of a model, and rows that of a data set. Errors: AppError 'config/invalid'. */
 export function readRunConfig(file: string, dataDirectory: string): RunConfig {
@@ -48,7 +48,7 @@ export interface CheckedConfig {
 export async function checkRunConfig(
   given: unknown,
   dataDirectory: string,
-  openText: (directory: string) => LoadedTokenizer,
+  askText: AskText,
 ): Promise<CheckedConfig> {
   const config = await resolveRunConfig(given, dataDirectory)
   const model = openModelFolder(config.model, config)
@@ -57,9 +57,10 @@ export async function checkRunConfig(
     stagesOf(config).map(async (stage) => {
       const { data, steps, passes, rollout } = stage
       const { train } = await readRunData(data)
-      const text = { ...openText(model.directory), contextLength: model.config.contextLength }
       return {
-        warnings: hasPrompts(stage) ? promptRoomWarnings(stage, train, text) : [],
+        warnings: hasPrompts(stage)
+          ? await promptRoomWarnings(stage, train, promptModel(stage, model, askText))
+          : [],
         rows: train.length,
         steps: steps ?? Math.ceil((passes * train.length) / rollout.promptsPerStep),
       }
@@ -69,6 +70,18 @@ export async function checkRunConfig(
   const total = (count: 'rows' | 'steps') => lengths.reduce((sum, length) => sum + length[count], 0)
   return { config, steps: total('steps'), rows: total('rows'), warnings }
 }
+
+const promptModel = (
+  { data: { prompt: form, tools, templateVariables } }: RunConfig,
+  { directory, config: { contextLength } }: ModelFolder,
+  askText: AskText,
+): PromptModel => ({
+  contextLength,
+  lengthsOf(rows) {
+    const template = { templateVariables, ...(tools === null ? {} : { tools }) }
+    return askText({ type: 'lengths', directory, rows, from: 0, form, template })
+  },
+})
 
 /** Of prompts that are completed: given answers are counted with their own, episodes write theirs as they go. */
 const hasPrompts = ({ algorithm: { id, settings }, environment }: RunConfig): boolean =>

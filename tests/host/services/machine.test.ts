@@ -5,6 +5,7 @@ import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
 const host = {
   dataDirectory: temporaryFolder(),
   supervisor: { list: () => [] },
+  connections: { isWatching: false, count: 0, latest: [] },
 } as unknown as ConstructorParameters<typeof LoadMeter>[0]
 
 test('the first answer is not that the processor idles, and answers close together say the same', async () => {

@@ -1,6 +1,6 @@
 import { Eye, EyeOff, Flag, X } from 'lucide-react'
 import { metricLabel } from '#shared/metrics.ts'
-import { formatDelta, formatNumber, formatReward } from '#renderer/format.ts'
+import { formatDelta, formatReward } from '#renderer/format.ts'
 import { link } from '#renderer/hooks/route.ts'
 import type { RunEntry } from '#renderer/hooks/runs.ts'
 import { IconButton } from '../base/Button.tsx'
