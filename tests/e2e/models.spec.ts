@@ -169,9 +169,11 @@ test('a model is looked at, imported under a name, tried, and deleted', async ({
   await page.getByLabel('Name', { exact: true }).fill('starter')
   await expect(page.getByText('There is one of that name already.')).toBeVisible()
   await page.getByLabel('Name', { exact: true }).fill('mine')
+  await page.getByLabel('Hub id').fill('someone/mine')
   await expectNoProblems(page)
   await page.getByRole('button', { name: 'Import model' }).click()
   await expect(page.getByRole('heading', { name: 'mine' })).toBeVisible()
+  await expect(page.getByText('someone/mine', { exact: true })).toBeVisible()
   expect((await client.call('models.list')).map(({ name }) => name)).toEqual(['starter', 'mine'])
 
   await page.getByLabel('Text to cut into tokens').fill('Sort 8 0 5 7')
@@ -243,6 +245,7 @@ test('a model is fetched from a hub by its address, looked at and imported', asy
   await page.getByRole('textbox', { name: 'Address' }).fill('someone/tiny')
   await page.getByRole('button', { name: 'Fetch model' }).click()
   await expect(page.getByRole('dialog')).toBeHidden()
+  await expect(page.getByLabel('Hub id')).toHaveValue('someone/tiny')
   await page.getByRole('button', { name: 'Import model' }).click()
   await expect.poll(async () => (await client.call('models.list')).map(({ name }) => name)).toContain('tiny')
   // A hub on this machine is no other machine.
