@@ -8,7 +8,7 @@ const menu = menuTemplate({
   isPackaged: true,
   tell: () => undefined,
   showDataFolder: () => undefined,
-}) as readonly (MenuEntry & { readonly accelerator?: string })[]
+}) as unknown as readonly (MenuEntry & { readonly accelerator?: string })[]
 
 /** The code of the key on a keyboard, as the page listens for it. */
 const codeOf = (key: string): string =>
