@@ -1,6 +1,7 @@
 /** The menu: the usual roles of the system, and the places and first actions of the window. */
 import type { MenuItemConstructorOptions } from 'electron'
 import type { ShellEvent } from '#shared/bridge.ts'
+import { keyTable, placeKeys, type KeyId } from '#shared/keyTable.ts'
 
 export interface MenuWishes {
   readonly platform: NodeJS.Platform
@@ -9,16 +10,14 @@ export interface MenuWishes {
   readonly showDataFolder: () => void
 }
 
-/** In the order of their keys. */
-const places: readonly (readonly [label: string, route: string])[] = [
-  ['Home', '/'],
-  ['Data', '/data'],
-  ['Rewards', '/rewards'],
-  ['Runs', '/runs'],
-  ['Arena', '/arena'],
-  ['Models', '/models'],
-  ['Settings', '/settings'],
-]
+/** As Electron writes it: Mod+Digit5 is CmdOrCtrl+5. */
+const accelerator = (key: string): string =>
+  key
+    .replace('Mod+', 'CmdOrCtrl+')
+    .replace(/(?:Key|Digit)(?=.$)/, '')
+    .replace('Comma', ',')
+
+const keyOf = (id: KeyId): string => accelerator(keyTable[id].keys[0] ?? '')
 
 export function menuTemplate(wishes: MenuWishes): MenuItemConstructorOptions[] {
   const isMac = wishes.platform === 'darwin'
@@ -34,9 +33,9 @@ export function menuTemplate(wishes: MenuWishes): MenuItemConstructorOptions[] {
 }
 
 /** Keys are shown only: the page has them, and a person may have chosen others. On macOS the system takes them anyway. */
-const keyed = (label: string, accelerator: string, click: () => void): MenuItemConstructorOptions => ({
+const keyed = (label: string, key: string, click: () => void): MenuItemConstructorOptions => ({
   label,
-  accelerator,
+  accelerator: key,
   registerAccelerator: false,
   click,
 })
@@ -44,8 +43,8 @@ const keyed = (label: string, accelerator: string, click: () => void): MenuItemC
 const fileMenu = ({ tell }: MenuWishes, isMac: boolean): MenuItemConstructorOptions => ({
   label: '&File',
   submenu: [
-    keyed('New run', 'CmdOrCtrl+N', () => tell({ type: 'new-run' })),
-    keyed('Add data…', 'CmdOrCtrl+O', () => tell({ type: 'add-data' })),
+    keyed('New run', keyOf('newRun'), () => tell({ type: 'new-run' })),
+    keyed('Add data…', keyOf('addData'), () => tell({ type: 'add-data' })),
     { type: 'separator' },
     isMac ? { role: 'close' } : { role: 'quit' },
   ],
@@ -54,7 +53,7 @@ const fileMenu = ({ tell }: MenuWishes, isMac: boolean): MenuItemConstructorOpti
 const viewMenu = ({ tell, isPackaged }: MenuWishes): MenuItemConstructorOptions => ({
   label: '&View',
   submenu: [
-    keyed('Command palette', 'CmdOrCtrl+K', () => tell({ type: 'show-palette' })),
+    keyed('Command palette', keyOf('palette'), () => tell({ type: 'show-palette' })),
     { type: 'separator' },
     { role: 'resetZoom' },
     { role: 'zoomIn' },
@@ -66,8 +65,8 @@ const viewMenu = ({ tell, isPackaged }: MenuWishes): MenuItemConstructorOptions 
 
 const placesMenu = ({ tell }: MenuWishes): MenuItemConstructorOptions => ({
   label: '&Go',
-  submenu: places.map(([label, route], index) =>
-    keyed(label, `CmdOrCtrl+${index + 1}`, () => tell({ type: 'go', route })),
+  submenu: placeKeys.map(({ label, route, key }) =>
+    keyed(label, accelerator(key), () => tell({ type: 'go', route })),
   ),
 })
 

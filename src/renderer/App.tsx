@@ -6,6 +6,7 @@ import { FileDialogs } from './components/frame/FileDialogs.tsx'
 import { KeySheet } from './components/frame/KeySheet.tsx'
 import { Rail } from './components/frame/Rail.tsx'
 import { ScreenOutlet } from './components/frame/ScreenOutlet.tsx'
+import { SkipLink } from './components/frame/SkipLink.tsx'
 import { StatusStrip } from './components/frame/StatusStrip.tsx'
 import { FirstRunGuide } from './components/home/FirstRunGuide.tsx'
 import { useNews } from './hooks/feeds.ts'
@@ -26,6 +27,7 @@ export function App() {
   const isRefused = useConnection(({ state }) => state === 'refused')
   return (
     <div className="flex h-full flex-col">
+      <SkipLink />
       <div className="flex min-h-0 grow">
         <Rail />
         {isRefused ? <ConnectionRefused /> : <ScreenOutlet />}

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { hubIdOf } from '#host/artifacts/hubId.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import { writeRandomModel } from '#host/artifacts/randomModel.ts'
 import { startHub, type LoopbackHub } from '../host/artifacts/hub/loopbackHub.ts'
@@ -95,6 +96,7 @@ describe('from a hub', () => {
     expect(hub.fault.asked.some((line) => /bytes=[1-9]\d*-/.test(line))).toBe(true)
     expect(uploads()).toEqual([])
     expect((await place.run('model', 'list')).stdout).toContain('tiny')
+    expect(hubIdOf(place.path('home/models/tiny'))).toBe('someone/tiny')
   })
 
   test('paths of files are no addresses, and nobody is asked', async () => {

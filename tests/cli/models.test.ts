@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hubIdOf } from '#host/artifacts/hubId.ts'
 import { openSafetensors, readTensor } from '#host/artifacts/safetensors.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
 
@@ -290,7 +291,9 @@ async function trainOnce(): Promise<{ adapter: string }> {
 
 describe('model import and list', () => {
   test('an imported model is known by its name', async () => {
-    const done = await place.run('model', 'import', model, '--name', 'mine', '--json')
+    const done = await place.run(
+      ...['model', 'import', model, '--name', 'mine', '--hub-id', 'someone/mine', '--json'],
+    )
     expect(linesOf(done.stdout)).toEqual([expect.objectContaining({ name: 'mine', architecture: 'qwen3' })])
     const { stdout } = await place.run('model', 'list', '--json')
     const [{ models }] = linesOf(stdout) as [{ models: { name: string }[] }]
@@ -306,6 +309,7 @@ describe('model import and list', () => {
       '--json',
     )
     expect(generated.status).toBe(0)
+    expect(hubIdOf(place.path('home/models/mine'))).toBe('someone/mine')
     expect((await place.run('model', 'import', model, '--name', 'mine')).stderr).toMatch(
       /There is a model called “mine” already/,
     )

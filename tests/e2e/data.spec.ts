@@ -225,3 +225,37 @@ test('a split is fetched from a hub, looked at as one table, and imported', asyn
   // A hub on this machine is no other machine.
   expect((await client.call('system.load')).outboundRequests).toBe(0)
 })
+
+test('texts run in the direction of their script', async ({ app }) => {
+  const { page, client } = app
+  const file = writeFile(app, 'hebrew.jsonl', `${JSON.stringify({ prompt: 'כמה זה 2 + 3?', answer: '5' })}\n`)
+  let versionId = ''
+  for await (const item of client.stream('datasets.import', { source: { path: file }, name: 'hebrew' }))
+    if ('result' in item) versionId = item.result.version.id
+  await app.open(`/data/${versionId}`)
+  const question = page.getByRole('cell', { name: /^כמה/ }).locator('[dir]')
+  await expect(question).toHaveCSS('direction', 'rtl')
+  await expect(page.getByRole('cell', { name: '5', exact: true }).locator('[dir]')).toHaveCSS(
+    'direction',
+    'ltr',
+  )
+})
+
+test('an empty file is called empty', async ({ app }) => {
+  const { page } = app
+  await app.open('/data')
+  await drop(page, writeFile(app, 'empty.csv', ''))
+  await expect(page.getByText('The file is empty: it has no rows.')).toBeVisible()
+  await expect(page.getByText('Its columns have no known names')).toHaveCount(0)
+})
+
+test('an address without a data set says so', async ({ app }) => {
+  const { page } = app
+  await app.open('/data/nope')
+  await expect(page.getByRole('alert')).toContainText('There is no data set at this address.')
+  await expect(page.getByText('asked wrongly')).toHaveCount(0)
+  await app.go(`/data/${'0'.repeat(64)}`)
+  await expect(page.getByRole('alert')).toContainText('There is no data set')
+  await page.getByRole('button', { name: 'All data sets' }).click()
+  await expect(page).toHaveURL(/#\/data$/)
+})

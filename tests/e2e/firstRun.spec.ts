@@ -42,6 +42,7 @@ test('from an empty data directory to a rising reward curve, with the guide', as
     expect(await seriousProblems(page)).toEqual([])
   }
   await guide(page).getByRole('button', { name: 'Next' }).click()
+  await expect(guide(page).getByRole('heading', { name: /^It worked: 0\.32 → 0\.8\d$/ })).toBeVisible()
   await expect(guide(page)).toContainText('The eval reward went from 0.316 to')
   await guide(page).getByRole('button', { name: 'Compare before and after' }).click()
   await expect(page.getByLabel('Prompt', { exact: true })).toHaveValue('Please add 42 and 45')

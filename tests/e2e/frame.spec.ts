@@ -13,3 +13,18 @@ test('the palette finds places and the keys go to them', async ({ app }) => {
   await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
 })
+
+test('the first key press on a page offers to skip the places', async ({ app }) => {
+  const { page } = app
+  await app.open('/runs')
+  await page.getByRole('searchbox', { name: 'Filter runs' }).or(page.getByRole('main')).first().waitFor()
+  await page.keyboard.press('Tab')
+  const skip = page.getByRole('button', { name: 'Skip to the content' })
+  await expect(skip).toBeFocused()
+  await expect(skip).toBeInViewport()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('main')).toBeFocused()
+  await page.keyboard.press('Tab')
+  await expect(page.getByRole('main').locator(':focus')).toHaveCount(1)
+  await expect(page).toHaveURL(/#\/runs$/)
+})

@@ -32,6 +32,7 @@ export const demo = defineCommand({
     output.line(
       `Training the starter model with ${trainings.join(', then ')}, seed ${config.seed}. Run ${run.id}`,
     )
+    output.line('Task: short exercises (sort, reverse, largest, add, count), answered with the bare result.')
     const outcome = await followTraining({ host, run, resumeFrom: null, streamEvents: false }, context)
     if (!outcome.isFinished || outcome.checkpoint === null) {
       throw new AppError(

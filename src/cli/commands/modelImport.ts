@@ -21,6 +21,10 @@ export const modelImport = defineCommand({
   ],
   options: {
     name: text('NAME', "what to call it here (default: the folder's or the hub's name)"),
+    'hub-id': text(
+      'OWNER/NAME',
+      'what the model is called on a hub, told to who gets its adapters (optional)',
+    ),
     ...hubOptions,
   },
   notes: () => [
@@ -31,7 +35,12 @@ export const modelImport = defineCommand({
     const { dataDirectory, output } = context
     const model = isHubAddress(source)
       ? await importFromHub(source, options, context)
-      : await importModel(source, options.name ?? path.basename(path.resolve(source)), dataDirectory)
+      : await importModel(
+          source,
+          options.name ?? path.basename(path.resolve(source)),
+          dataDirectory,
+          options['hub-id'] ?? null,
+        )
     output.json(model)
     output.line(`Imported ${model.name}: ${model.architecture}, ${modelSize(model)}.`)
   },

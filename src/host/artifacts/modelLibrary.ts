@@ -6,6 +6,7 @@ import { AppError } from '#shared/errors.ts'
 import { dataFolders, resourcesDirectory } from '../dataDirectory.ts'
 import { makeFolder, replaceFolder } from './atomic.ts'
 import { readError, writeError } from './fileErrors.ts'
+import { hubNoteName, requireHubId, writeHubId } from './hubId.ts'
 import { openModelFolder, type ModelFolder } from './modelFolder.ts'
 
 const starterName = 'starter'
@@ -84,16 +85,19 @@ const companions = [
   'chat_template.jinja',
   'README.md',
   'LICENSE',
+  hubNoteName,
 ]
 
 /**
- * Checks a Hugging Face folder and copies it into the data directory. Errors: AppError of `openModelFolder`;
- * 'usage/invalid' for a name that is taken or cannot be one; 'file/unwritable'.
+ * Checks a Hugging Face folder and copies it into the data directory. `hubId`: what it is called on a hub; null: as the
+ * folder says. Errors: AppError of `openModelFolder`; 'usage/invalid' for a name or id that cannot be one, or a name that
+ * is taken; 'file/unwritable'.
  */
 export async function importModel(
   source: string,
   name: string,
   dataDirectory: string,
+  hubId: string | null = null,
 ): Promise<ModelSummary> {
   const model = openModelFolder(source)
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
@@ -111,7 +115,11 @@ export async function importModel(
     )
   }
   const target = path.join(dataFolders(dataDirectory).models, name)
-  await replaceFolder(target, (folder) => copyModelFiles(model.directory, folder))
+  if (hubId !== null) requireHubId(hubId)
+  await replaceFolder(target, async (folder) => {
+    await copyModelFiles(model.directory, folder)
+    if (hubId !== null) writeHubId(folder, hubId)
+  })
   return summarizeModel(name, openModelFolder(target))
 }
 

@@ -97,13 +97,26 @@ tags:
 
 Trained with Turnwise${base === null ? '' : ` on \`${base}\``}: rank ${rank}, alpha ${alpha}${rsLora ? ', rsLoRA' : ''}, on ${targets.join(', ')}.
 
-\`\`\`python
+${peftSnippet(base)}`
+}
+
+/** How peft opens an adapter's folder; without an id it cannot know where the base model is. */
+export const peftSnippet = (baseModel: string | null): string =>
+  baseModel !== null && isHubId(baseModel)
+    ? `\`\`\`python
 from peft import AutoPeftModelForCausalLM
 
 model = AutoPeftModelForCausalLM.from_pretrained("path/of/this/folder")
 \`\`\`
 `
-}
+    : `\`\`\`python
+from peft import PeftModel
+from transformers import AutoModelForCausalLM
+
+base = AutoModelForCausalLM.from_pretrained("path/of/the/base/model")
+model = PeftModel.from_pretrained(base, "path/of/this/folder")
+\`\`\`
+`
 
 /**
  * Reads an adapter folder and checks it in itself: every tensor known, in pairs, of the config's rank, on the same

@@ -1,5 +1,6 @@
 /** README.md of an export: what it is, how it is used, what it was made from, and what came of reading it back. */
 import type { ModelConfig } from '#engine/models/config.ts'
+import { peftSnippet } from '../artifacts/peft.ts'
 import { isHubId } from '../artifacts/peftConfig.ts'
 import { describeLora } from './exportFormats.ts'
 import type { ExportFormat, ParityLine } from './exports.ts'
@@ -66,12 +67,7 @@ tags:
 }
 
 const bodies: Readonly<Record<ExportFormat, (content: CardContent) => string>> = {
-  peft: () => `\`\`\`python
-from peft import AutoPeftModelForCausalLM
-
-model = AutoPeftModelForCausalLM.from_pretrained("path/of/this/folder")
-\`\`\`
-`,
+  peft: ({ origin: { baseModel } }) => peftSnippet(baseModel),
   merged: () => `\`\`\`python
 from transformers import AutoModelForCausalLM
 

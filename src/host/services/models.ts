@@ -7,6 +7,7 @@ import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
 import { writeError } from '../artifacts/fileErrors.ts'
+import { hubIdOf } from '../artifacts/hubId.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
 import { findModel, importModel, listModels, summarizeModel } from '../artifacts/modelLibrary.ts'
 import { dataFolders, resourcesDirectory } from '../dataDirectory.ts'
@@ -85,7 +86,7 @@ async function* importing(host: Host, source: ImportSource): AsyncGenerator<Outp
   const name = source.name ?? path.basename(path.resolve(folder))
   const { sizeBytes } = summarizeModel(name, openModelFolder(folder))
   yield { progress: { phase: 'Copying', done: 0, total: sizeBytes, unit: 'bytes' } }
-  const result = await importModel(folder, name, host.dataDirectory)
+  const result = await importModel(folder, name, host.dataDirectory, source.hubId ?? null)
   await discardSource(host, source)
   host.bell.ring()
   yield { result }
@@ -147,6 +148,7 @@ async function describeModel({ askText }: Host, directory: string): Promise<Outp
     dtypes: [...new Set([...tensors.values()].map(({ dtype }) => dtype))],
     hasChatTemplate,
     license: licenseOf(model.directory),
+    hubId: hubIdOf(model.directory),
     isBuiltIn: path.dirname(directory) === resourcesDirectory,
   }
 }

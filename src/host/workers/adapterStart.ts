@@ -9,6 +9,7 @@ import { type LinearName, type LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
 import { fitsIn, underConfig, unionOf } from '../artifacts/adapterUnion.ts'
+import { hubIdOf } from '../artifacts/hubId.ts'
 import type { ModelFolder } from '../artifacts/modelFolder.ts'
 import { mergeLora, padAdapter } from '../artifacts/peftMerge.ts'
 import { openAdapter } from './model.ts'
@@ -27,7 +28,8 @@ export interface AdapterStart {
 export function firstAdapter({ adapter, seed }: RunConfig, folder: ModelFolder): AdapterStart {
   const { rank, alpha, rsLora, targets, initial, mergeConfigs } = adapter
   const own: LoraConfig = { rank, alpha, rsLora, targets: targetNames(targets, folder) }
-  if (initial === null) return { lora: own, baseModel: null, tensors: null, warnings: [] }
+  if (initial === null)
+    return { lora: own, baseModel: hubIdOf(folder.directory), tensors: null, warnings: [] }
   const { config, baseModel, tensors, warnings: read = [] } = openAdapter(initial, folder)
   if (!mergeConfigs) {
     requireSame(adapter, own, config)

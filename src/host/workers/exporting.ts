@@ -30,6 +30,7 @@ import type {
   OnExportProgress,
   ParityLine,
 } from '../exports/exports.ts'
+import { hubIdOf } from '../artifacts/hubId.ts'
 import { openBase } from '../exports/exportSource.ts'
 import { modelCard } from '../exports/modelCard.ts'
 import { parityLine } from '../exports/parity.ts'
@@ -52,7 +53,8 @@ export async function exportCheckpoint(
   if (base === null) return exportAlone(request)
   const problem = optionProblem(request) ?? formatProblem(request.format, base.config)
   if (problem !== null) throw new AppError('api/refused', problem)
-  const { lora: config, baseModel, actor: tensors } = checkpoint
+  const { lora: config, actor: tensors } = checkpoint
+  const baseModel = checkpoint.baseModel ?? hubIdOf(base.directory)
   const learnedOn = checkpoint.base === undefined ? {} : { base: checkpoint.base }
   const adapter = adapterForModel(
     { config, baseModel, tensors, ...learnedOn },

@@ -9,6 +9,8 @@ export interface Choosing {
   readonly filters?: readonly FileFilter[]
   /** Of a file to be saved. */
   readonly suggestedName?: string
+  /** A folder of a model or adapter is wanted: the dialog says where it sees one. */
+  readonly isForModels?: boolean
 }
 
 interface FileDialogState {
@@ -31,7 +33,10 @@ export const useFileDialog = create<FileDialogState>((set) => ({
   },
 }))
 
-function bySystem(bridge: NonNullable<typeof shell>, { kind, ...options }: Choosing): Promise<string | null> {
+function bySystem(
+  bridge: NonNullable<typeof shell>,
+  { kind, isForModels: _only, ...options }: Choosing,
+): Promise<string | null> {
   if (kind === 'folder') return bridge.chooseFolder(options)
   return kind === 'file' ? bridge.chooseFile(options) : bridge.chooseSave(options)
 }

@@ -1,6 +1,7 @@
 /** Shortcuts. What is mounted last answers first; single letters are left alone where someone types. */
 import { useEffect } from 'react'
-import { isSingle, keyOf, keyTable, type KeyId } from '../keyTable.ts'
+import { keyTable, type KeyId } from '#shared/keyTable.ts'
+import { isSingle, keyOf } from '../keyTable.ts'
 import { useLatest } from './api.tsx'
 import { useSetting, useSettingReader } from './settings.ts'
 

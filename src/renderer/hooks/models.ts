@@ -16,7 +16,7 @@ import { runTitle } from '../words.ts'
 export function useAddModel(): () => void {
   const choose = useFileDialog((state) => state.choose)
   return useCallback(() => {
-    void choose({ kind: 'folder', title: 'Add a model' }).then((path) => {
+    void choose({ kind: 'folder', title: 'Add a model', isForModels: true }).then((path) => {
       if (path === null) return
       // Whether it is a model or an adapter is seen when it is looked at.
       useArrivals.setState({ model: { name: lastPart(path), kind: 'model', source: { path } } })

@@ -1,6 +1,6 @@
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
-import type { KeyId } from '../keyTable.ts'
+import type { KeyId } from '#shared/keyTable.ts'
 
 /** Loads only when someone goes there. */
 export type LoadScreen = () => Promise<ComponentType>

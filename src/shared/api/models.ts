@@ -28,6 +28,8 @@ const details = summary.extend({
   hasChatTemplate: z.boolean(),
   /** As its README says. */
   license: z.string().nullable(),
+  /** What it is called on a hub, where that is known. */
+  hubId: z.string().nullable(),
   isBuiltIn: z.boolean(),
 })
 
@@ -95,8 +97,11 @@ export const modelsApi = {
   ),
   /** Looks at a folder before it is imported. */
   inspect: query(folderSource, z.union([details, z.object({ problem: z.string() })])),
-  /** Copies a folder into the data directory; an upload is gone then. */
-  import: stream(z.intersection(folderSource, importName), progressOr(summary)),
+  /** Copies a folder into the data directory; an upload is gone then. Without `hubId` that of the folder holds. */
+  import: stream(
+    z.intersection(folderSource, importName.extend({ hubId: z.string().max(200).nullish() })),
+    progressOr(summary),
+  ),
   /** Refused while a run that is not finished needs it. */
   delete: command(z.object({ name: z.string() }), z.void()),
   /** Imported adapters; those of runs are in their checkpoints. A name's folder is what a config calls `adapter.initial`. */

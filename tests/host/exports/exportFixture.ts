@@ -60,7 +60,7 @@ export function referenceFixture(folder: string, name: string): Promise<ExportFi
   return createFixture(folder, model, adapterForModel(readAdapter(directory), model.config, directory))
 }
 
-async function createFixture(folder: string, model: ModelFolder, adapter: Adapter): Promise<ExportFixture> {
+export async function createFixture(folder: string, model: ModelFolder, adapter: Adapter): Promise<ExportFixture> {
   const { directory: checkpoint } = await saveCheckpoint(path.join(folder, 'run'), {
     trainer: { step: 7, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 },
     events: 0,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { gapInWords, yardstick } from '#renderer/components/compare/gapWords.ts'
 import { gapsOf } from '#renderer/components/compare/gaps.ts'
 import { reportHtml, type Report } from '#renderer/components/compare/report.ts'
-import { promptLabel, sampleAt, sharedPrompts } from '#renderer/components/compare/samePrompts.ts'
+import { promptLabels, sampleAt, sharedPrompts } from '#renderer/components/compare/samePrompts.ts'
 import { wordDiff } from '#renderer/components/compare/wordDiff.ts'
 import { seedDifference, singleDifference } from '#renderer/components/charts/statistics.ts'
 
@@ -68,9 +68,15 @@ describe('the same prompt', () => {
     expect(sampleAt(samples, 'first')).toBe(samples[0])
   })
 
-  test('a prompt is known by its end', () => {
-    expect(promptLabel('<|user|>  What is\n2 + 2?<|end|>')).toBe('What is 2 + 2?')
-    expect(promptLabel('x'.repeat(100))).toHaveLength(60)
+  test('a prompt is known by where it differs from the others', () => {
+    expect(promptLabels(['<|user|>  What is\n2 + 2?<|end|>'])).toEqual(['What is 2 + 2?'])
+    expect(promptLabels(['x'.repeat(100)])[0]).toHaveLength(60)
+    const ask = (what: string) =>
+      `You answer questions about numbers. ${what} Reply with only the number.\nassistant`
+    expect(promptLabels(['How many apples are left?', 'What is 3 + 4?'].map(ask))).toEqual([
+      '… How many apples are left? Reply with only the number. ass…',
+      '… What is 3 + 4? Reply with only the number. assistant',
+    ])
   })
 })
 

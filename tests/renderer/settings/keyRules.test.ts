@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { captured, conflictsOf, keyIds, rebound } from '#renderer/components/settings/keyRules.ts'
-import { keyTable } from '#renderer/keyTable.ts'
+import { keyTable } from '#shared/keyTable.ts'
 
 const press = (
   code: string,

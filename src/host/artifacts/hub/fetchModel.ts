@@ -1,3 +1,5 @@
+import { writeHubId } from '../hubId.ts'
+import { isHubId } from '../peftConfig.ts'
 import { fetchFiles, type HubProgress } from './fetchFiles.ts'
 import type { HubPlace } from './address.ts'
 import { invalid, listCommit, openCommit, type HubAccess, type HubFile } from './hub.ts'
@@ -20,4 +22,5 @@ export async function* fetchModel(
     throw invalid(place, `${place.repo} is no model that Turnwise can read: it has no config.json.`)
   }
   yield* fetchFiles(commit, files, folder)
+  if (isHubId(place.repo)) writeHubId(folder, place.repo)
 }

@@ -61,7 +61,7 @@ export function ContenderColumn(props: ColumnProps) {
         ) : completion.text === '' && state === 'writing' ? (
           <Loading label="Generating" />
         ) : (
-          <p className="font-mono text-sm break-words whitespace-pre-wrap">
+          <p dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
             {completion.text}
             {completion.text === '' && <span className="text-faint">(empty answer)</span>}
           </p>

@@ -1,7 +1,8 @@
 import { Search } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useWindow } from '#renderer/hooks/window.ts'
-import { keyTable, keyWords } from '#renderer/keyTable.ts'
+import { keyTable } from '#shared/keyTable.ts'
+import { keyWords } from '#renderer/keyTable.ts'
 
 export interface PageProps {
   readonly title: ReactNode
@@ -16,11 +17,14 @@ export interface PageProps {
   readonly isFull?: boolean
 }
 
+/** Of the element the skip link leads to. */
+export const contentId = 'content'
+
 /** What every screen looks like: title and main action at the top, one scrolling body. */
 export function Page({ title, about, main, toolbar, children, isFull = false }: PageProps) {
   const openPalette = useWindow((state) => state.openPalette)
   return (
-    <main className="flex min-h-0 min-w-0 grow flex-col">
+    <main id={contentId} tabIndex={-1} className="flex min-h-0 min-w-0 grow flex-col outline-none">
       <header className="flex min-h-11 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1.5 pr-4 pl-page min-[840px]:flex-nowrap">
         <h1 className="max-w-full shrink-0 truncate min-[840px]:max-w-1/2 text-lg font-semibold">{title}</h1>
         <div className="flex min-w-0 grow items-center gap-2 overflow-hidden text-muted">{about}</div>

@@ -16,6 +16,7 @@ export function TextInput({ value, onChange, small = false, mono = false, classN
   return (
     <input
       type="text"
+      dir="auto"
       spellCheck={false}
       autoComplete="off"
       value={value}
@@ -41,6 +42,7 @@ interface AreaProps extends Omit<ComponentProps<'textarea'>, 'value' | 'onChange
 export function TextArea({ value, onChange, mono = false, className, ...rest }: AreaProps) {
   return (
     <textarea
+      dir="auto"
       spellCheck={false}
       value={value}
       onChange={(event) => onChange(event.target.value)}

@@ -9,7 +9,7 @@ import { Segmented, Select } from '../base/choices.tsx'
 import { Panel } from '../base/Panel.tsx'
 import { LineMark } from '../charts/LineMark.tsx'
 import type { ComparedRun } from './data.ts'
-import { promptLabel, sampleAt, sharedPrompts, type AnsweredPrompt } from './samePrompts.ts'
+import { promptLabels, sampleAt, sharedPrompts, type AnsweredPrompt } from './samePrompts.ts'
 import { wordDiff, type DiffPart } from './wordDiff.ts'
 
 const maxColumns = 4
@@ -58,7 +58,7 @@ export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
         </p>
       ) : (
         <>
-          <p className="border-b border-line px-3 py-2 font-mono text-sm whitespace-pre-wrap">
+          <p dir="auto" className="border-b border-line px-3 py-2 font-mono text-sm whitespace-pre-wrap">
             {prompt.prompt}
           </p>
           <div
@@ -94,6 +94,7 @@ interface ActionsProps {
 }
 
 function PromptActions({ prompts, index, onIndex, at, onAt }: ActionsProps) {
+  const labels = useMemo(() => promptLabels(prompts.map(({ prompt }) => prompt)), [prompts])
   return (
     <>
       <Segmented
@@ -117,9 +118,9 @@ function PromptActions({ prompts, index, onIndex, at, onAt }: ActionsProps) {
         aria-label="Prompt"
         className="w-72 max-w-full"
         value={String(index)}
-        options={prompts.map(({ prompt, runs }, i) => ({
+        options={prompts.map(({ runs }, i) => ({
           value: String(i),
-          label: `${promptLabel(prompt)} (${String(runs)} runs)`,
+          label: `${labels[i] ?? ''} (${String(runs)} runs)`,
         }))}
         onChange={(value) => onIndex(Number(value))}
       />
@@ -162,7 +163,7 @@ function Answer({ run, sample, base }: AnswerProps) {
       </div>
       {sample ? (
         <>
-          <p className="font-mono text-sm break-words whitespace-pre-wrap">
+          <p dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
             {parts.map((part, i) => (
               <Part key={i} part={part} />
             ))}

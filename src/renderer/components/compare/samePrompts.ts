@@ -1,4 +1,5 @@
 /** Prompts that several runs answered. */
+import { distinctWords } from '../samples/groups.ts'
 
 export interface AnsweredPrompt {
   readonly row: number
@@ -43,11 +44,6 @@ export function sampleAt<Sample extends SampleLike>(
   )[0]
 }
 
-/** The end of a prompt, where it asks. */
-export const promptLabel = (prompt: string): string => {
-  const text = prompt
-    .replace(/<\|[^|]*\|>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
-  return text.length > 60 ? `…${text.slice(-59)}` : text
-}
+/** Names of prompts in a list: from where they differ, without the marks of a chat template. */
+export const promptLabels = (prompts: readonly string[]): readonly string[] =>
+  distinctWords(prompts).map((text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text))

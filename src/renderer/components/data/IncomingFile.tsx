@@ -98,7 +98,7 @@ function Decision({ arrival, into, onDiscard, files, file }: IncomingFileProps &
         <SplitPane id="data.incoming" sizes={[36, 64]} minimums={[340, 360]}>
           <div className="min-h-0 grow overflow-auto py-4 pr-6 pl-page">
             <p className="font-medium">{sentenceCase(file.shape.title)}</p>
-            <p className="mb-4 text-muted text-pretty">{shapeSentence(file.shape.id)}</p>
+            <p className="mb-4 text-muted text-pretty">{shapeSentence(file.shape.id, file.columns.length)}</p>
             <MappingFields facts={facts} form={form} onChange={setForm} />
             <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">
               Columns

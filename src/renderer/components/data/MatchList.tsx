@@ -36,7 +36,11 @@ export function MatchList({ label, pairs, places: [first, second] }: MatchListPr
         id: 'text',
         title: 'Both say',
         width: 'minmax(240px, 1fr)',
-        cell: ({ text }) => <span className="font-mono text-sm">{text}</span>,
+        cell: ({ text }) => (
+          <span dir="auto" className="font-mono text-sm">
+            {text}
+          </span>
+        ),
       },
     ],
     [first, second],

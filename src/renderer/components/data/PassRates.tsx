@@ -127,7 +127,7 @@ const columns: readonly Column<RatedRow>[] = [
     title: 'Prompt',
     width: 'minmax(240px, 1fr)',
     cell: ({ text }) => (
-      <span className="font-mono text-sm" title={text}>
+      <span dir="auto" className="font-mono text-sm" title={text}>
         {cellText(text)}
       </span>
     ),

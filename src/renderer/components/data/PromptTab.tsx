@@ -156,7 +156,9 @@ function PreviewCard({ preview, view }: { preview: Preview; view: 'tokens' | 'te
       ) : (
         <>
           {header}
-          <p className="mt-1 font-mono text-sm leading-6 break-words whitespace-pre-wrap">{preview.text}</p>
+          <p dir="auto" className="mt-1 font-mono text-sm leading-6 break-words whitespace-pre-wrap">
+            {preview.text}
+          </p>
         </>
       )}
     </article>

@@ -46,7 +46,12 @@ export function RowDetail({ row, number, isWide = false }: RowDetailProps) {
 function Value({ value }: { value: unknown }) {
   const kind = kindOf(value)
   if (kind === 'empty' || value === '') return <span className="text-faint">empty</span>
-  if (typeof value === 'string') return <p className="break-words whitespace-pre-wrap">{value}</p>
+  if (typeof value === 'string')
+    return (
+      <p dir="auto" className="break-words whitespace-pre-wrap">
+        {value}
+      </p>
+    )
   const messages = messagesOf(value)
   if (messages.length > 0) {
     return (
@@ -54,13 +59,17 @@ function Value({ value }: { value: unknown }) {
         {messages.map(({ role, content }, at) => (
           <li key={at} className="border-l-2 border-line pl-3">
             <p className="text-xs text-faint">{role}</p>
-            <p className="break-words whitespace-pre-wrap">{content}</p>
+            <p dir="auto" className="break-words whitespace-pre-wrap">
+              {content}
+            </p>
           </li>
         ))}
       </ol>
     )
   }
   return (
-    <pre className="font-mono text-sm break-words whitespace-pre-wrap">{JSON.stringify(value, null, 2)}</pre>
+    <pre dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
+      {JSON.stringify(value, null, 2)}
+    </pre>
   )
 }

@@ -69,5 +69,9 @@ export function Cell({ value }: { value: unknown }) {
   const kind = kindOf(value)
   if (kind === 'empty') return <span className="text-faint">{Array.isArray(value) ? '[]' : 'empty'}</span>
   const isPlain = kind === 'text' || kind === 'chat' || kind === 'from-value chat'
-  return <span className={isPlain ? undefined : 'font-mono text-sm'}>{cellText(value)}</span>
+  return (
+    <span dir="auto" className={isPlain ? undefined : 'font-mono text-sm'}>
+      {cellText(value)}
+    </span>
+  )
 }

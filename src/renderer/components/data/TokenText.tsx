@@ -56,6 +56,7 @@ export function TokenText({ label, tokens, header, className }: TokenTextProps) 
         onMouseOver={point}
         onMouseLeave={() => setAt(null)}
         onKeyDown={move}
+        dir="auto"
         className={classes('font-mono text-sm leading-6 break-words whitespace-pre-wrap', className)}
       >
         {tokens.map(({ text }, index) => (

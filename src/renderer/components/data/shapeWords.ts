@@ -14,4 +14,8 @@ const sentences: Readonly<Record<string, string>> = {
   unknown: 'Its columns have no known names. Say where the prompt comes from.',
 }
 
-export const shapeSentence = (id: string): string => sentences[id] ?? sentences['unknown'] ?? ''
+const nothing = 'The file is empty: it has no rows.'
+
+/** `columns`: how many the file has. */
+export const shapeSentence = (id: string, columns: number): string =>
+  columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')

@@ -1,4 +1,4 @@
-import { ArrowUp, File, Folder } from 'lucide-react'
+import { ArrowUp, CircleCheck, File, Folder } from 'lucide-react'
 import { useState } from 'react'
 import type { FileFilter } from '#shared/bridge.ts'
 import { formatBytes } from '#renderer/format.ts'
@@ -6,10 +6,12 @@ import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useFileDialog, type Choosing } from '#renderer/hooks/fileDialog.ts'
 import { useSetting } from '#renderer/hooks/settings.ts'
 import { Button, IconButton } from '../base/Button.tsx'
+import { classes } from '../base/classes.ts'
 import { Dialog } from '../base/Dialog.tsx'
 import { Field } from '../base/Field.tsx'
 import { TextInput } from '../base/inputs.tsx'
 import { ErrorNote, Loading } from '../base/states.tsx'
+import { modelIn } from './modelIn.ts'
 
 /** In a browser the host's files are chosen here: a page cannot know their paths. */
 export function FileDialogs() {
@@ -21,7 +23,7 @@ export function FileDialogs() {
 const actionWords = { file: 'Open', folder: 'Use this folder', save: 'Save here' } as const
 
 function FileDialog({ choosing, onAnswer }: FileDialogProps) {
-  const { kind, title, filters, suggestedName = '' } = choosing
+  const { kind, title, filters, suggestedName = '', isForModels = false } = choosing
   const [remembered, remember] = useSetting<string | null>('files.lastFolder', null)
   const [folder, setFolder] = useState<string | null>(null)
   const [name, setName] = useState(suggestedName)
@@ -66,6 +68,7 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
         />
       )}
       {isLoading && <Loading />}
+      {isForModels && entries !== null && <FoundModel names={entries.map((entry) => entry.name)} />}
       {entries !== null && (
         <ul className="mt-2 h-72 overflow-auto rounded border border-line py-1">
           {entries
@@ -87,6 +90,29 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
         </Field>
       )}
     </Dialog>
+  )
+}
+
+/** Folders of models often hold no other folder: an empty list would look like a wrong place. */
+function FoundModel({ names }: { names: readonly string[] }) {
+  const found = modelIn(names)
+  return (
+    <p
+      role="status"
+      className={classes(
+        'mt-2 flex items-center gap-1.5 text-sm',
+        found === null ? 'text-faint' : 'text-good',
+      )}
+    >
+      {found === null ? (
+        'No model in this folder: it would hold config.json and safetensors.'
+      ) : (
+        <>
+          <CircleCheck size={14} aria-hidden />
+          {found} found: use this folder.
+        </>
+      )}
+    </p>
   )
 }
 

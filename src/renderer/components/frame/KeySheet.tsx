@@ -1,6 +1,7 @@
 import { useKeyBindings, keysOf } from '#renderer/hooks/keys.ts'
 import { useWindow } from '#renderer/hooks/window.ts'
-import { keyTable, keyWords, type KeyId } from '#renderer/keyTable.ts'
+import { keyTable, type KeyId } from '#shared/keyTable.ts'
+import { keyWords } from '#renderer/keyTable.ts'
 import { Dialog } from '../base/Dialog.tsx'
 import { Kbd } from '../base/states.tsx'
 

@@ -13,8 +13,8 @@ export function FirstRunCard() {
     <section className="mx-auto mt-[14vh] flex w-110 max-w-full flex-col gap-4 rounded border border-line bg-bg p-6">
       <h2 className="text-xl font-semibold text-balance">Train a small model now</h2>
       <p className="text-muted text-pretty">
-        About a minute, no internet. A small language model learns to answer simple tasks; you watch its
-        reward rise.
+        About a minute, no internet. The task: short exercises such as “Please add 42 and 45” or “Sort 8 0 5
+        7”, to be answered with the bare result. A small language model learns it; you watch its reward rise.
       </p>
       <ExpectedCurve />
       <Button variant="primary" disabled={isStarting} onClick={start} className="h-9 w-full text-lg">

@@ -19,6 +19,7 @@ export function FirstRunGuide() {
 function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
   const [index, setIndex] = useState(0)
   const step = guideSteps[index]
+  const success = successWords(run)
   const place = useGuideTarget(step?.target ?? null)
   const go = (next: number) => {
     setIndex(next)
@@ -33,7 +34,9 @@ function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
         className="fixed right-4 bottom-10 z-30 w-90 max-w-[calc(100vw-32px)] rounded border border-accent bg-bg p-4 shadow-float"
       >
         <header className="flex items-start gap-2">
-          <h2 className="grow font-semibold text-balance">{step?.title ?? 'What to do next'}</h2>
+          <h2 className="grow font-semibold text-balance">
+            {step?.title ?? (success === null ? 'What to do next' : `It worked: ${success}`)}
+          </h2>
           <IconButton small label="Close the guide" icon={<X size={13} aria-hidden />} onClick={onClose} />
         </header>
         {step === undefined ? (
@@ -41,6 +44,11 @@ function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
         ) : (
           <>
             <p className="mt-1 text-muted text-pretty">{step.words}</p>
+            {success !== null && (
+              <p className="mt-2 font-medium text-good" role="status">
+                It worked: eval reward {success}
+              </p>
+            )}
             <footer className="mt-3 flex items-center gap-2">
               <span className="grow text-sm text-faint tabular-nums">
                 {index + 1} of {guideSteps.length}
@@ -55,6 +63,13 @@ function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
       </aside>
     </>
   )
+}
+
+/** “0.32 → 0.88”; null where it is not over, or did not rise. */
+function successWords({ status, rewardBefore, rewardAfter }: RunEntry): string | null {
+  if (status !== 'finished' || rewardBefore === null || rewardAfter === null || rewardAfter <= rewardBefore)
+    return null
+  return `${rewardBefore.toFixed(2)} → ${rewardAfter.toFixed(2)}`
 }
 
 /** Of the kinds that the sample's data has. */

@@ -14,7 +14,7 @@ export const guideSteps: readonly GuideStep[] = [
     tab: 'overview',
     title: 'The reward rises as the model learns',
     words:
-      'Each step it answers some tasks many times; answers that score better than the others of their group become likelier. This line is the mean score.',
+      'The task: short exercises (add, count, sort, reverse, find the largest), answered with the bare result. Each step the model answers some of them many times; answers that score better than the others of their group become likelier. This line is the mean score.',
   },
   {
     target: 'section[aria-label="Completion"]',

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { Button } from '../base/Button.tsx'
 import { Field } from '../base/Field.tsx'
 import { TextInput } from '../base/inputs.tsx'
@@ -10,13 +11,15 @@ interface ImportFormProps {
   readonly isTaken: boolean
   readonly isRunning: boolean
   readonly onImport: () => void
+  /** More of it to say, under the name. */
+  readonly children?: ReactNode
   /** Or cancels while it is running. */
   readonly onDiscard: () => void
 }
 
 /** Under which name a folder is copied. */
 export function ImportForm(props: ImportFormProps) {
-  const { action, name, onName, isTaken, isRunning, onImport, onDiscard } = props
+  const { action, name, onName, isTaken, isRunning, onImport, onDiscard, children } = props
   return (
     <form
       className="my-4 flex flex-col gap-4"
@@ -32,6 +35,7 @@ export function ImportForm(props: ImportFormProps) {
       >
         {(ids) => <TextInput {...ids} value={name} onChange={onName} disabled={isRunning} />}
       </Field>
+      {children}
       <div className="flex items-center gap-2">
         <Button type="submit" variant="primary" disabled={isRunning || isTaken || !isImportName(name)}>
           {action}

@@ -2,6 +2,8 @@ import { useState } from 'react'
 import type { FileSource } from '#renderer/connection.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useImportModel } from '#renderer/hooks/models.ts'
+import { Field } from '../base/Field.tsx'
+import { TextInput } from '../base/inputs.tsx'
 import { Panel } from '../base/Panel.tsx'
 import { ErrorNote, TaskProgress } from '../base/states.tsx'
 import { importName } from './exportPlan.ts'
@@ -18,6 +20,7 @@ interface ImportModelProps {
 /** The card of a model that is not imported yet. */
 export function ImportModel({ name: folderName, source, info, onDiscard }: ImportModelProps) {
   const [name, setName] = useState(importName(folderName))
+  const [hubId, setHubId] = useState(info.hubId ?? '')
   const { data: models = [] } = useAnswer('models.list', undefined)
   const task = useImportModel()
   const isRunning = task.state === 'running'
@@ -32,9 +35,16 @@ export function ImportModel({ name: folderName, source, info, onDiscard }: Impor
         onName={setName}
         isTaken={models.some((model) => model.name === name)}
         isRunning={isRunning}
-        onImport={() => task.start({ ...source, name })}
+        onImport={() => task.start({ ...source, name, hubId: hubId.trim() === '' ? null : hubId.trim() })}
         onDiscard={isRunning ? task.cancel : onDiscard}
-      />
+      >
+        <Field
+          label="Hub id"
+          note="If it has one, such as Qwen/Qwen2.5-0.5B: adapters then say which model they belong to. Nothing is asked of the hub."
+        >
+          {(ids) => <TextInput {...ids} value={hubId} onChange={setHubId} disabled={isRunning} />}
+        </Field>
+      </ImportForm>
       {isRunning && task.last !== undefined && 'progress' in task.last && (
         <TaskProgress progress={{ ...task.last.progress, total: null }} />
       )}

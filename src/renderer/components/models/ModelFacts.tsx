@@ -30,6 +30,7 @@ export function ModelFacts({ info, isListed = false }: ModelFactsProps) {
         ['Weights', `${info.dtypes.join(', ')} · ${formatBytes(info.sizeBytes)}`],
         ['Chat template', info.hasChatTemplate ? 'Yes' : 'None: prompts are plain text'],
         ['Licence', info.license ?? <span className="text-faint">Not stated</span>],
+        ...(info.hubId === null ? [] : [['Hub id', info.hubId] as const]),
         ...(isListed ? [['Digest', <Digest key="digest" info={info} />] as const] : []),
         [
           'Folder',

@@ -41,6 +41,7 @@ export function CalibrationSamples({ result }: { result: Calibration }) {
               the longest there is
             </span>
             <pre
+              dir="auto"
               className="max-h-32 w-full overflow-auto pt-1 font-mono text-sm whitespace-pre-wrap text-muted"
               tabIndex={0}
             >
@@ -77,7 +78,10 @@ function SampleRow({ sample }: { sample: Sample }) {
         )}
       </span>
       <span className="min-w-0">
-        <span className="block max-h-24 overflow-auto font-mono text-sm break-words whitespace-pre-wrap">
+        <span
+          dir="auto"
+          className="block max-h-24 overflow-auto font-mono text-sm break-words whitespace-pre-wrap"
+        >
           {completion === '' ? <span className="text-faint">(empty)</span> : completion}
         </span>
         {failures.map((sentence) => (

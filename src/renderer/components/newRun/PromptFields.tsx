@@ -191,6 +191,7 @@ function FirstPrompt({ versionId, form, model, template }: FirstPromptProps) {
         )}
       </figcaption>
       <pre
+        dir="auto"
         className="max-h-40 overflow-auto px-3 pt-1 pb-2 font-mono text-sm whitespace-pre-wrap"
         tabIndex={0}
       >

@@ -1,5 +1,6 @@
 import { ChevronDown, ListPlus, Play } from 'lucide-react'
-import { keyTable, keyWords } from '#renderer/keyTable.ts'
+import { keyTable } from '#shared/keyTable.ts'
+import { keyWords } from '#renderer/keyTable.ts'
 import { Button } from '../base/Button.tsx'
 import { Menu } from '../base/Menu.tsx'
 

@@ -123,6 +123,7 @@ function CheatLine({
       </button>
       {isOpen && (
         <pre
+          dir="auto"
           className="mx-4 mb-2 max-h-40 overflow-auto rounded bg-panel p-2 font-mono text-sm break-words whitespace-pre-wrap"
           tabIndex={0}
         >

@@ -121,14 +121,20 @@ function TurnItem({ turn: { action, observation, reward, done, failure } }: { tu
           {reward !== null && (
             <Badge tone={reward > 0 ? 'good' : reward < 0 ? 'bad' : 'plain'}>{formatNumber(reward)}</Badge>
           )}
-          <pre className="rounded bg-accent-soft px-2 py-1 font-mono break-words whitespace-pre-wrap">
+          <pre
+            dir="auto"
+            className="rounded bg-accent-soft px-2 py-1 font-mono break-words whitespace-pre-wrap"
+          >
             {action === '' ? ' ' : action}
           </pre>
         </div>
       )}
       {failure !== null && <p className="rounded bg-bad-soft px-2 py-1 text-bad">{failureWords(failure)}</p>}
       {observation !== null && (
-        <pre className="mr-10 self-start rounded bg-raised px-2 py-1 font-mono break-words whitespace-pre-wrap">
+        <pre
+          dir="auto"
+          className="mr-10 self-start rounded bg-raised px-2 py-1 font-mono break-words whitespace-pre-wrap"
+        >
           {observationText(observation)}
         </pre>
       )}
@@ -191,12 +197,14 @@ function StatePane({ turn: { state, columns, metrics, lines } }: { turn: PlayedT
     >
       <section>
         <h3 className="text-xs font-medium text-faint">State (the policy does not see it)</h3>
-        <pre className="font-mono break-words whitespace-pre-wrap">{JSON.stringify(state, null, 2)}</pre>
+        <pre dir="auto" className="font-mono break-words whitespace-pre-wrap">
+          {JSON.stringify(state, null, 2)}
+        </pre>
       </section>
       {(logged.length > 0 || lines.length > 0) && (
         <section>
           <h3 className="text-xs font-medium text-faint">Logged</h3>
-          <pre className="font-mono break-words whitespace-pre-wrap">
+          <pre dir="auto" className="font-mono break-words whitespace-pre-wrap">
             {[...logged.map(([name, value]) => `${name} ${value}`), ...lines].join('\n')}
           </pre>
         </section>

@@ -109,7 +109,9 @@ function ChangeItem({ change: { sample, before, after, error }, runId }: { chang
       >
         step {sample.step}
       </a>
-      <span className="line-clamp-2 min-w-0 grow font-mono break-words">{error ?? sample.completion}</span>
+      <span dir="auto" className="line-clamp-2 min-w-0 grow font-mono break-words">
+        {error ?? sample.completion}
+      </span>
       <span className="shrink-0 font-mono whitespace-nowrap tabular-nums">
         {reward(before)} → {error === null ? reward(after) : 'failed'}
       </span>

@@ -2,7 +2,8 @@ import { FlaskConical, Plus, X } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { formatDuration, formatNumber, plural } from '#renderer/format.ts'
 import type { Task } from '#renderer/hooks/api.tsx'
-import { keyTable, keyWords } from '#renderer/keyTable.ts'
+import { keyTable } from '#shared/keyTable.ts'
+import { keyWords } from '#renderer/keyTable.ts'
 import { Button, IconButton } from '../base/Button.tsx'
 import { besideClasses } from '../base/classes.ts'
 import { KeyValue } from '../base/Panel.tsx'
@@ -147,7 +148,7 @@ function columnsFor(rows: readonly ResultRow[]): Column<ResultRow>[] {
         input === null ? (
           <span className="text-bad">{problem}</span>
         ) : (
-          <span className="font-mono text-sm" title={input.completion}>
+          <span dir="auto" className="font-mono text-sm" title={input.completion}>
             {input.completion === '' ? <span className="text-faint">empty</span> : oneLine(input.completion)}
           </span>
         ),
@@ -184,7 +185,9 @@ function columnsFor(rows: readonly ResultRow[]): Column<ResultRow>[] {
       title: name,
       width: 'minmax(80px, 1fr)',
       cell: ({ score }) => (
-        <span className="font-mono text-sm text-muted">{oneLine(cellText(score?.columns[name]))}</span>
+        <span dir="auto" className="font-mono text-sm text-muted">
+          {oneLine(cellText(score?.columns[name]))}
+        </span>
       ),
       sortBy: ({ score }) => cellText(score?.columns[name]),
     })),
@@ -298,7 +301,7 @@ const Mono = ({ children }: { children: ReactNode }) => (
 const Text = ({ title, children }: { title: string; children: string }) => (
   <section>
     <h4 className="text-xs font-medium text-faint">{title}</h4>
-    <pre className="font-mono text-sm break-words whitespace-pre-wrap">
+    <pre dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
       {children === '' ? ' ' : children}
     </pre>
   </section>

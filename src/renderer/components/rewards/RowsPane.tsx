@@ -157,7 +157,9 @@ function RowItem({ number, row, prompt, problem, own, isEnvironment }: RowItemPr
       </span>
       <div className="min-w-0 grow">
         {problem === null ? (
-          <p className="line-clamp-3 break-words whitespace-pre-wrap">{prompt ?? ''}</p>
+          <p dir="auto" className="line-clamp-3 break-words whitespace-pre-wrap">
+            {prompt ?? ''}
+          </p>
         ) : (
           <p className="text-bad">{problem}</p>
         )}
@@ -168,7 +170,9 @@ function RowItem({ number, row, prompt, problem, own, isEnvironment }: RowItemPr
                 <dt className={isColumnShown && name === bench.column ? 'text-accent-ink' : 'text-faint'}>
                   {name}
                 </dt>
-                <dd className="line-clamp-2 min-w-0 font-mono break-words">{cellText(value)}</dd>
+                <dd dir="auto" className="line-clamp-2 min-w-0 font-mono break-words">
+                  {cellText(value)}
+                </dd>
               </div>
             ))}
           </dl>

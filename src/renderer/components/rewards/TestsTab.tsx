@@ -167,7 +167,7 @@ function columnsFor(actions: RowActions | null): Column<Line>[] {
       title: 'Completion',
       width: 'minmax(140px, 1.5fr)',
       cell: ({ testCase: { completion } }) => (
-        <span className="font-mono text-sm text-muted" title={completion}>
+        <span dir="auto" className="font-mono text-sm text-muted" title={completion}>
           {completion === '' ? 'empty' : completion.replaceAll(/\s*\n\s*/g, ' ⏎ ')}
         </span>
       ),

@@ -115,8 +115,12 @@ function Tokens({ sample, group, colour }: TokensProps) {
 function PlainText({ sample, isComing }: { sample: Sample; isComing: boolean }) {
   return (
     <>
-      <p className="font-mono break-words whitespace-pre-wrap text-muted">{sample.prompt}</p>
-      <p className="mt-2 font-mono break-words whitespace-pre-wrap">{sample.completion}</p>
+      <p dir="auto" className="font-mono break-words whitespace-pre-wrap text-muted">
+        {sample.prompt}
+      </p>
+      <p dir="auto" className="mt-2 font-mono break-words whitespace-pre-wrap">
+        {sample.completion}
+      </p>
       {!isComing && <p className="mt-2 text-sm text-faint">The run recorded no values of its tokens.</p>}
     </>
   )

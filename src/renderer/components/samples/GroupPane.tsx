@@ -143,6 +143,7 @@ export function SampleCard({ sample, isChosen, place }: CardProps) {
         )}
       </p>
       <p
+        dir="auto"
         className="line-clamp-3 shrink-0 overflow-hidden font-mono text-sm break-words"
         title={completion.slice(0, 500)}
       >

@@ -40,7 +40,9 @@ function Origin({ sampleId }: { sampleId: number }) {
       {data.messages?.map(({ role, content }, i) => (
         <div key={`${String(i)} ${role}`} className="mt-2 border-l-2 border-line pl-3">
           <p className="text-sm text-faint">{role}</p>
-          <p className="font-mono text-sm break-words whitespace-pre-wrap">{content}</p>
+          <p dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
+            {content}
+          </p>
         </div>
       ))}
     </div>
@@ -54,7 +56,7 @@ export const LoggedColumns = ({ logged }: { logged: Readonly<Record<string, unkn
 )
 
 const Value = ({ value }: { value: unknown }) => (
-  <span className="font-mono text-sm break-words whitespace-pre-wrap">
+  <span dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
     {typeof value === 'string' ? value : JSON.stringify(value, null, 1)}
   </span>
 )

@@ -58,7 +58,7 @@ export function PromptList(props: Props) {
               isChosen && 'bg-accent-soft',
             )}
           >
-            <p className="truncate" title={words[i]}>
+            <p dir="auto" className="truncate" title={words[i]}>
               {words[i]}
             </p>
             <div className="flex h-[18px] items-center gap-2 text-sm text-muted">

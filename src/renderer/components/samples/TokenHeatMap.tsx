@@ -44,6 +44,7 @@ export function TokenHeatMap({ rows, scale }: Props) {
         onPointerOver={onPointerOver}
         onPointerLeave={() => setActive(null)}
         onBlur={() => setActive(null)}
+        dir="auto"
         className="flex max-h-[55vh] flex-col gap-2 overflow-auto rounded-sm p-0.5 font-mono break-words whitespace-pre-wrap"
       >
         {segments.map((segment) => (

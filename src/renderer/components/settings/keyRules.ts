@@ -1,6 +1,7 @@
 /** Shortcuts of one's own: what they are, which of them collide. */
 import type { Bindings } from '#renderer/hooks/keys.ts'
-import { keyOf, keyTable, type KeyId } from '#renderer/keyTable.ts'
+import { keyTable, type KeyId } from '#shared/keyTable.ts'
+import { keyOf } from '#renderer/keyTable.ts'
 
 export const keyIds = Object.keys(keyTable) as KeyId[]
 export const keyGroups = [...new Set(keyIds.map((id) => keyTable[id].group))]

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { HubPlace } from '#host/artifacts/hub/address.ts'
 import type { HubProgress } from '#host/artifacts/hub/fetchFiles.ts'
+import { hubIdOf } from '#host/artifacts/hubId.ts'
 import { fetchModel } from '#host/artifacts/hub/fetchModel.ts'
 import type { HubAccess } from '#host/artifacts/hub/hub.ts'
 import { openModelFolder } from '#host/artifacts/modelFolder.ts'
@@ -54,7 +55,10 @@ describe('a model from a hub', () => {
   test('comes whole, file by file, without code, and is a model', async () => {
     requests = 0
     const told = await fetchInto('whole')
-    expect(readdirSync(path.join(home, 'whole')).sort()).toEqual(readdirSync(source).sort())
+    expect(readdirSync(path.join(home, 'whole')).sort()).toEqual(
+      [...readdirSync(source), '.hub.json'].sort(),
+    )
+    expect(hubIdOf(path.join(home, 'whole'))).toBe(repo)
     for (const name of readdirSync(source)) {
       expect(readFileSync(path.join(home, 'whole', name)).equals(readFileSync(path.join(source, name)))).toBe(
         true,

@@ -1,0 +1,55 @@
+/** Every shortcut, once: the page's listeners, key sheet and palette, and the menu of the desktop program read this table. */
+
+export interface KeyRow {
+  readonly group: 'Everywhere' | 'Places' | 'Lists' | 'Charts and samples' | 'Editors'
+  readonly label: string
+  /** As KeyboardEvent.code says it, so that layouts do not matter; `Mod` is ⌘ on a Mac and Ctrl elsewhere. */
+  readonly keys: readonly string[]
+}
+
+const table = {
+  palette: { group: 'Everywhere', label: 'Search and commands', keys: ['Mod+KeyK'] },
+  keySheet: { group: 'Everywhere', label: 'Show the keys', keys: ['Shift+Slash', 'Mod+Slash'] },
+  newRun: { group: 'Everywhere', label: 'New run', keys: ['Mod+KeyN', 'Alt+KeyN'] },
+  addData: { group: 'Everywhere', label: 'Add data', keys: ['Mod+KeyO', 'Alt+KeyO'] },
+  act: { group: 'Everywhere', label: 'Do the main thing: dry-run, generate, start', keys: ['Mod+Enter'] },
+  home: { group: 'Places', label: 'Home', keys: ['Digit1', 'Mod+Digit1'] },
+  data: { group: 'Places', label: 'Data', keys: ['Digit2', 'Mod+Digit2'] },
+  rewards: { group: 'Places', label: 'Rewards', keys: ['Digit3', 'Mod+Digit3'] },
+  runs: { group: 'Places', label: 'Runs', keys: ['Digit4', 'Mod+Digit4'] },
+  compare: { group: 'Places', label: 'Compare', keys: ['Digit5', 'Mod+Digit5'] },
+  arena: { group: 'Places', label: 'Arena', keys: ['Digit6', 'Mod+Digit6'] },
+  models: { group: 'Places', label: 'Models', keys: ['Digit7', 'Mod+Digit7'] },
+  settings: { group: 'Places', label: 'Settings', keys: ['Mod+Comma'] },
+  filter: { group: 'Lists', label: 'Filter', keys: ['Slash'] },
+  nextRow: { group: 'Lists', label: 'Next row', keys: ['KeyJ'] },
+  previousRow: { group: 'Lists', label: 'Previous row', keys: ['KeyK'] },
+  select: { group: 'Lists', label: 'Select', keys: ['KeyX'] },
+  compareSelected: { group: 'Lists', label: 'Compare what is selected', keys: ['KeyC'] },
+  baseline: { group: 'Lists', label: 'Set as baseline', keys: ['KeyB'] },
+  pin: { group: 'Lists', label: 'Pin', keys: ['KeyP'] },
+  pauseCharts: { group: 'Charts and samples', label: 'Pause live charts', keys: ['Space'] },
+  previousStep: { group: 'Charts and samples', label: 'Previous step', keys: ['BracketLeft'] },
+  nextStep: { group: 'Charts and samples', label: 'Next step', keys: ['BracketRight'] },
+  save: { group: 'Editors', label: 'Save a version', keys: ['Mod+KeyS'] },
+} as const satisfies Record<string, KeyRow>
+
+export type KeyId = keyof typeof table
+export const keyTable: Readonly<Record<KeyId, KeyRow>> = table
+
+export interface PlaceKey {
+  readonly label: string
+  readonly route: string
+  /** The key with Ctrl or ⌘. */
+  readonly key: string
+}
+
+/** The places of the window in the order of their keys. */
+export const placeKeys: readonly PlaceKey[] = Object.entries(keyTable).flatMap(
+  ([id, { group, label, keys }]) => {
+    const key = keys.find((each) => each.startsWith('Mod+'))
+    return group !== 'Places' || key === undefined
+      ? []
+      : [{ label, route: id === 'home' ? '/' : `/${id}`, key }]
+  },
+)

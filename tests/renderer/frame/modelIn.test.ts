@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest'
+import { modelIn } from '#renderer/components/frame/modelIn.ts'
+
+test('a folder is known by its files', () => {
+  expect(modelIn(['config.json', 'model.safetensors', 'tokenizer.json'])).toBe('Model')
+  expect(modelIn(['config.json', 'model-00001-of-00002.safetensors'])).toBe('Model')
+  expect(modelIn(['adapter_config.json', 'adapter_model.safetensors'])).toBe('Adapter')
+  expect(modelIn(['config.json', 'pytorch_model.bin'])).toBeNull()
+  expect(modelIn([])).toBeNull()
+})
