@@ -78,7 +78,9 @@ interface Turn<State = any> {
 }
 
 /** What it answers to an action. */
-type Step = Turn & { done: boolean }
+interface Step extends Turn {
+  done: boolean
+}
 
 /** A state as later turns may find it: an empty list or null says nothing of what will stand there. */
 type Remembered<T> = T extends readonly never[] ? any[] : T extends null | undefined ? any
