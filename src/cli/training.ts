@@ -117,18 +117,26 @@ function wordsFor(event: Exclude<RunEvent, { type: 'step' }>): string | null {
   if (event.type === 'status') return phaseWords[event.phase] ?? null
   if (event.type === 'warning') return `Warning: ${event.message}`
   if (event.type !== 'evaluation') return null
-  return `Eval reward ${(event.metrics.eval_reward ?? Number.NaN).toFixed(3)} after ${plural(event.step, 'step')}.`
+  const [reward, loss] = [finite(event.metrics.eval_reward), finite(event.metrics.eval_loss)]
+  if (reward !== null) return `Eval reward ${reward.toFixed(3)} after ${plural(event.step, 'step')}.`
+  if (loss !== null) return `Eval loss ${loss.toFixed(3)} after ${plural(event.step, 'step')}.`
+  return `No eval completion got a reward after ${plural(event.step, 'step')}.`
 }
 
 function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): string[] {
-  const { reward, 'completions/mean_length': length } = metrics
-  const rate = metrics['rollout/tokens_per_second']
+  const reward = finite(metrics.reward)
+  const length = finite(metrics['completions/mean_length'])
+  const rate = finite(metrics['rollout/tokens_per_second'])
   return [
-    ...(reward === undefined ? [] : [`reward ${reward.toFixed(3)}`]),
-    ...(length === undefined ? [] : [`length ${length.toFixed(0)}`]),
-    ...(rate === undefined ? [] : [`${rate.toFixed(0)} tokens/s`]),
+    ...(reward === null ? [] : [`reward ${reward.toFixed(3)}`]),
+    ...(length === null ? [] : [`length ${length.toFixed(0)}`]),
+    ...(rate === null ? [] : [`${rate.toFixed(0)} tokens/s`]),
   ]
 }
+
+/** A log is JSON, in which a number that is none has become null. */
+const finite = (value: number | null | undefined): number | null =>
+  value === undefined || value === null || !Number.isFinite(value) ? null : value
 
 function outcomeOf(
   events: readonly RunEvent[],

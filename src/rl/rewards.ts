@@ -95,7 +95,7 @@ export async function scoreRewards(
 ): Promise<Reward[]> {
   const answers = await Promise.all(specs.map((spec) => askFunction(spec, inputs)))
   return inputs.map((_, i) => {
-    const ofSample = specs.map((spec, k) => ({ spec, answer: checked(answers[k]?.[i]) }))
+    const ofSample = specs.map((spec, k) => ({ spec, answer: checked(answers[k]?.[i], spec.weight) }))
     return combined(ofSample, onFailure)
   })
 }
@@ -159,11 +159,25 @@ async function askFunction(
   }
 }
 
-function checked(answer: RewardAnswer | undefined): RewardAnswer {
+/** Means, and the squares of a standard deviation, over a batch of such rewards are numbers still. */
+const largestReward = 1e100
+
+/** Why a reward cannot be learned from, as a sentence; null where it can. `weight`: what it counts with. */
+export function rewardFault(value: number, weight = 1): string | null {
+  if (!Number.isFinite(value)) {
+    const got = typeof value === 'number' ? String(value) : typeof value
+    return `Expected a finite number or null, got ${got}.`
+  }
+  if (Math.max(Math.abs(value), Math.abs(value * weight)) <= largestReward) return null
+  const times = weight === 1 ? '' : ` with its weight of ${weight}`
+  return `A reward of ${value}${times} is too large to take the mean of; ${largestReward} is the limit.`
+}
+
+function checked(answer: RewardAnswer | undefined, weight: number): RewardAnswer {
   if (answer === undefined) return { failure: 'The function gave no answer for this completion.' }
-  if ('failure' in answer || answer.value === null || Number.isFinite(answer.value)) return answer
-  const got = typeof answer.value === 'number' ? String(answer.value) : typeof answer.value
-  return { failure: `Expected a finite number or null, got ${got}.` }
+  if ('failure' in answer || answer.value === null) return answer
+  const failure = rewardFault(answer.value, weight)
+  return failure === null ? answer : { failure }
 }
 
 const sentenceOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

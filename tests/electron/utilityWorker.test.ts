@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { FromTrainer } from '#host/workers/messages.ts'
-import { utilityQuestionStarter, utilityWorkerStarter } from '../../src/main/utilityWorker.ts'
+import type { FromText } from '#host/workers/textQuestion.ts'
+import {
+  utilityQuestionStarter,
+  utilityTextStarter,
+  utilityWorkerStarter,
+} from '../../src/main/utilityWorker.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-utility-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -69,6 +74,19 @@ test('a log that cannot be written is an error at once', () => {
   expect(() => utilityWorkerStarter()({ logFile: path.join(folder, 'no', 'worker.log') })).toThrow(
     expect.objectContaining({ code: 'file/unwritable' }),
   )
+})
+
+test('a process for texts answers one question after the other, until it is ended', async () => {
+  const text = utilityTextStarter()()
+  const news: FromText[] = []
+  text.onMessage((message) => {
+    news.push(message)
+    if (news.length === 3) text.kill()
+    else text.send({ type: 'tokenize', directory: path.resolve('resources/starter'), text: 'ab' })
+  })
+  await text.ended
+  const answer = { type: 'answer', answer: expect.arrayContaining([]) as unknown[] }
+  expect(news).toEqual([{ type: 'ready' }, answer, answer])
 })
 
 test('a process for questions answers and ends', async () => {

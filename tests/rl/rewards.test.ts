@@ -86,6 +86,32 @@ describe('rewards', () => {
     expect(answer).toMatchObject({ total: null, failures: [{ name: 'bad' }] })
   })
 
+  test.each([
+    ['a value', 1, 1e308, '1e+308'],
+    ['a value below zero', 1, -1e308, '-1e+308'],
+    ['a value and its weight', 1e60, 1e60, '1e+60 with its weight of 1e+60'],
+    ['a weight', 1e308, 1, '1 with its weight of 1e+308'],
+  ])('%s that no mean can be taken of is a failure of its function', async (_, weight, value, said) => {
+    const specs = [reward('huge', weight, () => value), reward('usual', 1, () => 1)]
+    const [given] = await scoreRewards(specs, [input('x')], 'null')
+    expect(given).toMatchObject({ parts: { huge: null, usual: 1 }, total: 1 })
+    expect(given?.failures).toEqual([
+      { name: 'huge', message: `A reward of ${said} is too large to take the mean of; 1e+100 is the limit.` },
+    ])
+    await expect(scoreRewards(specs, [input('x')], 'fail')).rejects.toThrow(
+      /^The reward function "huge" failed: A reward of/,
+    )
+  })
+
+  test('what is just not too large has a mean and a deviation', async () => {
+    const specs = [reward('large', -1, ({ completion }) => (completion === 'a' ? 1e100 : -1e100))]
+    const given = await scoreRewards(specs, ['a', 'b', 'b'].map(input), 'fail')
+    const totals = given.map(({ total }) => total ?? 0)
+    const mean = totals.reduce((sum, total) => sum + total, 0) / totals.length
+    expect(Number.isFinite(mean)).toBe(true)
+    expect(Number.isFinite(totals.reduce((sum, total) => sum + (total - mean) ** 2, 0))).toBe(true)
+  })
+
   test('a failure can end the run', async () => {
     const fails = batch('bad', 1, () => [{ failure: 'oh' }])
     await expect(scoreRewards([fails], [input('x')], 'fail')).rejects.toMatchObject({ code: 'reward/failed' })

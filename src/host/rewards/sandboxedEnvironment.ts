@@ -43,6 +43,6 @@ export function sandboxedEnvironment(
 
 function asEnvironmentAnswer(answer: SandboxAnswer): EnvironmentAnswer {
   if ('failure' in answer) return faultOf(answer.failure)
-  const { state, observation, reward, done, columns, metrics } = answer
-  return { state, observation, reward, done, columns, metrics }
+  const { state, observation, reward, done, truncated, columns, metrics } = answer
+  return { state, observation, reward, done, truncated, columns, metrics }
 }

@@ -50,6 +50,8 @@ export type EnvironmentAnswer =
       readonly observation: Observation | null
       readonly reward: number | null
       readonly done: boolean
+      /** The episode was cut off rather than brought to its end. */
+      readonly truncated: boolean
     } & Logged)
   | Failed
 
@@ -78,9 +80,9 @@ const turnSchema = z.object({
     .nullish(),
   reward: z.number({ error: 'must be a finite number' }).nullish(),
   done: z.boolean({ error: 'must be true or false' }).nullish(),
+  truncated: z.boolean({ error: 'must be true or false' }).optional(),
   ...logged,
 })
-/** An environment gives its metrics in what it returns or by log.metric. */
 
 /** Errors: SandboxFailure as a value. */
 export function readScore(text: string): ScoreAnswer {
@@ -96,12 +98,13 @@ export function readTurn(text: string): EnvironmentAnswer {
     const other = failureSchema.safeParse(json)
     return other.success ? readFailure(json) : misshapen(result.error)
   }
-  const { state, observation, reward, done, ...rest } = result.data
+  const { state, observation, reward, done, truncated, ...rest } = result.data
   return {
     state: state ?? null,
     observation: observation ?? null,
     reward: reward ?? null,
     done: done ?? false,
+    truncated: truncated ?? false,
     ...rest,
   }
 }

@@ -30,6 +30,7 @@ export const harnessSource = `(() => {
   const { parse, stringify } = JSON
   const { apply, ownKeys, getOwnPropertyDescriptor, defineProperty, construct } = Reflect
   const { isFinite } = Number
+  const { isArray } = Array
   const text = String
   const slice = String.prototype.slice
   const resolve = Promise.resolve
@@ -150,7 +151,7 @@ export const harnessSource = `(() => {
   const answer = (fields) =>
     '{' + fields + ',"columns":{' + columns + '},"metrics":{' + metrics + '},"lines":[' + lines + ']}'
 
-  const article = (value) => (value === undefined ? 'nothing' : typeof value === 'object' ? 'an object' : 'a ' + typeof value)
+  const article = (value) => (value === undefined ? 'nothing' : value === null ? 'null' : typeof value === 'object' ? 'an object' : 'a ' + typeof value)
   const scored = (value) => {
     if (value === null) return answer('"value":null')
     if (typeof value !== 'number') {
@@ -160,21 +161,72 @@ export const harnessSource = `(() => {
     return answer('"value":' + text(value))
   }
 
-  const parts = ['state', 'observation', 'reward', 'done']
-  const told = (result) => {
-    if (typeof result !== 'object' || result === noObject) {
+  // What is wrong with a part of an environment's answer, as it was given: JSON would make null of NaN, and a number of
+  // whatever has toJSON. undefined: nothing.
+  const isMissing = (value) => value === undefined || value === null
+  const boolean = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false, got ' + article(value))
+  const faults = {
+    __proto__: null,
+    state: (value) =>
+      typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint'
+        ? 'must be plain JSON, got ' + article(value)
+        : undefined,
+    observation: (value) =>
+      isMissing(value) || typeof value === 'string' || isArray(value)
+        ? undefined
+        : 'must be text or a list of {role, content} messages, got ' + article(value),
+    reward(value) {
+      if (isMissing(value)) return undefined
+      if (typeof value !== 'number') return 'must be a number or null, got ' + article(value)
+      return isFinite(value) ? undefined : 'must be a finite number, got ' + text(value)
+    },
+    done: boolean,
+    truncated: boolean,
+  }
+  const parts = ['state', 'observation', 'reward', 'done', 'truncated']
+  const finiteOnly = (name, value) => {
+    if (typeof value === 'number' && !isFinite(value))
+      throw new KindOfError('The state holds ' + text(value) + ' (as "' + name + '"), which no JSON can say.')
+    return value
+  }
+  const told = (isStep) => (result) => {
+    if (typeof result !== 'object' || result === noObject || isArray(result)) {
       return wrong('wrong-type', 'Expected an object with state, got ' + article(result) + '.')
     }
+    const names = ownKeys(result)
+    for (let i = 0; i < names.length; i++) {
+      let isPart = false
+      for (let k = 0; k < parts.length; k++) isPart = isPart || parts[k] === names[i]
+      if (isPart) continue
+      const name = cut(text(names[i]), limits.nameCharacters)
+      return wrong(
+        'wrong-type',
+        'The answer has "' + name + '", which is no part of one. Its parts are state, observation, reward, done and truncated; numbers to chart go to log.metric.',
+      )
+    }
     let fields = ''
+    let [isDone, isCut] = [false, false]
     for (let i = 0; i < parts.length; i++) {
       const name = parts[i]
-      const json = stringify(result[name])
+      const value = result[name]
+      const isLeftOut = value === undefined && !(isStep && name === 'done')
+      if (isLeftOut) continue
+      const fault = faults[name](value)
+      if (fault !== undefined) {
+        const kind = typeof value === 'number' && name === 'reward' ? 'not-a-number' : 'wrong-type'
+        return wrong(kind, '"' + name + '" ' + fault + '.')
+      }
+      if (name === 'done') isDone = value
+      if (name === 'truncated') isCut = value
+      const json = name === 'state' ? stringify(value, finiteOnly) : stringify(value)
       if (json === undefined) continue
       if (json.length > limits.stateCharacters) {
         return wrong('too-large', 'The ' + name + ' is longer than ' + limits.stateCharacters + ' characters as JSON.')
       }
       fields += (fields === '' ? '' : ',') + '"' + name + '":' + json
     }
+    if (isCut && !isDone)
+      return wrong('wrong-type', '"truncated" says how an episode ended: it needs done to be true as well.')
     return answer(fields === '' ? '"state":null' : fields)
   }
 
@@ -189,8 +241,8 @@ export const harnessSource = `(() => {
     const names = []
     if (typeof main === 'object' && main !== noObject && typeof main.reset === 'function') {
       if (typeof main.step !== 'function') throw new KindOfError('An environment needs reset and step.')
-      offer('reset', main.reset, main, told)
-      offer('step', main.step, main, told)
+      offer('reset', main.reset, main, told(false))
+      offer('step', main.step, main, told(true))
       return stringify({ kind: 'environment', functions: [], settings: module.settings ?? {} })
     }
     const list = (holder, self) => {

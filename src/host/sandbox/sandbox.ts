@@ -41,6 +41,9 @@ const defaultLimits: SandboxLimits = { callMs: 1_000, batchMs: 15_000, memoryMb:
 
 const batchSize = 64
 
+/** What cannot be interrupted is waited for so often in one batch; with the usual limits that is as long as a batch may take. */
+const mostSilences = 3
+
 /** What a reward function is asked about. */
 export interface ScoreInput {
   readonly prompt: string
@@ -160,12 +163,15 @@ export class Sandbox implements AsyncDisposable {
    */
   async #answersOf<Answer>({ target, inputs, read }: Calls<Answer>): Promise<Timed<Answer>[]> {
     const answers = await this.#ask({ target, inputs, read })
-    while (answers.length < inputs.length) {
+    // Each turn of the loop begins after a silence.
+    for (let silences = 1; answers.length < inputs.length && silences < mostSilences; silences++) {
       const suspect = inputs.slice(answers.length, answers.length + 1)
       const [answer] = await this.#ask({ target, inputs: suspect, read })
+      if (answer === undefined) silences++
       answers.push(answer ?? { ...read(this.#silence()), durationMs: this.#silenceMs })
       answers.push(...(await this.#ask({ target, inputs: inputs.slice(answers.length), read })))
     }
+    while (answers.length < inputs.length) answers.push({ ...read(this.#givenUp()), durationMs: 0 })
     return answers
   }
 
@@ -197,8 +203,13 @@ export class Sandbox implements AsyncDisposable {
   }
 
   #silence(): string {
-    const message = `Did not answer within ${this.#limits.callMs} ms and could not be interrupted.`
-    return JSON.stringify({ failure: { kind: 'timeout', message, stack: '' } })
+    return timeoutText(`Did not answer within ${this.#limits.callMs} ms and could not be interrupted.`)
+  }
+
+  #givenUp(): string {
+    return timeoutText(
+      `Not tried: other completions of this batch could not be interrupted, which took ${(mostSilences * this.#silenceMs) / 1000} s.`,
+    )
   }
 
   async start(): Promise<void> {
@@ -227,6 +238,9 @@ export class Sandbox implements AsyncDisposable {
     this.#link = null
   }
 }
+
+const timeoutText = (message: string): string =>
+  JSON.stringify({ failure: { kind: 'timeout', message, stack: '' } })
 
 /** Evaluating a module has its own limit inside; this is for what cannot be interrupted. */
 const loadSilenceMs = 15_000

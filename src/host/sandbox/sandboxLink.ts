@@ -2,19 +2,16 @@
  * The host's end of a sandbox process: starts it, asks it, and kills it when it falls silent. What the virtual machine's
  * own limits do not catch (a built-in function that never looks at the clock) ends here.
  */
-import { fork, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import { forkConfined } from './confinement.ts'
 import type { FromSandbox, ToSandbox } from './protocol.ts'
 
 const startMs = 30_000
 
-/** An environment without secrets; the time zone is the same everywhere. */
-const bareEnvironment = (): NodeJS.ProcessEnv => ({
-  TZ: 'UTC',
-  ...(process.env['SystemRoot'] === undefined ? {} : { SystemRoot: process.env['SystemRoot'] }),
-  ...(Object.hasOwn(process.versions, 'electron') ? { ELECTRON_RUN_AS_NODE: '1' } : {}),
-})
+/** False once this program has shown that it does not start with Node's permission model. */
+let isConfined = process.allowedNodeEnvironmentFlags.has('--permission')
 
 export class SandboxLink implements Disposable {
   readonly #child: ChildProcess
@@ -24,12 +21,7 @@ export class SandboxLink implements Disposable {
 
   constructor() {
     const { dirname, filename } = import.meta
-    this.#child = fork(path.join(dirname, `sandboxProcess${path.extname(filename)}`), {
-      serialization: 'advanced',
-      env: bareEnvironment(),
-      execArgv: ['--max-old-space-size=256', '--disable-warning=ExperimentalWarning'],
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    })
+    this.#child = forkConfined(path.join(dirname, `sandboxProcess${path.extname(filename)}`), isConfined)
     this.#child.on('message', (message) => this.#note(message as FromSandbox))
     const gone = () => {
       this.#isGone = true
@@ -44,7 +36,17 @@ export class SandboxLink implements Disposable {
     const link = new SandboxLink()
     const first = await link.next(startMs)
     if (first?.type === 'ready') return link
+    const hasRefused = isConfined && link.#child.exitCode !== null
     link[Symbol.dispose]()
+    if (hasRefused) {
+      // Nothing of the user's has been loaded: it is the program that does not start this way.
+      isConfined = false
+      const unconfined = await SandboxLink.start()
+      process.emitWarning(
+        "Reward code runs without Node's permission model, which this program does not accept.",
+      )
+      return unconfined
+    }
     throw new AppError(
       'sandbox/failed',
       'The process that runs reward code could not be started.',

@@ -73,6 +73,13 @@ interface Turn<State = any> {
   reward?: number | null
   /** The episode is over. */
   done?: boolean
+  /** It was cut off rather than brought to its end. */
+  truncated?: boolean
+}
+
+/** What it answers to an action. */
+interface Step extends Turn {
+  done: boolean
 }
 
 /** A state as later turns may find it: an empty list or null says nothing of what will stand there. */
@@ -82,7 +89,7 @@ type Remembered<T> = T extends readonly never[] ? any[] : T extends null | undef
 
 declare function environmentOf<Settings = SettingValues>(settings?: Settings): <State>(environment: {
   reset(input: ResetInput<Settings>): Turn<State> | Promise<Turn<State>>
-  step(input: StepInput<Remembered<State>, Settings>): Turn | Promise<Turn>
+  step(input: StepInput<Remembered<State>, Settings>): Step | Promise<Step>
   [other: string]: unknown
 }) => unknown
 

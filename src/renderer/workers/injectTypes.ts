@@ -116,7 +116,7 @@ function turnType({ file, language }: Target, member: ts.ObjectLiteralElementLik
   if (language === 'js' || !ts.isMethodDeclaration(member) || member.name.getText(file) !== 'step') return []
   const close = closeParenthesis(member, file)
   if (close === undefined || member.type !== undefined) return []
-  return [{ at: close.end, text: isAsync(member) ? ': Promise<Turn>' : ': Turn | Promise<Turn>' }]
+  return [{ at: close.end, text: isAsync(member) ? ': Promise<Step>' : ': Step | Promise<Step>' }]
 }
 
 const closeParenthesis = (node: RewardLike, file: ts.SourceFile): ts.Node | undefined =>

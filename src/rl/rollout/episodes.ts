@@ -12,6 +12,7 @@ import {
   type EnvironmentTurn,
   framedObservation,
 } from '../environment.ts'
+import { rewardFault } from '../rewards.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import { completionText } from './rollout.ts'
 import type { ContextOverflow, EpisodeEnd, UnscoredTrajectory } from './trajectory.ts'
@@ -177,8 +178,8 @@ function checkedAnswer(
     const { failure, line } = answer
     return { failure: line === undefined ? failure : `${failure} (line ${line})` }
   }
-  if (answer.reward === null || Number.isFinite(answer.reward)) return answer
-  return { failure: `Expected a finite reward or null, got ${String(answer.reward)}.` }
+  const failure = answer.reward === null ? null : rewardFault(answer.reward)
+  return failure === null ? answer : { failure }
 }
 
 /** Later turns' words replace those of earlier ones. */

@@ -115,6 +115,24 @@ describe('the sandbox refuses', () => {
     expect(waited.length).toBeGreaterThan(10)
   })
 
+  test('no more time than three calls that cannot be interrupted', { timeout: 60_000 }, async () => {
+    // A search that takes hours looks at no clock.
+    const search = `'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b')`
+    await using sandbox = await openJs(`export default () => ${search}`, { callMs: 200, memoryMb: 32 })
+    const startedAt = performance.now()
+    const answers = await sandbox.score(
+      Array.from({ length: 40 }, () => sample),
+      'default',
+    )
+    expect(performance.now() - startedAt).toBeLessThan(20_000)
+    expect(answers.map(kindOf)).toEqual(Array.from({ length: 40 }, () => 'timeout'))
+    const messages = answers.map((answer) => ('failure' in answer ? answer.failure.message : ''))
+    expect(messages[0]).toBe('Did not answer within 200 ms and could not be interrupted.')
+    expect(new Set(messages.slice(1))).toEqual(
+      new Set(['Not tried: other completions of this batch could not be interrupted, which took 7.8 s.']),
+    )
+  })
+
   test('endless work at the top level', async () => {
     await expect(openJs('for (;;) {}')).rejects.toMatchObject({
       code: 'sandbox/failed',
