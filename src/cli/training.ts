@@ -72,8 +72,16 @@ const phaseWords: Partial<Record<RunPhase, string>> = {
 function wordsFor(event: Exclude<RunEvent, { type: 'step' }>): string | null {
   if (event.type === 'status') return phaseWords[event.phase] ?? null
   if (event.type === 'warning') return `Warning: ${event.message}`
+  if (event.type === 'diagnosis') return remarkWords(event)
   if (event.type !== 'evaluation') return null
   return `Eval reward ${(event.metrics.eval_reward ?? Number.NaN).toFixed(3)} after ${event.step} steps.`
+}
+
+/** The gravest finding; the others stand in `runs diagnose`, which says what to change too. */
+function remarkWords({ step, findings: [gravest] }: Extract<RunEvent, { type: 'diagnosis' }>): string {
+  if (gravest === undefined) return `After step ${step} the diagnosis finds nothing wrong any more.`
+  const title = gravest.severity === 'problem' ? 'Problem' : 'Warning'
+  return `${title} after step ${step}: ${gravest.words} \`turnwise runs diagnose\` says what to change.`
 }
 
 function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): string[] {

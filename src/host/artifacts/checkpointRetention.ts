@@ -19,6 +19,8 @@ export interface Retention extends Pick<
 > {
   /** Folder of a checkpoint whose files this process still reads, links resolved; other folders mean nothing. */
   readonly inUse?: string | null
+  /** The newest checkpoint up to this step stays: what came after it may be of no use. */
+  readonly soundUntil?: number | null
 }
 
 /** Eval reward with greedy decoding. */
@@ -64,6 +66,9 @@ export function pruneCheckpoints(runDirectory: string, retention: Retention): Pr
     newest === null ? entries : withinBudget(keptByRules(entries, newest, retention), newest, retention),
   )
   for (const entry of entries) if (realpathSync(entry.directory) === retention.inUse) kept.add(entry)
+  const { soundUntil = null } = retention
+  const sound = soundUntil === null ? undefined : entries.findLast(({ step }) => step <= soundUntil)
+  if (sound !== undefined) kept.add(sound)
   const removed = entries.filter((entry) => !kept.has(entry)).map(({ directory }) => directory)
   removed.forEach(removeCheckpoint)
   const sizeBytes = totalBytes([...kept])

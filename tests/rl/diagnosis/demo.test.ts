@@ -33,11 +33,19 @@ function metricsUpTo(last: number): Map<string, Point[]> {
 }
 
 function diagnosed(config: object, metrics: Map<string, Point[]>, checkpoints: number[] = []): Diagnosis {
-  return diagnose(parseRunConfig(config), { metrics, samples: [], checkpoints, failure: null })
+  return diagnose(parseRunConfig(config), {
+    metrics,
+    samples: [],
+    heldOutPrompts: [],
+    checkpoints,
+    failure: null,
+  })
 }
 
 test('a real run that went well has no findings, neither early nor at its end', () => {
-  expect(diagnosed(ppo, metricsUpTo(30))).toEqual({ stage: null, firstStep: 1, steps: 30, findings: [] })
+  expect(diagnosed(ppo, metricsUpTo(30))).toMatchObject({
+    ...{ stage: null, firstStep: 1, steps: 30, findings: [], soundUntil: null },
+  })
   expect(diagnosed(ppo, metricsUpTo(10)).findings).toEqual([])
 })
 
@@ -46,7 +54,7 @@ test('while it ran away from the reference it was said', () => {
   expect(others).toEqual([])
   expect(finding?.id).toBe('kl-runaway')
   expect(finding?.evidence[0]).toEqual({ of: 'kl, median', value: 1.186, fromStep: 18, toStep: 20 })
-  expect(finding?.proposals.at(-1)?.lookAt).toEqual({ kind: 'checkpoint', step: 10 })
+  expect(finding?.proposals[0]?.from).toBe(10)
 })
 
 test('of several stages the last that began is judged, with its own settings', () => {

@@ -4,28 +4,33 @@ import { change, changeSetting, numberSettingOf, percent } from '../rule.ts'
 import { averageOf, evidence } from '../series.ts'
 
 const window = 10
-const tooMany = 0.5
+export const tooManyTruncated = 0.5
 
 /** Completions that end because they may not be longer. */
 export function capHits(run: DiagnosedRun): Finding[] {
   const cut = seriesOf(run, 'completions/clipped_ratio').slice(-window)
-  if (seriesOf(run, 'reward').length === 0 || cut.length < window / 2 || averageOf(cut) <= tooMany) return []
+  if (seriesOf(run, 'reward').length === 0 || cut.length < window / 2 || averageOf(cut) <= tooManyTruncated)
+    return []
   return [
     {
       id: 'cap-hits',
       severity: averageOf(cut) > 0.9 ? 'problem' : 'warning',
-      words: `${percent(averageOf(cut))} of the completions are truncated at ${run.facts.maxNewTokens} tokens, most of them before they come to an end.`,
+      words: `${percent(averageOf(cut))} of the completions are truncated at ${run.facts.maxNewTokens} tokens${forced(run) ? ', because none may end before it' : ''}.`,
       evidence: [evidence('completions/clipped_ratio', cut)],
       proposals: proposals(run),
     },
   ]
 }
 
+const forced = ({ facts: { minNewTokens, maxNewTokens } }: DiagnosedRun): boolean =>
+  minNewTokens >= maxNewTokens
+
 function proposals(run: DiagnosedRun): Proposal[] {
   const { maxNewTokens, settings } = run.facts
   const buffer = Math.ceil(maxNewTokens / 4)
+  if (forced(run)) return [change('Set min new tokens to 0.', { 'rollout.minNewTokens': 0 })]
   return [
-    change(`Allow ${2 * maxNewTokens} tokens.`, { 'rollout.maxNewTokens': 2 * maxNewTokens }),
+    change(`Raise max new tokens to ${2 * maxNewTokens}.`, { 'rollout.maxNewTokens': 2 * maxNewTokens }),
     ...(numberSettingOf(run, 'overlongBuffer') === 0
       ? [changeSetting(`Enable the overlong penalty (${buffer}-token buffer).`, 'overlongBuffer', buffer)]
       : []),

@@ -1,0 +1,34 @@
+import type { Finding } from '#shared/diagnosis.ts'
+import { peakOf } from '../collapse.ts'
+import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
+import { change, restartSlower, short } from '../rule.ts'
+import { evidence, medianOf } from '../series.ts'
+
+const enough = 5
+/** A thousand times the usual length is no batch that happened to be hard; heavy tails reach a hundred. */
+export const spike = 1000
+/** What lies back farther has had its effect, or none. */
+const recent = 20
+
+/** Single gradients that dwarf all others. */
+export function gradientSpikes(run: DiagnosedRun): Finding[] {
+  const norms = seriesOf(run, 'grad_norm')
+  const peak = peakOf(norms.slice(-recent))
+  const usual = medianOf(norms)
+  if (norms.length < enough || peak === null || !(usual > 0) || peak.value <= spike * usual) return []
+  const { maxGradNorm } = run.facts
+  return [
+    {
+      id: 'gradient-spikes',
+      severity: 'warning',
+      words: `The gradient norm jumped to ${short(peak.value)} in step ${peak.step}, where ${short(usual)} is usual.`,
+      evidence: [evidence('grad_norm', [peak]), evidence('grad_norm, median', norms, usual)],
+      proposals: [
+        ...(maxGradNorm === null
+          ? [change('Clip gradients: max gradient norm 1.', { 'optimization.maxGradNorm': 1 })]
+          : []),
+        restartSlower(run, peak.step - 1, 3),
+      ],
+    },
+  ]
+}
