@@ -117,8 +117,8 @@ function seriesOf(events: readonly RunEvent[]): RecordedRun['series'] {
   return Object.fromEntries([...series].map(([name, own]) => [name, compact(own)]))
 }
 
-const rounded = (value: number): number | null =>
-  Number.isFinite(value) ? Number(value.toPrecision(4)) : null
+const rounded = (value: number | undefined): number | null =>
+  value !== undefined && Number.isFinite(value) ? Number(value.toPrecision(4)) : null
 
 function compact(
   points: readonly { readonly step: number; readonly value: number | null }[],

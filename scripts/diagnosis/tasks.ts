@@ -17,16 +17,15 @@ const exercisesOf: Readonly<Record<TaskId, readonly string[]>> = {
 const codes: Readonly<Record<string, string>> = {
   'half.ts': 'export default () => 0.5\n',
   'penalty.ts': 'export default () => -1\n',
-  'opposite.ts':
-    'export default ({ completion, row }) => Number(completion.trim() !== String(row.sentence ?? row.answer))\n',
+  'wrongDigits.ts': 'export default ({ completion, row }) => Number(completion.trim() !== row.answer)\n',
+  'wrongSentence.ts': 'export default ({ completion, row }) => Number(completion.trim() !== row.sentence)\n',
   'boxed.ts': `export default ({ completion, row, log }) => {
   const found = /\\\\boxed\\{(.*)\\}/.exec(completion)?.[1] ?? null
   log.column('answer found', found)
   return Number(found === row.answer)
 }
 `,
-  'huge.ts':
-    'export default ({ completion, row }) => (completion.trim() === String(row.sentence ?? row.answer) ? 1e6 : -1e6)\n',
+  'huge.ts': 'export default ({ completion, row }) => (completion.trim() === row.answer ? 1e6 : -1e6)\n',
   'throws.ts': `export default () => { throw new Error('Cannot read the answer') }\n`,
   'symbolPenalty.ts': 'export default ({ completion }) => -Number(/[#@%]/.test(completion))\n',
 }
@@ -69,10 +68,10 @@ export const soundConfig = (task: TaskId, algorithm: string, seed: number) => ({
   rewards: rewardsOf[task],
   adapter: { rank: 16, alpha: 32 },
   algorithm: { id: algorithm, settings: {} },
-  rollout: { promptsPerStep: 8, groupSize: 8, maxNewTokens: 16 },
+  rollout: { promptsPerStep: 4, groupSize: 8, maxNewTokens: 16 },
   optimization: { learningRate: 0.002, weightDecay: 0, tokenBudget: 4096 },
   steps: 24,
-  evaluation: { every: 8, rows: 32 },
+  evaluation: { every: 8, rows: 24 },
   checkpoints: { every: 4, saveOptimizer: false },
   seed,
 })

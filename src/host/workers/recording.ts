@@ -149,7 +149,7 @@ export class Recorder {
   *#prune(step: number, retention: Retention): Generator<RunEvent> {
     const { removed, isOverBudget } = pruneCheckpoints(this.#runDirectory, {
       ...retention,
-      soundUntil: this.#watch?.soundUntil ?? null,
+      ...this.#watch?.kept,
     })
     if (removed.length > 0) yield* this.say({ type: 'checkpoints-removed', step, directories: removed })
     if (isOverBudget && !this.#toldOfBudget) {

@@ -1,7 +1,7 @@
 /** Whether and where the reward of a run broke down, and what else changed there: shared by the rules that speak of it. */
 import { type DiagnosedRun, type Measured, seriesOf } from './diagnosedRun.ts'
 import { rewardScaleOf, spanOf } from './rewardScale.ts'
-import { averageOf, medianOf, totalOf } from './series.ts'
+import { averageOf, totalOf } from './series.ts'
 
 /** Steps that have to agree: a fall that lasts is no bad batch. */
 const lasting = 5
@@ -70,7 +70,7 @@ export function uncertaintyOf(run: DiagnosedRun, before: number | null = null): 
  */
 export const exploded = 2
 
-/** Median over the last steps, in nats per token: nothing of the model is left far above it. */
+/** Nats per token: nothing of the model is left far above it, where every one of the last steps says so. */
 export const hopelessKl = 10
 
 export const riseOf = ({ start, end }: Uncertainty): number => averageOf(end) - averageOf(start)
@@ -80,7 +80,7 @@ export const lastKl = (run: DiagnosedRun): readonly Measured[] => seriesOf(run, 
 
 export const isKlHopeless = (run: DiagnosedRun): boolean => {
   const last = lastKl(run)
-  return last.length === lasting && medianOf(last) > hopelessKl
+  return last.length === lasting && last.every(({ value }) => value > hopelessKl)
 }
 
 /** The largest of a stretch; null of nothing. */

@@ -21,6 +21,8 @@ export interface RunFacts {
   readonly hasClipPair: boolean
   readonly rewards: readonly RewardFact[]
   readonly hasEnvironment: boolean
+  /** Of an evaluation, at most; null: all there are. */
+  readonly heldOutRows: number | null
   /** Column or text that prompts are made from. */
   readonly promptForm: string
   readonly promptsPerStep: number
@@ -53,6 +55,7 @@ export function factsOf({
   optimization,
   rewards,
   environment,
+  evaluation,
   data,
 }: RunConfig): RunFacts {
   const { settings, groupSize } = algorithmById(algorithm.id)
@@ -66,6 +69,7 @@ export function factsOf({
       pattern: patternOf(entry.settings),
     })),
     hasEnvironment: environment !== null,
+    heldOutRows: evaluation.rows,
     promptForm: promptForm(data.prompt),
     promptsPerStep: rollout.promptsPerStep,
     groupSize: rollout.groupSize ?? groupSize.default,

@@ -31,10 +31,10 @@ export class RunWatch {
     this.#config = config
   }
 
-  /** Checkpoints up to this step are worth keeping until a later one has proved sound; null: no need. */
-  get soundUntil(): number | null {
-    if (this.#soundUntil !== null) return this.#soundUntil
-    return this.#config.diagnosis.stopOn === 'never' ? null : Math.max(0, this.#step - probation)
+  /** Which checkpoints must stay, to go back to. */
+  get kept(): { readonly soundUntil: number | null; readonly provedUntil: number | null } {
+    const mayEnd = this.#config.diagnosis.stopOn !== 'never'
+    return { soundUntil: this.#soundUntil, provedUntil: mayEnd ? this.#step - probation : null }
   }
 
   /** What an event of the past was, after a resume. */
@@ -118,7 +118,7 @@ export class RunWatch {
       if (!isRead(name)) continue
       const points = this.#metrics.get(name) ?? []
       // In the log a value that was no number is null.
-      points.push({ step, value: Number.isFinite(value) ? value : null })
+      points.push({ step, value: isNumber(value) ? value : null })
       this.#metrics.set(name, points.length > mostPoints ? thinned(points) : points)
     }
   }
@@ -138,6 +138,9 @@ export class RunWatch {
     this.#samples = [...this.#samples, ...seen].slice(-mostSamples)
   }
 }
+
+const isNumber = (value: number | undefined | null): value is number =>
+  typeof value === 'number' && Number.isFinite(value)
 
 /** What is said again only when it changes: figures within the words do with every step. */
 const stampOf = ({ findings }: DiagnosisEvent): string =>

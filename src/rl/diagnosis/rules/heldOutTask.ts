@@ -3,7 +3,7 @@ import type { DiagnosedRun } from '../diagnosedRun.ts'
 import { change, percent } from '../rule.ts'
 
 /** Prompts of either kind, each counted once. */
-const enough = 12
+const enough = 10
 /** Of how alike two halves of the training prompts are: held-out rows of the same task are as alike as those. */
 const unlike = 0.5
 

@@ -4,7 +4,8 @@ import { rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { changeSetting, numberSettingOf, restartSlower, short } from '../rule.ts'
 import { averageOf, evidence, medianOf } from '../series.ts'
 
-const latest = 3
+/** Steps that have to agree: the estimate of a single one may be off by any factor. */
+const latest = 5
 const enough = 10
 const factor = 10
 /** Nats per token. Below the first a tenfold rise is what learning looks like; above the second nothing is left of the model. */
@@ -18,11 +19,10 @@ export function klRunaway(run: DiagnosedRun): Finding[] {
   const series = seriesOf(run, 'kl')
   const now = series.slice(-latest)
   if (series.length < enough) return []
-  // Medians: the estimate of a single step may be far off.
   const [size, usual] = [medianOf(now), medianOf(series)]
-  const isRunaway = size > klBound || (size > factor * usual && size > harmless)
-  if (!isRunaway) return []
-  const begin = series.find(({ value }) => value > Math.min(klBound, Math.max(harmless, factor * usual)))
+  const limit = Math.min(klBound, Math.max(harmless, factor * usual))
+  if (!now.every(({ value }) => value > limit)) return []
+  const begin = series.find(({ value }) => value > limit)
   return [
     {
       id: 'kl-runaway',

@@ -12,6 +12,7 @@ import {
 } from '../collapse.ts'
 import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
 import { change, changeSetting, numberSettingOf, restart, restartSlower, short } from '../rule.ts'
+import { largeBonus } from './entropyExplosion.ts'
 import { spike } from './gradientSpikes.ts'
 import { averageOf, evidence, medianOf, valuesOf } from '../series.ts'
 
@@ -21,8 +22,6 @@ const certain = 0.1
 const lossRise = 1
 /** Scales that adapters are used with are 1 to 4; from here on one update changes the model as many do otherwise. */
 const largeScale = 16
-/** From here on the bonus outweighs advantages, which are about 1 in size. */
-const largeBonus = 0.1
 
 /** Updates took away what the model could do. That the reward fell is not needed where it was nothing to begin with. */
 export function policyDestroyed(run: DiagnosedRun): Finding[] {
@@ -51,8 +50,8 @@ function finding(
 ): Finding {
   const reward =
     fall && `the reward fell from ${short(averageOf(fall.before))} to ${short(averageOf(fall.after))}`
-  const rest = facts.flatMap(({ of, value }) =>
-    of === 'reward' || value === null ? [] : [`${of} ${short(value)}`],
+  const rest = [...Map.groupBy(facts, ({ of }) => of)].flatMap(([of, told]) =>
+    of === 'reward' ? [] : [`${of} ${figures(told)}`],
   )
   const signs = [reward, ...rest].filter((each) => each !== null).join(', ')
   return {
@@ -63,6 +62,10 @@ function finding(
     proposals: remedies(run, step),
   }
 }
+
+/** From the first to the last, where there are two. */
+const figures = (told: readonly Evidence[]): string =>
+  told.map(({ value }) => short(value ?? NaN)).join(' → ')
 
 /** What the policy shows besides its reward, where it shows anything. */
 function signsOf(run: DiagnosedRun, fall: Fall | null): Evidence[] {
