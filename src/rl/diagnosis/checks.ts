@@ -9,7 +9,7 @@ import { tooManyTruncated } from './rules/capHits.ts'
 import { tooManyClipped } from './rules/clipShare.ts'
 import { tooManyAlike } from './rules/groupCollapse.ts'
 import { klBound } from './rules/klRunaway.ts'
-import { spike } from './rules/gradientSpikes.ts'
+import { gradientSpikes, spike } from './rules/gradientSpikes.ts'
 import { tooWideGap } from './rules/samplerGap.ts'
 
 const [window, early] = [10, 5]
@@ -86,9 +86,10 @@ function gradient(run: DiagnosedRun): Check[] {
   const [peak, usual] = [peakOf(norms.slice(-2 * window)), medianOf(norms)]
   if (peak === null || !(usual > 0)) return []
   const value = peak.value / usual
-  const limit = `above ${short(spike)} times`
+  const limit = `above ${short(spike)} times, ${run.facts.maxGradNorm === null ? 'once' : 'again and again'}`
   const title = 'Gradient norm, largest over median'
-  return [{ title, metric: 'grad_norm', before: null, value, unit: 'times', limit, isWithin: value <= spike }]
+  const isWithin = gradientSpikes(run).length === 0
+  return [{ title, metric: 'grad_norm', before: null, value, unit: 'times', limit, isWithin }]
 }
 
 function share(run: DiagnosedRun, metric: MetricName, title: string, most: number): Check[] {

@@ -10,13 +10,18 @@ export const spike = 1000
 /** What lies back farther has had its effect, or none. */
 const recent = 20
 
-/** Single gradients that dwarf all others. */
+/** One that was clipped has moved the policy no farther than any other; several mean that it is about to break down. */
+const several = 3
+
+/** Gradients that dwarf all others. */
 export function gradientSpikes(run: DiagnosedRun): Finding[] {
   const norms = seriesOf(run, 'grad_norm')
   const peak = peakOf(norms.slice(-recent))
   const usual = medianOf(norms)
-  if (norms.length < enough || peak === null || !(usual > 0) || peak.value <= spike * usual) return []
+  if (norms.length < enough || peak === null || !(usual > 0)) return []
   const { maxGradNorm } = run.facts
+  const spikes = norms.slice(-recent).filter(({ value }) => value > spike * usual)
+  if (spikes.length < (maxGradNorm === null ? 1 : several)) return []
   return [
     {
       id: 'gradient-spikes',
