@@ -1,7 +1,7 @@
 /**
  * Trains the corpus of broken and of healthy runs with the starter model and says of how many the diagnosis names the cause:
  *
- *   node scripts/diagnosis/corpus.ts [--seed 1] [--only TEXT] [--record FILE]
+ *   node scripts/diagnosis/corpus.ts [--seed 1] [--only REGEXP] [--record FILE]
  *   node scripts/diagnosis/corpus.ts --score FILE
  *
  * A run takes some seconds, the corpus some minutes. `--record` keeps the numbers, a run a line, and `--score` judges such
@@ -51,7 +51,9 @@ async function trainAll(): Promise<Verdict[]> {
   const found: Verdict[] = []
   try {
     writeTasks(folder)
-    for (const each of [...brokenRuns, ...healthyRuns].filter(({ name }) => name.includes(options.only))) {
+    for (const each of [...brokenRuns, ...healthyRuns].filter(({ name }) =>
+      new RegExp(options.only).test(name),
+    )) {
       const run = await train(each, seed, folder)
       if (options.record !== undefined) appendFileSync(options.record, `${JSON.stringify(run)}\n`)
       found.push(shown(judge(run)))
