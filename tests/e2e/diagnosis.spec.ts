@@ -35,7 +35,7 @@ test('a run that destroys its policy says so while it goes on, and the fix goes 
   expect(soundUntil).not.toBeNull()
   const step = String(soundUntil)
   const card = page.getByRole('article').filter({ hasText: 'The policy was destroyed' })
-  await expect(card).toContainText(`Fork from step ${step}, before it began, with a learning rate of 0.01.`)
+  await expect(card).toContainText(`Fork from step ${step}, before it began, with a learning rate of 0.001.`)
   await expect(page.getByText('Raise max new tokens')).toBeHidden()
   await card
     .getByRole('button', { name: `Fork from step ${step}` })
@@ -43,7 +43,7 @@ test('a run that destroys its policy says so while it goes on, and the fix goes 
     .click()
   const dialog = page.getByRole('dialog', { name: `Fork from step ${step}` })
   await expect(dialog.getByRole('textbox', { name: 'New value of optimization.learningRate' })).toHaveValue(
-    '0.01',
+    '0.001',
   )
   await dialog.getByRole('button', { name: 'Cancel' }).click()
 

@@ -9,7 +9,7 @@ import { tooManyTruncated } from './rules/capHits.ts'
 import { tooManyClipped } from './rules/clipShare.ts'
 import { tooManyAlike } from './rules/groupCollapse.ts'
 import { klBound } from './rules/klRunaway.ts'
-import { gradientSpikes, spike } from './rules/gradientSpikes.ts'
+import { gradientSpikes, spike, usualNorm } from './rules/gradientSpikes.ts'
 import { tooWideGap } from './rules/samplerGap.ts'
 
 const [window, early] = [10, 5]
@@ -83,7 +83,7 @@ function kl(run: DiagnosedRun): Check[] {
 
 function gradient(run: DiagnosedRun): Check[] {
   const norms = seriesOf(run, 'grad_norm')
-  const [peak, usual] = [peakOf(norms.slice(-2 * window)), medianOf(norms)]
+  const [peak, usual] = [peakOf(norms.slice(-2 * window)), usualNorm(norms)]
   if (peak === null || !(usual > 0)) return []
   const value = peak.value / usual
   const limit = `above ${short(spike)} times, ${run.facts.maxGradNorm === null ? 'once' : 'again and again'}`

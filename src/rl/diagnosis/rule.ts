@@ -25,9 +25,12 @@ export const lookAtSamples = (words: string, series: readonly Measured[]): Propo
 export const lowerLearningRate = ({ facts }: DiagnosedRun, divisor: number): Proposal =>
   learningRate('Lower', facts.learningRate / divisor)
 
+/** What adapters are usually trained with, whatever the model; AdamW moves every number by about as much in an update. */
+export const usualRates = { lowest: 1e-5, highest: 1e-3 } as const
+
 /** From a checkpoint that is sound yet, where numbers went astray after `step`. */
 export function restartSlower(run: DiagnosedRun, step: number, divisor = 10): Proposal {
-  const rate = Number((run.facts.learningRate / divisor).toPrecision(2))
+  const rate = Number(Math.min(run.facts.learningRate / divisor, usualRates.highest).toPrecision(2))
   return restart(run, step, `a learning rate of ${rate}`, { 'optimization.learningRate': rate })
 }
 
@@ -71,4 +74,5 @@ export const changeSetting = (words: string, name: string, value: unknown): Prop
 export const percent = (share: number): string => `${Number((100 * share).toPrecision(2))} %`
 
 /** A number fit for a sentence. */
-export const short = (value: number): string => String(Number(value.toPrecision(3)))
+export const short = (value: number): string =>
+  Math.abs(value) >= 1e6 ? value.toExponential(1) : String(Number(value.toPrecision(3)))

@@ -56,7 +56,7 @@ test('a run that destroys its policy says so, and ends there where its config wa
   const kept = checkpointsOf(run).map((name) => Number(name.replace(/\D/g, '')))
   expect(kept.some((step) => step <= (soundUntil ?? 0))).toBe(true)
   expect(findings[0]?.proposals[0]).toMatchObject({
-    changes: { 'optimization.learningRate': 0.005 },
+    changes: { 'optimization.learningRate': 0.001 },
     from: kept.findLast((step) => step <= (soundUntil ?? 0)),
   })
   expect(entry.error?.hint).toContain(`step ${String(kept.findLast((step) => step <= (soundUntil ?? 0)))}`)

@@ -28,7 +28,10 @@ function silence(run: DiagnosedRun, reward: RewardFact): Finding[] {
     const all = isWholeReward(run)
       ? 'so all advantages are 0 and nothing can be learned'
       : 'so it teaches nothing'
-    const words = `The reward "${reward.name}" is ${short(constant)} for every completion, ${all}.`
+    const words =
+      isPenalty(reward) && constant === 0
+        ? `The penalty "${reward.name}" is 0 for every completion, which is its best value: none has earned it.`
+        : `The reward "${reward.name}" is ${short(constant)} for every completion, ${all}.`
     return [finding(reward, severityOf(run, reward, constant), { words, facts })]
   }
   // What has been learned and now holds is no fault.

@@ -1,6 +1,6 @@
 import type { Finding } from '#shared/diagnosis.ts'
 import { peakOf } from '../collapse.ts'
-import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
+import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
 import { change, restartSlower, short } from '../rule.ts'
 import { evidence, medianOf } from '../series.ts'
 
@@ -13,11 +13,18 @@ const recent = 20
 /** One that was clipped has moved the policy no farther than any other; several mean that it is about to break down. */
 const several = 3
 
+/** Where no group teaches anything the gradient is 0 but for rounding. */
+const rounding = 1e-8
+
+/** Of the steps that had a gradient; NaN where none had. */
+export const usualNorm = (norms: readonly Measured[]): number =>
+  medianOf(norms.filter(({ value }) => value > rounding))
+
 /** Gradients that dwarf all others. */
 export function gradientSpikes(run: DiagnosedRun): Finding[] {
   const norms = seriesOf(run, 'grad_norm')
   const peak = peakOf(norms.slice(-recent))
-  const usual = medianOf(norms)
+  const usual = usualNorm(norms)
   if (norms.length < enough || peak === null || !(usual > 0)) return []
   const { maxGradNorm } = run.facts
   const spikes = norms.slice(-recent).filter(({ value }) => value > spike * usual)

@@ -11,7 +11,7 @@ import {
   uncertaintyOf,
 } from '../collapse.ts'
 import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
-import { change, changeSetting, numberSettingOf, restart, restartSlower, short } from '../rule.ts'
+import { change, changeSetting, numberSettingOf, restart, restartSlower, short, usualRates } from '../rule.ts'
 import { largeBonus } from './entropyExplosion.ts'
 import { spike } from './gradientSpikes.ts'
 import { averageOf, evidence, medianOf, valuesOf } from '../series.ts'
@@ -57,7 +57,7 @@ function finding(
   return {
     id: 'policy-destroyed',
     severity: 'problem',
-    words: `The policy was destroyed after step ${step}: ${signs}. ${causeOf(run)} Steps after it are of no use.`,
+    words: `The policy was destroyed${step === 0 ? '' : ` after step ${step}`}: ${signs}. ${causeOf(run)} What was trained from there on is of no use.`,
     evidence: facts,
     proposals: remedies(run, step),
   }
@@ -113,7 +113,7 @@ function causeOf(run: DiagnosedRun): string {
   const words: Readonly<Record<Cause, string>> = {
     adapter: `The adapter’s scale α / rank is ${short(adapterScale)}, where 1 to 4 is usual: every update is that much larger.`,
     bonus: `The entropy bonus of ${short(numberSettingOf(run, 'entropyCoefficient') ?? 0)} outweighs the reward.`,
-    rate: `The learning rate of ${short(learningRate)} is the likeliest cause.`,
+    rate: `The learning rate of ${short(learningRate)} is the likeliest cause${learningRate > usualRates.highest ? `; adapters are usually trained with ${usualRates.lowest} to ${usualRates.highest}` : ''}.`,
   }
   return words[causeIn(run)]
 }
