@@ -11,6 +11,7 @@ import {
   uncertaintyOf,
 } from '../collapse.ts'
 import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
+import { rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { change, changeSetting, numberSettingOf, restart, restartSlower, short, usualRates } from '../rule.ts'
 import { largeBonus } from './entropyExplosion.ts'
 import { spike } from './gradientSpikes.ts'
@@ -81,10 +82,22 @@ function signsOf(run: DiagnosedRun, fall: Fall | null): Evidence[] {
     ...(uncertainty !== null && hasTurned(uncertainty)
       ? [evidence(uncertainty.name, uncertainty.start), evidence(uncertainty.name, uncertainty.end)]
       : []),
+    ...heldOutFall(run),
     ...(isKlHopeless(run) ? [evidence('kl', lastKl(run), medianOf(lastKl(run)))] : []),
     ...(peak !== null && peak.value > spike * medianOf(early) ? [evidence('grad_norm', [peak])] : []),
     ...(isStill(late.slice(-5)) ? [evidence('grad_norm', late.slice(-5))] : []),
   ]
+}
+
+/** Greedy decoding earns less than half of what it earned at the start. */
+function heldOutFall(run: DiagnosedRun): Evidence[] {
+  const rewards = seriesOf(run, 'eval_reward')
+  const [first, last] = [rewards[0], rewards.at(-1)]
+  if (first === undefined || last === undefined) return []
+  const scale = rewardScaleOf(run)
+  const isDeep = last.value - scale.low < (first.value - scale.low) / 2
+  const isFall = first.value - last.value > spanOf(scale) / 10
+  return isDeep && isFall ? [evidence('eval_reward', [first]), evidence('eval_reward', [last])] : []
 }
 
 function hasTurned(uncertainty: NonNullable<ReturnType<typeof uncertaintyOf>>): boolean {
