@@ -116,11 +116,19 @@ const phaseWords: Partial<Record<RunPhase, string>> = {
 function wordsFor(event: Exclude<RunEvent, { type: 'step' }>): string | null {
   if (event.type === 'status') return phaseWords[event.phase] ?? null
   if (event.type === 'warning') return `Warning: ${event.message}`
+  if (event.type === 'diagnosis') return remarkWords(event)
   if (event.type !== 'evaluation') return null
   const [reward, loss] = [finite(event.metrics.eval_reward), finite(event.metrics.eval_loss)]
   if (reward !== null) return `Eval reward ${reward.toFixed(3)} after ${plural(event.step, 'step')}.`
   if (loss !== null) return `Eval loss ${loss.toFixed(3)} after ${plural(event.step, 'step')}.`
   return `No eval completion got a reward after ${plural(event.step, 'step')}.`
+}
+
+/** The gravest finding; the others stand in `runs diagnose`, which says what to change too. */
+function remarkWords({ step, findings: [gravest] }: Extract<RunEvent, { type: 'diagnosis' }>): string {
+  if (gravest === undefined) return `After step ${step} the diagnosis finds nothing wrong any more.`
+  const title = gravest.severity === 'problem' ? 'Problem' : 'Warning'
+  return `${title} after step ${step}: ${gravest.words} \`turnwise runs diagnose\` says what to change.`
 }
 
 function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): string[] {

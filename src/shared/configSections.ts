@@ -307,6 +307,17 @@ export const evaluationSection = z.strictObject({
     .describe('At most so many validation rows; null: all.'),
 })
 
+export const stopRules = ['never', 'destroyed', 'problem'] as const
+
+export const diagnosisSection = z.strictObject({
+  stopOn: z
+    .enum(stopRules)
+    .default('never')
+    .describe(
+      'Whether the run ends early: destroyed when its policy was destroyed or its reward collapsed for good, problem at any problem that its diagnosis finds; never lets it go on. The last checkpoint from before stays.',
+    ),
+})
+
 export const checkpointsSection = z.strictObject({
   every: wholeNumber(0, mostSteps)
     .default(10)

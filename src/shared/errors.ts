@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'environment/failed'
   | 'probe/failed'
   | 'run/diverged'
+  | 'run/destroyed'
   | 'run/busy'
   | 'run/not-found'
   | 'run/stopped'

@@ -2,6 +2,7 @@
  * What a run says while it goes on: one discriminated union, plain JSON. Whoever stores or shows an event adds the
  * time; the training loop itself knows no clock, so that a resumed run says the same.
  */
+import type { Remark } from './diagnosis.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -174,6 +175,13 @@ export interface WarningEvent {
   readonly message: string
 }
 
+/** What its numbers say is wrong, whenever that changes: the gravest first, none where all is well again. */
+export interface DiagnosisEvent {
+  readonly type: 'diagnosis'
+  readonly step: number
+  readonly findings: readonly Remark[]
+}
+
 /** The run ends with this. */
 export interface ErrorEvent {
   readonly type: 'error'
@@ -193,4 +201,5 @@ export type RunEvent =
   | CheckpointSavedEvent
   | CheckpointsRemovedEvent
   | WarningEvent
+  | DiagnosisEvent
   | ErrorEvent

@@ -11,6 +11,7 @@ import {
   checkpointsSection,
   dataSection,
   deviceSection,
+  diagnosisSection,
   evaluationSection,
   mostSteps,
   mostTokens,
@@ -69,6 +70,7 @@ export const runConfigSchema = z.strictObject({
     .describe('Passes over the training rows when `steps` is null.'),
   evaluation: evaluationSection.prefault({}).describe('Greedy decoding on the validation split.'),
   checkpoints: checkpointsSection.prefault({}).describe('What is kept on the way.'),
+  diagnosis: diagnosisSection.prefault({}).describe('What is said of the run while it goes on.'),
   shownTrajectories: wholeNumber(0, 1_000_000)
     .default(16)
     .describe('Trajectories kept of every step, to look at: as many whole groups as fit.'),

@@ -1,4 +1,5 @@
 /** What is told of a run: by its folder at a glance, by the history in full. */
+import type { Remark } from './diagnosis.ts'
 import type { ErrorCode } from './errors.ts'
 import type { RunManifest, RunPhase } from './events.ts'
 
@@ -51,6 +52,8 @@ export interface RunEntry extends RunSummary {
   readonly parentCheckpointStep: number | null
   readonly tags: readonly string[]
   readonly notes: string
+  /** The gravest of what its numbers say is wrong, as the run said last; null where all is well. */
+  readonly finding: Remark | null
   readonly error: RunFailure | null
   /** The end of what its process wrote to the standard error before it died. */
   readonly lastWords: string | null

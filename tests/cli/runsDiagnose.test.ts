@@ -17,30 +17,58 @@ const config = {
 }
 
 /** A run of ten steps, in the data directory. */
-function runWith(metrics: Readonly<Record<string, number>>): string {
+function runWith(
+  metrics: Readonly<Record<string, number>>,
+  at: (step: number) => Readonly<Record<string, number>> = () => ({}),
+): string {
   const { id, directory } = createRunFolder(place.path('home'), config)
   const steps = Array.from({ length: 10 }, (_, i) =>
     JSON.stringify({
       ...{ type: 'step', at: 1, step: i + 1, steps: 20 },
-      metrics: { step_time: 1, reward: 0.5, loss: 0.3, ...metrics },
+      metrics: { step_time: 1, reward: 0.5, loss: 0.3, ...metrics, ...at(i + 1) },
     }),
   )
   writeFileSync(runPaths(directory).events, `${steps.join('\n')}\n`)
   return id
 }
 
-test('a healthy run gets one sentence', async () => {
-  const { status, stdout } = await place.run('runs', 'diagnose', runWith({}))
-  expect([status, stdout]).toEqual([0, 'Nothing looks wrong in steps 1 to 10.\n'])
+test('of a healthy run the checks are listed with their figures', async () => {
+  const { status, stdout } = await place.run(
+    'runs',
+    'diagnose',
+    runWith({ 'completions/clipped_ratio': 0.125 }),
+  )
+  expect([status, stdout.split('\n')]).toEqual([
+    0,
+    [
+      'Nothing looks wrong in steps 1 to 10.',
+      '',
+      'What was checked:',
+      '  ✓ Reward                 0.5 → 0.5 (looked at twice: less than half of its best)',
+      '  ✓ Truncated completions  12.5 % (looked at twice: above 50 %)',
+      '',
+    ],
+  ])
+})
+
+test('a run whose policy was destroyed is told to go back to before that, and slower', async () => {
+  const id = runWith({}, (step) => (step < 4 ? { reward: 0.6, entropy: 0.3 } : { reward: 0, entropy: 5.9 }))
+  const { stdout } = await place.run('runs', 'diagnose', id)
+  const [first, ...others] = stdout.split('\n')
+  expect(first).toContain('Problem  The policy was destroyed after step 3: the reward fell from 0.6 to 0')
+  expect(others.find((line) => line.includes('→'))).toBe(
+    '      →  Start again with a learning rate of 0.00001: no checkpoint is from before it. (optimization.learningRate 0.00001, in a new run)',
+  )
+  expect(stdout).not.toContain('tokens. (')
 })
 
 test('a finding says what it is, what it rests on and what to change', async () => {
   const id = runWith({ 'completions/clipped_ratio': 0.75 })
   const { stdout } = await place.run('runs', 'diagnose', id)
   expect(stdout.split('\n').slice(0, 3)).toEqual([
-    'Warning  75 % of the completions are cut off at 64 tokens, most of them before they come to an end.',
+    'Warning  75 % of the completions are truncated at 64 tokens.',
     '         completions/clipped_ratio 0.75 (steps 1 to 10)',
-    '      →  Allow 128 tokens. (rollout.maxNewTokens 128)',
+    '      →  Raise max new tokens to 128. (rollout.maxNewTokens 128)',
   ])
   const json = await place.run('runs', 'diagnose', id, '--json')
   expect(linesOf(json.stdout)).toMatchObject([

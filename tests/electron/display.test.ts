@@ -103,6 +103,8 @@ describe('notices', () => {
       firstStep: 1,
       steps: 40,
       findings,
+      soundUntil: null,
+      checks: [],
     })
     const told = new Set<Finding['id']>()
     const notice = (...findings: Finding[]) => alarmNotice(entry({}), diagnosis(...findings), told)

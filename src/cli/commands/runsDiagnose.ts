@@ -1,4 +1,4 @@
-import type { Diagnosis, Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
+import type { Check, Diagnosis, Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
 import { openRunFolder } from '#host/artifacts/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
 import { diagnoseRun } from '#host/services/diagnosis.ts'
@@ -20,9 +20,33 @@ export const runsDiagnose = defineCommand({
 })
 
 function diagnosisLines(diagnosis: Diagnosis): string[] {
-  const { findings } = diagnosis
+  const { findings, checks } = diagnosis
   const isHealthy = findings.every(({ severity }) => severity === 'note')
-  return [...(isHealthy ? [healthyLine(diagnosis)] : []), ...findings.flatMap(findingLines)]
+  return [
+    ...(isHealthy ? [healthyLine(diagnosis)] : []),
+    ...findings.flatMap(findingLines),
+    ...(checks.length > 0 ? ['', 'What was checked:', ...checkLines(checks)] : []),
+  ]
+}
+
+const short = (value: number): string => String(Number(value.toPrecision(3)))
+
+const percent = (share: number): string => `${short(100 * share)} %`
+
+const units: Readonly<Record<Check['unit'], (value: number) => string>> = {
+  share: percent,
+  nats: (value) => `${short(value)} nats`,
+  reward: short,
+  times: (value) => `${short(value)} times`,
+  count: short,
+}
+
+function checkLines(checks: readonly Check[]): string[] {
+  const width = Math.max(...checks.map(({ title }) => title.length))
+  return checks.map(({ title, before, value, unit, limit, isWithin }) => {
+    const figure = [before, value].flatMap((each) => (each === null ? [] : units[unit](each))).join(' → ')
+    return `  ${isWithin ? '✓' : '!'} ${title.padEnd(width)}  ${figure} (looked at twice: ${limit})`
+  })
 }
 
 function healthyLine({ stage, firstStep, steps }: Diagnosis): string {
@@ -48,8 +72,10 @@ function evidenceText({ of, value, fromStep, toStep }: Evidence): string {
   return `${of} ${value === null ? 'no number' : Number(value.toPrecision(4))} (${steps})`
 }
 
-function proposalText({ words, changes, lookAt }: Proposal): string {
+function proposalText({ words, changes, from, lookAt }: Proposal): string {
   const settings = Object.entries(changes).map(([key, value]) => `${key} ${JSON.stringify(value)}`)
+  if (settings.length > 0 && from !== 'newest')
+    settings.push(from === 'start' ? 'in a new run' : `in a fork from step ${from}`)
   const steps = lookAt?.kind === 'samples' ? [stepsText(lookAt.fromStep, lookAt.toStep)] : []
   const more = [...settings, ...steps]
   return more.length === 0 ? words : `${words} (${more.join(', ')})`

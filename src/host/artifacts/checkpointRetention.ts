@@ -19,6 +19,10 @@ export interface Retention extends Pick<
 > {
   /** Folder of a checkpoint whose files this process still reads, links resolved; other folders mean nothing. */
   readonly inUse?: string | null
+  /** Of a run that broke down after a step: the newest checkpoint up to it stays, for those after it are of no use. */
+  readonly soundUntil?: number | null
+  /** Checkpoints from the newest one up to this step on stay until they have proved sound. */
+  readonly provedUntil?: number | null
 }
 
 /** Eval reward with greedy decoding. */
@@ -64,10 +68,21 @@ export function pruneCheckpoints(runDirectory: string, retention: Retention): Pr
     newest === null ? entries : withinBudget(keptByRules(entries, newest, retention), newest, retention),
   )
   for (const entry of entries) if (realpathSync(entry.directory) === retention.inUse) kept.add(entry)
+  for (const entry of needed(entries, retention)) kept.add(entry)
   const removed = entries.filter((entry) => !kept.has(entry)).map(({ directory }) => directory)
   removed.forEach(removeCheckpoint)
   const sizeBytes = totalBytes([...kept])
   return { removed, sizeBytes, isOverBudget: sizeBytes > budgetOf(retention) }
+}
+
+/** To go back to, where a run breaks down or may have done so without having shown it yet. */
+function needed(
+  entries: readonly CheckpointEntry[],
+  { soundUntil = null, provedUntil = null }: Retention,
+): readonly CheckpointEntry[] {
+  const upTo = (last: number) => entries.findLastIndex(({ step }) => step <= last)
+  if (soundUntil !== null) return entries.slice(upTo(soundUntil), upTo(soundUntil) + 1)
+  return provedUntil === null ? [] : entries.slice(Math.max(0, upTo(provedUntil)))
 }
 
 const budgetOf = ({ diskBudgetMb }: Retention): number => (diskBudgetMb ?? Infinity) * 1e6

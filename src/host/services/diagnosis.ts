@@ -7,6 +7,7 @@ import { configOf } from './runRows.ts'
 
 /** The newest so many show what a run does now. */
 const sampleLimit = 200
+const heldOutLimit = 48
 
 /** Errors: AppError 'run/not-found'; 'config/invalid' where its config is no longer understood. */
 export function diagnoseRun(store: Store, runId: string): Diagnosis {
@@ -14,6 +15,9 @@ export function diagnoseRun(store: Store, runId: string): Diagnosis {
   return diagnose(configOf(run), {
     metrics: metricsOf(store, runId),
     samples: store.samples.list({ runId, source: 'rollout', limit: sampleLimit }),
+    heldOutPrompts: store.samples
+      .list({ runId, source: 'evaluation', limit: heldOutLimit })
+      .map(({ prompt }) => prompt),
     checkpoints: store.checkpoints.list(runId).map(({ step }) => step),
     failure: run.error,
   })

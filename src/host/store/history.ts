@@ -141,6 +141,8 @@ export class HistoryWriter {
         this.#fail(known)
         break
       case 'schedule':
+      case 'diagnosis':
+      // Read from the events when all are in.
     }
   }
 
@@ -205,6 +207,9 @@ const plannedSteps = `(
     AND typeof(body ->> 'steps') = 'integer' AND body ->> 'steps' BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}
   ORDER BY seq DESC LIMIT 1)`
 
+const gravestFinding = `(
+  SELECT body -> '$.findings[0]' FROM events WHERE run = :run AND type = 'diagnosis' ORDER BY seq DESC LIMIT 1)`
+
 const summary = `
   UPDATE runs SET
     step = ifnull(${lastStep('step')}, 0),
@@ -212,5 +217,6 @@ const summary = `
     reward = ${at('reward', 'step', 'DESC')},
     reward_before = ${at('eval_reward', 'evaluation', 'ASC')},
     reward_after = ${at('eval_reward', 'evaluation', 'DESC')},
+    finding = ${gravestFinding},
     updated_at = :now
   WHERE key = :run`

@@ -62,6 +62,13 @@ const schemas = z.discriminatedUnion('type', [
     message: z.string(),
     hint: z.string().optional(),
   }),
+  z.object({
+    type: z.literal('diagnosis'),
+    step,
+    findings: z.array(
+      z.object({ id: z.string(), severity: z.enum(['note', 'warning', 'problem']), words: z.string() }),
+    ),
+  }),
   z.object({ type: z.literal('resumed'), keep: count }),
 ])
 

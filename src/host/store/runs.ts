@@ -1,4 +1,5 @@
 /** Runs: what they are, where they stand, and what people say of them. */
+import type { Remark } from '#shared/diagnosis.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunManifest, RunPhase } from '#shared/events.ts'
 import type { RunEntry, RunFailure, RunRecord, RunStatus } from '#shared/runs.ts'
@@ -51,6 +52,7 @@ interface RunRow {
   readonly parent_run_id: string | null
   readonly parent_step: number | null
   readonly notes: string
+  readonly finding: string | null
   readonly error: string | null
   readonly last_words: string | null
   readonly updated_at: number
@@ -64,7 +66,7 @@ const lastInstant = 8.64e15
 const tablesOfRuns = ['samples', 'metric_buckets', 'metric_rows', 'measurements', 'events', 'checkpoints']
 
 const columns = `runs.id, name, directory, created_at, status, phase, step, steps, algorithm, seed, model, reward,
-  reward_before, reward_after, parent_run_id, parent_step, notes, error, last_words, updated_at,
+  reward_before, reward_after, finding, parent_run_id, parent_step, notes, error, last_words, updated_at,
   (SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run = runs.key ORDER BY tag)) AS tags`
 
 export class RunsTable {
@@ -244,6 +246,7 @@ export class RunsTable {
       parentCheckpointStep: row.parent_step,
       tags: this.#db.parse(row.tags) as string[],
       notes: row.notes,
+      finding: row.finding === null ? null : (this.#db.parse(row.finding) as Remark),
       error: row.error === null ? null : (this.#db.parse(row.error) as RunFailure),
       lastWords: row.last_words,
       updatedAt: row.updated_at,

@@ -17,6 +17,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RunEvent, ScheduleEvent, TrainerState } from '#shared/events.ts'
 import { effectWords } from '#shared/precisionEffect.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
+import { RunWatch } from '#rl/diagnosis/watch.ts'
 import { initialState } from '#rl/training/plan.ts'
 import type { TrainDependencies } from '#rl/training/dependencies.ts'
 import { train } from '#rl/training/train.ts'
@@ -53,6 +54,7 @@ export async function* runTraining(request: TrainingRequest, control: RunControl
     const config = parseRunConfig(readJsonObject(runPaths(runDirectory).config, 'config/invalid'))
     const checkpoint = resumeFrom === null ? null : loadCheckpoint(resumeFrom)
     yield* recorder.takeUp(checkpoint)
+    recorder.watch(new RunWatch(config))
     const start = checkpoint === null ? originOf(runDirectory) : { checkpoint, isFork: false }
     const step = start?.checkpoint.trainer.step ?? 0
     yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })

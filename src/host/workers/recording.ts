@@ -7,6 +7,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { CheckpointDueEvent, RunEvent, RunManifest } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
+import type { RunWatch } from '#rl/diagnosis/watch.ts'
 import { clearLaterCheckpoints, pruneCheckpoints, type Retention } from '../artifacts/checkpointRetention.ts'
 import {
   listCheckpoints,
@@ -17,6 +18,8 @@ import {
 import { openEventLog, readEvents, type EventLog } from '../artifacts/eventLog.ts'
 import { runPaths } from '../artifacts/runFolder.ts'
 import { manifestDifferences, readManifest } from './manifest.ts'
+
+const watchedTypes = ['step', 'evaluation', 'samples', 'checkpoint-saved', 'checkpoints-removed', 'diagnosis']
 
 /** Parts of a checkpoint that only the training itself knows. */
 export type TrainedState = Omit<Checkpoint, 'trainer' | 'events' | 'reward' | 'metrics'>
@@ -30,6 +33,7 @@ export class Recorder {
   /** Step of the newest checkpoint of this history. */
   #savedStep: number | null = null
   #toldOfBudget = false
+  #watch: RunWatch | null = null
 
   /** Errors: AppError 'file/unwritable'. */
   constructor(runDirectory: string) {
@@ -37,12 +41,28 @@ export class Recorder {
     this.#log = openEventLog(runPaths(runDirectory).events)
   }
 
-  /** Writes events down before anybody hears of them. */
+  /**
+   * Writes events down before anybody hears of them, and what the diagnosis has to say to them. Errors: AppError
+   * 'run/destroyed' where the run is to end on that.
+   */
   *say(...events: readonly RunEvent[]): Generator<RunEvent> {
     for (const event of events) {
       this.#log.append(event)
       yield event
+      const remark = this.#watch?.take(event) ?? null
+      if (remark === null) continue
+      this.#log.append(remark)
+      yield remark
+      this.#watch?.requireWorth(remark)
     }
+  }
+
+  /** From here on events are watched; those of the history count as seen. */
+  watch(watch: RunWatch): void {
+    for (const event of readEvents(runPaths(this.#runDirectory).events, watchedTypes)) {
+      watch.remember(event as unknown as RunEvent)
+    }
+    this.#watch = watch
   }
 
   /** Events of the history end where the checkpoint was made, or are none; what lay behind is given up. */
@@ -127,7 +147,10 @@ export class Recorder {
   }
 
   *#prune(step: number, retention: Retention): Generator<RunEvent> {
-    const { removed, isOverBudget } = pruneCheckpoints(this.#runDirectory, retention)
+    const { removed, isOverBudget } = pruneCheckpoints(this.#runDirectory, {
+      ...retention,
+      ...this.#watch?.kept,
+    })
     if (removed.length > 0) yield* this.say({ type: 'checkpoints-removed', step, directories: removed })
     if (isOverBudget && !this.#toldOfBudget) {
       this.#toldOfBudget = true

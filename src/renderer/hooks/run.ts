@@ -80,12 +80,12 @@ export interface DiagnosisState {
 /** It reads all numbers of a run, so it is not made anew with every step. */
 const diagnosisEveryMs = 15_000
 
-/** What the numbers say is wrong with a run: now and then while it goes on, and at its end. */
-export function useDiagnosis({ id: runId, status }: RunEntry): DiagnosisState {
+/** What the numbers say is wrong with a run: when it says so itself, now and then while it goes on, and at its end. */
+export function useDiagnosis({ id: runId, status, finding }: RunEntry): DiagnosisState {
   const client = useApi()
   const isLiving = useWorkerOf(runId) !== undefined
   const { data, error } = useQuery({
-    queryKey: ['diagnosis-of-run', runId, status, isLiving],
+    queryKey: ['diagnosis-of-run', runId, status, isLiving, finding],
     queryFn: ({ signal }) => client.call('runs.diagnosis', { runId }, { signal }),
     staleTime: Infinity,
     refetchInterval: isLiving && diagnosisEveryMs,

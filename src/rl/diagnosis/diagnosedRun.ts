@@ -26,8 +26,10 @@ export interface DiagnosedRun {
   readonly facts: RunFacts
   /** By name, in the order of their steps. */
   readonly metrics: ReadonlyMap<string, readonly Point[]>
-  /** In any order; not all trajectories are kept. */
+  /** Of rollouts, in any order; not all trajectories are kept. */
   readonly samples: readonly DiagnosedSample[]
+  /** Prompts of held-out rows, as far as trajectories of evaluations are kept. */
+  readonly heldOutPrompts: readonly string[]
   /** Steps with a checkpoint, ascending. */
   readonly checkpoints: readonly number[]
   /** Why it ended early, where it did. */
@@ -56,3 +58,9 @@ export function stepsOf({ metrics }: Pick<DiagnosedRun, 'metrics'>): {
 /** The samples of the steps from `step` on. */
 export const samplesSince = ({ samples }: DiagnosedRun, step: number): readonly DiagnosedSample[] =>
   samples.filter((sample) => sample.step >= step)
+
+const unread = /^(time|rollout|update\/t)|^(eval|step)_time$|^num_tokens$|^learning_rate$|_length$/
+const readAnyway = new Set(['step_time', 'completions/mean_length'])
+
+/** Whether rules look at a metric at all: a long run would fill the memory with the others. */
+export const isRead = (name: string): boolean => readAnyway.has(name) || !unread.test(name)

@@ -21,29 +21,41 @@ export interface RunFacts {
   readonly hasClipPair: boolean
   readonly rewards: readonly RewardFact[]
   readonly hasEnvironment: boolean
+  /** Of an evaluation, at most; null: all there are. */
+  readonly heldOutRows: number | null
   /** Column or text that prompts are made from. */
   readonly promptForm: string
   readonly promptsPerStep: number
   readonly groupSize: number
   readonly temperature: number
+  readonly topK: number
+  readonly topP: number
+  readonly minP: number
+  readonly minNewTokens: number
   readonly maxNewTokens: number
   readonly precision: RunConfig['rollout']['precision']
   readonly basePrecision: RunConfig['base']['precision']
   /** What generates in place of this machine. */
   readonly server: Pick<NonNullable<RunConfig['rollout']['server']>, 'kind' | 'url'> | null
   readonly learningRate: number
+  /** Null: gradients are as long as they are. */
+  readonly maxGradNorm: number | null
+  /** What an adapter's product is multiplied by: α / rank, or α / √rank. */
+  readonly adapterScale: number
   /** Passes over the trajectories of a step. */
   readonly epochs: number
 }
 
 /** Of a run of several stages the config of one of them. Errors: AppError 'config/invalid' for an unknown algorithm. */
 export function factsOf({
+  adapter,
   algorithm,
   base,
   rollout,
   optimization,
   rewards,
   environment,
+  evaluation,
   data,
 }: RunConfig): RunFacts {
   const { settings, groupSize } = algorithmById(algorithm.id)
@@ -57,15 +69,22 @@ export function factsOf({
       pattern: patternOf(entry.settings),
     })),
     hasEnvironment: environment !== null,
+    heldOutRows: evaluation.rows,
     promptForm: promptForm(data.prompt),
     promptsPerStep: rollout.promptsPerStep,
     groupSize: rollout.groupSize ?? groupSize.default,
     temperature: rollout.temperature,
+    topK: rollout.topK,
+    topP: rollout.topP,
+    minP: rollout.minP,
+    minNewTokens: rollout.minNewTokens,
     maxNewTokens: rollout.maxNewTokens,
     precision: rollout.precision,
     basePrecision: base.precision,
     server: rollout.server,
     learningRate: optimization.learningRate,
+    maxGradNorm: optimization.maxGradNorm,
+    adapterScale: adapter.alpha / (adapter.rsLora ? Math.sqrt(adapter.rank) : adapter.rank),
     epochs: optimization.epochs,
   }
 }

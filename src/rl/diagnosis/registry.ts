@@ -2,29 +2,45 @@
 import type { Rule } from './rule.ts'
 import { capHits } from './rules/capHits.ts'
 import { clipShare } from './rules/clipShare.ts'
-import { deadReward } from './rules/deadReward.ts'
+import { constantReward } from './rules/constantReward.ts'
 import { divergence } from './rules/divergence.ts'
 import { entropyCollapse } from './rules/entropyCollapse.ts'
+import { entropyExplosion } from './rules/entropyExplosion.ts'
 import { formatMismatch } from './rules/formatMismatch.ts'
+import { gradientSpikes } from './rules/gradientSpikes.ts'
 import { groupCollapse } from './rules/groupCollapse.ts'
+import { heldOutTask } from './rules/heldOutTask.ts'
 import { klRunaway } from './rules/klRunaway.ts'
+import { klTooHeavy } from './rules/klTooHeavy.ts'
 import { lossZeroAtStart } from './rules/lossZero.ts'
+import { policyDestroyed } from './rules/policyDestroyed.ts'
 import { rewardFailures } from './rules/rewardFailures.ts'
 import { rewardHacking } from './rules/rewardHacking.ts'
+import { rewardsCancel } from './rules/rewardsCancel.ts'
+import { rewardSize } from './rules/rewardSize.ts'
 import { samplerGap } from './rules/samplerGap.ts'
+import { samplingWidth } from './rules/samplingWidth.ts'
 
-/** Of findings equally grave the one that explains the others comes first. */
+/** Causes before what they bring about (causes.ts says which is which): of findings equally grave the first comes first. */
 export const rules: readonly Rule[] = [
-  divergence,
   rewardFailures,
+  rewardSize,
+  divergence,
+  samplingWidth,
+  policyDestroyed,
   samplerGap,
-  formatMismatch,
-  deadReward,
+  rewardsCancel,
   capHits,
+  formatMismatch,
+  constantReward,
+  klTooHeavy,
+  entropyExplosion,
   groupCollapse,
   klRunaway,
+  gradientSpikes,
   entropyCollapse,
   clipShare,
+  heldOutTask,
   rewardHacking,
   lossZeroAtStart,
 ]

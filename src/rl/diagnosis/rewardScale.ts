@@ -31,13 +31,21 @@ export const placeOn = ({ low, high }: RewardScale, reward: number): number =>
 
 export const spanOf = ({ low, high }: RewardScale): number => (high > low ? high - low : 1)
 
+const penalties = /cost|length|limit|negative|penal|punish|repeat|repetition/i
+
+/** As far as weight and names tell: one that says 0 of everything is at its best. */
+export const isPenalty = ({ name, function: id, weight }: RewardFact): boolean =>
+  weight < 0 || penalties.test(name) || penalties.test(id.replace(/^.*[\\/]/, ''))
+
 /** The most a function can say: 1 or what it was seen to say; 0 for those that only punish. */
-export function ceilingOf(run: DiagnosedRun, { name }: Pick<RewardFact, 'name'>): number {
+export function ceilingOf(run: DiagnosedRun, reward: RewardFact): number {
+  const { name } = reward
   const seen = [
     ...valuesOf(seriesOf(run, `rewards/${name}/mean`)),
     ...run.samples.flatMap(({ parts }) => parts[name] ?? []),
   ]
-  const isPunishing = seen.some((value) => value < 0) && seen.every((value) => value <= 0)
+  const isPunishing =
+    (isPenalty(reward) || seen.some((value) => value < 0)) && seen.every((value) => value <= 0)
   return isPunishing ? 0 : extreme(Math.max, [1, ...seen])
 }
 

@@ -5,13 +5,18 @@ import type { Measured, DiagnosedRun } from './diagnosedRun.ts'
 /** Pure: finds nothing where numbers are missing or too few. */
 export type Rule = (run: DiagnosedRun) => readonly Finding[]
 
-export const change = (words: string, changes: Proposal['changes']): Proposal => ({
-  words,
-  changes,
-  lookAt: null,
-})
+export const change = (
+  words: string,
+  changes: Proposal['changes'],
+  from: Proposal['from'] = 'newest',
+): Proposal => ({ words, changes, from, lookAt: null })
 
-export const look = (words: string, lookAt: LookAt): Proposal => ({ words, changes: {}, lookAt })
+export const look = (words: string, lookAt: LookAt): Proposal => ({
+  words,
+  changes: {},
+  from: 'newest',
+  lookAt,
+})
 
 /** The samples of a stretch. */
 export const lookAtSamples = (words: string, series: readonly Measured[]): Proposal =>
@@ -19,6 +24,15 @@ export const lookAtSamples = (words: string, series: readonly Measured[]): Propo
 
 export const lowerLearningRate = ({ facts }: DiagnosedRun, divisor: number): Proposal =>
   learningRate('Lower', facts.learningRate / divisor)
+
+/** What adapters are usually trained with, whatever the model; AdamW moves every number by about as much in an update. */
+export const usualRates = { lowest: 1e-5, highest: 1e-3 } as const
+
+/** From a checkpoint that is sound yet, where numbers went astray after `step`. */
+export function restartSlower(run: DiagnosedRun, step: number, divisor = 10): Proposal {
+  const rate = Number(Math.min(run.facts.learningRate / divisor, usualRates.highest).toPrecision(2))
+  return restart(run, step, `a learning rate of ${rate}`, { 'optimization.learningRate': rate })
+}
 
 export const raiseLearningRate = ({ facts }: DiagnosedRun, factor: number): Proposal =>
   learningRate('Raise', facts.learningRate * factor)
@@ -28,16 +42,23 @@ function learningRate(verb: string, wanted: number): Proposal {
   return change(`${verb} the learning rate to ${rate}.`, { 'optimization.learningRate': rate })
 }
 
-/** The newest checkpoint up to a step, to go on from; nothing where there is none. */
-export function goBack({ checkpoints }: DiagnosedRun, step: number): readonly Proposal[] {
-  const before = checkpoints.findLast((checkpoint) => checkpoint <= step)
-  if (before === undefined) return []
-  return [
-    look(`Fork from the checkpoint of step ${before}, before it began.`, {
-      kind: 'checkpoint',
-      step: before,
-    }),
-  ]
+/** The newest checkpoint up to a step; else the run has to begin again. */
+export const soundOriginOf = ({ checkpoints }: DiagnosedRun, step: number): Proposal['from'] =>
+  checkpoints.findLast((checkpoint) => checkpoint <= step) ?? 'start'
+
+/** Begins again before something went wrong after `step`, with changes that `what` names. */
+export function restart(
+  run: DiagnosedRun,
+  step: number,
+  what: string,
+  changes: Proposal['changes'],
+): Proposal {
+  const from = soundOriginOf(run, step)
+  const words =
+    typeof from === 'number'
+      ? `Fork from step ${from}, before it began, with ${what}.`
+      : `Start again with ${what}: no checkpoint is from before it.`
+  return change(words, changes, from)
 }
 
 /** A number setting of the algorithm; null where it has none of this name. */
@@ -53,4 +74,5 @@ export const changeSetting = (words: string, name: string, value: unknown): Prop
 export const percent = (share: number): string => `${Number((100 * share).toPrecision(2))} %`
 
 /** A number fit for a sentence. */
-export const short = (value: number): string => String(Number(value.toPrecision(3)))
+export const short = (value: number): string =>
+  Math.abs(value) >= 1e6 ? value.toExponential(1) : String(Number(value.toPrecision(3)))

@@ -34,3 +34,6 @@ export const evidence = (of: string, series: readonly Measured[], value = averag
   fromStep: series[0]?.step ?? 0,
   toStep: series.at(-1)?.step ?? 0,
 })
+
+/** Sample standard deviation over the steps; 0 of fewer than two. */
+export const spreadOf = (series: readonly Measured[]): number => Math.sqrt(sampleVariance(valuesOf(series)))

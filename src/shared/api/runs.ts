@@ -1,6 +1,6 @@
 /** Runs: their history, and the processes that train them. */
 import { z } from 'zod'
-import type { Diagnosis, FindingId } from '../diagnosis.ts'
+import type { Diagnosis, FindingId, Remark } from '../diagnosis.ts'
 import type { RunManifest, RunPhase, StepPhase } from '../events.ts'
 import type { RunConfig, runConfigSchema } from '../runConfig.ts'
 import { runStatuses, type RunEntry, type RunRecord } from '../runs.ts'
@@ -25,6 +25,12 @@ const isObject = (value: unknown): boolean =>
 const status = z.enum(runStatuses)
 const tags = z.array(z.string().min(1).max(50)).max(50)
 
+const remark = z.object({
+  id: z.custom<FindingId>((value) => typeof value === 'string'),
+  severity: z.enum(['note', 'warning', 'problem']),
+  words: z.string(),
+}) satisfies z.ZodType<Remark>
+
 const runEntry = z.object({
   id: z.string(),
   name: z.string().nullable(),
@@ -45,6 +51,7 @@ const runEntry = z.object({
   parentCheckpointStep: count.nullable(),
   tags: z.array(z.string()),
   notes: z.string(),
+  finding: remark.nullable(),
   error: failure.nullable(),
   lastWords: z.string().nullable(),
 }) satisfies z.ZodType<RunEntry>
@@ -103,15 +110,13 @@ const lookAt = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('selftest') }),
 ])
 
-const finding = z.object({
-  id: z.custom<FindingId>((value) => typeof value === 'string'),
-  severity: z.enum(['note', 'warning', 'problem']),
-  words: z.string(),
+const finding = remark.extend({
   evidence: list(z.object({ of: z.string(), value: z.number().nullable(), fromStep: count, toStep: count })),
   proposals: list(
     z.object({
       words: z.string(),
       changes: z.record(z.string(), z.unknown()),
+      from: z.union([z.literal('newest'), z.literal('start'), count]),
       lookAt: lookAt.nullable(),
     }),
   ),
@@ -122,6 +127,18 @@ const diagnosis = z.object({
   firstStep: count,
   steps: count,
   findings: list(finding),
+  soundUntil: count.nullable(),
+  checks: list(
+    z.object({
+      title: z.string(),
+      metric: z.string().nullable(),
+      before: z.number().nullable(),
+      value: z.number(),
+      unit: z.enum(['share', 'nats', 'reward', 'times', 'count']),
+      limit: z.string(),
+      isWithin: z.boolean(),
+    }),
+  ),
 }) satisfies z.ZodType<Diagnosis>
 
 export const runsApi = {

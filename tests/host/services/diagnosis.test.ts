@@ -40,12 +40,9 @@ const samples = (step: number): RunEvent => ({
 
 test('a run that goes well has no findings', async () => {
   const runId = runThatSaid(steps(12, () => ({})))
-  expect(await client.call('runs.diagnosis', { runId })).toEqual({
-    stage: null,
-    firstStep: 1,
-    steps: 12,
-    findings: [],
-  })
+  const { checks, ...diagnosis } = await client.call('runs.diagnosis', { runId })
+  expect(diagnosis).toEqual({ stage: null, firstStep: 1, steps: 12, findings: [], soundUntil: null })
+  expect(checks.map(({ title }) => title)).toEqual(['Reward'])
 })
 
 test('numbers, samples and checkpoints of the history are looked at', async () => {
@@ -57,17 +54,55 @@ test('numbers, samples and checkpoints of the history are looked at', async () =
     ...(step < 7 ? { grad_norm: 1 } : { grad_norm: NaN }),
     'completions/clipped_ratio': 0.7,
   }))
-  const runId = runThatSaid([...measured, ...saved, ...[6, 7, 8, 9, 10, 11, 12].map(samples)])
+  const seen = [6, 7, 8, 9, 10, 11, 12].map(samples)
+  const runId = runThatSaid([...measured, ...saved, ...seen])
   const { findings } = await client.call('runs.diagnosis', { runId })
-  expect(findings.map(({ id }) => id)).toEqual(['diverged', 'format-mismatch', 'cap-hits'])
-  expect(findings[0]).toMatchObject({
-    evidence: [{ of: 'grad_norm', value: null, fromStep: 7, toStep: 12 }],
-    proposals: [
-      { changes: { 'optimization.learningRate': 0.0005 } },
-      { lookAt: { kind: 'checkpoint', step: 4 } },
-    ],
+  // What was cut off and has no form follows from it.
+  expect(findings).toMatchObject([
+    {
+      id: 'diverged',
+      evidence: [{ of: 'grad_norm', value: null, fromStep: 7, toStep: 12 }],
+      proposals: [{ changes: { 'optimization.learningRate': 0.0005 }, from: 4 }],
+    },
+  ])
+  const formless = await client.call('runs.diagnosis', {
+    runId: runThatSaid([...steps(12, () => ({})), ...seen]),
   })
-  expect(findings[2]?.proposals[0]?.changes).toEqual({ 'rollout.maxNewTokens': 12 })
+  expect(formless.findings.map(({ id }) => id)).toEqual(['format-mismatch'])
+})
+
+test('held-out prompts are compared with those of training', async () => {
+  const asked = (source: 'rollout' | 'evaluation', prompt: (i: number) => string): RunEvent => ({
+    ...{ type: 'samples', step: 12, source },
+    samples: Array.from({ length: 24 }, (_, i) => ({
+      ...{ row: i, prompt: prompt(i), completion: '7', reward: 0, parts: {}, advantage: 0, tokens: 1 },
+      stopReason: 'stop-id' as const,
+    })),
+  })
+  const runId = runThatSaid([
+    ...steps(12, () => ({})),
+    asked('rollout', (i) => (i % 3 ? `Add ${i} and 4` : `What is ${i} plus 4?`)),
+    asked('evaluation', (i) => `Translate house number ${i} into French`),
+  ])
+  const { findings } = await client.call('runs.diagnosis', { runId })
+  expect(findings.map(({ id }) => id)).toEqual(['held-out-other-task'])
+})
+
+test('what a run says of itself stands in its entry, until it says otherwise or goes back', async () => {
+  const remark = (step: number, ...ids: ('cap-hits' | 'policy-destroyed')[]): RunEvent => ({
+    ...{ type: 'diagnosis', step },
+    findings: ids.map((id) => ({ id, severity: 'problem', words: `Words of ${id}.` })),
+  })
+  const entryOf = async (events: readonly RunEvent[]) =>
+    (await client.call('runs.get', { runId: runThatSaid(events) })).finding
+  expect(await entryOf(steps(2, () => ({})))).toBeNull()
+  const destroyed = remark(2, 'policy-destroyed', 'cap-hits')
+  expect(await entryOf([...steps(2, () => ({})), remark(1, 'cap-hits'), destroyed])).toEqual({
+    ...{ id: 'policy-destroyed', severity: 'problem', words: 'Words of policy-destroyed.' },
+  })
+  expect(await entryOf([destroyed, remark(3)])).toBeNull()
+  const resumed = { type: 'resumed', keep: 1 } as unknown as RunEvent
+  expect(await entryOf([remark(1, 'cap-hits'), destroyed, resumed])).toMatchObject({ id: 'cap-hits' })
 })
 
 test('a run that is not known is said to be unknown', async () => {

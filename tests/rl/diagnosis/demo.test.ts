@@ -33,20 +33,25 @@ function metricsUpTo(last: number): Map<string, Point[]> {
 }
 
 function diagnosed(config: object, metrics: Map<string, Point[]>, checkpoints: number[] = []): Diagnosis {
-  return diagnose(parseRunConfig(config), { metrics, samples: [], checkpoints, failure: null })
+  return diagnose(parseRunConfig(config), {
+    metrics,
+    samples: [],
+    heldOutPrompts: [],
+    checkpoints,
+    failure: null,
+  })
 }
 
 test('a real run that went well has no findings, neither early nor at its end', () => {
-  expect(diagnosed(ppo, metricsUpTo(30))).toEqual({ stage: null, firstStep: 1, steps: 30, findings: [] })
+  expect(diagnosed(ppo, metricsUpTo(30))).toMatchObject({
+    ...{ stage: null, firstStep: 1, steps: 30, findings: [], soundUntil: null },
+  })
   expect(diagnosed(ppo, metricsUpTo(10)).findings).toEqual([])
 })
 
-test('while it ran away from the reference it was said', () => {
-  const [finding, ...others] = diagnosed(ppo, metricsUpTo(20), [10, 20]).findings
-  expect(others).toEqual([])
-  expect(finding?.id).toBe('kl-runaway')
-  expect(finding?.evidence[0]).toEqual({ of: 'kl, median', value: 1.186, fromStep: 18, toStep: 20 })
-  expect(finding?.proposals.at(-1)?.lookAt).toEqual({ kind: 'checkpoint', step: 10 })
+test('nor while single steps estimated the divergence as large: most of them did not', () => {
+  for (let step = 1; step <= 30; step++)
+    expect(diagnosed(ppo, metricsUpTo(step), [10, 20]).findings).toEqual([])
 })
 
 test('of several stages the last that began is judged, with its own settings', () => {
@@ -77,7 +82,7 @@ test('of several stages the last that began is judged, with its own settings', (
   )
   const diagnosis = diagnosed({ ...demo, stages }, metrics)
   expect(diagnosis).toMatchObject({ stage: 1, firstStep: 11, steps: 20 })
-  expect(diagnosis.findings.map(({ id }) => id)).toEqual(['cap-hits', 'kl-runaway'])
+  expect(diagnosis.findings.map(({ id }) => id)).toEqual(['cap-hits'])
   expect(diagnosis.findings[0]?.proposals[0]?.changes).toEqual({ 'rollout.maxNewTokens': 16 })
   // The same where lengths follow from the data.
   const unplanned = stages.map((stage) => ({ ...stage, steps: null }))

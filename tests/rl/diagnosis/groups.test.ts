@@ -2,19 +2,42 @@ import { describe, expect, test } from 'vitest'
 import { changesOf, diagnosisOf, findingOf, flat, from, idsOf, line } from './runs.ts'
 
 test('a sound run has no findings', () => {
-  expect(diagnosisOf()).toEqual({ stage: null, firstStep: 1, steps: 40, findings: [] })
+  const { checks, ...diagnosis } = diagnosisOf()
+  expect(diagnosis).toEqual({ stage: null, firstStep: 1, steps: 40, findings: [], soundUntil: null })
+  expect(checks.map(({ title, isWithin }) => [title, isWithin])).toEqual([
+    ['Reward', true],
+    ['Eval reward', true],
+    ['Entropy', true],
+    ['KL divergence, median', true],
+    ['Gradient norm, largest over median', true],
+    ['Zero-variance groups', true],
+    ['Truncated completions', true],
+    ['Clip fraction', true],
+    ['Train–inference logprob mismatch', true],
+    ['Reward failures', true],
+    ['Completions without a reward', true],
+  ])
+  const [reward] = checks
+  expect([reward?.before, reward?.value].map((value) => value?.toFixed(2))).toEqual(['0.32', '0.78'])
 })
 
 test('a run without any step has none either', () => {
-  expect(diagnosisOf({ steps: 0 })).toEqual({ stage: null, firstStep: 0, steps: 0, findings: [] })
+  expect(diagnosisOf({ steps: 0, evaluations: [] })).toEqual({
+    ...{ stage: null, firstStep: 0, steps: 0, findings: [], soundUntil: null, checks: [] },
+  })
 })
 
 describe('group collapse', () => {
   const alike = from(31, flat(0.1), flat(0.9))
 
   test('all right and all wrong are told apart', () => {
-    const right = findingOf({ curves: { frac_reward_zero_std: alike, reward: line(0.6, 0.97) } })
+    const right = findingOf({ curves: { frac_reward_zero_std: alike, reward: line(0.9, 0.97) } })
     expect(right).toMatchObject({ id: 'groups-all-right', severity: 'warning' })
+    const learned = findingOf({
+      curves: { frac_reward_zero_std: alike, reward: line(0.3, 1) },
+      evaluations: [],
+    })
+    expect(learned).toMatchObject({ id: 'groups-all-right', severity: 'note' })
     expect(right.proposals[0]?.words).toContain('harder rows')
     const wrong = findingOf({
       curves: { frac_reward_zero_std: alike, reward: flat(0.03) },

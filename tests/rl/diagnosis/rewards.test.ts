@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { changesOf, findingOf, flat, from, idsOf, line, sample, samplesOf } from './runs.ts'
 
-describe('dead reward', () => {
+describe('constant reward', () => {
   const constant = (value: number) => ({
     'rewards/correct/mean': flat(value),
     'rewards/correct/std': flat(0),
@@ -10,7 +10,7 @@ describe('dead reward', () => {
   test('a function that says 0 of everything is named', () => {
     const finding = findingOf({ curves: constant(0) })
     expect(finding).toMatchObject({
-      id: 'dead-reward',
+      id: 'constant-reward',
       severity: 'warning',
       words: expect.stringContaining('"correct"') as string,
       proposals: [{ lookAt: { kind: 'reward', name: 'correct' } }],
@@ -18,7 +18,7 @@ describe('dead reward', () => {
     expect(finding.evidence[0]).toEqual({
       of: 'rewards/correct/mean',
       value: 0,
-      fromStep: 21,
+      fromStep: 31,
       toStep: 40,
     })
   })
@@ -28,8 +28,8 @@ describe('dead reward', () => {
       'rewards/correct/mean': from(21, line(0.2, 0.6), flat(0)),
       'rewards/correct/std': from(21, flat(0.4), flat(0)),
     }
-    expect(findingOf({ curves: silent })).toMatchObject({ id: 'dead-reward', severity: 'warning' })
-    expect(findingOf({ curves: constant(1) })).toMatchObject({ id: 'dead-reward', severity: 'note' })
+    expect(findingOf({ curves: silent })).toMatchObject({ id: 'constant-reward', severity: 'warning' })
+    expect(findingOf({ curves: constant(1) })).toMatchObject({ id: 'constant-reward', severity: 'note' })
   })
 
   test('not one that has been learned, that still varies, that weighs nothing, or has had few steps', () => {
@@ -41,13 +41,13 @@ describe('dead reward', () => {
     expect(idsOf({ curves: { ...constant(0.5), 'rewards/correct/std': flat(0.5) } })).toEqual([])
     const rewards = [{ function: 'exact-match', name: 'correct', weight: 0 }, { function: 'format' }]
     expect(idsOf({ curves: constant(0), config: { rewards } })).toEqual([])
-    expect(idsOf({ curves: constant(0), steps: 19 })).toEqual([])
+    expect(idsOf({ curves: constant(0), steps: 9 })).toEqual([])
   })
 
   test('one that applies to no row', () => {
     const curves = { 'rewards/correct/mean': undefined, 'rewards/correct/std': undefined }
     expect(findingOf({ curves })).toMatchObject({
-      id: 'dead-reward',
+      id: 'constant-reward',
       words: expect.stringContaining('applies to no completion') as string,
     })
   })

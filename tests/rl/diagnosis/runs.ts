@@ -15,6 +15,7 @@ export interface Wish {
   /** [step, held-out reward] */
   readonly evaluations?: readonly (readonly [step: number, reward: number])[]
   readonly samples?: readonly DiagnosedSample[]
+  readonly heldOutPrompts?: readonly string[]
   readonly config?: Readonly<Record<string, unknown>>
   readonly checkpoints?: readonly number[]
   readonly failure?: RunHistory['failure']
@@ -81,6 +82,7 @@ export function diagnosisOf(wish: Wish = {}): Diagnosis {
   return diagnose(parseRunConfig({ ...settings, ...wish.config }), {
     metrics: new Map([...drawn, ['eval_reward', heldOut]]),
     samples: wish.samples ?? [],
+    heldOutPrompts: wish.heldOutPrompts ?? [],
     checkpoints: wish.checkpoints ?? [10, 20, 30],
     failure: wish.failure ?? null,
   })

@@ -1,7 +1,9 @@
 import { Ban, Check, Circle, CircleDot, CircleStop, Clock, Pause, TriangleAlert, Unplug } from 'lucide-react'
 import type { ReactNode } from 'react'
+import type { Remark } from '#shared/diagnosis.ts'
 import type { RunStatus } from '#shared/runs.ts'
 import { classes } from './classes.ts'
+import { Tooltip } from './Tooltip.tsx'
 
 export type Tone = 'plain' | 'accent' | 'good' | 'caution' | 'bad'
 
@@ -54,12 +56,24 @@ const statuses: Readonly<Record<RunStatus, StatusLook>> = {
 
 export const statusWords = (status: RunStatus): string => statuses[status].words
 
-export function StatusBadge({ status }: { status: RunStatus }) {
+/** `finding`: the gravest of the run's diagnosis; a run that ended with one is not simply well. */
+export function StatusBadge({ status, finding = null }: { status: RunStatus; finding?: Remark | null }) {
   const { tone, Icon, words } = statuses[status]
+  if (finding === null) {
+    return (
+      <Badge tone={tone} icon={<Icon size={11} aria-hidden />}>
+        {words}
+      </Badge>
+    )
+  }
+  const isProblem = finding.severity === 'problem'
   return (
-    <Badge tone={tone} icon={<Icon size={11} aria-hidden />}>
-      {words}
-    </Badge>
+    <Tooltip text={finding.words}>
+      <Badge tone={isProblem ? 'bad' : 'caution'} icon={<TriangleAlert size={11} aria-hidden />}>
+        {words}
+        <span className="sr-only">, {isProblem ? 'problem' : 'warning'} in the diagnosis</span>
+      </Badge>
+    </Tooltip>
   )
 }
 

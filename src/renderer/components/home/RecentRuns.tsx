@@ -46,7 +46,7 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
                   <span className="truncate text-muted @max-[620px]:hidden">{run.algorithm}</span>
                 </span>
                 <span className="@max-[400px]:justify-self-end">
-                  <StatusBadge status={run.status} />
+                  <StatusBadge status={run.status} finding={run.finding} />
                 </span>
                 <SparkLine
                   className="@max-[620px]:hidden"

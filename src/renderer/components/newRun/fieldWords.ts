@@ -71,6 +71,7 @@ const labels: Readonly<Record<string, string>> = {
   'algorithm.settings.clipCoefficient': 'Clip range',
   'algorithm.settings.beta': 'KL coefficient (β)',
   'algorithm.settings.nllAlpha': 'NLL weight (α)',
+  'diagnosis.stopOn': 'Stop early on a finding',
   shownTrajectories: 'Samples shown per step',
   rewardFailures: 'When a reward fails',
 }
@@ -85,6 +86,7 @@ const sections: Readonly<Record<string, string>> = {
   evaluation: 'Evaluation',
   checkpoints: 'Checkpoints',
   data: 'Data',
+  diagnosis: 'Diagnosis',
   rewardLimits: 'Limits of reward code',
   environment: 'Environment',
   device: 'Device',
@@ -93,6 +95,11 @@ const sections: Readonly<Record<string, string>> = {
 /** Options whose names would not be understood. */
 const options: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   rewardFailures: { null: 'leave it out', zero: 'count 0', fail: 'end the run' },
+  'diagnosis.stopOn': {
+    never: 'never',
+    destroyed: 'the policy was destroyed',
+    problem: 'any problem',
+  },
   'base.precision': { f32: 'f32: exact', int8: 'int8: a quarter', int4: 'int4: an eighth, coarser' },
   'rollout.server.kind': { vllm: 'vLLM', sglang: 'SGLang' },
   'rollout.precision': { f32: 'f32: exact', int8: 'int8: faster' },

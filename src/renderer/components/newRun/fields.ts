@@ -99,7 +99,17 @@ const chosenElsewhere: ReadonlySet<string> = new Set([
 ])
 
 /** The order in which people look for them; sections that the schema gets later come last. */
-const order = ['run', 'rollout', 'optimization', 'adapter', 'reference', 'evaluation', 'checkpoints', 'data']
+const order = [
+  'run',
+  'rollout',
+  'optimization',
+  'adapter',
+  'reference',
+  'evaluation',
+  'checkpoints',
+  'diagnosis',
+  'data',
+]
 
 /** Sections of the config file with the settings that have no step of their own. */
 export function sectionsOf(schema: unknown): FieldSection[] {

@@ -12,7 +12,8 @@ import { classes } from '../base/classes.ts'
 import { Explained, Help } from '../base/Help.tsx'
 import { ErrorNote, Loading } from '../base/states.tsx'
 import { labelOf } from '../newRun/fieldWords.ts'
-import { healthyWords, lookedAt, stepsWords } from './diagnosisWords.ts'
+import { CheckList } from './CheckList.tsx'
+import { healthyWords, stepsWords } from './diagnosisWords.ts'
 import type { ForkWish } from './ForkDialog.tsx'
 import { valueText } from './configTree.ts'
 import { rewardRoute } from './runFacts.ts'
@@ -38,7 +39,6 @@ export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }
           <CircleCheck size={18} aria-hidden className="mt-0.5 shrink-0 text-good" />
           <div>
             <h2 className="font-medium">{healthyWords(data)}</h2>
-            <p className="mt-1 text-muted text-pretty">{lookedAt(config)}</p>
           </div>
         </section>
       )}
@@ -52,6 +52,7 @@ export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }
           onFork={onFork}
         />
       ))}
+      {data.checks.length > 0 && <CheckList checks={data.checks} />}
     </div>
   )
 }
@@ -132,36 +133,58 @@ function EvidenceItem({ evidence: { of, value, fromStep, toStep } }: { evidence:
 
 type ItemProps = Omit<CardProps, 'finding'> & { readonly proposal: Proposal }
 
-function ProposalItem({ proposal: { words, changes, lookAt }, runId, rewards, newest, onFork }: ItemProps) {
+function ProposalItem({ proposal, runId, rewards, newest, onFork }: ItemProps) {
+  const { words, changes, lookAt } = proposal
   const changed = Object.entries(changes)
-  const hasFork = changed.length > 0
   return (
     <li className="flex min-h-10 items-center gap-3 border-line py-1.5 pr-3 pl-11.5 not-first:border-t">
       <div className="min-w-0 grow">
         <p>{words}</p>
         {changed.map(([path, value]) => (
-          <span key={path} title={path} className="block truncate text-sm text-muted">
-            {labelOf(path)} = <code>{valueText(value)}</code>
-          </span>
+          <p key={path} title={path} className="truncate text-sm text-muted">
+            {labelOf(path)} = <span className="font-mono">{valueText(value)}</span>
+          </p>
         ))}
       </div>
       {lookAt !== null && <LookButton lookAt={lookAt} runId={runId} rewards={rewards} onFork={onFork} />}
-      {hasFork && (
-        <Button
-          small
-          icon={<GitFork size={13} aria-hidden />}
-          disabled={newest === null}
-          title={
-            newest === null
-              ? 'There is no complete checkpoint to fork from yet.'
-              : `From checkpoint ${String(newest)}`
-          }
-          onClick={() => newest !== null && onFork({ step: newest, changes })}
-        >
-          Apply as a fork
-        </Button>
+      {changed.length > 0 && (
+        <ApplyButton proposal={proposal} runId={runId} newest={newest} onFork={onFork} />
       )}
     </li>
+  )
+}
+
+/** Where no checkpoint is sound there is nothing to fork from: the settings go to a new run. */
+function ApplyButton({
+  proposal: { changes, from },
+  runId,
+  newest,
+  onFork,
+}: Pick<ItemProps, 'proposal' | 'runId' | 'newest' | 'onFork'>) {
+  if (from === 'start') {
+    const open = () => navigate('/new-run', { copy: runId, changes: JSON.stringify(changes) })
+    return (
+      <Button small icon={<ArrowRight size={13} aria-hidden />} onClick={open}>
+        Open in New run
+      </Button>
+    )
+  }
+  const step = from === 'newest' ? newest : from
+  const icon = <GitFork size={13} aria-hidden />
+  return (
+    <Button
+      small
+      icon={icon}
+      disabled={step === null}
+      title={
+        step === null
+          ? 'There is no complete checkpoint to fork from yet.'
+          : `From checkpoint ${String(step)}`
+      }
+      onClick={() => step !== null && onFork({ step, changes })}
+    >
+      {from === 'newest' ? 'Apply as a fork' : `Fork from step ${String(from)}`}
+    </Button>
   )
 }
 

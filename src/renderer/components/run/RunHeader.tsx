@@ -91,7 +91,7 @@ export function RunFacts({ run, config }: { run: RunEntry; config: RunConfig | n
   )
   return (
     <>
-      <StatusBadge status={run.status} />
+      <StatusBadge status={run.status} finding={run.finding} />
       {worker?.activity === 'pausing' && <Badge tone="caution">Pausing after this step</Badge>}
       {worker?.activity === 'stopping' && <Badge tone="caution">Stopping after this step</Badge>}
       <span className="min-w-0 truncate" title={facts.join(' · ')}>

@@ -1,4 +1,4 @@
-import { Hourglass, Play } from 'lucide-react'
+import { Hourglass, Play, TriangleAlert } from 'lucide-react'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand } from '#renderer/hooks/api.tsx'
 import { goToTab, useSlowPace } from '#renderer/hooks/run.ts'
@@ -6,6 +6,7 @@ import { useWorkerOf, type RunEntry } from '#renderer/hooks/runs.ts'
 import { formatDuration, formatNumber } from '#renderer/format.ts'
 import { phaseWords } from '#renderer/words.ts'
 import { Button } from '../base/Button.tsx'
+import { classes } from '../base/classes.ts'
 import { ErrorNote } from '../base/states.tsx'
 import { changedConfig, memoryProposals, type MemoryProposal } from './forkChanges.ts'
 import type { ForkWish } from './ForkDialog.tsx'
@@ -20,11 +21,42 @@ interface Props {
 /** What needs the person: why a run ended and what is safe, or that it takes longer than it used to. */
 export function RunNotices({ run, config, onFork }: Props) {
   const isOver =
-    useWorkerOf(run.id) === undefined && (run.status === 'failed' || run.status === 'interrupted')
+    useWorkerOf(run.id) === undefined &&
+    (run.status === 'failed' || run.status === 'interrupted') &&
+    // To resume what was ended for its own good would only go on with what is left of it.
+    run.error?.code !== 'run/destroyed'
   return (
     <div className="flex shrink-0 flex-col gap-2 px-page not-empty:py-3">
       {isOver && <Ended run={run} config={config} onFork={onFork} />}
+      <Finding run={run} />
       <Slow run={run} />
+    </div>
+  )
+}
+
+/** What the run says is wrong with it, on every tab. */
+function Finding({ run: { id, finding, error } }: { run: RunEntry }) {
+  if (finding === null) return null
+  const isProblem = finding.severity === 'problem'
+  return (
+    <div
+      role="alert"
+      className={classes(
+        'flex items-center gap-2 rounded border border-line px-3 py-2',
+        isProblem ? 'bg-bad-soft' : 'bg-caution-soft',
+      )}
+    >
+      <TriangleAlert
+        size={15}
+        aria-hidden
+        className={classes('shrink-0', isProblem ? 'text-bad' : 'text-caution')}
+      />
+      <p className="min-w-0 grow text-pretty">
+        {error?.code === 'run/destroyed' ? `${error.message} ${forThePage(error.hint) ?? ''}` : finding.words}
+      </p>
+      <Button small onClick={() => goToTab(id, 'diagnosis')}>
+        Show diagnosis
+      </Button>
     </div>
   )
 }

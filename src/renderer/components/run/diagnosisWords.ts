@@ -1,7 +1,6 @@
 /** What was looked at and that all is well, in words. */
-import type { Diagnosis } from '#shared/diagnosis.ts'
-import type { RunConfig } from '#shared/runConfig.ts'
-import { learningKinds } from './runFacts.ts'
+import type { Check, Diagnosis } from '#shared/diagnosis.ts'
+import { formatNumber } from '#renderer/format.ts'
 
 export const stepsWords = (from: number, to: number): string =>
   from === to ? `step ${String(from)}` : `steps ${String(from)}–${String(to)}`
@@ -16,10 +15,14 @@ export function healthyWords({
   return `Nothing looks wrong in ${stepsWords(firstStep, firstStep + steps - 1)}${where}.`
 }
 
-const rewardChecks =
-  'Looked at: zero-variance groups, rewards that never move, truncated completions, answers in a form the reward cannot read, entropy, KL from the reference, clip fraction, train–inference logprob mismatch, and signs of reward hacking.'
-const answerChecks = 'Looked at: numbers that run away, and losses that are no numbers.'
+const units: Readonly<Record<Check['unit'], (value: number) => string>> = {
+  share: (value) => `${formatNumber(100 * value)} %`,
+  nats: (value) => `${formatNumber(value)} nats`,
+  reward: formatNumber,
+  times: (value) => `${formatNumber(value)} ×`,
+  count: formatNumber,
+}
 
-/** Which signs there were to see. */
-export const lookedAt = (config: Pick<RunConfig, 'algorithm' | 'stages'> | null): string =>
-  config === null || learningKinds(config).includes('rewards') ? rewardChecks : answerChecks
+/** The figure of a check, with how it was at the start where that counts. */
+export const checkFigure = ({ before, value, unit }: Check): string =>
+  before === null ? units[unit](value) : `${units[unit](before)} → ${units[unit](value)}`

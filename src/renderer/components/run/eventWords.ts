@@ -1,4 +1,5 @@
 /** The events of a run as sentences. */
+import type { Remark } from '#shared/diagnosis.ts'
 import type { StoredEvent } from '#renderer/hooks/runs.ts'
 import { formatBytes, formatNumber, plural } from '#renderer/format.ts'
 import { stepsOfFolders } from './chartEvents.ts'
@@ -24,6 +25,9 @@ const phases: Readonly<Record<string, (step: number) => string>> = {
   finished: (step) => `Finished after step ${String(step)}`,
   stopped: (step) => `Stopped after step ${String(step)}`,
 }
+
+const remarks = (findings: unknown): readonly Partial<Remark>[] =>
+  Array.isArray(findings) ? (findings as readonly Partial<Remark>[]) : []
 
 type Teller = (event: Event) => Omit<EventWords, 'step'>
 
@@ -60,6 +64,11 @@ const tellers: Readonly<Record<string, Teller>> = {
     }
   },
   warning: (event) => ({ title: text(event['message']), tone: 'caution' }),
+  diagnosis(event) {
+    const [gravest] = remarks(event['findings'])
+    if (gravest === undefined) return { title: 'Nothing looks wrong any more', tone: 'good' }
+    return { title: text(gravest.words), tone: gravest.severity === 'problem' ? 'bad' : 'caution' }
+  },
   error(event) {
     const hint = text(event['hint'])
     return { title: text(event['message']), ...(hint === '' ? {} : { detail: hint }), tone: 'bad' }

@@ -158,7 +158,7 @@ const factColumns = (): readonly Column<Row>[] => [
     title: 'Status',
     width: '96px',
     sortBy: ({ run }) => run.status,
-    cell: ({ run }) => <StatusBadge status={run.status} />,
+    cell: ({ run }) => <StatusBadge status={run.status} finding={run.finding} />,
   },
   {
     id: 'algorithm',

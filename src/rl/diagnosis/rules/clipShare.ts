@@ -5,7 +5,8 @@ import { change, lowerLearningRate, percent, raiseLearningRate } from '../rule.t
 import { averageOf, evidence, trendOf } from '../series.ts'
 
 const window = 10
-const [tooFew, tooMany] = [0.001, 0.2]
+const tooFew = 0.001
+export const tooManyClipped = 0.2
 /** Steps over which a flat reward means something. */
 const flatFor = 20
 /** There is little to gain above this place on the reward scale. */
@@ -15,7 +16,7 @@ const good = 0.9
 export function clipShare(run: DiagnosedRun): Finding[] {
   const clipped = seriesOf(run, 'clip_ratio/region_mean').slice(-window)
   if (clipped.length < window) return []
-  if (averageOf(clipped) > tooMany) return [high(run, averageOf(clipped))]
+  if (averageOf(clipped) > tooManyClipped) return [high(run, averageOf(clipped))]
   return averageOf(clipped) < tooFew ? low(run) : []
 }
 

@@ -1,7 +1,7 @@
 import type { Evidence, Finding } from '#shared/diagnosis.ts'
 import type { MetricName } from '#shared/metrics.ts'
 import { type DiagnosedRun, pointsOf, stepsOf } from '../diagnosedRun.ts'
-import { goBack, lowerLearningRate } from '../rule.ts'
+import { restartSlower } from '../rule.ts'
 
 /** Those that are numbers as long as training is sound. */
 const vital: readonly MetricName[] = [
@@ -33,7 +33,7 @@ export function divergence(run: DiagnosedRun): Finding[] {
       severity: 'problem',
       words: `Numbers broke down at step ${begin}: ${facts.map(({ of }) => of).join(', ')} ${facts.length === 1 ? 'is' : 'are'} no longer finite. What was trained from there on is of no use.`,
       evidence: facts,
-      proposals: [lowerLearningRate(run, 10), ...goBack(run, begin - 1)],
+      proposals: [restartSlower(run, begin - 1)],
     },
   ]
 }

@@ -5,7 +5,7 @@ import { change, lookAtSamples, percent, short } from '../rule.ts'
 import { averageOf, evidence } from '../series.ts'
 
 const window = 10
-const tooMany = 0.8
+export const tooManyAlike = 0.8
 /** Places on the reward scale from which a whole window counts as right or as wrong. */
 const [wrong, right] = [0.25, 0.75]
 
@@ -13,12 +13,12 @@ const [wrong, right] = [0.25, 0.75]
 export function groupCollapse(run: DiagnosedRun): Finding[] {
   const alike = seriesOf(run, 'frac_reward_zero_std').slice(-window)
   const rewards = seriesOf(run, 'reward').slice(-window)
-  if (alike.length < window || rewards.length === 0 || averageOf(alike) <= tooMany) return []
+  if (alike.length < window || rewards.length === 0 || averageOf(alike) <= tooManyAlike) return []
   const place = placeOn(rewardScaleOf(run), averageOf(rewards))
   const facts = [evidence('frac_reward_zero_std', alike), evidence('reward', rewards)]
   const share = percent(averageOf(alike))
   const found = { share, reward: averageOf(rewards), facts }
-  if (place >= right) return [allRight(found)]
+  if (place >= right) return [allRight(run, found)]
   if (place <= wrong) return [allWrong(run, found)]
   return [mixed(run, rewards, share, facts)]
 }
@@ -30,13 +30,17 @@ interface Found {
   readonly facts: Finding['evidence']
 }
 
-const allRight = ({ share, reward, facts }: Found): Finding => ({
+/** What the run has learned is no fault of it; rows that taught nothing from the start are one. */
+const allRight = (run: DiagnosedRun, { share, reward, facts }: Found): Finding => ({
   id: 'groups-all-right',
-  severity: 'warning',
+  severity: hasLearned(run) ? 'note' : 'warning',
   words: `In ${share} of the groups all completions got the same reward, and it is high (${short(reward)} on average), so there is nothing left to learn from these rows.`,
   evidence: facts,
   proposals: [change('Train on harder rows, or end the run here.', {})],
 })
+
+const hasLearned = (run: DiagnosedRun): boolean =>
+  placeOn(rewardScaleOf(run), averageOf(seriesOf(run, 'reward').slice(0, window / 2))) < right
 
 const allWrong = (run: DiagnosedRun, { share, reward, facts }: Found): Finding => ({
   id: 'groups-all-wrong',

@@ -1,14 +1,16 @@
 import type { Finding, Proposal } from '#shared/diagnosis.ts'
 import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
 import { rewardScaleOf, spanOf } from '../rewardScale.ts'
-import { changeSetting, goBack, lowerLearningRate, numberSettingOf, short } from '../rule.ts'
+import { changeSetting, numberSettingOf, restartSlower, short } from '../rule.ts'
 import { averageOf, evidence, medianOf } from '../series.ts'
 
-const latest = 3
+/** Steps that have to agree: the estimate of a single one may be off by any factor. */
+const latest = 5
 const enough = 10
 const factor = 10
 /** Nats per token. Below the first a tenfold rise is what learning looks like; above the second nothing is left of the model. */
-const [harmless, bound] = [0.5, 3]
+const harmless = 0.5
+export const klBound = 3
 /** Share of the reward scale that counts as a fall. */
 const fallen = 0.1
 
@@ -17,22 +19,17 @@ export function klRunaway(run: DiagnosedRun): Finding[] {
   const series = seriesOf(run, 'kl')
   const now = series.slice(-latest)
   if (series.length < enough) return []
-  // Medians: the estimate of a single step may be far off.
   const [size, usual] = [medianOf(now), medianOf(series)]
-  const isRunaway = size > bound || (size > factor * usual && size > harmless)
-  if (!isRunaway) return []
-  const begin = series.find(({ value }) => value > Math.min(bound, Math.max(harmless, factor * usual)))
+  const limit = Math.min(klBound, Math.max(harmless, factor * usual))
+  if (!now.every(({ value }) => value > limit)) return []
+  const begin = series.find(({ value }) => value > limit)
   return [
     {
       id: 'kl-runaway',
       severity: hasFallen(run, now) ? 'problem' : 'warning',
       words: `The policy is running away from the reference: ${short(size)} nats per token in the last steps, where ${short(usual)} was usual. Rewards tend to break down next.`,
       evidence: [evidence('kl, median', now, size), evidence('kl, median', series, usual)],
-      proposals: [
-        lowerLearningRate(run, 3),
-        ...heavierKl(run),
-        ...goBack(run, (begin?.step ?? now[0]?.step ?? 0) - 1),
-      ],
+      proposals: [restartSlower(run, (begin?.step ?? now[0]?.step ?? 0) - 1, 3), ...heavierKl(run)],
     },
   ]
 }
@@ -51,5 +48,5 @@ function heavierKl(run: DiagnosedRun): Proposal[] {
   const weight = numberSettingOf(run, 'klCoefficient')
   if (weight === null) return []
   const heavier = weight === 0 ? 0.01 : Number((5 * weight).toPrecision(2))
-  return [changeSetting(`Raise the weight of the divergence, β, to ${heavier}.`, 'klCoefficient', heavier)]
+  return [changeSetting(`Raise the KL coefficient (β) to ${heavier}.`, 'klCoefficient', heavier)]
 }

@@ -107,6 +107,13 @@ function longerNotBetter(run: DiagnosedRun): Finding[] {
   ]
 }
 
+/** Standard errors of the mean over held-out rows. */
+const chance = 2
+
+/** Rewards are at most spread over half their scale; where all held-out rows count, they are taken to be a hundred. */
+const errorOf = ({ facts: { heldOutRows } }: DiagnosedRun, span: number): number =>
+  span / 2 / Math.sqrt(heldOutRows ?? 100)
+
 /** Compares like with like: the reward of training around the last evaluation, and the gap there was at the start. */
 function heldOutGap(run: DiagnosedRun): Finding[] {
   const rewards = seriesOf(run, 'reward')
@@ -117,7 +124,8 @@ function heldOutGap(run: DiagnosedRun): Finding[] {
   if (around.length < window) return []
   const gap = averageOf(around) - last.value
   const atStart = Math.max(0, averageOf(rewards.slice(0, window)) - first.value)
-  const limit = tooWide * spanOf(rewardScaleOf(run))
+  const span = spanOf(rewardScaleOf(run))
+  const limit = Math.max(tooWide * span, chance * errorOf(run, span))
   if (gap <= limit || gap - atStart <= limit / 2) return []
   return [
     {

@@ -7,12 +7,12 @@ import { averageOf, evidence } from '../series.ts'
 const window = 10
 const enough = 3
 /** Nats per token. */
-const tooWide = 0.05
+export const tooWideGap = 0.05
 
 /** Generating and learning disagree on how likely a token was, though both mean the same policy. */
 export function samplerGap(run: DiagnosedRun): Finding[] {
   const gap = seriesOf(run, 'sampling/sampling_logp_difference/mean').slice(-window)
-  if (gap.length < enough || averageOf(gap) <= tooWide) return []
+  if (gap.length < enough || averageOf(gap) <= tooWideGap) return []
   const { precision, basePrecision, server } = run.facts
   if (server !== null) return [ofServer(gap, server, basePrecision)]
   const isRounded = precision !== 'f32' || basePrecision !== 'f32'

@@ -1,20 +1,21 @@
 import type { Finding, FindingSeverity } from '#shared/diagnosis.ts'
 import { type DiagnosedRun, type Measured, seriesOf, stepsOf } from '../diagnosedRun.ts'
 import type { RewardFact } from '../facts.ts'
+import { isPenalty } from '../rewardScale.ts'
 import { look, short } from '../rule.ts'
 import { evidence } from '../series.ts'
 import { earnsNothing, isFormatReward } from './formatMismatch.ts'
 
-const window = 20
+/** A sound function tells hundreds of completions apart within so many steps, if it ever does. */
+const window = 10
 
 /** A reward function that says the same of every completion teaches nothing. */
-export const deadReward = (run: DiagnosedRun): Finding[] =>
-  run.facts.rewards.filter(({ weight }) => weight !== 0).flatMap((reward) => silence(run, reward))
+export const constantReward = (run: DiagnosedRun): Finding[] =>
+  weighted(run).flatMap((reward) => silence(run, reward))
 
 function silence(run: DiagnosedRun, reward: RewardFact): Finding[] {
   const all = seriesOf(run, `rewards/${reward.name}/mean`)
-  const means = all.slice(-window)
-  const spreads = seriesOf(run, `rewards/${reward.name}/std`).slice(-window)
+  const { means, spreads } = lastOf(run, reward.name)
   if (means.length === 0) return neverApplied(run, reward)
   if (!areConstant(means, spreads) || isNamedElsewhere(run, reward)) return []
   const constant = means[0]?.value ?? 0
@@ -24,14 +25,40 @@ function silence(run: DiagnosedRun, reward: RewardFact): Finding[] {
     evidence(`rewards/${reward.name}/std`, spreads),
   ]
   if (others.length === 0) {
-    const words = `The reward function "${reward.name}" says ${short(constant)} of every completion, so nothing can be learned from it.`
-    return [finding(reward, constant > 0 ? 'note' : 'warning', { words, facts })]
+    const all = isWholeReward(run)
+      ? 'so all advantages are 0 and nothing can be learned'
+      : 'so it teaches nothing'
+    const words =
+      isPenalty(reward) && constant === 0
+        ? `The penalty "${reward.name}" is 0 for every completion, which is its best value: none has earned it.`
+        : `The reward "${reward.name}" is ${short(constant)} for every completion, ${all}.`
+    return [finding(reward, severityOf(run, reward, constant), { words, facts })]
   }
   // What has been learned and now holds is no fault.
   if (others.every(({ value }) => value < constant)) return []
-  const words = `The reward function "${reward.name}" used to tell completions apart and now says ${short(constant)} of every one of them.`
+  const words = `The reward "${reward.name}" used to tell completions apart and is now ${short(constant)} for every one of them.`
   return [finding(reward, 'warning', { words, facts })]
 }
+
+const weighted = (run: DiagnosedRun): RewardFact[] => run.facts.rewards.filter(({ weight }) => weight !== 0)
+
+/** No part of the reward tells completions apart. */
+const isWholeReward = (run: DiagnosedRun): boolean =>
+  weighted(run).every(({ name }) => {
+    const { means, spreads } = lastOf(run, name)
+    return areConstant(means, spreads)
+  })
+
+/** A penalty of 0 is at its best, and so is a reward at its ceiling; neither is a fault beside parts that vary. */
+function severityOf(run: DiagnosedRun, reward: RewardFact, constant: number): FindingSeverity {
+  if (isPenalty(reward) ? constant * reward.weight >= 0 : constant >= 1) return 'note'
+  return isWholeReward(run) ? 'problem' : constant > 0 ? 'note' : 'warning'
+}
+
+const lastOf = (run: DiagnosedRun, name: string) => ({
+  means: seriesOf(run, `rewards/${name}/mean`).slice(-window),
+  spreads: seriesOf(run, `rewards/${name}/std`).slice(-window),
+})
 
 const areConstant = (means: readonly Measured[], spreads: readonly Measured[]): boolean =>
   means.length === window &&
@@ -44,7 +71,7 @@ function neverApplied(run: DiagnosedRun, reward: RewardFact): Finding[] {
   const failures = seriesOf(run, 'reward/failures')
   const hasFailed = failures.some(({ value }) => value > 0)
   if (seriesOf(run, 'reward/unscored').length < window || hasFailed) return []
-  const words = `The reward function "${reward.name}" applies to no completion: it gives no number for any row.`
+  const words = `The reward "${reward.name}" applies to no completion: it gives no number for any row.`
   const facts = [{ of: `numbers from "${reward.name}"`, value: 0, fromStep: first, toStep: last }]
   return [finding(reward, 'warning', { words, facts })]
 }
@@ -54,12 +81,12 @@ const finding = (
   severity: FindingSeverity,
   { words, facts }: { readonly words: string; readonly facts: Finding['evidence'] },
 ): Finding => ({
-  id: 'dead-reward',
+  id: 'constant-reward',
   severity,
   words,
   evidence: facts,
   proposals: [
-    look(`Try "${name}" on the latest samples and see what it says and why.`, { kind: 'reward', name }),
+    look(`Run "${name}" on the latest samples and see what it gives and why.`, { kind: 'reward', name }),
   ],
 })
 

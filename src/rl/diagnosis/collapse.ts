@@ -1,0 +1,92 @@
+/** Whether and where the reward of a run broke down, and what else changed there: shared by the rules that speak of it. */
+import { type DiagnosedRun, type Measured, seriesOf } from './diagnosedRun.ts'
+import { rewardScaleOf, spanOf } from './rewardScale.ts'
+import { averageOf, totalOf } from './series.ts'
+
+/** Steps that have to agree: a fall that lasts is no bad batch. */
+const lasting = 5
+/** Of what was gained above the worst reward: a policy that lost more than half of it is not merely noisy. */
+const lost = 0.5
+/** Of the reward scale: less than this is within what batches differ by. */
+const worthAFall = 0.1
+/** Standard errors of the two means. */
+const surely = 3
+
+export interface Fall {
+  /** The last step before it. */
+  readonly step: number
+  readonly before: readonly Measured[]
+  readonly after: readonly Measured[]
+}
+
+/** The greatest fall of the reward that lasted to the end; null where it kept at least half of its best level. */
+export function fallOf(run: DiagnosedRun): Fall | null {
+  const rewards = seriesOf(run, 'reward')
+  const scale = rewardScaleOf(run)
+  const spread = noiseOf(run)
+  const end = peakOf(rewards.slice(-lasting))?.value ?? 0
+  let [deepest, at] = [0, -1]
+  for (let [i, rest] = [rewards.length - 1 - lasting, totalOf(rewards.slice(-lasting))]; i >= 0; i--) {
+    const before = rewards.slice(Math.max(0, i + 1 - lasting), i + 1)
+    const behind = rewards.length - 1 - i
+    const [high, low] = [averageOf(before), rest / behind]
+    rest += rewards[i]?.value ?? 0
+    const isDeep = Math.max(low, end) - scale.low < (1 - lost) * (high - scale.low)
+    const error = spread * Math.sqrt(1 / before.length + 1 / behind)
+    const isSure = high - low > Math.max(surely * error, worthAFall * spanOf(scale))
+    if (isDeep && isSure && high - low > deepest) [deepest, at] = [high - low, i]
+  }
+  if (at < 0) return null
+  const before = rewards.slice(Math.max(0, at + 1 - lasting), at + 1)
+  return { step: rewards[at]?.step ?? 0, before, after: rewards.slice(at + 1) }
+}
+
+/** Standard error of the mean reward of a step, from how far completions of one prompt lie apart. */
+function noiseOf(run: DiagnosedRun): number {
+  const { promptsPerStep, groupSize } = run.facts
+  const spreads = seriesOf(run, 'reward_std')
+  return spreads.length === 0 ? 0 : averageOf(spreads) / Math.sqrt(promptsPerStep * groupSize)
+}
+
+export interface Uncertainty {
+  readonly name: 'entropy' | 'surprisal'
+  readonly start: readonly Measured[]
+  readonly end: readonly Measured[]
+}
+
+/** How unsure the policy was in the first steps and in the last; null where there are too few. */
+export function uncertaintyOf(run: DiagnosedRun, before: number | null = null): Uncertainty | null {
+  const exact = seriesOf(run, 'entropy')
+  const name = exact.length > 0 ? 'entropy' : 'surprisal'
+  const series = exact.length > 0 ? exact : seriesOf(run, 'surprisal')
+  const early = before === null ? series.slice(0, -lasting) : series.filter(({ step }) => step <= before)
+  const [start, end] = [early.slice(0, lasting), series.slice(-lasting)]
+  return start.length === 0 || end.length < lasting ? null : { name, start, end }
+}
+
+/**
+ * Nats. At 2 more a token is chosen among e² ≈ 7 times as many as before, whatever the vocabulary; a policy that learns
+ * becomes surer, and one with a bonus on entropy gains tenths.
+ */
+export const exploded = 2
+
+/** Nats per token: nothing of the model is left far above it, where every one of the last steps says so. */
+export const hopelessKl = 10
+
+export const riseOf = ({ start, end }: Uncertainty): number => averageOf(end) - averageOf(start)
+
+/** Of the last steps: single ones are estimated badly. */
+export const lastKl = (run: DiagnosedRun): readonly Measured[] => seriesOf(run, 'kl').slice(-lasting)
+
+export const isKlHopeless = (run: DiagnosedRun): boolean => {
+  const last = lastKl(run)
+  return last.length === lasting && last.every(({ value }) => value > hopelessKl)
+}
+
+/** The largest of a stretch; null of nothing. */
+export const peakOf = (series: readonly Measured[]): Measured | null =>
+  series.reduce<Measured | null>((top, each) => (top === null || each.value > top.value ? each : top), null)
+
+/** Nothing flows any more: every gradient of the stretch is 0. */
+export const isStill = (series: readonly Measured[]): boolean =>
+  series.length >= lasting && totalOf(series) === 0

@@ -1,0 +1,158 @@
+import type { Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
+import {
+  exploded,
+  type Fall,
+  fallOf,
+  isKlHopeless,
+  isStill,
+  lastKl,
+  peakOf,
+  riseOf,
+  uncertaintyOf,
+} from '../collapse.ts'
+import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
+import { rewardScaleOf, spanOf } from '../rewardScale.ts'
+import { change, changeSetting, numberSettingOf, restart, restartSlower, short, usualRates } from '../rule.ts'
+import { largeBonus } from './entropyExplosion.ts'
+import { spike } from './gradientSpikes.ts'
+import { averageOf, evidence, medianOf, valuesOf } from '../series.ts'
+
+/** A tenth of the uncertainty at the start: the policy says one thing only. */
+const certain = 0.1
+/** Nats: the loss of given answers, their mean negative log-probability, rises so far only when updates overshoot. */
+const lossRise = 1
+/** Scales that adapters are used with are 1 to 4; from here on one update changes the model as many do otherwise. */
+const largeScale = 16
+
+/** Updates took away what the model could do. That the reward fell is not needed where it was nothing to begin with. */
+export function policyDestroyed(run: DiagnosedRun): Finding[] {
+  if (seriesOf(run, 'reward').length === 0) return examplesUnlearned(run)
+  const fall = fallOf(run)
+  const signs = signsOf(run, fall)
+  if (fall === null) return isKlHopeless(run) && signs.length > 1 ? [finding(run, 0, signs)] : []
+  const facts = [evidence('reward', fall.before), evidence('reward', fall.after.slice(-fall.before.length))]
+  if (signs.length > 0) return [finding(run, fall.step, [...facts, ...signs], fall)]
+  return [
+    {
+      id: 'reward-collapse',
+      severity: 'problem',
+      words: `The reward collapsed after step ${fall.step}: from ${short(averageOf(fall.before))} to ${short(averageOf(fall.after))}, and it has not recovered.`,
+      evidence: facts,
+      proposals: remedies(run, fall.step),
+    },
+  ]
+}
+
+function finding(
+  run: DiagnosedRun,
+  step: number,
+  facts: readonly Evidence[],
+  fall: Fall | null = null,
+): Finding {
+  const reward =
+    fall && `the reward fell from ${short(averageOf(fall.before))} to ${short(averageOf(fall.after))}`
+  const rest = [...Map.groupBy(facts, ({ of }) => of)].flatMap(([of, told]) =>
+    of === 'reward' ? [] : [`${of} ${figures(told)}`],
+  )
+  const signs = [reward, ...rest].filter((each) => each !== null).join(', ')
+  return {
+    id: 'policy-destroyed',
+    severity: 'problem',
+    words: `The policy was destroyed${step === 0 ? '' : ` after step ${step}`}: ${signs}. ${causeOf(run)} What was trained from there on is of no use.`,
+    evidence: facts,
+    proposals: remedies(run, step),
+  }
+}
+
+/** From the first to the last, where there are two. */
+const figures = (told: readonly Evidence[]): string =>
+  told.map(({ value }) => short(value ?? NaN)).join(' → ')
+
+/** What the policy shows besides its reward, where it shows anything. */
+function signsOf(run: DiagnosedRun, fall: Fall | null): Evidence[] {
+  const step = fall?.step ?? null
+  const uncertainty = uncertaintyOf(run, step)
+  const gradients = seriesOf(run, 'grad_norm')
+  const [early, late] = [
+    gradients.filter((each) => step === null || each.step <= step + 1),
+    gradients.filter((each) => step !== null && each.step > step),
+  ]
+  const peak = peakOf(late)
+  return [
+    ...(uncertainty !== null && hasTurned(uncertainty)
+      ? [evidence(uncertainty.name, uncertainty.start), evidence(uncertainty.name, uncertainty.end)]
+      : []),
+    ...heldOutFall(run),
+    ...(isKlHopeless(run) ? [evidence('kl', lastKl(run), medianOf(lastKl(run)))] : []),
+    ...(peak !== null && peak.value > spike * medianOf(early) ? [evidence('grad_norm', [peak])] : []),
+    ...(isStill(late.slice(-5)) ? [evidence('grad_norm', late.slice(-5))] : []),
+  ]
+}
+
+/** Greedy decoding earns less than half of what it earned at the start. */
+function heldOutFall(run: DiagnosedRun): Evidence[] {
+  const rewards = seriesOf(run, 'eval_reward')
+  const [first, last] = [rewards[0], rewards.at(-1)]
+  if (first === undefined || last === undefined) return []
+  const scale = rewardScaleOf(run)
+  const isDeep = last.value - scale.low < (first.value - scale.low) / 2
+  const isFall = first.value - last.value > spanOf(scale) / 10
+  return isDeep && isFall ? [evidence('eval_reward', [first]), evidence('eval_reward', [last])] : []
+}
+
+function hasTurned(uncertainty: NonNullable<ReturnType<typeof uncertaintyOf>>): boolean {
+  const { start, end } = uncertainty
+  return riseOf(uncertainty) > exploded || averageOf(end) < certain * averageOf(start)
+}
+
+/** Learning from given answers. */
+function examplesUnlearned(run: DiagnosedRun): Finding[] {
+  const losses = seriesOf(run, 'loss')
+  const [start, end] = [losses.slice(0, 3), losses.slice(-5)]
+  if (losses.length < 8 || averageOf(end) - Math.min(...valuesOf(start)) <= lossRise) return []
+  const last = losses.findLast(({ value }) => value <= Math.min(...valuesOf(start)) + lossRise)
+  return [finding(run, last?.step ?? 0, [evidence('loss', start), evidence('loss', end)])]
+}
+
+type Cause = 'adapter' | 'bonus' | 'rate'
+
+function causeIn(run: DiagnosedRun): Cause {
+  if (run.facts.adapterScale >= largeScale) return 'adapter'
+  return (numberSettingOf(run, 'entropyCoefficient') ?? 0) >= largeBonus ? 'bonus' : 'rate'
+}
+
+function causeOf(run: DiagnosedRun): string {
+  const { adapterScale, learningRate } = run.facts
+  const words: Readonly<Record<Cause, string>> = {
+    adapter: `The adapter’s scale α / rank is ${short(adapterScale)}, where 1 to 4 is usual: every update is that much larger.`,
+    bonus: `The entropy bonus of ${short(numberSettingOf(run, 'entropyCoefficient') ?? 0)} outweighs the reward.`,
+    rate: `The learning rate of ${short(learningRate)} is the likeliest cause${learningRate > usualRates.highest ? `; adapters are usually trained with ${usualRates.lowest} to ${usualRates.highest}` : ''}.`,
+  }
+  return words[causeIn(run)]
+}
+
+/** From before it happened, with the likeliest cause undone. */
+function remedies(run: DiagnosedRun, step: number): Proposal[] {
+  const bonus = numberSettingOf(run, 'entropyCoefficient') ?? 0
+  const less = Number((bonus / 100).toPrecision(2))
+  const own: Readonly<Record<Cause, readonly Proposal[]>> = {
+    adapter: [
+      change('Set the adapter’s alpha to twice its rank, in a new run: a fork keeps its adapter.', {}),
+    ],
+    bonus: [
+      restart(run, step, `an entropy bonus of ${less}`, { 'algorithm.settings.entropyCoefficient': less }),
+    ],
+    rate: [],
+  }
+  const weight = numberSettingOf(run, 'klCoefficient')
+  return [
+    ...own[causeIn(run)],
+    restartSlower(run, step),
+    ...(weight === 0
+      ? [changeSetting('Hold it near the reference: a KL coefficient (β) of 0.01.', 'klCoefficient', 0.01)]
+      : []),
+    ...(run.facts.maxGradNorm === null
+      ? [change('Clip gradients: max gradient norm 1.', { 'optimization.maxGradNorm': 1 })]
+      : []),
+  ]
+}

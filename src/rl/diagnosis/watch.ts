@@ -1,0 +1,152 @@
+/** Diagnosis while a run goes on: remembers what rules look at, and says when what they find has changed. */
+import { AppError } from '#shared/errors.ts'
+import type { Diagnosis, FindingId } from '#shared/diagnosis.ts'
+import type { DiagnosisEvent, RunEvent } from '#shared/events.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { diagnose } from './diagnose.ts'
+import { type DiagnosedSample, isRead, type Point } from './diagnosedRun.ts'
+
+/** Samples of the last steps; rules ask for no older ones. */
+const mostSamples = 200
+const mostHeldOut = 48
+/** Of a longer series every second point goes, but for its beginning and its end. */
+const [mostPoints, firstPoints, lastPoints] = [4096, 64, 1024]
+/** Steps after which a checkpoint counts as sound: a fall shows by then. */
+const probation = 10
+
+const destruction: readonly FindingId[] = ['policy-destroyed', 'reward-collapse', 'diverged']
+
+export class RunWatch {
+  readonly #config: RunConfig
+  readonly #metrics = new Map<string, Point[]>()
+  #samples: DiagnosedSample[] = []
+  #heldOutPrompts: string[] = []
+  #checkpoints: number[] = []
+  #step = 0
+  #nextLook = 1
+  #soundUntil: number | null = null
+  #told = ''
+
+  constructor(config: RunConfig) {
+    this.#config = config
+  }
+
+  /** Which checkpoints must stay, to go back to. */
+  get kept(): { readonly soundUntil: number | null; readonly provedUntil: number | null } {
+    const mayEnd = this.#config.diagnosis.stopOn !== 'never'
+    return { soundUntil: this.#soundUntil, provedUntil: mayEnd ? this.#step - probation : null }
+  }
+
+  /** What an event of the past was, after a resume. */
+  remember(event: RunEvent): void {
+    if (event.type === 'diagnosis') this.#told = stampOf(event)
+    this.#keep(event)
+  }
+
+  /** Errors: AppError 'run/destroyed' from `endOn`. Returns what is to be said after the event; null where nothing changed. */
+  take(event: RunEvent): DiagnosisEvent | null {
+    this.#keep(event)
+    const isLook = event.type === 'evaluation' || (event.type === 'step' && event.step >= this.#nextLook)
+    if (!isLook) return null
+    // Rules read whole series: every step of the first hundreds, later every half per cent.
+    this.#nextLook = this.#step + Math.max(1, Math.floor(this.#step / 200))
+    const diagnosis = this.#diagnose()
+    this.#soundUntil = diagnosis.soundUntil
+    const findings = diagnosis.findings
+      .filter(({ severity }) => severity !== 'note')
+      .map(({ id, severity, words }) => ({ id, severity, words }))
+    const said: DiagnosisEvent = { type: 'diagnosis', step: this.#step, findings }
+    if (stampOf(said) === this.#told) return null
+    this.#told = stampOf(said)
+    return said
+  }
+
+  /** Errors: AppError 'run/destroyed' where the config wants the run to end on what was found. */
+  requireWorth({ findings, step }: DiagnosisEvent): void {
+    const { stopOn } = this.#config.diagnosis
+    const reason = findings.find(
+      ({ id, severity }) =>
+        (stopOn === 'problem' && severity === 'problem') || (stopOn !== 'never' && destruction.includes(id)),
+    )
+    if (reason === undefined) return
+    const sound = this.#checkpoints.findLast((each) => each <= (this.#soundUntil ?? step))
+    throw new AppError(
+      'run/destroyed',
+      `Stopped after step ${step} as diagnosis.stopOn asks: ${reason.words}`,
+      sound === undefined
+        ? 'No checkpoint is from before it. `turnwise runs diagnose` says with which settings to start again.'
+        : `The checkpoint of step ${sound} is from before it and is kept. \`turnwise runs diagnose\` says what to change in a fork from it.`,
+    )
+  }
+
+  #diagnose(): Diagnosis {
+    return diagnose(this.#config, {
+      metrics: this.#metrics,
+      samples: this.#samples,
+      heldOutPrompts: this.#heldOutPrompts,
+      checkpoints: this.#checkpoints,
+      failure: null,
+    })
+  }
+
+  #keep(event: RunEvent): void {
+    switch (event.type) {
+      case 'step':
+        this.#step = event.step
+        this.#measure(event)
+        break
+      case 'evaluation':
+        this.#measure(event)
+        break
+      case 'samples':
+        this.#look(event)
+        break
+      case 'checkpoint-saved':
+        this.#checkpoints = [...this.#checkpoints.filter((step) => step < event.step), event.step]
+        break
+      case 'checkpoints-removed': {
+        const gone = new Set(event.directories.map((directory) => Number(/(\d+)\D*$/.exec(directory)?.[1])))
+        this.#checkpoints = this.#checkpoints.filter((step) => !gone.has(step))
+        break
+      }
+      default:
+    }
+  }
+
+  #measure({ step, metrics }: Extract<RunEvent, { type: 'step' | 'evaluation' }>): void {
+    for (const [name, value] of Object.entries(metrics)) {
+      if (!isRead(name)) continue
+      const points = this.#metrics.get(name) ?? []
+      // In the log a value that was no number is null.
+      points.push({ step, value: isNumber(value) ? value : null })
+      this.#metrics.set(name, points.length > mostPoints ? thinned(points) : points)
+    }
+  }
+
+  #look({ step, source, samples }: Extract<RunEvent, { type: 'samples' }>): void {
+    if (source === 'evaluation') {
+      this.#heldOutPrompts = [...this.#heldOutPrompts, ...samples.map(({ prompt }) => prompt)].slice(
+        -mostHeldOut,
+      )
+      return
+    }
+    const seen = samples.map(({ row, prompt, completion, reward, parts, logged, failures }) => ({
+      ...{ step, row, prompt, completion, reward, parts },
+      ...(logged === undefined ? {} : { logged }),
+      ...(failures === undefined ? {} : { failures }),
+    }))
+    this.#samples = [...this.#samples, ...seen].slice(-mostSamples)
+  }
+}
+
+const isNumber = (value: number | undefined | null): value is number =>
+  typeof value === 'number' && Number.isFinite(value)
+
+/** What is said again only when it changes: figures within the words do with every step. */
+const stampOf = ({ findings }: DiagnosisEvent): string =>
+  findings.map(({ id, severity }) => `${id} ${severity}`).join()
+
+const thinned = (points: readonly Point[]): Point[] => {
+  const end = points.length - lastPoints
+  return points.filter((_, i) => i < firstPoints || i >= end || i % 2 === 0)
+}

@@ -1,0 +1,83 @@
+import { demoConfig, expect, seriousProblems, test, untilEnded } from './support.ts'
+
+/** Fifty times the demo's learning rate, with a checkpoint after every step and time to be looked at. */
+const destructive = demoConfig({
+  name: 'too fast',
+  steps: 400,
+  rollout: { promptsPerStep: 4, groupSize: 8, maxNewTokens: 6 },
+  optimization: { learningRate: 0.1 },
+  checkpoints: { every: 1, keepLast: 1000 },
+  evaluation: { every: 0 },
+})
+
+test('a run that destroys its policy says so while it goes on, and the fix goes back to before it', async ({
+  app,
+}) => {
+  const { page } = app
+  const { runId } = await app.client.call('runs.start', { config: destructive })
+  await app.open(`/runs/${runId}/overview`)
+  const alert = page.getByRole('alert').filter({ hasText: 'The policy was destroyed after step' })
+  await expect(alert).toBeVisible({ timeout: 120_000 })
+  await expect(page.getByRole('main').locator('header').first()).toContainText('Running')
+  expect(await seriousProblems(page)).toEqual([])
+
+  await app.go('/runs')
+  const row = page.getByRole('row').filter({ hasText: 'too fast' })
+  await expect(row).toContainText('problem in the diagnosis')
+  await app.go('/')
+  await expect(page.getByRole('link').filter({ hasText: 'too fast' })).toContainText(
+    'problem in the diagnosis',
+  )
+
+  await app.go(`/runs/${runId}/samples`)
+  await alert.getByRole('button', { name: 'Show diagnosis' }).click()
+  const { soundUntil } = await app.client.call('runs.diagnosis', { runId })
+  expect(soundUntil).not.toBeNull()
+  const step = String(soundUntil)
+  const card = page.getByRole('article').filter({ hasText: 'The policy was destroyed' })
+  await expect(card).toContainText(`Fork from step ${step}, before it began, with a learning rate of 0.001.`)
+  await expect(page.getByText('Raise max new tokens')).toBeHidden()
+  await card
+    .getByRole('button', { name: `Fork from step ${step}` })
+    .first()
+    .click()
+  const dialog = page.getByRole('dialog', { name: `Fork from step ${step}` })
+  await expect(dialog.getByRole('textbox', { name: 'New value of optimization.learningRate' })).toHaveValue(
+    '0.001',
+  )
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+
+  await app.client.call('runs.stop', { runId })
+  expect(await untilEnded(app.client, runId)).toBe('stopped')
+  await app.go('/runs')
+  await expect(row).toContainText('Stopped, problem in the diagnosis')
+})
+
+test('where its config wants that, the run ends on it and says which checkpoint is sound', async ({
+  app,
+}) => {
+  const { page } = app
+  const config = { ...destructive, name: 'stopped early', diagnosis: { stopOn: 'destroyed' as const } }
+  const { runId } = await app.client.call('runs.start', { config })
+  expect(await untilEnded(app.client, runId)).toBe('failed')
+  await app.open(`/runs/${runId}/overview`)
+  const alert = page.getByRole('alert').filter({ hasText: 'as diagnosis.stopOn asks' })
+  await expect(alert).toContainText(/The checkpoint of step \d+ is from before it and is kept\./)
+  await expect(page.getByRole('button', { name: /^Resume from/ })).toBeHidden()
+  const { step } = await app.client.call('runs.get', { runId })
+  expect(step).toBeLessThan(60)
+})
+
+test('of a run that does well the checks are listed with their figures', async ({ app }) => {
+  const { page } = app
+  const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 8 }
+  const { runId } = await app.client.call('runs.start', { config: demoConfig({ steps: 6, rollout }) })
+  expect(await untilEnded(app.client, runId)).toBe('finished')
+  await app.open(`/runs/${runId}/diagnosis`)
+  await expect(page.getByText('Nothing looks wrong in steps 1–6.')).toBeVisible()
+  const checks = page.getByRole('table', { name: 'Checks' })
+  await expect(checks.getByRole('row').filter({ hasText: 'Truncated completions' })).toContainText(
+    'above 50 %',
+  )
+  expect(await seriousProblems(page)).toEqual([])
+})

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest'
+import { changesOf, diagnosisOf, findingOf, flat, from, idsOf, line, sample } from './runs.ts'
+
+const fell = from(8, line(0.3, 0.8), flat(0))
+const gone = { reward: fell, entropy: from(8, line(0.5, 0.5), flat(5.8)) }
+
+describe('a policy that updates destroyed', () => {
+  const symptoms = {
+    'completions/clipped_ratio': from(8, flat(0), flat(0.97)),
+    frac_reward_zero_std: from(8, flat(0.1), flat(1)),
+    'rewards/format/mean': from(8, flat(0.6), flat(0)),
+    'rewards/format/std': from(8, flat(0.4), flat(0)),
+    'rewards/correct/mean': from(8, flat(0.4), flat(0)),
+    'rewards/correct/std': from(8, flat(0.4), flat(0)),
+  }
+
+  test('is named, not what follows from it, and every fix begins before it', () => {
+    const finding = findingOf({ curves: { ...gone, ...symptoms }, checkpoints: [5, 10, 20] })
+    expect(finding).toMatchObject({ id: 'policy-destroyed', severity: 'problem' })
+    expect(finding.words).toContain('after step 7')
+    expect(finding.words).toContain('learning rate of 0.001')
+    expect(finding.proposals[0]).toMatchObject({
+      words: 'Fork from step 5, before it began, with a learning rate of 0.0001.',
+      changes: { 'optimization.learningRate': 0.0001 },
+      from: 5,
+    })
+    for (const { from: origin } of finding.proposals) expect(origin).toBe(5)
+    expect(changesOf(finding)).not.toHaveProperty(['rollout.maxNewTokens'])
+  })
+
+  test('without a checkpoint from before it a new run is proposed', () => {
+    const { findings, soundUntil } = diagnosisOf({ curves: gone, checkpoints: [10, 20] })
+    expect(soundUntil).toBe(7)
+    expect(findings[0]?.proposals[0]).toMatchObject({ from: 'start' })
+  })
+
+  test('by the divergence alone, by gradients that are still, and by a spike', () => {
+    const kinds = [
+      { kl: from(8, flat(0.01), flat(400)) },
+      { grad_norm: from(8, flat(0.3), flat(0)) },
+      { grad_norm: from(9, flat(0.3), (step: number) => (step === 9 ? 1e6 : 3)) },
+    ]
+    for (const curves of kinds)
+      expect(idsOf({ curves: { reward: fell, ...curves } })[0]).toBe('policy-destroyed')
+  })
+
+  test('the adapter’s scale and the bonus on entropy are causes of their own', () => {
+    const large = findingOf({ curves: gone, config: { adapter: { rank: 16, alpha: 16_000 } } })
+    expect(large.words).toContain('α / rank is 1000')
+    const settings = { entropyCoefficient: 5 }
+    const bonus = findingOf({
+      curves: gone,
+      config: { algorithm: { id: 'grpo', settings } },
+      checkpoints: [5],
+    })
+    expect(bonus.proposals[0]).toMatchObject({
+      changes: { 'algorithm.settings.entropyCoefficient': 0.05 },
+      from: 5,
+    })
+  })
+
+  test('a reward that only collapsed is said to have collapsed', () => {
+    expect(findingOf({ curves: { reward: fell }, evaluations: [] })).toMatchObject({ id: 'reward-collapse' })
+  })
+
+  test('not a reward that sank a little, came back, or fell for less than five steps', () => {
+    const evaluations = [] as const
+    expect(idsOf({ curves: { reward: from(20, flat(0.8), line(0.6, 0.6)) }, evaluations })).toEqual([])
+    const back = from(12, from(8, flat(0.7), flat(0.1)), line(0.6, 0.8))
+    expect(idsOf({ curves: { reward: back }, evaluations })).toEqual([])
+    expect(idsOf({ curves: { reward: from(37, line(0.3, 0.8), flat(0)) }, evaluations })).toEqual([])
+  })
+
+  test('learning from answers: a loss that rose by more than a nat', () => {
+    const curves = { reward: undefined, loss: from(5, flat(1.2), flat(6)), entropy: undefined, kl: undefined }
+    const finding = findingOf({ curves, evaluations: [], config: { algorithm: { id: 'sft' } } })
+    expect(finding).toMatchObject({
+      id: 'policy-destroyed',
+      evidence: [{ of: 'loss' }, { of: 'loss', value: 6 }],
+    })
+  })
+})
+
+test('entropy that explodes where there was no reward to lose', () => {
+  const curves = { entropy: from(15, flat(0.4), line(3, 6)), reward: line(0.05, 0.1) }
+  expect(idsOf({ curves, evaluations: [] })).toContain('entropy-explosion')
+  const mild = { entropy: from(15, flat(0.4), line(1, 2)), reward: line(0.05, 0.1) }
+  expect(idsOf({ curves: mild, evaluations: [] })).not.toContain('entropy-explosion')
+})
+
+test('a gradient a thousand times the usual length', () => {
+  const curves = { grad_norm: (step: number) => (step === 35 ? 900 : 0.3) }
+  const finding = findingOf({
+    curves,
+    config: { optimization: { learningRate: 0.001, epochs: 2, maxGradNorm: null } },
+  })
+  expect(finding).toMatchObject({ id: 'gradient-spikes', severity: 'warning' })
+  expect(changesOf(finding)).toMatchObject({ 'optimization.maxGradNorm': 1 })
+  // Clipped, one of them does no harm; several do.
+  expect(idsOf({ curves })).toEqual([])
+  const often = { grad_norm: (step: number) => (step > 30 && step % 3 === 0 ? 900 : 0.3) }
+  expect(idsOf({ curves: often })).toEqual(['gradient-spikes'])
+})
+
+describe('rewards', () => {
+  test('of absurd size come before what they destroy', () => {
+    const curves = { ...gone, reward: from(8, line(3e5, 8e5), flat(-1e6)), reward_std: flat(5e5) }
+    expect(idsOf({ curves, evaluations: [] })).toEqual(['reward-size'])
+  })
+
+  test('whose parts cancel', () => {
+    const rewards = [
+      { function: 'exact-match', name: 'correct' },
+      { function: 'format', name: 'wrong', weight: -1 },
+    ]
+    const curves = {
+      reward: flat(0),
+      reward_std: flat(0),
+      frac_reward_zero_std: flat(1),
+      'rewards/wrong/mean': line(0.2, 0.78),
+      'rewards/wrong/std': line(0.4, 0.4),
+    }
+    expect(findingOf({ curves, evaluations: [], config: { rewards } })).toMatchObject({
+      id: 'rewards-cancel',
+    })
+  })
+
+  test('a penalty of constant 0 is at its best, whatever else varies', () => {
+    const rewards = [{ function: 'exact-match', name: 'correct' }, { function: 'my-penalty.ts' }]
+    const never = { 'rewards/my-penalty/mean': flat(0), 'rewards/my-penalty/std': flat(0) }
+    expect(findingOf({ curves: never, config: { rewards } })).toMatchObject({ severity: 'note' })
+  })
+
+  test('that are one and the same number for all are the cause of groups without variance', () => {
+    const one = { function: 'mine.ts' }
+    const curves = {
+      reward: flat(0.5),
+      reward_std: flat(0),
+      frac_reward_zero_std: flat(1),
+      'rewards/mine/mean': flat(0.5),
+      'rewards/mine/std': flat(0),
+    }
+    const finding = findingOf({ curves, evaluations: [], config: { rewards: [one] } })
+    expect(finding).toMatchObject({ id: 'constant-reward', severity: 'problem' })
+  })
+})
+
+describe('sampling', () => {
+  test('that leaves no choice', () => {
+    const curves = { frac_reward_zero_std: flat(0.95), reward: line(0.3, 0.35) }
+    const rollout = { promptsPerStep: 8, groupSize: 4, maxNewTokens: 64, topK: 1 }
+    const finding = findingOf({ curves, evaluations: [], config: { rollout } })
+    expect(finding).toMatchObject({ id: 'sampling-too-narrow' })
+    expect(changesOf(finding)).toEqual({ 'rollout.topK': 0 })
+  })
+
+  test('that leaves it to chance', () => {
+    const rollout = { promptsPerStep: 8, groupSize: 4, maxNewTokens: 64, temperature: 4 }
+    const curves = { reward: line(0.02, 0.04), 'rewards/correct/mean': line(0.02, 0.03) }
+    const finding = findingOf({ curves, evaluations: [[0, 0.4]], config: { rollout } })
+    expect(finding).toMatchObject({
+      id: 'sampling-too-wide',
+      proposals: [{ changes: { 'rollout.temperature': 1 } }],
+    })
+  })
+})
+
+test('a KL coefficient that lets nothing be learned', () => {
+  const algorithm = { id: 'grpo', settings: { klCoefficient: 50 } }
+  const finding = findingOf({
+    curves: { reward: flat(0.3), kl: flat(1e-5) },
+    evaluations: [],
+    config: { algorithm },
+  })
+  expect(finding).toMatchObject({ id: 'kl-too-heavy' })
+  expect(idsOf({ config: { algorithm } })).toEqual([])
+})
+
+describe('held-out rows', () => {
+  const samples = Array.from({ length: 40 }, (_, i) =>
+    sample(20 + (i % 20), {
+      row: i,
+      prompt: `<|user|>${i % 3 ? 'Add' : 'What is'} ${i} ${i % 3 ? 'and' : 'plus'} 4<|end|>`,
+    }),
+  )
+
+  test('of another task are told by their wording', () => {
+    const heldOutPrompts = Array.from(
+      { length: 16 },
+      (_, i) => `<|user|>Translate «house number ${i}» into French<|end|>`,
+    )
+    expect(findingOf({ samples, heldOutPrompts })).toMatchObject({
+      id: 'held-out-other-task',
+      severity: 'warning',
+    })
+  })
+
+  test('not those of the same one with other numbers, nor too few of them', () => {
+    const same = Array.from(
+      { length: 16 },
+      (_, i) => `<|user|>${i % 3 ? 'Add 9 and' : 'What is 9 plus'} ${100 + i}<|end|>`,
+    )
+    expect(idsOf({ samples, heldOutPrompts: same })).toEqual([])
+    expect(idsOf({ samples, heldOutPrompts: ['Translate «house» into French'] })).toEqual([])
+  })
+})
