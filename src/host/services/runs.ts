@@ -136,11 +136,12 @@ const following = ({ store, supervisor, history, bell }: Host) =>
         const removed = [...(known?.keys() ?? [])].filter((id) => !ids.has(id))
         const isWhole = known === null
         const unreadable = unreadableRuns(history)
-        const others = stampOf([workers, unreadable])
+        const { pending } = history
+        const others = stampOf([workers, unreadable, pending])
         if (!isWhole && runs.length + removed.length === 0 && others === knownOthers) return null
         known = new Map(now.map(({ run, stamp }) => [run.id, stamp]))
         knownOthers = others
-        return { cursor: '', isWhole, runs, removed, workers, unreadable }
+        return { cursor: '', isWhole, runs, removed, workers, pending, unreadable }
       })
     },
 

@@ -19,6 +19,8 @@ interface RunsState {
   readonly byId: ReadonlyMap<string, RunEntry>
   readonly workers: readonly WorkerView[]
   readonly unreadable: readonly UnreadableRun[]
+  /** Runs whose folders are still to be read. */
+  readonly pending: number
   readonly isLoaded: boolean
 }
 
@@ -26,20 +28,22 @@ const useRunsStore = create<RunsState>(() => ({
   byId: new Map(),
   workers: [],
   unreadable: [],
+  pending: 0,
   isLoaded: false,
 }))
 
 function applied(state: RunsState, items: readonly RunsNews[]): RunsState {
   let byId = new Map(state.byId)
-  let { workers, unreadable } = state
+  let { workers, unreadable, pending } = state
   for (const item of items) {
     if (item.isWhole) byId = new Map()
     for (const run of item.runs) byId.set(run.id, run)
     for (const id of item.removed) byId.delete(id)
     workers = item.workers
     unreadable = item.unreadable
+    pending = item.pending
   }
-  return { byId, workers, unreadable, isLoaded: true }
+  return { byId, workers, unreadable, pending, isLoaded: true }
 }
 
 const areasOfRun = ['runs', 'checkpoints', 'samples', 'metrics.names', 'metrics.latest'] as const
@@ -68,13 +72,15 @@ export interface RunsView {
   readonly runs: readonly RunEntry[]
   readonly workers: readonly WorkerView[]
   readonly unreadable: readonly UnreadableRun[]
+  /** Runs whose folders are still to be read. */
+  readonly pending: number
   readonly isLoaded: boolean
 }
 
 export function useRuns(): RunsView {
-  const { byId, workers, unreadable, isLoaded } = useRunsStore()
+  const { byId, workers, unreadable, pending, isLoaded } = useRunsStore()
   const runs = useMemo(() => [...byId.values()].sort((a, b) => b.createdAt - a.createdAt), [byId])
-  return { runs, workers, unreadable, isLoaded }
+  return { runs, workers, unreadable, pending, isLoaded }
 }
 
 /** undefined: not loaded yet or not there; `isLoaded` of useRuns tells. */
