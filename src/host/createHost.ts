@@ -33,6 +33,9 @@ import { TextProcesses, type StartText } from './workers/textQuestion.ts'
 import type { StartWorker } from './workers/workerProcess.ts'
 
 const lookEveryMs = 1000
+/** A host that answers others reads a long history so long at a time, and answers in between. */
+const sliceMs = 100
+const pauseMs = 10
 
 export interface HostOptions {
   readonly dataDirectory: string
@@ -73,7 +76,8 @@ export function createHost({
     onFault,
   })
   const isTrainedHere = (runId: string) => supervisor.status(runId) !== null
-  const history = new RunHistory({ dataDirectory, store, isTrainedHere, onFault })
+  const patience = { sliceMs: servesQueue ? sliceMs : Infinity }
+  const history = new RunHistory({ dataDirectory, store, isTrainedHere, onFault, ...patience })
   const queue = new RunQueue({
     supervisor,
     takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
@@ -87,17 +91,10 @@ export function createHost({
   const looking = lookRegularly(parts, { servesQueue, onFault })
   const texts = new TextProcesses(startText)
   return {
-    dataDirectory,
-    store,
-    history,
-    supervisor,
-    queue,
+    ...{ dataDirectory, store, history, supervisor, queue, connections, bell, cleared },
     ask: createAsk(startQuestion),
-    connections,
     askText: texts.ask,
     trials,
-    bell,
-    cleared,
     async [Symbol.asyncDispose]() {
       queue.close()
       looking[Symbol.dispose]()
@@ -157,9 +154,18 @@ function lookRegularly(
     if (isLeft) queue.advance()
     if (hasNews || isLeft) bell.ring()
   }
-  const timer = setInterval(guarded('looking around', onFault, look), lookEveryMs)
-  timer.unref()
-  return { [Symbol.dispose]: () => clearInterval(timer) }
+  let timer: NodeJS.Timeout
+  const again = () => {
+    const isAtIt = history.pending > 0 && history.problem === null
+    timer = setTimeout(turn, isAtIt ? pauseMs : lookEveryMs)
+    timer.unref()
+  }
+  const turn = () => {
+    guarded('looking around', onFault, look)()
+    again()
+  }
+  again()
+  return { [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
 /** Kept for the next host: a failure that nobody has looked at is not over because the program was closed. */

@@ -24,6 +24,8 @@ export interface RunHistoryOptions {
   /** Whether a process of this host trains the run. */
   readonly isTrainedHere: (runId: string) => boolean
   readonly onFault: OnFault
+  /** So long at most runs are taken in at a time; the others follow with the next looks around. */
+  readonly sliceMs: number
 }
 
 /** A run that cannot be taken in, or whose log cannot be read on. */
@@ -50,6 +52,7 @@ export class RunHistory {
   /** By folder. */
   readonly #unread = new Map<string, Unread>()
   #unreadChanges = 0
+  #pending = 0
 
   /** Errors: those of the store. */
   constructor(options: RunHistoryOptions) {
@@ -69,18 +72,30 @@ export class RunHistory {
     return [...this.#unread.values()]
   }
 
-  /** Takes in runs whose folder is new. Returns their ids. Errors: those of the store. */
+  /** How many runs are still to be taken in. */
+  get pending(): number {
+    return this.#pending
+  }
+
+  /** Takes in runs whose folder is new, as long as there is time. Returns their ids. Errors: those of the store. */
   adopt(): string[] {
     const { runs } = dataFolders(this.#options.dataDirectory)
     for (const directory of this.#unread.keys()) if (!existsSync(directory)) this.#readable(directory)
-    return namesIn(runs).flatMap((name) => {
+    const found = namesIn(runs).filter((name) => !this.#known.has(name) && isRunFolder(path.join(runs, name)))
+    const deadline = performance.now() + this.#options.sliceMs
+    const adopted: string[] = []
+    this.#pending = found.length
+    for (const name of found) {
+      if (performance.now() > deadline) break
       const directory = path.join(runs, name)
-      if (this.#known.has(name) || !isRunFolder(directory)) return []
       const run = this.#ofRun(directory, () => this.add(this.#openNamed(directory, name)))
-      if (run === undefined) return []
-      this.refresh(run)
-      return [run.id]
-    })
+      if (run !== undefined) {
+        this.refresh(run)
+        adopted.push(run.id)
+      }
+      this.#pending--
+    }
+    return adopted
   }
 
   /** A folder that was copied says that it is another run. */

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { openEventLog } from '#host/artifacts/eventLog.ts'
 import { createRunFolder, lockRun, runPaths } from '#host/artifacts/runFolder.ts'
@@ -49,4 +50,27 @@ test('a history that is gone comes back from the folders of the runs', async () 
   expect(before).toEqual({ status: 'interrupted', reward: 0.5, rows: [{ step: 1, values: [0.5] }] })
   for (const end of ['', '-wal', '-shm']) rmSync(`${historyFile(dataDirectory)}${end}`, { force: true })
   expect(await look()).toEqual(before)
+})
+
+test('a host that answers others reads a long history in pieces, and answers in between', async () => {
+  const dataDirectory = path.join(folder, 'long')
+  const count = 60
+  for (let number = 0; number < count; number++) {
+    const run = createRunFolder(dataDirectory, config)
+    using log = openEventLog(runPaths(run.directory).events)
+    for (let at = 1; at <= 150; at++) log.append({ ...step, step: at } as typeof step)
+  }
+  await using host = createHost({ dataDirectory, servesQueue: true })
+  const first = host.store.runs.list().length
+  expect(first).toBeLessThan(count)
+  expect(host.history.pending).toBe(count - first)
+  let longest = 0
+  for (let before = performance.now(); host.history.pending > 0;) {
+    await wait(1)
+    longest = Math.max(longest, performance.now() - before)
+    before = performance.now()
+  }
+  expect(host.store.runs.list()).toHaveLength(count)
+  // One who asks waits for one piece, not for all.
+  expect(longest).toBeLessThan(2000)
 })

@@ -4,7 +4,6 @@
  * files usually have.
  */
 import { chmodSync, lstatSync, readdirSync } from 'node:fs'
-import { homedir } from 'node:os'
 import path from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { dataFolders } from '../dataDirectory.ts'
@@ -51,9 +50,12 @@ function isOpen(place: string): boolean {
   return (status.mode & 0o077) !== 0
 }
 
-/** Not a folder that is meant for more than this program: a home, or one where everybody may write. */
+const ownName =
+  /^(?:history\.db.*|runs|models|adapters|datasets|rewards|uploads|cache|window|outbound-requests|open-.*\.html)$/
+
+/** Not a folder that is meant for more than this program: one that holds something else, or where everybody may write. */
 const isOwnPlace = (directory: string): boolean =>
-  path.resolve(directory) !== homedir() && (lstatSync(directory).mode & 0o1002) === 0
+  (lstatSync(directory).mode & 0o1002) === 0 && readdirSync(directory).every((name) => ownName.test(name))
 
 /** `allowed`: bits that stay. Links are passed over, and so are files that have another name elsewhere. */
 function setModes(place: string, allowed: number): void {

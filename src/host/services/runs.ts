@@ -140,11 +140,12 @@ const following = ({ store, supervisor, history, bell }: Host) =>
         const isWhole = known === null
         const unreadable = unreadableRuns(history)
         const remaining = now.flatMap(({ run }) => runRemaining(store, run) ?? [])
-        const others = stampOf([workers, unreadable, remaining])
+        const { pending } = history
+        const others = stampOf([workers, unreadable, pending, remaining])
         if (!isWhole && runs.length + removed.length === 0 && others === knownOthers) return null
         known = new Map(now.map(({ run, stamp }) => [run.id, stamp]))
         knownOthers = others
-        return { cursor: '', isWhole, runs, removed, workers, unreadable, remaining }
+        return { cursor: '', isWhole, runs, removed, workers, pending, unreadable, remaining }
       })
     },
 

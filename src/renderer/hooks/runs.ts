@@ -21,6 +21,8 @@ interface RunsState {
   readonly workers: readonly WorkerView[]
   readonly unreadable: readonly UnreadableRun[]
   readonly remaining: readonly RemainingView[]
+  /** Runs whose folders are still to be read. */
+  readonly pending: number
   readonly isLoaded: boolean
 }
 
@@ -29,19 +31,20 @@ const useRunsStore = create<RunsState>(() => ({
   workers: [],
   unreadable: [],
   remaining: [],
+  pending: 0,
   isLoaded: false,
 }))
 
 function applied(state: RunsState, items: readonly RunsNews[]): RunsState {
   let byId = new Map(state.byId)
-  let { workers, unreadable, remaining } = state
+  let { workers, unreadable, remaining, pending } = state
   for (const item of items) {
     if (item.isWhole) byId = new Map()
     for (const run of item.runs) byId.set(run.id, run)
     for (const id of item.removed) byId.delete(id)
-    ;({ workers, unreadable, remaining } = item)
+    ;({ workers, unreadable, remaining, pending } = item)
   }
-  return { byId, workers, unreadable, remaining, isLoaded: true }
+  return { byId, workers, unreadable, remaining, pending, isLoaded: true }
 }
 
 const areasOfRun = ['runs', 'checkpoints', 'samples', 'metrics.names', 'metrics.latest'] as const
@@ -70,13 +73,15 @@ export interface RunsView {
   readonly runs: readonly RunEntry[]
   readonly workers: readonly WorkerView[]
   readonly unreadable: readonly UnreadableRun[]
+  /** Runs whose folders are still to be read. */
+  readonly pending: number
   readonly isLoaded: boolean
 }
 
 export function useRuns(): RunsView {
-  const { byId, workers, unreadable, isLoaded } = useRunsStore()
+  const { byId, workers, unreadable, pending, isLoaded } = useRunsStore()
   const runs = useMemo(() => [...byId.values()].sort((a, b) => b.createdAt - a.createdAt), [byId])
-  return { runs, workers, unreadable, isLoaded }
+  return { runs, workers, unreadable, pending, isLoaded }
 }
 
 /** undefined: not loaded yet or not there; `isLoaded` of useRuns tells. */

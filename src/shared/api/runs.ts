@@ -292,6 +292,8 @@ export const runsApi = {
       removed: z.array(z.string()),
       workers: z.array(worker),
       /** Folders that hold a run which cannot be read, with the reason; `directory` null: the history itself is behind. */
+      /** Runs whose folders are still to be read: they follow. */
+      pending: count,
       unreadable: z.array(z.object({ directory: z.string().nullable(), error: failure })),
       /** How long those that train still take, as far as it is known. */
       remaining: list(remaining),

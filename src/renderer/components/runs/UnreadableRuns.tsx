@@ -1,15 +1,22 @@
 import { ErrorNote } from '../base/states.tsx'
+import { formatCount } from '#renderer/format.ts'
 import { useRuns } from '#renderer/hooks/runs.ts'
 
 const shown = 3
 
-/** Folders of runs that are missing from the list, and why. */
+/** Runs that are missing from the list, and why. */
 export function UnreadableRuns() {
-  const { unreadable } = useRuns()
-  if (unreadable.length === 0) return null
+  const { unreadable, pending } = useRuns()
+  if (unreadable.length + pending === 0) return null
   const more = unreadable.length - shown
   return (
     <div className="flex flex-col gap-2 px-4 pt-3">
+      {pending > 0 && (
+        <p role="status" className="text-muted">
+          {pending === 1 ? 'Another run is' : `${formatCount(pending)} more runs are`} being read from the
+          disk.
+        </p>
+      )}
       {unreadable.slice(0, shown).map(({ directory, error }) => (
         <ErrorNote key={directory} error={error} />
       ))}
