@@ -79,7 +79,18 @@ function commonName(tool: ToolId, written: string): string {
   const lower = written.toLowerCase()
   if (/^(algorithm|init_hp)\.(name|algo)$/.test(lower)) return 'algo'
   if (lower.includes('cosine_lr_schedule_config.')) return lower.slice(lower.indexOf('cosine_lr'))
-  return lower.slice(lower.lastIndexOf('.') + 1)
+  if (lower.endsWith('lora_config.r')) return 'lora_r'
+  const last = lower.slice(lower.lastIndexOf('.') + 1)
+  return agilerlAliases[last] ?? last
+}
+
+/** Names of earlier versions, and of its classes where manifests have others. */
+const agilerlAliases: Readonly<Record<string, string>> = {
+  adv_whitening: 'whiten_advantages',
+  action_granularity: 'advantage_granularity',
+  model_name: 'pretrained_model_name_or_path',
+  vllm_is_cap: 'vllm_importance_sampling_cap',
+  eval_interval: 'evaluation_interval',
 }
 
 /** By names that only one of the tools has. Errors: AppError 'config/invalid'. */

@@ -207,3 +207,10 @@ export const decoupled: Link = {
     return 'on'
   },
 }
+
+/** PPO's manifest takes either name. */
+export const agilerlActorRate: Link = {
+  keys: { lr_actor: 5e-7, lr: null },
+  read: (given) => given('lr') ?? given('lr_actor'),
+  write: (value) => ({ lr_actor: value }),
+}

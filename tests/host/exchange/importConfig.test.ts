@@ -162,6 +162,42 @@ network: {pretrained_model_name_or_path: m, lora_config: {lora_r: 8, lora_alpha:
   })
 })
 
+test('AgileRL: names of earlier versions and of its classes', () => {
+  const { config, notes } = importConfig(
+    'INIT_HP: {ALGO: LLMPPO, LR: 0.00001, ADV_WHITENING: false, ACTION_GRANULARITY: turn}\nlora_config: {r: 4, lora_alpha: 8}',
+    'agilerl',
+  )
+  expect(config).toMatchObject({
+    adapter: { rank: 4, alpha: 8 },
+    optimization: { learningRate: 1e-5 },
+    algorithm: { settings: { whitenAdvantages: false, advantageGranularity: 'turn' } },
+  })
+  expect(notes.filter(({ text }) => text.includes('no setting of that meaning'))).toEqual([])
+})
+
+test('a null says null, whatever the tool would take by itself', () => {
+  const { config } = importConfig('algorithm: {name: GRPO, kl_clamp: null, clip_coef: 0.2}', 'agilerl')
+  expect(config.algorithm.settings).toMatchObject({ klClamp: null })
+})
+
+test('AReaL: SAPO, and the decoupled objective', () => {
+  const { config, notes } = importConfig(
+    'actor: {path: m, use_sapo_loss: true, sapo_tau_pos: 0.9}\ngconfig: {n_samples: 4}\ntrain_dataset: {batch_size: 8}',
+  )
+  expect(config.algorithm).toMatchObject({ id: 'sapo', settings: { positiveTemperature: 0.9 } })
+  expect(notes.some(({ name }) => name === 'actor.use_sapo_loss')).toBe(false)
+  const decoupled = (rejection: string) =>
+    importConfig(
+      `actor: {path: m, use_decoupled_loss: true${rejection}}\ngconfig: {n_samples: 4}\ntrain_dataset: {batch_size: 8}`,
+    )
+  expect(decoupled(', rejection_sampling: {action: clamp, upper: 3}').config.rollout).toMatchObject({
+    mismatchCorrection: 'on',
+    mismatchMode: 'truncate',
+    mismatchCap: 3,
+  })
+  expect(decoupled('').config.rollout.mismatchCorrection).toBe('off')
+})
+
 test('verl: words of a command, mini-batches in prompts', () => {
   const { tool, config, notes } = importConfig(`
 set -x
