@@ -220,6 +220,12 @@ export const rolloutSection = z.strictObject({
       'Weighs tokens by learner over sampler probability; auto: on when rollouts or the base are rounded, or come from a server.',
     ),
   mismatchCap: z.number().positive().max(factor).default(2).describe('Upper limit of that weight.'),
+  mismatchMode: z
+    .enum(['truncate', 'mask'])
+    .default('truncate')
+    .describe(
+      'A token whose weight would be above the limit: truncate gives it the limit, mask takes it out of the policy term.',
+    ),
   server: rolloutServerSection
     .nullable()
     .default(null)

@@ -1,16 +1,17 @@
 /** The part of the table that belongs to algorithms. */
-import { clipCap, clipDistance, clipOffsets, off, one, ratioBounds, words } from './links.ts'
+import { always, clipCap, clipOffsets, off, one, ratioBounds, upperDistance, words } from './links.ts'
 import {
   agilerlKl,
+  agilerlOffPolicy,
   arealAdvantageNorm,
   arealKl,
-  nllWeight,
-  rewardRange,
   verlAdvantageNorm,
   verlClip,
+  verlEstimator,
   verlKl,
 } from './specialLinks.ts'
 import { actor, groups, type SettingRow } from './settingRow.ts'
+import { otherAlgorithms } from './otherAlgorithmSettings.ts'
 
 const setting = (name: string) => `algorithm.settings.${name}`
 const clipped = ['grpo', 'gspo']
@@ -23,6 +24,32 @@ const groupAlgorithms: readonly SettingRow[] = [
     agilerl: agilerlKl(0.001),
     verl: verlKl,
     areal: arealKl,
+  },
+  {
+    ours: setting('klEstimator'),
+    for: [...groups, 'ppo'],
+    needs: setting('klCoefficient'),
+    off: 'k3',
+    verl: verlEstimator,
+  },
+  {
+    ours: setting('klImportanceWeighting'),
+    for: groups,
+    needs: setting('klCoefficient'),
+    trl: one('use_bias_correction_kl', true),
+    agilerl: one('use_bias_correction_kl', true),
+    verl: always(false),
+    areal: always(false),
+  },
+  {
+    ours: setting('klClamp'),
+    for: [...groups, 'ppo'],
+    needs: setting('klCoefficient'),
+    off: null,
+    trl: always(null),
+    agilerl: one('kl_clamp', 10),
+    verl: always(null),
+    areal: always(null),
   },
   {
     ours: setting('klAdvantageShaping'),
@@ -42,7 +69,7 @@ const groupAlgorithms: readonly SettingRow[] = [
     ours: setting('clipCoefficient'),
     for: ['cispo'],
     trl: clipCap('epsilon_high'),
-    agilerl: one('clip_coef', 0.2, ratioBounds),
+    agilerl: one('clip_coef', 0.2, upperDistance),
     verl: verlClip,
   },
   {
@@ -54,8 +81,27 @@ const groupAlgorithms: readonly SettingRow[] = [
     areal: one('actor.c_clip', null),
   },
   {
+    ours: setting('positiveTemperature'),
+    for: ['sapo'],
+    trl: one('sapo_temperature_pos', 1),
+    areal: one('actor.sapo_tau_pos', 1),
+  },
+  {
+    ours: setting('negativeTemperature'),
+    for: ['sapo'],
+    trl: one('sapo_temperature_neg', 1.05),
+    areal: one('actor.sapo_tau_neg', 1.05),
+  },
+  {
+    ours: setting('offPolicyThreshold'),
+    for: groups,
+    off: null,
+    trl: one('off_policy_mask_threshold', null),
+    agilerl: agilerlOffPolicy,
+  },
+  {
     ours: setting('importanceSamplingLevel'),
-    for: ['grpo', 'cispo'],
+    for: ['grpo', 'cispo', 'sapo'],
     trl: one(
       'importance_sampling_level',
       'token',
@@ -118,8 +164,8 @@ const groupAlgorithms: readonly SettingRow[] = [
       'loss_norm',
       'accumulation_window',
       words(
-        { 'trajectory-mean': 'episode', 'token-mean': 'accumulation_window' },
-        { micro_batch: 'token-mean' },
+        { 'trajectory-mean': 'micro_batch', 'token-mean': 'accumulation_window' },
+        { episode: 'trajectory-mean' },
       ),
     ),
     verl: one(
@@ -141,8 +187,8 @@ const groupAlgorithms: readonly SettingRow[] = [
       'loss_norm',
       'accumulation_window',
       words(
-        { 'trajectory-mean': 'episode', 'token-mean': 'accumulation_window' },
-        { micro_batch: 'token-mean' },
+        { 'trajectory-mean': 'micro_batch', 'token-mean': 'accumulation_window' },
+        { episode: 'trajectory-mean' },
       ),
     ),
     verl: one(
@@ -154,6 +200,12 @@ const groupAlgorithms: readonly SettingRow[] = [
         'constant-length': 'seq-mean-token-sum-norm',
       }),
     ),
+  },
+  {
+    ours: setting('lossNorm'),
+    for: ['sapo'],
+    trl: one('loss_type', 'sapo', words({ 'trajectory-mean': 'sapo' })),
+    areal: one('actor.loss_norm', 'token', words({ 'token-mean': 'token' })),
   },
   { ours: setting('topEntropyShare'), for: groups, off: 1, trl: one('top_entropy_quantile', 1) },
   {
@@ -191,131 +243,6 @@ const groupAlgorithms: readonly SettingRow[] = [
     areal: one('dynamic_bs', false),
   },
   { ours: setting('refillRounds'), for: [...groups, 'rloo', 'reinforce-plus-plus'], isCarried: true },
-]
-
-const otherAlgorithms: readonly SettingRow[] = [
-  { ours: setting('rewardPlacement'), for: ['reinforce', 'ppo'] },
-  { ours: setting('klCoefficient'), for: ['rloo'], trl: one('beta', 0.05), verl: verlKl, areal: arealKl },
-  {
-    ours: setting('clipCoefficient'),
-    for: ['rloo'],
-    trl: clipDistance('epsilon', 'epsilon_high', 0.2),
-    verl: one(actor('clip_ratio'), 0.2),
-    areal: one('actor.eps_clip', 0.2),
-  },
-  {
-    ours: setting('normalizeAdvantages'),
-    for: ['rloo'],
-    off: false,
-    trl: one('normalize_advantages', false),
-  },
-  { ours: setting('importanceSamplingLevel'), for: ['rloo'], off: 'trajectory' },
-  { ours: setting('ratioPooling'), for: ['rloo'], off: 'sum' },
-  { ours: setting('rewardClipRange'), for: ['rloo'], off: null, trl: rewardRange },
-  {
-    ours: setting('klCoefficient'),
-    for: ['reinforce', 'remax', 'reinforce-plus-plus'],
-    agilerl: agilerlKl(0.001),
-    verl: verlKl,
-    areal: arealKl,
-  },
-  {
-    ours: setting('clipCoefficient'),
-    for: ['reinforce', 'reinforce-plus-plus'],
-    agilerl: one('clip_coef', 0.2),
-    verl: one(actor('clip_ratio'), 0.2),
-    areal: one('actor.eps_clip', 0.2),
-  },
-  {
-    ours: setting('discount'),
-    for: ['reinforce'],
-    off: 1,
-    agilerl: one('gamma', 1),
-    verl: one('algorithm.gamma', 1),
-    areal: one('actor.discount', 1),
-  },
-  {
-    ours: setting('advantageGranularity'),
-    for: ['reinforce', 'ppo'],
-    off: 'auto',
-    agilerl: one('advantage_granularity', 'auto'),
-  },
-  {
-    ours: setting('importanceSamplingLevel'),
-    for: ['reinforce'],
-    off: 'token',
-    agilerl: one('importance_sampling_level', 'token'),
-  },
-  {
-    ours: setting('importanceSamplingLevel'),
-    for: ['ppo'],
-    off: 'auto',
-    agilerl: one('importance_sampling_level', 'auto'),
-  },
-  {
-    ours: setting('turnRatioPooling'),
-    for: ['reinforce', 'ppo'],
-    off: 'sum',
-    agilerl: one('turn_ratio_pooling', 'sum'),
-  },
-  {
-    ours: setting('klCoefficient'),
-    for: ['ppo'],
-    trl: one('kl_coef', 0.05),
-    agilerl: agilerlKl(0.001),
-    verl: verlKl,
-    areal: arealKl,
-  },
-  {
-    ours: setting('clipCoefficient'),
-    for: ['ppo'],
-    trl: one('cliprange', 0.2),
-    agilerl: one('clip_coef', 0.2),
-    verl: one(actor('clip_ratio'), 0.2),
-    areal: one('actor.eps_clip', 0.2),
-  },
-  {
-    ours: setting('discount'),
-    for: ['ppo'],
-    trl: one('gamma', 1),
-    agilerl: one('gamma', 1),
-    verl: one('algorithm.gamma', 1),
-    areal: one('actor.discount', 1),
-  },
-  {
-    ours: setting('gaeLambda'),
-    for: ['ppo'],
-    trl: one('lam', 0.95),
-    agilerl: one('gae_lambda', 0.95),
-    verl: one('algorithm.lam', 1),
-    areal: one('actor.gae_lambda', 1),
-  },
-  { ours: setting('valueCoefficient'), for: ['ppo'], trl: one('vf_coef', 0.1), agilerl: one('vf_coef', 0.5) },
-  {
-    ours: setting('valueClipCoefficient'),
-    for: ['ppo'],
-    off: null,
-    trl: one('cliprange_value', 0.2),
-    verl: one('critic.cliprange_value', 0.5),
-    areal: one('critic.value_eps_clip', 0.2),
-  },
-  { ours: setting('turnLevelClip'), for: ['ppo'], off: true, agilerl: one('turn_level_clip', true) },
-  {
-    ours: setting('turnValueReduction'),
-    for: ['ppo'],
-    off: 'final-value',
-    agilerl: one(
-      'turn_value_reduction',
-      'final_value',
-      words({ 'final-value': 'final_value', mean: 'mean' }),
-    ),
-  },
-  { ours: setting('whitenAdvantages'), for: ['ppo'], agilerl: one('whiten_advantages', true) },
-  { ours: setting('entropyCoefficient'), for: ['ppo'], off: 0, verl: one(actor('entropy_coeff'), 0) },
-  { ours: setting('beta'), for: ['dpo'], trl: one('beta', 0.1), agilerl: one('beta', 0.001) },
-  { ours: setting('nllAlpha'), for: ['dpo'], off: 0, trl: nllWeight, agilerl: one('nll_alpha', 1) },
-  { ours: setting('labelSmoothing'), for: ['dpo'], off: 0, trl: one('label_smoothing', 0) },
-  { ours: setting('lossNorm'), for: ['sft'], off: 'token-mean' },
 ]
 
 /** Settings that belong to an algorithm. */

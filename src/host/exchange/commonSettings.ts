@@ -11,6 +11,7 @@ import {
 import { flagWords, off, one, onlyRead, targetModules, words } from './links.ts'
 import { actor, answering, generating, model, perTrainer, type SettingRow } from './settingRow.ts'
 import {
+  agilerlActorRate,
   agilerlLength,
   agilerlPasses,
   agilerlSchedule,
@@ -154,7 +155,7 @@ const updating: readonly SettingRow[] = [
     ours: 'optimization.learningRate',
     for: ['ppo'],
     trl: one('learning_rate', 3e-6),
-    agilerl: one('lr_actor', 5e-7),
+    agilerl: agilerlActorRate,
     verl: one(actor('optim.lr'), 1e-6),
     areal: one('actor.optimizer.lr', 1e-3),
   },

@@ -7,7 +7,8 @@ import { updatesOf } from '#rl/training/plan.ts'
 import { atPath } from './configPaths.ts'
 import { fixedFor, initialConfig, isSame } from './importConfig.ts'
 import type { Quantities } from './links.ts'
-import { groups, type SettingRow } from './settingRow.ts'
+import { losses } from './exportLosses.ts'
+import type { SettingRow } from './settingRow.ts'
 import { rowsFor } from './settingsTable.ts'
 import { projectAlgorithm, toolTitles, type ProjectTool } from './tools.ts'
 
@@ -100,11 +101,13 @@ function assign(
 }
 
 function lost(row: SettingRow, value: unknown, config: RunConfig, tool: ProjectTool): string[] {
-  if (row.isCarried === true) return []
+  if (row.isCarried === true || (row.needs !== undefined && isOff(atPath(config, row.needs)))) return []
   const off = 'off' in row ? row.off : atPath(initialConfig(config.algorithm.id), row.ours)
   if (value === undefined || isSame(value, off)) return []
   return [`${row.ours} is ${JSON.stringify(value)}; ${toolTitles[tool]} has no such setting.`]
 }
+
+const isOff = (value: unknown): boolean => value === 0 || value === false || value === null
 
 /** Larger numbers of sequences at once would seldom fit beside a model worth handing over. */
 const mostPerDevice = 16
@@ -127,6 +130,7 @@ function quantitiesOf(run: RunConfig, { rows, contextLength, modules }: RunSize)
     contextLength,
     modules,
     warmup: run.optimization.warmupProportion,
+    preferenceLoss: run.algorithm.id === 'dpo' ? String(run.algorithm.settings['loss']) : '',
   }
 }
 
@@ -135,85 +139,3 @@ function largestDivisor(count: number, limit: number): number {
     if (count % divisor === 0) return divisor
   return 1
 }
-
-/** What no single setting tells: whether it is so, and the sentence. */
-interface Loss {
-  readonly isSo: boolean
-  readonly sentence: string
-}
-
-const losses = (run: RunConfig, tool: ProjectTool): string[] =>
-  (tool === 'trl' ? trlLosses(run) : agilerlLosses(run))
-    .filter(({ isSo }) => isSo)
-    .map(({ sentence }) => sentence)
-
-function trlLosses(run: RunConfig): Loss[] {
-  const { algorithm, optimization } = run
-  const settings = algorithm.settings
-  const lower = lowerBound(settings['clipCoefficient'])
-  return [
-    ...generatingLosses(run, 'trl'),
-    {
-      isSo: algorithm.id === 'cispo' && lower > 0,
-      sentence: `TRL's CISPO has no lower bound of the ratio; here it is ${lower}.`,
-    },
-    {
-      isSo: algorithm.id === 'dpo' && settings['nllAlpha'] !== 0,
-      sentence:
-        'The likelihood of chosen answers is a mean over the tokens of each device’s batch in TRL, over those of the whole update here.',
-    },
-    {
-      isSo: isGroup(run) && settings['lossNorm'] === 'token-mean' && optimization.minibatchSize !== null,
-      sentence:
-        'With several updates per step TRL divides by the mean number of tokens of an update, this run by that of each.',
-    },
-    {
-      isSo: settings['importanceSamplingLevel'] === 'turn',
-      sentence: 'A completion is one turn, so the importance ratio of turns became that of the sequence.',
-    },
-  ]
-}
-
-function agilerlLosses(run: RunConfig): Loss[] {
-  const { algorithm, optimization } = run
-  return [
-    ...generatingLosses(run, 'agilerl'),
-    {
-      isSo: optimization.schedule === 'cosine',
-      sentence: 'The cosine schedule ends at half the learning rate as here, but by another curve.',
-    },
-    {
-      isSo: optimization.schedule !== 'cosine' && optimization.warmupProportion > 0,
-      sentence: `optimization.warmupProportion is ${optimization.warmupProportion}; AgileRL warms up with its cosine schedule only.`,
-    },
-    {
-      isSo: isGroup(run) && Array.isArray(algorithm.settings['clipCoefficient']),
-      sentence:
-        'AgileRL’s manifest takes one clip_coef for both sides; the wider of the two bounds was written.',
-    },
-    {
-      isSo: isGenerating(run),
-      sentence:
-        'A completion to which no reward applies counts 0 in AgileRL; here it takes no part in learning.',
-    },
-    {
-      isSo: isGenerating(run) && run.rewards.length > 1,
-      sentence: 'AgileRL charts the sum of the rewards, not its parts.',
-    },
-  ]
-}
-
-const generatingLosses = (run: RunConfig, tool: ProjectTool): Loss[] => [
-  {
-    isSo: isGenerating(run) && run.evaluation.every > 0,
-    sentence: `Validation prompts are answered greedily here; ${toolTitles[tool]} samples them.`,
-  },
-]
-
-const isGenerating = ({ algorithm }: RunConfig): boolean =>
-  algorithmById(algorithm.id).experience === 'rollout'
-
-const isGroup = ({ algorithm }: RunConfig): boolean => groups.some((id) => id === algorithm.id)
-
-const lowerBound = (coefficient: unknown): number =>
-  Array.isArray(coefficient) ? Number(coefficient[0]) : Math.max(0, 1 - Number(coefficient))

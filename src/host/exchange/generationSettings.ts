@@ -2,7 +2,7 @@
 import { trlPrompts, trlRows } from './batches.ts'
 import { off, offBeyond, one, words } from './links.ts'
 import { answering, generating, groups, others, perTrainer, rollout, type SettingRow } from './settingRow.ts'
-import { minimumTokens } from './specialLinks.ts'
+import { decoupled, minimumTokens } from './specialLinks.ts'
 
 const correction = words({ auto: true, on: true, off: false })
 const verlCorrection = one(
@@ -89,6 +89,7 @@ export const generationSettings: readonly SettingRow[] = [
     trl: one('vllm_importance_sampling_correction', true, correction),
     agilerl: one('vllm_importance_sampling_correction', true, correction),
     verl: verlCorrection,
+    areal: decoupled,
   },
   {
     ours: 'rollout.mismatchCorrection',
@@ -97,11 +98,24 @@ export const generationSettings: readonly SettingRow[] = [
     verl: verlCorrection,
   },
   {
+    ours: 'rollout.mismatchMode',
+    for: groups,
+    off: 'truncate',
+    trl: one(
+      'vllm_importance_sampling_mode',
+      'sequence_mask',
+      words({ truncate: 'token_truncate', mask: 'token_mask' }),
+    ),
+    areal: one('actor.rejection_sampling.action', 'mask', words({ truncate: 'clamp', mask: 'mask' })),
+  },
+  { ours: 'rollout.mismatchMode', for: others, off: 'truncate' },
+  {
     ours: 'rollout.mismatchCap',
     for: groups,
     trl: one('vllm_importance_sampling_clip_max', 3),
     agilerl: one('vllm_importance_sampling_cap', 2),
     verl: one('algorithm.rollout_correction.rollout_is_threshold', 2),
+    areal: one('actor.rejection_sampling.upper', 5),
   },
   {
     ours: 'rollout.mismatchCap',

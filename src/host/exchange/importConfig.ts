@@ -2,9 +2,10 @@
  * Settings between this program and others. Reading guide:
  *
  *   importConfig.ts   (here) a file of TRL, AgileRL, verl or AReaL as a run config, with a note on all that was not taken over
- *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there
+ *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there;
+ *   exportLosses.ts   what the tool does otherwise although the names are the same
  *   settingsTable.ts  the table both read: our settings, the names and the defaults there
- *   links.ts, batches.ts, specialLinks.ts   units and conversions of its entries
+ *   links.ts, batches.ts, specialLinks.ts, preferenceLinks.ts   units and conversions of its entries
  *   fixedSettings.ts  what is a setting there and none here
  *   toolAlgorithms.ts which algorithm a file means; tools.ts the tools and what each can do
  *   readSource.ts     YAML, JSON and words of a command as a flat list
@@ -78,7 +79,18 @@ function commonName(tool: ToolId, written: string): string {
   const lower = written.toLowerCase()
   if (/^(algorithm|init_hp)\.(name|algo)$/.test(lower)) return 'algo'
   if (lower.includes('cosine_lr_schedule_config.')) return lower.slice(lower.indexOf('cosine_lr'))
-  return lower.slice(lower.lastIndexOf('.') + 1)
+  if (lower.endsWith('lora_config.r')) return 'lora_r'
+  const last = lower.slice(lower.lastIndexOf('.') + 1)
+  return agilerlAliases[last] ?? last
+}
+
+/** Names of earlier versions, and of its classes where manifests have others. */
+const agilerlAliases: Readonly<Record<string, string>> = {
+  adv_whitening: 'whiten_advantages',
+  action_granularity: 'advantage_granularity',
+  model_name: 'pretrained_model_name_or_path',
+  vllm_is_cap: 'vllm_importance_sampling_cap',
+  eval_interval: 'evaluation_interval',
 }
 
 /** By names that only one of the tools has. Errors: AppError 'config/invalid'. */
@@ -138,7 +150,7 @@ class Taking {
     const remark = (text: string) =>
       this.notes.push({ kind: 'changed', name: this.#written(told[0] ?? names[0] ?? ours), text })
     const value = read(
-      (name) => this.#settings.get(name)?.value ?? link.keys[name] ?? null,
+      (name) => (this.#settings.has(name) ? this.#settings.get(name)?.value : link.keys[name]) ?? null,
       told.length > 0 ? remark : () => undefined,
     )
     for (const name of told) this.#taken.add(name)
@@ -153,6 +165,11 @@ class Taking {
 
   #noteFilled(ours: string, value: unknown, { keys }: Link): void {
     const [name, initial] = Object.entries(keys)[0] ?? [ours, value]
+    if (Object.keys(keys).length === 0) {
+      const text = `${ours} is ${shown(value)}, as always in ${toolTitles[this.#tool]} (here it would be ${shown(atPath(this.#initial, ours))}).`
+      this.notes.push({ kind: 'filled-in', name: ours, text })
+      return
+    }
     const text = `${ours} is ${shown(value)}: the file does not say ${name}, which is ${shown(initial)} in ${toolTitles[this.#tool]} then (here it would be ${shown(atPath(this.#initial, ours))}).`
     this.notes.push({ kind: 'filled-in', name: ours, text })
   }

@@ -29,6 +29,8 @@ export interface Quantities {
   readonly modules: readonly string[]
   /** Share of all updates over which the learning rate rises. */
   readonly warmup: number
+  /** Of pairs; empty where nothing is preferred. */
+  readonly preferenceLoss: string
 }
 
 export interface Link {
@@ -54,6 +56,9 @@ export const one = (name: string, initial: unknown, unit: Unit = same): Link => 
   read: (given, remark) => unit.read(given(name), remark),
   write: (value, quantities) => ({ [name]: unit.write(value, quantities) }),
 })
+
+/** There is but one way in the tool. */
+export const always = (value: unknown): Link => ({ keys: {}, read: () => value })
 
 /** Only read: the tool has it, but a run handed over there has nothing to say about it. */
 export const onlyRead = ({ keys, read }: Link): Link => (read === undefined ? { keys } : { keys, read })
@@ -188,18 +193,32 @@ export const clipCap = (name: string): Link => ({
   keys: { [name]: null, epsilon: 0.2 },
   read(given, remark) {
     const cap = asNumber(given(name)) ?? asNumber(given('epsilon'))
-    if (cap !== null && cap >= 1) return [0, cap]
+    if (cap !== null && cap >= 1) return tidy(cap - 1)
     remark(`${name} limits the ratio itself, which begins at 1, so ${String(cap)} would shut everything out.`)
     return undefined
   },
   write: (value) => ({ [name]: tidy(boundsOf(value)[1]), epsilon: 1 }),
 })
 
-/** Read as a distance or as the bounds themselves; written as a distance, the wider of both. */
+/** Read as a distance or as the bounds themselves; written as a distance, the wider of both, where the tool takes it. */
 export const ratioBounds: Unit = {
   read: (value) => (Array.isArray(value) ? shortest(boundsOf(value)) : value),
   write(value) {
     const [lower, upper] = boundsOf(value)
-    return tidy(Math.max(1 - lower, upper - 1))
+    return upTo(1, tidy(Math.max(1 - lower, upper - 1)))
   },
 }
+
+/** An upper bound as a distance from 1; a lower one does not count there. */
+export const upperDistance: Unit = {
+  read: (value) => (Array.isArray(value) ? tidy(boundsOf(value)[1] - 1) : value),
+  write: (value) => upTo(1, tidy(boundsOf(value)[1] - 1)),
+}
+
+/** A number the tool refuses above a limit. */
+export const atMost = (limit: number): Unit => ({
+  read: (value) => value,
+  write: (value) => upTo(limit, Number(value)),
+})
+
+const upTo = (limit: number, value: number): number | undefined => (value > limit ? undefined : value)

@@ -8,12 +8,14 @@ export interface SettingRow extends Partial<Readonly<Record<ToolId, Link>>> {
   readonly for?: readonly string[]
   /** Value with which nothing is lost in a tool that has no such setting; absent: our default. */
   readonly off?: unknown
+  /** A setting of ours without which (0, false, null) this one does nothing, so that nothing is lost either. */
+  readonly needs?: string
   /** Already in the data, the rewards or the files of a project, or a matter of memory and speed alone. */
   readonly isCarried?: true
 }
 
 /** Algorithms that compare completions of one prompt. */
-export const groups = ['grpo', 'gspo', 'cispo'] as const
+export const groups = ['grpo', 'gspo', 'cispo', 'sapo'] as const
 /** The others that generate. */
 export const others = ['rloo', 'ppo', 'reinforce', 'remax', 'reinforce-plus-plus'] as const
 export const generating = [...groups, ...others] as const

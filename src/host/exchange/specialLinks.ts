@@ -1,5 +1,5 @@
 /** The links that belong to one tool alone: schedules, penalties, norms. */
-import { asNumber, clipOffsets, one, tidy, type Link, type Quantities, type Unit } from './links.ts'
+import { asNumber, atMost, clipOffsets, one, words, type Link, type Quantities, type Unit } from './links.ts'
 
 /** A path, or a list of which the first is taken. */
 export const filesOf = (name: string): Link => one(name, null, firstOf(name))
@@ -41,29 +41,7 @@ export const trlSchedule: Link = {
   }),
 }
 
-const loss = 'loss_type'
-
-/** DPO's losses are a list with weights; the likelihood of the chosen answer is one of them. */
-export const nllWeight: Link = {
-  keys: { [loss]: ['sigmoid'], loss_weights: null },
-  read(given, remark) {
-    const [types, weights] = [listOf(given(loss)), listOf(given('loss_weights'))]
-    const others = types.filter((type) => type !== 'sigmoid' && type !== 'sft')
-    if (others.length > 0)
-      remark(
-        `The loss ${others.map(String).join(', ')} has no equivalent; the usual one (sigmoid) was taken.`,
-      )
-    const weightAt = (type: string) =>
-      types.includes(type) ? (asNumber(weights[types.indexOf(type)]) ?? 1) : 0
-    return tidy(weightAt('sft') / (weightAt('sigmoid') || 1))
-  },
-  write: (value) =>
-    value === 0
-      ? { [loss]: ['sigmoid'], loss_weights: [1] }
-      : { [loss]: ['sigmoid', 'sft'], loss_weights: [1, value] },
-}
-
-const listOf = (value: unknown): readonly unknown[] => {
+export const listOf = (value: unknown): readonly unknown[] => {
   if (Array.isArray(value)) return value as unknown[]
   return value === null || value === undefined ? [] : [value]
 }
@@ -126,7 +104,18 @@ export const agilerlPasses: Link = {
   read: (given) => asNumber(given('num_epochs')) ?? undefined,
 }
 
-export const agilerlKl = (initial: number): Link => one('beta', initial)
+/** The manifest takes up to 1. */
+export const agilerlKl = (initial: number): Link => one('beta', initial, atMost(1))
+
+/** Its mask takes the KL term along. */
+export const agilerlOffPolicy: Link = one('off_policy_sequence_mask_threshold', 0.03, {
+  read(value, remark) {
+    if (value !== null)
+      remark('There the KL term of such trajectories is left out as well; here, as in TRL, it stays.')
+    return value
+  },
+  write: (value) => value,
+})
 
 const actor = (name: string) => `actor_rollout_ref.actor.${name}`
 
@@ -135,21 +124,22 @@ export const verlKl: Link = {
   keys: {
     [actor('use_kl_loss')]: false,
     [actor('kl_loss_coef')]: 0.001,
-    [actor('kl_loss_type')]: 'low_var_kl',
     'algorithm.use_kl_in_reward': false,
     'algorithm.kl_ctrl.kl_coef': 0.001,
   },
   read(given, remark) {
-    if (given(actor('use_kl_loss')) === true) {
-      const kind = String(given(actor('kl_loss_type')))
-      if (!/^(low_var_kl|k3)/.test(kind)) remark(`The estimator ${kind} has no equivalent; k3 is used.`)
-      return given(actor('kl_loss_coef'))
-    }
+    if (given(actor('use_kl_loss')) === true) return given(actor('kl_loss_coef'))
     if (given('algorithm.use_kl_in_reward') !== true) return 0
     remark('The divergence is part of the reward there; here the algorithm decides where it counts.')
     return given('algorithm.kl_ctrl.kl_coef')
   },
 }
+
+export const verlEstimator: Link = one(
+  actor('kl_loss_type'),
+  'low_var_kl',
+  words({ k3: 'low_var_kl', k1: 'kl', k2: 'mse' }, { k3: 'k3', k1: 'k1', k2: 'k2' }),
+)
 
 /** AReaL subtracts it from the reward. */
 export const arealKl: Link = {
@@ -189,4 +179,38 @@ export const arealAdvantageNorm: Link = {
     if (spread === 'group') return 'mean-std'
     return spread === 'batch' ? 'mean-batch-std' : 'mean-only'
   },
+}
+
+const rejection = (name: string) => `actor.rejection_sampling.${name}`
+
+/** The weight of who wrote counts there only where both are said. */
+export const decoupled: Link = {
+  keys: {
+    'actor.use_decoupled_loss': false,
+    [rejection('action')]: null,
+    [rejection('level')]: 'token',
+    [rejection('metric')]: 'ratio',
+    [rejection('upper')]: null,
+    [rejection('lower')]: null,
+  },
+  read(given, remark) {
+    if (given('actor.use_decoupled_loss') !== true) return 'off'
+    if (given(rejection('action')) === null && given(rejection('upper')) === null) {
+      remark(
+        'Without rejection_sampling the sampler’s probabilities do not count there, so they do not here.',
+      )
+      return 'off'
+    }
+    if (given(rejection('level')) !== 'token' || given(rejection('metric')) !== 'ratio')
+      remark('Weights are the ratios of single tokens here.')
+    if (given(rejection('lower')) !== null) remark('Weights have an upper limit only here.')
+    return 'on'
+  },
+}
+
+/** PPO's manifest takes either name. */
+export const agilerlActorRate: Link = {
+  keys: { lr_actor: 5e-7, lr: null },
+  read: (given) => given('lr') ?? given('lr_actor'),
+  write: (value) => ({ lr_actor: value }),
 }

@@ -1,6 +1,7 @@
 /** Which of our algorithms the settings of another tool mean. */
 import { AppError } from '#shared/errors.ts'
 import { asText, type Given } from './links.ts'
+import { isKnownPairLoss, pairLosses, trlPreferenceLosses } from './preferenceLinks.ts'
 import { toolTitles, type ToolId } from './tools.ts'
 
 export interface AlgorithmFinding {
@@ -58,7 +59,6 @@ const trlSigns = {
 const generatingSigns = ['num_generations', 'max_completion_length', 'loss_type', 'num_iterations', 'epsilon']
 
 const refusedLosses: Readonly<Record<string, string>> = {
-  sapo: 'grpo',
   vespo: 'cispo',
   luspo: 'gspo with lossNorm "constant-length"',
 }
@@ -69,6 +69,7 @@ function trlAlgorithm(given: Given): AlgorithmFinding {
     .toLowerCase()
     .replace(/(config|trainer)$/, '')
   const id = trainers.includes(trainer) ? trainer : trlTrainer(given)
+  if (id === 'dpo') requirePairLoss(given)
   return id === 'grpo' ? grpoVariant(given) : { id, names: ['trainer'] }
 }
 
@@ -85,14 +86,26 @@ function trlTrainer(given: Given): string {
   return has(trlSigns.sft) || isGiven(given('max_length')) ? 'sft' : 'grpo'
 }
 
-const preferenceLosses = ['sigmoid', 'hinge', 'ipo']
+/** Losses of DPO that are not here. */
+const otherPairLosses = ['nca_pair', 'bco_pair', 'aot', 'aot_unpaired', 'discopop', 'sigmoid_norm']
+const preferenceLosses = [...trlPreferenceLosses, ...otherPairLosses]
+
+function requirePairLoss(given: Given): void {
+  const losses = pairLosses(given)
+  const strange = losses.find((type) => !isKnownPairLoss(type))
+  if (strange !== undefined || losses.length === 0)
+    throw unknown('trl', `DPO loss_type "${asText(strange ?? 'sft')}"`, trlPreferenceLosses.join(', '))
+  if (losses.length > 1)
+    throw unknown('trl', `mixture of DPO losses ${losses.map(asText).join(' and ')}`, 'one of them, with sft')
+}
 
 function grpoVariant(given: Given): AlgorithmFinding {
   const names = ['trainer', 'loss_type', 'importance_sampling_level']
   const type = asText(given('loss_type') ?? 'dapo')
   const refused = refusedLosses[type]
   if (refused !== undefined) throw unknown('trl', `loss_type "${type}"`, refused)
-  if (type === 'cispo') return { id: 'cispo', names }
+  if (type === 'cispo' || type === 'sapo')
+    return { id: type, names: type === 'sapo' ? names.slice(0, 2) : names }
   return { id: given('importance_sampling_level') === 'sequence' ? 'gspo' : 'grpo', names }
 }
 
@@ -154,8 +167,8 @@ function arealAlgorithm(given: Given): AlgorithmFinding {
     'actor.m2_threshold',
     'critic.path',
   ]
-  if (given('actor.use_sapo_loss') === true) throw unknown('areal', 'SAPO loss', 'grpo')
   if (isGiven(given('actor.m2_threshold'))) throw unknown('areal', 'M2PO', 'grpo')
+  if (given('actor.use_sapo_loss') === true) return { id: 'sapo', names }
   if (isGiven(given('critic.path'))) return { id: 'ppo', names }
   if (norm('mean_leave1out') === true) return { id: 'rloo', names }
   const isSequence = given('actor.importance_sampling_level') === 'sequence'

@@ -25,7 +25,7 @@ export const toolVersions: Readonly<Record<ToolId, string>> = {
 
 /** Our algorithm → what the tool calls the same one. */
 export const projectAlgorithms: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> = {
-  trl: { grpo: 'GRPO', gspo: 'GRPO', cispo: 'GRPO', rloo: 'RLOO', dpo: 'DPO', sft: 'SFT' },
+  trl: { grpo: 'GRPO', gspo: 'GRPO', cispo: 'GRPO', sapo: 'GRPO', rloo: 'RLOO', dpo: 'DPO', sft: 'SFT' },
   agilerl: {
     grpo: 'GRPO',
     gspo: 'GSPO',
@@ -46,6 +46,7 @@ const nearest: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> =
     'reinforce-plus-plus': 'grpo with advantageNorm "mean-batch-std"',
   },
   agilerl: {
+    sapo: 'gspo',
     rloo: 'grpo with advantageNorm "mean-only"',
     remax: 'reinforce',
     'reinforce-plus-plus': 'grpo with whitenAdvantages',

@@ -142,8 +142,8 @@ export const trlConstants: readonly {
   readonly for?: readonly string[]
 }[] = [
   { values: everywhere },
-  { values: generating, for: ['grpo', 'gspo', 'cispo', 'rloo'] },
-  { values: groups, for: ['grpo', 'gspo', 'cispo'] },
+  { values: generating, for: ['grpo', 'gspo', 'cispo', 'sapo', 'rloo'] },
+  { values: groups, for: ['grpo', 'gspo', 'cispo', 'sapo'] },
   { values: preferences, for: ['dpo'] },
   { values: demonstrations, for: ['sft'] },
 ]

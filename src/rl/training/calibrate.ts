@@ -12,7 +12,7 @@ import type { TrainDependencies } from './dependencies.ts'
 import { examplesOf } from './exampleSource.ts'
 import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
 import { learningLoad } from './packing.ts'
-import { initialState, planTraining, type TrainPlan, updatesOf } from './plan.ts'
+import { initialState, mismatchLimitOf, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { promptsOf } from './rollOut.ts'
 import type { Collected } from './source.ts'
 import type { StepMeasures } from './stepEstimate.ts'
@@ -254,7 +254,7 @@ async function learn(
   if (rows.length === 0) return nothingLearned
   const settings = {
     ...{ temperature, load, maxGradNorm: maxGradNorm ?? Infinity },
-    mismatchCap: correctMismatch ? config.rollout.mismatchCap : null,
+    mismatchLimit: correctMismatch ? mismatchLimitOf(config) : null,
     learningRatesOf: (update: number) => dependencies.learningRateAt(update, 1),
   }
   await learnFrom(rows, [rows.map((_, i) => i)], { policy, algorithm, settings, shown: new Set() })

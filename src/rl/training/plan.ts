@@ -4,6 +4,7 @@ import type { TrainerState } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { EncodedExamples } from '../rollout/examples.ts'
 import type { EncodedPrompts } from '../rollout/prompts.ts'
+import type { WeightLimit } from '../algorithms/common/samplingMismatch.ts'
 import { groupSizeOf, requireFitting } from './conflicts.ts'
 import type { PlanningParts, TrainDependencies } from './dependencies.ts'
 import { examplesOf, exampleSource } from './exampleSource.ts'
@@ -31,6 +32,12 @@ export interface TrainPlan {
   /** Whose log-probabilities are the reference's. */
   readonly referenceRole: ScoringOptions['referenceRole']
 }
+
+/** How weights against the gap between sampler and learner are limited. */
+export const mismatchLimitOf = ({ rollout }: RunConfig): WeightLimit => ({
+  cap: rollout.mismatchCap,
+  mode: rollout.mismatchMode,
+})
 
 export const initialState: TrainerState = { step: 0, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 }
 

@@ -1,7 +1,11 @@
 /** What a step reports of its trajectories. */
 import type { Metrics } from '#shared/metrics.ts'
 import { membersByGroup } from '../algorithms/common/groupAdvantages.ts'
-import { type MismatchSummary, summarizeMismatch } from '../algorithms/common/samplingMismatch.ts'
+import {
+  type MismatchSummary,
+  summarizeMismatch,
+  type WeightLimit,
+} from '../algorithms/common/samplingMismatch.ts'
 import { hasNoSpread, mean, sampleVariance } from '../algorithms/common/statistics.ts'
 import type { EpisodeEnd, Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
@@ -121,10 +125,14 @@ export function lengthMetrics(trajectories: readonly Trajectory[]): Metrics {
 }
 
 /** What the updates of a step say; a step without any reports a loss of 0. */
-export function updateMetrics(summary: UpdateSummary, rows: readonly TrainingRow[], cap: number): Metrics {
+export function updateMetrics(
+  summary: UpdateSummary,
+  rows: readonly TrainingRow[],
+  limit: WeightLimit,
+): Metrics {
   return {
     ...(summary.updates === 0 ? { loss: 0 } : summary.metrics),
-    ...mismatchMetrics(summary, cap),
+    ...mismatchMetrics(summary, limit),
     'update/trajectories': rows.length,
     'update/count': summary.updates,
   }
@@ -147,8 +155,8 @@ export function valueMetrics(rows: readonly TrainingRow[]): Metrics {
 }
 
 /** The gap between recorded and re-scored log-probabilities. */
-function mismatchMetrics({ mismatch, skippedRows }: UpdateSummary, cap: number): Metrics {
-  const summary = summarizeMismatch(mismatch, cap)
+function mismatchMetrics({ mismatch, skippedRows }: UpdateSummary, limit: WeightLimit): Metrics {
+  const summary = summarizeMismatch(mismatch, limit)
   return {
     ...(skippedRows > 0 ? { 'sampling/rows_skipped': skippedRows } : {}),
     ...(summary === null ? {} : namedSummary(summary)),

@@ -21,7 +21,7 @@ import type { Trajectory } from '../rollout/trajectory.ts'
 import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
 import { planMinibatches, learningLoad } from './packing.ts'
 import type { TrainDependencies } from './dependencies.ts'
-import { initialState, planTraining, type TrainPlan, updatesOf } from './plan.ts'
+import { initialState, mismatchLimitOf, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { shownSamples, spreadGroups } from './samples.ts'
 import type { Collected } from './source.ts'
 import { timeMetrics, updateMetrics, valueMetrics } from './stepMetrics.ts'
@@ -152,7 +152,7 @@ async function* trainStep(
   const metrics = {
     ...collected.metrics,
     ...dependencies.rolloutMetrics?.(),
-    ...updateMetrics(summary, rows, config.rollout.mismatchCap),
+    ...updateMetrics(summary, rows, mismatchLimitOf(config)),
     ...valueMetrics(rows),
     ...timeMetrics(times, trajectories, rows, config.optimization.epochs),
     epoch: state.promptsDrawn / plan.source.size,
@@ -215,13 +215,13 @@ const stateAfter = (
 })
 
 function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before: TrainerState) {
-  const { optimization, rollout } = dependencies.config
+  const { config } = dependencies
   const updates = (plan.lastStep - plan.firstStep) * plan.updatesPerStep
   return {
     temperature: plan.source.temperature,
     load: learningLoad(dependencies),
-    maxGradNorm: optimization.maxGradNorm ?? Infinity,
-    mismatchCap: plan.correctMismatch ? rollout.mismatchCap : null,
+    maxGradNorm: config.optimization.maxGradNorm ?? Infinity,
+    mismatchLimit: plan.correctMismatch ? mismatchLimitOf(config) : null,
     learningRatesOf: (update: number) => dependencies.learningRateAt(before.updates + update, updates),
   }
 }

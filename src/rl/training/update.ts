@@ -6,6 +6,7 @@ import {
   alignSamplerLogprobs,
   correctionWeights,
   type MismatchRow,
+  type WeightLimit,
 } from '../algorithms/common/samplingMismatch.ts'
 import { addTallies, type Tallies, tallyMeans } from '../algorithms/common/tally.ts'
 import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types.ts'
@@ -18,7 +19,7 @@ export interface UpdateSettings {
   readonly load: LearningLoad
   readonly maxGradNorm: number
   /** Upper limit of the correction of the gap between sampler and learner; null = no correction. */
-  readonly mismatchCap: number | null
+  readonly mismatchLimit: WeightLimit | null
   /** Learning rates of the k-th update of the step. */
   readonly learningRatesOf: (update: number) => UpdateOptions['learningRates']
 }
@@ -110,7 +111,7 @@ async function accumulateMinibatch(
         part.forEach(({ trajectory }, i) => {
           if (shown.has(trajectory)) records.heads.set(trajectory, copyOf(heads[i]!))
         })
-        const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchCap, mismatch))
+        const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchLimit, mismatch))
         const answer = lossOf(lossRows)
         requireFinite(answer.loss)
         parts[batch] = { loss: answer.loss, tallies: addTallies([answer.tallies, entropyTally(lossRows)]) }
@@ -136,7 +137,7 @@ const copyOf = ({ logprobs, entropies }: Heads): ShownHeads => ({
 function lossRow(
   row: TrainingRow,
   { logprobs, entropies, values }: Heads,
-  cap: number | null,
+  limit: WeightLimit | null,
   mismatch: Map<TrainingRow, MismatchRow | null> | null,
 ): LossRow {
   const { learning, trajectory } = row
@@ -144,9 +145,9 @@ function lossRow(
   const behaviorLogprobs = learning.behaviorLogprobs ?? logprobs
   const aligned = alignSamplerLogprobs(behaviorLogprobs, actionMask, trajectory.samplerLogprobs)
   const samplerLogprobs = aligned.logprobs
-  mismatch?.set(row, aligned.skipped ? null : { behaviorLogprobs, samplerLogprobs, actionMask })
-  const correction =
-    cap === null ? null : correctionWeights(behaviorLogprobs, samplerLogprobs, actionMask, cap)
+  const gap = { behaviorLogprobs, samplerLogprobs, actionMask }
+  mismatch?.set(row, aligned.skipped ? null : gap)
+  const correction = limit === null ? null : correctionWeights(gap, limit)
   return { ...learning, behaviorLogprobs, logprobs, entropies, values, correction, samplerLogprobs }
 }
 

@@ -108,7 +108,14 @@ function lossRows(batch: readonly Experience[], advantages: Advantages, inputs: 
     correction:
       sampling === null
         ? null
-        : correctionWeights(row.behaviorLogprobs!, sampling[i]!.logprobs, row.actionMask, cap),
+        : correctionWeights(
+            {
+              behaviorLogprobs: row.behaviorLogprobs!,
+              samplerLogprobs: sampling[i]!.logprobs,
+              actionMask: row.actionMask,
+            },
+            { cap, mode: 'truncate' },
+          ),
   }))
 }
 
@@ -136,7 +143,7 @@ export function mismatchMetrics(inputs: JsonObject): Record<string, number> {
     samplerLogprobs: logprobs,
     actionMask: masks[i]!,
   }))
-  const summary = summarizeMismatch(rows, capOf(inputs))!
+  const summary = summarizeMismatch(rows, { cap: capOf(inputs), mode: 'truncate' })!
   return {
     vllm_is_delta_mean: summary.differenceMean,
     vllm_is_ratio_mean: summary.ratioMean,

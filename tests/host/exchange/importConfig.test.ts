@@ -41,6 +41,7 @@ made_up: 7
       id: 'grpo',
       settings: {
         klCoefficient: 0.04,
+        klClamp: null,
         clipCoefficient: [0.8, 1.28],
         advantageNorm: 'mean-only',
         lossNorm: 'constant-length',
@@ -77,13 +78,25 @@ made_up: 7
     expect(noteOf(notes, 'adapter.dropout')).toBe(
       'adapter.dropout is 0.05: the file does not say lora_dropout, which is 0.05 in TRL then (here it would be 0).',
     )
-    expect(noteOf(notes, 'use_bias_correction_kl')).toContain('is true in TRL where the file does not say it')
+    expect(noteOf(notes, 'algorithm.settings.klClamp')).toBe(
+      'algorithm.settings.klClamp is null, as always in TRL (here it would be 10).',
+    )
     expect(noteOf(notes, 'rewards')).toContain('write the rewards')
     expect(notes.some(({ name }) => name === 'num_iterations' || name === 'beta')).toBe(false)
   })
 
   test.each([
-    ['loss_type: cispo\nepsilon_high: 5.0', 'cispo', { clipCoefficient: [0, 5], lossNorm: 'token-mean' }],
+    ['loss_type: cispo\nepsilon_high: 5.0', 'cispo', { clipCoefficient: 4, lossNorm: 'token-mean' }],
+    ['use_bias_correction_kl: false\nnum_generations: 8', 'grpo', { klImportanceWeighting: false }],
+    ['off_policy_mask_threshold: 0.1', 'grpo', { offPolicyThreshold: 0.1 }],
+    ['loss_type: sapo\nsapo_temperature_neg: 2', 'sapo', { negativeTemperature: 2 }],
+    ['loss_type: ipo\nbeta: 0.2', 'dpo', { loss: 'ipo', beta: 0.2, nllAlpha: 0 }],
+    ['loss_type: [robust]\nlabel_smoothing: 0.2', 'dpo', { loss: 'robust', labelSmoothing: 0.2 }],
+    [
+      'loss_type: [exo_pair, sft]\nloss_weights: [2, 1]\nlabel_smoothing: 0.01',
+      'dpo',
+      { loss: 'exo', nllAlpha: 0.5 },
+    ],
     ['importance_sampling_level: sequence\nnum_generations: 4', 'gspo', { lossNorm: 'token-mean' }],
     [
       'normalize_advantages: true\nreward_clip_range: [-2, 2]',
@@ -100,8 +113,19 @@ made_up: 7
   })
 
   test('a loss that does not exist here is refused by name', () => {
-    expect(() => importConfig('loss_type: sapo', 'trl')).toThrow(
-      'TRL\'s loss_type "sapo" has no equivalent here.',
+    for (const [text, what] of [
+      ['loss_type: vespo', 'loss_type "vespo"'],
+      ['loss_type: [aot, sft]', 'DPO loss_type "aot"'],
+      ['loss_type: [sigmoid, ipo]', 'mixture of DPO losses sigmoid and ipo'],
+    ] as const)
+      expect(() => importConfig(text, 'trl')).toThrow(`TRL's ${what} has no equivalent here.`)
+  })
+
+  test('label smoothing that a loss ignores there is none here, and that is said', () => {
+    const { config, notes } = importConfig('loss_type: [sigmoid]\nlabel_smoothing: 0.1', 'trl')
+    expect(config.algorithm.settings).not.toHaveProperty('labelSmoothing')
+    expect(noteOf(notes, 'label_smoothing')).toBe(
+      "TRL's loss sigmoid ignores label_smoothing, so it is 0 here.",
     )
   })
 
@@ -136,6 +160,42 @@ network: {pretrained_model_name_or_path: m, lora_config: {lora_r: 8, lora_alpha:
     algorithm: { id: 'ppo', settings: { gaeLambda: 0.9, klCoefficient: 0.001 } },
     optimization: { learningRate: 1e-5, criticLearningRate: 5e-5 },
   })
+})
+
+test('AgileRL: names of earlier versions and of its classes', () => {
+  const { config, notes } = importConfig(
+    'INIT_HP: {ALGO: LLMPPO, LR: 0.00001, ADV_WHITENING: false, ACTION_GRANULARITY: turn}\nlora_config: {r: 4, lora_alpha: 8}',
+    'agilerl',
+  )
+  expect(config).toMatchObject({
+    adapter: { rank: 4, alpha: 8 },
+    optimization: { learningRate: 1e-5 },
+    algorithm: { settings: { whitenAdvantages: false, advantageGranularity: 'turn' } },
+  })
+  expect(notes.filter(({ text }) => text.includes('no setting of that meaning'))).toEqual([])
+})
+
+test('a null says null, whatever the tool would take by itself', () => {
+  const { config } = importConfig('algorithm: {name: GRPO, kl_clamp: null, clip_coef: 0.2}', 'agilerl')
+  expect(config.algorithm.settings).toMatchObject({ klClamp: null })
+})
+
+test('AReaL: SAPO, and the decoupled objective', () => {
+  const { config, notes } = importConfig(
+    'actor: {path: m, use_sapo_loss: true, sapo_tau_pos: 0.9}\ngconfig: {n_samples: 4}\ntrain_dataset: {batch_size: 8}',
+  )
+  expect(config.algorithm).toMatchObject({ id: 'sapo', settings: { positiveTemperature: 0.9 } })
+  expect(notes.some(({ name }) => name === 'actor.use_sapo_loss')).toBe(false)
+  const decoupled = (rejection: string) =>
+    importConfig(
+      `actor: {path: m, use_decoupled_loss: true${rejection}}\ngconfig: {n_samples: 4}\ntrain_dataset: {batch_size: 8}`,
+    )
+  expect(decoupled(', rejection_sampling: {action: clamp, upper: 3}').config.rollout).toMatchObject({
+    mismatchCorrection: 'on',
+    mismatchMode: 'truncate',
+    mismatchCap: 3,
+  })
+  expect(decoupled('').config.rollout.mismatchCorrection).toBe('off')
 })
 
 test('verl: words of a command, mini-batches in prompts', () => {

@@ -109,7 +109,7 @@ describe('the demo', () => {
   test('becomes an AgileRL project, its sections in place', async () => {
     await write(demo(), { tool: 'agilerl' })
     expect(parse(read('agilerl/manifest.yaml'))).toMatchObject({
-      algorithm: { name: 'GRPO', group_size: 8, batch_size: 16, clip_coef: 0.2, kl_clamp: null, top_k: 0 },
+      algorithm: { name: 'GRPO', group_size: 8, batch_size: 16, clip_coef: 0.2, kl_clamp: 10, top_k: 0 },
       environment: { env_type: 'rollout', rubric_name: 'reward_fn' },
       training: { max_steps: 3840, pop_size: 1 },
       network: { max_context_length: 128, lora_config: { lora_r: 16, lora_alpha: 32 } },

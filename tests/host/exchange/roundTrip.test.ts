@@ -44,9 +44,17 @@ const unusual = {
   steps: 24,
 }
 
-const groups = { klCoefficient: 0.07, topEntropyShare: 0.4, entropyCoefficient: 0.01, maskTruncated: true }
+const groups = {
+  klCoefficient: 0.07,
+  klImportanceWeighting: false,
+  klClamp: null,
+  offPolicyThreshold: 0.3,
+  topEntropyShare: 0.4,
+  entropyCoefficient: 0.01,
+  maskTruncated: true,
+}
 
-const cases: readonly [ProjectTool, string, Record<string, unknown>, Record<string, unknown>][] = [
+const cases: readonly (readonly [ProjectTool, string, Record<string, unknown>, Record<string, unknown>])[] = [
   [
     'trl',
     'grpo',
@@ -69,7 +77,7 @@ const cases: readonly [ProjectTool, string, Record<string, unknown>, Record<stri
   ],
   ['trl', 'grpo', { klCoefficient: 0, lossNorm: 'token-mean', clipCoefficient: [0.8, 1.28] }, {}],
   ['trl', 'gspo', { ...groups, lossNorm: 'token-mean', clipCoefficient: 0.003 }, { schedule: 'linear' }],
-  ['trl', 'cispo', { klCoefficient: 0, lossNorm: 'token-mean', clipCoefficient: [0, 4] }, {}],
+  ['trl', 'cispo', { klCoefficient: 0, lossNorm: 'token-mean', clipCoefficient: 3, klClamp: null }, {}],
   [
     'trl',
     'rloo',
@@ -85,10 +93,20 @@ const cases: readonly [ProjectTool, string, Record<string, unknown>, Record<stri
   [
     'trl',
     'dpo',
-    { beta: 0.3, nllAlpha: 0.25, labelSmoothing: 0.1 },
+    { beta: 0.3, nllAlpha: 0.25, loss: 'robust', labelSmoothing: 0.1 },
     { schedule: 'linear', warmupProportion: 0.5 },
   ],
   ['trl', 'dpo', { beta: 0.3, nllAlpha: 0 }, {}],
+  ...['hinge', 'ipo', 'sppo', 'apo-zero', 'apo-down'].map(
+    (loss) => ['trl', 'dpo', { loss, nllAlpha: 0.5 }, {}] as const,
+  ),
+  ['trl', 'dpo', { loss: 'exo', labelSmoothing: 0.01 }, {}],
+  [
+    'trl',
+    'sapo',
+    { klCoefficient: 0.07, klClamp: null, positiveTemperature: 2, negativeTemperature: 3 },
+    { epochs: 2 },
+  ],
   ['trl', 'sft', {}, { schedule: 'constant', warmupProportion: 0.25 }],
   [
     'agilerl',
@@ -96,6 +114,8 @@ const cases: readonly [ProjectTool, string, Record<string, unknown>, Record<stri
     {
       klCoefficient: 0.07,
       klAdvantageShaping: true,
+      klClamp: 3,
+      offPolicyThreshold: 0.3,
       advantageNorm: 'mean-only',
       whitenAdvantages: true,
       advantageClipRange: 4,
@@ -223,6 +243,7 @@ test('what has no name there is told, and nothing is when all has', () => {
     rewards: [{ function: 'exact-match' }],
     evaluation: { every: 0 },
     checkpoints: { keepBest: 0 },
+    algorithm: { settings: { klClamp: null, advantageNorm: 'mean-only' } },
   })
   expect(exportConfig(plain, 'trl', size).unmapped).toEqual([])
 })

@@ -40,7 +40,7 @@ const startText = (tool: ProjectTool): string =>
     ? [
         '## Start',
         '```sh\ncd trl\npip install -r requirements.txt\naccelerate launch --config_file accelerate.yaml train.py\n```',
-        'Any value of `config.yaml` can be changed behind that, such as `--max_steps 2`. On several devices, raise `num_processes` in `accelerate.yaml`; `train.py` divides the batches, so that an update is still made of as many completions.',
+        'Any value of `config.yaml` can be changed behind that, such as `--max_steps 2`. On several GPUs, set `distributed_type: MULTI_GPU` and raise `num_processes` in `accelerate.yaml`. On processors `accelerate launch` starts one process whatever the file says; `torchrun --nproc_per_node 2 train.py --use_cpu true` starts two. `train.py` divides the batches, so that an update is still made of as many completions.',
       ].join('\n\n')
     : [
         '## Start',

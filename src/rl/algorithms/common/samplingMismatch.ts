@@ -32,17 +32,26 @@ export function alignSamplerLogprobs(
   }
 }
 
-/** [T] weight of each token: min(e^(behaviour − sampler), cap); 1 outside the action mask. A constant in the loss. */
-export function correctionWeights(
-  behaviorLogprobs: Float64Array,
-  samplerLogprobs: Float64Array,
-  actionMask: Uint8Array,
-  cap: number,
-): Float64Array {
-  return behaviorLogprobs.map((logprob, t) =>
-    actionMask[t] === 1 ? Math.min(Math.exp(logprob - samplerLogprobs[t]!), cap) : 1,
-  )
+export interface WeightLimit {
+  readonly cap: number
+  /** What becomes of a weight above the cap: the cap, or 0. */
+  readonly mode: 'truncate' | 'mask'
 }
+
+/**
+ * [T] weight of each token: e^(behaviour − sampler), limited; 1 outside the action mask. A constant in the loss. With it the
+ * loss is the decoupled objective (Hilton et al. 2021, arXiv:2110.00641, eq. 5; AReaL: Fu et al. 2025, arXiv:2505.24298,
+ * eq. 5): the sampler is the behaviour policy there, and ours, from which the clipped ratio is measured, the proximal one.
+ */
+export function correctionWeights(row: MismatchRow, limit: WeightLimit): Float64Array {
+  return row.behaviorLogprobs.map((_, t) => (row.actionMask[t] === 1 ? limited(ratioAt(row, t), limit) : 1))
+}
+
+const ratioAt = ({ behaviorLogprobs, samplerLogprobs }: MismatchRow, t: number): number =>
+  Math.exp(behaviorLogprobs[t]! - samplerLogprobs[t]!)
+
+const limited = (ratio: number, { cap, mode }: WeightLimit): number =>
+  ratio <= cap ? ratio : mode === 'mask' ? 0 : cap
 
 export interface MismatchRow {
   readonly behaviorLogprobs: Float64Array
@@ -50,7 +59,7 @@ export interface MismatchRow {
   readonly actionMask: Uint8Array
 }
 
-/** Over every action token of the batch. Ratios are capped; differences are absolute, in nats. */
+/** Over every action token of the batch. Ratios are as they are used; differences are absolute, in nats. */
 export interface MismatchSummary {
   readonly differenceMean: number
   readonly differenceMax: number
@@ -58,20 +67,22 @@ export interface MismatchSummary {
   readonly ratioMean: number
   /** 95th percentile. */
   readonly ratioHigh: number
-  /** Share of tokens at the cap. */
+  /** Share of tokens at or above the cap. */
   readonly cappedShare: number
 }
 
 /** Summary of the gap; null without an action token. */
-export function summarizeMismatch(rows: readonly MismatchRow[], cap: number): MismatchSummary | null {
+export function summarizeMismatch(rows: readonly MismatchRow[], limit: WeightLimit): MismatchSummary | null {
   const differences: number[] = []
   const ratios: number[] = []
-  for (const { behaviorLogprobs, samplerLogprobs, actionMask } of rows) {
-    const weights = correctionWeights(behaviorLogprobs, samplerLogprobs, actionMask, cap)
-    actionMask.forEach((isAction, t) => {
+  let capped = 0
+  for (const row of rows) {
+    const weights = correctionWeights(row, limit)
+    row.actionMask.forEach((isAction, t) => {
       if (isAction !== 1) return
-      differences.push(Math.abs(behaviorLogprobs[t]! - samplerLogprobs[t]!))
+      differences.push(Math.abs(row.behaviorLogprobs[t]! - row.samplerLogprobs[t]!))
       ratios.push(weights[t]!)
+      if (ratioAt(row, t) >= limit.cap) capped += 1
     })
   }
   if (ratios.length === 0) return null
@@ -82,6 +93,6 @@ export function summarizeMismatch(rows: readonly MismatchRow[], cap: number): Mi
     ratioMin: ratios.reduce((a, b) => Math.min(a, b), Infinity),
     ratioMean: average(ratios),
     ratioHigh: quantile(ratios, 0.95),
-    cappedShare: ratios.filter((ratio) => ratio >= cap).length / ratios.length,
+    cappedShare: capped / ratios.length,
   }
 }
