@@ -113,7 +113,7 @@ function agilerlLosses(run: RunConfig): Loss[] {
 const generatingLosses = (run: RunConfig, tool: ProjectTool): Loss[] => [
   {
     isSo: isGenerating(run) && run.evaluation.every > 0,
-    sentence: `Held-out prompts are answered greedily here; ${toolTitles[tool]} samples them.`,
+    sentence: `Validation prompts are answered greedily here; ${toolTitles[tool]} samples them.`,
   },
 ]
 
