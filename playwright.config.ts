@@ -1,14 +1,13 @@
 import { defineConfig } from '@playwright/test'
-import { existsSync } from 'node:fs'
 import { telemetryOff } from './src/shared/telemetry.ts'
+import { systemBrowser } from './tests/e2e/browser.ts'
 
 Object.assign(process.env, telemetryOff)
 
 /** Where a machine-readable report goes too, for scripts that count tests. */
 const report = process.env['TURNWISE_BROWSER_REPORT']
 
-const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-const executablePath = process.env['CHROMIUM'] ?? places.find((place) => existsSync(place))
+const executablePath = systemBrowser()
 
 /** Journeys through the window on a real host: `browser` in Chromium, `desktop` in Electron where its binary is there. */
 export default defineConfig({

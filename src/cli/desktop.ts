@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Program } from '#host/workers/programs.ts'
 
 /** Of the project, or of the package: what Electron starts. */
-const applicationFolder = fileURLToPath(new URL('../..', import.meta.url))
+export const applicationFolder = fileURLToPath(new URL('../..', import.meta.url))
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -39,12 +39,6 @@ const textOf = (file: string): string | null => (existsSync(file) ? readFileSync
 /** Only Linux has machines on which nothing can be shown. */
 export const hasDisplay = (env: Environment = process.env, platform = process.platform): boolean =>
   platform !== 'linux' || Boolean(env['DISPLAY']) || Boolean(env['WAYLAND_DISPLAY'])
-
-/** Files of the build that a window is made of; empty where all are there. */
-export const missingBuild = (folder = applicationFolder): string[] =>
-  ['out/main/index.js', 'out/preload/index.cjs', 'out/renderer/index.html'].filter(
-    (file) => !existsSync(path.join(folder, file)),
-  )
 
 export const desktopProgram = (electron: string, dataDirectory: string): Program => ({
   file: electron,

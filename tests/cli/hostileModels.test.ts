@@ -16,7 +16,7 @@ let attacker: Client<Api>
 let bystander: Client<Api>
 
 beforeAll(async () => {
-  served = place.start('serve', '--json')
+  served = place.start('serve', '--json', '--window', place.folder)
   const [{ url }] = linesOf(await firstLine(served)) as [{ url: string }]
   const [origin = '', token = ''] = url.split('/#token=')
   const connect = async () => createClient<Api>(await openWebSocketPort({ origin, token }))

@@ -14,7 +14,9 @@ afterAll(() => {
 })
 
 function serve(...args: string[]): Running {
-  const started = place.start('serve', ...args)
+  // A page in the window's place: no test builds into the checkout.
+  place.write('window/index.html', '<!doctype html>')
+  const started = place.start('serve', '--window', place.path('window'), ...args)
   running.push(started)
   return started
 }
@@ -55,7 +57,7 @@ describe('serve', () => {
     const text = await firstLine(served)
     expect(text).toMatch(/^Turnwise is served at http:/)
     const port = /127\.0\.0\.1:(\d+)/.exec(text)?.[1] ?? ''
-    const refused = await place.run('serve', '--port', port)
+    const refused = await place.run('serve', '--window', place.path('window'), '--port', port)
     expect(refused).toMatchObject({ status: 2, stdout: '' })
     expect(refused.stderr).toContain(`Port ${port} is used by another program.`)
     served.child.kill('SIGINT')

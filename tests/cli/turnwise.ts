@@ -1,7 +1,7 @@
 /** Running the real command line from tests: in processes of its own, or, where nothing is computed, in this one. */
 import { PassThrough } from 'node:stream'
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -50,6 +50,7 @@ export function createWorkplace(): Workplace {
     folder,
     path: inside,
     write(name, content) {
+      mkdirSync(path.dirname(inside(name)), { recursive: true })
       writeFileSync(inside(name), typeof content === 'string' ? content : JSON.stringify(content))
       return inside(name)
     },

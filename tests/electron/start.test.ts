@@ -12,8 +12,9 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { browserProgram, findElectron, hasDisplay, missingBuild } from '#cli/desktop.ts'
-import { isStale } from '../../scripts/start.ts'
+import { browserProgram, findElectron, hasDisplay } from '#cli/desktop.ts'
+import type { Output } from '#cli/output.ts'
+import { buildWindow, isStale, missingBuild } from '#cli/windowBuild.ts'
 import { buildProject, linkProject } from './builtProject.ts'
 import { eventually } from '../eventually.ts'
 
@@ -163,31 +164,47 @@ describe('what there is to show a window with', () => {
     expect(browserProgram(url, 'darwin')).toEqual({ file: 'open', args: [url] })
     expect(browserProgram(url, 'win32').args).toEqual(['/d', '/c', 'start', '""', url])
   })
-
-  test('the build', () => {
-    expect(missingBuild(built.folder)).toEqual([])
-    expect(missingBuild(tmpdir())).toEqual([
-      'out/main/index.js',
-      'out/preload/index.cjs',
-      'out/renderer/index.html',
-    ])
-  })
 })
 
-test('npm start builds again what is missing or older than its sources', () => {
+describe('the window of a checkout', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-start-'))
-  const touch = (file: string, at: number) => {
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const touch = (file: string, at: number, text = '') => {
     mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
-    writeFileSync(path.join(folder, file), '')
+    writeFileSync(path.join(folder, file), text)
     utimesSync(path.join(folder, file), at, at)
   }
-  touch('package.json', 100)
-  touch('src/main/index.ts', 100)
-  expect(isStale(folder)).toBe(true)
-  for (const file of ['out/main/index.js', 'out/preload/index.cjs', 'out/renderer/index.html'])
-    touch(file, 200)
-  expect(isStale(folder)).toBe(false)
-  touch('src/renderer/screens/Deep.tsx', 300)
-  expect(isStale(folder)).toBe(true)
-  rmSync(folder, { recursive: true })
+  const results = ['out/main/index.js', 'out/preload/index.cjs', 'out/renderer/index.html']
+  const notes: string[] = []
+  const output = { note: (line: string) => notes.push(line) } as unknown as Output
+
+  test('is stale where something is missing or older than its sources', () => {
+    touch('package.json', 100)
+    touch('src/main/index.ts', 100)
+    expect(isStale(folder)).toBe(true)
+    for (const file of results) touch(file, 200)
+    expect(isStale(folder)).toBe(false)
+    touch('src/renderer/screens/Deep.tsx', 300)
+    expect(isStale(folder)).toBe(true)
+  })
+
+  test('is built before it is shown, once', async () => {
+    const makes = results.map(
+      (file) => `require('fs').writeFileSync(${JSON.stringify(path.join(folder, file))}, '')`,
+    )
+    touch('node_modules/electron-vite/bin/electron-vite.js', 100, makes.join('\n'))
+    for (const file of results) rmSync(path.join(folder, file))
+    await buildWindow(output, folder)
+    await buildWindow(output, folder)
+    expect(notes).toEqual(['Building the window; this takes half a minute and is done once.'])
+    expect(isStale(folder)).toBe(false)
+  })
+
+  test('that cannot be built is not tried', async () => {
+    rmSync(path.join(folder, 'node_modules'), { recursive: true })
+    rmSync(path.join(folder, results[2] ?? ''))
+    await buildWindow(output, folder)
+    expect(missingBuild(folder)).toEqual(['out/renderer/index.html'])
+    expect(notes).toHaveLength(1)
+  })
 })

@@ -1,15 +1,9 @@
 import { launchProgram, runProgram } from '#host/workers/programs.ts'
 import { defineCommand } from '../command.ts'
-import {
-  browserProgram,
-  desktopProgram,
-  findElectron,
-  hasDisplay,
-  missingBuild,
-  redirectPage,
-} from '../desktop.ts'
+import { browserProgram, desktopProgram, findElectron, hasDisplay, redirectPage } from '../desktop.ts'
 import { flag, integer, usageError } from '../options.ts'
 import { serveUntilInterrupted } from '../serving.ts'
+import { buildWindow, missingBuild } from '../windowBuild.ts'
 
 /** An Electron that ends badly so soon has shown nothing. */
 const failsWithinMs = 10_000
@@ -33,11 +27,12 @@ export const app = defineCommand({
   ],
   async run({ options }, context) {
     const { dataDirectory, output } = context
+    await buildWindow(output)
     const missing = missingBuild()
     if (missing.length > 0) {
       throw usageError(
         `The window is not built: ${missing.join(', ')} missing.`,
-        'Build it with: npm run build',
+        'In a checkout with all packages (npm ci) this builds it: npm run build',
       )
     }
     const problem = options.browser ? null : await runDesktop(dataDirectory)

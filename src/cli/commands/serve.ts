@@ -2,6 +2,7 @@ import path from 'node:path'
 import { defineCommand } from '../command.ts'
 import { integer, text } from '../options.ts'
 import { serveUntilInterrupted } from '../serving.ts'
+import { buildWindow } from '../windowBuild.ts'
 
 export const serve = defineCommand({
   name: 'serve',
@@ -19,9 +20,9 @@ export const serve = defineCommand({
     'Only this machine can connect, and only with the address that is printed: it holds the key.',
     'Ctrl-C stops all runs after their current step; each keeps a checkpoint.',
   ],
-  run: ({ options: { port, window } }, context) =>
-    serveUntilInterrupted(
-      { port, ...(window === undefined ? {} : { windowDirectory: path.resolve(window) }) },
-      context,
-    ),
+  async run({ options: { port, window } }, context) {
+    if (window === undefined) await buildWindow(context.output)
+    const built = window === undefined ? {} : { windowDirectory: path.resolve(window) }
+    await serveUntilInterrupted({ port, ...built }, context)
+  },
 })
