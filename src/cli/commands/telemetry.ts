@@ -8,7 +8,7 @@ export const telemetry = defineCommand({
   positionals: [],
   options: { remove: flag('remove these files') },
   notes: () => [
-    'Turnwise turns this telemetry off. Up to version 0.1.0 it did not: SECURITY.md tells what was reported.',
+    'Turnwise turns this telemetry off; before 23 November 2026 it did not. SECURITY.md says what was reported.',
     'Other programs that use ONNX Runtime may write such files again.',
   ],
   run({ options: { remove } }, { output }) {
