@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../eventually.ts'
-import { answer, createWorkplace, killGroup } from './turnwise.ts'
+import { answer, createWorkplace, killGroup, type Running } from './turnwise.ts'
 
 const place = createWorkplace()
 const home = place.path('home')
@@ -23,11 +23,17 @@ beforeAll(async () => {
   })
 })
 
-afterAll(() => place[Symbol.dispose]())
+const started: Running[] = []
+
+afterAll(() => {
+  for (const running of started) if (running.child.exitCode === null) killGroup(running)
+  place[Symbol.dispose]()
+})
 
 /** `turnwise train` that has done a step. */
 async function train() {
   const running = place.start('train', place.path('run.json'))
+  started.push(running)
   await eventually(() => {
     const [name = ''] = readdirSync(place.path('home/runs')).filter((each) => each.startsWith('run_'))
     if (!readFileSync(place.path(`home/runs/${name}/events.jsonl`), 'utf8').includes('"type":"step"'))
@@ -41,16 +47,10 @@ test.skipIf(process.platform === 'win32').each([
   ['moved', () => renameSync(home, place.path('moved'))],
 ])('%s: the command says so and fails, and nothing is made in its place', async (_name, act) => {
   const running = await train()
-  try {
-    act()
-    const { status, stdout, stderr } = await running.finished
-    expect(stderr).toContain(
-      'is not there any more: it was removed or moved while the run was being trained.',
-    )
-    expect(status).toBe(1)
-    expect(stdout).not.toMatch(/Stopped|Finished|Checkpoint/)
-    expect(existsSync(home)).toBe(false)
-  } finally {
-    if (running.child.exitCode === null) killGroup(running)
-  }
+  act()
+  const { status, stdout, stderr } = await running.finished
+  expect(stderr).toContain('is not there any more: it was removed or moved while the run was being trained.')
+  expect(status).toBe(1)
+  expect(stdout).not.toMatch(/Stopped|Finished|Checkpoint/)
+  expect(existsSync(home)).toBe(false)
 })
