@@ -34,7 +34,8 @@ function namesOf(tool: ToolId, algorithm: string) {
   const entries = keysIn(rowsFor(algorithm))
   const heads = new Set(keysIn(settingsTable).map(({ keys }) => keys[0]))
   const fixed = new Set(fixedFor(tool, algorithm).map(({ name }) => name))
-  const names = [...new Set(entries.flatMap(({ keys }) => keys))].filter((name) => !fixed.has(name))
+  const isSetting = (name: string) => !fixed.has(name) || entries.some(({ keys }) => keys[0] === name)
+  const names = [...new Set(entries.flatMap(({ keys }) => keys))].filter(isSetting)
   return names.map((name) => {
     const reading = entries.filter(({ keys }) => keys.includes(name))
     const fewest = Math.min(...reading.map(({ keys }) => keys.length))

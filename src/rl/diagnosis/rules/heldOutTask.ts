@@ -23,12 +23,12 @@ export function heldOutTask({ samples, heldOutPrompts }: DiagnosedRun): Finding[
     {
       id: 'held-out-other-task',
       severity: 'warning',
-      words: `The held-out rows belong to another task: their prompts are ${percent(between)} alike in wording to those of training, which are ${percent(among)} alike among themselves. The eval reward does not say how well this run learns.`,
+      words: `The validation rows belong to another task: their prompts are ${percent(between)} alike in wording to those of training, which are ${percent(among)} alike among themselves. The eval reward does not say how well this run learns.`,
       evidence: [
         { of: 'wording alike, held-out and training prompts', value: between, ...span },
         { of: 'wording alike, training prompts', value: among, ...span },
       ],
-      proposals: [change('Choose held-out rows of the same task, or a share of the training rows.', {})],
+      proposals: [change('Choose validation rows of the same task, or a share of the training rows.', {})],
     },
   ]
 }
