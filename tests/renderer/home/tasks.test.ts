@@ -72,9 +72,14 @@ describe('what went wrong', () => {
     status,
     step: 4,
     error: status === 'failed' ? { code: null, message: 'The file is gone.', hint: null } : null,
+    finding: null,
     lastWords: null,
     updatedAt: now - daysAgo * day,
   })
+  const remark = (severity: 'problem' | 'warning') =>
+    ({
+      ...{ id: 'policy-destroyed', severity, words: 'The policy was destroyed.' },
+    }) as const
 
   test('the newest first, with what the run said; neither good ends nor old ones', () => {
     const found = troublesOf(
@@ -83,12 +88,15 @@ describe('what went wrong', () => {
         ended('a', 'failed', 2),
         ended('b', 'interrupted', 1),
         ended('c', 'finished', 1),
+        { ...ended('d', 'finished', 3), finding: remark('problem') },
+        { ...ended('e', 'finished', 1), finding: remark('warning') },
       ],
       now,
     )
     expect(found.map(({ run: { id }, words }) => [id, words])).toEqual([
       ['b', 'Its process ended after step 4. It can be resumed.'],
       ['a', 'The file is gone.'],
+      ['d', 'The policy was destroyed.'],
     ])
   })
 })
