@@ -1,9 +1,11 @@
 /** Answers to questions (question.ts), in the process that has ONNX Runtime. */
 import { AppError } from '#shared/errors.ts'
 import { availableDevices, defaultDevice, defaultThreads, physicalCores } from '#engine/runtime/device.ts'
+import { scoreRewards } from '#rl/rewards.ts'
 import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
 import { writeProject } from '../exchange/project/project.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
+import { resolveRewards } from '../rewards/resolveRewards.ts'
 import { calibrate } from './calibrating.ts'
 import { complete, completeEach, openText } from './completing.ts'
 import { exportCheckpoint } from './exporting.ts'
@@ -43,7 +45,19 @@ export async function answerQuestion(question: Question, say: Say<Question['type
       return exportAndTell(question, say)
     case 'write-project':
       return say(await writeProject(question.request))
+    case 'score-text':
+      return scoreText(question, say)
   }
+}
+
+async function scoreText(
+  { config, runDirectory, input }: Asked<'score-text'>,
+  say: Say<'score-text'>,
+): Promise<void> {
+  await using rewards = await resolveRewards(config, runDirectory)
+  const [reward] = await scoreRewards(rewards.specs, [input], 'null')
+  if (reward === undefined) throw new Error('Expected a reward, got none.')
+  await say(reward)
 }
 
 async function exportAndTell({ request }: Asked<'export'>, say: Say<'export'>): Promise<void> {
