@@ -4,13 +4,13 @@ import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { samplesApi } from '#shared/api/samples.ts'
 import { AppError } from '#shared/errors.ts'
 import { packArray } from '#shared/packedArray.ts'
-import { scoreRewards } from '#rl/rewards.ts'
+import type { Reward } from '#rl/rewards.ts'
 import { promptContent } from '#rl/rollout/prompts.ts'
 import type { Host } from '../host.ts'
 import { rescore } from '../rewards/rescore.ts'
-import { resolveRewards } from '../rewards/resolveRewards.ts'
 import type { SampleRecord, SampleScore } from '../store/samples.ts'
 import type { Store } from '../store/store.ts'
+import { askOnce, type Ask, type Question } from '../workers/question.ts'
 import { configOf, rowsOfRun } from './runRows.ts'
 
 export const samplesService = (host: Host): Handlers<typeof samplesApi> => {
@@ -35,7 +35,8 @@ export const samplesService = (host: Host): Handlers<typeof samplesApi> => {
 
     scores: ({ runId, version }) => store.samples.scoresOf(runId, version),
     rescore: (request, { signal }) => rescoring(host, request, signal),
-    scoreText: ({ sampleId, completion }) => scoreText(host, findSample(store, sampleId), completion),
+    scoreText: ({ sampleId, completion }, { signal }) =>
+      scoreText(host, findSample(store, sampleId), { completion, signal }),
   }
 }
 
@@ -102,16 +103,42 @@ async function* rescoring(
 async function scoreText(
   host: Host,
   sample: SampleRecord,
-  completion: string,
+  { completion, signal }: { readonly completion: string; readonly signal: AbortSignal },
 ): Promise<OutputOf<Api, 'samples.scoreText'>> {
   const run = host.store.runs.get(sample.runId)
   const row = (await rowsOfRun(host, run))(sample)
-  await using rewards = await resolveRewards(configOf(run), run.directory)
   const { prompt, step } = sample
-  const [reward] = await scoreRewards(rewards.specs, [{ prompt, completion, row, step }], 'null')
-  const failures = (reward?.failures ?? []).map(({ name, message }) => ({
+  const { rewards, rewardLimits } = configOf(run)
+  const question = {
+    ...{ config: { rewards, rewardLimits }, runDirectory: run.directory },
+    input: { prompt, completion, row, step },
+  }
+  const reward = await scoredWithin(scoreMs, host.ask, { ...question, signal })
+  const failures = reward.failures.map(({ name, message }) => ({
     ...{ code: 'reward/failed' as const, hint: null },
     message: `${name}: ${message}`,
   }))
-  return { reward: reward?.total ?? null, parts: reward?.parts ?? {}, failures }
+  return { reward: reward.total, parts: reward.parts, failures }
+}
+
+/** Code has limits of its own; what comes with the program has none. */
+const scoreMs = 30_000
+
+type Scoring = Omit<Extract<Question, { type: 'score-text' }>, 'type'> & { readonly signal: AbortSignal }
+
+/** Errors: AppError 'reward/failed' when it takes longer; those of resolving the rewards. */
+export async function scoredWithin(limitMs: number, ask: Ask, scoring: Scoring): Promise<Reward> {
+  const { signal, ...question } = scoring
+  const limit = AbortSignal.timeout(limitMs)
+  try {
+    return await askOnce(ask, { type: 'score-text', ...question }, AbortSignal.any([signal, limit]))
+  } catch (error) {
+    if (!limit.aborted) throw error
+    throw new AppError(
+      'reward/failed',
+      `The rewards of this run did not score the text within ${limitMs / 1000} s and were stopped.`,
+      'Nothing was changed. A pattern in their settings may take too long on such a text: try a shorter one.',
+      error,
+    )
+  }
 }

@@ -1,9 +1,11 @@
 /** Answers to questions (question.ts), in the process that has ONNX Runtime. */
 import { AppError } from '#shared/errors.ts'
 import { availableDevices, defaultDevice, defaultThreads, physicalCores } from '#engine/runtime/device.ts'
+import { scoreRewards } from '#rl/rewards.ts'
 import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
 import { writeProject } from '../exchange/project/project.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
+import { resolveRewards } from '../rewards/resolveRewards.ts'
 import { calibrate } from './calibrating.ts'
 import { complete, completeEach, openText } from './completing.ts'
 import { exportCheckpoint } from './exporting.ts'
@@ -19,31 +21,41 @@ type Say<Type extends Question['type']> = (item: Answers[Type]) => Promise<void>
 const maxRows = 64
 
 /** Errors: those of the models, of the data and of the runtime. */
-export async function answerQuestion(question: Question, say: Say<Question['type']>): Promise<void> {
-  switch (question.type) {
-    case 'devices':
-      return say({
-        devices: await availableDevices(),
-        physicalCores: physicalCores(),
-        defaultThreads: defaultThreads(),
-      })
-    case 'selftest':
-      for await (const finding of runSelftest({ device: defaultDevice(), full: question.full }))
-        await say(finding)
-      return
-    case 'complete':
-      return completeSideBySide(question, say)
-    case 'complete-rows':
-      return completeRows(question, say)
-    case 'check-precision':
-      return checkPrecisions(question, say)
-    case 'calibrate':
-      return calibrate(question, say)
-    case 'export':
-      return exportAndTell(question, say)
-    case 'write-project':
-      return say(await writeProject(question.request))
-  }
+export function answerQuestion(question: Question, say: Say<Question['type']>): Promise<void> {
+  // Each answers its own kind of question, which the table's type says and an index cannot.
+  const answer = answers[question.type] as (question: Question, say: Say<Question['type']>) => Promise<void>
+  return answer(question, say)
+}
+
+const answers: {
+  readonly [Type in Question['type']]: (asked: Asked<Type>, say: Say<Type>) => Promise<void>
+} = {
+  devices: async (_, say) =>
+    say({
+      devices: await availableDevices(),
+      physicalCores: physicalCores(),
+      defaultThreads: defaultThreads(),
+    }),
+  async selftest({ full }, say) {
+    for await (const finding of runSelftest({ device: defaultDevice(), full })) await say(finding)
+  },
+  complete: completeSideBySide,
+  'complete-rows': completeRows,
+  'check-precision': checkPrecisions,
+  calibrate,
+  export: exportAndTell,
+  'write-project': async ({ request }, say) => say(await writeProject(request)),
+  'score-text': scoreText,
+}
+
+async function scoreText(
+  { config, runDirectory, input }: Asked<'score-text'>,
+  say: Say<'score-text'>,
+): Promise<void> {
+  await using rewards = await resolveRewards(config, runDirectory)
+  const [reward] = await scoreRewards(rewards.specs, [input], 'null')
+  if (reward === undefined) throw new Error('Expected a reward, got none.')
+  await say(reward)
 }
 
 async function exportAndTell({ request }: Asked<'export'>, say: Say<'export'>): Promise<void> {

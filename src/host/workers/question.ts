@@ -9,6 +9,7 @@ import type { PrecisionEffect } from '#shared/precisionEffect.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { Reward, RewardInput } from '#rl/rewards.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '../artifacts/data/dataFile.ts'
 import type { ProjectReport, ProjectRequest } from '../exchange/project/project.ts'
@@ -64,6 +65,13 @@ export type Question =
   | { readonly type: 'export'; readonly request: ExportRequest }
   /** Needs no runtime, but the model's tokenizer on every row. */
   | { readonly type: 'write-project'; readonly request: ProjectRequest }
+  /** What a run's rewards say of one completion; a pattern among their settings may never come to an end. */
+  | {
+      readonly type: 'score-text'
+      readonly config: Pick<RunConfig, 'rewards' | 'rewardLimits'>
+      readonly runDirectory: string
+      readonly input: RewardInput
+    }
   /** What a run of this config would need; its paths are absolute. */
   | { readonly type: 'calibrate'; readonly config: RunConfig; readonly cacheDirectory: string }
 
@@ -106,6 +114,7 @@ export interface Answers {
   readonly calibrate: CalibrationNews
   readonly export: ExportNews
   readonly 'write-project': ProjectReport
+  readonly 'score-text': Reward
   readonly 'check-precision': PrecisionEffect
 }
 
