@@ -1,0 +1,129 @@
+"""Losses and gradients as TRL's own code computes them: a list of cases (JSON) in, a list of answers out."""
+
+import json
+import sys
+from collections import defaultdict
+from types import SimpleNamespace
+
+import torch
+
+torch.set_default_dtype(torch.float64)
+
+
+def tensors(case):
+    names = ["lp", "old", "ref", "entropies", "advantages", "mask"]
+    made = {name: torch.tensor(case[name]) for name in names}
+    made["lp"].requires_grad_(True)
+    made["entropies"].requires_grad_(True)
+    return SimpleNamespace(**made)
+
+
+accelerator = SimpleNamespace(
+    num_processes=1,
+    sync_gradients=True,
+    reduce=lambda x, reduction=None: x,
+    gather=lambda x: x,
+    gather_for_metrics=lambda x: x,
+)
+
+
+def trl_group(case, t):
+    from trl import GRPOConfig
+    from trl.trainer.grpo_trainer import GRPOTrainer
+
+    args = GRPOConfig(output_dir="/tmp/unused", use_cpu=True, report_to="none", **case["settings"])
+    trainer = SimpleNamespace(
+        args=args,
+        accelerator=accelerator,
+        model=SimpleNamespace(training=True),
+        _metrics={"train": defaultdict(list)},
+        _get_per_token_logps_and_entropies=lambda *a, **k: (t.lp, t.entropies, None),
+        get_off_policy_mask=GRPOTrainer.get_off_policy_mask,
+        aux_loss_enabled=False,
+        use_vllm=False,
+        current_gradient_accumulation_steps=1,
+        epsilon_low=args.epsilon,
+        epsilon_high=args.epsilon if args.epsilon_high is None else args.epsilon_high,
+        _entropy_bonus_enabled=args.entropy_coef != 0,
+        **{
+            name: getattr(args, name)
+            for name in [
+                "top_entropy_quantile",
+                "off_policy_mask_threshold",
+                "importance_sampling_level",
+                "beta",
+                "loss_type",
+                "max_completion_length",
+                "use_adaptive_entropy",
+                "entropy_coef",
+            ]
+        },
+    )
+    args.steps_per_generation = 1
+    ids = torch.zeros(t.mask.shape, dtype=torch.long)
+    inputs = {
+        "prompt_ids": ids[:, :1],
+        "prompt_mask": ids[:, :1],
+        "completion_ids": ids,
+        "completion_mask": t.mask,
+        "advantages": t.advantages[:, 0],
+        "old_per_token_logps": t.old,
+        "ref_per_token_logps": t.ref,
+        "num_items_in_batch": t.mask.sum(),
+    }
+    loss = GRPOTrainer._compute_loss(trainer, None, inputs)
+    metrics = {name: values[-1] for name, values in trainer._metrics["train"].items()}
+    return loss, {name: value for name, value in metrics.items() if name == "kl" or name.startswith("clip_ratio/")}
+
+
+def trl_pairs(case, t):
+    from trl import DPOConfig
+    from trl.trainer.dpo_trainer import DPOTrainer
+
+    args = DPOConfig(output_dir="/tmp/unused", use_cpu=True, report_to="none", **case["settings"])
+    chosen, rejected = (t.ref * t.mask)[0::2].sum(1), (t.ref * t.mask)[1::2].sum(1)
+    order = torch.cat([torch.arange(0, len(t.mask), 2), torch.arange(1, len(t.mask), 2)])
+    trainer = SimpleNamespace(
+        args=args,
+        accelerator=SimpleNamespace(**{**vars(accelerator), "device": "cpu"}),
+        model=SimpleNamespace(training=True),
+        _metrics={"train": defaultdict(list)},
+        _total_train_tokens=0,
+        _tp_size=1,
+        aux_loss_enabled=False,
+        precompute_ref_logps=True,
+        loss_types=args.loss_type if isinstance(args.loss_type, list) else [args.loss_type],
+        loss_weights=args.loss_weights or [1.0],
+        **{name: getattr(args, name) for name in ["ld_alpha", "f_divergence_type", "beta", "label_smoothing", "use_weighting"]},
+    )
+    mask = t.mask[order]
+    lp = (t.lp * t.mask)[order]
+    outputs = SimpleNamespace(log_probs=lp, entropy=t.entropies[order], mean_logits=lp.detach(), is_top1=mask > 0)
+    first = torch.zeros(len(mask), 1)
+    inputs = {
+        "input_ids": torch.zeros(len(mask), mask.shape[1] + 1, dtype=torch.long),
+        "attention_mask": torch.ones(len(mask), mask.shape[1] + 1),
+        "completion_mask": torch.cat([first, mask], dim=1),
+        "ref_chosen_logps": chosen,
+        "ref_rejected_logps": rejected,
+    }
+    return DPOTrainer._compute_loss(trainer, lambda **_: outputs, inputs, False), {}
+
+
+kinds = {"trl-group": trl_group, "trl-pairs": trl_pairs}
+
+answers = []
+for case in json.load(sys.stdin):
+    t = tensors(case)
+    loss, metrics = kinds[case["kind"]](case, t)
+    loss.backward()
+    zero = torch.zeros_like(t.lp)
+    answers.append(
+        {
+            "loss": loss.item(),
+            "logprobs": t.lp.grad.tolist(),
+            "entropies": (zero if t.entropies.grad is None else t.entropies.grad).tolist(),
+            "metrics": metrics,
+        }
+    )
+print("ANSWERS " + json.dumps(answers))
