@@ -72,6 +72,7 @@ describe('what went wrong', () => {
     status,
     step: 4,
     error: status === 'failed' ? { code: null, message: 'The file is gone.', hint: null } : null,
+    finding: null,
     lastWords: null,
     updatedAt: now - daysAgo * day,
   })

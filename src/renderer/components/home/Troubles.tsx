@@ -21,7 +21,7 @@ export function Troubles({ runs }: { runs: readonly RunEntry[] }) {
               href={link(`/runs/${run.id}/overview`)}
               className="flex items-start gap-3 px-3 py-2 -outline-offset-2 hover:bg-panel phone:flex-wrap"
             >
-              <StatusBadge status={run.status} />
+              <StatusBadge status={run.status} finding={run.finding} />
               <span className="min-w-0 grow">
                 <span className="block truncate font-medium">{runTitle(run)}</span>
                 <span className="line-clamp-2 text-sm text-muted">{words}</span>
