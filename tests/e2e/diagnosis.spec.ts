@@ -44,9 +44,7 @@ test('a run that destroys its policy says so while it goes on, and the fix goes 
     .first()
     .click()
   const dialog = page.getByRole('dialog', { name: `Fork from step ${step}` })
-  await expect(dialog.getByRole('textbox', { name: 'New value of optimization.learningRate' })).toHaveValue(
-    '0.001',
-  )
+  await expect(dialog.getByRole('textbox', { name: 'New value of Learning rate' })).toHaveValue('0.001')
   await dialog.getByRole('button', { name: 'Cancel' }).click()
 
   await app.client.call('runs.stop', { runId })
