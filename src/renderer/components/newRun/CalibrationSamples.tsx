@@ -1,4 +1,4 @@
-import type { Calibration } from '#renderer/hooks/newRun.ts'
+import type { Calibration } from '#renderer/hooks/newRunDraft.ts'
 import { formatCount, formatNumber, plural } from '#renderer/format.ts'
 import { Badge } from '../base/Badge.tsx'
 
