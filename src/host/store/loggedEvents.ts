@@ -64,7 +64,7 @@ const schemas = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('diagnosis'),
-    step,
+    step: count,
     findings: z.array(
       z.object({ id: z.string(), severity: z.enum(['note', 'warning', 'problem']), words: z.string() }),
     ),
