@@ -26,6 +26,7 @@ import { openStore, type Store } from './store/store.ts'
 import { resumePoint } from './training.ts'
 import { packError } from './workers/messages.ts'
 import { Trials } from './trials.ts'
+import { tidyTrash } from './trash.ts'
 import { createAsk, questionStarter, type StartQuestion } from './workers/question.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from './workers/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from './workers/supervisor.ts'
@@ -86,6 +87,7 @@ export function createHost({
     ...(servesQueue ? lastingHalt(store, history) : {}),
   })
   if (servesQueue) history.attempt(() => left.queueEnded())
+  if (servesQueue) history.attempt(() => tidyTrash({ dataDirectory, store, history }))
   queue.advance()
   const connections = new ConnectionWatch()
   const looking = lookRegularly(parts, { servesQueue, onFault })

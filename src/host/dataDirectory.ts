@@ -25,6 +25,8 @@ export const dataFolders = (dataDirectory: string) => ({
   models: path.join(dataDirectory, 'models'),
   /** Imported adapters, a folder each. */
   adapters: path.join(dataDirectory, 'adapters'),
+  /** Deleted runs, kept for a week. */
+  trash: path.join(dataDirectory, 'trash'),
   /** Imported data, a folder per version. */
   datasets: path.join(dataDirectory, 'datasets'),
   /** Reward code that was saved, a folder per reward. */

@@ -1,4 +1,5 @@
 /** Runs from a config to a process: made, started, gone on with, followed. */
+import path from 'node:path'
 import type { RunEvent } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
@@ -6,6 +7,7 @@ import { openLogTail, type LoggedEvent } from './artifacts/eventLog.ts'
 import { createRunFolder, runPaths } from './artifacts/runFolder.ts'
 import { fallBackSentence, resolveResume } from './artifacts/runTarget.ts'
 import type { Host } from './host.ts'
+import { forkName } from './forkName.ts'
 import { forkRun, type ConfigChanges } from './workers/forkRun.ts'
 import { unpackError } from './workers/messages.ts'
 import type { WorkerStatus } from './workers/supervisor.ts'
@@ -46,10 +48,21 @@ export interface ForkWish {
 }
 
 /** A run that goes on from a checkpoint of another with some settings changed; nothing is started. Errors as `forkRun`. */
-export function createFork({ dataDirectory, history, bell }: Host, wish: ForkWish): RunEntry {
-  const run = history.add(forkRun({ dataDirectory, ...wish }))
+export function createFork(host: Host, wish: ForkWish): RunEntry {
+  const { dataDirectory, history, bell } = host
+  const changes = 'name' in wish.changes ? wish.changes : { ...wish.changes, name: nameOfFork(host, wish) }
+  const run = history.add(forkRun({ dataDirectory, ...wish, changes }))
   bell.ring()
   return run
+}
+
+/** After its parent and what it does otherwise, and unlike every other run. */
+function nameOfFork({ store }: Host, { checkpoint, changes }: ForkWish): string {
+  const [step, , runId = ''] = path.resolve(checkpoint).split(path.sep).toReversed()
+  const parent = store.runs.find(runId)
+  const base = parent === null ? runId : (parent.name ?? `${parent.algorithm} · seed ${parent.seed}`)
+  const taken = new Set(store.runs.list().map(({ name }) => name))
+  return forkName({ base, step: Number(/\d+$/.exec(step ?? '')?.[0] ?? 0), changes, taken })
 }
 
 export interface StopSignals {

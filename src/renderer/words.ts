@@ -17,6 +17,23 @@ export function runTitle({
   return name ?? `${algorithm} · seed ${String(seed)} · ${id.slice(-4)}`
 }
 
+interface Steps {
+  readonly step: number
+  readonly steps: number | null
+  /** A fork counts on from here. */
+  readonly parentCheckpointStep: number | null
+}
+
+/** «9/14»; a fork that has not made a step of its own stands where its checkpoint does. */
+export const stepWords = ({ step, steps, parentCheckpointStep }: Steps): string =>
+  [Math.max(step, parentCheckpointStep ?? 0), steps].filter((each) => each !== null).join('/')
+
+/** How much of its own steps a run has made, 0 to 1; null: nobody can tell. */
+export function stepShare({ step, steps, parentCheckpointStep }: Steps): number | null {
+  const from = parentCheckpointStep ?? 0
+  return steps === null || steps <= from ? null : Math.max(0, step - from) / (steps - from)
+}
+
 type Activity = 'starting' | 'running' | 'pausing' | 'paused' | 'stopping'
 
 const activities: Readonly<Record<Exclude<Activity, 'running'>, string>> = {

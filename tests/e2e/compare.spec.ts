@@ -162,12 +162,31 @@ test('runs are renamed, tagged, filtered and deleted in the table', async ({ app
   await expect(page.getByText('1 of 2 runs')).toBeVisible()
   await page.getByRole('checkbox', { name: 'Select dropped' }).click()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
-  const files = await client.call('runs.files', { runId: dropped })
-  await expect(page.getByRole('list', { name: 'Files that are removed' }).getByRole('listitem')).toHaveCount(
-    files.length,
-  )
-  await page.getByRole('button', { name: 'Delete 1 run' }).click()
-  await expect.poll(async () => (await client.call('runs.list', {})).map(({ id }) => id)).toEqual([kept])
+  const asked = page.getByRole('alertdialog')
+  await expect(asked.getByRole('list', { name: 'Runs that are deleted' }).getByRole('listitem')).toHaveText([
+    /^dropped/,
+  ])
+  const remove = page.getByRole('button', { name: 'Delete 1 run' })
+  const known = async () => (await client.call('runs.list', {})).map(({ id }) => id).toSorted()
+  await remove.click()
+  await expect.poll(known).toEqual([kept])
+
+  // Taken back at once, and once more from the trash, with what was written about it.
+  await client.call('runs.setNotes', { runId: kept, notes: 'stays' })
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect.poll(known).toEqual([kept, dropped].toSorted())
+  await client.call('runs.setNotes', { runId: dropped, notes: 'comes back' })
+  await page.getByRole('checkbox', { name: 'Select dropped' }).click()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await remove.click()
+  await page.getByRole('button', { name: 'Deleted (1)' }).click()
+  expect(await seriousProblems(page)).toEqual([])
+  await page.getByRole('button', { name: 'Restore dropped' }).click()
+  await expect(page.getByText('The trash is empty.')).toBeVisible()
+  expect(await client.call('runs.get', { runId: dropped })).toMatchObject({
+    name: 'dropped',
+    notes: 'comes back',
+  })
 })
 
 const codeOf = (bonus: number): string => `export function short({ completion }) {

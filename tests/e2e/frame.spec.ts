@@ -28,3 +28,20 @@ test('the first key press on a page offers to skip the places', async ({ app }) 
   await expect(page.getByRole('main').locator(':focus')).toHaveCount(1)
   await expect(page).toHaveURL(/#\/runs$/)
 })
+
+test('an address that names nothing says so on every page', async ({ app }) => {
+  const { page } = app
+  await app.open()
+  for (const [route, words] of [
+    ['/nowhere', 'There is nothing at this address.'],
+    ['/data/nope', 'There is no data set at this address.'],
+    ['/runs/nope', 'There is no run at this address.'],
+    ['/rewards/nope', 'There is no such reward any more.'],
+    ['/models/nope', 'There is no model'],
+    ['/runs/%E0%A4%A', 'There is no run at this address.'],
+  ] as const) {
+    await app.go(route)
+    await expect(page.getByText(words)).toBeVisible()
+    await expect(page.getByText(/was asked wrongly|must match pattern/)).toBeHidden()
+  }
+})

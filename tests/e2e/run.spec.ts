@@ -203,7 +203,9 @@ test('name, tags and deletion of a run', async ({ app }) => {
   await page.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
   const asked = page.getByRole('alertdialog')
-  await expect(asked.getByText('events.jsonl')).toBeVisible()
+  await expect(asked.getByRole('list', { name: 'Runs that are deleted' }).getByRole('listitem')).toHaveCount(
+    1,
+  )
   await asked.getByRole('button', { name: 'Delete 1 run' }).click()
   await expect(page).toHaveURL(/#\/runs$/)
   expect(await app.client.call('runs.list', {})).toEqual([])

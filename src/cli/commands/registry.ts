@@ -25,7 +25,9 @@ import { runsImport } from './runsImport.ts'
 import { runsList } from './runsList.ts'
 import { runsProject } from './runsProject.ts'
 import { runsRecover } from './runsRecover.ts'
+import { runsRestore } from './runsRestore.ts'
 import { runsShow } from './runsShow.ts'
+import { runsTrash } from './runsTrash.ts'
 import { score } from './score.ts'
 import { selftest } from './selftest.ts'
 import { serve } from './serve.ts'
@@ -47,6 +49,8 @@ export const commands: readonly Command[] = [
   runsImport,
   runsProject,
   runsDelete,
+  runsRestore,
+  runsTrash,
   runsRecover,
   exportRun,
   generate,

@@ -9,11 +9,11 @@ import type { DataSetVersion } from '../artifacts/data/dataSetVersion.ts'
 import { importDataSet } from '../artifacts/data/importDataSet.ts'
 import { inspectDataFile } from '../artifacts/data/inspectDataFile.ts'
 import { mappingSchema, type Mapping } from '../artifacts/data/mapping.ts'
-import { findOverlap, wholeRow } from '../artifacts/data/overlap.ts'
+import { findOverlap, wholeRow, type Matches, type Overlap } from '../artifacts/data/overlap.ts'
 import { LengthCounter, previewPrompts } from '../artifacts/data/preview.ts'
 import { readDataSet } from '../artifacts/data/readDataSet.ts'
 import { detectShape } from '../artifacts/data/shapes.ts'
-import { splitRows } from '../artifacts/data/split.ts'
+import { splitRows, type RowPlaces } from '../artifacts/data/split.ts'
 import { readFetched } from '../artifacts/hub/fetched.ts'
 import { findModel } from '../artifacts/modelLibrary.ts'
 import { dataFolders } from '../dataDirectory.ts'
@@ -185,12 +185,10 @@ const sides = (host: Host) =>
 
     async leaks({ versionId, heldOut, columns }) {
       const rows = await rowsOf(host, versionId)
-      const sides =
-        'versionId' in heldOut
-          ? { train: rows, heldOut: await rowsOf(host, heldOut.versionId) }
-          : splitRows(rows, heldOut)
       const textOf = (row: DataRow) => wholeRow(columns.length === 0 ? row : pick(row, columns))
-      return findOverlap(sides.train, sides.heldOut, textOf)
+      if ('versionId' in heldOut) return findOverlap(rows, await rowsOf(host, heldOut.versionId), textOf)
+      const sides = splitRows(rows, heldOut)
+      return placedOverlap(await findOverlap(sides.train, sides.heldOut, textOf), sides.places)
     },
   }) satisfies Partial<Handlers<typeof datasetsApi>>
 
@@ -205,6 +203,30 @@ const difficulties = (host: Host) =>
       throw new AppError('data/invalid', 'This difficulty was not measured.', 'Measure it.')
     },
   }) satisfies Partial<Handlers<typeof datasetsApi>>
+
+/** Rows of the parts by their places in the data set that was split. */
+function placedOverlap(
+  { trainDuplicates, heldOutDuplicates, leaks }: Overlap,
+  { train, heldOut }: RowPlaces,
+) {
+  const placed = (
+    { count, pairs }: Matches,
+    first: readonly number[],
+    second: readonly number[],
+  ): Matches => ({
+    count,
+    pairs: pairs.map((pair) => ({
+      ...pair,
+      first: first[pair.first] ?? pair.first,
+      second: second[pair.second] ?? pair.second,
+    })),
+  })
+  return {
+    trainDuplicates: placed(trainDuplicates, train, train),
+    heldOutDuplicates: placed(heldOutDuplicates, heldOut, heldOut),
+    leaks: placed(leaks, train, heldOut),
+  }
+}
 
 /** All of them, as a run would read them. */
 const rowsOf = (host: Host, versionId: string) => readDataSet(findVersion(host, versionId).directory)

@@ -105,6 +105,7 @@ function memoryOf(pid: number): NonNullable<Load['memory']['training']> {
 
 const descriptions = {
   runs: { isDisposable: false, description: 'Runs with their checkpoints, samples and logs.' },
+  trash: { isDisposable: true, description: 'Deleted runs; each is removed for good after a week.' },
   models: { isDisposable: false, description: 'Imported base models.' },
   adapters: { isDisposable: false, description: 'Imported adapters.' },
   datasets: { isDisposable: false, description: 'Imported data sets.' },

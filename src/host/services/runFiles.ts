@@ -1,11 +1,10 @@
 /** The files of a run, and removing them. */
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { readError, writeError } from '../artifacts/fileErrors.ts'
-import { isRunFolder, lockRun } from '../artifacts/runFolder.ts'
-import { dataFolders } from '../dataDirectory.ts'
+import { readError } from '../artifacts/fileErrors.ts'
 import type { Host } from '../host.ts'
+import { tidyTrash, trashRun } from '../trash.ts'
 
 /** None where the folder is gone. */
 export function runFiles(directory: string): { path: string; sizeBytes: number }[] {
@@ -20,33 +19,15 @@ export function runFiles(directory: string): { path: string; sizeBytes: number }
   }
 }
 
-/** Removes a run that nobody trains from the disk and from the history. Errors: AppError 'run/busy', 'run/not-found', 'file/unwritable'. */
-export function deleteRun({ dataDirectory, store, supervisor, history, bell }: Host, runId: string): void {
-  const { directory } = store.runs.get(runId)
-  if (supervisor.status(runId) !== null) {
+/**
+ * Puts a run that nobody trains into the trash, from where it can be restored for a week. Errors: AppError 'run/busy',
+ * 'run/not-found', 'file/unwritable'.
+ */
+export function deleteRun(host: Host, runId: string): void {
+  if (host.supervisor.status(runId) !== null) {
     throw new AppError('run/busy', 'The run is being trained.', 'Stop it first.')
   }
-  if (existsSync(directory)) removeRunFolder(dataDirectory, directory)
-  history.forget(runId)
-  bell.ring()
-}
-
-/** Removes the folder of a run, and nothing else. */
-function removeRunFolder(dataDirectory: string, directory: string): void {
-  const { runs } = dataFolders(dataDirectory)
-  if (path.dirname(directory) !== runs || !isRunFolder(directory)) {
-    throw new AppError(
-      'file/unwritable',
-      `${directory} is not the folder of a run in this data directory, so it is left alone.`,
-    )
-  }
-  lockRun(directory)[Symbol.dispose]()
-  // Renamed first: killed in between, it is no run any more instead of half of one.
-  const removed = path.join(runs, `.${path.basename(directory)}.removed`)
-  try {
-    renameSync(directory, removed)
-    rmSync(removed, { recursive: true, force: true })
-  } catch (error) {
-    throw writeError(directory, error)
-  }
+  trashRun(host, runId)
+  tidyTrash(host)
+  host.bell.ring()
 }

@@ -9,6 +9,7 @@ import { runPaths } from '../artifacts/runFolder.ts'
 import { readDemoConfig } from '../demoConfig.ts'
 import type { Host } from '../host.ts'
 import type { RunHistory } from '../runHistory.ts'
+import { emptyTrash, restoreRun, trashedRuns } from '../trash.ts'
 import { createFork, createRun, resumePoint } from '../training.ts'
 import { checkRunConfig, judgeWithModel, resolveRunConfig } from '../workers/runConfigFile.ts'
 import type { WorkerStatus } from '../workers/supervisor.ts'
@@ -117,6 +118,12 @@ const describing = (host: Host) => {
       await hasLeft(host, runId)
       deleteRun(host, runId)
     },
+    trash: () => trashedRuns(host.dataDirectory),
+    restore({ runId }) {
+      restoreRun(host, runId)
+      bell.ring()
+    },
+    emptyTrash: ({ runIds }) => ({ freedBytes: emptyTrash(host.dataDirectory, runIds) }),
     rename: ({ runId, name }) => change(runId, () => store.runs.setName(runId, name)),
     setTags: ({ runId, tags }) => change(runId, () => store.runs.setTags(runId, tags)),
     setNotes: ({ runId, notes }) => change(runId, () => store.runs.setNotes(runId, notes)),

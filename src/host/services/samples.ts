@@ -11,18 +11,30 @@ import { rescore } from '../rewards/rescore.ts'
 import type { SampleRecord, SampleScore } from '../store/samples.ts'
 import type { Store } from '../store/store.ts'
 import { askOnce, type Ask, type Question } from '../workers/question.ts'
-import { configOf, rowsOfRun } from './runRows.ts'
+import { configOf, rowPlaces, rowsOfRun, versionOf } from './runRows.ts'
 
 export const samplesService = (host: Host): Handlers<typeof samplesApi> => {
   const { store } = host
+  const placesOf = rowPlaces(host)
+  const placed = async (sample: SampleRecord) => {
+    const { placeOf } = await placesOf(store.runs.get(sample.runId))
+    return { ...sample, dataRow: placeOf(sample) }
+  }
   return {
     steps: ({ runId, source }) =>
       store.samples
         .steps(runId)
         .filter((each) => source === undefined || each.source === source)
         .map(({ count, ...each }) => ({ ...each, samples: count })),
-    list: (filter) => store.samples.list(filter),
-    get: ({ sampleId }) => findSample(store, sampleId),
+    async list({ dataRow, ...filter }) {
+      if (dataRow === undefined) return Promise.all(store.samples.list(filter).map(placed))
+      const { rowsAt } = await placesOf(store.runs.get(filter.runId))
+      const at = rowsAt(dataRow)
+      const source = filter.source ?? (at.rollout === null ? 'evaluation' : 'rollout')
+      const row = at[source]
+      return row === null ? [] : Promise.all(store.samples.list({ ...filter, source, row }).map(placed))
+    },
+    get: ({ sampleId }) => placed(findSample(store, sampleId)),
     arrays: ({ sampleId }) => arraysOf(host, sampleId),
 
     async origin({ sampleId }) {
@@ -30,7 +42,11 @@ export const samplesService = (host: Host): Handlers<typeof samplesApi> => {
       const run = store.runs.get(sample.runId)
       const row = (await rowsOfRun(host, run))(sample)
       const content = promptContent(row, sample.row, configOf(run).data.prompt)
-      return { row, messages: typeof content === 'string' ? null : content }
+      return {
+        row,
+        messages: typeof content === 'string' ? null : content,
+        versionId: versionOf(host, run, sample),
+      }
     },
 
     scores: ({ runId, version }) => store.samples.scoresOf(runId, version),

@@ -122,17 +122,18 @@ async function calibrateStage(
   tell: (phase: Phase) => void,
 ): Promise<CalibratedStage & { readonly heldBack: number }> {
   const { stage, model } = setup
-  const { config, heldOutRows } = stage.parts
+  const { config, heldOutRows, rowPlaces } = stage.parts
   tell('loading')
   const begin = performance.now()
   await using training = await openTraining({ ...setup, begin: null })
   const loading = (performance.now() - begin) / 1000
   const calibration = await calibrateStep(training.dependencies, maxRows, tell)
-  const { measures, row, tooLong, trajectories } = calibration
+  const { measures, tooLong, trajectories } = calibration
+  const row = rowPlaces?.train[calibration.row] ?? calibration.row
   const { generating, scoring, forward, update } = measures.seconds
   const steps = stage.lastStep - stage.place.firstStep
   const evaluated = Math.min(heldOutRows.length, config.evaluation.rows ?? Infinity)
-  const samples = samplesOf(calibration)
+  const samples = samplesOf(calibration, row)
   return {
     ...{ steps, row, tooLong, samples },
     heldBack: heldBackBytes(model, config, calibration),
@@ -147,7 +148,7 @@ async function calibrateStage(
 }
 
 /** The group was made of one row alone, which has another number in the data. */
-const samplesOf = ({ trajectories, row }: Calibration): CalibratedStage['samples'] =>
+const samplesOf = ({ trajectories }: Calibration, row: number): CalibratedStage['samples'] =>
   shownSamples(trajectories, [], new Map()).map(({ arrays: _, advantage: _none, ...sample }) => ({
     ...sample,
     row,

@@ -24,7 +24,7 @@ export interface CalibrationReport {
 
 export interface CalibratedStage {
   readonly steps: number
-  /** The longest one's number among the training rows, from 0. */
+  /** Where the longest one stands in its data set, from 0. */
   readonly row: number
   readonly promptTokens: number
   /** Rows that are left out because they are too long. */

@@ -49,9 +49,9 @@ export async function readStages(
   const policy = { contextLength: model.config.contextLength }
   const parts = await Promise.all(
     stagesOf(config).map(async (own): Promise<StageParts> => {
-      const { train, heldOut } = await readRunData(own.data)
+      const { train, heldOut, places } = await readRunData(own.data)
       const algorithm = algorithmById(own.algorithm.id).configure(own.algorithm.settings)
-      const rows = { trainRows: train, heldOutRows: heldOut }
+      const rows = { trainRows: train, heldOutRows: heldOut, rowPlaces: places }
       return {
         config: own,
         algorithm,

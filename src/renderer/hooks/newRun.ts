@@ -1,82 +1,22 @@
 /** The run being set up: kept by the host, judged by it while it changes, tried out, started. */
 import { useCallback, useEffect, useMemo, useState } from 'react'
-import { create } from 'zustand'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf } from '#shared/api/contract.ts'
 import { algorithmSection, type AlgorithmEntry } from '../components/newRun/algorithmFields.ts'
-import { checkedPart, emptyDraft, forkChanges, isEmptyDraft, type Draft } from '../components/newRun/draft.ts'
+import { checkedPart, emptyDraft, forkChanges, type Draft } from '../components/newRun/draft.ts'
 import { sectionsOf, type FieldSection, type SettingField } from '../components/newRun/fields.ts'
 import { isObject, valueAt, type JsonObject } from '../components/newRun/json.ts'
-import { problemsOf, warningsOf, type Problem, type StepId } from '../components/newRun/problems.ts'
+import { problemsOf, warningsOf, type Problem } from '../components/newRun/problems.ts'
 import { algorithmOf } from '../components/newRun/stages.ts'
 import { suggestedName, type Known } from '../components/newRun/summaries.ts'
 import { withToolNames } from '../components/newRun/toolNames.ts'
-import { useAnswer, useApi, useCommand, useTask, type Answer, type ApiClient } from './api.tsx'
+import { useAnswer, useApi, useCommand, useTask } from './api.tsx'
 import { asError } from './failures.ts'
+import { change, exchange, useKeptDraft, useNewRunStore, type Calibration } from './newRunDraft.ts'
 import { useDebounced } from './newRunDebounce.ts'
 import { navigate } from './route.ts'
 import { useRuns } from './runs.ts'
 import { toast, toastError } from './toasts.ts'
-
-export type Calibration = Extract<Answer<'runs.calibrate'>, { result: unknown }>['result']
-
-interface NewRunState {
-  readonly draft: Draft
-  /** Read from the host; nothing is kept before. */
-  readonly isLoaded: boolean
-  readonly openSteps: readonly StepId[]
-  /** The last try and what it was of. */
-  readonly checked: { readonly part: string; readonly result: Calibration } | null
-}
-
-export const useNewRunStore = create<NewRunState>(() => ({
-  draft: emptyDraft,
-  isLoaded: false,
-  openSteps: ['model'],
-  checked: null,
-}))
-
-const keptAt = 'newRun.draft'
-const keepAfterMs = 400
-
-function parseDraft(stored: unknown): Draft {
-  if (!isObject(stored) || !isObject(stored['config'])) return emptyDraft
-  const { config, fork } = stored
-  if (!isObject(fork) || typeof fork['runId'] !== 'string' || typeof fork['step'] !== 'number')
-    return { config, fork: null }
-  return {
-    config,
-    fork: {
-      runId: fork['runId'],
-      step: fork['step'],
-      parent: isObject(fork['parent']) ? fork['parent'] : {},
-    },
-  }
-}
-
-let keepTimer: ReturnType<typeof setTimeout> | undefined
-
-/** Shown at once; the host is told when the hand rests. */
-function change(client: ApiClient, draft: Draft): void {
-  useNewRunStore.setState({ draft })
-  clearTimeout(keepTimer)
-  keepTimer = setTimeout(() => {
-    client
-      .call('settings.set', { key: keptAt, value: isEmptyDraft(draft) ? null : draft })
-      .catch((thrown: unknown) => toastError(asError(thrown)))
-  }, keepAfterMs)
-}
-
-/** Takes what was kept, the first time the wizard is shown. */
-function useKeptDraft(): boolean {
-  const isLoaded = useNewRunStore((state) => state.isLoaded)
-  const { data } = useAnswer('settings.all', undefined)
-  useEffect(() => {
-    if (data === undefined || useNewRunStore.getState().isLoaded) return
-    useNewRunStore.setState({ draft: parseDraft(data[keptAt]), isLoaded: true })
-  }, [data])
-  return isLoaded
-}
 
 export interface DraftView {
   readonly draft: Draft
@@ -84,7 +24,7 @@ export interface DraftView {
   readonly setDraft: (draft: Draft) => void
   /** Changes the config from what it is by then. */
   readonly update: (change: (config: JsonObject) => JsonObject) => void
-  /** Another draft in the place of this one, which can be brought back. */
+  /** Another draft in the place of this one, which is put aside. */
   readonly replace: (draft: Draft, words: string) => void
 }
 
@@ -102,14 +42,7 @@ export function useDraft(): DraftView {
   )
   const replace = useCallback(
     (next: Draft, words: string) => {
-      const { draft: before } = useNewRunStore.getState()
-      change(client, next)
-      if (isEmptyDraft(before) || checkedPart(before) === checkedPart(next)) return
-      toast({
-        title: words,
-        detail: 'What was here before is put aside.',
-        action: { label: 'Bring it back', run: () => change(client, before) },
-      })
+      if (exchange(client, next)) toast({ title: words, detail: 'What was here before is put aside.' })
     },
     [client],
   )
@@ -274,7 +207,7 @@ export function useStarter(draft: Draft, known: Known): Starter {
   const startRun = async (queue: boolean): Promise<string | undefined> => {
     if (draft.fork === null) return (await begin.run({ config: asConfig({ ...config, name }), queue }))?.runId
     const { runId, step } = draft.fork
-    const made = await fork.run({ runId, step, changes: { ...forkChanges(draft), name }, start: !queue })
+    const made = await fork.run({ runId, step, changes: forkChanges(draft), start: !queue })
     if (made !== undefined && queue) await push.run({ runId: made.runId })
     return made?.runId
   }
@@ -283,6 +216,7 @@ export function useStarter(draft: Draft, known: Known): Starter {
       if (runId === undefined) return
       // The next run begins with the same settings; a name is for one run only, and a fork is done.
       const { name: _, ...rest } = config
+      useNewRunStore.setState({ started: checkedPart({ config: rest, fork: null }) })
       change(client, draft.fork === null ? { config: rest, fork: null } : emptyDraft)
       if (!queue) navigate(`/runs/${runId}/overview`)
       else

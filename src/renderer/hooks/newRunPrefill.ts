@@ -7,7 +7,7 @@ import { pruned, type Draft } from '../components/newRun/draft.ts'
 import type { SettingField } from '../components/newRun/fields.ts'
 import { isObject, valueAt, withValue, withValues, type JsonObject } from '../components/newRun/json.ts'
 import { startingFrom } from '../components/newRun/startAdapter.ts'
-import { useApi, useLatest, type ApiClient } from './api.tsx'
+import { useApi, useLatest, type Answer, type ApiClient } from './api.tsx'
 import { useLastDataSet } from './data.ts'
 import { asError } from './failures.ts'
 import type { DraftView } from './newRun.ts'
@@ -40,8 +40,8 @@ export function useChooseData(update: DraftView['update']): (versionId: string) 
   return useCallback(
     (versionId: string) => {
       setLast(versionId)
-      dataOf(client, versionId).then(
-        (data) => update((config) => withData(config, data)),
+      Promise.all([dataOf(client, versionId), client.call('datasets.list')]).then(
+        ([data, dataSets]) => update((config) => withData(config, data, dataSets)),
         (thrown: unknown) => toastError(asError(thrown)),
       )
     },
@@ -49,11 +49,17 @@ export function useChooseData(update: DraftView['update']): (versionId: string) 
   )
 }
 
-/** A validation set of its own stays; a part is drawn from the new ones. */
-function withData(config: JsonObject, data: JsonObject): JsonObject {
+/**
+ * Prompt, held-out rows and columns of answers belong to the rows: those of another task would measure another task. Only
+ * between versions of one data set do rows of their own that were held out stay so.
+ */
+function withData(config: JsonObject, data: JsonObject, dataSets: Answer<'datasets.list'>): JsonObject {
   const before = valueAt(config, 'data.heldOut')
-  const heldOut = typeof before === 'string' ? before : data['heldOut']
-  return { ...config, data: { ...data, heldOut } }
+  const setOf = (train: unknown) =>
+    dataSets.find(({ versions }) => versions.some(({ directory }) => directory === train))
+  const set = setOf(data['train'])
+  const isSameSet = set !== undefined && set === setOf(valueAt(config, 'data.train'))
+  return { ...config, data: isSameSet && typeof before === 'string' ? { ...data, heldOut: before } : data }
 }
 
 type Wanted = Readonly<
@@ -78,11 +84,11 @@ export function usePrefill(
     prefilling(client, { wanted, fields: latest.current.fields }).then(
       (prefill) => {
         if (!isCurrent) return
-        const next = prefill(latest.current.draft)
-        if (wanted.fork !== undefined) latest.current.replace(next, 'A fork is being set up.')
-        else if (wanted.copy !== undefined)
-          latest.current.replace(next, 'The settings of the run were copied.')
-        else latest.current.setDraft(next)
+        const before = latest.current.draft
+        const next = prefill(before)
+        const words = replacedWords(wanted, before)
+        if (words === null) latest.current.setDraft(next)
+        else latest.current.replace(next, words)
         latest.current.onDone(next)
         navigate('/new-run', {}, { replace: true })
       },
@@ -98,6 +104,22 @@ export function usePrefill(
   }, [client, text, isReady, latest])
 }
 
+/** What is said of it where something that was chosen before makes room; null: something is only added. */
+function replacedWords(
+  { fork, copy, data, model, adapter, reward }: Wanted,
+  { config }: Draft,
+): string | null {
+  if (fork !== undefined) return 'A fork is being set up.'
+  if (copy !== undefined) return 'The settings of the run were copied.'
+  if (data !== undefined && hasData(config)) return 'A run on these rows is being set up.'
+  const isModelNew = (model ?? adapter) !== undefined && config['model'] !== undefined
+  if (isModelNew) return 'A run on this model is being set up.'
+  const isRewardNew = reward !== undefined && (config['rewards'] ?? config['environment']) !== undefined
+  return isRewardNew ? 'A run with this reward is being set up.' : null
+}
+
+const hasData = (config: JsonObject): boolean => valueAt(config, 'data.train') !== undefined
+
 interface Request {
   readonly wanted: Wanted
   readonly fields: readonly SettingField[]
@@ -110,6 +132,7 @@ async function prefilling(client: ApiClient, { wanted, fields }: Request): Promi
   if (copy !== undefined) other = { config: pruned(await configOfRun(client, copy), fields), fork: null }
   if (fork !== undefined) other = await forkOf(client, fork, wanted.step)
   const rows = data === undefined ? null : await rowsAt(client, data)
+  const dataSets = await client.call('datasets.list')
   const rewards = reward === undefined ? {} : await rewardOf(client, reward)
   return (draft) => {
     const next = other ?? draft
@@ -117,10 +140,19 @@ async function prefilling(client: ApiClient, { wanted, fields }: Request): Promi
     // Another model needs another adapter.
     if (model !== undefined) config = startingFrom({ ...config, model }, undefined)
     if (adapter !== undefined) config = startingFrom(config, adapter)
-    if (rows !== null) config = withData(config, rows)
+    // Rewards and settings that were chosen for other rows are not taken for those of these.
+    if (rows !== null && other === null && isOtherData(config, rows))
+      config = pick(config, ['model', 'adapter'])
+    if (rows !== null) config = withData(config, rows, dataSets)
     return { ...next, config: withValues({ ...config, ...rewards }, parsedChanges(changes)) }
   }
 }
+
+const isOtherData = (config: JsonObject, rows: JsonObject): boolean =>
+  hasData(config) && valueAt(config, 'data.train') !== rows['train']
+
+const pick = (config: JsonObject, keys: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => keys.includes(key)))
 
 /** Its name is its own. */
 async function configOfRun(client: ApiClient, runId: string): Promise<JsonObject> {

@@ -21,7 +21,6 @@ import {
   defaultName,
   useDraft,
   useKnowledge,
-  useNewRunStore,
   useSample,
   useStarter,
   useTrial,
@@ -29,6 +28,7 @@ import {
   type Knowledge,
   type Trial,
 } from './newRun.ts'
+import { useNewRunStore } from './newRunDraft.ts'
 import { usePrefill } from './newRunPrefill.ts'
 import { useRuns } from './runs.ts'
 

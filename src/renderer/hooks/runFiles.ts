@@ -1,6 +1,10 @@
-/** What deleting runs would remove. */
+/** What runs take up, and bringing deleted ones back. */
 import { useQueries } from '@tanstack/react-query'
+import { useCallback } from 'react'
+import { plural } from '../format.ts'
 import { useApi, type Answer } from './api.tsx'
+import { asError } from './failures.ts'
+import { toast, toastError } from './toasts.ts'
 
 export interface RunFiles {
   readonly runId: string
@@ -21,4 +25,20 @@ export function useRunFiles(runIds: readonly string[]): readonly RunFiles[] | nu
     return data && runId !== undefined ? [{ runId, files: data }] : []
   })
   return known.length === runIds.length ? known : null
+}
+
+/** Out of the trash again; says so. */
+export function useRestoreRuns(): (runIds: readonly string[]) => Promise<void> {
+  const client = useApi()
+  return useCallback(
+    async (runIds) => {
+      try {
+        for (const runId of runIds) await client.call('runs.restore', { runId })
+        toast({ title: `${plural(runIds.length, 'run')} restored`, tone: 'good' })
+      } catch (thrown) {
+        toastError(asError(thrown))
+      }
+    },
+    [client],
+  )
 }

@@ -21,7 +21,8 @@ export const useToasts = create<Toasts>((set) => ({
 }))
 
 const most = 4
-const shownMs = 6000
+const shownMs = { plain: 6000, good: 6000, bad: 20_000 } as const
+const shownWithActionMs = 12_000
 let lastId = 0
 
 export function toast({
@@ -30,8 +31,9 @@ export function toast({
 }: Omit<Toast, 'id' | 'tone'> & { readonly tone?: Toast['tone'] }): void {
   const id = ++lastId
   useToasts.setState(({ toasts }) => ({ toasts: [...toasts, { id, tone, ...rest }].slice(-most) }))
-  // What failed stays until someone has read it.
-  if (tone !== 'bad') setTimeout(() => useToasts.getState().dismiss(id), shownMs)
+  // What failed stays long enough to be read, what can be taken back long enough to be pressed.
+  const ms = rest.action === undefined ? shownMs[tone] : Math.max(shownMs[tone], shownWithActionMs)
+  setTimeout(() => useToasts.getState().dismiss(id), ms)
 }
 
 export const toastError = (error: Error): void =>

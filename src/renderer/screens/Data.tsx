@@ -1,5 +1,8 @@
 import { useArrivals } from '../hooks/adding.ts'
-import { useRoute } from '../hooks/route.ts'
+import { navigate, useRoute } from '../hooks/route.ts'
+import { Button } from '../components/base/Button.tsx'
+import { Page } from '../components/base/Page.tsx'
+import { EmptyState } from '../components/base/states.tsx'
 import { DataSetList } from '../components/data/DataSetList.tsx'
 import { IncomingPage } from '../components/data/IncomingPage.tsx'
 import { VersionPage } from '../components/data/VersionPage.tsx'
@@ -9,7 +12,23 @@ export function DataScreen() {
   const { path, query } = useRoute()
   const arrivals = useArrivals(({ data }) => data)
   const [, versionId] = path
+  if (versionId !== undefined && !/^[0-9a-f]{64}$/.test(versionId)) return <NoDataSet />
   if (versionId !== undefined) return <VersionPage key={versionId} versionId={versionId} />
   if (arrivals.length > 0) return <IncomingPage arrivals={arrivals} into={query.get('into')} />
   return <DataSetList />
 }
+
+const NoDataSet = () => (
+  <Page title="Data set not found">
+    <EmptyState
+      title="There is no data set at this address."
+      action={
+        <Button variant="primary" onClick={() => navigate('/data')}>
+          Show all data sets
+        </Button>
+      }
+    >
+      It may have been deleted.
+    </EmptyState>
+  </Page>
+)

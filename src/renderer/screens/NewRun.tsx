@@ -1,4 +1,5 @@
 import { ConfigMenu } from '../components/newRun/ConfigMenu.tsx'
+import { PutAsideDrafts } from '../components/newRun/PutAsideDrafts.tsx'
 import { RunAside } from '../components/newRun/RunAside.tsx'
 import { StartButtons } from '../components/newRun/StartButtons.tsx'
 import { StepContent } from '../components/newRun/StepContent.tsx'
@@ -6,6 +7,7 @@ import { StepPanel } from '../components/newRun/StepPanel.tsx'
 import type { StepId } from '../components/newRun/problems.ts'
 import { Page } from '../components/base/Page.tsx'
 import { Loading } from '../components/base/states.tsx'
+import { usePutAside } from '../hooks/newRunDraft.ts'
 import { headOf, useWizard } from '../hooks/newRunWizard.ts'
 
 const titles: Readonly<Record<StepId, string>> = {
@@ -19,6 +21,7 @@ const titles: Readonly<Record<StepId, string>> = {
 /** Sets up a run in five steps that stay visible. */
 export function NewRunScreen() {
   const wizard = useWizard()
+  const aside = usePutAside()
   const { draft, known, verdict, trial, setDraft } = wizard
   const { config } = draft
   if (!wizard.isReady) {
@@ -53,6 +56,7 @@ export function NewRunScreen() {
         </>
       }
     >
+      <PutAsideDrafts aside={aside} known={known} />
       <div className="grid grid-cols-[minmax(0,1fr)_minmax(280px,22%)] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
         <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-2">
           {wizard.steps.map(({ id, summary, next }, i) => (

@@ -5,6 +5,7 @@ import { Page } from '../components/base/Page.tsx'
 import { EmptyState, Loading } from '../components/base/states.tsx'
 import { Table } from '../components/base/Table.tsx'
 import { columnsOf, type Row, type RowState } from '../components/runs/columns.tsx'
+import { DeletedRuns } from '../components/runs/DeletedRuns.tsx'
 import { DeleteRuns } from '../components/runs/DeleteRuns.tsx'
 import { noFilter } from '../components/runs/filter.ts'
 import { rowMenu } from '../components/runs/rowMenu.ts'
@@ -118,6 +119,7 @@ export function RunsScreen() {
 function MainActions({ chosen, onCompare }: { chosen: number; onCompare: () => void }) {
   return (
     <>
+      <DeletedRuns />
       <Button onClick={goToNewRun}>New run</Button>
       <Button variant="primary" disabled={chosen < 2} onClick={onCompare} title="Select two or more runs (C)">
         {chosen < 2 ? 'Compare' : `Compare ${String(chosen)} runs`}

@@ -67,7 +67,7 @@ export function encodeExamples(
 function encodeExample(columns: DataRow, row: number, encoder: ExampleEncoder): Example {
   const prompt = encodePrompt(columns, row, encoder)
   const answers = encoder.answers.map((column) => {
-    const text = answerText(columns[column], column, row)
+    const text = answerText(columns[column], column, encoder.places?.[row] ?? row)
     return { text, ids: answerIds(prompt, text, encoder) }
   })
   return { prompt, answers }

@@ -28,6 +28,8 @@ export interface PromptEncoder {
   readonly tokenizer: Pick<Tokenizer, 'encode'>
   /** null where the model has none; then only text prompts work. */
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
+  /** Where each row stands in the data set that a person knows, from 0; absent: as it comes. For errors alone. */
+  readonly places?: readonly number[] | undefined
 }
 
 export interface EncodedPrompts {
@@ -61,9 +63,10 @@ export function encodePrompts(
 
 /** One row as a prompt of whatever length. Errors: `data/invalid` naming the row (0 is the first). */
 export function encodePrompt(columns: DataRow, row: number, encoder: PromptEncoder): Prompt {
-  const { text, isMarkedUp } = promptText(columns, row, encoder)
+  const place = encoder.places?.[row] ?? row
+  const { text, isMarkedUp } = promptText(columns, place, encoder)
   const ids = encoder.tokenizer.encode(text, { addSpecialTokens: !isMarkedUp })
-  if (ids.length === 0) throw invalidRow(row, 'its prompt has no tokens')
+  if (ids.length === 0) throw invalidRow(place, 'its prompt has no tokens')
   return { row, columns, text, ids }
 }
 

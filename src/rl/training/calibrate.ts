@@ -37,7 +37,7 @@ export async function calibrateStep(
   onPhase: (phase: CalibrationPhase) => void,
 ): Promise<Calibration> {
   const longest = longestRow(dependencies)
-  const own = oneGroup(dependencies, longest.columns, onPhase)
+  const own = oneGroup(dependencies, longest, onPhase)
   const plan = planTraining(own)
   const { config, algorithm } = dependencies
   const isActing = algorithm.experience === 'rollout'
@@ -71,7 +71,7 @@ export async function calibrateStep(
 /** Without what only whole steps have: several prompts, minibatches, rounds for groups that were turned down. */
 function oneGroup(
   dependencies: TrainDependencies,
-  row: DataRow,
+  { row, columns }: LongestRow,
   onPhase: (phase: CalibrationPhase) => void,
 ): TrainDependencies {
   const { config, algorithm, rewards } = dependencies
@@ -95,8 +95,9 @@ function oneGroup(
         },
       },
     })),
-    trainRows: [row],
+    trainRows: [columns],
     heldOutRows: [],
+    rowPlaces: { train: [dependencies.rowPlaces?.train[row] ?? row], heldOut: [] },
   }
 }
 

@@ -20,6 +20,8 @@ export interface TrainDependencies {
   readonly environment?: Environment | null
   readonly trainRows: readonly DataRow[]
   readonly heldOutRows: readonly DataRow[]
+  /** Where each of these rows stands in its data set, from 0; absent: as they come. */
+  readonly rowPlaces?: { readonly train: readonly number[]; readonly heldOut: readonly number[] }
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
   /** Generation ends after any of these. */

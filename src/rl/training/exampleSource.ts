@@ -13,7 +13,7 @@ import { evaluation, greedyRollouts, heldOutSamples } from './evaluate.ts'
 import { type Candidate, prepareRows, score, type ScoringOptions } from './experience.ts'
 import type { PlanningParts, TrainDependencies } from './dependencies.ts'
 import { learningLoad } from './packing.ts'
-import type { RollOut } from './rollOut.ts'
+import { placesOf, type RollOut } from './rollOut.ts'
 import type { Collected, ExperienceSource } from './source.ts'
 import { lengthMetrics } from './stepMetrics.ts'
 import { stopwatch } from './stopwatch.ts'
@@ -51,7 +51,8 @@ export function examplesOf(parts: PlanningParts, rows: readonly DataRow[]): Enco
   }
   const { prompt: form, tools, templateVariables } = config.data
   const chatTemplate = withSwitches(parts.chatTemplate, templateVariables)
-  return encodeExamples(rows, { form, tools, tokenizer, chatTemplate, stopIds, answers }, limits)
+  const places = placesOf(parts, rows)
+  return encodeExamples(rows, { form, tools, tokenizer, chatTemplate, stopIds, answers, places }, limits)
 }
 
 const completionNames = ['completion', 'answer', 'output', 'response', 'target', 'solution', 'label'] as const

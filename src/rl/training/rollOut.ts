@@ -58,8 +58,15 @@ export function promptsOf(dependencies: PlanningParts, rows: readonly DataRow[])
   const limit = Math.min(config.data.maxPromptTokens ?? room, room)
   const { prompt: form, tools, templateVariables } = config.data
   const chatTemplate = withSwitches(dependencies.chatTemplate, templateVariables)
-  return encodePrompts(rows, { form, tools, tokenizer, chatTemplate }, limit)
+  const places = placesOf(dependencies, rows)
+  return encodePrompts(rows, { form, tools, tokenizer, chatTemplate, places }, limit)
 }
+
+/** What errors call the rows. */
+export const placesOf = (
+  { heldOutRows, rowPlaces }: Pick<TrainDependencies, 'heldOutRows' | 'rowPlaces'>,
+  rows: readonly DataRow[],
+): readonly number[] | undefined => (rows === heldOutRows ? rowPlaces?.heldOut : rowPlaces?.train)
 
 /** null without an environment. */
 function episodeOptions(dependencies: TrainDependencies, options: RolloutOptions): EpisodeOptions | null {

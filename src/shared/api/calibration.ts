@@ -27,7 +27,7 @@ export const calibration = z.object({
   checkpointBytes: count,
   /** `neededBytes`: checkpoints that stay, log and history. */
   disk: z.object({ neededBytes: count, freeBytes: count }),
-  /** The row that was tried, from 0, and the tokens of its prompt, in the first stage. */
+  /** The row that was tried, where it stands in its data set, from 0, and the tokens of its prompt, in the first stage. */
   longest: z.object({ row: count, promptTokens: count }),
   /** Given answers where a stage learns from those: without a reward. */
   samples: z.array(

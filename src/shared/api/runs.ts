@@ -224,8 +224,19 @@ export const runsApi = {
     }),
     z.object({ runId: z.string() }),
   ),
-  /** Removes its folder and its history; refused while it is trained. */
+  /** Puts it into the trash, where it stays for a week; refused while it is trained. */
   delete: command(one, z.void()),
+  /** What is in the trash, the last deleted first. `until`: when it is removed for good. */
+  trash: query(
+    z.void(),
+    z.array(
+      z.object({ runId, name: z.string().nullable(), deletedAt: instant, until: instant, sizeBytes: count }),
+    ),
+  ),
+  /** Takes it out of the trash again, with its name, tags and notes. */
+  restore: command(one, z.void()),
+  /** Removes all of the trash for good, or some of it. */
+  emptyTrash: command(z.object({ runIds: z.array(runId).optional() }), z.object({ freedBytes: count })),
   rename: command(z.object({ runId, name: name.nullable() }), z.void()),
   setTags: command(z.object({ runId, tags }), z.void()),
   setNotes: command(z.object({ runId, notes: z.string().max(100_000) }), z.void()),

@@ -13,7 +13,10 @@ const sample = z.object({
   runId: z.string(),
   step: count,
   source,
+  /** Among the rows that were trained on, or held out, from 0. */
   row: count,
+  /** Where that row stands in its data set, from 0 as in datasets.rows; null where that cannot be told any more. */
+  dataRow: count.nullable(),
   position: count,
   prompt: z.string(),
   completion: z.string(),
@@ -47,6 +50,8 @@ export const samplesApi = {
       toStep: count.optional(),
       source: source.optional(),
       row: count.optional(),
+      /** In place of `row`. */
+      dataRow: count.optional(),
       text: z.string().max(200).optional(),
       minReward: z.number().optional(),
       maxReward: z.number().optional(),
@@ -72,8 +77,14 @@ export const samplesApi = {
       advantages: packed.nullable(),
     }),
   ),
-  /** The row of the data set a sample came from, and its prompt as messages where it was a chat. */
-  origin: query(z.object({ sampleId }), z.object({ row, messages: chat.nullable() })),
+  /**
+   * The row of the data set a sample came from, its prompt as messages where it was a chat, and the imported version that
+   * has the row; null for a file's.
+   */
+  origin: query(
+    z.object({ sampleId }),
+    z.object({ row, messages: chat.nullable(), versionId: digest.nullable() }),
+  ),
   scores: query(z.object({ runId, version: digest.optional() }), z.array(score)),
   /** Scores the samples of a run with another version of a reward; scores that are there already are kept. */
   rescore: stream(

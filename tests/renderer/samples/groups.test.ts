@@ -12,7 +12,17 @@ import {
 } from '#renderer/components/samples/groups.ts'
 
 const sample = (values: Partial<Sample>): Sample => ({
-  ...{ id: 1, runId: 'run', step: 1, source: 'rollout', row: 0, position: 0, prompt: 'p', completion: 'c' },
+  ...{
+    id: 1,
+    runId: 'run',
+    step: 1,
+    source: 'rollout',
+    row: 0,
+    dataRow: 0,
+    position: 0,
+    prompt: 'p',
+    completion: 'c',
+  },
   ...{ reward: 1, parts: {}, advantage: null, tokens: 3, stopReason: 'stop-id', logged: {}, failures: [] },
   hasArrays: true,
   ...values,
@@ -34,6 +44,11 @@ describe('groupsOf', () => {
       ['1:rollout:9', [2]],
     ])
     expect(groups[2]?.meanReward).toBe(0.5)
+  })
+
+  test('a row has the number that Data shows, and where that cannot be told says what it counts', () => {
+    expect(groupsOf([sample({ row: 138, dataRow: 153 })])[0]?.rowWords).toBe('row 154')
+    expect(groupsOf([sample({ row: 138, dataRow: null })])[0]?.rowWords).toBe('training row 139')
   })
 
   test('a group that was not scored has no mean', () => {

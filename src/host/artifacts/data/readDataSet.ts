@@ -5,7 +5,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import { isProblem, openDataFile, problemText, type DataRow } from './dataFile.ts'
 import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
 import { formatOf } from './formats.ts'
-import { splitRows } from './split.ts'
+import { splitRows, type SplitResult } from './split.ts'
 
 export type { DataRow } from './dataFile.ts'
 
@@ -23,14 +23,12 @@ export async function readDataSet(source: string): Promise<readonly DataRow[]> {
 }
 
 /** Training and held-out rows as `data` of the run config says. Errors: as `readDataSet`. */
-export async function readRunData(
-  data: Pick<RunConfig['data'], 'train' | 'heldOut'>,
-): Promise<{ readonly train: readonly DataRow[]; readonly heldOut: readonly DataRow[] }> {
+export async function readRunData(data: Pick<RunConfig['data'], 'train' | 'heldOut'>): Promise<SplitResult> {
   const train =
     typeof data.train === 'string' ? await readDataSet(data.train) : emptyRows(data.train.episodes)
-  if (data.heldOut === null) return { train, heldOut: [] }
-  if (typeof data.heldOut === 'string') return { train, heldOut: await readDataSet(data.heldOut) }
-  return splitRows(train, data.heldOut)
+  if (data.heldOut !== null && typeof data.heldOut !== 'string') return splitRows(train, data.heldOut)
+  const heldOut = data.heldOut === null ? [] : await readDataSet(data.heldOut)
+  return { train, heldOut, places: { train: [...train.keys()], heldOut: [...heldOut.keys()] } }
 }
 
 /** Rows for an environment that makes up its episodes: each but a number. */

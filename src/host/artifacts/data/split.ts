@@ -12,6 +12,13 @@ export type SplitRule =
 export interface SplitResult {
   readonly train: readonly DataRow[]
   readonly heldOut: readonly DataRow[]
+  readonly places: RowPlaces
+}
+
+/** Where each row of a part stands in its data set, from 0. */
+export interface RowPlaces {
+  readonly train: readonly number[]
+  readonly heldOut: readonly number[]
 }
 
 /**
@@ -27,8 +34,11 @@ function drawOf(row: DataRow, seed: number): number {
 export function splitRows(rows: readonly DataRow[], rule: SplitRule): SplitResult {
   const draws = rows.map((row) => drawOf(row, rule.seed))
   const limit = 'share' in rule ? rule.share : countLimit(draws, rule.rows)
-  const part = (isHeldOut: boolean) => rows.filter((_, index) => (draws[index] ?? 0) < limit === isHeldOut)
+  const isHeldOut = draws.map((draw) => draw < limit)
+  const part = (side: boolean) => rows.filter((_, index) => isHeldOut[index] === side)
+  const placesOf = (side: boolean) => [...rows.keys()].filter((index) => isHeldOut[index] === side)
   const result = { train: part(false), heldOut: part(true) }
+  const places = { train: placesOf(false), heldOut: placesOf(true) }
   for (const [name, side] of [
     ['training', result.train],
     ['validation', result.heldOut],
@@ -41,7 +51,7 @@ export function splitRows(rows: readonly DataRow[], rule: SplitRule): SplitResul
       )
     }
   }
-  return result
+  return { ...result, places }
 }
 
 /** The lowest `count` draws; copies of one row, whose draws are equal, stay together. */

@@ -9,6 +9,7 @@ import { promptsOf } from '#rl/training/rollOut.ts'
 import type { GivenAnswer } from '#rl/rollout/examples.ts'
 import { type DataRow, promptContent, type Prompt } from '#rl/rollout/prompts.ts'
 import { readRunData } from '#host/artifacts/data/readDataSet.ts'
+import type { SplitResult } from '#host/artifacts/data/split.ts'
 import type { ModelFolder } from '#host/artifacts/modelFolder.ts'
 import { loadTokenizer } from '#host/artifacts/tokenizerFolder.ts'
 
@@ -42,7 +43,7 @@ interface Encoded {
 /** Errors: AppError 'data/…', 'file/…', 'tokenizer/invalid', and 'config/invalid' where no prompt fits. */
 export async function readProjectData(run: RunConfig, model: ModelFolder): Promise<ProjectData> {
   const rows = await readRunData(run.data)
-  const encode = encoderOf(run, model)
+  const encode = encoderOf(run, model, rows)
   const train = encode(rows.train)
   const heldOut = rows.heldOut.length === 0 ? { encoded: [], tooLong: 0 } : encode(rows.heldOut)
   const all = [...train.encoded, ...heldOut.encoded].map(({ prompt }) =>
@@ -69,7 +70,7 @@ export async function readProjectData(run: RunConfig, model: ModelFolder): Promi
 const isConversation = (content: string | readonly ChatMessage[]): boolean =>
   typeof content !== 'string' && content.at(-1)?.role !== 'assistant'
 
-function encoderOf(run: RunConfig, model: ModelFolder) {
+function encoderOf(run: RunConfig, model: ModelFolder, { train, heldOut, places }: SplitResult) {
   const text = loadTokenizer(model.directory)
   const { eos } = text.tokenizer.special
   const parts: PlanningParts = {
@@ -77,8 +78,9 @@ function encoderOf(run: RunConfig, model: ModelFolder) {
     policy: { contextLength: model.config.contextLength },
     algorithm: algorithmById(run.algorithm.id).configure(run.algorithm.settings),
     rewards: [],
-    trainRows: [],
-    heldOutRows: [],
+    trainRows: train,
+    heldOutRows: heldOut,
+    rowPlaces: places,
     ...text,
     stopIds: [...new Set([...model.config.eosIds, ...(eos === null ? [] : [eos])])],
     learningRateAt: () => ({ actor: 0, critic: 0 }),

@@ -38,23 +38,26 @@ export interface TableProps<Row> {
   readonly rowClassName?: (row: Row) => string | undefined
   /** Called when the last rows come into view, to load more. */
   readonly onEnd?: () => void
+  /** The row in sight at first. */
+  readonly startAt?: number
   readonly empty?: ReactNode
   readonly className?: string
 }
 
 /** Rows of which only the visible ones are mounted. Arrow keys move, Enter opens, Home and End jump. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rowHeight = 32, onOpen, onEnd, empty, className } = props
+  const { label, columns, rowHeight = 32, startAt = 0, onOpen, onEnd, empty, className } = props
   const [ownSorting, setOwnSorting] = useState<Sorting | null>(props.initialSorting ?? null)
   const sorting = props.sorting === undefined ? ownSorting : props.sorting
   const rows = useMemo(() => sorted(props.rows, columns, sorting), [props.rows, columns, sorting])
   const scroller = useRef<HTMLDivElement>(null)
-  const [active, setActive] = useState(0)
+  const [active, setActive] = useState(startAt)
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 8,
+    initialOffset: startAt * rowHeight,
     onChange(instance) {
       const last = instance.getVirtualItems().at(-1)
       if (last !== undefined && last.index >= rows.length - 10) onEnd?.()

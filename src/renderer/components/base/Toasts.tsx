@@ -8,7 +8,7 @@ export function Toasts() {
     <section
       aria-label="Notices"
       aria-live="polite"
-      className="fixed right-4 bottom-10 z-50 flex w-90 max-w-[calc(100vw-32px)] flex-col gap-2"
+      className="fixed top-13 right-4 z-50 flex w-90 max-w-[calc(100vw-32px)] flex-col gap-2"
     >
       {toasts.map((toast) => (
         <Notice key={toast.id} toast={toast} onClose={() => dismiss(toast.id)} />

@@ -14,7 +14,14 @@ interface IncomingPageProps {
 
 /** Files somebody dropped or chose: each is looked at and imported, or not. */
 export function IncomingPage({ arrivals, into }: IncomingPageProps) {
-  const [chosen, choose] = useState<Arrival | null>(null)
+  const [chosen, choose] = useState(arrivals.at(-1) ?? null)
+  const [before, setBefore] = useState(arrivals)
+  if (before !== arrivals) {
+    setBefore(arrivals)
+    // What somebody just brought is what they want to see.
+    const added = arrivals.findLast((arrival) => !before.includes(arrival))
+    if (added !== undefined) choose(added)
+  }
   const shown = chosen !== null && arrivals.includes(chosen) ? chosen : arrivals[0]
   const discard = useDiscard()
   if (shown === undefined) return null

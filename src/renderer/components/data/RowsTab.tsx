@@ -1,5 +1,6 @@
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { useAnswer } from '#renderer/hooks/api.tsx'
+import { setQuery, useRoute } from '#renderer/hooks/route.ts'
 import { SplitPane } from '../base/SplitPane.tsx'
 import { Table } from '../base/Table.tsx'
 import { RowDetail } from './RowDetail.tsx'
@@ -22,7 +23,10 @@ function useRow({ versionId, index }: Place) {
 
 /** All rows; only the visible ones are read. */
 export function RowsTab({ version: { id, rows, columns } }: Pick<Opened, 'version'>) {
-  const [at, setAt] = useState(0)
+  const { query } = useRoute()
+  const asked = Number(query.get('row') ?? 1) - 1
+  const at = Number.isInteger(asked) && asked >= 0 && asked < rows ? asked : 0
+  const choose = (index: number) => setQuery({ row: String(index + 1) })
   const numbers = useMemo(() => Array.from({ length: rows }, (_, index) => index), [rows])
   const shown = useMemo(
     () => rowColumns(columns, rows, (index, name) => <PagedCell versionId={id} index={index} name={name} />),
@@ -37,7 +41,8 @@ export function RowsTab({ version: { id, rows, columns } }: Pick<Opened, 'versio
         rowKey={String}
         rowHeight={28}
         isSelected={(index) => index === at}
-        onOpen={setAt}
+        onOpen={choose}
+        startAt={at}
       />
       <ChosenRow versionId={id} index={at} />
     </SplitPane>

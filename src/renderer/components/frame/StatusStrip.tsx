@@ -3,7 +3,7 @@ import { useConnection, useLoad, type Connection, type Load } from '#renderer/ho
 import { link } from '#renderer/hooks/route.ts'
 import { useRuns, type RunEntry, type WorkerView } from '#renderer/hooks/runs.ts'
 import { formatBytes, formatNumber, formatShare, plural } from '#renderer/format.ts'
-import { networkWords, phaseWords, runTitle } from '#renderer/words.ts'
+import { networkWords, phaseWords, runTitle, stepShare, stepWords } from '#renderer/words.ts'
 import { Progress } from '../base/states.tsx'
 import { Tooltip } from '../base/Tooltip.tsx'
 import { classes } from '../base/classes.ts'
@@ -60,7 +60,6 @@ function ConnectionState({ state, problem }: Connection) {
 
 function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; others: number }) {
   const eta = useEta(run.id)
-  const share = run.steps === null ? null : run.step / run.steps
   return (
     <span className="inline-flex min-w-0 items-center gap-2">
       <a
@@ -69,11 +68,9 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
       >
         {runTitle(run)}
       </a>
-      <span>
-        {run.steps === null ? `step ${String(run.step)}` : `step ${String(run.step)}/${String(run.steps)}`}
-      </span>
+      <span>step {stepWords(run)}</span>
       <span>{worker.isSilent ? 'gives no sign of life' : phaseWords(run.phase, worker)}</span>
-      <Progress label="Steps of the run" value={share} className="w-24" />
+      <Progress label="Steps of the run" value={stepShare(run)} className="w-24" />
       {eta !== null && (
         <span>
           {eta.secondsPerStep !== null && `${formatNumber(eta.secondsPerStep)} s/step · `}

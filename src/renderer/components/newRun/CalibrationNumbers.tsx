@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Calibration } from '#renderer/hooks/newRun.ts'
+import type { Calibration } from '#renderer/hooks/newRunDraft.ts'
 import { etaWords } from '#renderer/eta.ts'
 import { formatBytes, formatDuration, formatPercent, formatShare, plural } from '#renderer/format.ts'
 import { Progress } from '../base/states.tsx'

@@ -1,5 +1,5 @@
-import type { Calibration } from '#renderer/hooks/newRun.ts'
-import { formatNumber, plural } from '#renderer/format.ts'
+import type { Calibration } from '#renderer/hooks/newRunDraft.ts'
+import { formatCount, formatNumber, plural } from '#renderer/format.ts'
 import { Badge } from '../base/Badge.tsx'
 
 type Sample = Calibration['samples'][number]
@@ -37,8 +37,8 @@ export function CalibrationSamples({ result }: { result: Calibration }) {
               {samples.every(({ reward }) => reward === null) ? 'What it learns from' : 'First completions'}
             </span>
             <span className="text-sm text-faint">
-              row {samples[0]?.row} of the data · {plural(result.longest.promptTokens, 'token')} of prompt,
-              the longest there is
+              row {formatCount((samples[0]?.row ?? 0) + 1)} of the data ·{' '}
+              {plural(result.longest.promptTokens, 'token')} of prompt, the longest there is
             </span>
             <pre
               dir="auto"

@@ -5,7 +5,7 @@ import { link } from '#renderer/hooks/route.ts'
 import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/hooks/runs.ts'
 import type { SeriesByMetric } from '#renderer/hooks/series.ts'
 import { formatAgo, formatDelta, formatNumber } from '#renderer/format.ts'
-import { phaseWords, runTitle } from '#renderer/words.ts'
+import { phaseWords, runTitle, stepShare } from '#renderer/words.ts'
 import { Progress } from '../base/states.tsx'
 import { lastValues } from '../charts/lines.ts'
 
@@ -28,12 +28,12 @@ export function RunNumbers({ run, byMetric }: Props) {
   return (
     <dl className="flex min-w-0 flex-wrap items-center gap-x-6 gap-y-1">
       <Fact name="Step">
-        {run.step}
+        {Math.max(run.step, run.parentCheckpointStep ?? 0)}
         {run.steps !== null && <span className="text-muted">/{run.steps}</span>}
         {worker !== undefined && (
           <Progress
             label="Steps of the run"
-            value={run.steps === null ? null : run.step / run.steps}
+            value={stepShare(run)}
             className="ml-2 inline-block w-24 align-middle"
           />
         )}

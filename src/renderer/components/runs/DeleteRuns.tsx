@@ -1,10 +1,10 @@
 import { useMemo, useState } from 'react'
 import { useApi } from '#renderer/hooks/api.tsx'
 import { asError } from '#renderer/hooks/failures.ts'
-import { useRunFiles, type RunFiles } from '#renderer/hooks/runFiles.ts'
+import { useRestoreRuns, useRunFiles, type RunFiles } from '#renderer/hooks/runFiles.ts'
 import type { RunEntry } from '#renderer/hooks/runs.ts'
 import { toast, toastError } from '#renderer/hooks/toasts.ts'
-import { formatBytes, plural } from '#renderer/format.ts'
+import { formatBytes, formatDate, plural } from '#renderer/format.ts'
 import { runTitle } from '#renderer/words.ts'
 import { ConfirmDialog } from '../base/Dialog.tsx'
 
@@ -17,7 +17,7 @@ interface DeleteProps {
 const busy = new Set(['running', 'paused'])
 const maxListed = 200
 
-/** Every file and its size before anything is removed. Runs being trained are left alone. */
+/** Which runs, and what they take up, before anything happens. Runs being trained are left alone. */
 export function DeleteRuns({ runs, onClose, onDeleted }: DeleteProps) {
   const client = useApi()
   const [isDeleting, setDeleting] = useState(false)
@@ -26,6 +26,7 @@ export function DeleteRuns({ runs, onClose, onDeleted }: DeleteProps) {
     [runs],
   )
   const found = useRunFiles(idle.map(({ id }) => id))
+  const restore = useRestoreRuns()
   const deleteAll = async () => {
     setDeleting(true)
     const gone: string[] = []
@@ -37,7 +38,16 @@ export function DeleteRuns({ runs, onClose, onDeleted }: DeleteProps) {
         toastError(asError(thrown))
       }
     }
-    if (gone.length > 0) toast({ title: `${plural(gone.length, 'run')} deleted` })
+    if (gone.length > 0) {
+      toast({
+        title:
+          gone.length === 1 && idle[0]
+            ? `«${runTitle(idle[0])}» deleted`
+            : `${plural(gone.length, 'run')} deleted`,
+        detail: 'Kept for a week.',
+        action: { label: 'Undo', run: () => void restore(gone) },
+      })
+    }
     onDeleted(gone)
     onClose()
   }
@@ -60,46 +70,43 @@ export function DeleteRuns({ runs, onClose, onDeleted }: DeleteProps) {
           {inUse.map(runTitle).join(', ')}. Stop {inUse.length === 1 ? 'it' : 'them'} first.
         </p>
       )}
-      {idle.length > 0 && <FileList found={found} runs={idle} />}
+      {idle.length > 0 && <Sizes found={found} runs={idle} />}
     </ConfirmDialog>
   )
 }
 
-function FileList({ found, runs }: { found: readonly RunFiles[] | null; runs: readonly RunEntry[] }) {
+function Sizes({ found, runs }: { found: readonly RunFiles[] | null; runs: readonly RunEntry[] }) {
   if (found === null) return <p role="status">Looking up the files…</p>
-  const files = found.flatMap(({ files: own }) => own)
-  const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-  const shown = found.flatMap(({ runId, files: own }) => {
-    const run = runs.find(({ id }) => id === runId)
-    return own.map((file) => ({ ...file, path: shortPath(file.path, run?.directory) }))
-  })
+  const sizes = new Map(
+    found.map(({ runId, files }) => [runId, files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)]),
+  )
+  const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0)
   return (
     <>
       <p>
-        This removes {plural(files.length, 'file')}, {formatBytes(bytes)}, and the numbers and samples in the
-        history. It cannot be taken back. Models, data and rewards stay.
+        {runs.length === 1 ? 'It stays' : 'They stay'} in the trash for a week and can be restored from there.
+        Then, or when the trash is emptied, {formatBytes(bytes)} are freed. Models, data and rewards stay.
       </p>
       <ul
         tabIndex={0}
-        aria-label="Files that are removed"
-        className="mt-2 max-h-60 overflow-auto rounded border border-line bg-panel px-2 py-1 font-mono text-sm"
+        aria-label="Runs that are deleted"
+        className="mt-2 max-h-60 overflow-auto rounded border border-line bg-panel px-2 py-1"
       >
-        {shown.slice(0, maxListed).map(({ path, sizeBytes }, i) => (
-          <li key={`${path} ${String(i)}`} className="flex gap-3">
-            <span className="min-w-0 grow truncate" title={path}>
-              {path}
+        {runs.slice(0, maxListed).map((run) => (
+          <li key={run.id} className="flex items-baseline gap-3">
+            <span className="min-w-0 truncate text-text" title={run.directory}>
+              {runTitle(run)}
             </span>
-            <span className="shrink-0 tabular-nums">{formatBytes(sizeBytes)}</span>
+            <span className="min-w-0 grow truncate text-sm">
+              {run.algorithm} · step {run.step} · {formatDate(run.createdAt)}
+            </span>
+            <span className="shrink-0 font-mono text-sm tabular-nums">
+              {formatBytes(sizes.get(run.id) ?? 0)}
+            </span>
           </li>
         ))}
-        {shown.length > maxListed && <li>and {shown.length - maxListed} more</li>}
+        {runs.length > maxListed && <li>and {runs.length - maxListed} more</li>}
       </ul>
     </>
   )
 }
-
-/** Folder of the run and what is below it. */
-const shortPath = (path: string, directory: string | undefined): string =>
-  directory !== undefined && path.startsWith(directory)
-    ? `…${directory.slice(-5)}${path.slice(directory.length)}`
-    : path

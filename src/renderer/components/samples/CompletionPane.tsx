@@ -49,7 +49,7 @@ export function CompletionPane({ config, sample, group, colour }: Props) {
           <LoggedColumns logged={sample.logged} />
         </Part>
       )}
-      <OriginRow sampleId={sample.id} row={sample.row} />
+      <OriginRow sample={sample} />
     </section>
   )
 }

@@ -2,11 +2,14 @@ import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { classes } from '../base/classes.ts'
+import { link } from '#renderer/hooks/route.ts'
 import { KeyValue } from '../base/Panel.tsx'
 import { ErrorNote, Loading } from '../base/states.tsx'
+import { rowWords, type Sample } from './groups.ts'
 
 /** The row of the data that the prompt was made of: what the reward was given besides the completion. */
-export function OriginRow({ sampleId, row }: { sampleId: number; row: number }) {
+export function OriginRow({ sample }: { sample: Sample }) {
+  const words = rowWords(sample)
   const [isOpen, setOpen] = useState(false)
   return (
     <section aria-label="Row of the data" className="border-t border-line px-4 py-2">
@@ -21,19 +24,28 @@ export function OriginRow({ sampleId, row }: { sampleId: number; row: number }) 
           aria-hidden
           className={classes('transition-transform', isOpen && 'rotate-90')}
         />
-        Row {row} of the data
+        {words[0]?.toUpperCase()}
+        {words.slice(1)} of the data
       </button>
-      {isOpen && <Origin sampleId={sampleId} />}
+      {isOpen && <Origin sample={sample} />}
     </section>
   )
 }
 
-function Origin({ sampleId }: { sampleId: number }) {
+function Origin({ sample: { id: sampleId, dataRow } }: { sample: Sample }) {
   const { data, error } = useAnswer('samples.origin', { sampleId })
   if (error !== null) return <ErrorNote error={error} className="mt-2" />
   if (data === undefined) return <Loading />
   return (
     <div className="py-2">
+      {data.versionId !== null && dataRow !== null && (
+        <a
+          href={link(`/data/${data.versionId}`, { row: String(dataRow + 1) })}
+          className="mb-2 inline-block text-accent-ink hover:underline"
+        >
+          Show in Data
+        </a>
+      )}
       <KeyValue
         entries={Object.entries(data.row).map(([name, value]) => [name, <Value key={name} value={value} />])}
       />

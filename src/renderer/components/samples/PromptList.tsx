@@ -83,7 +83,7 @@ export function PromptList(props: Props) {
                 <TriangleAlert size={12} className="text-caution" aria-label="A reward function failed" />
               )}
               <span className="ml-auto truncate text-faint tabular-nums">
-                {hasSteps ? `step ${String(group.step)}` : `row ${String(group.row)}`}
+                {hasSteps ? `step ${String(group.step)}` : group.rowWords}
               </span>
             </div>
           </div>

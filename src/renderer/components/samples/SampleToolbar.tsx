@@ -148,7 +148,7 @@ function FilterMenu({ address: { filter } }: { address: SampleAddress }) {
             {(ids) => <NumberInput {...ids} value={filter.maxReward} onChange={number('max')} />}
           </Field>
         </div>
-        <Field label="Row of the data" note="Counted from 0.">
+        <Field label="Row of the data" note="As Data shows it.">
           {(ids) => <NumberInput {...ids} value={filter.onlyRow} onChange={number('only')} />}
         </Field>
         <Checkbox

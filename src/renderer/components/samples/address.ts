@@ -21,7 +21,7 @@ export interface SampleFilter {
   readonly text: string
   readonly minReward: number | null
   readonly maxReward: number | null
-  /** Row of the data set. */
+  /** Row of the data set as Data shows it, from 1. */
   readonly onlyRow: number | null
   /** Something went wrong in a reward function. */
   readonly hasFailures: boolean
@@ -74,6 +74,6 @@ export const requestOf = ({ text, minReward, maxReward, onlyRow, hasFailures }: 
   ...(text === '' ? {} : { text }),
   ...(minReward === null ? {} : { minReward }),
   ...(maxReward === null ? {} : { maxReward }),
-  ...(onlyRow === null ? {} : { row: onlyRow }),
+  ...(onlyRow === null ? {} : { dataRow: onlyRow - 1 }),
   ...(hasFailures ? { hasFailures } : {}),
 })

@@ -1,6 +1,6 @@
 /** Stored samples as groups: the completions of one prompt in one step. */
 import type { Answer } from '#renderer/hooks/api.tsx'
-import { formatNumber } from '#renderer/format.ts'
+import { formatCount, formatNumber } from '#renderer/format.ts'
 
 export type Sample = Answer<'samples.list'>[number]
 export type SampleSource = Sample['source']
@@ -11,8 +11,10 @@ export interface SampleGroup {
   readonly runId: string
   readonly step: number
   readonly source: SampleSource
-  /** Row of the data set. */
+  /** Among the rows that were trained on, or held out. */
   readonly row: number
+  /** As Data shows it. */
+  readonly rowWords: string
   readonly prompt: string
   /** In the order they were generated. */
   readonly samples: readonly Sample[]
@@ -32,12 +34,24 @@ export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
     if (first === undefined) return []
     const { runId, step, source, row, prompt } = first
     const meanReward = meanOf(inOrder.map(({ reward }) => reward))
-    return [{ key, runId, step, source, row, prompt, samples: inOrder, meanReward, place: first.position }]
+    return [
+      {
+        ...{ key, runId, step, source, row, prompt, meanReward, samples: inOrder },
+        rowWords: rowWords(first),
+        place: first.position,
+      },
+    ]
   })
   return groups
     .sort((a, b) => b.step - a.step || a.source.localeCompare(b.source) || a.place - b.place)
     .map(({ place: _place, ...group }) => group)
 }
+
+/** «row 154» as Data counts; where that cannot be told any more, the number in the part that the run used. */
+export const rowWords = ({ dataRow, row, source }: Pick<Sample, 'dataRow' | 'row' | 'source'>): string =>
+  dataRow === null
+    ? `${source === 'rollout' ? 'training' : 'held-out'} row ${formatCount(row + 1)}`
+    : `row ${formatCount(dataRow + 1)}`
 
 export function meanOf(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)

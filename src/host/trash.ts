@@ -1,0 +1,183 @@
+/**
+ * Deleted runs, kept for a week: `trash/<run id>` is the run's folder as it was, `trash/<run id>.json` what only the
+ * history knew of it. Every step is one rename, so that a process may be killed in between: what it left undone is
+ * finished by the next host (`tidyTrash`).
+ */
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import type { RunRecord } from '#shared/runs.ts'
+import { makeFolder, writeFileAtomic } from './artifacts/atomic.ts'
+import { writeError } from './artifacts/fileErrors.ts'
+import { isRunFolder, lockRun, runPaths } from './artifacts/runFolder.ts'
+import { dataFolders } from './dataDirectory.ts'
+import type { Host } from './host.ts'
+
+export const keptInTrashMs = 7 * 24 * 60 * 60 * 1000
+
+/** What tells a step of another process that is under way from one that was left. */
+const leftAfterMs = 60_000
+
+type Described = Pick<RunRecord, 'name' | 'tags' | 'notes'>
+
+export interface TrashedRun {
+  readonly runId: string
+  readonly name: string | null
+  /** Epoch milliseconds. */
+  readonly deletedAt: number
+  /** When it is removed for good. */
+  readonly until: number
+  readonly sizeBytes: number
+}
+
+type Parts = Pick<Host, 'dataDirectory' | 'store' | 'history'>
+
+/** Takes a run's folder out of the way, and the run out of the history. Errors: AppError 'run/busy', 'file/unwritable'. */
+export function trashRun({ dataDirectory, store, history }: Parts, runId: string): void {
+  const { directory, name, tags, notes } = store.runs.get(runId)
+  if (existsSync(directory)) {
+    const { runs, trash } = dataFolders(dataDirectory)
+    if (path.dirname(directory) !== runs || !isRunFolder(directory)) {
+      throw new AppError(
+        'file/unwritable',
+        `${directory} is not the folder of a run in this data directory, so it is left alone.`,
+      )
+    }
+    lockRun(directory)[Symbol.dispose]()
+    makeFolder(trash)
+    const deletedAt = Date.now()
+    writeFileAtomic(aboutFile(trash, runId), `${JSON.stringify({ deletedAt, name, tags, notes })}\n`)
+    move(directory, path.join(trash, runId))
+  }
+  history.forget(runId)
+}
+
+/** The last deleted first. */
+export function trashedRuns(dataDirectory: string): TrashedRun[] {
+  const { trash } = dataFolders(dataDirectory)
+  return runIdsIn(trash)
+    .map((runId) => {
+      const directory = path.join(trash, runId)
+      const about = readAbout(trash, runId)
+      const deletedAt = about.deletedAt ?? statSync(directory).ctimeMs
+      return {
+        ...{ runId, deletedAt, until: deletedAt + keptInTrashMs },
+        name: about.name ?? nameInConfig(directory),
+        sizeBytes: sizeOf(directory),
+      }
+    })
+    .sort((a, b) => b.deletedAt - a.deletedAt)
+}
+
+/** Puts a run back where it was, with its name, tags and notes. Errors: AppError 'run/not-found', 'file/unwritable'. */
+export function restoreRun(parts: Parts, runId: string): void {
+  const { runs, trash } = dataFolders(parts.dataDirectory)
+  if (!isRunFolder(path.join(trash, runId))) {
+    throw new AppError(
+      'run/not-found',
+      'That run is not in the trash any more.',
+      'Deleted runs are kept there for a week, unless the trash is emptied.',
+    )
+  }
+  makeFolder(runs)
+  move(path.join(trash, runId), path.join(runs, runId))
+  parts.history.adopt()
+  describe(parts, runId)
+}
+
+/** Removes some or all of the trash for good; returns how many bytes that freed. Errors: AppError 'file/unwritable'. */
+export function emptyTrash(dataDirectory: string, runIds?: readonly string[]): number {
+  const { trash } = dataFolders(dataDirectory)
+  const removed = trashedRuns(dataDirectory).filter(({ runId }) => runIds?.includes(runId) ?? true)
+  for (const { runId } of removed) {
+    const doomed = path.join(trash, `.${runId}.removed`)
+    // Renamed first: killed in between, it is no run that could be restored by half.
+    move(path.join(trash, runId), doomed)
+    remove(doomed)
+    remove(aboutFile(trash, runId))
+  }
+  return removed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+}
+
+/** Finishes what a killed process left, and removes what has been here for a week. Errors: AppError 'file/unwritable'. */
+export function tidyTrash(parts: Parts): void {
+  const { dataDirectory, store, history } = parts
+  const { trash } = dataFolders(dataDirectory)
+  if (!existsSync(trash)) return
+  const names = readdirSync(trash)
+  for (const name of names.filter((each) => each.endsWith('.removed'))) remove(path.join(trash, name))
+  const abouts = names.flatMap((name) => /^(run_[\w-]+)\.json$/.exec(name)?.[1] ?? [])
+  for (const runId of abouts.filter((each) => isLeft(trash, each))) describe(parts, runId)
+  for (const runId of runIdsIn(trash)) {
+    const run = store.runs.find(runId)
+    if (run !== null && !existsSync(run.directory)) history.forget(runId)
+  }
+  const old = trashedRuns(dataDirectory).filter(({ until }) => until < Date.now())
+  if (old.length > 0)
+    emptyTrash(
+      dataDirectory,
+      old.map(({ runId }) => runId),
+    )
+}
+
+/** A description whose run was restored, or never came. */
+const isLeft = (trash: string, runId: string): boolean =>
+  !existsSync(path.join(trash, runId)) && statSync(aboutFile(trash, runId)).mtimeMs < Date.now() - leftAfterMs
+
+/** Gives a restored run back what only the history knew. */
+function describe({ dataDirectory, store }: Parts, runId: string): void {
+  const { trash } = dataFolders(dataDirectory)
+  const { name, tags, notes } = readAbout(trash, runId)
+  if (store.runs.find(runId) !== null) {
+    if (name !== undefined) store.runs.setName(runId, name)
+    if (tags !== undefined) store.runs.setTags(runId, tags)
+    if (notes !== undefined) store.runs.setNotes(runId, notes)
+  }
+  remove(aboutFile(trash, runId))
+}
+
+const aboutFile = (trash: string, runId: string): string => path.join(trash, `${runId}.json`)
+
+/** Our own file; a run without it, or with half of it, can be restored all the same. */
+function readAbout(trash: string, runId: string): Partial<Described & { readonly deletedAt: number }> {
+  try {
+    return JSON.parse(readFileSync(aboutFile(trash, runId), 'utf8')) as Described & { deletedAt: number }
+  } catch {
+    return {}
+  }
+}
+
+function nameInConfig(directory: string): string | null {
+  try {
+    const config = JSON.parse(readFileSync(runPaths(directory).config, 'utf8')) as { name?: unknown }
+    return typeof config.name === 'string' ? config.name : null
+  } catch {
+    return null
+  }
+}
+
+const runIdsIn = (trash: string): string[] =>
+  existsSync(trash)
+    ? readdirSync(trash).filter((name) => name.startsWith('run_') && isRunFolder(path.join(trash, name)))
+    : []
+
+const sizeOf = (directory: string): number =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).size, 0)
+
+function move(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    throw writeError(from, error)
+  }
+}
+
+function remove(target: string): void {
+  try {
+    rmSync(target, { recursive: true, force: true })
+  } catch (error) {
+    throw writeError(target, error)
+  }
+}

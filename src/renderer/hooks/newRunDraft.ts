@@ -1,0 +1,130 @@
+/** The draft of a run: kept by the host, as are those that others took the place of. */
+import { useCallback, useEffect } from 'react'
+import { create } from 'zustand'
+import { checkedPart, emptyDraft, isEmptyDraft, type Draft } from '../components/newRun/draft.ts'
+import { isObject } from '../components/newRun/json.ts'
+import type { StepId } from '../components/newRun/problems.ts'
+import { useAnswer, useApi, type Answer, type ApiClient } from './api.tsx'
+import { asError } from './failures.ts'
+import { toastError } from './toasts.ts'
+
+export type Calibration = Extract<Answer<'runs.calibrate'>, { result: unknown }>['result']
+
+interface NewRunState {
+  readonly draft: Draft
+  /** Drafts that others took the place of, the last one first. */
+  readonly aside: readonly Draft[]
+  /** What a run was last started with: no longer unfinished. */
+  readonly started: string | null
+  /** Read from the host; nothing is kept before. */
+  readonly isLoaded: boolean
+  readonly openSteps: readonly StepId[]
+  /** The last try and what it was of. */
+  readonly checked: { readonly part: string; readonly result: Calibration } | null
+}
+
+export const useNewRunStore = create<NewRunState>(() => ({
+  draft: emptyDraft,
+  aside: [],
+  started: null,
+  isLoaded: false,
+  openSteps: ['model'],
+  checked: null,
+}))
+
+const keptAt = 'newRun.draft'
+const asideKeptAt = 'newRun.aside'
+const mostAside = 5
+const keepAfterMs = 400
+
+function parseDraft(stored: unknown): Draft {
+  if (!isObject(stored) || !isObject(stored['config'])) return emptyDraft
+  const { config, fork } = stored
+  if (!isObject(fork) || typeof fork['runId'] !== 'string' || typeof fork['step'] !== 'number')
+    return { config, fork: null }
+  return {
+    config,
+    fork: {
+      runId: fork['runId'],
+      step: fork['step'],
+      parent: isObject(fork['parent']) ? fork['parent'] : {},
+    },
+  }
+}
+
+let keepTimer: ReturnType<typeof setTimeout> | undefined
+
+/** Shown at once; the host is told when the hand rests. */
+export function change(client: ApiClient, draft: Draft): void {
+  useNewRunStore.setState({ draft })
+  clearTimeout(keepTimer)
+  keepTimer = setTimeout(() => {
+    client
+      .call('settings.set', { key: keptAt, value: isEmptyDraft(draft) ? null : draft })
+      .catch((thrown: unknown) => toastError(asError(thrown)))
+  }, keepAfterMs)
+}
+
+/** Kept at once: what is put aside must not be lost with the window. */
+function setAside(client: ApiClient, aside: readonly Draft[]): void {
+  useNewRunStore.setState({ aside })
+  client
+    .call('settings.set', { key: asideKeptAt, value: aside.length === 0 ? null : aside })
+    .catch((thrown: unknown) => toastError(asError(thrown)))
+}
+
+/** Another draft in the place of the one there is, which is put aside where it was unfinished. */
+export function exchange(client: ApiClient, next: Draft): boolean {
+  const { draft: before, aside, started } = useNewRunStore.getState()
+  const part = checkedPart(before)
+  change(client, next)
+  if (isEmptyDraft(before) || part === checkedPart(next) || part === started) return false
+  setAside(client, [before, ...aside].slice(0, mostAside))
+  return true
+}
+
+export interface PutAside {
+  readonly drafts: readonly Draft[]
+  /** Changes places with the one that is being set up. */
+  readonly bringBack: (draft: Draft) => void
+  readonly discard: (draft: Draft) => void
+}
+
+export function usePutAside(): PutAside {
+  const client = useApi()
+  const drafts = useNewRunStore((state) => state.aside)
+  const discard = useCallback(
+    (draft: Draft) => {
+      const { aside } = useNewRunStore.getState()
+      setAside(
+        client,
+        aside.filter((other) => other !== draft),
+      )
+    },
+    [client],
+  )
+  const bringBack = useCallback(
+    (draft: Draft) => {
+      discard(draft)
+      exchange(client, draft)
+    },
+    [client, discard],
+  )
+  return { drafts, bringBack, discard }
+}
+
+/** Takes what was kept, the first time the wizard is shown. */
+export function useKeptDraft(): boolean {
+  const isLoaded = useNewRunStore((state) => state.isLoaded)
+  const { data } = useAnswer('settings.all', undefined)
+  useEffect(() => {
+    if (data === undefined || useNewRunStore.getState().isLoaded) return
+    const aside: unknown = data[asideKeptAt]
+    useNewRunStore.setState({
+      draft: parseDraft(data[keptAt]),
+      aside: (Array.isArray(aside) ? aside : []).map(parseDraft),
+      isLoaded: true,
+    })
+  }, [data])
+  return isLoaded
+}

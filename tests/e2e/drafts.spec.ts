@@ -1,0 +1,98 @@
+/** What is being set up, decided about or named is never mixed with, or taken for, something else. */
+import path from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { demoFile, expect, test, trainDemo } from './support.ts'
+
+test('training on other rows takes their held-out part along and puts the unfinished run aside', async ({
+  app,
+}) => {
+  const { page, client, dataDirectory } = app
+  const runId = await trainDemo(client, { steps: 1, name: 'demo' })
+  const file = path.join(dataDirectory, 'other.jsonl')
+  writeFileSync(
+    file,
+    Array.from({ length: 40 }, (_, i) =>
+      JSON.stringify({ question: `How many? ${String(i)}`, answer: String(i) }),
+    ).join('\n'),
+  )
+  let versionId = ''
+  for await (const item of client.stream('datasets.import', { source: { path: file } }))
+    if ('result' in item) versionId = item.result.version.id
+  await app.open(`/new-run?copy=${runId}`)
+  await expect(page.getByText(/evaluated on heldout\.jsonl/)).toBeVisible()
+  await app.go(`/data/${versionId}`)
+  await page.getByRole('button', { name: 'Train on this' }).click()
+  await expect(page.getByText(/10 % held out/).first()).toBeVisible()
+  await expect(page.getByRole('button', { name: /^Reward/ }).getByText(/starter-correct/)).toHaveCount(0)
+
+  const aside = page.getByRole('list', { name: 'Put aside' })
+  await expect(aside.getByRole('listitem')).toHaveText([/heldout\.jsonl/])
+  await page.reload()
+  await aside.getByRole('button', { name: 'Bring it back' }).click()
+  await expect(aside.getByRole('listitem')).toHaveText([/10 % held out/])
+})
+
+test('a file that is dropped while another waits is the one that is shown; what failed goes away', async ({
+  app,
+}) => {
+  const { page } = app
+  await app.open('/data')
+  const drop = (name: string, text: string) =>
+    page.evaluate(
+      ([fileName = '', content = '']) => {
+        const data = new DataTransfer()
+        data.items.add(new File([content], fileName))
+        for (const type of ['dragenter', 'dragover', 'drop'])
+          document.body.dispatchEvent(
+            new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }),
+          )
+      },
+      [name, text],
+    )
+  const shown = page.getByRole('navigation', { name: 'Files to decide about' }).locator('[aria-current=true]')
+  await drop('first.jsonl', '{"prompt":"a","answer":"b"}\n')
+  await expect(page.getByText('first.jsonl').first()).toBeVisible()
+  await drop('second.jsonl', '{"prompt":"c","answer":"d"}\n')
+  await expect(shown).toHaveText('second.jsonl')
+  await drop('notes.pdf', 'no data')
+  const notices = page.getByRole('region', { name: 'Notices' })
+  await expect(notices.getByText(/notes\.pdf/)).toBeVisible()
+  await expect(notices.getByText(/notes\.pdf/)).toBeHidden()
+})
+
+test('a fork has a name of its own, and its row is that of the data set', async ({ app }) => {
+  const { page, client } = app
+  let versionId = ''
+  for await (const item of client.stream('datasets.import', { source: { path: demoFile('train.jsonl') } }))
+    if ('result' in item) versionId = item.result.version.id
+  const { version } = await client.call('datasets.version', { versionId })
+  const runId = await trainDemo(client, {
+    steps: 2,
+    name: 'sums',
+    checkpoints: { every: 1 },
+    data: {
+      train: version.directory,
+      heldOut: { share: 0.4, seed: 3 },
+      prompt: { messages: [{ role: 'user', content: '{prompt}' }] },
+    },
+  })
+  await client.call('runs.fork', {
+    runId,
+    step: 1,
+    changes: { 'optimization.learningRate': 0.001 },
+    start: false,
+  })
+  await app.open('/runs')
+  await expect(page.getByRole('link', { name: 'sums · learning rate 0.001' })).toBeVisible()
+
+  const [sample] = await client.call('samples.list', { runId, source: 'rollout' })
+  await app.go(`/runs/${runId}/samples?sample=${String(sample?.id)}&step=${String(sample?.step)}`)
+  const number = (sample?.dataRow ?? 0) + 1
+  await page.getByRole('button', { name: `Row ${String(number)} of the data` }).click()
+  await page.getByRole('link', { name: 'Show in Data' }).click()
+  await expect(page).toHaveURL(new RegExp(`#/data/${versionId}\\?row=${String(number)}$`))
+  const { rows } = await client.call('datasets.rows', { versionId, from: number - 1, count: 1 })
+  await expect(page.getByRole('region', { name: `Row ${String(number)}` })).toContainText(
+    String(rows[0]?.['prompt']),
+  )
+})
