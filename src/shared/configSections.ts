@@ -78,9 +78,7 @@ const prompt = z.union([
   }),
 ])
 
-const splitSeed = wholeNumber(0, Number.MAX_SAFE_INTEGER)
-  .default(42)
-  .describe('Same seed, same split.')
+const splitSeed = wholeNumber(0, Number.MAX_SAFE_INTEGER).default(42).describe('Same seed, same split.')
 
 const splitRule = z.union([
   z.strictObject({
@@ -313,7 +311,7 @@ export const evaluationSection = z.strictObject({
     .describe('At most so many validation rows; null: all.'),
 })
 
-export const stopRules = ['never', 'destroyed', 'problem'] as const
+const stopRules = ['never', 'destroyed', 'problem'] as const
 
 export const diagnosisSection = z.strictObject({
   stopOn: z

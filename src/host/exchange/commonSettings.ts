@@ -239,6 +239,7 @@ const length: readonly SettingRow[] = [
   { ours: 'checkpoints.every', for: answering, trl: trlInterval(saves, null), ...checkpoint },
   { ours: 'checkpoints.keepLast', trl: one('save_total_limit', null, off(undefined, null)) },
   { ours: 'checkpoints.keepBest', off: 0 },
+  { ours: 'diagnosis.stopOn', off: 'never' },
 ]
 
 const reference: readonly SettingRow[] = [

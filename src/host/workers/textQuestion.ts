@@ -56,7 +56,7 @@ export type FromText =
 /** Starts the script `textProcess`. */
 export type StartText = () => WorkerProcess<TextQuestion, FromText>
 
-export const textStarter: StartText = () => forkProcess(scriptPath('textProcess'), 'inherit')
+const textStarter: StartText = () => forkProcess(scriptPath('textProcess'), 'inherit')
 
 /** Errors: those of reading and using a tokenizer; AppError 'tokenizer/invalid' when it took too long or its process died. */
 export type AskText = <Asked extends TextQuestion>(question: Asked) => Promise<TextAnswers[Asked['type']]>

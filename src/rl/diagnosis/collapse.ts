@@ -71,7 +71,7 @@ export function uncertaintyOf(run: DiagnosedRun, before: number | null = null): 
 export const exploded = 2
 
 /** Nats per token: nothing of the model is left far above it, where every one of the last steps says so. */
-export const hopelessKl = 10
+const hopelessKl = 10
 
 export const riseOf = ({ start, end }: Uncertainty): number => averageOf(end) - averageOf(start)
 

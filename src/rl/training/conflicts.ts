@@ -33,7 +33,7 @@ export interface ModelFacts {
 }
 
 /** What of the settings this model cannot do. */
-export function modelConflicts(
+function modelConflicts(
   { adapter, rollout }: RunConfig,
   { experience }: Parts,
   { contextLength, hiddenSize }: ModelFacts,

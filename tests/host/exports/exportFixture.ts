@@ -1,4 +1,5 @@
 /** A checkpoint with a random adapter, neither factor zero, on a small model: what training would leave. */
+import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { BlockPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
@@ -60,8 +61,14 @@ export function referenceFixture(folder: string, name: string): Promise<ExportFi
   return createFixture(folder, model, adapterForModel(readAdapter(directory), model.config, directory))
 }
 
-export async function createFixture(folder: string, model: ModelFolder, adapter: Adapter): Promise<ExportFixture> {
-  const { directory: checkpoint } = await saveCheckpoint(path.join(folder, 'run'), {
+export async function createFixture(
+  folder: string,
+  model: ModelFolder,
+  adapter: Adapter,
+): Promise<ExportFixture> {
+  const run = path.join(folder, 'run')
+  mkdirSync(run, { recursive: true }) // a run's folder is there before its first checkpoint
+  const { directory: checkpoint } = await saveCheckpoint(run, {
     trainer: { step: 7, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 },
     events: 0,
     reward: null,

@@ -144,6 +144,6 @@ describe('a path out of the window', () => {
   test('a refusal names no file of this machine', async () => {
     const { body } = await ask(fixture.port, { path: '/none.js' })
     expect(body).not.toContain(fixture.directory)
-    expect(JSON.parse(body)).toEqual({ message: 'Not Found', hint: null })
+    expect(JSON.parse(body)).toEqual({ message: 'There is nothing at this address.', hint: null })
   })
 })

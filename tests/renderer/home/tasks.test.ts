@@ -76,10 +76,11 @@ describe('what went wrong', () => {
     lastWords: null,
     updatedAt: now - daysAgo * day,
   })
-  const remark = (severity: 'problem' | 'warning') =>
-    ({
-      ...{ id: 'policy-destroyed', severity, words: 'The policy was destroyed.' },
-    }) as const
+  const remark = (severity: 'problem' | 'warning') => ({
+    id: 'policy-destroyed' as const,
+    severity,
+    words: 'The policy was destroyed.',
+  })
 
   test('the newest first, with what the run said; neither good ends nor old ones', () => {
     const found = troublesOf(

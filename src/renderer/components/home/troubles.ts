@@ -12,11 +12,7 @@ const most = 4
 /** What is older has been seen, or nobody cares. */
 const lookBackMs = 7 * 86_400_000
 
-<<<<<<< HEAD
-/** Runs of the last week that failed, were interrupted or have a problem in their diagnosis, the newest first; one that was resumed has another status. */
-=======
-/** Runs of the last week that failed, were interrupted or whose diagnosis is grave, the newest first. */
->>>>>>> visuals
+/** Runs of the last week that failed, were interrupted or have a problem in their diagnosis, the newest first. */
 export const troublesOf = <Run extends Ended>(runs: readonly Run[], now: number): readonly Trouble<Run>[] =>
   runs
     .filter((run) => isTrouble(run) && now - run.updatedAt < lookBackMs)

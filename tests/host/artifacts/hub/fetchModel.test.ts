@@ -55,9 +55,7 @@ describe('a model from a hub', () => {
   test('comes whole, file by file, without code, and is a model', async () => {
     requests = 0
     const told = await fetchInto('whole')
-    expect(readdirSync(path.join(home, 'whole')).sort()).toEqual(
-      [...readdirSync(source), '.hub.json'].sort(),
-    )
+    expect(readdirSync(path.join(home, 'whole')).sort()).toEqual([...readdirSync(source), '.hub.json'].sort())
     expect(hubIdOf(path.join(home, 'whole'))).toBe(repo)
     for (const name of readdirSync(source)) {
       expect(readFileSync(path.join(home, 'whole', name)).equals(readFileSync(path.join(source, name)))).toBe(
