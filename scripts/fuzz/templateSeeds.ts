@@ -47,7 +47,7 @@ export const hostileTemplates: Readonly<Record<string, string>> = {
   'joins long texts': "{% set t='a'*4000000 %}{{ ([t]*200)|join }}",
   'joins by a long text': "{% set t='a'*4000000 %}{{ ([1]*200)|join(t) }}",
   'formats long texts': "{% set t='a'*4000000 %}{{ ('%(a)s'*800000) % {'a': t} }}",
-  'indents JSON widely': "{{ ([[1]*100]*1000)|tojson(indent='x'*1000000) }}",
+  'indents JSON widely': "{{ ([[1]*10]*100000)|tojson(indent='x'*1000000) }}",
   'escapes JSON': "{{ ('\u00e9'*4000000)|tojson(ensure_ascii=true)|length }}",
   'keeps texts': keep('t.upper()'),
   'keeps joined texts': keep("[t ~ i, (t ~ i).startswith('x')]"),
@@ -65,6 +65,6 @@ export const busyTemplates: Readonly<Record<string, string>> = Object.fromEntrie
     .filter(([name, source]) => name !== 'takes tiny steps' && source.length < 1_000)
     .map(([name, source]) => [
       name,
-      source.replace('range(60)', 'range(14)').replace(/\d{5,}/g, (size) => size.slice(0, 3)),
+      source.replace('range(60)', 'range(12)').replace(/\d{5,}/g, (size) => size.slice(0, 3)),
     ]),
 )

@@ -70,7 +70,7 @@ test('the report is a table', () => {
     'train           f32           820     83 %',
     'A group of 8 reads its prompt in 1.02 times the time of one completion.',
     'Counting only what is really computed: 75 % of peak.',
-    'Memory of training: 510 MB own, mapped unknown.',
+    'Memory of training: 510 MB private, mapped weights unknown.',
   ])
 })
 

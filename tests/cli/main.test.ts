@@ -92,7 +92,7 @@ test('from a shell: version, status and data directory', async () => {
   expect((await place.run('frobnicate')).status).toBe(2)
   expect(await place.run('runs', 'list', '--json')).toEqual({
     status: 0,
-    stdout: '{"runs":[]}\n',
+    stdout: '{"runs":[],"unreadable":[]}\n',
     stderr: '',
   })
 })

@@ -19,27 +19,59 @@ export interface Fall {
   readonly after: readonly Measured[]
 }
 
+/** Where the reward broke down for good; null where it did not. */
+export const fallOf = (run: DiagnosedRun): Fall | null => deepFallOf(run) ?? breakOf(run)
+
 /** The greatest fall of the reward that lasted to the end; null where it kept at least half of its best level. */
-export function fallOf(run: DiagnosedRun): Fall | null {
+function deepFallOf(run: DiagnosedRun): Fall | null {
   const rewards = seriesOf(run, 'reward')
   const scale = rewardScaleOf(run)
   const spread = noiseOf(run)
   const end = peakOf(rewards.slice(-lasting))?.value ?? 0
-  let [deepest, at] = [0, -1]
-  for (let [i, rest] = [rewards.length - 1 - lasting, totalOf(rewards.slice(-lasting))]; i >= 0; i--) {
-    const before = rewards.slice(Math.max(0, i + 1 - lasting), i + 1)
+  let rest = totalOf(rewards.slice(-lasting))
+  /** From the end on, so that what follows is added up once. */
+  const depthAt = (i: number): number => {
     const behind = rewards.length - 1 - i
+    const before = rewards.slice(Math.max(0, i + 1 - lasting), i + 1)
     const [high, low] = [averageOf(before), rest / behind]
     rest += rewards[i]?.value ?? 0
     const isDeep = Math.max(low, end) - scale.low < (1 - lost) * (high - scale.low)
     const error = spread * Math.sqrt(1 / before.length + 1 / behind)
-    const isSure = high - low > Math.max(surely * error, worthAFall * spanOf(scale))
-    if (isDeep && isSure && high - low > deepest) [deepest, at] = [high - low, i]
+    return isDeep && high - low > Math.max(surely * error, worthAFall * spanOf(scale)) ? high - low : 0
   }
-  if (at < 0) return null
-  const before = rewards.slice(Math.max(0, at + 1 - lasting), at + 1)
-  return { step: rewards[at]?.step ?? 0, before, after: rewards.slice(at + 1) }
+  let [deepest, at] = [0, -1]
+  for (let i = rewards.length - 1 - lasting; i >= 0; i--) {
+    const depth = depthAt(i)
+    if (depth > deepest) [deepest, at] = [depth, i]
+  }
+  return at < 0 ? null : fallAfter(rewards, rewards[at]?.step ?? 0)
 }
+
+/**
+ * The step after which the policy was at once less sure than before by `exploded` nats, where it has not earned since
+ * what it earned until then. What is left of such a policy often finds some answer that earns a part of the reward, so
+ * the fall need not be deep.
+ */
+function breakOf(run: DiagnosedRun): Fall | null {
+  const [rewards, uncertain] = [seriesOf(run, 'reward'), uncertaintiesOf(run).series]
+  const at = uncertain.findIndex(({ value }, i) => {
+    const before = uncertain.slice(Math.max(0, i - lasting), i)
+    return before.length > 0 && value - averageOf(before) > exploded
+  })
+  if (at < 0) return null
+  const fall = fallAfter(rewards, uncertain[at - 1]?.step ?? 0)
+  const last = fall.after.slice(-lasting)
+  if (fall.before.length === 0 || last.length < lasting) return null
+  const error = noiseOf(run) * Math.sqrt(1 / fall.before.length + 1 / lasting)
+  const missing = averageOf(fall.before) - averageOf(last)
+  return missing > Math.max(surely * error, worthAFall * spanOf(rewardScaleOf(run))) ? fall : null
+}
+
+const fallAfter = (rewards: readonly Measured[], step: number): Fall => ({
+  step,
+  before: rewards.filter((each) => each.step <= step).slice(-lasting),
+  after: rewards.filter((each) => each.step > step),
+})
 
 /** Standard error of the mean reward of a step, from how far completions of one prompt lie apart. */
 function noiseOf(run: DiagnosedRun): number {
@@ -54,11 +86,20 @@ export interface Uncertainty {
   readonly end: readonly Measured[]
 }
 
+/** Its entropy, or where that was not measured its estimate from the tokens that were drawn. */
+export function uncertaintiesOf(run: DiagnosedRun): {
+  readonly name: Uncertainty['name']
+  readonly series: readonly Measured[]
+} {
+  const exact = seriesOf(run, 'entropy')
+  return exact.length > 0
+    ? { name: 'entropy', series: exact }
+    : { name: 'surprisal', series: seriesOf(run, 'surprisal') }
+}
+
 /** How unsure the policy was in the first steps and in the last; null where there are too few. */
 export function uncertaintyOf(run: DiagnosedRun, before: number | null = null): Uncertainty | null {
-  const exact = seriesOf(run, 'entropy')
-  const name = exact.length > 0 ? 'entropy' : 'surprisal'
-  const series = exact.length > 0 ? exact : seriesOf(run, 'surprisal')
+  const { name, series } = uncertaintiesOf(run)
   const early = before === null ? series.slice(0, -lasting) : series.filter(({ step }) => step <= before)
   const [start, end] = [early.slice(0, lasting), series.slice(-lasting)]
   return start.length === 0 || end.length < lasting ? null : { name, start, end }

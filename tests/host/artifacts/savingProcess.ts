@@ -7,7 +7,7 @@
  *   node savingProcess.ts forbidden RUN       saves two, then the account may not write any more
  */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, chmodSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { pruneCheckpoints } from '#host/artifacts/checkpointRetention.ts'
@@ -27,6 +27,7 @@ export interface SavingReport {
 
 const [mode = '', run = '', first = '1'] = process.argv.slice(2)
 const checkpoints = path.join(run, 'checkpoints')
+mkdirSync(run, { recursive: true }) // a run's folder is there before its first checkpoint
 const rules = { keepLast: 2, keepBest: 1, bestBy: 'eval_reward', keepEvery: 0, diskBudgetMb: null }
 
 const save = (step: number, width: number) =>

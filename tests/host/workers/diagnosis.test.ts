@@ -16,8 +16,11 @@ afterAll(async () => {
 /** A learning rate that destroys the policy within a few updates; a checkpoint after every step, of which one stays. */
 const destructive = {
   ...starterConfig,
-  rollout: { promptsPerStep: 4, groupSize: 8, maxNewTokens: 6 },
-  optimization: { learningRate: 0.05 },
+  seed: 1,
+  adapter: { rank: 16, alpha: 32 },
+  rollout: { promptsPerStep: 16, groupSize: 8, maxNewTokens: 16 },
+  algorithm: { id: 'grpo', settings: { klCoefficient: 0 } },
+  optimization: { learningRate: 0.1 },
   checkpoints: { every: 1, keepLast: 1, keepBest: 0 },
   evaluation: { every: 0, rows: 4 },
 }

@@ -12,7 +12,7 @@ describe('constant reward', () => {
     expect(finding).toMatchObject({
       id: 'constant-reward',
       severity: 'warning',
-      words: expect.stringContaining('"correct"') as string,
+      words: expect.stringContaining('“correct”') as string,
       proposals: [{ lookAt: { kind: 'reward', name: 'correct' } }],
     })
     expect(finding.evidence[0]).toEqual({

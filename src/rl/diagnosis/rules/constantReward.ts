@@ -25,19 +25,22 @@ function silence(run: DiagnosedRun, reward: RewardFact): Finding[] {
     evidence(`rewards/${reward.name}/std`, spreads),
   ]
   if (others.length === 0) {
-    const all = isWholeReward(run)
-      ? 'so all advantages are 0 and nothing can be learned'
-      : 'so it teaches nothing'
-    const words =
-      isPenalty(reward) && constant === 0
-        ? `The penalty "${reward.name}" is 0 for every completion, which is its best value: none has earned it.`
-        : `The reward "${reward.name}" is ${short(constant)} for every completion, ${all}.`
+    const words = alwaysWords(run, reward, constant)
     return [finding(reward, severityOf(run, reward, constant), { words, facts })]
   }
   // What has been learned and now holds is no fault.
   if (others.every(({ value }) => value < constant)) return []
   const words = `The reward "${reward.name}" used to tell completions apart and is now ${short(constant)} for every one of them.`
   return [finding(reward, 'warning', { words, facts })]
+}
+
+function alwaysWords(run: DiagnosedRun, reward: RewardFact, constant: number): string {
+  if (isPenalty(reward) && constant === 0)
+    return `The penalty “${reward.name}” is 0 for every completion, which is its best value: none has earned it.`
+  const so = isWholeReward(run)
+    ? 'so all advantages are 0 and nothing can be learned'
+    : 'so it teaches nothing'
+  return `The reward “${reward.name}” is ${short(constant)} for every completion, ${so}.`
 }
 
 const weighted = (run: DiagnosedRun): RewardFact[] => run.facts.rewards.filter(({ weight }) => weight !== 0)

@@ -1,4 +1,5 @@
 import type { Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
+import { metricLabel } from '#shared/metrics.ts'
 import {
   exploded,
   type Fall,
@@ -8,6 +9,7 @@ import {
   lastKl,
   peakOf,
   riseOf,
+  uncertaintiesOf,
   uncertaintyOf,
 } from '../collapse.ts'
 import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
@@ -29,7 +31,8 @@ export function policyDestroyed(run: DiagnosedRun): Finding[] {
   if (seriesOf(run, 'reward').length === 0) return examplesUnlearned(run)
   const fall = fallOf(run)
   const signs = signsOf(run, fall)
-  if (fall === null) return isKlHopeless(run) && signs.length > 1 ? [finding(run, 0, signs)] : []
+  if (fall === null && isKlHopeless(run) && signs.length > 1) return [finding(run, 0, signs)]
+  if (fall === null) return overshot(run)
   const facts = [evidence('reward', fall.before), evidence('reward', fall.after.slice(-fall.before.length))]
   if (signs.length > 0) return [finding(run, fall.step, [...facts, ...signs], fall)]
   return [
@@ -52,7 +55,7 @@ function finding(
   const reward =
     fall && `the reward fell from ${short(averageOf(fall.before))} to ${short(averageOf(fall.after))}`
   const rest = [...Map.groupBy(facts, ({ of }) => of)].flatMap(([of, told]) =>
-    of === 'reward' ? [] : [`${of} ${figures(told)}`],
+    of === 'reward' ? [] : [`${inSentence(metricLabel(of))} ${figures(told)}`],
   )
   const signs = [reward, ...rest].filter((each) => each !== null).join(', ')
   return {
@@ -63,6 +66,9 @@ function finding(
     proposals: remedies(run, step),
   }
 }
+
+/** As it is written within a sentence: an abbreviation stays. */
+const inSentence = (label: string): string => label.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase())
 
 /** From the first to the last, where there are two. */
 const figures = (told: readonly Evidence[]): string =>
@@ -79,14 +85,31 @@ function signsOf(run: DiagnosedRun, fall: Fall | null): Evidence[] {
   ]
   const peak = peakOf(late)
   return [
-    ...(uncertainty !== null && hasTurned(uncertainty)
-      ? [evidence(uncertainty.name, uncertainty.start), evidence(uncertainty.name, uncertainty.end)]
-      : []),
+    ...turnOf(run, uncertainty, step),
     ...heldOutFall(run),
     ...(isKlHopeless(run) ? [evidence('kl', lastKl(run), medianOf(lastKl(run)))] : []),
     ...(peak !== null && peak.value > spike * medianOf(early) ? [evidence('grad_norm', [peak])] : []),
     ...(isStill(late.slice(-5)) ? [evidence('grad_norm', late.slice(-5))] : []),
   ]
+}
+
+/**
+ * At a rate that adapters do not bear, the first updates can be enough: then there is hardly a level from which the reward
+ * could fall, but the completions are of another kind than before and earn no more.
+ */
+function overshot(run: DiagnosedRun): Finding[] {
+  const rewards = seriesOf(run, 'reward')
+  if (run.facts.learningRate <= 10 * usualRates.highest || rewards.length < 8) return []
+  const [first, last] = [rewards.slice(0, 2), rewards.slice(-5)]
+  const gained = averageOf(last) - averageOf(first)
+  if (gained > spanOf(rewardScaleOf(run)) / 10) return []
+  const turned = (['completions/clipped_ratio', 'frac_reward_zero_std'] as const).flatMap((of) => {
+    const series = seriesOf(run, of)
+    const [early, late] = [series.slice(0, 2), series.slice(-5)]
+    return averageOf(late) - averageOf(early) > 0.5 ? [evidence(of, early), evidence(of, late)] : []
+  })
+  if (turned.length === 0) return []
+  return [finding(run, 0, [evidence('reward', first), evidence('reward', last), ...turned])]
 }
 
 /** Greedy decoding earns less than half of what it earned at the start. */
@@ -100,9 +123,20 @@ function heldOutFall(run: DiagnosedRun): Evidence[] {
   return isDeep && isFall ? [evidence('eval_reward', [first]), evidence('eval_reward', [last])] : []
 }
 
-function hasTurned(uncertainty: NonNullable<ReturnType<typeof uncertaintyOf>>): boolean {
-  const { start, end } = uncertainty
-  return riseOf(uncertainty) > exploded || averageOf(end) < certain * averageOf(start)
+/** It ends far more or far less sure than it was, or was for a moment after `step`. */
+function turnOf(
+  run: DiagnosedRun,
+  uncertainty: ReturnType<typeof uncertaintyOf>,
+  step: number | null,
+): Evidence[] {
+  if (uncertainty === null) return []
+  const { name, start, end } = uncertainty
+  const isOther = riseOf(uncertainty) > exploded || averageOf(end) < certain * averageOf(start)
+  if (isOther) return [evidence(name, start), evidence(name, end)]
+  const peak = peakOf(uncertaintiesOf(run).series.filter((each) => step !== null && each.step > step))
+  return peak !== null && peak.value - averageOf(start) > exploded
+    ? [evidence(name, start), evidence(name, [peak])]
+    : []
 }
 
 /** Learning from given answers. */
