@@ -45,6 +45,7 @@ export function trashRun({ dataDirectory, store, history }: Parts, runId: string
     }
     lockRun(directory)[Symbol.dispose]()
     makeFolder(trash)
+    removeFromTrash(trash, runId) // an imported run can come again and be deleted again
     const deletedAt = Date.now()
     writeFileAtomic(aboutFile(trash, runId), `${JSON.stringify({ deletedAt, name, tags, notes })}\n`)
     move(directory, path.join(trash, runId))
@@ -89,14 +90,19 @@ export function restoreRun(parts: Parts, runId: string): void {
 export function emptyTrash(dataDirectory: string, runIds?: readonly string[]): number {
   const { trash } = dataFolders(dataDirectory)
   const removed = trashedRuns(dataDirectory).filter(({ runId }) => runIds?.includes(runId) ?? true)
-  for (const { runId } of removed) {
-    const doomed = path.join(trash, `.${runId}.removed`)
-    // Renamed first: killed in between, it is no run that could be restored by half.
-    move(path.join(trash, runId), doomed)
-    remove(doomed)
-    remove(aboutFile(trash, runId))
-  }
+  for (const { runId } of removed) removeFromTrash(trash, runId)
   return removed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+}
+
+function removeFromTrash(trash: string, runId: string): void {
+  const [kept, doomed] = [path.join(trash, runId), path.join(trash, `.${runId}.removed`)]
+  if (existsSync(kept)) {
+    remove(doomed)
+    // Renamed first: killed in between, it is no run that could be restored by half.
+    move(kept, doomed)
+    remove(doomed)
+  }
+  remove(aboutFile(trash, runId))
 }
 
 /** Finishes what a killed process left, and removes what has been here for a week. Errors: AppError 'file/unwritable'. */

@@ -1,5 +1,5 @@
 /** Deleted runs come back as they were, whenever a process is killed on the way to the trash or back. */
-import { existsSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -61,6 +61,16 @@ test('a deleted run is gone from history and folder, is listed for a week and co
   expect(trashedRuns(dataDirectory)).toEqual([])
   expect(existsSync(about())).toBe(false)
   expect(() => restoreRun(host, runId)).toThrow('not in the trash')
+})
+
+test('a run that came again and is deleted again takes the place of the one in the trash', () => {
+  const { directory } = host.store.runs.get(runId)
+  deleteRun(host, runId)
+  cpSync(inTrash(), directory, { recursive: true })
+  host.history.adopt()
+  host.store.runs.setName(runId, 'later')
+  deleteRun(host, runId)
+  expect(trashedRuns(dataDirectory).map(({ name }) => name)).toEqual(['later'])
 })
 
 test('killed before the folder was moved: the run is there, and nothing is left of the attempt', async () => {

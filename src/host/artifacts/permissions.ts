@@ -50,8 +50,10 @@ function isOpen(place: string): boolean {
   return (status.mode & 0o077) !== 0
 }
 
-const ownName =
-  /^(?:history\.db.*|runs|models|adapters|datasets|rewards|uploads|cache|window|outbound-requests|open-.*\.html)$/
+const ownFolders = Object.values(dataFolders('')).map((folder) => path.basename(folder))
+const ownName = new RegExp(
+  `^(?:${ownFolders.join('|')}|window|history\\.db.*|outbound-requests|open-.*\\.html)$`,
+)
 
 /** Not a folder that is meant for more than this program: one that holds something else, or where everybody may write. */
 const isOwnPlace = (directory: string): boolean =>
