@@ -5,7 +5,7 @@ import tseslint from 'typescript-eslint'
 
 /** A limit is raised here, with a reason, never by a comment in the file. */
 const limits = {
-  'max-lines': ['error', 350],
+  'max-lines': ['error', 400],
   'max-lines-per-function': ['error', 50],
   'max-params': ['error', 4],
   'max-depth': ['error', 3],
@@ -116,6 +116,11 @@ export default defineConfig(
     // A describe block is a list of tests, and a fake may be async because the real one is.
     files: ['tests/**/*.ts'],
     rules: { 'max-lines-per-function': 'off', '@typescript-eslint/require-await': 'off' },
+  },
+  {
+    // A table of data.
+    files: ['src/shared/metrics.ts'],
+    rules: { 'max-lines': 'off' },
   },
   {
     // These tools ask for a default export.

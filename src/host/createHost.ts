@@ -68,6 +68,7 @@ export function createHost({
   const bell = new Bell()
   const left = new LeftRuns(store)
   const trials = new Trials()
+  const texts = new TextProcesses(startText)
   const parts = () => ({ supervisor, history, queue, left, bell })
   const supervisor = new Supervisor({
     cacheDirectory: dataFolders(dataDirectory).cache,
@@ -76,9 +77,10 @@ export function createHost({
     ...reactions(parts, onFault),
     onFault,
   })
-  const isTrainedHere = (runId: string) => supervisor.status(runId) !== null
-  const patience = { sliceMs: servesQueue ? sliceMs : Infinity }
-  const history = new RunHistory({ dataDirectory, store, isTrainedHere, onFault, ...patience })
+  const history = new RunHistory({
+    ...{ dataDirectory, store, onFault, sliceMs: servesQueue ? sliceMs : Infinity },
+    isTrainedHere: (runId) => supervisor.status(runId) !== null,
+  })
   const queue = new RunQueue({
     supervisor,
     takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
@@ -86,26 +88,26 @@ export function createHost({
     onFault,
     ...(servesQueue ? lastingHalt(store, history) : {}),
   })
-  if (servesQueue) history.attempt(() => left.queueEnded())
-  if (servesQueue) history.attempt(() => tidyTrash({ dataDirectory, store, history }))
+  if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history })
   queue.advance()
   const connections = new ConnectionWatch()
   const looking = lookRegularly(parts, { servesQueue, onFault })
-  const texts = new TextProcesses(startText)
   return {
-    ...{ dataDirectory, store, history, supervisor, queue, connections, bell, cleared },
-    ask: createAsk(startQuestion),
-    askText: texts.ask,
-    trials,
+    ...{ dataDirectory, store, history, supervisor, queue, connections, bell, cleared, trials },
+    ...{ ask: createAsk(startQuestion), askText: texts.ask },
     async [Symbol.asyncDispose]() {
       queue.close()
-      looking[Symbol.dispose]()
-      connections[Symbol.dispose]()
-      texts[Symbol.dispose]()
+      for (const part of [looking, connections, texts]) part[Symbol.dispose]()
       await supervisor.close()
       store[Symbol.dispose]()
     },
   }
+}
+
+/** By hosts that were killed. */
+function finishWhatWasLeft(left: LeftRuns, parts: Pick<Host, 'dataDirectory' | 'store' | 'history'>): void {
+  parts.history.attempt(() => left.queueEnded())
+  parts.history.attempt(() => tidyTrash(parts))
 }
 
 export const historyFile = (dataDirectory: string): string => path.join(dataDirectory, 'history.db')

@@ -59,13 +59,12 @@ interface AtWork {
 
 /** What a run is at, as far as its process tells. */
 export function phaseWords(phase: RunPhase | null, worker?: AtWork): string {
-  const isOver = phase === 'finished' || phase === 'stopped'
-  if (worker !== undefined && worker.activity !== 'running' && !isOver) return activities[worker.activity]
-  const { stepPhase = null, phaseProgress = null } = worker ?? {}
-  const isAtWork = phase === 'training' || phase === 'evaluating'
-  if (!isAtWork || stepPhase === null) return phaseNames[phase ?? 'loading']
-  if (phase === 'evaluating') return `${phaseNames.evaluating}${progressWords(phaseProgress)}`
-  return `${stepPhases[stepPhase]}${progressWords(phaseProgress)}`
+  const name = phaseNames[phase ?? 'loading']
+  if (worker === undefined || phase === 'finished' || phase === 'stopped') return name
+  if (worker.activity !== 'running') return activities[worker.activity]
+  const { stepPhase, phaseProgress } = worker
+  if (stepPhase === null || (phase !== 'training' && phase !== 'evaluating')) return name
+  return `${phase === 'evaluating' ? name : stepPhases[stepPhase]}${progressWords(phaseProgress)}`
 }
 
 const progressWords = (progress: PhaseProgress | null): string =>

@@ -111,15 +111,18 @@ function findProblems(): readonly string[] {
     }
   }
 
+  const isCut = (part: Element): boolean => {
+    const { overflowX, textOverflow, display } = getComputedStyle(part)
+    if (overflowX === 'visible' || display === 'inline' || part.clientWidth <= 1) return false // the last: for ears
+    return textOverflow !== 'ellipsis' || part.clientWidth < enoughPx
+  }
+
   const findShortened = (): void => {
     for (const element of document.querySelectorAll('h1, h2, h3, h4, button, a[href], [role=tab], label')) {
       if (!isShown(element) || element.closest('table, [role=table], .cm-editor') !== null) continue
       for (const part of [element, ...element.querySelectorAll('*')]) {
         if (part.scrollWidth <= part.clientWidth + tolerance || part.clientWidth === 0) continue
-        const { overflowX, textOverflow, display } = getComputedStyle(part)
-        if (overflowX === 'visible' || display === 'inline' || part.clientWidth <= 1) continue // the last: for ears
-        if (textOverflow !== 'ellipsis' || part.clientWidth < enoughPx)
-          problems.add(`${nameOf(element)} is shortened to ${String(part.clientWidth)} px`)
+        if (isCut(part)) problems.add(`${nameOf(element)} is shortened to ${String(part.clientWidth)} px`)
       }
     }
   }

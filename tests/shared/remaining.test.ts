@@ -25,24 +25,24 @@ const answer = (timings: RunTimings) => {
   return { ...remaining, middle: Math.sqrt(remaining.low * remaining.high) }
 }
 
+const times = (count: number, seconds: number): number[] => new Array<number>(count).fill(seconds)
+
 describe('the rest of a run', () => {
   test('keeps steps and evaluations apart, also where an evaluation takes longer than many steps', () => {
     // Recorded: steps of 14 s, evaluations of 100 s.
-    const { secondsPerStep, middle } = answer(
-      after(12, { steps: Array(12).fill(14), evaluations: [100, 100] }),
-    )
+    const { secondsPerStep, middle } = answer(after(12, { steps: times(12, 14), evaluations: [100, 100] }))
     expect(secondsPerStep).toBe(14)
     expect(middle).toBeCloseTo(8 * 14 + 100, 6)
   })
 
   test('counts the evaluation that is due now, and the last one', () => {
-    const due = answer(after(10, { steps: Array(10).fill(14), evaluations: [100] }))
+    const due = answer(after(10, { steps: times(10, 14), evaluations: [100] }))
     expect(due.middle).toBeCloseTo(10 * 14 + 200, 6)
     expect(due.current).toBe(100)
-    const last = answer(after(20, { steps: Array(10).fill(14), evaluations: [17, 17] }))
+    const last = answer(after(20, { steps: times(10, 14), evaluations: [17, 17] }))
     expect(last.middle).toBeCloseTo(17, 6)
     expect(last.high).toBeGreaterThan(17)
-    const over = answer(after(20, { steps: Array(10).fill(14), evaluations: [17, 17, 17] }))
+    const over = answer(after(20, { steps: times(10, 14), evaluations: [17, 17, 17] }))
     expect([over.low, over.high]).toEqual([0, 0])
   })
 
@@ -62,7 +62,7 @@ describe('the rest of a run', () => {
 
   test('one step makes a wide range, many alike a narrow one', () => {
     const wide = answer(after(1, { steps: [20], evaluations: [17] }))
-    const narrow = answer(after(19, { steps: Array(19).fill(20), evaluations: [17, 17] }))
+    const narrow = answer(after(19, { steps: times(19, 20), evaluations: [17, 17] }))
     expect(wide.high / wide.low).toBeGreaterThan(2)
     expect(narrow.high / narrow.low).toBeLessThan(2)
   })

@@ -1,5 +1,5 @@
 import { Ellipsis, FolderOpen, Pencil, Play, Plus, Trash2 } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { shell } from '#renderer/connection.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useAddVersion, useLastDataSet } from '#renderer/hooks/data.ts'
@@ -58,10 +58,13 @@ function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undef
   const tab = tabIds.find((id) => id === query.get('tab')) ?? 'rows'
   const { id } = opened.version
   const [last, setLast] = useLastDataSet()
+  // Once for each version that is opened: another window may open another one meanwhile.
+  const noted = useRef<string | null>(null)
   useEffect(() => {
+    if (noted.current === id) return
+    noted.current = id
     if (last !== id) setLast(id)
-    // Once for each version that is opened: another window may open another one meanwhile.
-  }, [id])
+  }, [id, last, setLast])
   return (
     <Page
       isFull

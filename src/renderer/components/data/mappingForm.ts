@@ -145,16 +145,19 @@ export function withTaking(
   }
   const isThere = (name: string | undefined) =>
     name !== undefined && names.includes(name.split('.')[0] ?? name)
-  // What was taken apart is now the prompt as it is.
-  const whole = form.taking?.kind === 'last-message' ? form.taking.column : undefined
-  const prompt: PromptSource =
-    form.prompt.kind !== 'column' || isThere(form.prompt.column)
-      ? form.prompt
-      : isThere(whole)
-        ? { kind: 'column', column: whole ?? '' }
-        : { kind: 'none' }
   const usual = answerColumns.find((name) => isThere(name)) ?? null
-  return { ...next, prompt, answer: isThere(form.answer ?? undefined) ? form.answer : usual }
+  const answer = isThere(form.answer ?? undefined) ? form.answer : usual
+  return { ...next, prompt: promptLeftWhole(form, isThere), answer }
+}
+
+/** What was taken apart is now the prompt as it is. */
+function promptLeftWhole(
+  { prompt, taking }: MappingForm,
+  isThere: (name: string | undefined) => boolean,
+): PromptSource {
+  if (prompt.kind !== 'column' || isThere(prompt.column)) return prompt
+  const whole = taking?.kind === 'last-message' ? taking.column : undefined
+  return whole !== undefined && isThere(whole) ? { kind: 'column', column: whole } : { kind: 'none' }
 }
 
 /** What a person must change before an import can make sense, in sentences. */

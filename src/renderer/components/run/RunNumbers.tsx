@@ -20,9 +20,7 @@ export function RunNumbers({ run, byMetric }: Props) {
   const worker = useWorkerOf(run.id)
   const now = useNow(30_000)
   const parent = useRunEntry(run.parentRunId ?? '')
-  const stepTimes = lastValues(byMetric.get('step_time')?.get(run.id)?.points ?? [], 20)
-  const mean = stepTimes.length === 0 ? null : stepTimes.reduce((a, b) => a + b, 0) / stepTimes.length
-  const perStep = eta?.secondsPerStep ?? mean
+  const perStep = eta?.secondsPerStep ?? meanStepTime(run, byMetric)
   const isLiving = worker !== undefined && (run.status === 'running' || run.status === 'paused')
   const { rewardBefore, rewardAfter } = run
   return (
@@ -41,18 +39,7 @@ export function RunNumbers({ run, byMetric }: Props) {
       {isLiving && <Fact name="Now">{phaseWords(run.phase, worker)}</Fact>}
       {eta !== null && <Fact name="Left">{eta.left}</Fact>}
       {rewardBefore !== null && rewardAfter !== null && (
-        <Fact name="Eval reward">
-          {formatNumber(rewardBefore)}
-          {rewardAfter !== rewardBefore && (
-            <>
-              {' '}
-              → {formatNumber(rewardAfter)}{' '}
-              <span className={rewardAfter > rewardBefore ? 'text-good' : 'text-muted'}>
-                {formatDelta(rewardAfter - rewardBefore)}
-              </span>
-            </>
-          )}
-        </Fact>
+        <EvalReward before={rewardBefore} after={rewardAfter} />
       )}
       {perStep !== null && <Fact name="Per step">{formatNumber(perStep)} s</Fact>}
       <Fact name="Started">{formatAgo(run.createdAt, now)}</Fact>
@@ -67,6 +54,25 @@ export function RunNumbers({ run, byMetric }: Props) {
     </dl>
   )
 }
+
+/** Seconds, of the last steps; null before the first. */
+function meanStepTime(run: RunEntry, byMetric: SeriesByMetric): number | null {
+  const times = lastValues(byMetric.get('step_time')?.get(run.id)?.points ?? [], 20)
+  return times.length === 0 ? null : times.reduce((a, b) => a + b, 0) / times.length
+}
+
+const EvalReward = ({ before, after }: { before: number; after: number }) => (
+  <Fact name="Eval reward">
+    {formatNumber(before)}
+    {after !== before && (
+      <>
+        {' '}
+        → {formatNumber(after)}{' '}
+        <span className={after > before ? 'text-good' : 'text-muted'}>{formatDelta(after - before)}</span>
+      </>
+    )}
+  </Fact>
+)
 
 const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
   <div className="flex items-baseline gap-1.5 whitespace-nowrap">

@@ -210,19 +210,21 @@ function partsOf(names: readonly string[], facts: PlanFacts): PlannedChart | nul
 
 function planOf(spec: ChartSpec, known: ReadonlySet<string>, facts: PlanFacts): PlannedChart | null {
   const [main] = spec.metrics
-  const isExpected = known.size === 0 && (spec.expected ?? []).some((kind) => facts.kinds.includes(kind))
   const present = spec.metrics.filter(([metric]) => known.has(metric))
+  const isExpected = known.size === 0 && isExpectedOf(spec, facts)
   if (main === undefined || (present.length === 0 && !isExpected)) return null
   return {
-    id: main[0],
+    ...{ id: main[0], noise: spec.noise ?? 0 },
     lines: (present.length === 0 ? [main] : present).map(([metric, label]) => ({ metric, label })),
     ...(spec.band !== undefined && known.has(spec.band) ? { bandMetric: spec.band } : {}),
     ...(spec.include === undefined ? {} : { include: spec.include }),
     ...meaningOf(main[0], spec),
-    noise: spec.noise ?? 0,
     emptyText: emptyWords(spec, facts),
   }
 }
+
+const isExpectedOf = ({ expected = [] }: ChartSpec, { kinds }: PlanFacts): boolean =>
+  expected.some((kind) => kinds.includes(kind))
 
 function meaningOf(metric: string, { title, size: asked, help }: ChartSpec) {
   const size = asked ?? 'small'
