@@ -1,6 +1,7 @@
 /** What is being set up, decided about or named is never mixed with, or taken for, something else. */
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
+import { formatCount } from '#renderer/format.ts'
 import { demoFile, expect, test, trainDemo } from './support.ts'
 
 test('training on other rows takes their held-out part along and puts the unfinished run aside', async ({
@@ -22,14 +23,14 @@ test('training on other rows takes their held-out part along and puts the unfini
   await expect(page.getByText(/evaluated on heldout\.jsonl/)).toBeVisible()
   await app.go(`/data/${versionId}`)
   await page.getByRole('button', { name: 'Train on this' }).click()
-  await expect(page.getByText(/10 % held out/).first()).toBeVisible()
+  await expect(page.getByText(/10 % validation/).first()).toBeVisible()
   await expect(page.getByRole('button', { name: /^Reward/ }).getByText(/starter-correct/)).toHaveCount(0)
 
   const aside = page.getByRole('list', { name: 'Put aside' })
   await expect(aside.getByRole('listitem')).toHaveText([/heldout\.jsonl/])
   await page.reload()
   await aside.getByRole('button', { name: 'Bring it back' }).click()
-  await expect(aside.getByRole('listitem')).toHaveText([/10 % held out/])
+  await expect(aside.getByRole('listitem')).toHaveText([/10 % validation/])
 })
 
 test('a file that is dropped while another waits is the one that is shown; what failed goes away', async ({
@@ -88,7 +89,8 @@ test('a fork has a name of its own, and its row is that of the data set', async 
   const [sample] = await client.call('samples.list', { runId, source: 'rollout' })
   await app.go(`/runs/${runId}/samples?sample=${String(sample?.id)}&step=${String(sample?.step)}`)
   const number = (sample?.dataRow ?? 0) + 1
-  await page.getByRole('button', { name: `Row ${String(number)} of the data` }).click()
+  const shown = formatCount(number)
+  await page.getByRole('button', { name: `Row ${shown} of the data` }).click()
   await page.getByRole('link', { name: 'Show in Data' }).click()
   await expect(page).toHaveURL(new RegExp(`#/data/${versionId}\\?row=${String(number)}$`))
   const { rows } = await client.call('datasets.rows', { versionId, from: number - 1, count: 1 })

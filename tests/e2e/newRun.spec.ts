@@ -238,7 +238,7 @@ test('a checkpoint is forked with another learning rate; only what differs is sh
   const runId = /run_[0-9a-f-]+/.exec(page.url())?.[0] ?? ''
   expect(await untilEnded(client, runId)).toBe('finished')
   expect(await client.call('runs.get', { runId })).toMatchObject({
-    name: 'parent from step 2',
+    name: 'parent · learning rate 0.0005',
     parentRunId: parent,
     parentCheckpointStep: 2,
     step: 5,
@@ -312,6 +312,10 @@ test('a run learns in an environment that makes up its own tasks', async ({ app 
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('radio', { name: 'An environment' }).click()
   await page.getByRole('combobox', { name: 'Environment' }).selectOption({ label: await firstWorld(page) })
+  // The usual length is more than this model reads: said with the limit, and a preset fits.
+  await step(page, 'Method').click()
+  await expect(page.getByText(/at most 127 can be generated/).first()).toBeVisible()
+  await page.getByRole('button', { name: /^Quick look/ }).click()
   await expect(page.getByText('The settings fit together')).toBeVisible()
 })
 

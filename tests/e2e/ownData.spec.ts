@@ -80,10 +80,10 @@ test('a dropped table, a reward with a bug that is found and fixed, a dry run, a
     await page.getByRole('button', { name: 'Choose a reward' }).click()
     await page.getByRole('button', { name: 'Add reward' }).click()
     await page.getByRole('menuitem', { name: /Same as the answer/ }).click()
-    await page
-      .getByRole('heading', { level: 2, name: /Method/ })
-      .getByRole('button')
-      .click()
+    const method = page.getByRole('heading', { level: 2, name: /Method/ }).getByRole('button')
+    await expect(page.getByRole('menu')).toHaveCount(0) // what is pressed while a menu closes only closes it
+    await method.click()
+    await expect(method).toHaveAttribute('aria-expanded', 'true')
     await page.getByRole('button', { name: /^Quick look/ }).click()
     await page.getByRole('textbox', { name: 'Steps', exact: true }).first().fill('3')
     await expect(page.getByText('The settings fit together')).toBeVisible()

@@ -1,3 +1,4 @@
+import { formatCount } from '#renderer/format.ts'
 import type { Page } from '@playwright/test'
 import { demoConfig, expect, seriousProblems, test, trainDemo, untilEnded, type App } from './support.ts'
 
@@ -117,7 +118,8 @@ test('brackets walk through the steps, J and K through the completions', async (
   await app.open(`/runs/${runId}/samples`)
   const expectPromptsOf = async (step: number) => {
     const [first] = await app.client.call('samples.list', { runId, step, source: 'rollout' })
-    await expect(page.getByRole('option', { name: `row ${String(first?.row)}` })).toBeVisible()
+    const number = formatCount((first?.dataRow ?? NaN) + 1)
+    await expect(page.getByRole('option', { name: `row ${number}` })).toBeVisible()
   }
   await expectPromptsOf(3)
   await page.keyboard.press('BracketLeft')

@@ -10,13 +10,16 @@ import { AppError } from '#shared/errors.ts'
 import { readError } from '../artifacts/fileErrors.ts'
 import { dataFolders } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
+import { bytesOf } from '../leftovers.ts'
 import { removeTelemetryFiles, telemetryFiles } from '../telemetryFiles.ts'
-import { discardUpload } from '../transports/uploads.ts'
+import { discardOldUploads, discardUpload } from '../transports/uploads.ts'
 import { appVersion, runtimeVersions } from '../version.ts'
 import { askOnce } from '../workers/question.ts'
 import { clearFolder, LoadMeter, storedFolders } from './machine.ts'
 import { hasLeft } from './queue.ts'
 
+/** An upload that somebody may still be looking at. */
+const onItsWayMs = 60_000
 const watchEveryMs = 2000
 
 export const systemService = (host: Host): Handlers<typeof systemApi> => {
@@ -56,6 +59,13 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
         )
       }
       return { freedBytes: clearFolder(dataFolders(dataDirectory).cache) }
+    },
+
+    async clearUploads() {
+      const { uploads } = dataFolders(dataDirectory)
+      const before = bytesOf(uploads)
+      await discardOldUploads(uploads, onItsWayMs)
+      return { freedBytes: before - bytesOf(uploads) }
     },
 
     browse: ({ path: given }) => browse(path.resolve(given ?? homedir())),

@@ -58,11 +58,14 @@ let keepTimer: ReturnType<typeof setTimeout> | undefined
 export function change(client: ApiClient, draft: Draft): void {
   useNewRunStore.setState({ draft })
   clearTimeout(keepTimer)
-  keepTimer = setTimeout(() => {
-    client
-      .call('settings.set', { key: keptAt, value: isEmptyDraft(draft) ? null : draft })
-      .catch((thrown: unknown) => toastError(asError(thrown)))
-  }, keepAfterMs)
+  keepTimer = setTimeout(() => keep(client, draft), keepAfterMs)
+}
+
+function keep(client: ApiClient, draft: Draft): void {
+  clearTimeout(keepTimer)
+  client
+    .call('settings.set', { key: keptAt, value: isEmptyDraft(draft) ? null : draft })
+    .catch((thrown: unknown) => toastError(asError(thrown)))
 }
 
 /** Kept at once: what is put aside must not be lost with the window. */
@@ -77,7 +80,8 @@ function setAside(client: ApiClient, aside: readonly Draft[]): void {
 export function exchange(client: ApiClient, next: Draft): boolean {
   const { draft: before, aside, started } = useNewRunStore.getState()
   const part = checkedPart(before)
-  change(client, next)
+  useNewRunStore.setState({ draft: next })
+  keep(client, next) // at once, as what is put aside: a reload must not find the old one in both places
   if (isEmptyDraft(before) || part === checkedPart(next) || part === started) return false
   setAside(client, [before, ...aside].slice(0, mostAside))
   return true

@@ -78,6 +78,8 @@ export const systemApi = {
   telemetryFiles: query(z.void(), z.array(z.string())),
   removeTelemetryFiles: command(z.void(), z.object({ removed: count })),
   clearCache: command(z.void(), z.object({ freedBytes: count })),
+  /** Discards uploaded files that were not imported, but for those of the last minute. */
+  clearUploads: command(z.void(), z.object({ freedBytes: count })),
   /** Folders and files at a path of the machine of the host, to choose a file where there is no dialog of the system. */
   browse: query(
     z.object({ path: z.string().max(4096).optional() }),

@@ -26,19 +26,18 @@ import { SplitTab } from './SplitTab.tsx'
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'problems'] as const
 type TabId = (typeof tabIds)[number]
 
-const noDataSet = { message: 'There is no data set at this address.', hint: 'It may have been deleted.' }
-
 /** One version of a data set, from its rows to what runs will make of them. */
 export function VersionPage({ versionId }: { versionId: string }) {
   const list = useAnswer('datasets.list', undefined)
-  const isId = /^[0-9a-f]{64}$/.test(versionId)
-  const opened = useAnswer('datasets.version', { versionId }, { enabled: isId })
+  const opened = useAnswer('datasets.version', { versionId })
   const found = findVersion(list.data, versionId)
-  const error = isId ? opened.error : noDataSet
-  if (error !== null) {
+  if (opened.error !== null) {
     return (
       <Page title={found?.dataSet.name ?? 'Data'}>
-        <ErrorNote error={error} action={<Button onClick={() => navigate('/data')}>All data sets</Button>} />
+        <ErrorNote
+          error={opened.error}
+          action={<Button onClick={() => navigate('/data')}>All data sets</Button>}
+        />
       </Page>
     )
   }

@@ -20,6 +20,7 @@ export function StorageSection() {
   const load = useLoad()
   const total = folders?.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) ?? 0
   const free = load?.disk.freeBytes
+  const hasUploads = folders?.some(({ folder, sizeBytes }) => lastPart(folder) === 'uploads' && sizeBytes > 0)
   return (
     <>
       <Section
@@ -41,7 +42,15 @@ export function StorageSection() {
           </p>
         )}
       </Section>
-      <Section title="What takes space" actions={<ClearCache onDone={refetch} />}>
+      <Section
+        title="What takes space"
+        actions={
+          <div className="flex gap-2">
+            {hasUploads && <Clear command="system.clearUploads" onDone={refetch} />}
+            <Clear command="system.clearCache" onDone={refetch} />
+          </div>
+        }
+      >
         {error !== null && <ErrorNote error={error} />}
         {folders === undefined && error === null && <Loading label="Measuring" />}
         <ul className="divide-y divide-line rounded border border-line">
@@ -74,32 +83,45 @@ export function StorageSection() {
 
 const lastPart = (path: string): string => path.split(/[\\/]/).findLast(Boolean) ?? path
 
-function ClearCache({ onDone }: { onDone: () => void }) {
+const clearing = {
+  'system.clearCache': {
+    title: 'Clear the cache',
+    about:
+      'Converted weights are removed and made again when a model is next used, which takes a moment. Runs, data and models stay.',
+  },
+  'system.clearUploads': {
+    title: 'Clear uploads',
+    about:
+      'Files that were handed over and not imported are removed, such as those of a tab that was closed meanwhile. What is being looked at in another tab has to be chosen again.',
+  },
+} as const
+
+function Clear({ command, onDone }: { command: keyof typeof clearing; onDone: () => void }) {
   const [isAsking, setAsking] = useState(false)
-  const { run, isRunning } = useCommand('system.clearCache', {
+  const { run, isRunning } = useCommand(command, {
     onDone: ({ freedBytes }) => {
       toast({ title: `${formatBytes(freedBytes)} freed.`, tone: 'good' })
       onDone()
     },
   })
+  const { title, about } = clearing[command]
   return (
     <>
       <Button small disabled={isRunning} onClick={() => setAsking(true)}>
-        Clear the cache
+        {title}
       </Button>
       <ConfirmDialog
         isOpen={isAsking}
         onClose={() => setAsking(false)}
-        title="Clear the cache?"
-        action="Clear the cache"
+        title={`${title}?`}
+        action={title}
         isDangerous={false}
         onConfirm={() => {
           setAsking(false)
           void run(undefined)
         }}
       >
-        Converted weights are removed and made again when a model is next used, which takes a moment. Runs,
-        data and models stay.
+        {about}
       </ConfirmDialog>
     </>
   )
