@@ -12,6 +12,7 @@ import { writeError } from './artifacts/fileErrors.ts'
 import { isRunFolder, lockRun, runPaths } from './artifacts/runFolder.ts'
 import { dataFolders } from './dataDirectory.ts'
 import type { Host } from './host.ts'
+import { bytesOf } from './leftovers.ts'
 
 export const keptInTrashMs = 7 * 24 * 60 * 60 * 1000
 
@@ -64,7 +65,7 @@ export function trashedRuns(dataDirectory: string): TrashedRun[] {
       return {
         ...{ runId, deletedAt, until: deletedAt + keptInTrashMs },
         name: about.name ?? nameInConfig(directory),
-        sizeBytes: sizeOf(directory),
+        sizeBytes: bytesOf(directory),
       }
     })
     .sort((a, b) => b.deletedAt - a.deletedAt)
@@ -166,11 +167,6 @@ const runIdsIn = (trash: string): string[] =>
   existsSync(trash)
     ? readdirSync(trash).filter((name) => name.startsWith('run_') && isRunFolder(path.join(trash, name)))
     : []
-
-const sizeOf = (directory: string): number =>
-  readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).size, 0)
 
 function move(from: string, to: string): void {
   try {

@@ -66,7 +66,7 @@ const trlGroupLosses = (settings: RunConfig['algorithm']['settings']): Loss[] =>
   {
     isSo: settings['maskTruncated'] === true && settings['lossNorm'] === 'trajectory-mean',
     sentence:
-      'TRL counts completions that were cut off in the number its mean is divided by; here they do not.',
+      'TRL divides its mean by a number that includes masked truncated completions; here they are not counted.',
   },
 ]
 

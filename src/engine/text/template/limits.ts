@@ -42,7 +42,7 @@ export function charge(steps: number): void {
   if (stepsLeft < 0) throw new Error(`it needs more than ${maxSteps} steps of work`)
 }
 
-/** For scanning or copying so many characters. */
+/** Steps for scanning or copying this many characters. */
 export const chargeText = (length: number): void => charge(1 + length / perStep)
 
 /** For looking for a part in a text: at worst every character of one is compared with every character of the other. */
@@ -55,12 +55,12 @@ export function lettersOf(text: string): string[] {
   return Array.from(text)
 }
 
-/** Errors: Error when a text of so many characters is too long. */
+/** Errors: Error when the text would be longer than the limit. */
 export function boundLength(length: number): void {
   if (length > maxLength) throw new Error(`it made a text of more than ${maxLength} characters`)
 }
 
-/** Errors: Error when a list of so many items is too long. */
+/** Errors: Error when the list would be longer than the limit. */
 export function boundItems(length: number): void {
   if (length > maxItems) throw new Error(`it made a list of more than ${maxItems} items`)
   charge(length)
