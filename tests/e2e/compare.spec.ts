@@ -67,6 +67,7 @@ test('three runs are compared and exported', async ({ app }) => {
   await test.step('curves, differences, gap', async () => {
     const reward = page.getByRole('region', { name: 'Reward', exact: true })
     await expect(reward.getByRole('slider')).toHaveAccessibleName(/seed-1: Reward .* over 6 steps/)
+    await expect(reward.getByRole('listitem')).toHaveText(['seed-1', 'seed-2', 'slow'])
     await reward.getByRole('slider').focus()
     await page.keyboard.press('End')
     await expect(reward.getByRole('slider')).toHaveAttribute('aria-valuetext', /^step 6: /)

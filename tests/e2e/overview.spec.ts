@@ -1,4 +1,5 @@
 import type { Page } from '@playwright/test'
+import { readNumber } from '#renderer/components/charts/summary.ts'
 import { demoConfig, expect, test, trainDemo, untilEnded } from './support.ts'
 
 const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 }
@@ -24,6 +25,13 @@ test('curves of a run: axis, scale and smoothing, kept for the next run', async 
     'Tokens',
     'Trajectories',
   ])
+  // Shares are percent, and say so.
+  const read = await client.call('metrics.series', { runIds: [first], metric: 'frac_reward_zero_std' })
+  const share = read.runs[0]?.points.at(-1)?.last ?? NaN
+  const groups = region(page, 'Zero-variance groups')
+  await expect(groups.locator('header')).toContainText('%')
+  await expect(groups.locator('header')).toContainText(readNumber(100 * share))
+
   await xAxis(page).selectOption('time')
   await page.getByRole('radio', { name: 'Log' }).click()
   await page.getByRole('slider', { name: 'Smoothing' }).focus()

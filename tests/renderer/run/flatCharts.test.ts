@@ -22,6 +22,7 @@ const valueOf = (metric: string, own: Series) => flatValue(chart(metric), () => 
 describe('flat charts', () => {
   test('never moved, whatever their value is', () => {
     expect(valueOf('completions/clipped_ratio', series([0, 0, 0, 0]))).toBe('0')
+    expect(valueOf('completions/clipped_ratio', series([0.5, 0.5, 0.5]))).toBe('50') // in percent
     expect(valueOf('reward/failures', series([0, 0, 0]))).toBe('0')
     expect(valueOf('learning_rate', series([0.002, 0.002, 0.002]))).toBe('0.00200')
   })

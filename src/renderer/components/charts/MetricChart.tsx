@@ -18,6 +18,7 @@ import type { ScaleKind } from './scales.ts'
 import { inReadingOrder, sceneOf, type Range, type Scene } from './scene.ts'
 import { lineFacts, readNumber, textSummary, type Better } from './summary.ts'
 import { useIsNear, useSize } from './useSize.ts'
+import { inUnit, linesInUnit, titleWithUnit } from './units.ts'
 import type { XAxis } from './xAxes.ts'
 
 export interface MetricChartProps {
@@ -25,6 +26,7 @@ export interface MetricChartProps {
   readonly title: string
   /** Behind the ⓘ. */
   readonly help?: ReactNode
+  /** As charts/units.ts has it: lines of shares come as shares and are drawn in percent. */
   readonly unit?: string | undefined
   readonly better?: Better
   readonly lines: readonly ChartLine[]
@@ -58,10 +60,12 @@ const maxPaths = 20
 const maxPathDots = 3000
 
 /** One panel: lines over steps, time, tokens or trajectories, with the cursor and zoom of the group around it. */
-export function MetricChart(props: MetricChartProps) {
+export function MetricChart(given: MetricChartProps) {
+  const props = useInUnit(given)
   const {
     title,
     lines,
+    unit,
     better = 'none',
     xAxis = 'step',
     smoothing = 'auto',
@@ -81,7 +85,10 @@ export function MetricChart(props: MetricChartProps) {
       }),
     [lines, xAxis, smoothing, scale, zoom, include, events, clipsSpikes, height],
   )
-  const summary = useMemo(() => textSummary(lines, { title, better, xAxis }), [lines, title, better, xAxis])
+  const summary = useMemo(
+    () => textSummary(lines, { title: titleWithUnit(title, unit), better, xAxis }),
+    [lines, title, unit, better, xAxis],
+  )
   return (
     <section
       aria-label={title}
@@ -101,6 +108,14 @@ export function MetricChart(props: MetricChartProps) {
       {scene !== null && (props.hasLegend ?? lines.length > 1) && <Legend scene={scene} />}
     </section>
   )
+}
+
+/** Lines and what is always in view as the unit has them. */
+function useInUnit(given: MetricChartProps): MetricChartProps {
+  const { lines, include, unit } = given
+  const shown = useMemo(() => linesInUnit(lines, unit), [lines, unit])
+  const inView = useMemo(() => include?.map((value) => inUnit(value, unit)), [include, unit])
+  return { ...given, lines: shown, ...(inView && { include: inView }) }
 }
 
 interface PlotProps {
@@ -159,14 +174,20 @@ const EmptyPlot = ({ text, height }: { text: string; height: number }) => (
   </div>
 )
 
+/** More names would take more room than the plot. */
+const mostNamed = 8
+
 const Legend = ({ scene }: { scene: Scene }) => (
   <ul className="flex flex-wrap gap-x-3 px-3 pb-2 text-sm text-muted">
-    {inReadingOrder(scene.lines).map(({ id, label, color, dash, isBaseline }) => (
-      <li key={id} className="flex min-w-0 items-center gap-1.5">
-        <LineMark color={color} dash={dash} isThick={isBaseline} />
-        <span className="max-w-56 truncate">{label}</span>
-      </li>
-    ))}
+    {inReadingOrder(scene.lines)
+      .slice(0, mostNamed)
+      .map(({ id, label, color, dash, isBaseline }) => (
+        <li key={id} className="flex min-w-0 items-center gap-1.5">
+          <LineMark color={color} dash={dash} isThick={isBaseline} />
+          <span className="max-w-56 truncate">{label}</span>
+        </li>
+      ))}
+    {scene.lines.length > mostNamed && <li>and {scene.lines.length - mostNamed} more</li>}
   </ul>
 )
 
@@ -210,16 +231,20 @@ function ChartHeader(props: HeaderProps) {
   )
 }
 
-function saveItems({ title, lines, fullCsv }: MetricChartProps, scene: Scene): readonly MenuItem[] {
-  const name = fileNameOf(title)
+function saveItems(
+  { title: name, unit, lines, fullCsv }: MetricChartProps,
+  scene: Scene,
+): readonly MenuItem[] {
+  const title = titleWithUnit(name, unit)
+  const file = fileNameOf(name)
   return [
-    { label: 'Save as PNG', onSelect: () => void saveScenePng(scene, title, `${name}.png`) },
-    { label: 'Save as SVG', onSelect: () => saveSceneSvg(scene, title, `${name}.svg`) },
+    { label: 'Save as PNG', onSelect: () => void saveScenePng(scene, title, `${file}.png`) },
+    { label: 'Save as SVG', onSelect: () => saveSceneSvg(scene, title, `${file}.svg`) },
     {
       label: 'Save all values as CSV',
       onSelect: () =>
         void (fullCsv ?? (() => Promise.resolve(drawnCsv(title, lines))))().then((text) =>
-          saveText(text, `${name}.csv`, 'text/csv'),
+          saveText(text, `${file}.csv`, 'text/csv'),
         ),
     },
   ]

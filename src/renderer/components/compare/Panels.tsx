@@ -11,7 +11,8 @@ import { Menu } from '../base/Menu.tsx'
 import { CursorGroup } from '../charts/CursorGroup.tsx'
 import { MetricChart } from '../charts/MetricChart.tsx'
 import { xExtent } from '../charts/scene.ts'
-import { betterOf, unitOf } from './measures.ts'
+import { unitOf } from '../charts/units.ts'
+import { betterOf } from './measures.ts'
 import type { CompareState } from './state.ts'
 
 interface PanelsProps {
@@ -49,7 +50,6 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
             xRange={range}
             clipsSpikes={state.clipsSpikes}
             height={190}
-            hasLegend={groups !== null}
             hasFacts={false}
             emptyText={hasSeries ? emptyText(name, isRunning) : 'Reading the curves…'}
             fullCsv={() => csvOfPanel(client, runs, name)}

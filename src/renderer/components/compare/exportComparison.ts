@@ -8,6 +8,7 @@ import { fileSize, pngSheet, saveBlob, saveText } from '../charts/exportChart.ts
 import { sceneOf, xExtent, type Scene } from '../charts/scene.ts'
 import { sceneSvg, svgSheet } from '../charts/sceneSvg.ts'
 import { resolveColor } from '../charts/themeColors.ts'
+import { linesInUnit, titleWithUnit, unitOf } from '../charts/units.ts'
 import { xAxisSpecs } from '../charts/xAxes.ts'
 import { labelOf } from '../newRun/fieldWords.ts'
 import { gapsOf } from './gaps.ts'
@@ -23,7 +24,8 @@ function picturesOf(
 ): readonly { readonly title: string; readonly scene: Scene }[] {
   const range = state.zoom ?? xExtent(comparison.panels.flatMap((title) => comparison.lines.get(title) ?? []))
   return comparison.panels.flatMap((name) => {
-    const scene = sceneOf(comparison.lines.get(name) ?? [], {
+    const unit = unitOf(name)
+    const scene = sceneOf(linesInUnit(comparison.lines.get(name) ?? [], unit), {
       xAxis: state.x,
       smoothing: comparison.groups === null ? comparison.smoothing : 0,
       scale: state.scale,
@@ -31,7 +33,7 @@ function picturesOf(
       events: comparison.marks,
       clipsSpikes: state.clipsSpikes,
     })
-    return scene ? [{ title: metricLabel(name), scene }] : []
+    return scene ? [{ title: titleWithUnit(metricLabel(name), unit), scene }] : []
   })
 }
 

@@ -1,5 +1,5 @@
 /** One number per run and metric, and what it is worth beside the baseline's. */
-import { findDeclaration, type MetricDeclaration } from '#shared/metrics.ts'
+import { findDeclaration } from '#shared/metrics.ts'
 import { lastValues } from '../charts/lines.ts'
 import type { SeriesPoint } from '../charts/points.ts'
 import { mean } from '../charts/statistics.ts'
@@ -7,23 +7,6 @@ import type { Better } from '../charts/summary.ts'
 import type { Statistic } from './state.ts'
 
 export const betterOf = (metric: string): Better => findDeclaration(metric)?.better ?? 'none'
-
-const units: Readonly<Record<MetricDeclaration['unit'], string | undefined>> = {
-  nats: 'nats',
-  seconds: 's',
-  tokens: 'tokens',
-  'tokens/s': 'tokens/s',
-  share: undefined,
-  ratio: undefined,
-  reward: undefined,
-  count: undefined,
-  number: undefined,
-}
-
-export const unitOf = (metric: string): string | undefined => {
-  const unit = findDeclaration(metric)?.unit
-  return unit && units[unit]
-}
 
 export const statisticWords: Readonly<Record<Statistic, string>> = {
   last: 'last value',

@@ -1,5 +1,6 @@
 /** Which charts a run gets: those its numbers and its way of learning call for. */
 import { findDeclaration, metricLabel } from '#shared/metrics.ts'
+import { unitOf } from '../charts/units.ts'
 import type { LearningKind } from './runFacts.ts'
 
 export interface PlannedLine {
@@ -232,7 +233,7 @@ function meaningOf(metric: string, { title, size: asked, help }: ChartSpec) {
   return {
     title: title ?? metricLabel(metric),
     size,
-    unit: unitWords(declaration?.unit),
+    unit: unitOf(metric),
     // Beside a small chart there is room for one number.
     better: size === 'wide' ? (declaration?.better ?? 'none') : 'none',
     help: help ?? declaration?.explanation ?? '',
@@ -246,11 +247,6 @@ function emptyWords({ metrics }: ChartSpec, { evaluationEvery }: PlanFacts): str
     ? `${first} The validation split is evaluated every ${String(evaluationEvery)} steps.`
     : first
 }
-
-const unitWords = (unit: string | undefined): string | undefined =>
-  unit === undefined || unit === 'number' || unit === 'reward' || unit === 'count' || unit === 'share'
-    ? undefined
-    : unit
 
 /** Every metric that the charts read. */
 export const metricsOf = (charts: readonly PlannedChart[]): readonly string[] => [

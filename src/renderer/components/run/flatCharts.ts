@@ -2,6 +2,7 @@
 import type { Series } from '../charts/live.ts'
 import type { SeriesPoint } from '../charts/points.ts'
 import { readNumber } from '../charts/summary.ts'
+import { inUnit } from '../charts/units.ts'
 import type { PlannedChart } from './chartPlan.ts'
 
 /** With fewer values nobody knows yet. */
@@ -32,7 +33,7 @@ export function flatValue(
   const values = chart.lines.map(({ metric }) => constantOf(quieted(seriesOf(metric), chart.noise)))
   const [first] = values
   if (first === undefined || values.some((value) => value === null)) return null
-  return [...new Set(values.map((value) => readNumber(value ?? 0)))].join(', ')
+  return [...new Set(values.map((value) => readNumber(inUnit(value ?? 0, chart.unit))))].join(', ')
 }
 
 function constantOf(series: Series | undefined): number | null {
