@@ -173,6 +173,8 @@ export const datasetsApi = {
           median: z.number(),
           p95: z.number(),
           max: z.number(),
+          /** Every length there is with its rows, the shortest first. */
+          lengths: z.array(z.tuple([z.number(), count])),
           bins: z.array(z.object({ from: z.number(), to: z.number(), count })),
         })
         .nullable(),

@@ -2,25 +2,28 @@ import { describe, expect, test } from 'vitest'
 import { cutBeyond, roundTicks, wholeTicks } from '#renderer/components/data/histogram.ts'
 
 describe('cutBeyond', () => {
-  const ones = [10, 11, 12].map((from, at) => ({ from, to: from + 1, count: at + 1 }))
-  const tens = [
-    { from: 0, to: 10, count: 10 },
-    { from: 10, to: 20, count: 30 },
-  ]
-
-  test('with one length per bin it is exact: a row as long as the limit stays', () => {
-    expect(cutBeyond(ones, 11)).toEqual({ rows: 3, share: 0.5, isEstimate: false })
-    expect(cutBeyond(ones, 12)).toEqual({ rows: 0, share: 0, isEstimate: false })
-    expect(cutBeyond(ones, 9)).toEqual({ rows: 6, share: 1, isEstimate: false })
+  test('a row as long as the limit stays', () => {
+    const lengths = [
+      [10, 1],
+      [11, 2],
+      [12, 3],
+    ] as const
+    expect(cutBeyond(lengths, 11)).toEqual({ rows: 3, share: 0.5 })
+    expect(cutBeyond(lengths, 12)).toEqual({ rows: 0, share: 0 })
+    expect(cutBeyond(lengths, 9)).toEqual({ rows: 6, share: 1 })
+    expect(cutBeyond([], 5)).toEqual({ rows: 0, share: 0 })
   })
 
-  test('at the edge of a bin it is exact, inside it is an estimate', () => {
-    expect(cutBeyond(tens, 9)).toEqual({ rows: 30, share: 0.75, isEstimate: false })
-    expect(cutBeyond(tens, 14)).toEqual({ rows: 15, share: 0.375, isEstimate: true })
-  })
-
-  test('an empty bin does not make an estimate of it', () => {
-    expect(cutBeyond([{ from: 0, to: 10, count: 0 }], 5)).toEqual({ rows: 0, share: 0, isEstimate: false })
+  test('one very long row does not take the others along', () => {
+    expect(
+      cutBeyond(
+        [
+          [12, 50],
+          [80_003, 1],
+        ],
+        112,
+      ),
+    ).toEqual({ rows: 1, share: 1 / 51 })
   })
 })
 

@@ -77,6 +77,8 @@ export interface LengthHistogram {
   readonly median: number
   readonly p95: number
   readonly max: number
+  /** Every length there is with its rows, the shortest first: what a limit leaves out can be told exactly. */
+  readonly lengths: Counts
   /** Equally wide; `to` is not part of a bin. */
   readonly bins: readonly { readonly from: number; readonly to: number; readonly count: number }[]
 }
@@ -105,7 +107,8 @@ export class LengthCounter {
       return { from, to: from + width, count: countBetween(counts, from, from + width) }
     })
     const [median, p95] = [quantile(counts, 0.5 * rows), quantile(counts, 0.95 * rows)]
-    return { rows, problems: this.#problems, min, mean: total / rows, median, p95, max, bins }
+    const facts = { rows, problems: this.#problems, min, mean: total / rows, median, p95, max }
+    return { ...facts, lengths: counts, bins }
   }
 }
 

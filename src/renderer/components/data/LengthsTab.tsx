@@ -103,7 +103,7 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
   // While the line is dragged it is not kept yet.
   const line = limit ?? max
   const room = context === null ? Infinity : context - completion
-  const cut = cutBeyond(bins, Math.min(line, room))
+  const cut = cutBeyond(lengths.lengths, Math.min(line, room))
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_260px] gap-8 narrow:grid-cols-[minmax(0,1fr)]">
       <figure className="min-w-0">
@@ -148,7 +148,6 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
               'No row is left out.'
             ) : (
               <>
-                {cut.isEstimate && 'About '}
                 {plural(cut.rows, 'row')} left out ({formatPercent(cut.share)})
               </>
             )}

@@ -10,23 +10,13 @@ export interface Bin {
 export interface Cut {
   readonly rows: number
   readonly share: number
-  /** The line goes through a bin: the rows in it are taken as evenly spread. */
-  readonly isEstimate: boolean
 }
 
-/** Rows longer than `limit`, which is a whole number of tokens. */
-export function cutBeyond(bins: readonly Bin[], limit: number): Cut {
-  const total = bins.reduce((sum, { count }) => sum + count, 0)
-  let beyond = 0
-  let isEstimate = false
-  for (const { from, to, count } of bins) {
-    // Lengths in the bin are from … to − 1; those above the limit are cut.
-    const above = Math.min(1, Math.max(0, (to - 1 - limit) / (to - from)))
-    if (above > 0 && above < 1 && count > 0) isEstimate = true
-    beyond += above * count
-  }
-  const rows = Math.round(beyond)
-  return { rows, share: total === 0 ? 0 : beyond / total, isEstimate }
+/** Rows longer than `limit`. `lengths`: every length there is with its rows. */
+export function cutBeyond(lengths: readonly (readonly [length: number, rows: number])[], limit: number): Cut {
+  const rowsOf = (some: typeof lengths) => some.reduce((sum, [, count]) => sum + count, 0)
+  const [rows, all] = [rowsOf(lengths.filter(([length]) => length > limit)), rowsOf(lengths)]
+  return { rows, share: all === 0 ? 0 : rows / all }
 }
 
 /** Round numbers for an axis, about `about` of them, inside [from, to]. */

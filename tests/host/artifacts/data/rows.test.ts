@@ -93,6 +93,11 @@ describe('preview', () => {
     const histogram = await promptLengths(batches(), { column: 'prompt' }, null)
     expect(histogram).toMatchObject({ rows: 3, problems: 1, min: 1, max: 4, median: 2, p95: 4 })
     expect(histogram?.mean).toBeCloseTo(7 / 3)
+    expect(histogram?.lengths).toEqual([
+      [1, 1],
+      [2, 1],
+      [4, 1],
+    ])
     const tokens = await promptLengths(batches(), { column: 'prompt' }, model)
     expect(tokens?.rows).toBe(3)
   })
