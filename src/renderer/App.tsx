@@ -12,6 +12,7 @@ import { FirstRunGuide } from './components/home/FirstRunGuide.tsx'
 import { useNews } from './hooks/feeds.ts'
 import { useKeyListener } from './hooks/keys.ts'
 import { useConnection, useLoadNews } from './hooks/live.ts'
+import { useDraftNews } from './hooks/newRunDraft.ts'
 import { useGlobalKeys, useShellEvents } from './hooks/places.ts'
 import { useRunsNews } from './hooks/runs.ts'
 import { useThemeSetting } from './hooks/theme.ts'
@@ -20,6 +21,7 @@ export function App() {
   useNews()
   useRunsNews()
   useLoadNews()
+  useDraftNews()
   useThemeSetting()
   useKeyListener()
   useGlobalKeys()

@@ -1,6 +1,7 @@
 /** What is being set up, decided about or named is never mixed with, or taken for, something else. */
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
+import type { Page } from '@playwright/test'
 import { formatCount } from '#renderer/format.ts'
 import { demoFile, expect, test, trainDemo } from './support.ts'
 
@@ -30,6 +31,13 @@ test('training on other rows takes their held-out part along and puts the unfini
   await expect(aside.getByRole('listitem')).toHaveText([/heldout\.jsonl/])
   await page.reload()
   await aside.getByRole('button', { name: 'Bring it back' }).click()
+  await expect(aside.getByRole('listitem')).toHaveText([/10 % validation/])
+
+  // One that takes the place again, or is put aside again, is not put aside twice.
+  await app.go(`/data/${versionId}`)
+  await page.getByRole('button', { name: 'Train on this' }).click()
+  await expect(aside.getByRole('listitem')).toHaveText([/heldout\.jsonl/])
+  await app.go(`/new-run?copy=${runId}`)
   await expect(aside.getByRole('listitem')).toHaveText([/10 % validation/])
 })
 
@@ -97,4 +105,29 @@ test('a fork has a name of its own, and its row is that of the data set', async 
   await expect(page.getByRole('region', { name: `Row ${String(number)}` })).toContainText(
     String(rows[0]?.['prompt']),
   )
+})
+
+test('a run that is set up in two tabs is one: the newer settings are in both', async ({ app }) => {
+  const { page, client } = app
+  await app.open('/new-run')
+  await page.getByRole('button', { name: 'Fill in the sample run' }).click()
+  await expect(page.getByText('The settings fit together')).toBeVisible()
+  const other = await page.context().newPage()
+  await other.goto(app.url)
+  await other.getByText('Connected', { exact: true }).waitFor()
+  await other.evaluate(() => void (location.hash = '/new-run'))
+  const name = (tab: Page) => tab.getByRole('textbox', { name: 'Name', exact: true })
+  const said = (tab: Page) => tab.getByText(/^Changed in another tab or window/)
+
+  await name(other).fill('from the second')
+  await expect(name(page)).toHaveValue('from the second')
+  await expect(said(page)).toBeVisible()
+  await expect(said(other)).toBeHidden()
+  await name(page).fill('from the first')
+  await expect(name(other)).toHaveValue('from the first')
+  await expect(said(other)).toBeVisible()
+  await expect(said(page)).toBeHidden()
+  const kept = async () => (await client.call('settings.get', { key: 'newRun.draft' })) as { config: object }
+  await expect.poll(kept).toMatchObject({ config: { name: 'from the first', steps: 30 } })
+  await other.close()
 })

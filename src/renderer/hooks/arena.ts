@@ -4,9 +4,11 @@ import { completions, type Completion } from '../components/arena/completions.ts
 import { columnKeys, readChoice, shuffled, writeChoice } from '../components/arena/contenders.ts'
 import type { Vote } from '../components/arena/votes.ts'
 import type { ModelChoice } from '../components/models/modelChoice.ts'
-import { useAnswer, useTask } from './api.tsx'
+import { useAnswer, useApi, useTask } from './api.tsx'
+import { asError } from './failures.ts'
 import { setQuery, useRoute } from './route.ts'
 import { useSetting } from './settings.ts'
+import { toastError } from './toasts.ts'
 
 export interface Sampling {
   readonly temperature: number
@@ -97,12 +99,22 @@ export function useRound(): RoundView {
 }
 
 const mostVotes = 2000
+const votesKey = 'arena.votes'
+
+const votesOf = (kept: unknown): readonly Vote[] => (Array.isArray(kept) ? (kept as readonly Vote[]) : [])
 
 export function useVotes() {
-  const [votes, setVotes] = useSetting<readonly Vote[]>('arena.votes', [])
+  const client = useApi()
+  const [votes, setVotes] = useSetting<readonly Vote[]>(votesKey, [])
   const add = useCallback(
-    (vote: Omit<Vote, 'at'>) => setVotes([...votes, { ...vote, at: Date.now() }].slice(-mostVotes)),
-    [votes, setVotes],
+    (vote: Omit<Vote, 'at'>) => {
+      // Another tab may have voted a moment ago.
+      client.call('settings.get', { key: votesKey }).then(
+        (kept) => setVotes([...votesOf(kept), { ...vote, at: Date.now() }].slice(-mostVotes)),
+        (thrown: unknown) => toastError(asError(thrown)),
+      )
+    },
+    [client, setVotes],
   )
   const clear = useCallback(() => setVotes([]), [setVotes])
   return { votes, add, clear }

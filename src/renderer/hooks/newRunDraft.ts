@@ -6,6 +6,7 @@ import { isObject } from '../components/newRun/json.ts'
 import type { StepId } from '../components/newRun/problems.ts'
 import { useAnswer, useApi, type Answer, type ApiClient } from './api.tsx'
 import { asError } from './failures.ts'
+import { useFeed } from './feeds.ts'
 import { toastError } from './toasts.ts'
 
 export type Calibration = Extract<Answer<'runs.calibrate'>, { result: unknown }>['result']
@@ -16,6 +17,8 @@ interface NewRunState {
   readonly aside: readonly Draft[]
   /** What a run was last started with: no longer unfinished. */
   readonly started: string | null
+  /** It was changed in another window of this host, and nothing was changed here since. */
+  readonly isFromElsewhere: boolean
   /** Read from the host; nothing is kept before. */
   readonly isLoaded: boolean
   readonly openSteps: readonly StepId[]
@@ -27,13 +30,14 @@ export const useNewRunStore = create<NewRunState>(() => ({
   draft: emptyDraft,
   aside: [],
   started: null,
+  isFromElsewhere: false,
   isLoaded: false,
   openSteps: ['model'],
   checked: null,
 }))
 
-const keptAt = 'newRun.draft'
-const asideKeptAt = 'newRun.aside'
+const keptAt = 'newRun.draft' as const
+const asideKeptAt = 'newRun.aside' as const
 const mostAside = 5
 const keepAfterMs = 400
 
@@ -52,27 +56,42 @@ function parseDraft(stored: unknown): Draft {
   }
 }
 
+const parseAside = (stored: unknown): readonly Draft[] =>
+  (Array.isArray(stored) ? stored : []).map(parseDraft)
+
 let keepTimer: ReturnType<typeof setTimeout> | undefined
+
+/** What this window kept or took, as text: when the host tells of it, it is no news. */
+const known = { [keptAt]: new Set<string>(), [asideKeptAt]: new Set<string>() }
+const mostKnown = 200
+
+function remember(key: keyof typeof known, value: unknown): void {
+  if (known[key].size >= mostKnown) known[key].clear()
+  known[key].add(JSON.stringify(value))
+}
 
 /** Shown at once; the host is told when the hand rests. */
 export function change(client: ApiClient, draft: Draft): void {
-  useNewRunStore.setState({ draft })
+  useNewRunStore.setState({ draft, isFromElsewhere: false })
   clearTimeout(keepTimer)
   keepTimer = setTimeout(() => keep(client, draft), keepAfterMs)
 }
 
 function keep(client: ApiClient, draft: Draft): void {
   clearTimeout(keepTimer)
-  client
-    .call('settings.set', { key: keptAt, value: isEmptyDraft(draft) ? null : draft })
-    .catch((thrown: unknown) => toastError(asError(thrown)))
+  keepTimer = undefined
+  const value = isEmptyDraft(draft) ? null : draft
+  remember(keptAt, value)
+  client.call('settings.set', { key: keptAt, value }).catch((thrown: unknown) => toastError(asError(thrown)))
 }
 
 /** Kept at once: what is put aside must not be lost with the window. */
 function setAside(client: ApiClient, aside: readonly Draft[]): void {
   useNewRunStore.setState({ aside })
+  const value = aside.length === 0 ? null : aside
+  remember(asideKeptAt, value)
   client
-    .call('settings.set', { key: asideKeptAt, value: aside.length === 0 ? null : aside })
+    .call('settings.set', { key: asideKeptAt, value })
     .catch((thrown: unknown) => toastError(asError(thrown)))
 }
 
@@ -80,10 +99,12 @@ function setAside(client: ApiClient, aside: readonly Draft[]): void {
 export function exchange(client: ApiClient, next: Draft): boolean {
   const { draft: before, aside, started } = useNewRunStore.getState()
   const part = checkedPart(before)
-  useNewRunStore.setState({ draft: next })
+  useNewRunStore.setState({ draft: next, isFromElsewhere: false })
   keep(client, next) // at once, as what is put aside: a reload must not find the old one in both places
-  if (isEmptyDraft(before) || part === checkedPart(next) || part === started) return false
-  setAside(client, [before, ...aside].slice(0, mostAside))
+  const nextPart = checkedPart(next)
+  if (isEmptyDraft(before) || part === nextPart || part === started) return false
+  const others = aside.filter((other) => ![part, nextPart].includes(checkedPart(other)))
+  setAside(client, [before, ...others].slice(0, mostAside))
   return true
 }
 
@@ -117,16 +138,38 @@ export function usePutAside(): PutAside {
   return { drafts, bringBack, discard }
 }
 
+/** Takes what another window of this host did to the draft: the newer one counts in all of them. Once, near the root. */
+export const useDraftNews = (): void =>
+  useFeed('settings.watch', undefined, (items) => {
+    for (const { changed } of items) {
+      if (asideKeptAt in changed && isNews(asideKeptAt, changed[asideKeptAt]))
+        useNewRunStore.setState({ aside: parseAside(changed[asideKeptAt]) })
+      if (keptAt in changed && isNews(keptAt, changed[keptAt]))
+        useNewRunStore.setState({ draft: parseDraft(changed[keptAt]), isFromElsewhere: true })
+    }
+  })
+
+/** What is changed here and not kept yet is newer than anything the host can tell. */
+function isNews(key: keyof typeof known, stored: unknown): boolean {
+  if (!useNewRunStore.getState().isLoaded || keepTimer !== undefined) return false
+  if (known[key].has(JSON.stringify(stored))) return false
+  // What was kept before may come back from the other window.
+  known[key].clear()
+  remember(key, stored)
+  return true
+}
+
 /** Takes what was kept, the first time the wizard is shown. */
 export function useKeptDraft(): boolean {
   const isLoaded = useNewRunStore((state) => state.isLoaded)
   const { data } = useAnswer('settings.all', undefined)
   useEffect(() => {
     if (data === undefined || useNewRunStore.getState().isLoaded) return
-    const aside: unknown = data[asideKeptAt]
+    remember(keptAt, data[keptAt] ?? null)
+    remember(asideKeptAt, data[asideKeptAt] ?? null)
     useNewRunStore.setState({
       draft: parseDraft(data[keptAt]),
-      aside: (Array.isArray(aside) ? aside : []).map(parseDraft),
+      aside: parseAside(data[asideKeptAt]),
       isLoaded: true,
     })
   }, [data])

@@ -7,7 +7,7 @@ import { StepPanel } from '../components/newRun/StepPanel.tsx'
 import type { StepId } from '../components/newRun/problems.ts'
 import { Page } from '../components/base/Page.tsx'
 import { Loading } from '../components/base/states.tsx'
-import { usePutAside } from '../hooks/newRunDraft.ts'
+import { useNewRunStore, usePutAside } from '../hooks/newRunDraft.ts'
 import { headOf, useWizard } from '../hooks/newRunWizard.ts'
 
 const titles: Readonly<Record<StepId, string>> = {
@@ -22,6 +22,7 @@ const titles: Readonly<Record<StepId, string>> = {
 export function NewRunScreen() {
   const wizard = useWizard()
   const aside = usePutAside()
+  const isFromElsewhere = useNewRunStore((state) => state.isFromElsewhere)
   const { draft, known, verdict, trial, setDraft } = wizard
   const { config } = draft
   if (!wizard.isReady) {
@@ -56,6 +57,11 @@ export function NewRunScreen() {
         </>
       }
     >
+      {isFromElsewhere && (
+        <p role="status" className="mb-4 text-muted">
+          Changed in another tab or window just now: these are the newer settings.
+        </p>
+      )}
       <PutAsideDrafts aside={aside} known={known} />
       <div className="grid grid-cols-[minmax(0,1fr)_minmax(280px,22%)] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
         <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-2">
