@@ -1,3 +1,4 @@
+import type { Page } from '@playwright/test'
 import { expect, seriousProblems, starter, test, trainDemo } from './support.ts'
 
 test('a blind vote on the same prompt and seed counts and names are seen after it', async ({ app }) => {
@@ -40,8 +41,13 @@ test('greedy answers of one model are the same in both columns', async ({ app })
   const name = encodeURIComponent(starter)
   await app.open(`/arena?a=${name}&b=${name}`)
   await page.getByLabel('Prompt', { exact: true }).fill('Sort 8 0 5 7')
+  const foot = page.getByRole('contentinfo')
+  await expect(foot).toContainText('Nothing is training')
   await page.getByRole('button', { name: 'Generate' }).click()
+  await expect(foot).toContainText('Generating for the arena')
+  await expect(foot).not.toContainText('Nothing is training')
   await expect(page.getByRole('button', { name: 'They are alike' })).toBeVisible()
+  await expect(foot).toContainText('Nothing is training')
   const answers = await page
     .getByRole('region', { name: /^Column/ })
     .locator('p')
@@ -49,4 +55,29 @@ test('greedy answers of one model are the same in both columns', async ({ app })
   expect(answers).toHaveLength(2)
   expect(answers[0]).not.toBe('')
   expect(answers[0]).toBe(answers[1])
+})
+
+test('votes of two tabs are all counted', async ({ app }) => {
+  const { page, client } = app
+  const name = encodeURIComponent(starter)
+  await app.open(`/arena?a=${name}&b=${name}`)
+  const other = await page.context().newPage()
+  await other.goto(app.url)
+  await other.getByText('Connected', { exact: true }).waitFor()
+  await other.evaluate((hash) => void (location.hash = hash), `/arena?a=${name}&b=${name}`)
+  for (const tab of [page, other]) {
+    await tab.getByLabel('Prompt', { exact: true }).fill('Sort 8 0 5 7')
+    await tab.getByRole('button', { name: 'Generate' }).click()
+    await expect(tab.getByRole('button', { name: 'They are alike' })).toBeVisible()
+  }
+  const alike = (tab: Page) =>
+    tab.getByRole('button', { name: 'They are alike' }).evaluate((button: HTMLElement) => button.click())
+  const votes = () => client.call('settings.get', { key: 'arena.votes' })
+  await alike(page)
+  await expect.poll(votes, { intervals: [10] }).toHaveLength(1)
+  await alike(other) // before it can have heard of the first
+  await expect(page.getByText('2 blind votes')).toBeVisible()
+  await expect(other.getByText('2 blind votes')).toBeVisible()
+  expect(await votes()).toHaveLength(2)
+  await other.close()
 })

@@ -10,6 +10,7 @@ import type { Client } from '#shared/api/client.ts'
 import type { CallName, InputOf, OutputOf, StreamName } from '#shared/api/contract.ts'
 import { batch } from './batch.ts'
 import { asError } from './failures.ts'
+import { tellTask } from './tasks.ts'
 import { toastError } from './toasts.ts'
 
 export type ApiClient = Client<Api>
@@ -168,22 +169,25 @@ export function useTask<Name extends StreamName<Api>>(
       const items = batch<Item>((more) => {
         if (isCurrent()) setView((before) => ({ ...before, items: [...before.items, ...more] }))
       })
+      const tellEnd = tellTask(name)
       const read = async () => {
         for await (const item of loose(client).stream(name, input, { signal: controller.signal }))
           items.add(item as Item)
       }
-      read().then(
-        () => {
-          items.flush()
-          if (isCurrent()) setView((before) => ({ ...before, state: 'done' }))
-        },
-        (thrown: unknown) => {
-          items.flush()
-          if (!isCurrent()) return
-          const state = controller.signal.aborted ? 'cancelled' : 'failed'
-          setView((before) => ({ ...before, state, error: state === 'failed' ? asError(thrown) : null }))
-        },
-      )
+      read()
+        .then(
+          () => {
+            items.flush()
+            if (isCurrent()) setView((before) => ({ ...before, state: 'done' }))
+          },
+          (thrown: unknown) => {
+            items.flush()
+            if (!isCurrent()) return
+            const state = controller.signal.aborted ? 'cancelled' : 'failed'
+            setView((before) => ({ ...before, state, error: state === 'failed' ? asError(thrown) : null }))
+          },
+        )
+        .finally(tellEnd)
     },
     [client, name],
   )

@@ -2,6 +2,7 @@ import { useEta } from '#renderer/hooks/eta.ts'
 import { useConnection, useLoad, type Connection, type Load } from '#renderer/hooks/live.ts'
 import { link } from '#renderer/hooks/route.ts'
 import { useRuns, type RunEntry, type WorkerView } from '#renderer/hooks/runs.ts'
+import { useTaskWords } from '#renderer/hooks/tasks.ts'
 import { formatBytes, formatNumber, formatShare, plural } from '#renderer/format.ts'
 import { networkWords, phaseWords, runTitle, stepShare, stepWords } from '#renderer/words.ts'
 import { Progress } from '../base/states.tsx'
@@ -18,6 +19,7 @@ export function StatusStrip() {
     const run = runs.find(({ id }) => id === worker.runId)
     return run === undefined ? [] : [{ run, worker }]
   })
+  const tasks = useTaskWords()
   const queued = runs.filter(({ status }) => status === 'queued').length
   const [first] = atWork
   return (
@@ -26,8 +28,11 @@ export function StatusStrip() {
       {/* What was known when the connection ended may be so no longer. */}
       {isConnected && (
         <>
-          {isLoaded && first === undefined && <span className="phone:hidden">Nothing is training</span>}
+          {isLoaded && first === undefined && tasks === '' && (
+            <span className="phone:hidden">Nothing is training</span>
+          )}
           {first !== undefined && <AtWork {...first} others={atWork.length - 1} />}
+          {tasks !== '' && <span className="min-w-0 truncate">{tasks}</span>}
           {queued > 0 && <a href={link('/')}>{plural(queued, 'run')} waiting</a>}
           <span className="grow" />
           {load !== null && <Meters load={load} />}

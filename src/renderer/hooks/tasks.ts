@@ -1,0 +1,34 @@
+/** What of this window the host is at work on beside training: the foot says so, or a busy machine would look idle. */
+import { create } from 'zustand'
+import type { Api } from '#shared/api/api.ts'
+import type { StreamName } from '#shared/api/contract.ts'
+
+type TaskName = StreamName<Api>
+
+const words: Readonly<Record<TaskName, string>> = {
+  'system.selftest': 'Self-test',
+  'checkpoints.export': 'Exporting',
+  'models.fetch': 'Fetching a model',
+  'models.import': 'Importing a model',
+  'models.precision': 'Measuring quantised weights',
+  'models.generate': 'Generating for the arena',
+  'datasets.histogram': 'Counting tokens',
+  'datasets.fetch': 'Fetching data',
+  'datasets.import': 'Importing data',
+  'datasets.difficulty': 'Measuring difficulty',
+  'runs.calibrate': 'Checking the new run',
+  'rewards.dryRun': 'Dry-run of a reward',
+  'samples.rescore': 'Scoring samples again',
+}
+
+const useTasks = create<{ readonly atWork: readonly TaskName[] }>(() => ({ atWork: [] }))
+
+/** Call what comes back when the task has ended. */
+export function tellTask(name: TaskName): () => void {
+  useTasks.setState(({ atWork }) => ({ atWork: [...atWork, name] }))
+  return () => useTasks.setState(({ atWork }) => ({ atWork: atWork.toSpliced(atWork.lastIndexOf(name), 1) }))
+}
+
+/** In words, the first begun first, each once. */
+export const useTaskWords = (): string =>
+  useTasks(({ atWork }) => [...new Set(atWork.map((name) => words[name]))].join(' · '))
