@@ -30,6 +30,10 @@ export const formatReward = (value: number | null | undefined): string =>
 export const formatDelta = (value: number | null | undefined): string =>
   typeof value === 'number' && value > 0 ? `+${formatNumber(value)}` : formatNumber(value)
 
+/** The same of differences, with their sign. */
+export const formatRewardDelta = (value: number | null | undefined): string =>
+  typeof value === 'number' && value > 0 ? `+${formatReward(value)}` : formatReward(value)
+
 const minus = (text: string): string => text.replace(/^-/, '−')
 
 /** Whole numbers, thousands set apart. */

@@ -25,7 +25,7 @@ test('checkpoints with size and score', () => {
     reward: 0.84,
     sizeBytes: 3_490_000,
   })
-  expect(saved).toMatchObject({ title: 'Checkpoint 20 saved', detail: '3.49 MB, eval reward 0.84' })
+  expect(saved).toMatchObject({ title: 'Checkpoint 20 saved', detail: '3.49 MB, eval reward 0.840' })
   const removed = words({
     type: 'checkpoints-removed',
     step: 20,

@@ -1,6 +1,6 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react'
 import { useMemo, useState } from 'react'
-import { formatNumber } from '#renderer/format.ts'
+import { formatReward } from '#renderer/format.ts'
 import { useRowSamples, useSamplesOf, type Sample } from '#renderer/hooks/compare.ts'
 import { link } from '#renderer/hooks/route.ts'
 import { IconButton } from '../base/Button.tsx'
@@ -169,12 +169,12 @@ function Answer({ run, sample, base }: AnswerProps) {
             ))}
           </p>
           <p className="mt-2 text-sm text-muted">
-            reward <span className="font-mono tabular-nums text-text">{formatNumber(sample.reward)}</span>
+            reward <span className="font-mono tabular-nums text-text">{formatReward(sample.reward)}</span>
             {base && sample.reward !== null && base.reward !== null && sample.reward !== base.reward && (
               <span className={sample.reward > base.reward ? 'text-good' : 'text-bad'}>
                 {' '}
                 ({sample.reward > base.reward ? '+' : '−'}
-                {formatNumber(Math.abs(sample.reward - base.reward))})
+                {formatReward(Math.abs(sample.reward - base.reward))})
               </span>
             )}
             {' · '}

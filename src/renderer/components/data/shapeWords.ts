@@ -7,7 +7,8 @@ const sentences: Readonly<Record<string, string>> = {
   stepwise: 'Completions in steps, each with a mark.',
   'prompt-completion': 'Use the completions as demonstrations, or let rewards compare with them.',
   'prompt-only': 'The prompts are what a model practises on; the columns beside them are there for rewards.',
-  conversation: 'The last answer is taken off each of them; what is before it becomes the prompt.',
+  conversation:
+    'What the model reads is the prompt: each of them whole, or without its last answer, as is chosen below.',
   instruction: 'As Alpaca has them: the instruction and its input are asked, the output is what is wanted.',
   'question-answer': 'The question is asked; the answer is what rewards compare with.',
   text: 'It has no prompt yet: say which column it comes from.',

@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
 import { useState } from 'react'
-import { formatNumber } from '#renderer/format.ts'
+import { formatReward } from '#renderer/format.ts'
 import { useAddFile } from '#renderer/hooks/adding.ts'
 import { useGuidedRun, useGuideTarget, type Place } from '#renderer/hooks/guide.ts'
 import { navigate } from '#renderer/hooks/route.ts'
@@ -102,7 +102,7 @@ function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
     <>
       <p className="mt-1 text-muted text-pretty">
         {isOver
-          ? `The eval reward went from ${formatNumber(run.rewardBefore)} to ${formatNumber(run.rewardAfter)}.`
+          ? `The eval reward went from ${formatReward(run.rewardBefore)} to ${formatReward(run.rewardAfter)}.`
           : 'The run goes on by itself; these are for when it is done.'}
       </p>
       <div className="mt-3 flex flex-col gap-2">

@@ -4,7 +4,7 @@ import { useCheckpointsOf } from '#renderer/hooks/models.ts'
 import { link, setQuery } from '#renderer/hooks/route.ts'
 import { usePhaseEta } from '#renderer/hooks/phaseEta.ts'
 import { useRuns, type RunEntry } from '#renderer/hooks/runs.ts'
-import { formatNumber } from '#renderer/format.ts'
+import { formatReward } from '#renderer/format.ts'
 import { runTitle } from '#renderer/words.ts'
 import { Page } from '../base/Page.tsx'
 import { Picker, type PickerItem } from '../base/Picker.tsx'
@@ -229,7 +229,7 @@ const runItem = (run: RunEntry): PickerItem => ({
   detail: [
     run.algorithm,
     `step ${String(run.step)}`,
-    run.rewardAfter === null ? '' : `eval reward ${formatNumber(run.rewardAfter)}`,
+    run.rewardAfter === null ? '' : `eval reward ${formatReward(run.rewardAfter)}`,
   ]
     .filter(Boolean)
     .join(' · '),

@@ -2,7 +2,7 @@ import { Plus } from 'lucide-react'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { useAddModel, useChooseRun } from '#renderer/hooks/models.ts'
 import { useRuns, type RunEntry } from '#renderer/hooks/runs.ts'
-import { formatNumber } from '#renderer/format.ts'
+import { formatReward } from '#renderer/format.ts'
 import { runTitle } from '#renderer/words.ts'
 import { Button } from '../base/Button.tsx'
 import { Picker, PickerList, type PickerItem } from '../base/Picker.tsx'
@@ -134,7 +134,7 @@ const runItem = (run: RunEntry, models: readonly ListedModel[]): PickerItem => (
     run.algorithm.toUpperCase(),
     `on ${modelName(models, run.model)}`,
     `step ${String(run.step)}`,
-    run.rewardAfter === null ? '' : `eval reward ${formatNumber(run.rewardAfter)}`,
+    run.rewardAfter === null ? '' : `eval reward ${formatReward(run.rewardAfter)}`,
   ]
     .filter(Boolean)
     .join(' · '),

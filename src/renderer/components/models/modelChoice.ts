@@ -1,7 +1,7 @@
 /** A model as runs and completions take it: a base model, alone or with something trained on it. */
 import type { Answer } from '#renderer/hooks/api.tsx'
 import type { RunEntry } from '#renderer/hooks/runs.ts'
-import { formatBytes, formatNumber, formatShort } from '#renderer/format.ts'
+import { formatBytes, formatReward, formatShort } from '#renderer/format.ts'
 import { runTitle } from '#renderer/words.ts'
 
 export type ListedModel = Answer<'models.list'>[number]
@@ -53,7 +53,7 @@ export function checkpointWords({ step, reward, isBest, problem }: Checkpoint): 
   const facts = [
     `Step ${String(step)}`,
     isBest && 'best',
-    reward !== null && `eval reward ${formatNumber(reward)}`,
+    reward !== null && `eval reward ${formatReward(reward)}`,
     problem !== null && 'damaged',
   ]
   return facts.filter(Boolean).join(' · ')

@@ -1,6 +1,6 @@
 import { History } from 'lucide-react'
 import { useState } from 'react'
-import { formatNumber } from '#renderer/format.ts'
+import { formatReward } from '#renderer/format.ts'
 import { link } from '#renderer/hooks/route.ts'
 import { useRuns, type RunEntry } from '#renderer/hooks/runs.ts'
 import { runTitle } from '#renderer/words.ts'
@@ -106,7 +106,7 @@ function columnsFor(
       title: 'Reward',
       width: '80px',
       isNumber: true,
-      cell: ({ run }) => formatNumber(run.reward),
+      cell: ({ run }) => formatReward(run.reward),
       sortBy: ({ run }) => run.reward,
     },
   ]

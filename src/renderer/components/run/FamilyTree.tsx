@@ -2,7 +2,7 @@ import { GitFork } from 'lucide-react'
 import { useAnswer } from '#renderer/hooks/api.tsx'
 import { link } from '#renderer/hooks/route.ts'
 import { useRunStyles, type RunEntry } from '#renderer/hooks/runs.ts'
-import { formatNumber } from '#renderer/format.ts'
+import { formatReward } from '#renderer/format.ts'
 import { runTitle } from '#renderer/words.ts'
 import { StatusBadge } from '../base/Badge.tsx'
 import { classes } from '../base/classes.ts'
@@ -54,7 +54,7 @@ export function FamilyTree({ run }: { run: RunEntry }) {
               )}
               <span className="ml-auto font-mono text-sm text-muted tabular-nums">
                 step {member.step}
-                {member.rewardAfter !== null && ` · eval reward ${formatNumber(member.rewardAfter)}`}
+                {member.rewardAfter !== null && ` · eval reward ${formatReward(member.rewardAfter)}`}
               </span>
             </li>
           )

@@ -4,7 +4,7 @@ import { useNow } from '#renderer/hooks/live.ts'
 import { link } from '#renderer/hooks/route.ts'
 import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/hooks/runs.ts'
 import type { SeriesByMetric } from '#renderer/hooks/series.ts'
-import { formatAgo, formatDelta, formatNumber } from '#renderer/format.ts'
+import { formatAgo, formatNumber, formatReward, formatRewardDelta } from '#renderer/format.ts'
 import { phaseWords, runTitle, stepShare } from '#renderer/words.ts'
 import { Progress } from '../base/states.tsx'
 import { lastValues } from '../charts/lines.ts'
@@ -63,12 +63,14 @@ function meanStepTime(run: RunEntry, byMetric: SeriesByMetric): number | null {
 
 const EvalReward = ({ before, after }: { before: number; after: number }) => (
   <Fact name="Eval reward">
-    {formatNumber(before)}
+    {formatReward(before)}
     {after !== before && (
       <>
         {' '}
-        → {formatNumber(after)}{' '}
-        <span className={after > before ? 'text-good' : 'text-muted'}>{formatDelta(after - before)}</span>
+        → {formatReward(after)}{' '}
+        <span className={after > before ? 'text-good' : 'text-muted'}>
+          {formatRewardDelta(after - before)}
+        </span>
       </>
     )}
   </Fact>

@@ -1,7 +1,7 @@
 /** The events of a run as sentences. */
 import type { Remark } from '#shared/diagnosis.ts'
 import type { StoredEvent } from '#renderer/hooks/runs.ts'
-import { formatBytes, formatNumber, plural } from '#renderer/format.ts'
+import { formatBytes, formatReward, plural } from '#renderer/format.ts'
 import { stepsOfFolders } from './chartEvents.ts'
 
 export interface EventWords {
@@ -48,7 +48,7 @@ const tellers: Readonly<Record<string, Teller>> = {
   },
   'checkpoint-saved'(event) {
     const reward = number(event['reward'])
-    const held = reward === null ? '' : `, eval reward ${formatNumber(reward)}`
+    const held = reward === null ? '' : `, eval reward ${formatReward(reward)}`
     return {
       title: `Checkpoint ${String(number(event['step']) ?? 0)} saved`,
       detail: `${formatBytes(number(event['sizeBytes']))}${held}`,

@@ -42,7 +42,7 @@ export function DeleteRuns({ runs, onClose, onDeleted }: DeleteProps) {
       toast({
         title:
           gone.length === 1 && idle[0]
-            ? `«${runTitle(idle[0])}» deleted`
+            ? `“${runTitle(idle[0])}” deleted`
             : `${plural(gone.length, 'run')} deleted`,
         detail: 'Kept for a week.',
         action: { label: 'Undo', run: () => void restore(gone) },
