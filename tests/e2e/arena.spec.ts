@@ -1,4 +1,5 @@
 import type { Page } from '@playwright/test'
+import { slowDown } from './slow.ts'
 import { expect, seriousProblems, starter, test, trainDemo } from './support.ts'
 
 test('a blind vote on the same prompt and seed counts and names are seen after it', async ({ app }) => {
@@ -62,6 +63,7 @@ test('votes of two tabs are all counted', async ({ app }) => {
   const name = encodeURIComponent(starter)
   await app.open(`/arena?a=${name}&b=${name}`)
   const other = await page.context().newPage()
+  await slowDown(other, 'answers') // it hears of the first vote only after its own
   await other.goto(app.url)
   await other.getByText('Connected', { exact: true }).waitFor()
   await other.evaluate((hash) => void (location.hash = hash), `/arena?a=${name}&b=${name}`)
@@ -75,7 +77,7 @@ test('votes of two tabs are all counted', async ({ app }) => {
   const votes = () => client.call('settings.get', { key: 'arena.votes' })
   await alike(page)
   await expect.poll(votes, { intervals: [10] }).toHaveLength(1)
-  await alike(other) // before it can have heard of the first
+  await alike(other)
   await expect(page.getByText('2 blind votes')).toBeVisible()
   await expect(other.getByText('2 blind votes')).toBeVisible()
   expect(await votes()).toHaveLength(2)

@@ -83,6 +83,8 @@ test('a run is set up in five steps, checked and started', async ({ app }) => {
   await page.getByRole('button', { name: 'Continue' }).click()
 
   await expect(page.getByRole('button', { name: /^Balanced/ })).toHaveAttribute('aria-pressed', 'true')
+  // Nothing was measured yet.
+  await expect(page.getByText(/on this machine$/)).toHaveCount(0)
   await page.getByRole('button', { name: /^Quick look/ }).click()
   await field(page, 'Steps').fill('3')
   await field(page, 'Name').fill('from the wizard')
@@ -100,6 +102,7 @@ test('a run is set up in five steps, checked and started', async ({ app }) => {
   await field(page, 'Name').fill('by the wizard')
   await expect(main(page, 'Start run')).toBeEnabled()
   await step(page, 'Method').click()
+  await expect(page.getByText(/^about \d+(–\d+)? (s|min|h) on this machine$/)).toHaveCount(3)
   await field(page, 'Steps').fill('2')
   await expect(page.getByText('The settings changed since').first()).toBeVisible()
   await expect(main(page, 'Check')).toBeEnabled()

@@ -51,6 +51,7 @@ test('a checkpoint in words', () => {
   expect(checkpointWords(checkpoint(30, { isBest: true, reward: 0.8833 }))).toBe(
     'Step 30 · best · eval reward 0.883',
   )
+  expect(checkpointWords(checkpoint(20, { reward: 0.84 }))).toBe('Step 20 · eval reward 0.840')
   expect(checkpointWords(checkpoint(4, { problem }))).toBe('Step 4 · damaged')
 })
 

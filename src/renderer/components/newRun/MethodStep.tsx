@@ -1,12 +1,13 @@
 import { useState } from 'react'
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import type { Knowledge } from '#renderer/hooks/newRun.ts'
+import { useMeasured } from '#renderer/hooks/presetTime.ts'
 import { plural } from '#renderer/format.ts'
 import { Button } from '../base/Button.tsx'
 import { Segmented } from '../base/choices.tsx'
 import { AlgorithmCards } from './AlgorithmCards.tsx'
 import { AllSettings } from './AllSettings.tsx'
-import { changedFields, type Draft } from './draft.ts'
+import { changedFields, effectiveValue, type Draft } from './draft.ts'
 import { withValue } from './json.ts'
 import { PresetCards } from './PresetCards.tsx'
 import { applied, changeWords, followed, isActive, presetsFor, type ModelFacts } from './presets.ts'
@@ -42,6 +43,13 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
   }
   const changed = changedFields(draft, known.fields).map(({ key }) => key)
   const preset = presets.find((each) => isActive(config, each))
+  const measured = useMeasured({
+    ...{ config, algorithm, models: known.models },
+    effective: (some, key) => {
+      const field = known.fields.find((each) => each.key === key)
+      return field === undefined ? undefined : effectiveValue(some, field)
+    },
+  })
   const isShown = isAllShown || problems.some(isHidden)
   const Chevron = isShown ? ChevronDown : ChevronRight
   return (
@@ -76,6 +84,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
           <PresetCards
             config={config}
             presets={presets}
+            measured={measured}
             onChoose={(preset) => setConfig(applied(config, preset, preset))}
           />
         </div>

@@ -1,20 +1,25 @@
+import { rangeWords } from '#shared/remaining.ts'
 import { formatNumber, plural } from '#renderer/format.ts'
 import { classes } from '../base/classes.ts'
 import { valueAt, type JsonObject } from './json.ts'
 import { isActive, type Preset } from './presets.ts'
+import { presetSeconds, type Measured } from './presetTime.ts'
 
 interface PresetCardsProps {
   readonly config: JsonObject
   readonly presets: readonly Preset[]
+  /** What steps with this model took; null: nobody knows. */
+  readonly measured: Measured | null
   readonly onChoose: (preset: Preset) => void
 }
 
 /** Places to begin, for this model and algorithm. */
-export function PresetCards({ config, presets, onChoose }: PresetCardsProps) {
+export function PresetCards({ config, presets, measured, onChoose }: PresetCardsProps) {
   return (
     <div role="group" aria-label="Presets" className="grid grid-cols-3 gap-2 phone:grid-cols-1">
       {presets.map((preset) => {
         const isOn = isActive(config, preset)
+        const seconds = measured === null ? null : presetSeconds(preset, measured)
         return (
           <button
             key={preset.id}
@@ -31,6 +36,14 @@ export function PresetCards({ config, presets, onChoose }: PresetCardsProps) {
             <span className={classes('mt-1 text-xs tabular-nums', isOn ? 'text-muted' : 'text-faint')}>
               {presetWords(preset)}
             </span>
+            {seconds !== null && (
+              <span
+                className="text-xs text-muted tabular-nums"
+                title={`As ${measured?.source ?? ''} went; the longer time is for completions that all reach the limit.`}
+              >
+                about {rangeWords(seconds)} on this machine
+              </span>
+            )}
           </button>
         )
       })}
