@@ -84,7 +84,7 @@ export interface Check {
   readonly before: number | null
   readonly value: number
   readonly unit: 'share' | 'nats' | 'reward' | 'times' | 'count'
-  /** From where on it is looked at twice, in words. */
+  /** When it is a warning, in words: “above 50 %”. */
   readonly limit: string
   readonly isWithin: boolean
 }

@@ -45,7 +45,7 @@ function checkLines(checks: readonly Check[]): string[] {
   const width = Math.max(...checks.map(({ title }) => title.length))
   return checks.map(({ title, before, value, unit, limit, isWithin }) => {
     const figure = [before, value].flatMap((each) => (each === null ? [] : units[unit](each))).join(' → ')
-    return `  ${isWithin ? '✓' : '!'} ${title.padEnd(width)}  ${figure} (looked at twice: ${limit})`
+    return `  ${isWithin ? '✓' : '!'} ${title.padEnd(width)}  ${figure} (warns when ${limit})`
   })
 }
 

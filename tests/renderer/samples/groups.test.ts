@@ -49,6 +49,8 @@ describe('groupsOf', () => {
   test('a row has the number that Data shows, and where that cannot be told says what it counts', () => {
     expect(groupsOf([sample({ row: 138, dataRow: 153 })])[0]?.rowWords).toBe('row 154')
     expect(groupsOf([sample({ row: 138, dataRow: null })])[0]?.rowWords).toBe('training row 139')
+    const evaluated = sample({ row: 138, dataRow: null, source: 'evaluation' })
+    expect(groupsOf([evaluated])[0]?.rowWords).toBe('validation row 139')
   })
 
   test('a group that was not scored has no mean', () => {

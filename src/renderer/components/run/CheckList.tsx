@@ -4,16 +4,22 @@ import { findDeclaration } from '#shared/metrics.ts'
 import { Help } from '../base/Help.tsx'
 import { checkFigure } from './diagnosisWords.ts'
 
-/** What was looked at, with its figure and from where on that would be looked at twice. */
+/** What was looked at, with its figure and when that would be a warning. */
 export const CheckList = ({ checks }: { checks: readonly Check[] }) => (
   <section className="rounded border border-line bg-bg">
     <h2 className="border-b border-line px-4 py-2 text-sm font-medium text-muted">What was checked</h2>
     <table aria-label="Checks" className="w-full text-sm">
-      <thead className="sr-only">
-        <tr>
-          <th scope="col">Check</th>
-          <th scope="col">Figure</th>
-          <th scope="col">Looked at twice</th>
+      <thead className="border-b border-line text-left text-muted">
+        <tr className="[&>th]:py-1.5 [&>th]:font-medium">
+          <th scope="col" className="pl-4">
+            Check
+          </th>
+          <th scope="col" className="px-3 text-right">
+            Figure
+          </th>
+          <th scope="col" className="pl-3">
+            Warns when
+          </th>
         </tr>
       </thead>
       <tbody>

@@ -50,7 +50,7 @@ export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
 /** «row 154» as Data counts; where that cannot be told any more, the number in the part that the run used. */
 export const rowWords = ({ dataRow, row, source }: Pick<Sample, 'dataRow' | 'row' | 'source'>): string =>
   dataRow === null
-    ? `${source === 'rollout' ? 'training' : 'held-out'} row ${formatCount(row + 1)}`
+    ? `${source === 'rollout' ? 'training' : 'validation'} row ${formatCount(row + 1)}`
     : `row ${formatCount(dataRow + 1)}`
 
 export function meanOf(values: readonly (number | null)[]): number | null {

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+
+const root = path.resolve(import.meta.dirname, '../../src/renderer')
+
+/** Texts of a file: strings, templates and what stands between tags. */
+function textsOf(file: string): readonly string[] {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true)
+  const texts: string[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteral(node) || ts.isJsxText(node) || ts.isTemplateLiteralToken(node))
+      texts.push(node.text)
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return texts
+}
+
+/** `"word` or `'some words'` in a sentence; code, selectors and markup have them too, so a space must be near. */
+const straight = /[a-z] "[A-Za-z$][^"=<>]*"|[a-z] '[A-Za-z$][^'=<>]*'(?![a-z])/
+
+const isFont = (text: string): boolean => /^(\d+ )?\d+px /.test(text)
+
+test('the window quotes as “this” and in no other way', () => {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file) && !file.startsWith('workers'))
+    .map((file) => path.join(root, file))
+  expect(files.length).toBeGreaterThan(100)
+  const wrong = files.flatMap((file) =>
+    textsOf(file)
+      .filter((text) => /[«»„]/.test(text) || (straight.test(text) && !isFont(text)))
+      .map((text) => `${path.relative(root, file)}: ${text.trim()}`),
+  )
+  expect(wrong).toEqual([])
+})
