@@ -28,6 +28,10 @@ describe('fields of the config', () => {
 
   test('each has its explanation, and its default where the schema names one', () => {
     expect([...fields.values()].filter(({ help }) => help === '')).toEqual([])
+    // `null` is a word of the config file; a control is empty.
+    const ofAlgorithms = algorithms.flatMap((algorithm) => algorithmFields(algorithm))
+    const foreign = [...fields.values(), ...ofAlgorithms].filter(({ help }) => /\bnull\b|`/.test(help))
+    expect(foreign.map(({ key }) => key)).toEqual([])
     expect(fields.get('optimization.learningRate')).toMatchObject({
       label: 'Learning rate',
       default: 1e-4,

@@ -1,7 +1,7 @@
 /** An algorithm's own settings as fields: its table says kind, default and meaning. */
 import type { Setting, SettingsTable } from '#shared/settings.ts'
 import type { Bound, Control, FieldSection, SettingField } from './fields.ts'
-import { labelOf } from './fieldWords.ts'
+import { helpWords, labelOf } from './fieldWords.ts'
 
 export interface AlgorithmEntry {
   readonly id: string
@@ -28,7 +28,7 @@ export const algorithmFields = ({ settings }: AlgorithmEntry): SettingField[] =>
     return {
       key,
       label: labelOf(key),
-      help: setting.description,
+      help: helpWords(setting.description),
       control: controlOf(setting),
       default: setting.default,
       isNullable,

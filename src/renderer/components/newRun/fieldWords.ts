@@ -142,6 +142,10 @@ function sentenceCase(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
+/** What the config file says of a setting, for who sees a control: there `null` is an empty one, and keys have labels. */
+export const helpWords = (description: string | undefined): string =>
+  (description ?? '').replaceAll(/\bnull\b/g, 'empty').replaceAll('`', '')
+
 /** From an explanation such as “…; null: never.” what stands in an empty control. */
 export function emptyWordsOf(help: string, isNullable: boolean): string {
   if (!isNullable) return ''

@@ -5,7 +5,7 @@
  * the host found something wrong. The components show them; hooks/newRun.ts asks the host.
  */
 import type { ToolId } from '#renderer/words.ts'
-import { emptyWordsOf, labelOf, sectionTitle } from './fieldWords.ts'
+import { emptyWordsOf, helpWords, labelOf, sectionTitle } from './fieldWords.ts'
 import { isObject, valueAt, type JsonObject } from './json.ts'
 
 /** A limit; exclusive: the number itself is not allowed. */
@@ -124,7 +124,7 @@ export function sectionsOf(schema: unknown): FieldSection[] {
       sections.push({
         id: name,
         title: sectionTitle(name),
-        help: node.description ?? '',
+        help: helpWords(node.description),
         fields: fieldsOf(inner, name, isNullable ? name : undefined),
       })
   }
@@ -174,15 +174,14 @@ export const isReachable = (config: JsonObject, { within }: Pick<SettingField, '
 
 function fieldOf(key: string, node: SchemaNode): SettingField {
   const { inner, isNullable } = withoutNull(node)
-  const help = node.description ?? ''
   return {
     key,
     label: labelOf(key),
-    help,
+    help: helpWords(node.description),
     control: controlOf(inner),
     default: node.default,
     isNullable,
-    emptyWords: emptyWordsOf(help, isNullable),
+    emptyWords: emptyWordsOf(node.description ?? '', isNullable),
   }
 }
 

@@ -1,7 +1,7 @@
 /** The settings of a run as rows: dotted name, value, default and what it means. */
 import type { Setting } from '#shared/settings.ts'
 import { hasWords } from '../newRun/fields.ts'
-import { labelOf } from '../newRun/fieldWords.ts'
+import { helpWords, labelOf } from '../newRun/fieldWords.ts'
 import type { ToolNames } from '../newRun/toolNames.ts'
 
 /** As much of JSON Schema as the schema of run configs uses. */
@@ -81,7 +81,7 @@ const rowOf = (path: string, value: unknown, node: SchemaNode | undefined): Sett
   value,
   usual: node?.default,
   isChanged: node !== undefined && 'default' in node ? !isSame(value, node.default) : true,
-  description: node?.description ?? '',
+  description: helpWords(node?.description),
   options: optionsOf(node),
 })
 
@@ -120,7 +120,8 @@ function algorithmRows(config: unknown, chosen: AlgorithmSettings | undefined): 
     const setting = chosen?.settings[name]
     if (setting === undefined)
       return { path, value: given[name], usual: undefined, isChanged: true, description: '', options: null }
-    const { default: usual, description } = setting
+    const { default: usual } = setting
+    const description = helpWords(setting.description)
     const value = name in given ? given[name] : usual
     return { path, value, usual, isChanged: !isSame(value, usual), description, options: choicesOf(setting) }
   })
