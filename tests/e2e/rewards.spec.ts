@@ -219,10 +219,10 @@ test('samples of a run are scored again with another version', async ({ app }) =
   await page.getByRole('tab', { name: /Used by/ }).click()
   await page
     .getByRole('table', { name: 'Runs' })
-    .getByRole('button', { name: /^Re-score/ })
+    .getByRole('button', { name: /^Dry-run on samples of/ })
     .click()
-  const pane = page.getByRole('complementary', { name: 'Re-score' })
-  await pane.getByRole('button', { name: 'Re-score' }).click()
+  const pane = page.getByRole('complementary', { name: 'Dry-run on recorded samples' })
+  await pane.getByRole('button', { name: 'Dry-run' }).click()
   await expect(pane.getByText(/^0\.5 \(/)).toBeVisible()
   await expect(pane.getByRole('listitem').first()).toContainText('→ 0.5')
 })

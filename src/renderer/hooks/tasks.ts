@@ -18,7 +18,7 @@ const words: Readonly<Record<TaskName, string>> = {
   'datasets.difficulty': 'Measuring difficulty',
   'runs.calibrate': 'Checking the new run',
   'rewards.dryRun': 'Dry-run of a reward',
-  'samples.rescore': 'Scoring samples again',
+  'samples.rescore': 'Dry-run on recorded samples',
 }
 
 const useTasks = create<{ readonly atWork: readonly TaskName[] }>(() => ({ atWork: [] }))

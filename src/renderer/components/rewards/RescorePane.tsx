@@ -33,11 +33,11 @@ export function RescorePane({ rewardId, run, used, versions, onClose }: RescoreP
   )
   return (
     <aside
-      aria-label="Re-score"
+      aria-label="Dry-run on recorded samples"
       className="flex w-108 max-w-full shrink-0 flex-col narrow:w-full narrow:border-l-0 narrow:border-t border-l border-line"
     >
       <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3">
-        <h3 className="truncate font-medium">Re-score kept samples</h3>
+        <h3 className="truncate font-medium">Dry-run on recorded samples</h3>
         <span className="ml-auto" />
         <IconButton small label="Close" icon={<X size={13} aria-hidden />} onClick={onClose} />
       </header>
@@ -57,7 +57,7 @@ export function RescorePane({ rewardId, run, used, versions, onClose }: RescoreP
             />
           </label>
           <Button small variant="primary" disabled={task.state === 'running'} onClick={start}>
-            Re-score
+            Dry-run
           </Button>
         </div>
         {task.state === 'running' && (

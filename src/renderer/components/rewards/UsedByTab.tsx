@@ -117,8 +117,12 @@ function columnsFor(
     label: 'Actions',
     width: '104px',
     cell: (line) => (
-      <Button small aria-label={`Re-score ${runTitle(line.run)}`} onClick={() => onRescore(line)}>
-        Re-score
+      <Button
+        small
+        aria-label={`Dry-run on samples of ${runTitle(line.run)}`}
+        onClick={() => onRescore(line)}
+      >
+        Dry-run
       </Button>
     ),
   }

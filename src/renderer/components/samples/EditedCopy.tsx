@@ -18,7 +18,7 @@ export function EditedCopy({ sample }: { sample: Sample }) {
         <Button small icon={<Pencil size={13} aria-hidden />} onClick={() => setText(sample.completion)}>
           Edit a copy
         </Button>
-        <span className="ml-2 text-sm text-faint">re-scored while you type</span>
+        <span className="ml-2 text-sm text-faint">scored while you type</span>
       </div>
     )
   }
