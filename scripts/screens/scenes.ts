@@ -20,6 +20,11 @@ async function fillIn(page: Page): Promise<void> {
   await page.getByText('The settings fit together').waitFor()
 }
 
+async function dryRun(page: Page): Promise<void> {
+  await press(/^Dry-run/)(page)
+  await page.getByRole('tabpanel').getByRole('row').nth(5).waitFor()
+}
+
 async function generate(page: Page): Promise<void> {
   await press('Generate')(page)
   await page.getByRole('button', { name: 'They are alike' }).waitFor()
@@ -48,7 +53,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
       place(`data-${tab}`, `#/data/${versionId}?tab=${tab}`),
     ),
     place('rewards', '#/rewards'),
-    place('reward', `#/rewards/${rewardId}`, press(/^Dry-run/)),
+    place('reward', `#/rewards/${rewardId}`, dryRun),
     place('environment', `#/rewards/${environmentId}`),
     place('new-run', '#/new-run', fillIn),
     place('runs', '#/runs'),
