@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
-import { expect, seriousProblems, test, trainDemo, type App } from './support.ts'
+import { demoFile, expect, seriousProblems, test, trainDemo, type App } from './support.ts'
 
 const step = (page: Page, name: string) =>
   page.getByRole('heading', { level: 2, name: new RegExp(`(^|[^a-z])${name}`) }).getByRole('button')
@@ -99,7 +99,15 @@ test('a rollout server is set up in a form of its own', async ({ app }) => {
 
 test('template variables stand beside the prompt and change its preview’s question', async ({ app }) => {
   const { page, client } = app
+  const source = { path: demoFile('train.jsonl') }
+  let versionId = ''
+  for await (const item of client.stream('datasets.import', { source, name: 'exercises' }))
+    if ('result' in item) versionId = item.result.version.id
+  const asked: string[] = []
+  page.on('websocket', (socket) => socket.on('framesent', ({ payload }) => void asked.push(String(payload))))
   await openSample(app)
+  await app.go(`/new-run?data=${versionId}`)
+  await expect(page.getByText(/10 % validation/).first()).toBeVisible()
   await step(page, 'Data').click()
   await page.getByRole('button', { name: 'Tools and template variables' }).click()
   await field(page, 'Template variables: name of another one').fill('enable_thinking')
@@ -109,11 +117,12 @@ test('template variables stand beside the prompt and change its preview’s ques
   await page.keyboard.press('Enter')
   await page.getByRole('combobox', { name: 'Kind of effort' }).selectOption('number')
   await field(page, 'Value of effort').fill('0.5')
-  await expect(page.getByText('The settings fit together')).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
   await expect
     .poll(async () => (await client.call('settings.all'))['newRun.draft'])
     .toMatchObject({ config: { data: { templateVariables: { enable_thinking: true, effort: 0.5 } } } })
+  const previews = () => asked.filter((text) => text.includes('datasets.preview')).at(-1)
+  await expect.poll(previews).toContain('"templateVariables":{"enable_thinking":true,"effort":0.5}')
   await page.getByRole('button', { name: 'Remove effort' }).click()
   await expect(field(page, 'Value of effort')).toHaveCount(0)
 })
