@@ -20,10 +20,13 @@ describe('time of a preset', () => {
 
   test('from completions as long as they were to completions at the limit, with evaluations', () => {
     const measured = measuredByRun({ metrics, rows, nextStep: null }, { rollout }, facts)
-    const [quick] = presetsFor({ parameters: 135e6, contextLength: 8192 }, {
-      experience: 'rollout',
-      groupSize: { default: 8, minimum: 2 },
-    })
+    const [quick] = presetsFor(
+      { parameters: 135e6, contextLength: 8192 },
+      {
+        experience: 'rollout',
+        groupSize: { default: 8, minimum: 2 },
+      },
+    )
     // 10 steps of 4 × 4 completions of up to 64 tokens, evaluated before and every 5 steps.
     expect(presetSeconds(quick!, measured!)).toEqual({
       low: 160 * 50 * 0.005 + 15,
