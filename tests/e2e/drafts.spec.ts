@@ -33,6 +33,27 @@ test('training on other rows takes their held-out part along and puts the unfini
   await expect(aside.getByRole('listitem')).toHaveText([/10 % validation/])
 })
 
+test('rows whose path is typed are not measured on the held-out rows of others', async ({ app }) => {
+  const { page, client, dataDirectory } = app
+  const runId = await trainDemo(client, { steps: 1, name: 'demo' })
+  const file = path.join(dataDirectory, 'poems.jsonl')
+  writeFileSync(
+    file,
+    Array.from({ length: 40 }, (_, i) => JSON.stringify({ prompt: `Rhyme ${String(i)}`, answer: 'a' })).join(
+      '\n',
+    ),
+  )
+  await app.open(`/new-run?copy=${runId}`)
+  await expect(page.getByText(/evaluated on heldout\.jsonl/)).toBeVisible()
+  await page.getByRole('button', { name: /^Data/ }).click()
+  const typed = page.getByRole('textbox', { name: 'Path', exact: true })
+  await expect(typed).toHaveValue(demoFile('train.jsonl'))
+  await typed.fill(file)
+  await expect(page.getByText(/poems\.jsonl.*10 % validation/).first()).toBeVisible()
+  await expect(page.getByText(/heldout\.jsonl/)).toHaveCount(0)
+  await expect(page.getByText('The settings fit together')).toBeVisible()
+})
+
 test('a file that is dropped while another waits is the one that is shown; what failed goes away', async ({
   app,
 }) => {

@@ -1,9 +1,10 @@
 /** Where a run being set up gets its parts from: an address that asks for them, a version of a data set, another run. */
 import { useCallback, useEffect, useMemo } from 'react'
-import { parsePreparation, type SplitRule } from '../components/data/preparation.ts'
+import { parsePreparation, usualSplit } from '../components/data/preparation.ts'
 import { detectedPrompt } from '../components/data/promptForms.ts'
 import { bestOf } from '../components/models/modelChoice.ts'
 import { withModel, withRoom, modelFactsOf } from '../components/newRun/chosenModel.ts'
+import { withData } from '../components/newRun/chosenRows.ts'
 import { pruned, type Draft } from '../components/newRun/draft.ts'
 import { isObject, valueAt, withValue, withValues, type JsonObject } from '../components/newRun/json.ts'
 import { startingFrom } from '../components/newRun/startAdapter.ts'
@@ -13,9 +14,6 @@ import { asError } from './failures.ts'
 import type { DraftView, Knowledge } from './newRun.ts'
 import { navigate, useRoute } from './route.ts'
 import { toastError } from './toasts.ts'
-
-/** The validation split where nobody decided otherwise: enough to tell learning from remembering. */
-const usualSplit: SplitRule = { share: 0.1, seed: 42 }
 
 /** Where a version's rows lie, and how a person wants them read. */
 export async function dataOf(client: ApiClient, versionId: string): Promise<JsonObject> {
@@ -47,19 +45,6 @@ export function useChooseData(update: DraftView['update']): (versionId: string) 
     },
     [client, update, setLast],
   )
-}
-
-/**
- * Prompt, held-out rows and columns of answers belong to the rows: those of another task would measure another task. Only
- * between versions of one data set do rows of their own that were held out stay so.
- */
-function withData(config: JsonObject, data: JsonObject, dataSets: Answer<'datasets.list'>): JsonObject {
-  const before = valueAt(config, 'data.heldOut')
-  const setOf = (train: unknown) =>
-    dataSets.find(({ versions }) => versions.some(({ directory }) => directory === train))
-  const set = setOf(data['train'])
-  const isSameSet = set !== undefined && set === setOf(valueAt(config, 'data.train'))
-  return { ...config, data: isSameSet && typeof before === 'string' ? { ...data, heldOut: before } : data }
 }
 
 type Wanted = Readonly<
