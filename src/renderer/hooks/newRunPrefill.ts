@@ -8,7 +8,7 @@ import { withData } from '../components/newRun/chosenRows.ts'
 import { pruned, type Draft } from '../components/newRun/draft.ts'
 import { isObject, valueAt, withValue, withValues, type JsonObject } from '../components/newRun/json.ts'
 import { startingFrom } from '../components/newRun/startAdapter.ts'
-import { useApi, useLatest, type Answer, type ApiClient } from './api.tsx'
+import { useApi, useLatest, type ApiClient } from './api.tsx'
 import { useLastDataSet } from './data.ts'
 import { asError } from './failures.ts'
 import type { DraftView, Knowledge } from './newRun.ts'
@@ -61,7 +61,7 @@ export function usePrefill(
   const { query } = useRoute()
   const text = useMemo(() => query.toString(), [query])
   const latest = useLatest({ draft, setDraft, replace, known, onDone })
-  const isReady = isLoaded && known.fields.length > 0
+  const isReady = isLoaded && known.isLoaded
   useEffect(() => {
     if (text === '' || !isReady) return
     let isCurrent = true
