@@ -7,10 +7,13 @@ import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { deleteRun } from '#host/services/runFiles.ts'
+import { runPaths } from '#host/artifacts/runFolder.ts'
+import { RunHistory } from '#host/runHistory.ts'
 import { createRun } from '#host/training.ts'
 import { emptyTrash, keptInTrashMs, restoreRun, trashedRuns } from '#host/trash.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { answer } from '../cli/turnwise.ts'
+import { samples, status, step, writeLog } from './store/logs.ts'
 import { starterConfig } from './workers/runs.ts'
 
 let dataDirectory: string
@@ -61,6 +64,44 @@ test('a deleted run is gone from history and folder, is listed for a week and co
   expect(trashedRuns(dataDirectory)).toEqual([])
   expect(existsSync(about())).toBe(false)
   expect(() => restoreRun(host, runId)).toThrow('not in the trash')
+})
+
+test('what only the history knew comes back too: scores of other reward versions, and why it failed', () => {
+  const { directory } = host.store.runs.get(runId)
+  writeLog(runPaths(directory).events, status('training'), step(1, { reward: 0.5 }), samples(1), samples(2))
+  host.history.lookAround()
+  const scored = host.store.samples.list({ runId }).map(({ id }, i) => ({
+    ...{ sampleId: id, version: 'a'.repeat(64), parts: { exact: i / 4 } },
+    error: i === 0 ? 'It threw.' : null,
+  }))
+  expect(scored.length).toBeGreaterThan(2)
+  host.store.samples.addScores(scored)
+  const error = { code: 'runtime/out-of-memory' as const, message: 'Out of memory.', hint: null }
+  host.store.runs.setStatus(runId, 'failed', { error, lastWords: 'Killed' })
+  const known = () => {
+    const texts = new Map(
+      host.store.samples.list({ runId }).map(({ id, step: at, completion }) => [id, `${at} ${completion}`]),
+    )
+    return host.store.samples
+      .scoresOf(runId)
+      .map(({ sampleId, ...score }) => ({ ...score, of: texts.get(sampleId) }))
+      .sort((a, b) => (a.parts['exact'] ?? 0) - (b.parts['exact'] ?? 0))
+  }
+  const before = known()
+  deleteRun(host, runId)
+  restoreRun(host, runId)
+  expect(known()).toEqual(before)
+  expect(host.store.runs.get(runId)).toMatchObject({ status: 'failed', error, lastWords: 'Killed' })
+})
+
+test('a restored run is taken in, and described, at once, however many others wait for that', () => {
+  deleteRun(host, runId)
+  const { store } = host
+  const isTrainedHere = () => false
+  const onFault = () => undefined
+  const busy = new RunHistory({ dataDirectory, store, isTrainedHere, onFault, sliceMs: -1 })
+  restoreRun({ dataDirectory, store, history: busy }, runId)
+  expect(described()).toEqual(own)
 })
 
 test('a run that came again and is deleted again takes the place of the one in the trash', () => {
