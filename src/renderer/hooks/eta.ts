@@ -1,4 +1,4 @@
-import { rangeAfter } from '#shared/remaining.ts'
+import { laterStagesWords, rangeAfter } from '#shared/remaining.ts'
 import { etaWords } from '../eta.ts'
 import { useNow } from './live.ts'
 import { useRemainingOf } from './runs.ts'
@@ -19,6 +19,6 @@ export function useEta(runId: string): Eta | null {
   if (high === 0) return null
   return {
     secondsPerStep: remaining.secondsPerStep,
-    left: etaWords({ lowMs: 1000 * low, highMs: 1000 * high }),
+    left: etaWords({ lowMs: 1000 * low, highMs: 1000 * high }) + laterStagesWords(remaining.laterStages),
   }
 }

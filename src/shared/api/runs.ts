@@ -90,6 +90,7 @@ const remaining = z.object({
   low: z.number(),
   high: z.number(),
   current: z.number(),
+  laterStages: count,
 })
 
 /** As the run's log has it: `type`, `at` and the fields of that event; see #shared/events.ts. */
