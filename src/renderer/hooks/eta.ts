@@ -8,6 +8,8 @@ export interface Eta {
   readonly secondsPerStep: number | null
   /** How long the rest takes, in words. */
   readonly left: string
+  /** What follows it where later stages come besides, of which nothing is known. */
+  readonly later: string
 }
 
 /** As it is now; null where nothing is known yet, nothing is left, or the run does not train. */
@@ -19,6 +21,7 @@ export function useEta(runId: string): Eta | null {
   if (high === 0) return null
   return {
     secondsPerStep: remaining.secondsPerStep,
-    left: etaWords({ lowMs: 1000 * low, highMs: 1000 * high }) + laterStagesWords(remaining.laterStages),
+    left: etaWords({ lowMs: 1000 * low, highMs: 1000 * high }),
+    later: laterStagesWords(remaining.laterStages),
   }
 }
