@@ -7,7 +7,7 @@ import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { deleteRun } from '#host/services/runFiles.ts'
-import { runPaths } from '#host/artifacts/runFolder.ts'
+import { lockRun, runPaths } from '#host/artifacts/runFolder.ts'
 import { RunHistory } from '#host/runHistory.ts'
 import { createRun } from '#host/training.ts'
 import { emptyTrash, keptInTrashMs, restoreRun, trashedRuns } from '#host/trash.ts'
@@ -147,10 +147,30 @@ test('killed between folder and description on the way back: the next host descr
   expect(described()).toEqual(own)
 })
 
+test('a run that is in use, or whose folder lies elsewhere, is left alone', () => {
+  const { directory } = host.store.runs.get(runId)
+  {
+    using _lock = lockRun(directory)
+    expect(() => deleteRun(host, runId)).toThrow(expect.objectContaining({ code: 'run/busy' }))
+  }
+  const elsewhere = path.join(dataDirectory, 'elsewhere', runId)
+  cpSync(directory, elsewhere, { recursive: true })
+  host.store.runs.setDirectory(runId, elsewhere)
+  expect(() => deleteRun(host, runId)).toThrow('is not the folder of a run in this data directory')
+  expect(ids()).toEqual([runId])
+  expect([directory, elsewhere].map((folder) => existsSync(runPaths(folder).config))).toEqual([true, true])
+  expect(existsSync(folders().trash)).toBe(false)
+})
+
 test('a run whose description is lost can be restored under the name in its settings', () => {
-  deleteRun(host, runId)
+  runId = createRun(host, parseRunConfig({ ...starterConfig, name: 'of the settings' })).id
+  for (const other of ids()) deleteRun(host, other)
+  emptyTrash(
+    dataDirectory,
+    trashedRuns(dataDirectory).flatMap((each) => (each.runId === runId ? [] : each.runId)),
+  )
   rmSync(about())
-  expect(trashedRuns(dataDirectory)).toMatchObject([{ runId }])
+  expect(trashedRuns(dataDirectory)).toMatchObject([{ runId, name: 'of the settings' }])
   restoreRun(host, runId)
   expect(ids()).toEqual([runId])
 })
