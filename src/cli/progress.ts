@@ -1,5 +1,5 @@
 /** Progress of long work: one line rewritten in place on a terminal, elsewhere plain lines now and then. */
-import { rangeWords } from '#shared/remaining.ts'
+import { laterStagesWords, rangeWords } from '#shared/remaining.ts'
 import type { Output } from './output.ts'
 
 export interface ProgressState {
@@ -15,6 +15,8 @@ export interface ProgressState {
     readonly secondsPerUnit: number | null
     readonly low: number
     readonly high: number
+    /** Stages besides, of which nothing is known. */
+    readonly laterStages: number
   } | null
 }
 
@@ -94,7 +96,7 @@ function paceWords({ done, total, unit, left }: ProgressState, secondsPerUnit: n
   if (left === null) return []
   if (left !== undefined) {
     const rate = left.secondsPerUnit === null ? [] : [rateWords(left.secondsPerUnit, unit)]
-    return [...rate, `${rangeWords(left)} left`]
+    return [...rate, `${rangeWords(left)} left${laterStagesWords(left.laterStages)}`]
   }
   if (secondsPerUnit === null || done >= total) return []
   return [rateWords(secondsPerUnit, unit), `${duration(secondsPerUnit * (total - done))} left`]

@@ -105,6 +105,7 @@ class RunTeller {
 const remainingNow = (remaining: RunRemaining) => ({
   secondsPerUnit: remaining.secondsPerStep,
   ...rangeAfter(remaining, (Date.now() - remaining.since) / 1000),
+  laterStages: remaining.laterStages,
 })
 
 const phaseWords: Partial<Record<RunPhase, string>> = {

@@ -87,15 +87,18 @@ export class RunHistory {
     this.#pending = found.length
     for (const name of found) {
       if (performance.now() > deadline) break
-      const directory = path.join(runs, name)
-      const run = this.#ofRun(directory, () => this.add(this.#openNamed(directory, name)))
-      if (run !== undefined) {
-        this.refresh(run)
-        adopted.push(run.id)
-      }
+      if (this.adoptRun(name)) adopted.push(name)
       this.#pending--
     }
     return adopted
+  }
+
+  /** Takes in the run of this id, whose folder is new; whether it could be read. Errors: those of the store. */
+  adoptRun(runId: string): boolean {
+    const directory = path.join(dataFolders(this.#options.dataDirectory).runs, runId)
+    const run = this.#ofRun(directory, () => this.add(this.#openNamed(directory, runId)))
+    if (run !== undefined) this.refresh(run)
+    return run !== undefined
   }
 
   /** A folder that was copied says that it is another run. */

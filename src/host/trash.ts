@@ -13,13 +13,17 @@ import { isRunFolder, lockRun, runPaths } from './artifacts/runFolder.ts'
 import { dataFolders } from './dataDirectory.ts'
 import type { Host } from './host.ts'
 import { bytesOf } from './leftovers.ts'
+import type { PlacedScore } from './store/samples.ts'
 
 export const keptInTrashMs = 7 * 24 * 60 * 60 * 1000
 
 /** What tells a step of another process that is under way from one that was left. */
 const leftAfterMs = 60_000
 
-type Described = Pick<RunRecord, 'name' | 'tags' | 'notes'>
+/** What no file of the run's own folder says. */
+type Described = Pick<RunRecord, 'name' | 'tags' | 'notes' | 'status' | 'error' | 'lastWords'> & {
+  readonly scores: readonly PlacedScore[]
+}
 
 export interface TrashedRun {
   readonly runId: string
@@ -35,7 +39,7 @@ type Parts = Pick<Host, 'dataDirectory' | 'store' | 'history'>
 
 /** Takes a run's folder out of the way, and the run out of the history. Errors: AppError 'run/busy', 'file/unwritable'. */
 export function trashRun({ dataDirectory, store, history }: Parts, runId: string): void {
-  const { directory, name, tags, notes } = store.runs.get(runId)
+  const { directory, name, tags, notes, status, error, lastWords } = store.runs.get(runId)
   if (existsSync(directory)) {
     const { runs, trash } = dataFolders(dataDirectory)
     if (path.dirname(directory) !== runs || !isRunFolder(directory)) {
@@ -47,8 +51,12 @@ export function trashRun({ dataDirectory, store, history }: Parts, runId: string
     lockRun(directory)[Symbol.dispose]()
     makeFolder(trash)
     removeFromTrash(trash, runId) // an imported run can come again and be deleted again
-    const deletedAt = Date.now()
-    writeFileAtomic(aboutFile(trash, runId), `${JSON.stringify({ deletedAt, name, tags, notes })}\n`)
+    const described: Described = {
+      ...{ name, tags, notes, status, error, lastWords },
+      scores: store.samples.placedScores(runId),
+    }
+    const about = { deletedAt: Date.now(), ...described }
+    writeFileAtomic(aboutFile(trash, runId), `${JSON.stringify(about)}\n`)
     move(directory, path.join(trash, runId))
   }
   history.forget(runId)
@@ -71,7 +79,7 @@ export function trashedRuns(dataDirectory: string): TrashedRun[] {
     .sort((a, b) => b.deletedAt - a.deletedAt)
 }
 
-/** Puts a run back where it was, with its name, tags and notes. Errors: AppError 'run/not-found', 'file/unwritable'. */
+/** Puts a run back where it was, with all that was known of it. Errors: AppError 'run/not-found', 'file/unwritable'. */
 export function restoreRun(parts: Parts, runId: string): void {
   const { runs, trash } = dataFolders(parts.dataDirectory)
   if (!isRunFolder(path.join(trash, runId))) {
@@ -83,7 +91,7 @@ export function restoreRun(parts: Parts, runId: string): void {
   }
   makeFolder(runs)
   move(path.join(trash, runId), path.join(runs, runId))
-  parts.history.adopt()
+  parts.history.adoptRun(runId)
   describe(parts, runId)
 }
 
@@ -131,24 +139,34 @@ export function tidyTrash(parts: Parts): void {
 const isLeft = (trash: string, runId: string): boolean =>
   !existsSync(path.join(trash, runId)) && statSync(aboutFile(trash, runId)).mtimeMs < Date.now() - leftAfterMs
 
-/** Gives a restored run back what only the history knew. */
+/** Gives a restored run back what only the history knew; one that is not taken in yet, at a later start. */
 function describe({ dataDirectory, store }: Parts, runId: string): void {
-  const { trash } = dataFolders(dataDirectory)
-  const { name, tags, notes } = readAbout(trash, runId)
-  if (store.runs.find(runId) !== null) {
-    if (name !== undefined) store.runs.setName(runId, name)
-    if (tags !== undefined) store.runs.setTags(runId, tags)
-    if (notes !== undefined) store.runs.setNotes(runId, notes)
-  }
+  const { trash, runs } = dataFolders(dataDirectory)
+  const run = store.runs.find(runId)
+  if (run === null && existsSync(path.join(runs, runId))) return
+  if (run !== null) giveBack(store, run, readAbout(trash, runId))
   remove(aboutFile(trash, runId))
+}
+
+function giveBack({ runs, samples }: Parts['store'], { id, status }: RunRecord, about: About): void {
+  if (about.name !== undefined) runs.setName(id, about.name)
+  if (about.tags !== undefined) runs.setTags(id, about.tags)
+  if (about.notes !== undefined) runs.setNotes(id, about.notes)
+  samples.addPlacedScores(id, about.scores ?? [])
+  // Its log ends without a word where its process died: only the host that saw it knows why.
+  const isKnownBetter = about.status === 'failed' || about.status === 'interrupted'
+  if (status === 'interrupted' && isKnownBetter)
+    runs.setStatus(id, about.status, { error: about.error ?? null, lastWords: about.lastWords ?? null })
 }
 
 const aboutFile = (trash: string, runId: string): string => path.join(trash, `${runId}.json`)
 
+type About = Partial<Described & { readonly deletedAt: number }>
+
 /** Our own file; a run without it, or with half of it, can be restored all the same. */
-function readAbout(trash: string, runId: string): Partial<Described & { readonly deletedAt: number }> {
+function readAbout(trash: string, runId: string): About {
   try {
-    return JSON.parse(readFileSync(aboutFile(trash, runId), 'utf8')) as Described & { deletedAt: number }
+    return JSON.parse(readFileSync(aboutFile(trash, runId), 'utf8')) as About
   } catch {
     return {}
   }

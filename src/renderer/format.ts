@@ -74,6 +74,13 @@ export function formatBytes(bytes: number | null | undefined): string {
 }
 
 /** 72.4 s → 1 min 12 s. */
+/** What a process takes: what is its own, and the pages of files that the system may drop. */
+export const memoryWords = (memory: {
+  readonly privateBytes: number
+  readonly mappedBytes: number
+}): string =>
+  `${formatBytes(memory.privateBytes)} private + ${formatBytes(memory.mappedBytes)} mapped weights`
+
 export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined || Number.isNaN(ms)) return noNumber
   if (ms < 1000) return `${formatNumber(ms, 2)} ms`

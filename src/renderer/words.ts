@@ -80,16 +80,6 @@ const phaseNames: Readonly<Record<RunPhase | 'loading', string>> = {
   stopped: 'Saving',
 }
 
-/** Tools whose settings are read, and projects written, in the order of lists. */
-export const toolTitles = {
-  trl: 'TRL',
-  agilerl: 'AgileRL',
-  verl: 'verl',
-  areal: 'AReaL',
-} as const
-
-export type ToolId = keyof typeof toolTitles
-
 /** What went to other machines: as the system’s table of sockets has it, where the system has one. */
 export function networkWords({ connections, outboundRequests }: Network): {
   readonly total: string

@@ -100,10 +100,16 @@ export interface ScheduledStage {
   readonly lastStep: number
   /** Steps between evaluations; 0: only before and after. */
   readonly evaluateEvery: number
+  /** Steps between checkpoints; 0 or absent: only at the end. */
+  readonly checkpointEvery?: number | undefined
   /** 0: it is never evaluated. */
   readonly heldOutRows: number
   /** What a trial before the run expected; null where none was made. */
-  readonly expected: { readonly step: ExpectedSeconds; readonly evaluation: ExpectedSeconds } | null
+  readonly expected: {
+    readonly step: ExpectedSeconds
+    readonly evaluation: ExpectedSeconds
+    readonly checkpoint?: ExpectedSeconds | undefined
+  } | null
 }
 
 /** What lies ahead; said by every process that takes the run up, at `step`. */
@@ -160,6 +166,8 @@ export interface CheckpointSavedEvent {
   /** Eval reward measured at this step; null where it was not. */
   readonly reward: number | null
   readonly sizeBytes: number
+  /** What writing it took; absent where it was there already. */
+  readonly seconds?: number
 }
 
 /** Older checkpoints that retention removed. */

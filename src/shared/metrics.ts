@@ -381,6 +381,7 @@ const table = {
     'Mean log-probability of validation rejected answers.',
   ],
   eval_time: ['Eval time', 'seconds', 'lower', 'Duration of the evaluation.'],
+  checkpoint_time: ['Checkpoint time', 'seconds', 'lower', 'Duration of writing a checkpoint.'],
 } as const satisfies Record<string, Row>
 
 type Expanded<Name extends string> = Name extends `${infer Head}{${string}}${infer Tail}`

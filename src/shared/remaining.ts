@@ -1,5 +1,5 @@
 /**
- * How long a run still takes: steps and evaluations apart, from what the last of each took. What a trial before the run
+ * How long a run still takes: steps, evaluations and checkpoints apart, from what the last of each took. What a trial before the run
  * expected counts as one more of them. The range holds the truth in nine runs of ten; few samples make it wide.
  */
 import type { ScheduledStage } from './events.ts'
@@ -20,26 +20,32 @@ export interface RunTimings {
   /** The last ones, the oldest first. */
   readonly steps: readonly Timed[]
   readonly evaluations: readonly Timed[]
+  readonly checkpoints: readonly Timed[]
 }
 
-/** Seconds, from the end of the last step or evaluation on. */
+/** Seconds, from the end of the last step, evaluation or checkpoint on. */
 export interface Remaining {
   /** Mean of the last steps; null before the first. */
   readonly secondsPerStep: number | null
   readonly low: number
   readonly high: number
-  /** Expected of the step or evaluation that goes on. */
+  /** Expected of the step, evaluation or checkpoint that goes on. */
   readonly current: number
+  /** How many later stages come besides, of which nothing was measured or expected. */
+  readonly laterStages: number
 }
 
-/** null: a part of what is left was neither measured nor expected. */
+/** null: a part of what is left of this stage was neither measured nor expected. */
 export function remainingOf(timings: RunTimings): Remaining | null {
-  const parts = partsLeft(timings)
-  const paces = parts.map((part) => paceOf(part, timings))
+  const all = partsLeft(timings)
+  const unknown = new Set(all.filter((part) => paceOf(part, timings) === null).map(({ stage }) => stage))
+  const here = all[0]?.stage
+  if (here !== undefined && unknown.has(here)) return null
+  const parts = all.filter(({ stage }) => !unknown.has(stage))
+  const paces = parts.map((part) => paceOf(part, timings) ?? nothing)
   let [expected, variance] = [0, 0]
   for (const [i, { count }] of parts.entries()) {
-    const pace = paces[i]
-    if (pace == null) return null
+    const pace = paces[i] ?? nothing
     const drift = pace.expected * Math.min(mostDrift, normal * driftPerStep * Math.sqrt(count / 3))
     expected += count * pace.expected
     variance += count * pace.each ** 2 + count ** 2 * (pace.mean ** 2 + drift ** 2)
@@ -47,7 +53,7 @@ export function remainingOf(timings: RunTimings): Remaining | null {
   const spread = expected === 0 ? 1 : 1 + Math.sqrt(variance) / expected
   const low = expected / spread
   return {
-    ...{ low, high: expected * spread, current: paces[0]?.expected ?? 0 },
+    ...{ low, high: expected * spread, current: paces[0]?.expected ?? 0, laterStages: unknown.size },
     secondsPerStep: meanOf(secondsOf(timings.steps, timings)),
   }
 }
@@ -62,14 +68,16 @@ export function rangeAfter(
 }
 
 interface Part {
-  readonly kind: 'step' | 'evaluation'
+  readonly kind: 'step' | 'evaluation' | 'checkpoint'
   readonly stage: ScheduledStage
   readonly count: number
 }
 
 /** In the order of the run, as far as the first is what goes on now. */
-function partsLeft({ stages, step, evaluations }: RunTimings): Part[] {
+function partsLeft({ stages, step, takenUpAt, evaluations, checkpoints }: RunTimings): Part[] {
   let done = evaluations.filter((evaluation) => evaluation.step === step).length
+  // A process goes on from a checkpoint.
+  const isSaved = step === takenUpAt || checkpoints.some((checkpoint) => checkpoint.step === step)
   const parts = stages.flatMap((stage): Part[] => {
     const due = evaluationsAt(stage, step)
     const now = Math.max(0, due - done)
@@ -78,8 +86,10 @@ function partsLeft({ stages, step, evaluations }: RunTimings): Part[] {
     const part = (kind: Part['kind'], count: number) => ({ kind, stage, count: Math.max(0, count) })
     return [
       part('evaluation', now),
+      part('checkpoint', isSaved ? 0 : checkpointsAt(stage, step)),
       part('step', stage.lastStep - begun),
       part('evaluation', evaluationsAfter(stage, step)),
+      part('checkpoint', checkpointsAfter(stage, step)),
     ]
   })
   return parts.filter(({ count }) => count > 0)
@@ -101,6 +111,20 @@ function evaluationsAfter({ firstStep, lastStep, evaluateEvery, heldOutRows }: S
   return between + Number(lastStep > step) + Number(firstStep > step)
 }
 
+/** There is one every so many steps and at the end of a stage. */
+function checkpointsAt({ firstStep, lastStep, checkpointEvery = 0 }: ScheduledStage, step: number): number {
+  const isDue = checkpointEvery > 0 && step % checkpointEvery === 0
+  return Number(step === lastStep || (step > firstStep && step < lastStep && isDue))
+}
+
+function checkpointsAfter(
+  { firstStep, lastStep, checkpointEvery = 0 }: ScheduledStage,
+  step: number,
+): number {
+  const multiples = (upTo: number) => (checkpointEvery > 0 ? Math.floor(upTo / checkpointEvery) : 0)
+  return Math.max(0, multiples(lastStep - 1) - multiples(Math.max(step, firstStep))) + Number(lastStep > step)
+}
+
 /** What one of a kind takes. */
 interface Pace {
   readonly expected: number
@@ -108,6 +132,8 @@ interface Pace {
   readonly each: number
   readonly mean: number
 }
+
+const nothing: Pace = { expected: 0, each: 0, mean: 0 }
 
 /** How much steps of one run usually differ, and as how many samples that counts. */
 const usualSpread = 0.35
@@ -123,12 +149,18 @@ const quantile = (freedom: number): number => normal + 1.52 / freedom + 1.7 / fr
 /** The trial's expectation is one more sample, as uncertain as the trial said. null: nothing is known. */
 function paceOf({ kind, stage }: Part, timings: RunTimings): Pace | null {
   const isOfStage = ({ step }: Timed) => step >= stage.firstStep && step <= stage.lastStep
-  const timed = (kind === 'step' ? timings.steps : timings.evaluations).filter(isOfStage)
-  const seconds = kind === 'step' ? secondsOf(timed, timings) : timed.map((evaluation) => evaluation.seconds)
+  const timed = {
+    step: () => secondsOf(timings.steps.filter(isOfStage), timings),
+    evaluation: () => timings.evaluations.filter(isOfStage).map((evaluation) => evaluation.seconds),
+    // As large in every stage.
+    checkpoint: () => timings.checkpoints.map((checkpoint) => checkpoint.seconds),
+  }
+  const seconds = timed[kind]()
   const prior = stage.expected?.[kind] ?? null
   const samples = prior === null ? seconds : [prior.expected, ...seconds]
   const expected = meanOf(samples)
-  if (expected === null) return null
+  // Mostly a small part: that none was written yet is no reason to tell nothing.
+  if (expected === null) return kind === 'checkpoint' ? nothing : null
   const freedom = spreadWeight + samples.length - 1
   const deviations = samples.reduce((sum, value) => sum + (value - expected) ** 2, 0)
   const spread = Math.sqrt((spreadWeight * (usualSpread * expected) ** 2 + deviations) / freedom)
@@ -157,3 +189,7 @@ export function rangeWords(range: { readonly low: number; readonly high: number 
   const [low, high] = [Math.max(1, Math.floor(range.low / size)), Math.max(1, Math.ceil(range.high / size))]
   return low === high ? `${String(high)} ${unit}` : `${String(low)}–${String(high)} ${unit}`
 }
+
+/** What follows the range where stages come besides that nothing is known of. */
+export const laterStagesWords = (stages: number): string =>
+  stages === 0 ? '' : stages === 1 ? ', then another stage' : `, then ${String(stages)} more stages`

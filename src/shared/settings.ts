@@ -3,6 +3,9 @@
  * values, their TypeScript type, the form in the window and the published schema.
  */
 
+/** What no number of a table is beyond, either way, where its entry does not say less: nobody could mean it. */
+export const mostOfASetting = 1_000_000
+
 export interface NumberSetting {
   readonly kind: 'number'
   readonly default: number
@@ -134,7 +137,10 @@ function judge(setting: Setting, value: unknown): readonly [boolean, string] {
     case 'choice':
       return [setting.options.some((option) => option === value), `one of ${setting.options.join(', ')}`]
     case 'number-or-pair':
-      return [isNumberOrPair(value), 'a number from 0 up, or a pair [low, high] with low ≤ high']
+      return [
+        isNumberOrPair(value),
+        `${describeNumber({ minimum: 0 })}, or a pair [low, high] of such with low ≤ high`,
+      ]
   }
 }
 
@@ -143,14 +149,15 @@ type Limits = { readonly minimum?: number; readonly maximum?: number; readonly i
 function isNumberWithin(limits: Limits, value: unknown): boolean {
   if (typeof value !== 'number' || !Number.isFinite(value)) return false
   if (limits.integer === true && !Number.isInteger(value)) return false
-  return value >= (limits.minimum ?? -Infinity) && value <= (limits.maximum ?? Infinity)
+  return value >= (limits.minimum ?? -mostOfASetting) && value <= (limits.maximum ?? mostOfASetting)
 }
 
-function describeNumber({ integer, minimum, maximum }: Limits): string {
+function describeNumber({ integer, minimum = -mostOfASetting, maximum = mostOfASetting }: Limits): string {
   const noun = integer === true ? 'a whole number' : 'a number'
-  if (minimum !== undefined && maximum !== undefined) return `${noun} from ${minimum} to ${maximum}`
-  if (minimum !== undefined) return `${noun} from ${minimum} up`
-  return maximum === undefined ? noun : `${noun} up to ${maximum}`
+  // The smallest number above 0 stands for “more than 0”.
+  return minimum === Number.MIN_VALUE
+    ? `${noun} above 0, at most ${maximum}`
+    : `${noun} from ${minimum} to ${maximum}`
 }
 
 function isNumberOrPair(value: unknown): boolean {

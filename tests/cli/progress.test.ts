@@ -36,8 +36,8 @@ describe('progress', () => {
   test('tells how long the rest takes where more is known than the pace of this process', () => {
     const { output, text } = screen(true)
     const progress = createProgress(output, false, () => 0)
-    progress.update({ ...state(10), left: { secondsPerUnit: 14, low: 40, high: 90 } })
-    expect(text()).toContain('step 10/10  14 s/step  40–90 s left')
+    progress.update({ ...state(10), left: { secondsPerUnit: 14, low: 40, high: 90, laterStages: 1 } })
+    expect(text()).toContain('step 10/10  14 s/step  40–90 s left, then another stage')
     progress.update({ ...state(1), left: null })
     expect(text()).not.toContain('left')
   })

@@ -160,17 +160,17 @@ describe('train', () => {
   })
 
   test('what goes wrong in training is a sentence, in the log too', async () => {
+    place.write('throws.js', 'export default () => { throw new Error("no such answer") }')
     const wrong = place.write('wrong.json', {
       ...settings,
-      data: { ...settings.data, prompt: { column: 'question' } },
+      rewards: [{ function: 'throws.js' }],
+      rewardFailures: 'fail',
     })
     const done = await place.run('train', wrong, '--json')
     expect(done.status).toBe(1)
-    expect(done.stderr).toContain(
-      'turnwise: Row 1 of the data cannot become a prompt: column "question" holds',
-    )
+    expect(done.stderr).toContain('no such answer')
     const [run] = eventsOf(done) as [Event]
-    expect(logged(run).at(-1)).toMatchObject({ type: 'error', code: 'data/invalid' })
+    expect(logged(run).at(-1)).toMatchObject({ type: 'error', code: 'reward/failed' })
     const shown = await place.run('runs', 'show', folderOf(run), '--json')
     expect(linesOf(shown.stdout)).toEqual([expect.objectContaining({ status: 'failed' })])
   })

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import { formatCount } from '#renderer/format.ts'
-import { demoFile, expect, test, trainDemo } from './support.ts'
+import { demoConfig, demoFile, expect, test, trainDemo } from './support.ts'
 
 test('training on other rows takes their held-out part along and puts the unfinished run aside', async ({
   app,
@@ -39,6 +39,60 @@ test('training on other rows takes their held-out part along and puts the unfini
   await expect(aside.getByRole('listitem')).toHaveText([/heldout\.jsonl/])
   await app.go(`/new-run?copy=${runId}`)
   await expect(aside.getByRole('listitem')).toHaveText([/10 % validation/])
+})
+
+test('rows whose path is typed are not measured on the held-out rows of others', async ({ app }) => {
+  const { page, client, dataDirectory } = app
+  const runId = await trainDemo(client, { steps: 1, name: 'demo' })
+  const file = path.join(dataDirectory, 'poems.jsonl')
+  writeFileSync(
+    file,
+    Array.from({ length: 40 }, (_, i) => JSON.stringify({ prompt: `Rhyme ${String(i)}`, answer: 'a' })).join(
+      '\n',
+    ),
+  )
+  await app.open(`/new-run?copy=${runId}`)
+  await expect(page.getByText(/evaluated on heldout\.jsonl/)).toBeVisible()
+  await page.getByRole('button', { name: /^Data/ }).click()
+  const typed = page.getByRole('textbox', { name: 'Path', exact: true })
+  await expect(typed).toHaveValue(demoFile('train.jsonl'))
+  await typed.fill(file)
+  await expect(page.getByText(/poems\.jsonl.*10 % validation/).first()).toBeVisible()
+  await expect(page.getByText(/heldout\.jsonl/)).toHaveCount(0)
+  await expect(page.getByText('The settings fit together')).toBeVisible()
+})
+
+test('an edited copy, and notes that are written, stay with what they were begun on', async ({ app }) => {
+  const { page, client } = app
+  const { runId } = await client.call('runs.start', {
+    config: demoConfig({
+      steps: 400,
+      evaluation: { every: 0, rows: 10 },
+      rollout: { promptsPerStep: 2, groupSize: 2, maxNewTokens: 8 },
+    }),
+  })
+  const stepOf = async () => (await client.call('runs.get', { runId })).step
+  await app.open(`/runs/${runId}/samples`)
+  await page.getByRole('button', { name: 'Edit a copy' }).click({ timeout: 60_000 })
+  const edited = page.getByLabel('Completion to score')
+  await edited.fill('mine')
+  const before = await stepOf()
+  await expect.poll(stepOf).toBeGreaterThan(before + 2)
+  await expect(edited).toHaveValue('mine')
+
+  // Notes that another window writes while a tag is added here.
+  await client.call('runs.setNotes', { runId, notes: 'first' })
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Tags and notes' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Tags and notes' })
+  await expect(dialog.getByRole('textbox', { name: 'Notes' })).toHaveValue('first')
+  await client.call('runs.setNotes', { runId, notes: 'from elsewhere' })
+  await dialog.getByRole('textbox').first().fill('tried')
+  await expect.poll(async () => (await client.call('runs.get', { runId })).notes).toBe('from elsewhere')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect(dialog).toBeHidden()
+  expect(await client.call('runs.get', { runId })).toMatchObject({ tags: ['tried'], notes: 'from elsewhere' })
+  await client.call('runs.kill', { runId })
 })
 
 test('a file that is dropped while another waits is the one that is shown; what failed goes away', async ({

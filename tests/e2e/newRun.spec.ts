@@ -315,8 +315,11 @@ test('a run learns in an environment that makes up its own tasks', async ({ app 
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('radio', { name: 'An environment' }).click()
   await page.getByRole('combobox', { name: 'Environment' }).selectOption({ label: await firstWorld(page) })
-  // The usual length is more than this model reads: said with the limit, and a preset fits.
+  // The usual length is more than this model reads: what the address asks for comes with settings that fit it.
   await step(page, 'Method').click()
+  await expect(page.getByRole('button', { name: /^Balanced/ })).toHaveAttribute('aria-pressed', 'true')
+  await expect(page.getByText('The settings fit together')).toBeVisible()
+  await field(page, 'Max new tokens').fill('128')
   await expect(page.getByText(/at most 127 can be generated/).first()).toBeVisible()
   await page.getByRole('button', { name: /^Quick look/ }).click()
   await expect(page.getByText('The settings fit together')).toBeVisible()

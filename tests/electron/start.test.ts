@@ -30,8 +30,8 @@ afterAll(() => built[Symbol.dispose]())
 const inside = (...names: string[]) => path.join(built.folder, ...names)
 
 /** `turnwise app` of the built project; resolves at its end. `printed`: as soon as stdout has it. */
-function startApp(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, [inside('bin/turnwise.mjs'), 'app', ...args], {
+function startApp(args: readonly string[], env: Readonly<Record<string, string>> = {}, command = 'app') {
+  const child = spawn(process.execPath, [inside('bin/turnwise.mjs'), command, ...args], {
     env: { ...process.env, TURNWISE_HOME: inside('home'), DISPLAY: ':0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -105,6 +105,17 @@ describe.runIf(process.platform !== 'win32')('turnwise app', () => {
     expect(app.said.stderr).toContain('npm run build')
     renameSync(inside('out/away'), inside('out/renderer'))
   })
+})
+
+test('turnwise serve builds the window of a checkout first', async () => {
+  // Newer than the build, and no config to build it by: that it tries is enough.
+  mkdirSync(inside('src/renderer'), { recursive: true })
+  writeFileSync(inside('src/renderer/New.tsx'), '')
+  const served = startApp([], {}, 'serve')
+  await eventually(() => expect(served.said.stderr).toContain('Building the window'))
+  served.child.kill('SIGKILL')
+  await served.ended
+  rmSync(inside('src'), { recursive: true })
 })
 
 describe.runIf(process.platform === 'linux')('the browser', () => {

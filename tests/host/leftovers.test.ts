@@ -40,7 +40,13 @@ test('what killed processes left is removed at the start of a host and counted; 
     lay(path.join(runPaths(run.directory).checkpoints, `.step-000020.${dead}.4.partial`)),
     lay(path.join(cache, 'abc', `layer.safetensors.${dead}.partial`)),
   ]
+  const redirectOf = (digit: string) =>
+    path.join(dataDirectory, `open-${digit.repeat(8)}-1111-1111-1111-${digit.repeat(12)}.html`)
+  left.push(lay(redirectOf('a')))
+  const longAgo = new Date(Date.now() - 3_600_000)
+  utimesSync(redirectOf('a'), longAgo, longAgo)
   const own = [
+    lay(redirectOf('b')),
     lay(path.join(models, `.m3.${process.pid}.1.partial`)),
     lay(path.join(datasets, `.import.${process.pid}.3`)),
     lay(path.join(models, 'm')),

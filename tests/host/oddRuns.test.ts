@@ -10,12 +10,13 @@ import { serve } from '#shared/api/serve.ts'
 import { createRunFolder, runPaths, type RunFolder } from '#host/artifacts/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
+import { openStore } from '#host/store/store.ts'
 import { createServices } from '#host/services/services.ts'
 import { memoryPorts } from '#host/transports/memoryPort.ts'
 import { main } from '#cli/main.ts'
 import { temporaryFolder } from './artifacts/temporaryFolder.ts'
 import { createRandom } from './store/random.ts'
-import { checkpoint, evaluation, lineOf, samples, status, step } from './store/logs.ts'
+import { checkpoint, evaluation, lineOf, newRun, samples, status, step } from './store/logs.ts'
 
 const folder = temporaryFolder()
 const config = { name: 'a name', model: 'm', seed: 3, steps: 9, algorithm: { id: 'grpo' } }
@@ -247,6 +248,15 @@ describe('bundles', () => {
     expect(living.faults).toEqual([])
   })
 
+  test('a bundle that cannot be read once it is laid down leaves nothing behind', async () => {
+    // More settings than a run's folder is read with.
+    writeFileSync(file, JSON.stringify({ ...bundle, config: { ...config, name: 'n'.repeat(5 << 20) } }))
+    await using living = open(dataDirectory)
+    await expect(living.client.call('runs.importBundle', { source: { path: file } })).rejects.toThrow()
+    expect(readdirSync(dataFolders(dataDirectory).runs)).toEqual([sound.id])
+    expect((await readEverything(living.client)).length).toBe(1)
+  })
+
   test('whatever a bundle says, it is taken in whole or not at all, and everything can be read afterwards', async () => {
     const random = createRandom(5)
     for (let round = 0; round < 150; round++) {
@@ -270,6 +280,12 @@ describe('bundles', () => {
       if (taken !== null) await next.client.call('runs.delete', { runId: taken })
     }
   })
+})
+
+test('a time that an earlier version let into the history is told as one that a calendar has', () => {
+  using store = openStore(path.join(folder, 'earlier.sqlite'))
+  newRun(store, folder, 'run_a', Number.MAX_SAFE_INTEGER)
+  expect(Number.isNaN(new Date(store.runs.get('run_a').createdAt).getTime())).toBe(false)
 })
 
 function replaceByFolder(file: string): void {

@@ -7,10 +7,13 @@ import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { deleteRun } from '#host/services/runFiles.ts'
+import { lockRun, runPaths } from '#host/artifacts/runFolder.ts'
+import { RunHistory } from '#host/runHistory.ts'
 import { createRun } from '#host/training.ts'
 import { emptyTrash, keptInTrashMs, restoreRun, trashedRuns } from '#host/trash.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { answer } from '../cli/turnwise.ts'
+import { samples, status, step, writeLog } from './store/logs.ts'
 import { starterConfig } from './workers/runs.ts'
 
 let dataDirectory: string
@@ -63,6 +66,44 @@ test('a deleted run is gone from history and folder, is listed for a week and co
   expect(() => restoreRun(host, runId)).toThrow('not in the trash')
 })
 
+test('what only the history knew comes back too: scores of other reward versions, and why it failed', () => {
+  const { directory } = host.store.runs.get(runId)
+  writeLog(runPaths(directory).events, status('training'), step(1, { reward: 0.5 }), samples(1), samples(2))
+  host.history.lookAround()
+  const scored = host.store.samples.list({ runId }).map(({ id }, i) => ({
+    ...{ sampleId: id, version: 'a'.repeat(64), parts: { exact: i / 4 } },
+    error: i === 0 ? 'It threw.' : null,
+  }))
+  expect(scored.length).toBeGreaterThan(2)
+  host.store.samples.addScores(scored)
+  const error = { code: 'runtime/out-of-memory' as const, message: 'Out of memory.', hint: null }
+  host.store.runs.setStatus(runId, 'failed', { error, lastWords: 'Killed' })
+  const known = () => {
+    const texts = new Map(
+      host.store.samples.list({ runId }).map(({ id, step: at, completion }) => [id, `${at} ${completion}`]),
+    )
+    return host.store.samples
+      .scoresOf(runId)
+      .map(({ sampleId, ...score }) => ({ ...score, of: texts.get(sampleId) }))
+      .sort((a, b) => (a.parts['exact'] ?? 0) - (b.parts['exact'] ?? 0))
+  }
+  const before = known()
+  deleteRun(host, runId)
+  restoreRun(host, runId)
+  expect(known()).toEqual(before)
+  expect(host.store.runs.get(runId)).toMatchObject({ status: 'failed', error, lastWords: 'Killed' })
+})
+
+test('a restored run is taken in, and described, at once, however many others wait for that', () => {
+  deleteRun(host, runId)
+  const { store } = host
+  const isTrainedHere = () => false
+  const onFault = () => undefined
+  const busy = new RunHistory({ dataDirectory, store, isTrainedHere, onFault, sliceMs: -1 })
+  restoreRun({ dataDirectory, store, history: busy }, runId)
+  expect(described()).toEqual(own)
+})
+
 test('a run that came again and is deleted again takes the place of the one in the trash', () => {
   const { directory } = host.store.runs.get(runId)
   deleteRun(host, runId)
@@ -106,10 +147,30 @@ test('killed between folder and description on the way back: the next host descr
   expect(described()).toEqual(own)
 })
 
+test('a run that is in use, or whose folder lies elsewhere, is left alone', () => {
+  const { directory } = host.store.runs.get(runId)
+  {
+    using _lock = lockRun(directory)
+    expect(() => deleteRun(host, runId)).toThrow(expect.objectContaining({ code: 'run/busy' }))
+  }
+  const elsewhere = path.join(dataDirectory, 'elsewhere', runId)
+  cpSync(directory, elsewhere, { recursive: true })
+  host.store.runs.setDirectory(runId, elsewhere)
+  expect(() => deleteRun(host, runId)).toThrow('is not the folder of a run in this data directory')
+  expect(ids()).toEqual([runId])
+  expect([directory, elsewhere].map((folder) => existsSync(runPaths(folder).config))).toEqual([true, true])
+  expect(existsSync(folders().trash)).toBe(false)
+})
+
 test('a run whose description is lost can be restored under the name in its settings', () => {
-  deleteRun(host, runId)
+  runId = createRun(host, parseRunConfig({ ...starterConfig, name: 'of the settings' })).id
+  for (const other of ids()) deleteRun(host, other)
+  emptyTrash(
+    dataDirectory,
+    trashedRuns(dataDirectory).flatMap((each) => (each.runId === runId ? [] : each.runId)),
+  )
   rmSync(about())
-  expect(trashedRuns(dataDirectory)).toMatchObject([{ runId }])
+  expect(trashedRuns(dataDirectory)).toMatchObject([{ runId, name: 'of the settings' }])
   restoreRun(host, runId)
   expect(ids()).toEqual([runId])
 })

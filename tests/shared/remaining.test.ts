@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ScheduledStage } from '#shared/events.ts'
 import { randomStream } from '#shared/random.ts'
-import { rangeAfter, remainingOf, type RunTimings, type Timed } from '#shared/remaining.ts'
+import { laterStagesWords, rangeAfter, remainingOf, type RunTimings, type Timed } from '#shared/remaining.ts'
 
 const stage = (changes: Partial<ScheduledStage> = {}): ScheduledStage => ({
   ...{ firstStep: 0, lastStep: 20, evaluateEvery: 10, heldOutRows: 20, expected: null },
@@ -16,6 +16,7 @@ function after(step: number, { steps, evaluations }: { steps: number[]; evaluati
     ...{ step, takenUpAt: 0 },
     steps: steps.map((seconds, i) => ({ step: i + 1 + step - steps.length, seconds })),
     evaluations: evaluations.map((seconds, i) => ({ step: due[i] ?? step, seconds })),
+    checkpoints: [],
   }
 }
 
@@ -78,11 +79,43 @@ describe('the rest of a run', () => {
     const stages = [stage({ lastStep: 4, ...none }), stage({ firstStep: 4, lastStep: 14, ...none, expected })]
     const timings = { ...after(2, { steps: [10, 10], evaluations: [] }), stages }
     expect(answer(timings).middle).toBeCloseTo(2 * 10 + 10 * 2, 6)
-    expect(remainingOf({ ...timings, stages: [stages[0]!, { ...stages[1]!, expected: null }] })).toBeNull()
+    const untried = { ...timings, stages: [stages[0]!, { ...stages[1]!, expected: null }] }
+    expect(answer(untried)).toMatchObject({ middle: expect.closeTo(20, 6) as number, laterStages: 1 })
+    expect(answer(timings).laterStages).toBe(0)
+    expect(remainingOf({ ...untried, step: 4, checkpoints: [{ step: 4, seconds: 1 }] })).toBeNull()
+    expect([0, 1, 2].map(laterStagesWords)).toEqual(['', ', then another stage', ', then 2 more stages'])
+  })
+
+  test('checkpoints count as what the last of them took, the one that is due now too', () => {
+    const stages = [stage({ heldOutRows: 0, checkpointEvery: 5 })]
+    const timings = { ...after(10, { steps: times(10, 14), evaluations: [] }), stages }
+    expect(answer(timings).middle).toBeCloseTo(10 * 14, 6)
+    const saved = (...at: number[]) => ({
+      ...timings,
+      checkpoints: at.map((step) => ({ step, seconds: 30 })),
+    })
+    // Of steps 10, 15 and 20, and, once it is written, of the last two.
+    expect(answer(saved(5))).toMatchObject({ middle: expect.closeTo(140 + 90, 6) as number, current: 30 })
+    expect(answer(saved(5, 10))).toMatchObject({ middle: expect.closeTo(140 + 60, 6) as number, current: 14 })
+    expect(answer({ ...saved(5), takenUpAt: 10 }).middle).toBeCloseTo(140 + 60, 6)
+    const over = answer({ ...saved(15), step: 20 })
+    expect([over.middle, over.current]).toEqual([expect.closeTo(30, 6), 30])
+  })
+
+  test('begins with the checkpoints that the trial timed', () => {
+    const none = { expected: 0, high: 0 }
+    const expected = {
+      step: { expected: 10, high: 16 },
+      evaluation: none,
+      checkpoint: { expected: 40, high: 60 },
+    }
+    const timings = after(0, { steps: [], evaluations: [] })
+    const told = answer({ ...timings, stages: [stage({ expected, heldOutRows: 0, checkpointEvery: 0 })] })
+    expect(told.middle).toBeCloseTo(20 * 10 + 40, 6)
   })
 
   test('goes down while a step goes on, and stays where that takes longer than expected', () => {
-    const remaining = { secondsPerStep: 10, low: 80, high: 120, current: 10 }
+    const remaining = { secondsPerStep: 10, low: 80, high: 120, current: 10, laterStages: 0 }
     expect(rangeAfter(remaining, 4)).toEqual({ low: 76, high: 116 })
     expect(rangeAfter(remaining, 400)).toEqual({ low: 70, high: 110 })
     expect(rangeAfter(remaining, -3)).toEqual({ low: 80, high: 120 })
@@ -124,7 +157,7 @@ function hits(index: number): { readonly step: number; readonly isIn: boolean; r
       steps: steps.filter(isPast).slice(-20),
       evaluations: evaluations.filter(isPast).slice(-20),
     }
-    const { low, high } = answer({ stages, step, takenUpAt: 0, ...known })
+    const { low, high } = answer({ stages, step, takenUpAt: 0, checkpoints: [], ...known })
     const rest = [...steps, ...evaluations].filter((timed) => !isPast(timed))
     const truth = rest.reduce((sum, { seconds }) => sum + seconds, 0)
     return { step, isIn: low <= truth && truth <= high, width: high / low }

@@ -21,9 +21,26 @@ var eachSample = (score) => (inputs) => inputs.map((input) => {
 	}
 });
 var sentenceOf = (error) => error instanceof Error ? error.message : String(error);
+// src/shared/settings.ts
+/**
+* Settings as data: a table says each setting's kind, default and meaning. From the same table come the checked
+* values, their TypeScript type, the form in the window and the published schema.
+*/
+/** What no number of a table is beyond, either way, where its entry does not say less: nobody could mean it. */
+var mostOfASetting = 1e6;
 // src/rl/environments/common.ts
 /** Keeps the settings' types while the file defines its function. */
 var defineReward = (reward) => reward;
+/** Only settings that `what` has, each of its default's type. Errors: AppError 'config/invalid'. */
+function requireSettings(what, defaults, changed) {
+	for (const [name, value] of Object.entries(changed)) {
+		const expected = Object.hasOwn(defaults, name) ? typeof defaults[name] : null;
+		if (expected === typeof value && (typeof value !== "number" || Math.abs(value) <= 1e6)) continue;
+		const names = Object.keys(defaults).join(", ") || "none";
+		const limits = expected === typeof value ? ` from ${-mostOfASetting} to ${mostOfASetting}` : "";
+		throw new AppError("config/invalid", `The ${what} ${expected === null ? `has no setting "${name}"` : `needs a ${expected}${limits} for "${name}", got ${JSON.stringify(value)}`}.`, `Its settings: ${names}.`);
+	}
+}
 /** The expected answer of a row as trimmed text; `null` where the column is missing or holds no text or number. */
 function expectedText(row, column) {
 	const value = row[column];
@@ -129,13 +146,17 @@ var numericEquality = defineReward({
 		column: "answer",
 		tolerance: 1e-6
 	},
-	create: ({ column, tolerance }) => ({ completion, row }) => {
-		const expected = lastNumber(expectedText(row, column) ?? "");
-		if (expected === null) return null;
-		const found = lastNumber(completion);
-		if (found === null) return 0;
-		return Math.abs(found - expected) <= tolerance * Math.max(1, Math.abs(expected)) ? 1 : 0;
-	}
+	create({ column, tolerance }) {
+		if (tolerance < 0) throw new AppError("config/invalid", `The tolerance of numeric-equality is at least 0, got ${tolerance}.`);
+		return ({ completion, row }) => {
+			const expected = lastNumber(expectedText(row, column) ?? "");
+			if (expected === null) return null;
+			const found = lastNumber(completion);
+			if (found === null) return 0;
+			return Math.abs(found - expected) <= tolerance * Math.max(1, Math.abs(expected)) ? 1 : 0;
+		};
+	},
+	doubts: ({ tolerance }) => tolerance > .1 ? [`tolerance is ${tolerance}: numbers that are ${100 * tolerance} % off count as right.`] : []
 });
 /** Digits with optional sign, thousands commas, decimals and exponent. A sign counts only where no word precedes it. */
 var numberPattern = /(?:(?<![\p{L}\p{N}_)])[-−])?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3}(?!\d))?/gu;
@@ -171,18 +192,25 @@ var starterFormat = defineReward({
 * `common.ts` and listed here; `../rewards.ts` adds several into one reward.
 */
 /** A built-in whose settings' types are known to its own file only. */
-var listed = ({ id, description, settings, create }) => ({
+var listed = ({ id, description, settings, create, doubts }) => ({
 	id,
 	description,
 	settings,
-	create: (changed) => ({
-		id,
-		description,
-		score: eachSample(create({
-			...settings,
-			...checkedSettings(id, settings, changed)
-		}))
-	})
+	create(changed) {
+		requireSettings(`reward function "${id}"`, settings, changed);
+		return {
+			id,
+			description,
+			score: eachSample(create({
+				...settings,
+				...changed
+			}))
+		};
+	},
+	doubts: (changed) => doubts?.({
+		...settings,
+		...changed
+	}) ?? []
 });
 /** Everything a picker needs, in its order. */
 var builtInRewards = [
@@ -200,15 +228,5 @@ function builtInReward(id, settings = {}) {
 	if (found !== void 0) return found.create(settings);
 	const known = builtInRewards.map((reward) => reward.id).join(", ");
 	throw new AppError("config/invalid", `There is no reward function called "${id}".`, `Choose one of: ${known}.`);
-}
-/** Only settings the function has, each of its default's type. */
-function checkedSettings(id, defaults, changed) {
-	for (const [name, value] of Object.entries(changed)) {
-		const expected = Object.hasOwn(defaults, name) ? typeof defaults[name] : null;
-		if (expected === typeof value && !Number.isNaN(value)) continue;
-		const names = Object.keys(defaults).join(", ") || "none";
-		throw new AppError("config/invalid", `The reward function "${id}" ${expected === null ? `has no setting "${name}"` : `needs a ${expected} for "${name}"`}.`, `Its settings: ${names}.`);
-	}
-	return changed;
 }
 export { builtInReward, builtInRewards };

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { readError } from '#host/artifacts/fileErrors.ts'
 import { writeUserFile } from '#host/artifacts/userFile.ts'
 import { importConfig, type ImportNote } from '#host/exchange/importConfig.ts'
-import { toolIds, toolTitles } from '#host/exchange/tools.ts'
+import { toolIds, toolTitles } from '#shared/tools.ts'
+import { unfinishedWarnings } from '#host/workers/runVerdict.ts'
 import { defineCommand } from '../command.ts'
 import { choice, force, text } from '../options.ts'
 
@@ -22,16 +23,20 @@ export const configImport = defineCommand({
     force,
   },
   notes: () => [
-    'What was not taken over, and what was filled in, is told on standard error, setting by setting.',
+    'What was not taken over, and what was filled in, is told on standard error, setting by setting; so are values',
+    'that can hardly be meant.',
   ],
   run({ options, positionals: [file = ''] }, { json, output }) {
     const { tool, config, notes } = importConfig(readText(file), options.from ?? null)
     const written = `${JSON.stringify(config, null, 2)}\n`
     if (options.out !== undefined) writeUserFile(options.out, written, { overwrite: options.force })
-    output.json({ tool, config, notes, file: options.out ?? null })
+    const warnings = unfinishedWarnings(config)
+    output.json({ tool, config, notes, warnings, file: options.out ?? null })
     if (options.out === undefined) output.write(written)
     else output.line(`Wrote ${options.out} from ${toolTitles[tool]}'s settings.`)
-    if (!json) for (const line of noteLines(notes)) output.note(line)
+    if (json) return
+    for (const line of noteLines(notes)) output.note(line)
+    for (const sentence of warnings) output.note(`Warning: ${sentence}`)
   },
 })
 

@@ -1,9 +1,10 @@
 import { plural } from '#shared/plural.ts'
-import { openModelFolder } from '#host/artifacts/modelFolder.ts'
 import { createHost } from '#host/createHost.ts'
+import { requireWorkingEnvironment } from '#host/rewards/resolveEnvironment.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { createRun } from '#host/training.ts'
-import { judgeWithModel, readRunConfig } from '#host/workers/runConfigFile.ts'
+import { readRunConfig } from '#host/workers/runConfigFile.ts'
+import { verdictOf } from '#host/workers/runVerdict.ts'
 import { defineCommand, type CommandContext } from '../command.ts'
 import { configHelpLines } from '../configHelp.ts'
 import { duration } from '../progress.ts'
@@ -24,9 +25,10 @@ export const train = defineCommand({
     const { dataDirectory } = context
     const config = readRunConfig(file, dataDirectory)
     await requireKnownRewards(config)
-    const warnings = judgeWithModel(config, openModelFolder(config.model, config))
-    for (const sentence of warnings) context.output.note(`Warning: ${sentence}`)
+    await requireWorkingEnvironment(config)
     await using host = createHost({ dataDirectory, servesQueue: false })
+    const { warnings } = await verdictOf(config, host.askText)
+    for (const sentence of warnings) context.output.note(`Warning: ${sentence}`)
     const run = createRun(host, config)
     context.output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
     context.output.line(`Run ${run.id}`)

@@ -10,7 +10,8 @@ import type { Quantities } from './links.ts'
 import { losses } from './exportLosses.ts'
 import type { SettingRow } from './settingRow.ts'
 import { rowsFor } from './settingsTable.ts'
-import { projectAlgorithm, toolTitles, type ProjectTool } from './tools.ts'
+import { toolTitles } from '#shared/tools.ts'
+import { projectAlgorithm, type ProjectTool } from './tools.ts'
 
 export interface ExportedConfig {
   /** Names and values for the tool, in the order of the table. */

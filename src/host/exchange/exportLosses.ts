@@ -2,7 +2,8 @@
 import type { RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { groups } from './settingRow.ts'
-import { toolTitles, type ProjectTool } from './tools.ts'
+import { toolTitles } from '#shared/tools.ts'
+import type { ProjectTool } from './tools.ts'
 
 /** What no single setting tells: whether it is so, and the sentence. */
 interface Loss {

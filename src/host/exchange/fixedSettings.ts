@@ -2,7 +2,7 @@
  * Settings of other tools that are no settings here, because there is but one way, or because they are a matter of the
  * machine. A project handed over writes them as the run was; a file that has them otherwise is told so.
  */
-import type { ToolId } from './tools.ts'
+import type { ToolId } from '#shared/tools.ts'
 import { trlConstants } from './trlConstants.ts'
 
 export interface FixedSetting {

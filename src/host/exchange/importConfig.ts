@@ -20,7 +20,7 @@ import { asText, type Given, type Link } from './links.ts'
 import { readSource, type FlatSettings } from './readSource.ts'
 import { rowsFor, settingsTable } from './settingsTable.ts'
 import { algorithmOf } from './toolAlgorithms.ts'
-import { toolIds, toolTitles, type ToolId } from './tools.ts'
+import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
 
 export type ImportNote = {
   /** left-out: in the file and not taken over; filled-in: the other tool's default; changed: taken over, but not quite the same. */

@@ -1,5 +1,5 @@
 import type { Link } from './links.ts'
-import type { ToolId } from './tools.ts'
+import type { ToolId } from '#shared/tools.ts'
 
 /** One of our settings, and its name in each tool. */
 export interface SettingRow extends Partial<Readonly<Record<ToolId, Link>>> {

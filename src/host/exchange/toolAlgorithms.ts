@@ -2,7 +2,7 @@
 import { AppError } from '#shared/errors.ts'
 import { asText, type Given } from './links.ts'
 import { isKnownPairLoss, pairLosses, trlPreferenceLosses } from './preferenceLinks.ts'
-import { toolTitles, type ToolId } from './tools.ts'
+import { toolTitles, type ToolId } from '#shared/tools.ts'
 
 export interface AlgorithmFinding {
   readonly id: string

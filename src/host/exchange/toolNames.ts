@@ -2,7 +2,7 @@
 import { algorithms } from '#rl/algorithms/registry.ts'
 import { fixedFor } from './importConfig.ts'
 import { rowsFor, settingsTable } from './settingsTable.ts'
-import { toolIds, type ToolId } from './tools.ts'
+import { toolIds, type ToolId } from '#shared/tools.ts'
 
 export interface ToolName {
   readonly tool: ToolId

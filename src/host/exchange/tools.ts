@@ -1,19 +1,10 @@
-/** The tools whose settings are read or written here, and which of our algorithms each of them has. */
+/** Which of our algorithms each tool has, and which versions of them were read. */
 import { AppError } from '#shared/errors.ts'
-
-export const toolIds = ['trl', 'agilerl', 'verl', 'areal'] as const
-export type ToolId = (typeof toolIds)[number]
+import { toolTitles, type ToolId } from '#shared/tools.ts'
 
 /** Tools a whole run is handed over to. */
 export const projectTools = ['trl', 'agilerl'] as const
 export type ProjectTool = (typeof projectTools)[number]
-
-export const toolTitles: Readonly<Record<ToolId, string>> = {
-  trl: 'TRL',
-  agilerl: 'AgileRL',
-  verl: 'verl',
-  areal: 'AReaL',
-}
 
 /** The versions whose names, defaults and losses were read for the tables in this folder. */
 export const toolVersions: Readonly<Record<ToolId, string>> = {

@@ -37,10 +37,11 @@ export async function* calibrateRun(host: Host, given: unknown, signal: AbortSig
   }
 }
 
-/** Evaluations vary as steps do. */
-function expectedOf({ secondsPerStep: step, secondsPerEvaluation }: CalibratedStage) {
-  const high = (secondsPerEvaluation * step.high) / Math.max(step.expected, Number.EPSILON)
-  return { step, evaluation: { expected: secondsPerEvaluation, high } }
+/** Evaluations and checkpoints vary as steps do. */
+function expectedOf({ secondsPerStep: step, secondsPerEvaluation, secondsPerCheckpoint }: CalibratedStage) {
+  const ratio = step.high / Math.max(step.expected, Number.EPSILON)
+  const ranged = (expected: number) => ({ expected, high: expected * ratio })
+  return { step, evaluation: ranged(secondsPerEvaluation), checkpoint: ranged(secondsPerCheckpoint) }
 }
 
 const phaseCount = calibrationPhases.length
@@ -66,8 +67,11 @@ export function summarizeCalibration(config: RunConfig, report: CalibrationRepor
   const steps = sum((stage) => stage.steps)
   const evaluating = sum((stage) => stage.evaluations * stage.secondsPerEvaluation)
   const evaluations = sum((stage) => stage.evaluations)
+  const saved = (stage: CalibratedStage) => checkpointsOf(config, stage.steps)
+  const saving = sum((stage) => saved(stage) * stage.secondsPerCheckpoint)
+  const checkpoints = sum(saved)
   const eta = (which: 'low' | 'expected' | 'high') =>
-    evaluating + sum((stage) => stage.steps * stage.secondsPerStep[which])
+    evaluating + saving + sum((stage) => stage.steps * stage.secondsPerStep[which])
   const checkpointBytes = Math.max(...stages.map((stage) => stage.checkpointBytes))
   const logs = sum((stage) => stage.steps * stage.logBytesPerStep)
   const neededBytes = Math.round(logs + keptBytes(config, steps, checkpointBytes))
@@ -82,7 +86,8 @@ export function summarizeCalibration(config: RunConfig, report: CalibrationRepor
     },
     secondsPerStep: sum((stage) => stage.steps * stage.secondsPerStep.expected) / Math.max(steps, 1),
     secondsPerEvaluation: evaluating / Math.max(evaluations, 1),
-    ...{ evaluations, steps, checkpointBytes },
+    secondsPerCheckpoint: saving / Math.max(checkpoints, 1),
+    ...{ evaluations, checkpoints, steps, checkpointBytes },
     etaSeconds: { low: eta('low'), expected: eta('expected'), high: eta('high') },
     disk: { neededBytes, freeBytes: room.freeBytes },
     longest: { row: first?.row ?? 0, promptTokens: first?.promptTokens ?? 0 },
@@ -100,10 +105,14 @@ export function summarizeCalibration(config: RunConfig, report: CalibrationRepor
   }
 }
 
+/** Every so many steps, and at the end. */
+const checkpointsOf = ({ checkpoints: { every } }: RunConfig, steps: number): number =>
+  1 + (every > 0 ? Math.floor((steps - 1) / every) : 0)
+
 /** The newest is written before an older one goes. */
-function keptBytes({ checkpoints }: RunConfig, steps: number, checkpointBytes: number): number {
-  const { every, keepLast, keepBest, keepEvery, diskBudgetMb } = checkpoints
-  const saved = 1 + (every > 0 ? Math.floor((steps - 1) / every) : 0)
+function keptBytes(config: RunConfig, steps: number, checkpointBytes: number): number {
+  const { keepLast, keepBest, keepEvery, diskBudgetMb } = config.checkpoints
+  const saved = checkpointsOf(config, steps)
   const milestones = keepEvery > 0 ? Math.floor(steps / keepEvery) : 0
   const kept = Math.min(saved, keepLast + keepBest + milestones + 1) * checkpointBytes
   return diskBudgetMb === null ? kept : Math.min(kept, Math.max(diskBudgetMb * 1e6, 2 * checkpointBytes))

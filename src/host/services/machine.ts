@@ -39,13 +39,12 @@ export class LoadMeter {
     const { supervisor, dataDirectory, connections } = this.#host
     const cpuShare = this.#readShare() ?? (await setTimeout(leastMs), this.#readShare()) ?? 0
     const { bavail, bsize } = await statfs(dataDirectory)
-    const pids = supervisor.list().flatMap(({ pid }) => pid ?? [])
     return {
       cpuShare,
       memory: {
         usedBytes: totalmem() - freemem(),
         totalBytes: totalmem(),
-        training: trainingMemory(pids),
+        training: supervisor.list().flatMap(({ runId, pid }) => memoryOf(runId, pid)),
       },
       disk: { freeBytes: bavail * bsize, turnwiseBytes: this.#turnwiseBytes() },
       outboundRequests: outboundRequests(dataDirectory),
@@ -83,23 +82,17 @@ function cpuTicks(): { readonly busy: number; readonly total: number } {
 }
 
 /** null where the system does not tell. */
-function trainingMemory(pids: readonly number[]): Load['memory']['training'] {
-  if (process.platform !== 'linux') return null
-  const all = pids.map(memoryOf)
-  return {
-    privateBytes: all.reduce((sum, { privateBytes }) => sum + privateBytes, 0),
-    mappedBytes: all.reduce((sum, { mappedBytes }) => sum + mappedBytes, 0),
-  }
-}
-
-function memoryOf(pid: number): NonNullable<Load['memory']['training']> {
+/** Nothing where the system does not tell, or the process has just ended. */
+function memoryOf(runId: string, pid: number | null): Load['memory']['training'] {
+  if (process.platform !== 'linux' || pid === null) return []
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     const bytes = (name: string) =>
       1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0)
-    return { privateBytes: bytes('RssAnon'), mappedBytes: bytes('RssFile') }
+    const [privateBytes, mappedBytes] = [bytes('RssAnon'), bytes('RssFile')]
+    return privateBytes === 0 ? [] : [{ runId, privateBytes, mappedBytes }]
   } catch {
-    return { privateBytes: 0, mappedBytes: 0 } // it has just ended
+    return []
   }
 }
 

@@ -7,11 +7,11 @@ import type { Store } from '../store/store.ts'
 
 export interface RunRemaining extends Remaining {
   readonly runId: string
-  /** From when on, epoch ms: the end of the last step or evaluation, or when the run went on after it. */
+  /** From when on, epoch ms: the end of the last step, evaluation or checkpoint, or when the run went on after it. */
   readonly since: number
 }
 
-/** So many steps and evaluations tell how long the next ones take. */
+/** So many of each tell how long the next ones take. */
 const recent = 20
 
 /** null: nothing is known yet, or it does not train now. */
@@ -28,7 +28,7 @@ export function runRemaining(
   const remaining = remainingOf({
     stages: schedule.stages,
     ...{ step: completed, takenUpAt: schedule.step },
-    ...{ steps: timed('step_time'), evaluations: timed('eval_time') },
+    ...{ steps: timed('step_time'), evaluations: timed('eval_time'), checkpoints: timed('checkpoint_time') },
   })
   if (remaining === null) return null
   const wentOn = events.last(runId, 'status')?.at ?? 0

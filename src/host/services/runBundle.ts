@@ -119,13 +119,20 @@ function writeFolder(folder: string, { run, config, events }: Bundle): void {
   const paths = runPaths(folder)
   makeFolder(paths.checkpoints)
   writeFileAtomic(paths.config, `${JSON.stringify(config, null, 2)}\n`)
-  const lines = [...events.filter(({ type }) => !localTypes.has(type)), ...closing(run)]
+  const kept = events.filter(({ type }) => !leftOut.has(type))
+  const lines = [...kept, ...withoutCheckpoints(run, kept), ...closing(run)]
   writeFileAtomic(paths.events, lines.map((event) => `${JSON.stringify(event)}\n`).join(''))
   writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent })}\n`)
 }
 
-/** What they speak of lies on the machine that trained. */
-const localTypes: ReadonlySet<string> = new Set([...leftOut, 'checkpoint-saved', 'checkpoints-removed'])
+/** Checkpoints lie on the machine that trained; that and how long they were written stays part of the history. */
+function withoutCheckpoints({ step }: Bundle['run'], events: Bundle['events']): object[] {
+  const saved = events.flatMap(({ type, directory }) =>
+    type === 'checkpoint-saved' && typeof directory === 'string' ? [directory] : [],
+  )
+  const directories = [...new Set(saved)]
+  return directories.length === 0 ? [] : [{ at: Date.now(), type: 'checkpoints-removed', step, directories }]
+}
 
 /** There is nothing here to go on with, however it ended. */
 function closing({ step, steps, status }: Bundle['run']): object[] {

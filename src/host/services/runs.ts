@@ -11,7 +11,8 @@ import type { Host } from '../host.ts'
 import type { RunHistory } from '../runHistory.ts'
 import { emptyTrash, restoreRun, trashedRuns } from '../trash.ts'
 import { createFork, createRun, resumePoint } from '../training.ts'
-import { checkRunConfig, judgeWithModel, resolveRunConfig } from '../workers/runConfigFile.ts'
+import { resolveRunConfig } from '../workers/runConfigFile.ts'
+import { checkRunConfig, settingWarnings } from '../workers/runVerdict.ts'
 import type { WorkerStatus } from '../workers/supervisor.ts'
 import { calibrateRun } from './calibration.ts'
 import { checkpointDirectory } from './checkpoints.ts'
@@ -67,7 +68,7 @@ const beginning = (host: Host) =>
     async start({ config, tags, queue, continueOnError }) {
       const resolved = await resolveRunConfig(config, host.dataDirectory)
       await requireGates(host, resolved)
-      judgeWithModel(resolved, openModelFolder(resolved.model, resolved))
+      settingWarnings(resolved, openModelFolder(resolved.model, resolved).config)
       // Made first: a crash leaves a visible run.
       const run = createRun(host, resolved)
       if (tags.length > 0) host.store.runs.setTags(run.id, tags)

@@ -10,6 +10,13 @@ import { SampleWriter } from './sampleWriter.ts'
 
 type Of<Type extends KnownEvent['type']> = Extract<KnownEvent, { type: Type }>
 
+type Measured =
+  | Of<'step'>
+  | Of<'evaluation'>
+  | (Pick<Of<'checkpoint-saved'>, 'type' | 'step'> & {
+      readonly metrics: { readonly checkpoint_time: number }
+    })
+
 /** Where the history stands; a row of log_cursors without the position in the file. */
 export interface HistoryState {
   /** Number of the next event. */
@@ -151,11 +158,11 @@ export class HistoryWriter {
     this.#db.run('UPDATE run_documents SET manifest = ? WHERE run = ?', text, this.#run)
   }
 
-  #measure(known: Of<'step'> | Of<'evaluation'>, at: number): void {
+  #measure(known: Measured, at: number): void {
     this.#metrics.write({
       seq: this.#seq,
       at,
-      kind: known.type,
+      kind: known.type === 'checkpoint-saved' ? 'checkpoint' : known.type,
       step: known.step,
       steps: known.type === 'step' ? known.steps : null,
       rows: known.type === 'evaluation' ? known.rows : null,
@@ -163,7 +170,9 @@ export class HistoryWriter {
     })
   }
 
-  #saveCheckpoint({ directory, step, reward, sizeBytes }: Of<'checkpoint-saved'>, at: number): void {
+  #saveCheckpoint(known: Of<'checkpoint-saved'>, at: number): void {
+    const { directory, step, reward, sizeBytes, seconds } = known
+    if (seconds !== undefined) this.#measure({ ...known, metrics: { checkpoint_time: seconds } }, at)
     this.#db.run(
       `INSERT OR REPLACE INTO checkpoints (run, directory, seq, step, reward, size_bytes, saved_at)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,

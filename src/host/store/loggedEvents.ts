@@ -37,8 +37,15 @@ const scheduledStage = z.object({
   firstStep: count,
   lastStep: count,
   evaluateEvery: count,
+  checkpointEvery: count.optional(),
   heldOutRows: count,
-  expected: z.object({ step: expectedSeconds, evaluation: expectedSeconds }).nullable(),
+  expected: z
+    .object({
+      step: expectedSeconds,
+      evaluation: expectedSeconds,
+      checkpoint: expectedSeconds.optional(),
+    })
+    .nullable(),
 }) satisfies z.ZodType<ScheduledStage>
 
 const schemas = z.discriminatedUnion('type', [
@@ -51,6 +58,7 @@ const schemas = z.discriminatedUnion('type', [
     directory: z.string(),
     reward: z.number().nullable(),
     sizeBytes: count,
+    seconds: z.number().min(0).optional(),
   }),
   z.object({ type: z.literal('checkpoints-removed'), step: count, directories: z.array(z.string()) }),
   z.object({ type: z.literal('status'), phase: z.string(), step: count, steps: count }),

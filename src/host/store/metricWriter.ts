@@ -3,11 +3,11 @@ import type { Connection } from './connection.ts'
 import type { NamesTable } from './names.ts'
 import { fold, single, topLevel, widthOf, type Bucket } from './pyramid.ts'
 
-/** A step or an evaluation, as the log has it. */
+/** A step, an evaluation or a checkpoint, as the log has it. */
 export interface Measurement {
   readonly seq: number
   readonly at: number
-  readonly kind: 'step' | 'evaluation'
+  readonly kind: 'step' | 'evaluation' | 'checkpoint'
   readonly step: number
   readonly steps: number | null
   readonly rows: number | null

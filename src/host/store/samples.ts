@@ -61,6 +61,15 @@ export interface SampleScore {
   readonly error: string | null
 }
 
+/** A score by the place of its sample in the run's log, which stays when the history is made anew. */
+export interface PlacedScore extends Omit<SampleScore, 'sampleId'> {
+  /** Number of the event, and the sample's in it. */
+  readonly seq: number
+  readonly position: number
+  /** Epoch milliseconds. */
+  readonly scoredAt: number
+}
+
 interface SampleRow {
   readonly id: number
   readonly step: number
@@ -220,6 +229,32 @@ export class SamplesTable {
         sampleId: sample,
         parts: this.#db.parse(parts) as SampleScore['parts'],
       }))
+  }
+
+  /** All that versions of rewards said of the samples of a run. */
+  placedScores(runId: string): PlacedScore[] {
+    return this.#db
+      .query<Omit<PlacedScore, 'parts'> & { readonly parts: string }>(
+        `SELECT seq, position, version, parts, error, scored_at AS scoredAt FROM sample_scores
+         JOIN samples ON samples.id = sample WHERE run = (SELECT key FROM runs WHERE id = ?)
+         ORDER BY seq, position, version`,
+      )
+      .all(runId)
+      .map(({ parts, ...score }) => ({ ...score, parts: this.#db.parse(parts) as SampleScore['parts'] }))
+  }
+
+  /** Records them again; those of samples that are gone are passed over. */
+  addPlacedScores(runId: string, scores: readonly PlacedScore[]): void {
+    this.#db.write(() => {
+      for (const { seq, position, version, parts, error, scoredAt } of scores) {
+        this.#db.run(
+          `INSERT OR REPLACE INTO sample_scores (sample, version, parts, error, scored_at)
+           SELECT id, ?, ?, ?, ? FROM samples
+           WHERE run = (SELECT key FROM runs WHERE id = ?) AND seq = ? AND position = ?`,
+          ...[version, JSON.stringify(parts), error, scoredAt, runId, seq, position],
+        )
+      }
+    })
   }
 
   #record(runId: string, row: SampleRow): SampleRecord {

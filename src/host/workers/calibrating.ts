@@ -1,12 +1,14 @@
 /** Calibration: every stage of a run takes one step with one group, for real, and nothing of it is kept. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { watchMemory, type MemoryWatch } from '#engine/runtime/memory.ts'
 import { calibrateStep, type Calibration } from '#rl/training/calibrate.ts'
 import { estimateEvaluation, estimateStep, evaluationsOf } from '#rl/training/stepEstimate.ts'
+import { initialState } from '#rl/training/plan.ts'
 import { shownSamples } from '#rl/training/samples.ts'
+import { makeFolder } from '../artifacts/atomic.ts'
+import { saveCheckpoint } from '../artifacts/checkpoints.ts'
 import { openModelFolder, type ModelFolder } from '../artifacts/modelFolder.ts'
 import { countBeside } from '../outboundRequests.ts'
 import { resolveEnvironment } from '../rewards/resolveEnvironment.ts'
@@ -27,13 +29,16 @@ export interface CalibrationRequest {
   readonly cacheDirectory: string
 }
 
+let calibrations = 0
+
 /** Ends with the report. Errors: as training. */
 export async function calibrate(
   { config, cacheDirectory }: CalibrationRequest,
   say: (news: CalibrationNews) => Promise<void>,
 ): Promise<void> {
   // Where a run would keep its own copy of reward code.
-  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-calibration-'))
+  const directory = path.join(cacheDirectory, `.calibration.${process.pid}.${++calibrations}.partial`)
+  makeFolder(directory)
   try {
     await using rewards = await resolveRewards(config, directory)
     await using world = await resolveEnvironment(config, directory, () => countBeside(cacheDirectory))
@@ -47,10 +52,7 @@ export async function calibrate(
         meter.begin(phase)
         void say({ phase, stage: index, stages: stages.length })
       }
-      const { heldBack, ...result } = await calibrateStage(
-        { name: path.basename(directory), stage, model, cacheDirectory },
-        tell,
-      )
+      const { heldBack, ...result } = await calibrateStage({ directory, stage, model, cacheDirectory }, tell)
       meter.end(heldBack)
       calibrated.push(result)
     }
@@ -111,7 +113,8 @@ function heldBackBytes(
 }
 
 interface StageSetup {
-  readonly name: string
+  /** In place of the run's. */
+  readonly directory: string
   readonly stage: Stage
   readonly model: ModelFolder
   readonly cacheDirectory: string
@@ -121,11 +124,11 @@ async function calibrateStage(
   setup: StageSetup,
   tell: (phase: Phase) => void,
 ): Promise<CalibratedStage & { readonly heldBack: number }> {
-  const { stage, model } = setup
+  const { directory, stage, model } = setup
   const { config, heldOutRows, rowPlaces } = stage.parts
   tell('loading')
   const begin = performance.now()
-  await using training = await openTraining({ ...setup, begin: null })
+  await using training = await openTraining({ ...setup, name: path.basename(directory), begin: null })
   const loading = (performance.now() - begin) / 1000
   const calibration = await calibrateStep(training.dependencies, maxRows, tell)
   const { measures, tooLong, trajectories } = calibration
@@ -142,7 +145,7 @@ async function calibrateStage(
     secondsPerStep: estimateStep(config, measures),
     evaluations: evaluated === 0 ? 0 : evaluationsOf(steps, config.evaluation.every),
     secondsPerEvaluation: evaluated === 0 ? 0 : estimateEvaluation(evaluated, measures),
-    checkpointBytes: stateBytes(training.state(), model),
+    ...(await trySaving(directory, training.state(), model)),
     logBytesPerStep: logBytes(config, samples, measures.rowTokens),
   }
 }
@@ -154,16 +157,20 @@ const samplesOf = ({ trajectories }: Calibration, row: number): CalibratedStage[
     row,
   }))
 
-/** As it is written into a checkpoint. */
-function stateBytes(
-  { actor, reference, critic, optimizer, ...rest }: TrainedState,
+/** A checkpoint is written for real, but for a copy of the model, which takes as long as its size tells. */
+async function trySaving(
+  directory: string,
+  state: TrainedState,
   model: ModelFolder,
-): number {
-  const tensors = [...actor, ...(reference ?? []), ...(critic?.adapter ?? [])].map(({ data }) => data)
-  const moments = Object.values(optimizer?.buffers ?? {})
-  const arrays = [...tensors, ...moments, critic?.valueHead?.weight].map((data) => data?.byteLength ?? 0)
-  const weights = rest.model === null ? [] : model.weightFiles.map((file) => statSync(file).size)
-  return [...arrays, ...weights].reduce((sum, bytes) => sum + bytes, 0)
+): Promise<Pick<CalibratedStage, 'checkpointBytes' | 'secondsPerCheckpoint'>> {
+  const begin = performance.now()
+  const trainer = { ...initialState }
+  const checkpoint = { ...state, model: null, trainer, events: 0, reward: null, metrics: {} }
+  const { sizeBytes } = await saveCheckpoint(directory, checkpoint)
+  const seconds = (performance.now() - begin) / 1000
+  const copied = state.model === null ? [] : model.weightFiles.map((file) => statSync(file).size)
+  const checkpointBytes = copied.reduce((sum, bytes) => sum + bytes, sizeBytes)
+  return { checkpointBytes, secondsPerCheckpoint: (seconds * checkpointBytes) / sizeBytes }
 }
 
 /** Per token: six arrays of four bytes, as base64 in the log and as they are in the history. */

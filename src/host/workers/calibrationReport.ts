@@ -40,6 +40,7 @@ export interface CalibratedStage {
   readonly evaluations: number
   readonly secondsPerEvaluation: number
   readonly checkpointBytes: number
+  readonly secondsPerCheckpoint: number
   /** What a step adds to log and history. */
   readonly logBytesPerStep: number
   readonly samples: readonly Omit<TrajectorySample, 'arrays' | 'advantage'>[]

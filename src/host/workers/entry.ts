@@ -86,6 +86,7 @@ function scheduleOf(
     firstStep: start?.isFork === true && step < lastStep ? Math.max(step, place.firstStep) : place.firstStep,
     lastStep,
     evaluateEvery: parts.config.evaluation.every,
+    checkpointEvery: parts.config.checkpoints.every,
     heldOutRows: Math.min(parts.heldOutRows.length, parts.config.evaluation.rows ?? Infinity),
     expected: expected?.[index] ?? null,
   }))

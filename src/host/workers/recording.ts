@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { CheckpointDueEvent, RunEvent, RunManifest } from '#shared/events.ts'
+import type { CheckpointDueEvent, CheckpointSavedEvent, RunEvent, RunManifest } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunWatch } from '#rl/diagnosis/watch.ts'
 import { clearLaterCheckpoints, pruneCheckpoints, type Retention } from '../artifacts/checkpointRetention.ts'
@@ -135,6 +135,7 @@ export class Recorder {
     state: TrainedState,
   ): AsyncGenerator<RunEvent> {
     this.#log.flush() // a checkpoint counts on the events before it
+    const began = performance.now()
     const entry = await saveCheckpoint(this.#runDirectory, {
       ...state,
       trainer,
@@ -143,7 +144,7 @@ export class Recorder {
       metrics: Object.fromEntries(Object.entries(this.#metrics).filter(isMeasured)),
     })
     this.#savedStep = step
-    yield* this.say(saved(entry))
+    yield* this.say({ ...saved(entry), seconds: (performance.now() - began) / 1000 })
   }
 
   *#prune(step: number, retention: Retention): Generator<RunEvent> {
@@ -177,7 +178,7 @@ export class Recorder {
 
 const isMeasured = (entry: [string, number | undefined]): entry is [string, number] => entry[1] !== undefined
 
-const saved = ({ step, directory, reward, sizeBytes }: CheckpointEntry): RunEvent => ({
+const saved = ({ step, directory, reward, sizeBytes }: CheckpointEntry): CheckpointSavedEvent => ({
   type: 'checkpoint-saved',
   step,
   directory,

@@ -4,18 +4,13 @@ import path from 'node:path'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
-import { configWarnings } from '#rl/training/configWarnings.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
 import { namedDataSet } from '../artifacts/data/dataSetLibrary.ts'
-import { readRunData } from '../artifacts/data/readDataSet.ts'
-import { openModelFolder, type ModelFolder } from '../artifacts/modelFolder.ts'
 import { findModel } from '../artifacts/modelLibrary.ts'
 import { absoluteReward, codeReference } from '../rewards/rewardCode.ts'
 import { requireKnownEnvironment, requireWorkingEnvironment } from '../rewards/resolveEnvironment.ts'
 import { requireKnownRewards } from '../rewards/resolveRewards.ts'
 import { readJsonObject } from '../artifacts/strictJson.ts'
-import { promptRoomWarnings, type PromptModel } from './promptRoom.ts'
-import type { AskText } from './textQuestion.ts'
 
 /** Paths in the file are relative to it; `model` may also be the name of a model, and rows that of a data set. Errors: AppError 'config/invalid'. */
 export function readRunConfig(file: string, dataDirectory: string): RunConfig {
@@ -32,75 +27,6 @@ export async function resolveRunConfig(given: unknown, dataDirectory: string): P
   await requireKnownRewards(resolved)
   await requireWorkingEnvironment(resolved)
   return resolved
-}
-
-export interface CheckedConfig {
-  readonly config: RunConfig
-  /** Rows whose prompt turns out to be too long make it shorter. */
-  readonly steps: number
-  /** To train on. */
-  readonly rows: number
-  /** What can be done but is hardly meant, in sentences. */
-  readonly warnings: readonly string[]
-}
-
-/** What a config comes to, with its model and data looked at. Errors: AppError 'config/…', 'model/…', 'data/…', 'file/…'. */
-export async function checkRunConfig(
-  given: unknown,
-  dataDirectory: string,
-  askText: AskText,
-): Promise<CheckedConfig> {
-  const config = await resolveRunConfig(given, dataDirectory)
-  const model = openModelFolder(config.model, config)
-  const warnings = judgeWithModel(config, model)
-  const lengths = await Promise.all(
-    stagesOf(config).map(async (stage) => {
-      const { data, steps, passes, rollout } = stage
-      const { train } = await readRunData(data)
-      return {
-        warnings: hasPrompts(stage)
-          ? await promptRoomWarnings(stage, train, promptModel(stage, model, askText))
-          : [],
-        rows: train.length,
-        steps: steps ?? Math.ceil((passes * train.length) / rollout.promptsPerStep),
-      }
-    }),
-  )
-  warnings.push(...lengths.flatMap((length) => length.warnings))
-  const total = (count: 'rows' | 'steps') => lengths.reduce((sum, length) => sum + length[count], 0)
-  return { config, steps: total('steps'), rows: total('rows'), warnings }
-}
-
-const promptModel = (
-  { data: { prompt: form, tools, templateVariables } }: RunConfig,
-  { directory, config: { contextLength } }: ModelFolder,
-  askText: AskText,
-): PromptModel => ({
-  contextLength,
-  lengthsOf(rows) {
-    const template = { templateVariables, ...(tools === null ? {} : { tools }) }
-    return askText({ type: 'lengths', directory, rows, from: 0, form, template })
-  },
-})
-
-/** Of prompts that are completed: given answers are counted with their own, episodes write theirs as they go. */
-const hasPrompts = ({ algorithm: { id, settings }, environment }: RunConfig): boolean =>
-  environment === null && algorithmById(id).configure(settings).experience === 'rollout'
-
-/**
- * Warnings for settings that fit together, those of all stages. Errors: AppError 'config/invalid' for what the model
- * cannot do.
- */
-export function judgeWithModel(config: RunConfig, { config: model }: Pick<ModelFolder, 'config'>): string[] {
-  const stages = stagesOf(config)
-  const sentences = stages.flatMap((stage, i) => {
-    const { id, settings } = stage.algorithm
-    const algorithm = algorithmById(id).configure(settings)
-    requireFitting(stage, algorithm, model)
-    const lead = stages.length > 1 ? `Stage ${i + 1}: ` : ''
-    return configWarnings(stage, algorithm, model).map((sentence) => lead + sentence)
-  })
-  return [...new Set(sentences)]
 }
 
 /** Relative paths are meant from `base`; names of models and data sets become paths too. Errors: AppError 'config/invalid'. */

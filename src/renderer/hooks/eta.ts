@@ -1,4 +1,4 @@
-import { rangeAfter } from '#shared/remaining.ts'
+import { laterStagesWords, rangeAfter } from '#shared/remaining.ts'
 import { etaWords } from '../eta.ts'
 import { useNow } from './live.ts'
 import { useRemainingOf } from './runs.ts'
@@ -8,6 +8,8 @@ export interface Eta {
   readonly secondsPerStep: number | null
   /** How long the rest takes, in words. */
   readonly left: string
+  /** What follows it where later stages come besides, of which nothing is known. */
+  readonly later: string
 }
 
 /** As it is now; null where nothing is known yet, nothing is left, or the run does not train. */
@@ -20,5 +22,6 @@ export function useEta(runId: string): Eta | null {
   return {
     secondsPerStep: remaining.secondsPerStep,
     left: etaWords({ lowMs: 1000 * low, highMs: 1000 * high }),
+    later: laterStagesWords(remaining.laterStages),
   }
 }

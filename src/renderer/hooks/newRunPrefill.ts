@@ -1,21 +1,19 @@
 /** Where a run being set up gets its parts from: an address that asks for them, a version of a data set, another run. */
 import { useCallback, useEffect, useMemo } from 'react'
-import { parsePreparation, type SplitRule } from '../components/data/preparation.ts'
+import { parsePreparation, usualSplit } from '../components/data/preparation.ts'
 import { detectedPrompt } from '../components/data/promptForms.ts'
 import { bestOf } from '../components/models/modelChoice.ts'
+import { withModel, withRoom, modelFactsOf } from '../components/newRun/chosenModel.ts'
+import { withData } from '../components/newRun/chosenRows.ts'
 import { pruned, type Draft } from '../components/newRun/draft.ts'
-import type { SettingField } from '../components/newRun/fields.ts'
 import { isObject, valueAt, withValue, withValues, type JsonObject } from '../components/newRun/json.ts'
 import { startingFrom } from '../components/newRun/startAdapter.ts'
-import { useApi, useLatest, type Answer, type ApiClient } from './api.tsx'
+import { useApi, useLatest, type ApiClient } from './api.tsx'
 import { useLastDataSet } from './data.ts'
 import { asError } from './failures.ts'
-import type { DraftView } from './newRun.ts'
+import type { DraftView, Knowledge } from './newRun.ts'
 import { navigate, useRoute } from './route.ts'
 import { toastError } from './toasts.ts'
-
-/** The validation split where nobody decided otherwise: enough to tell learning from remembering. */
-const usualSplit: SplitRule = { share: 0.1, seed: 42 }
 
 /** Where a version's rows lie, and how a person wants them read. */
 export async function dataOf(client: ApiClient, versionId: string): Promise<JsonObject> {
@@ -49,19 +47,6 @@ export function useChooseData(update: DraftView['update']): (versionId: string) 
   )
 }
 
-/**
- * Prompt, held-out rows and columns of answers belong to the rows: those of another task would measure another task. Only
- * between versions of one data set do rows of their own that were held out stay so.
- */
-function withData(config: JsonObject, data: JsonObject, dataSets: Answer<'datasets.list'>): JsonObject {
-  const before = valueAt(config, 'data.heldOut')
-  const setOf = (train: unknown) =>
-    dataSets.find(({ versions }) => versions.some(({ directory }) => directory === train))
-  const set = setOf(data['train'])
-  const isSameSet = set !== undefined && set === setOf(valueAt(config, 'data.train'))
-  return { ...config, data: isSameSet && typeof before === 'string' ? { ...data, heldOut: before } : data }
-}
-
 type Wanted = Readonly<
   Partial<Record<'model' | 'adapter' | 'data' | 'reward' | 'fork' | 'step' | 'copy' | 'changes', string>>
 >
@@ -69,19 +54,19 @@ type Wanted = Readonly<
 /** What the address asks for is put into the draft and taken out of the address. */
 export function usePrefill(
   { draft, isLoaded, setDraft, replace }: DraftView,
-  fields: readonly SettingField[],
+  known: Knowledge,
   onDone: (draft: Draft) => void,
 ): void {
   const client = useApi()
   const { query } = useRoute()
   const text = useMemo(() => query.toString(), [query])
-  const latest = useLatest({ draft, setDraft, replace, fields, onDone })
-  const isReady = isLoaded && fields.length > 0
+  const latest = useLatest({ draft, setDraft, replace, known, onDone })
+  const isReady = isLoaded && known.isLoaded
   useEffect(() => {
     if (text === '' || !isReady) return
     let isCurrent = true
     const wanted: Wanted = Object.fromEntries(new URLSearchParams(text))
-    prefilling(client, { wanted, fields: latest.current.fields }).then(
+    prefilling(client, wanted, latest.current.known).then(
       (prefill) => {
         if (!isCurrent) return
         const before = latest.current.draft
@@ -120,29 +105,30 @@ function replacedWords(
 
 const hasData = (config: JsonObject): boolean => valueAt(config, 'data.train') !== undefined
 
-interface Request {
-  readonly wanted: Wanted
-  readonly fields: readonly SettingField[]
-}
-
 /** What is to be done to the draft as it is then: until the host has answered, the person goes on choosing. */
-async function prefilling(client: ApiClient, { wanted, fields }: Request): Promise<(draft: Draft) => Draft> {
+async function prefilling(
+  client: ApiClient,
+  wanted: Wanted,
+  known: Knowledge,
+): Promise<(draft: Draft) => Draft> {
   const { model, adapter, data, reward, fork, copy, changes } = wanted
   let other: Draft | null = null
-  if (copy !== undefined) other = { config: pruned(await configOfRun(client, copy), fields), fork: null }
+  if (copy !== undefined)
+    other = { config: pruned(await configOfRun(client, copy), known.fields), fork: null }
   if (fork !== undefined) other = await forkOf(client, fork, wanted.step)
   const rows = data === undefined ? null : await rowsAt(client, data)
   const dataSets = await client.call('datasets.list')
+  const { algorithms } = known
+  const models = await client.call('models.list')
   const rewards = reward === undefined ? {} : await rewardOf(client, reward)
   return (draft) => {
     const next = other ?? draft
     let { config } = next
-    // Another model needs another adapter.
-    if (model !== undefined) config = startingFrom({ ...config, model }, undefined)
+    if (model !== undefined) config = withModel(config, model, { models, algorithms })
     if (adapter !== undefined) config = startingFrom(config, adapter)
     // Rewards and settings that were chosen for other rows are not taken for those of these.
     if (rows !== null && other === null && isOtherData(config, rows))
-      config = pick(config, ['model', 'adapter'])
+      config = withRoom(pick(config, ['model', 'adapter']), modelFactsOf(config, models))
     if (rows !== null) config = withData(config, rows, dataSets)
     return { ...next, config: withValues({ ...config, ...rewards }, parsedChanges(changes)) }
   }

@@ -1,8 +1,9 @@
 /** The wizard as its screen shows it: steps, what is missing, what can be done now. */
 import { useMemo } from 'react'
+import { modelFactsOf, withModel } from '../components/newRun/chosenModel.ts'
 import { changedFields, emptyDraft, pruned, type Draft } from '../components/newRun/draft.ts'
-import { valueAt, withValue, type JsonObject } from '../components/newRun/json.ts'
-import { changeWords, followed, isActive, presetsFor, type ModelFacts } from '../components/newRun/presets.ts'
+import { valueAt, type JsonObject } from '../components/newRun/json.ts'
+import { changeWords, isActive, presetsFor } from '../components/newRun/presets.ts'
 import { problemsOf, stepIds, type Problem, type StepId } from '../components/newRun/problems.ts'
 import { algorithmOf } from '../components/newRun/stages.ts'
 import {
@@ -52,7 +53,7 @@ export function useWizard() {
   const trial = useTrial(draft)
   const starter = useStarter(draft, known)
   const readSample = useSample()
-  usePrefill(view, known.fields, (next) => steps.showOnly(firstOpen(next, known)))
+  usePrefill(view, known, (next) => steps.showOnly(firstOpen(next, known)))
   const parent = runs.find(({ id }) => id === fork?.runId)
   const problems = [...verdict.problems, ...triedProblems(trial.error, known.topKeys)]
   const summaries = summariesOf(draft, known, trial)
@@ -71,7 +72,7 @@ export function useWizard() {
     ...{ draft, setDraft, update, known, verdict, trial, isReady, missing, isValid, act },
     ...{ start: starter.start, isStarting: starter.isStarting },
     ...{ isOpen: steps.isOpen, toggle: steps.toggle, show: steps.show, goOn: steps.goOn },
-    modelFacts: factsOf(config, known),
+    modelFacts: modelFactsOf(config, known.models),
     columns: columnsOf(config, known),
     setModel: (model: string) => update((now) => withModel(now, model, known)),
     problems,
@@ -132,29 +133,10 @@ function useSteps() {
   }, [open])
 }
 
-function factsOf(config: JsonObject, { models }: Knowledge): ModelFacts | null {
-  const found = models.find(
-    ({ name, directory }) => name === config['model'] || directory === config['model'],
-  )
-  return found !== undefined && 'parameters' in found ? (found as unknown as ModelFacts) : null
-}
-
 const columnsOf = (config: JsonObject, { dataSets }: Knowledge): string[] => {
   const versions = dataSets.flatMap((set) => set.versions)
   const train = valueAt(config, 'data.train')
   return versions.find(({ directory }) => directory === train)?.columns.map(({ name }) => name) ?? []
-}
-
-/** Settings that came from a preset go along with the size of the model. */
-function withModel(config: JsonObject, model: string, known: Knowledge): JsonObject {
-  const algorithm = known.algorithms.find(({ id }) => id === algorithmOf(config))
-  const next = withValue(config, 'model', model)
-  if (algorithm === undefined) return next
-  return followed(
-    next,
-    presetsFor(factsOf(config, known), algorithm),
-    presetsFor(factsOf(next, known), algorithm),
-  )
 }
 
 /** What is to be done next in a draft that was just filled in. */
@@ -178,7 +160,7 @@ function summariesOf(draft: Draft, known: Knowledge, trial: Trial): Readonly<Rec
 
 function changesOf({ config, fork }: Draft, known: Knowledge): string {
   const algorithm = known.algorithms.find(({ id }) => id === algorithmOf(config))
-  const presets = algorithm === undefined ? [] : presetsFor(factsOf(config, known), algorithm)
+  const presets = algorithm === undefined ? [] : presetsFor(modelFactsOf(config, known.models), algorithm)
   return changeWords(
     changedFields({ config, fork }, known.fields).map(({ key }) => key),
     presets.find((preset) => isActive(config, preset)),

@@ -1,3 +1,5 @@
+import { AppError } from '#shared/errors.ts'
+import { mostOfASetting } from '#shared/settings.ts'
 import type { SampleScore } from '../rewards.ts'
 
 /** A setting of a built-in reward function: flat, so that a form and a config file can hold it. */
@@ -9,10 +11,28 @@ export interface BuiltInReward<Settings extends RewardSettings = RewardSettings>
   readonly description: string
   readonly settings: Settings
   readonly create: (settings: Settings) => SampleScore
+  /** What can be, but is hardly meant; a sentence each, beginning with the setting's name. */
+  readonly doubts?: (settings: Settings) => readonly string[]
 }
 
 /** Keeps the settings' types while the file defines its function. */
 export const defineReward = <Settings extends RewardSettings>(reward: BuiltInReward<Settings>) => reward
+
+/** Only settings that `what` has, each of its default's type. Errors: AppError 'config/invalid'. */
+export function requireSettings(what: string, defaults: RewardSettings, changed: RewardSettings): void {
+  for (const [name, value] of Object.entries(changed)) {
+    const expected = Object.hasOwn(defaults, name) ? typeof defaults[name] : null
+    const isWithin = typeof value !== 'number' || Math.abs(value) <= mostOfASetting
+    if (expected === typeof value && isWithin) continue
+    const names = Object.keys(defaults).join(', ') || 'none'
+    const limits = expected === typeof value ? ` from ${-mostOfASetting} to ${mostOfASetting}` : ''
+    const fault =
+      expected === null
+        ? `has no setting "${name}"`
+        : `needs a ${expected}${limits} for "${name}", got ${JSON.stringify(value)}`
+    throw new AppError('config/invalid', `The ${what} ${fault}.`, `Its settings: ${names}.`)
+  }
+}
 
 /** The expected answer of a row as trimmed text; `null` where the column is missing or holds no text or number. */
 export function expectedText(row: Readonly<Record<string, unknown>>, column: string): string | null {

@@ -1,3 +1,4 @@
+import { AppError } from '#shared/errors.ts'
 import { defineReward, expectedText } from './common.ts'
 
 /**
@@ -8,15 +9,24 @@ export const numericEquality = defineReward({
   id: 'numeric-equality',
   description: '1 if the last number of the completion equals the number in the answer of the row, else 0.',
   settings: { column: 'answer', tolerance: 1e-6 },
-  create:
-    ({ column, tolerance }) =>
-    ({ completion, row }) => {
+  create({ column, tolerance }) {
+    if (tolerance < 0)
+      throw new AppError(
+        'config/invalid',
+        `The tolerance of numeric-equality is at least 0, got ${tolerance}.`,
+      )
+    return ({ completion, row }) => {
       const expected = lastNumber(expectedText(row, column) ?? '')
       if (expected === null) return null
       const found = lastNumber(completion)
       if (found === null) return 0
       return Math.abs(found - expected) <= tolerance * Math.max(1, Math.abs(expected)) ? 1 : 0
-    },
+    }
+  },
+  doubts: ({ tolerance }) =>
+    tolerance > 0.1
+      ? [`tolerance is ${tolerance}: numbers that are ${100 * tolerance} % off count as right.`]
+      : [],
 })
 
 /** Digits with optional sign, thousands commas, decimals and exponent. A sign counts only where no word precedes it. */

@@ -4,7 +4,7 @@
  */
 import { AppError } from '#shared/errors.ts'
 import { eachSample, type RewardFunction } from '../rewards.ts'
-import type { BuiltInReward, RewardSettings } from './common.ts'
+import { requireSettings, type BuiltInReward, type RewardSettings } from './common.ts'
 import { contains } from './contains.ts'
 import { exactMatch } from './exactMatch.ts'
 import { format } from './format.ts'
@@ -18,15 +18,16 @@ const listed = <Settings extends RewardSettings>({
   description,
   settings,
   create,
+  doubts,
 }: BuiltInReward<Settings>) => ({
   id,
   description,
   settings: settings as RewardSettings,
-  create: (changed: RewardSettings): RewardFunction => ({
-    id,
-    description,
-    score: eachSample(create({ ...settings, ...checkedSettings(id, settings, changed) })),
-  }),
+  create(changed: RewardSettings): RewardFunction {
+    requireSettings(`reward function "${id}"`, settings, changed)
+    return { id, description, score: eachSample(create({ ...settings, ...changed })) }
+  },
+  doubts: (changed: RewardSettings) => doubts?.({ ...settings, ...changed }) ?? [],
 })
 
 /** Everything a picker needs, in its order. */
@@ -50,20 +51,4 @@ export function builtInReward(id: string, settings: RewardSettings = {}): Reward
     `There is no reward function called "${id}".`,
     `Choose one of: ${known}.`,
   )
-}
-
-/** Only settings the function has, each of its default's type. */
-function checkedSettings<Settings extends RewardSettings>(
-  id: string,
-  defaults: Settings,
-  changed: RewardSettings,
-): Partial<Settings> {
-  for (const [name, value] of Object.entries(changed)) {
-    const expected = Object.hasOwn(defaults, name) ? typeof defaults[name] : null
-    if (expected === typeof value && !Number.isNaN(value)) continue
-    const names = Object.keys(defaults).join(', ') || 'none'
-    const fault = expected === null ? `has no setting "${name}"` : `needs a ${expected} for "${name}"`
-    throw new AppError('config/invalid', `The reward function "${id}" ${fault}.`, `Its settings: ${names}.`)
-  }
-  return changed as Partial<Settings>
 }

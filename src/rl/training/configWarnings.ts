@@ -2,6 +2,7 @@
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import { groupSizeOf, type ModelFacts } from './conflicts.ts'
+import { pluginWarnings } from './pluginWarnings.ts'
 
 type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs'>
 
@@ -11,6 +12,7 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
     ...sizeWarnings(config, algorithm),
     ...samplingWarnings(config, algorithm),
     ...lengthWarnings(config),
+    ...pluginWarnings(config),
     ...(model === null ? [] : contextWarnings(config, algorithm, model)),
   ]
 }

@@ -17,12 +17,14 @@ export const calibration = z.object({
   }),
   /** For the one group, all stages together. */
   seconds: z.object({ loading: seconds, generating: seconds, scoring: seconds, learning: seconds }),
-  /** Expected mean of whole steps, evaluation apart. */
+  /** Expected mean of whole steps, evaluations and checkpoints apart. */
   secondsPerStep: seconds,
   secondsPerEvaluation: seconds,
   evaluations: count,
+  secondsPerCheckpoint: seconds,
+  checkpoints: count,
   steps: count,
-  /** The whole run, evaluations included. */
+  /** The whole run, evaluations and checkpoints included. */
   etaSeconds: z.object({ low: seconds, expected: seconds, high: seconds }),
   checkpointBytes: count,
   /** `neededBytes`: checkpoints that stay, log and history. */

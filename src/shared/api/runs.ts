@@ -1,5 +1,6 @@
 /** Runs: their history, and the processes that train them. */
 import { z } from 'zod'
+import { toolIds } from '../tools.ts'
 import type { Diagnosis, FindingId, Remark } from '../diagnosis.ts'
 import type { RunManifest, RunPhase, StepPhase } from '../events.ts'
 import type { RunConfig, runConfigSchema } from '../runConfig.ts'
@@ -90,6 +91,7 @@ const remaining = z.object({
   low: z.number(),
   high: z.number(),
   current: z.number(),
+  laterStages: count,
 })
 
 /** As the run's log has it: `type`, `at` and the fields of that event; see #shared/events.ts. */
@@ -258,10 +260,10 @@ export const runsApi = {
   importConfig: query(
     z.object({
       text: z.string().max(1_000_000),
-      tool: z.enum(['trl', 'agilerl', 'verl', 'areal']).nullable(),
+      tool: z.enum(toolIds).nullable(),
     }),
     z.object({
-      tool: z.enum(['trl', 'agilerl', 'verl', 'areal']),
+      tool: z.enum(toolIds),
       config: z.custom<RunConfig>(isObject),
       /** Settings of ours and the names in the file that each was made of. */
       taken: z.array(z.object({ ours: z.string(), value: z.unknown(), theirs: z.array(z.string()) })),

@@ -1,5 +1,6 @@
 /** Settings of the program, and what the window keeps between its openings: JSON by key. */
 import { z } from 'zod'
+import { toolIds } from '../tools.ts'
 import type { Setting } from '../settings.ts'
 import { count, cursor } from './common.ts'
 import { command, feed, query } from './contract.ts'
@@ -37,10 +38,7 @@ export const settingsApi = {
   /** What other tools call a setting of a run, by its dotted name. */
   toolNames: query(
     z.void(),
-    z.record(
-      z.string(),
-      z.array(z.object({ tool: z.enum(['trl', 'agilerl', 'verl', 'areal']), name: z.string() })),
-    ),
+    z.record(z.string(), z.array(z.object({ tool: z.enum(toolIds), name: z.string() }))),
   ),
   watch: feed(z.void(), z.object({ cursor, changed: z.record(z.string(), value) })),
 }

@@ -18,13 +18,13 @@ const finding = z.object({
 const load = z.object({
   cpuShare: z.number().min(0).max(1),
   /**
-   * `training`: of the training processes, what they allocated and the pages of weight files they mapped, which the
-   * system may drop; null where it does not tell.
+   * `training`: of each process that trains, what it allocated and the pages of weight files it mapped, which the system
+   * may drop; empty where the system does not tell.
    */
   memory: z.object({
     usedBytes: count,
     totalBytes: count,
-    training: z.object({ privateBytes: count, mappedBytes: count }).nullable(),
+    training: z.array(z.object({ runId: z.string(), privateBytes: count, mappedBytes: count })),
   }),
   disk: z.object({ freeBytes: count, turnwiseBytes: count }),
   /** To other machines, by any process of this installation since its data directory was made. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { requireFitting } from '#rl/training/conflicts.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { importConfig } from '#host/exchange/importConfig.ts'
-import type { ToolId } from '#host/exchange/tools.ts'
+import type { ToolId } from '#shared/tools.ts'
 
 const noteOf = (notes: readonly { name: string; text: string }[], name: string) =>
   notes.find((note) => note.name === name)?.text

@@ -15,17 +15,7 @@ import { writeRandomModel } from '#host/artifacts/randomModel.ts'
 import { randomAdapter } from '../../engine/runtime/tinyModel.ts'
 import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
 import { createFixture, fixtureLora, referenceFixture } from './exportFixture.ts'
-
-const python = process.env['TURNWISE_PYTHON'] ?? 'python3'
-
-function hasPeft(): boolean {
-  try {
-    execFileSync(python, ['-c', 'import peft, transformers'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
+import { hasPeft, python } from './python.ts'
 
 /** An adapter that knows no base, as fresh ones of runs on a model from a folder. */
 async function trainedOn(model: string, folder: string) {

@@ -12,19 +12,9 @@ import { asFloat32Source } from '#host/artifacts/weightCache.ts'
 import { policyReader } from '#host/workers/parityReaders.ts'
 import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
 import { fixtureLora, randomFixture, referenceFixture, type ExportFixture } from './exportFixture.ts'
+import { hasPeft, python } from './python.ts'
 
 const script = path.join(import.meta.dirname, '../../fixtures/peft/check.py')
-const python = process.env['TURNWISE_PYTHON'] ?? 'python3'
-
-function hasPeft(): boolean {
-  try {
-    execFileSync(python, ['-c', 'import peft, transformers'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
 const sequences = [
   [7, 1, 30, 4, 9, 2, 11, 3, 5, 8],
   [2, 17, 6],

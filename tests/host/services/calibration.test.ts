@@ -49,7 +49,16 @@ describe('one group of a real step', () => {
     expect(result).toMatchObject({ steps: 4, evaluations: 3 })
     expect(etaSeconds.low).toBeLessThan(etaSeconds.expected)
     expect(etaSeconds.expected).toBeLessThan(etaSeconds.high)
-    expect(etaSeconds.expected).toBeCloseTo(4 * result.secondsPerStep + 3 * result.secondsPerEvaluation, 6)
+    expect(result.secondsPerCheckpoint).toBeGreaterThan(0)
+    const parts = [
+      4 * result.secondsPerStep,
+      3 * result.secondsPerEvaluation,
+      result.checkpoints * result.secondsPerCheckpoint,
+    ]
+    expect(etaSeconds.expected).toBeCloseTo(
+      parts.reduce((a, b) => a + b, 0),
+      6,
+    )
     expect(result.disk.neededBytes).toBeGreaterThan(result.checkpointBytes)
     expect(await client.call('runs.list', {})).toEqual([])
     expect(existsSync(dataFolders(fixture.directory).runs)).toBe(false)
@@ -140,7 +149,7 @@ test('what does not fit into memory or onto the disk is said before it happens',
     ...{ steps: 100, row: 3, promptTokens: 40, tooLong: 0, evaluations: 2, secondsPerEvaluation: 10 },
     seconds: { loading: 1, generating: 2, scoring: 3, learning: 4 },
     secondsPerStep: { expected: 10, low: 8, high: 15 },
-    ...{ checkpointBytes: 1e9, logBytesPerStep: 1e6, samples: [] },
+    ...{ checkpointBytes: 1e9, secondsPerCheckpoint: 4, logBytesPerStep: 1e6, samples: [] },
   }
   const memory = { anonymousBytes: 5e9, totalBytes: 9e9, expectedBytes: 8e9 }
   const summary = summarizeCalibration(
@@ -150,7 +159,7 @@ test('what does not fit into memory or onto the disk is said before it happens',
   )
   // The two newest, the best, and one that is being written.
   expect(summary.disk.neededBytes).toBe(4.1e9)
-  expect(summary.etaSeconds).toEqual({ low: 820, expected: 1020, high: 1520 })
+  expect(summary.etaSeconds).toEqual({ low: 1220, expected: 1420, high: 1920 })
   expect(summary.warnings).toEqual([
     expect.stringContaining('about 8 GB of memory, and 6 GB were free') as string,
     expect.stringContaining('take about 4.1 GB, and 2 GB are free') as string,

@@ -19,3 +19,22 @@ test('the first answer is not that the processor idles, and answers close togeth
   expect((await meter.read()).cpuShare).toBeCloseTo(0.9)
   expect((await meter.read()).cpuShare).toBeCloseTo(0.9)
 })
+
+test.skipIf(process.platform !== 'linux')(
+  'what each run takes is told apart, private and mapped',
+  async () => {
+    const list = () => [
+      { runId: 'run_a', pid: process.pid },
+      { runId: 'run_ended', pid: 2 ** 22 + 1 },
+      { runId: 'run_starting', pid: null },
+    ]
+    const busy = { ...host, supervisor: { list } } as unknown as typeof host
+    const { training } = (await new LoadMeter(busy).read()).memory
+    expect(training.map(({ runId }) => runId)).toEqual(['run_a'])
+    const { rss } = process.memoryUsage()
+    const [own] = training
+    expect(own?.privateBytes).toBeGreaterThan(1e7)
+    expect(own?.mappedBytes).toBeGreaterThan(1e6)
+    expect(Math.abs((own?.privateBytes ?? 0) + (own?.mappedBytes ?? 0) - rss) / rss).toBeLessThan(0.2)
+  },
+)

@@ -5,7 +5,7 @@ import { runRemaining } from '#host/services/remaining.ts'
 import { openStore } from '#host/store/store.ts'
 import { Trials } from '#host/trials.ts'
 import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
-import { newRun, step, writeLog } from '../store/logs.ts'
+import { checkpoint, newRun, step, writeLog } from '../store/logs.ts'
 
 const root = temporaryFolder()
 const stage = { firstStep: 0, lastStep: 14, evaluateEvery: 7, heldOutRows: 20, expected: null }
@@ -16,6 +16,7 @@ test('is told from the history alone: steps and evaluations apart, from the last
   newRun(store, root, 'run_a')
   const log = join(root, 'events.jsonl')
   const told = () => runRemaining(store, store.runs.get('run_a'))
+  const middle = () => Math.sqrt((told()?.low ?? 0) * (told()?.high ?? 0))
   const before = [
     { at: 1, type: 'schedule', step: 0, stages: [stage] },
     status('evaluating', 2),
@@ -28,10 +29,17 @@ test('is told from the history alone: steps and evaluations apart, from the last
   const steps = Array.from({ length: 7 }, (_, i) => step(i + 1, { step_time: 8 }))
   writeLog(log, ...steps)
   store.ingest('run_a', log)
-  const middle = Math.sqrt((told()?.low ?? 0) * (told()?.high ?? 0))
-  expect(middle).toBeCloseTo(7 * 8 + 2 * 17, 6)
-  expect(told()).toMatchObject({ secondsPerStep: 8, current: 17 })
-  expect(told()?.since).toBeGreaterThanOrEqual(30)
+  expect(middle()).toBeCloseTo(7 * 8 + 2 * 17, 6)
+  expect(told()).toMatchObject({ secondsPerStep: 8, current: 17, laterStages: 0 })
+  // That of the last step, not of the status before it.
+  expect(told()?.since).toBeGreaterThan(1_700_000_000_000)
+  writeLog(log, { ...checkpoint(7), seconds: 5 })
+  store.ingest('run_a', log)
+  // The one of step 7 is done; one of the end is to come.
+  expect(middle()).toBeCloseTo(7 * 8 + 2 * 17 + 5, 6)
+  expect(
+    store.metrics.series({ runIds: ['run_a'], metric: 'checkpoint_time' }).runs[0]?.points,
+  ).toMatchObject([{ step: 7, mean: 5 }])
   writeLog(log, status('finished', 99))
   store.ingest('run_a', log)
   expect(told()).toBeNull()

@@ -198,6 +198,11 @@ describe('a run that is followed live', () => {
     expect(tables[0]).toEqual(tables[1])
     expect(tables[0]?.rows.length).toBe(5)
     expect(await other.client.call('checkpoints.list', { runId })).toEqual([])
+    // That they were written is part of the history; so is that they are not here.
+    const told = (await other.client.call('runs.events', { runId })).map(({ event }) => event)
+    const saved = told.flatMap(({ type, directory }) => (type === 'checkpoint-saved' ? [directory] : []))
+    expect(saved.length).toBeGreaterThan(0)
+    expect(told.findLast(({ type }) => type === 'checkpoints-removed')?.['directories']).toEqual(saved)
     await expect(other.client.call('runs.resume', { runId })).rejects.toMatchObject({ code: 'api/refused' })
     await expect(other.client.call('runs.importBundle', { source })).rejects.toMatchObject({
       code: 'api/refused',

@@ -253,7 +253,7 @@ describe('settings that contradict each other', () => {
 
   test('values out of range are named with what would fit', () => {
     expect(() => grpo.configure({ topEntropyShare: 0 })).toThrow('a number from 0.01 to 1, got 0')
-    expect(() => grpo.configure({ overlongBuffer: 1.5 })).toThrow('a whole number from 0 up, got 1.5')
+    expect(() => grpo.configure({ overlongBuffer: 1.5 })).toThrow('a whole number from 0 to 1000000, got 1.5')
     expect(() => ppo.configure({ gaeLambda: 2, discount: -1 })).toThrow(
       /gaeLambda.*discount|discount.*gaeLambda/,
     )

@@ -1,7 +1,8 @@
 /** What a person must know who opens the folder on another machine. */
 import { plural } from '#shared/plural.ts'
 import { describeVersions } from '#host/version.ts'
-import { toolTitles, toolVersions, type ProjectTool } from '../tools.ts'
+import { toolTitles } from '#shared/tools.ts'
+import { toolVersions, type ProjectTool } from '../tools.ts'
 import type { ProjectParts } from './projectFiles.ts'
 
 interface ReadmeFacts {

@@ -34,12 +34,12 @@ export const xAxisSpecs: Readonly<Record<XAxis, XAxisSpec>> = {
 /** The metrics of a run that say how far along an axis each step is; none for steps themselves. */
 export const metricsOfAxis: Readonly<Record<XAxis, readonly string[]>> = {
   step: [],
-  time: ['step_time', 'eval_time'],
+  time: ['step_time', 'eval_time', 'checkpoint_time'],
   tokens: ['num_tokens'],
   samples: ['update/trajectories'],
 }
 
-/** The axes on which steps can be placed by the metrics there are; an evaluation's time may be missing. */
+/** The axes on which steps can be placed by the metrics there are; those of evaluations and checkpoints may be missing. */
 export const axesOf = (names: readonly string[]): readonly XAxis[] =>
   xAxes.filter((axis) => {
     const [main] = metricsOfAxis[axis]
@@ -51,7 +51,7 @@ export type Placement = (step: number) => number
 
 /**
  * How the steps of one run lie along an axis. `series` holds what `metricsOfAxis` names. Time is the sum of the
- * durations of steps and evaluations, so pauses do not count; tokens are a running total already; trajectories are
+ * durations of steps, evaluations and checkpoints, so pauses do not count; tokens are a running total already; trajectories are
  * summed. Between known places the way is straight; behind the last one it goes on as before.
  */
 export function placementOf(axis: XAxis, series: readonly (readonly SeriesPoint[])[]): Placement {

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { useAnswer, useTask, type Answer } from '#renderer/hooks/api.tsx'
 import { useCompletionLength } from '#renderer/hooks/newRun.ts'
 import { usePreviewModel, usePrompt } from '#renderer/hooks/prompt.ts'
-import { usualNewTokens } from '#shared/usualLength.ts'
+import { fittingNewTokens, usualNewTokens } from '#shared/usualLength.ts'
 import { formatCount, formatNumber, formatPercent, plural } from '#renderer/format.ts'
 import { Button } from '../base/Button.tsx'
 import { Field } from '../base/Field.tsx'
@@ -65,8 +65,7 @@ function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
   const { data: info } = useAnswer('models.info', { model })
   const context = info?.contextLength ?? null
   const chosen = useCompletionLength()
-  // A small model is not given half of its context for answers where nobody said so.
-  const completion = chosen ?? Math.min(usualNewTokens, Math.floor((context ?? Infinity) / 2))
+  const completion = chosen ?? (context === null ? usualNewTokens : fittingNewTokens(context))
   if (error !== null) return <ErrorNote error={error} />
   if (last === undefined) return <Loading label="Measuring" />
   const { histogram, progress } = last

@@ -10,6 +10,9 @@ export type PromptForm =
 export type SplitRule =
   { readonly share: number; readonly seed: number } | { readonly rows: number; readonly seed: number }
 
+/** The validation split where nobody decided otherwise: enough to tell learning from remembering. */
+export const usualSplit: SplitRule = { share: 0.1, seed: 42 }
+
 /** null: nothing was decided, what is detected holds. */
 export interface Preparation {
   readonly prompt: PromptForm | null

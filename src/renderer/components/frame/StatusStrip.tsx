@@ -79,7 +79,7 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
       {eta !== null && (
         <span>
           {eta.secondsPerStep !== null && `${formatNumber(eta.secondsPerStep)} s/step · `}
-          {eta.left} left
+          {eta.left} left{eta.later}
         </span>
       )}
       {others > 0 && <span>and {plural(others, 'run')} more</span>}

@@ -81,7 +81,9 @@ interface LibraryProps extends ModelsPageProps {
 function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
   const { data: adapters = [] } = useAnswer('models.adapters', undefined)
   const adapter = adapters.find((candidate) => candidate.name === adapterName)
-  const chosen = name === null ? models[0] : findModel(models, name)
+  // The first as this page was opened: a model that is added meanwhile does not take its place.
+  const [first] = useState(models[0]?.name)
+  const chosen = name === null ? (findModel(models, first ?? '') ?? models[0]) : findModel(models, name)
   if (models.length === 0 && incoming === null) {
     return (
       <EmptyState

@@ -35,6 +35,11 @@ export function CalibrationNumbers({ result }: { result: Calibration }) {
             and {plural(evaluations, 'evaluation')} of {formatDuration(1000 * result.secondsPerEvaluation)}
           </>
         )}
+        {result.checkpoints * result.secondsPerCheckpoint > 0.01 * etaSeconds.expected && (
+          <span>
+            {plural(result.checkpoints, 'checkpoint')} of {formatDuration(1000 * result.secondsPerCheckpoint)}
+          </span>
+        )}
       </Tile>
       <Tile name="Disk" value={formatBytes(disk.neededBytes)}>
         <Progress label="Share of the free disk" value={diskShare} />

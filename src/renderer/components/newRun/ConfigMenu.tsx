@@ -2,7 +2,7 @@ import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp, Ellipsis } from 'luci
 import { useRef, useState } from 'react'
 import { asError } from '#renderer/hooks/failures.ts'
 import { toast, toastError } from '#renderer/hooks/toasts.ts'
-import { toolTitles } from '#renderer/words.ts'
+import { toolTitles } from '#shared/tools.ts'
 import { fileNameOf, saveText } from '../charts/exportChart.ts'
 import { IconButton } from '../base/Button.tsx'
 import { Menu } from '../base/Menu.tsx'

@@ -1,5 +1,5 @@
 /** An algorithm's own settings as fields: its table says kind, default and meaning. */
-import type { Setting, SettingsTable } from '#shared/settings.ts'
+import { mostOfASetting, type Setting, type SettingsTable } from '#shared/settings.ts'
 import type { Bound, Control, FieldSection, SettingField } from './fields.ts'
 import { helpWords, labelOf } from './fieldWords.ts'
 
@@ -48,16 +48,19 @@ function controlOf(setting: Setting): Control {
       return {
         kind: 'number',
         isInteger: setting.integer === true,
-        from: boundOf(setting.minimum),
-        to: boundOf(setting.maximum),
+        from: boundOf(setting.minimum ?? -mostOfASetting),
+        to: boundOf(setting.maximum ?? mostOfASetting),
       }
     case 'optional-number':
-      return { kind: 'number', isInteger: false, from: boundOf(setting.minimum), to: null }
+      return {
+        kind: 'number',
+        isInteger: false,
+        from: boundOf(setting.minimum ?? -mostOfASetting),
+        to: boundOf(mostOfASetting),
+      }
   }
 }
 
 /** The smallest number above 0 stands for “more than 0”. */
-function boundOf(value: number | undefined): Bound | null {
-  if (value === undefined) return null
-  return value === Number.MIN_VALUE ? { value: 0, isExclusive: true } : { value, isExclusive: false }
-}
+const boundOf = (value: number): Bound =>
+  value === Number.MIN_VALUE ? { value: 0, isExclusive: true } : { value, isExclusive: false }

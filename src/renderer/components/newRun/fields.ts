@@ -4,7 +4,7 @@
  * writes a config, draft.ts is the run being set up, presets.ts fills it, stages.ts divides it, problems.ts says where
  * the host found something wrong. The components show them; hooks/newRun.ts asks the host.
  */
-import type { ToolId } from '#renderer/words.ts'
+import type { ToolId } from '#shared/tools.ts'
 import { emptyWordsOf, helpWords, labelOf, sectionTitle } from './fieldWords.ts'
 import { isObject, valueAt, type JsonObject } from './json.ts'
 

@@ -1,4 +1,5 @@
 /** Settings by what a person wants to know and by how large the model is: a place to begin, to be measured by the check. */
+import { fittingNewTokens } from '#shared/usualLength.ts'
 import { plural } from '#renderer/format.ts'
 import type { AlgorithmEntry } from './algorithmFields.ts'
 import { isEqual, valueAt, withValues, type JsonObject } from './json.ts'
@@ -93,7 +94,7 @@ function valuesOf(wish: Wish, model: ModelFacts, { experience, groupSize }: Lear
     'optimization.learningRate': experience === 'preferences' ? learningRate / 2 : learningRate,
     'evaluation.every': wish.every,
     'checkpoints.every': wish.every,
-    'rollout.maxNewTokens': answerRoom(wish, model),
+    'rollout.maxNewTokens': fittingNewTokens(model.contextLength, wish.maxNewTokens),
   }
   if (experience !== 'rollout') return { ...common, 'rollout.promptsPerStep': wish.rows }
   return {
@@ -103,12 +104,6 @@ function valuesOf(wish: Wish, model: ModelFacts, { experience, groupSize }: Lear
     'rollout.groupSize': groupSize.default === 1 ? 1 : Math.max(groupSize.minimum, wish.groupSize),
     'rollout.precision': precision,
   }
-}
-
-/** An eighth of the context of a tiny model, else a quarter: the prompt needs room as well. */
-function answerRoom({ maxNewTokens }: Wish, model: ModelFacts): number {
-  const share = sizeOf(model) === 'tiny' ? 8 : 4
-  return Math.max(8, Math.min(maxNewTokens, Math.floor(model.contextLength / share)))
 }
 
 /** Whether the config says just what the preset would. */

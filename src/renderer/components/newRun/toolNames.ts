@@ -1,6 +1,6 @@
 /** What other tools call a setting, to find it by and to tell it. */
 import type { Answer } from '#renderer/hooks/api.tsx'
-import { toolTitles } from '#renderer/words.ts'
+import { toolTitles } from '#shared/tools.ts'
 import type { FieldSection, SettingField } from './fields.ts'
 
 /** Names by the key of our setting. */

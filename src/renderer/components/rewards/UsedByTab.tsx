@@ -64,7 +64,7 @@ export function UsedByTab({ rewardId, kind, versions, uses }: UsedByTabProps) {
       />
       {rescored !== null && (
         <RescorePane
-          key={rescored.run.id}
+          key={`${rescored.run.id} ${rescored.version}`}
           rewardId={rewardId}
           run={rescored.run}
           used={rescored.version}

@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react'
 import { useEta } from '#renderer/hooks/eta.ts'
-import { useNow } from '#renderer/hooks/live.ts'
+import { useLoad, useNow } from '#renderer/hooks/live.ts'
 import { link } from '#renderer/hooks/route.ts'
 import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/hooks/runs.ts'
 import type { SeriesByMetric } from '#renderer/hooks/series.ts'
-import { formatAgo, formatNumber, formatReward, formatRewardDelta } from '#renderer/format.ts'
+import { formatAgo, formatNumber, formatReward, formatRewardDelta, memoryWords } from '#renderer/format.ts'
 import { phaseWords, runTitle, stepShare } from '#renderer/words.ts'
 import { Progress } from '../base/states.tsx'
 import { lastValues } from '../charts/lines.ts'
@@ -18,6 +18,7 @@ interface Props {
 export function RunNumbers({ run, byMetric }: Props) {
   const eta = useEta(run.id)
   const worker = useWorkerOf(run.id)
+  const memory = useLoad()?.memory.training.find(({ runId }) => runId === run.id)
   const now = useNow(30_000)
   const parent = useRunEntry(run.parentRunId ?? '')
   const perStep = eta?.secondsPerStep ?? meanStepTime(run, byMetric)
@@ -37,11 +38,23 @@ export function RunNumbers({ run, byMetric }: Props) {
         )}
       </Fact>
       {isLiving && <Fact name="Now">{phaseWords(run.phase, worker)}</Fact>}
-      {eta !== null && <Fact name="Left">{eta.left}</Fact>}
+      {eta !== null && (
+        <Fact name="Left">
+          {eta.left}
+          {eta.later}
+        </Fact>
+      )}
       {rewardBefore !== null && rewardAfter !== null && (
         <EvalReward before={rewardBefore} after={rewardAfter} />
       )}
       {perStep !== null && <Fact name="Per step">{formatNumber(perStep)} s</Fact>}
+      {memory !== undefined && (
+        <Fact name="Memory">
+          <span title="Task managers count mapped weights with the process; the system may drop them and read them again from the file.">
+            {memoryWords(memory)}
+          </span>
+        </Fact>
+      )}
       <Fact name="Started">{formatAgo(run.createdAt, now)}</Fact>
       {parent !== undefined && (
         <Fact name="Forked from">

@@ -16,8 +16,10 @@ interface Props {
 const most = 50
 
 export function TagsDialog({ run, onClose }: Props) {
-  const [tags, setTags] = useState<readonly string[]>(run.tags)
-  const [notes, setNotes] = useState(run.notes)
+  // As they were when this opened: what another window writes meanwhile is not taken for a change made here.
+  const [before] = useState({ tags: run.tags, notes: run.notes })
+  const [tags, setTags] = useState<readonly string[]>(before.tags)
+  const [notes, setNotes] = useState(before.notes)
   const [draft, setDraft] = useState('')
   const known = useAnswer('runs.tags', undefined).data ?? []
   const saveTags = useCommand('runs.setTags')
@@ -33,8 +35,10 @@ export function TagsDialog({ run, onClose }: Props) {
     setDraft('')
   }
   const save = async () => {
-    await saveTags.run({ runId: run.id, tags: [...withDraft()] })
-    if (notes !== run.notes) await saveNotes.run({ runId: run.id, notes })
+    const chosen = withDraft()
+    const isSame = chosen.length === before.tags.length && chosen.every((tag) => before.tags.includes(tag))
+    if (!isSame) await saveTags.run({ runId: run.id, tags: [...chosen] })
+    if (notes !== before.notes) await saveNotes.run({ runId: run.id, notes })
     onClose()
   }
   const others = known.filter(({ tag }) => !tags.includes(tag)).slice(0, 8)

@@ -12,6 +12,7 @@ export const timeMetrics = [
   'time/score',
   'time/update',
   'eval_time',
+  'checkpoint_time',
   'rollout/tokens_per_second',
   'update/tokens_per_second',
   'rollout/server_adapters',
@@ -45,7 +46,8 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
         <span className="text-sm text-faint">mean of the last {averaged}</span>
         <Help about="time per step">
           Generate: completions are sampled. Score: reward functions. Forward passes: the tokens under each
-          policy, before the update. Learn: gradients and optimizer. Other: saving, evaluating and the rest.
+          policy, before the update. Learn: gradients and optimizer. Other: the rest of the step. Evaluations
+          and checkpoints come between steps.
         </Help>
         {total !== null && (
           <span className="ml-auto pr-2 font-mono text-sm tabular-nums">{formatNumber(total)} s</span>
@@ -64,6 +66,7 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
               ['Generates', isGenerating ? means['rollout/tokens_per_second'] : null, 'tokens/s'],
               ['Learns from', means['update/tokens_per_second'], 'tokens/s'],
               ['Evaluation takes', means['eval_time'], 's'],
+              ['Checkpoint takes', means['checkpoint_time'], 's'],
             ]
               .flatMap(([words, value, unit]) =>
                 typeof value === 'number' ? [`${String(words)} ${formatNumber(value)} ${String(unit)}`] : [],

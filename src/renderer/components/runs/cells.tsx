@@ -256,15 +256,21 @@ export function RewardCell({ run: { reward, rewardBefore, rewardAfter } }: { run
   )
 }
 
-/** Sum of the durations of its steps: pauses do not count. */
+/** Sum of the durations of its steps, evaluations and checkpoints: pauses do not count. */
 export function DurationCell({ run }: { run: RunEntry }) {
+  const parts = [useTotal(run, 'step_time'), useTotal(run, 'eval_time'), useTotal(run, 'checkpoint_time')]
+  const seconds = parts.reduce<number>((sum, part) => sum + (part ?? 0), 0)
+  return <>{parts[0] === undefined ? noNumber : formatDuration(seconds * 1000)}</>
+}
+
+/** Of a metric over all steps; undefined until it is known. */
+function useTotal(run: RunEntry, metric: string): number | undefined {
   const { data } = useAnswer(
     'metrics.series',
-    { runIds: [run.id], metric: 'step_time', toStep: Math.max(1, run.step), maxPoints: 2 },
+    { runIds: [run.id], metric, toStep: Math.max(1, run.step), maxPoints: 2 },
     { enabled: run.step > 0, keep: true },
   )
-  const seconds = data?.runs[0]?.points.reduce((sum, { mean, count }) => sum + mean * count, 0)
-  return <>{seconds === undefined ? noNumber : formatDuration(seconds * 1000)}</>
+  return data?.runs[0]?.points.reduce((sum, { mean, count }) => sum + mean * count, 0)
 }
 
 /** Name of the data set, or the file. */

@@ -1,6 +1,7 @@
 import { Pencil } from 'lucide-react'
 import { useState } from 'react'
 import { useTextScore, type TextScore } from '#renderer/hooks/samples.ts'
+import { setQuery } from '#renderer/hooks/route.ts'
 import { formatDelta, formatNumber } from '#renderer/format.ts'
 import { Button } from '../base/Button.tsx'
 import { classes } from '../base/classes.ts'
@@ -15,7 +16,15 @@ export function EditedCopy({ sample }: { sample: Sample }) {
   if (text === null) {
     return (
       <div className="border-t border-line px-4 py-3">
-        <Button small icon={<Pencil size={13} aria-hidden />} onClick={() => setText(sample.completion)}>
+        <Button
+          small
+          icon={<Pencil size={13} aria-hidden />}
+          onClick={() => {
+            // The newest step is shown where the address names none: the next one must not take the place of this.
+            setQuery({ step: String(sample.step), sample: String(sample.id) })
+            setText(sample.completion)
+          }}
+        >
           Edit a copy
         </Button>
         <span className="ml-2 text-sm text-faint">scored while you type</span>

@@ -1,7 +1,7 @@
 import { ChevronRight, CircleCheck, CircleOff } from 'lucide-react'
 import { useAnswer, type Answer } from '#renderer/hooks/api.tsx'
-import { formatBytes, formatShare, plural } from '#renderer/format.ts'
-import { useLoad } from '#renderer/hooks/live.ts'
+import { formatBytes, formatShare, memoryWords, plural } from '#renderer/format.ts'
+import { useLoad, type Load } from '#renderer/hooks/live.ts'
 import { deviceTitles } from '#shared/device.ts'
 import { Badge } from '../base/Badge.tsx'
 import { KeyValue } from '../base/Panel.tsx'
@@ -31,14 +31,9 @@ export function DevicesSection() {
                     'Memory',
                     `${formatBytes(load.memory.usedBytes)} of ${formatBytes(load.memory.totalBytes)} in use`,
                   ] as const,
-                  ...(load.memory.training === null || load.memory.training.privateBytes === 0
+                  ...(load.memory.training.length === 0
                     ? []
-                    : [
-                        [
-                          'Training takes',
-                          `${formatBytes(load.memory.training.privateBytes)} private + ${formatBytes(load.memory.training.mappedBytes)} mapped weights`,
-                        ] as const,
-                      ]),
+                    : [['Training takes', memoryWords(totalMemory(load.memory.training))] as const]),
                 ]),
             ['System', platform],
           ]}
@@ -137,3 +132,9 @@ const WhatRunsWhere = () => (
     </tbody>
   </table>
 )
+
+/** Of all runs that train. */
+const totalMemory = (runs: Load['memory']['training']) => ({
+  privateBytes: runs.reduce((sum, { privateBytes }) => sum + privateBytes, 0),
+  mappedBytes: runs.reduce((sum, { mappedBytes }) => sum + mappedBytes, 0),
+})

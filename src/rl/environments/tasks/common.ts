@@ -47,6 +47,8 @@ export interface Task<State = unknown, Settings extends TaskSettings = TaskSetti
   readonly settings: Settings
   /** Errors: AppError 'config/invalid' for settings that cannot be. */
   create(settings: Settings, services: TaskServices): TaskWorld<State>
+  /** What can be, but is hardly meant; a sentence each, beginning with the setting's name. */
+  doubts?(settings: Settings): readonly string[]
 }
 
 /** Keeps the types of state and settings while the file defines its task. */
@@ -63,6 +65,9 @@ export function lastInteger(text: string): number | null {
   const found = text.match(/(?:(?<![\p{L}\p{N}_)])[-−])?\d+/gu)?.at(-1)
   return found === undefined ? null : Number(found.replace('−', '-'))
 }
+
+/** A number of turns that an episode may have. */
+export const isTurns = (turns: number): boolean => Number.isInteger(turns) && turns >= 1 && turns <= 1000
 
 /** Ends an episode with 1 or 0. */
 export const judged = (isRight: boolean) => ({

@@ -36,6 +36,12 @@ export const countdown = defineTask({
       },
     }
   },
+  doubts: ({ formReward, highest }) => [
+    ...(formReward >= 1
+      ? [`formReward is ${formReward}: an equation that misses earns as much as a right one, which earns 1.`]
+      : []),
+    ...(highest > 10_000 ? [`highest is ${highest}; up to 100 is usual.`] : []),
+  ],
 })
 
 const instructions = ({ numbers, target }: CountdownState): string =>

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import { defineTask, lastInteger } from './common.ts'
+import { defineTask, isTurns, lastInteger } from './common.ts'
 
 interface GuessingState {
   readonly secret: number
@@ -13,10 +13,10 @@ export const numberGuessing = defineTask({
     'Several turns: guess a number and be told "higher" or "lower". 1 when found, a penalty for a turn without a valid guess.',
   settings: { lowest: 1, highest: 100, guesses: 8, invalidPenalty: 0.1 },
   create({ lowest, highest, guesses, invalidPenalty }) {
-    if (!(Number.isInteger(lowest) && Number.isInteger(highest) && lowest < highest && guesses >= 1)) {
+    if (!(Number.isInteger(lowest) && Number.isInteger(highest) && lowest < highest) || !isTurns(guesses)) {
       throw new AppError(
         'config/invalid',
-        'The environment "number-guessing" needs whole numbers lowest < highest and at least 1 guess.',
+        'The environment "number-guessing" needs whole numbers lowest < highest and 1 to 1000 guesses.',
       )
     }
     const isGuess = (guess: number | null): guess is number =>
@@ -43,6 +43,15 @@ export const numberGuessing = defineTask({
       },
     }
   },
+  doubts: ({ invalidPenalty, guesses }) => [
+    ...(invalidPenalty < 0
+      ? [`invalidPenalty is ${invalidPenalty}: a turn without a valid guess is rewarded by that.`]
+      : []),
+    ...(invalidPenalty > 10
+      ? [`invalidPenalty is ${invalidPenalty}: finding the number, which earns 1, hardly counts beside it.`]
+      : []),
+    ...(guesses > 50 ? [`guesses is ${guesses}: an episode takes as many turns.`] : []),
+  ],
 })
 
 function hint(guess: number | null, secret: number, isValid: boolean): string {

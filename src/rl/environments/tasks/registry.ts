@@ -11,6 +11,7 @@ import { constantReward } from '../probes/constantReward.ts'
 import { constantTarget } from '../probes/constantTarget.ts'
 import { gridNavigation } from '../probes/gridNavigation.ts'
 import { multiInput } from '../probes/multiInput.ts'
+import { requireSettings } from '../common.ts'
 import { arithmetic } from './arithmetic.ts'
 import type { Task, TaskServices, TaskSettings, TaskStart, TaskWorld } from './common.ts'
 import { countdown } from './countdown.ts'
@@ -27,6 +28,7 @@ export interface BuiltInEnvironment {
   readonly settings: TaskSettings
   /** Errors: AppError 'config/invalid'. */
   create(changed: TaskSettings, services: TaskServices): Environment
+  doubts(changed: TaskSettings): readonly string[]
 }
 
 /** A task whose types of state and settings are known to its own file only. */
@@ -35,9 +37,10 @@ const listed = <State, Settings extends TaskSettings>(task: Task<State, Settings
   description: task.description,
   settings: task.settings,
   create(changed, services) {
-    requireSettings(task, changed)
+    requireSettings(`environment "${task.id}"`, task.settings, changed)
     return environmentOf(task, task.create({ ...task.settings, ...changed }, services))
   },
+  doubts: (changed) => task.doubts?.({ ...task.settings, ...changed }) ?? [],
 })
 
 /** Everything a picker needs, in its order. */
@@ -114,16 +117,5 @@ async function guarded(work: () => EnvironmentTurn | Promise<EnvironmentTurn>): 
   } catch (error) {
     if (error instanceof AppError && error.code === 'config/invalid') throw error
     return { failure: error instanceof Error ? error.message : String(error) }
-  }
-}
-
-/** Only settings the task has, each of its default's type. */
-function requireSettings({ id, settings }: Pick<Task, 'id' | 'settings'>, changed: TaskSettings): void {
-  for (const [name, value] of Object.entries(changed)) {
-    const expected = Object.hasOwn(settings, name) ? typeof settings[name] : null
-    if (expected === typeof value && !Number.isNaN(value)) continue
-    const names = Object.keys(settings).join(', ') || 'none'
-    const fault = expected === null ? `has no setting "${name}"` : `needs a ${expected} for "${name}"`
-    throw new AppError('config/invalid', `The environment "${id}" ${fault}.`, `Its settings: ${names}.`)
   }
 }

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
-import { defineTask, type FetchJson, taggedAnswer } from './common.ts'
+import { defineTask, type FetchJson, isTurns, taggedAnswer } from './common.ts'
 
 /**
  * Questions that are answered with the help of a search engine: `<search>words</search>` is answered with what it finds,
@@ -19,6 +19,12 @@ export const search = defineTask({
     answerColumn: 'answer',
   },
   create({ url, results, timeoutSeconds, turns, questionColumn, answerColumn }, { fetchJson }) {
+    if (!isTurns(turns) || !(results >= 1) || !(timeoutSeconds > 0 && timeoutSeconds <= 3600)) {
+      throw new AppError(
+        'config/invalid',
+        'The search environment needs 1 to 1000 turns, at least one result and a timeout of at most 3600 seconds.',
+      )
+    }
     const engine = openEngine(url, fetchJson, { results, timeoutMs: 1000 * timeoutSeconds })
     return {
       maxTurns: turns,

@@ -49,6 +49,14 @@ export const ticTacToe = defineTask({
       },
     }
   },
+  doubts: ({ win, draw, loss, illegal }) => [
+    ...(win <= draw ? [`win is ${win}, no more than a draw earns (${draw}).`] : []),
+    ...(draw < loss ? [`draw is ${draw}, less than losing earns (${loss}).`] : []),
+    ...(illegal > loss ? [`illegal is ${illegal}: a forbidden move earns more than losing (${loss}).`] : []),
+    ...([win, draw, loss, illegal].some((reward) => Math.abs(reward) > 1000)
+      ? [`win is ${win}, draw ${draw}, loss ${loss}, illegal ${illegal}; −1 to 1 is usual.`]
+      : []),
+  ],
 })
 
 const rules =

@@ -1,0 +1,74 @@
+/** Settings that are hardly meant are named on the command line in the words of the window. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createHost } from '#host/createHost.ts'
+import { readRunConfig } from '#host/workers/runConfigFile.ts'
+import { checkRunConfig } from '#host/workers/runVerdict.ts'
+import { answer, createWorkplace, linesOf } from './turnwise.ts'
+
+const place = createWorkplace()
+const settings = {
+  model: 'model',
+  data: { train: 'rows.csv' },
+  rewards: [{ function: 'length-penalty', weight: 5000 }],
+  adapter: { rank: 2 },
+  rollout: { promptsPerStep: 1, groupSize: 2, maxNewTokens: 100, temperature: 3 },
+  optimization: { learningRate: 0.02 },
+  contextLength: 128,
+  steps: 1,
+}
+
+beforeAll(async () => {
+  await answer('model', 'random', '--shape', 'tiny-llama', '--out', place.path('model'))
+  place.write('rows.csv', `prompt,answer\n1+1=,2\n${'2+2 '.repeat(40)}=,4\n`)
+  place.write('run.json', settings)
+})
+
+afterAll(() => place[Symbol.dispose]())
+
+/** What the window shows beside the settings. */
+async function shownOf(file: string): Promise<readonly string[]> {
+  await using host = createHost({ dataDirectory: place.folder, servesQueue: false })
+  const config = readRunConfig(file, place.folder)
+  return (await checkRunConfig(config, place.folder, host.askText)).warnings
+}
+
+const told = (stderr: string): string[] =>
+  stderr.split('\n').flatMap((line) => /^Warning: (.*)$/.exec(line)?.[1] ?? [])
+
+test('train warns of what New run warns of', async () => {
+  const shown = await shownOf(place.path('run.json'))
+  const places = [
+    'rewards[0].weight',
+    'rollout.temperature',
+    'rollout.maxNewTokens',
+    'optimization.learningRate',
+  ]
+  for (const start of places) expect(shown.filter((sentence) => sentence.startsWith(start))).toHaveLength(1)
+  const { stderr } = await place.run('train', place.path('run.json'))
+  expect(told(stderr)).toEqual(expect.arrayContaining([...shown]))
+})
+
+test('rows that make no prompt are refused before a run is made, in both', async () => {
+  const file = place.write('nameless.json', {
+    ...settings,
+    data: { train: 'rows.csv', prompt: { column: 'q' } },
+  })
+  const words = 'Row 1 of the data cannot become a prompt: column "q" holds neither text nor a list'
+  await expect(shownOf(file)).rejects.toThrow(words)
+  const { status, stderr } = await answer('train', file, '--data-dir', place.folder)
+  expect(status).toBe(1)
+  expect(stderr).toContain(words)
+})
+
+test('config import warns of settings that were absurd over there too, and of those that do not fit', async () => {
+  const file = place.write('trl.yaml', 'learning_rate: 0.5\nnum_generations: 1\ntemperature: 7.0\n')
+  const { stdout, stderr } = await answer('config', 'import', file, '--from', 'trl', '--json')
+  const [{ warnings } = { warnings: [] }] = linesOf(stdout) as { warnings: string[] }[]
+  expect(warnings.map((sentence) => sentence.split(' is ')[0])).toEqual([
+    'rollout.groupSize',
+    'optimization.learningRate',
+    'rollout.temperature',
+  ])
+  expect(stderr).toBe('')
+  expect(told((await answer('config', 'import', file, '--from', 'trl')).stderr)).toEqual(warnings)
+})

@@ -1,0 +1,40 @@
+/** docs/other-tools.md lists the names that settings have elsewhere; the table that import and export read is the truth. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { settingsTable } from '#host/exchange/settingsTable.ts'
+import { toolIds } from '#shared/tools.ts'
+
+const page = readFileSync(new URL('../../../docs/other-tools.md', import.meta.url), 'utf8')
+/** Setting → its cells, a tool each. */
+const documented = new Map(
+  [...page.matchAll(/^\| `([^`]+)` \| (.*) \|$/gm)].map(([, name = '', cells = '']) => [
+    name,
+    cells.split(' | '),
+  ]),
+)
+
+/** Setting → tool → every name it has there, of any algorithm. */
+const named = Map.groupBy(settingsTable, ({ ours }) => ours.replace('algorithm.settings.', ''))
+const namesOf = (name: string) =>
+  toolIds.map((tool) => (named.get(name) ?? []).flatMap((row) => Object.keys(row[tool]?.keys ?? {})))
+
+/** What is short for a name: without the path that stands before. */
+const isShortFor = (name: string) => (full: string) =>
+  full === name.replace('…', 'actor_rollout_ref.') || full.endsWith(`.${name}`)
+
+const settings = [...named.keys()].filter((name) => namesOf(name).some((names) => names.length > 0))
+
+test.each(settings)('%s', (name) => {
+  const cells = documented.get(name) ?? []
+  expect(cells.length, 'a row with four tools').toBe(toolIds.length)
+  for (const [i, names] of namesOf(name).entries()) {
+    const told = [...(cells[i] ?? '').matchAll(/`([^`]+)`/g)].map(([, each = '']) => each)
+    const where = `${name}, ${toolIds[i] ?? ''}`
+    for (const each of told) expect(names.some(isShortFor(each)), `${where}: ${each}`).toBe(true)
+    expect(told.length > 0, `${where}: ${names.join(', ')}`).toBe(names.length > 0)
+  }
+})
+
+test('no row is of a setting that is not there', () => {
+  expect([...documented.keys()].filter((name) => !named.has(name))).toEqual([])
+})
