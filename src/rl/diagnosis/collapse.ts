@@ -48,7 +48,7 @@ function deepFallOf(run: DiagnosedRun): Fall | null {
 /**
  * The step after which the policy was at once less sure than before by `exploded` nats, where it has not earned since
  * what it earned until then. What is left of such a policy often finds some answer that earns a part of the reward, so
- * the fall need not be deep; and where nothing of the model is left, chance need not be ruled out.
+ * the fall need not be deep; and as long as it is another one than before, it was not chance.
  */
 function breakOf(run: DiagnosedRun): Fall | null {
   const [rewards, uncertain] = [seriesOf(run, 'reward'), uncertaintiesOf(run).series]
@@ -62,7 +62,9 @@ function breakOf(run: DiagnosedRun): Fall | null {
   if (fall.before.length === 0 || last.length < lasting) return null
   const [before, after] = [levelOf(run, fall.before), levelOf(run, last)]
   const scale = rewardScaleOf(run)
-  const chance = isKlAbove(run, klBound) ? 0 : surely * errorBetween(scale, before, after)
+  const uncertainty = uncertaintyOf(run, fall.step)
+  const isOther = isKlAbove(run, klBound) || (uncertainty !== null && hasTurned(uncertainty))
+  const chance = isOther ? 0 : surely * errorBetween(scale, before, after)
   return before.mean - after.mean > Math.max(chance, worthAFall * spanOf(scale)) ? fall : null
 }
 
@@ -111,6 +113,13 @@ export const klBound = 3
 const hopelessKl = 10
 
 export const riseOf = ({ start, end }: Uncertainty): number => averageOf(end) - averageOf(start)
+
+/** A tenth of the uncertainty at the start: the policy says one thing only. */
+const certain = 0.1
+
+/** Far more or far less sure than at the start. */
+export const hasTurned = (uncertainty: Uncertainty): boolean =>
+  riseOf(uncertainty) > exploded || averageOf(uncertainty.end) < certain * averageOf(uncertainty.start)
 
 /** Of the last steps: single ones are estimated badly. */
 export const lastKl = (run: DiagnosedRun): readonly Measured[] => seriesOf(run, 'kl').slice(-lasting)

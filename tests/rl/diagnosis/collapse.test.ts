@@ -94,6 +94,18 @@ describe('a policy that updates destroyed', () => {
     const finding = findingOf({ curves, steps: 24, evaluations: [], config: few })
     expect(finding).toMatchObject({ id: 'policy-destroyed' })
     expect(finding.words).toContain('after step 1')
+    // So they tell by themselves: a policy that chooses at random, and one of another model.
+    const random = { ...curves, entropy: series([0.4, 0.5, 2.8, 1.8, 5.4]), kl: undefined }
+    const reward = series([0.28, 0.14, 0.05, 0.1, 0])
+    const [first] = diagnosisOf({
+      curves: { ...random, reward },
+      steps: 8,
+      evaluations: [],
+      config: few,
+    }).findings
+    expect(first?.words).toContain('The policy was destroyed after step 2')
+    const other = { ...curves, entropy: series([0.74, 3.85, 4.98, 1.28, 0.65]) }
+    expect(idsOf({ curves: other, steps: 24, evaluations: [], config: few })).toEqual(['policy-destroyed'])
     // A policy that is sure of something new and earns more with it is not.
     const better = { ...curves, reward: series([0.34, 0.3, 0.4, 0.6, 0.7, 0.8]) }
     expect(idsOf({ curves: better, steps: 24, evaluations: [], config: few })).not.toContain(
