@@ -46,18 +46,14 @@ function deepFallOf(run: DiagnosedRun): Fall | null {
 }
 
 /**
- * The step after which the policy was at once less sure than before by `exploded` nats, where it has not earned since
+ * The step after which the policy became less sure by `exploded` nats within a few steps, where it has not earned since
  * what it earned until then. What is left of such a policy often finds some answer that earns a part of the reward, so
  * the fall need not be deep; and as long as it is another one than before, it was not chance.
  */
 function breakOf(run: DiagnosedRun): Fall | null {
-  const [rewards, uncertain] = [seriesOf(run, 'reward'), uncertaintiesOf(run).series]
-  const at = uncertain.findIndex(({ value }, i) => {
-    const before = uncertain.slice(Math.max(0, i - lasting), i)
-    return before.length > 0 && value - averageOf(before) > exploded
-  })
-  if (at < 0) return null
-  const fall = fallAfter(rewards, uncertain[at - 1]?.step ?? 0)
+  const step = calmUntil(uncertaintiesOf(run).series)
+  if (step === null) return null
+  const fall = fallAfter(seriesOf(run, 'reward'), step)
   const last = fall.after.slice(-lasting)
   if (fall.before.length === 0 || last.length < lasting) return null
   const [before, after] = [levelOf(run, fall.before), levelOf(run, last)]
@@ -66,6 +62,15 @@ function breakOf(run: DiagnosedRun): Fall | null {
   const isOther = isKlAbove(run, klBound) || (uncertainty !== null && hasTurned(uncertainty))
   const chance = isOther ? 0 : surely * errorBetween(scale, before, after)
   return before.mean - after.mean > Math.max(chance, worthAFall * spanOf(scale)) ? fall : null
+}
+
+/** The last step before uncertainty rose by `exploded` nats above a level it had shortly before; null where it did not. */
+function calmUntil(uncertain: readonly Measured[]): number | null {
+  const levels = uncertain.map((_, i) => averageOf(uncertain.slice(Math.max(0, i + 1 - lasting), i + 1)))
+  const calmBefore = (i: number) => Math.min(...levels.slice(Math.max(0, i - 2 * lasting), i))
+  const at = uncertain.findIndex(({ value }, i) => value - calmBefore(i) > exploded)
+  const calm = uncertain.slice(0, at).findLast(({ value }) => value - calmBefore(at) < exploded / 2)
+  return at < 0 ? null : (calm?.step ?? 0)
 }
 
 const fallAfter = (rewards: readonly Measured[], step: number): Fall => ({

@@ -106,6 +106,14 @@ describe('a policy that updates destroyed', () => {
     expect(first?.words).toContain('The policy was destroyed after step 2')
     const other = { ...curves, entropy: series([0.74, 3.85, 4.98, 1.28, 0.65]) }
     expect(idsOf({ curves: other, steps: 24, evaluations: [], config: few })).toEqual(['policy-destroyed'])
+    // Within a few steps, as at a rate that is not quite as large.
+    const slower = { ...curves, entropy: series([0.29, 0.55, 1.66, 2.13, 1.5, 2.92, 3.89, 3.05, 1.46, 1.1]) }
+    const partly = series([0.29, 0.26, 0.07, 0.03, 0.1, 0.03, 0, 0, 0.1, 0.15])
+    const [gradual] = diagnosisOf({
+      curves: { ...slower, reward: partly, kl: flat(12) },
+      ...{ steps: 20, evaluations: [], config: few },
+    }).findings
+    expect(gradual?.words).toContain('The policy was destroyed after step 2')
     // A policy that is sure of something new and earns more with it is not.
     const better = { ...curves, reward: series([0.34, 0.3, 0.4, 0.6, 0.7, 0.8]) }
     expect(idsOf({ curves: better, steps: 24, evaluations: [], config: few })).not.toContain(
@@ -163,6 +171,17 @@ describe('rewards', () => {
   test('of absurd size come before what they destroy', () => {
     const curves = { ...gone, reward: from(8, line(3e5, 8e5), flat(-1e6)), reward_std: flat(5e5) }
     expect(idsOf({ curves, evaluations: [] })).toEqual(['reward-size'])
+  })
+
+  test('of absurd size are told by the evaluation before the first update', () => {
+    const evaluations = [[0, -5e39]] as const
+    const finding = findingOf({ curves: {}, steps: 0, evaluations })
+    expect(finding).toMatchObject({ id: 'reward-size', severity: 'problem' })
+    expect(finding.words).toContain('Rewards reach 5.0e+39')
+    expect(idsOf({ steps: 0, evaluations: [[0, 80]] })).toEqual([])
+    // Gradients that are no numbers follow from it.
+    const failure = { code: 'run/diverged', message: 'The gradient is not finite.', hint: null } as const
+    expect(idsOf({ steps: 0, evaluations, failure })).toEqual(['reward-size'])
   })
 
   test('whose parts cancel', () => {
