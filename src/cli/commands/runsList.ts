@@ -1,7 +1,7 @@
 import type { RunEntry } from '#shared/runs.ts'
 import { createHost } from '#host/createHost.ts'
 import { defineCommand } from '../command.ts'
-import { tableLines } from '../output.ts'
+import { formatReward, tableLines } from '../output.ts'
 
 const header = [
   ...['run', 'name', 'status', 'diagnosis', 'step', 'algorithm', 'reward', 'eval before', 'after', 'started'],
@@ -40,8 +40,6 @@ const row = (run: RunEntry): string[] => [
   ...[run.reward, run.rewardBefore, run.rewardAfter].map(formatReward),
   formatTime(run.createdAt),
 ]
-
-export const formatReward = (reward: number | null): string => reward?.toFixed(3) ?? '–'
 
 /** `2026-03-01 14:05`, local time. */
 export function formatTime(at: number): string {
