@@ -316,6 +316,21 @@ describe('held-out rows', () => {
     expect(idsOf({ samples: own, heldOutPrompts: same })).toEqual([])
   })
 
+  test('not those of the same task where prompts are few and have words of their own', () => {
+    const word = (at: number) => `${'abcdefgh'[at % 8] ?? ''}${'klmnopqrst'[Math.floor(at / 8)] ?? ''}`
+    /** Words that are drawn from so many. */
+    const prompts = (many: number, length: number, salt: number) => (row: number) =>
+      Array.from({ length }, (_, k) =>
+        word((Math.imul(row * 31 + k + salt, 2_654_435_761) >>> 8) % many),
+      ).join(' ')
+    // As like each other as two samples are, and by chance less than that.
+    for (const prompt of [prompts(40, 6, 1), prompts(80, 5, 379)]) {
+      const own = Array.from({ length: 20 }, (_, i) => sample(20 + i, { row: i, prompt: prompt(i) }))
+      const heldOutPrompts = Array.from({ length: 10 }, (_, i) => prompt(100 + i))
+      expect(idsOf({ samples: own, heldOutPrompts })).toEqual([])
+    }
+  })
+
   test('not those of the same one with other numbers, nor too few of them', () => {
     const same = Array.from(
       { length: 16 },

@@ -110,10 +110,19 @@ describe('gap to held-out rows', () => {
     expect(idsOf({ evaluations: heldOut(0.5, 0.72) })).toEqual([])
     const harder = [
       [0, 0.02],
-      [20, 0.22],
-      [40, 0.5],
+      [20, 0.2],
+      [40, 0.4],
     ] as const
     expect(idsOf({ evaluations: harder })).toEqual([])
+  })
+
+  test('not by less than a tenth, however sure that is', () => {
+    const config = {
+      evaluation: { every: 20, rows: 2000 },
+      rollout: { promptsPerStep: 400, groupSize: 4, maxNewTokens: 64 },
+    }
+    expect(idsOf({ evaluations: heldOut(0.44, 0.7), config })).toEqual([])
+    expect(idsOf({ evaluations: heldOut(0.4, 0.66), config })).toEqual(['held-out-gap'])
   })
 
   test('not where one evaluation alone fell behind, as after a bad update', () => {
