@@ -58,3 +58,7 @@ export function tableLines(header: readonly string[], rows: readonly (readonly s
       .trimEnd(),
   )
 }
+
+/** Three decimals; in powers of ten where these would only be a long row of digits. */
+export const formatReward = (reward: number | null): string =>
+  reward === null ? '–' : Math.abs(reward) < 1e6 ? reward.toFixed(3) : reward.toExponential(2)

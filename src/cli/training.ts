@@ -9,6 +9,7 @@ import { trainAndFollow } from '#host/training.ts'
 import type { WorkerStatus } from '#host/workers/supervisor.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
+import { formatReward } from './output.ts'
 import { createProgress, type Progress, type ProgressState } from './progress.ts'
 
 export interface TrainingOutcome {
@@ -17,6 +18,8 @@ export interface TrainingOutcome {
   /** Eval reward at the run's first and last evaluation; null without validation rows. */
   readonly rewardBefore: number | null
   readonly rewardAfter: number | null
+  /** The gravest that the run says of itself in the end. */
+  readonly finding: RunEntry['finding']
   readonly seconds: number
   /** Folder of the last checkpoint. */
   readonly checkpoint: string | null
@@ -59,8 +62,14 @@ export async function followTraining(
   } finally {
     progress.end()
   }
-  const { rewardBefore, rewardAfter } = host.store.runs.get(run.id)
-  return { ...outcomeOf(events), rewardBefore, rewardAfter, seconds: (Date.now() - startedAt) / 1000 }
+  const { rewardBefore, rewardAfter, finding } = host.store.runs.get(run.id)
+  return {
+    ...outcomeOf(events),
+    rewardBefore,
+    rewardAfter,
+    finding,
+    seconds: (Date.now() - startedAt) / 1000,
+  }
 }
 
 /** Says what happens: events as lines, and in the line of progress how far the run is and how long the rest takes. */
@@ -68,6 +77,7 @@ class RunTeller {
   readonly #progress: Progress
   readonly #remaining: () => RunRemaining | null
   #state: Omit<ProgressState, 'left'> | null = null
+  #gravest = ''
 
   constructor(progress: Progress, remaining: () => RunRemaining | null) {
     this.#progress = progress
@@ -80,11 +90,20 @@ class RunTeller {
       this.#update([])
       return
     }
-    const words = wordsFor(event)
+    const words = event.type === 'diagnosis' ? this.#remark(event) : wordsFor(event)
     if (words !== null) this.#progress.note(words)
     if (event.type === 'status')
       this.#state ??= { done: event.step, total: event.steps, unit: 'step', facts: [] }
     if (event.type === 'evaluation' || event.type === 'status') this.#update([])
+  }
+
+  /** Null where only figures or lesser findings have changed. */
+  #remark(event: Extract<RunEvent, { type: 'diagnosis' }>): string | null {
+    const [gravest] = event.findings
+    const stamp = gravest === undefined ? '' : `${gravest.id} ${gravest.severity}`
+    if (stamp === this.#gravest) return null
+    this.#gravest = stamp
+    return remarkWords(event)
   }
 
   /** An evaluation tells how far it is: it can take longer than many steps. */
@@ -114,13 +133,12 @@ const phaseWords: Partial<Record<RunPhase, string>> = {
 }
 
 /** What a person is told of an event; null where it is not worth a line. */
-function wordsFor(event: Exclude<RunEvent, { type: 'step' }>): string | null {
+function wordsFor(event: Exclude<RunEvent, { type: 'step' | 'diagnosis' }>): string | null {
   if (event.type === 'status') return phaseWords[event.phase] ?? null
   if (event.type === 'warning') return `Warning: ${event.message}`
-  if (event.type === 'diagnosis') return remarkWords(event)
   if (event.type !== 'evaluation') return null
   const [reward, loss] = [finite(event.metrics.eval_reward), finite(event.metrics.eval_loss)]
-  if (reward !== null) return `Eval reward ${reward.toFixed(3)} after ${plural(event.step, 'step')}.`
+  if (reward !== null) return `Eval reward ${formatReward(reward)} after ${plural(event.step, 'step')}.`
   if (loss !== null) return `Eval loss ${loss.toFixed(3)} after ${plural(event.step, 'step')}.`
   return `No eval completion got a reward after ${plural(event.step, 'step')}.`
 }
@@ -137,7 +155,7 @@ function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): str
   const length = finite(metrics['completions/mean_length'])
   const rate = finite(metrics['rollout/tokens_per_second'])
   return [
-    ...(reward === null ? [] : [`reward ${reward.toFixed(3)}`]),
+    ...(reward === null ? [] : [`reward ${formatReward(reward)}`]),
     ...(length === null ? [] : [`length ${length.toFixed(0)}`]),
     ...(rate === null ? [] : [`${rate.toFixed(0)} tokens/s`]),
   ]

@@ -1,5 +1,5 @@
 /** What a person is told by a notice of the system: a run is over, goes wrong, or the disk fills up. Nothing else. */
-import type { Diagnosis, Finding } from '#shared/diagnosis.ts'
+import type { FindingId } from '#shared/diagnosis.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { runLabel } from './activity.ts'
 
@@ -31,14 +31,13 @@ function outcome({ step, rewardBefore, rewardAfter, reward }: RunEntry): string 
 
 const short = (value: number): string => String(Number(value.toPrecision(3)))
 
-/** Findings that mean that going on is of no use, told once each. `told`: ids so far; grows. */
-export function alarmNotice(run: RunEntry, { findings }: Diagnosis, told: Set<Finding['id']>): Notice | null {
-  const news = findings.filter(({ id, severity }) => severity === 'problem' && !told.has(id))
-  const [gravest] = news
-  if (gravest === undefined) return null
-  for (const { id } of news) told.add(id)
+/** What the run says is so wrong with it that going on is of no use, told once. `told`: ids so far; grows. */
+export function alarmNotice(run: RunEntry, told: Set<FindingId>): Notice | null {
+  const { finding } = run
+  if (finding?.severity !== 'problem' || told.has(finding.id)) return null
+  told.add(finding.id)
   const title = `${runLabel(run)} needs a look at step ${run.step}`
-  return { kind: 'alarm', title, body: gravest.words, route: `/runs/${run.id}/diagnosis` }
+  return { kind: 'alarm', title, body: finding.words, route: `/runs/${run.id}/diagnosis` }
 }
 
 const gibibyte = 2 ** 30

@@ -2,15 +2,12 @@
 import { statfs } from 'node:fs/promises'
 import type { FindingId } from '#shared/diagnosis.ts'
 import type { Host } from '#host/host.ts'
-import { diagnoseRun } from '#host/services/diagnosis.ts'
 import { newsOf } from '#host/services/feeds.ts'
 import { activityOf, type Activity, type TrainedRun } from './activity.ts'
 import { alarmNotice, diskNotice, endingNotice, isDiskLow, type Notice } from './notices.ts'
 
 /** The disk fills up without a bell. */
 const lookEveryMs = 60_000
-/** A diagnosis reads all numbers of a run. */
-const usualDiagnosisMs = 60_000
 
 export interface ShellNews {
   readonly activity: Activity
@@ -18,32 +15,21 @@ export interface ShellNews {
 }
 
 /** The first news come at once; then whenever there are others, until the signal aborts. */
-export function watchRuns(
-  host: Host,
-  signal: AbortSignal,
-  diagnoseEveryMs = usualDiagnosisMs,
-): AsyncGenerator<ShellNews> {
-  const watch = new Watch(host, diagnoseEveryMs)
+export function watchRuns(host: Host, signal: AbortSignal): AsyncGenerator<ShellNews> {
+  const watch = new Watch(host)
   return newsOf({ bell: host.bell, signal, everyMs: lookEveryMs }, () => watch.look())
-}
-
-interface Judged {
-  step: number
-  at: number
-  readonly told: Set<FindingId>
 }
 
 class Watch {
   readonly #host: Host
-  readonly #diagnoseEveryMs: number
   #shown: string | null = null
   #trained: readonly string[] = []
-  readonly #judged = new Map<string, Judged>()
+  /** What was told of a run that is trained. */
+  readonly #told = new Map<string, Set<FindingId>>()
   #disk = { isLow: false, lookedAt: -Infinity }
 
-  constructor(host: Host, diagnoseEveryMs: number) {
+  constructor(host: Host) {
     this.#host = host
-    this.#diagnoseEveryMs = diagnoseEveryMs
   }
 
   async look(): Promise<ShellNews | null> {
@@ -68,30 +54,19 @@ class Watch {
     const ended = this.#trained.filter((id) => !now.includes(id))
     this.#trained = now
     return ended.flatMap((id) => {
-      this.#judged.delete(id)
+      this.#told.delete(id)
       const run = this.#host.store.runs.find(id)
       return (run === null ? null : endingNotice(run)) ?? []
     })
   }
 
   #alarms(runs: readonly TrainedRun[]): Notice[] {
-    return runs.flatMap(({ id, step }) => {
-      const judged = this.#judged.get(id) ?? { step: 0, at: Date.now(), told: new Set<FindingId>() }
-      this.#judged.set(id, judged)
-      if (step === judged.step || Date.now() - judged.at < this.#diagnoseEveryMs) return []
-      Object.assign(judged, { step, at: Date.now() })
-      return this.#alarm(id, judged.told) ?? []
+    return runs.flatMap(({ id }) => {
+      const told = this.#told.get(id) ?? new Set<FindingId>()
+      this.#told.set(id, told)
+      const run = this.#host.store.runs.find(id)
+      return (run === null ? null : alarmNotice(run, told)) ?? []
     })
-  }
-
-  #alarm(id: string, told: Set<FindingId>): Notice | null {
-    const { store } = this.#host
-    try {
-      return alarmNotice(store.runs.get(id), diagnoseRun(store, id), told)
-    } catch {
-      // Deleted meanwhile, or a config that is not one of this version: then there is nothing to judge.
-      return null
-    }
   }
 
   async #disks(): Promise<Notice[]> {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
 import { createRunFolder, runPaths } from '#host/artifacts/runFolder.ts'
 import { createWorkplace, linesOf } from './turnwise.ts'
@@ -16,6 +16,8 @@ const config = {
   rollout: { maxNewTokens: 64 },
 }
 
+const runFolders = new Map<string, string>()
+
 /** A run of ten steps, in the data directory. */
 function runWith(
   metrics: Readonly<Record<string, number>>,
@@ -28,8 +30,16 @@ function runWith(
       metrics: { step_time: 1, reward: 0.5, loss: 0.3, ...metrics, ...at(i + 1) },
     }),
   )
+  runFolders.set(id, directory)
   writeFileSync(runPaths(directory).events, `${steps.join('\n')}\n`)
   return id
+}
+
+/** Its log. */
+function eventsOf(id: string): string {
+  const directory = runFolders.get(id)
+  if (directory === undefined) throw new Error(`There is no run ${id}.`)
+  return runPaths(directory).events
 }
 
 test('of a healthy run the checks are listed with their figures', async () => {
@@ -78,4 +88,23 @@ test('a finding says what it is, what it rests on and what to change', async () 
       findings: [{ id: 'cap-hits', severity: 'warning', evidence: [{ value: 0.75 }] }],
     },
   ])
+})
+
+test('runs that said that something is wrong with them are marked in the list', async () => {
+  const healthy = runWith({})
+  const remark = (severity: 'problem' | 'warning') => ({
+    ...{ type: 'diagnosis', at: 2, step: 10 },
+    findings: [{ id: 'cap-hits', severity, words: 'Completions are truncated.' }],
+  })
+  const said = (['problem', 'warning'] as const).map((severity) => {
+    const id = runWith({ 'completions/clipped_ratio': 0.95 })
+    appendFileSync(eventsOf(id), `${JSON.stringify(remark(severity))}\n`)
+    return id
+  })
+  const { stdout } = await place.run('runs', 'list')
+  const rows = stdout.split('\n').map((line) => line.split(/ {2,}/))
+  const at = rows[0]?.indexOf('diagnosis') ?? -1
+  const markOf = (id: string | undefined) => rows.find(([run]) => run === id)?.[at]
+  expect([healthy, ...said].map(markOf)).toEqual(['–', 'problem', 'warning'])
+  expect(stdout).toContain('turnwise runs diagnose RUN')
 })

@@ -259,3 +259,14 @@ test('a training process that dies is reported, and the command lives to do it',
   expect(done.stderr).toContain('turnwise: The training process ended unexpectedly (signal SIGKILL).')
   expect(done.stderr).toContain(`turnwise resume ${id}`)
 })
+
+test('a run with which something is wrong says so at its end too', async () => {
+  // An untrained model does not know how to end.
+  const config = { ...settings, name: 'endless', steps: 6, evaluation: { every: 0 } }
+  const { status, stdout, stderr } = await place.run('train', place.write('endless.json', config))
+  expect(stderr).toMatch(/Problem after step \d+: .*truncated at 6 tokens\./)
+  expect([status, stdout.trim().split('\n').at(-1)]).toEqual([
+    0,
+    expect.stringMatching(/truncated at 6 tokens\. What to change: turnwise runs diagnose run_/),
+  ])
+})

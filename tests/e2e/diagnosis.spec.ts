@@ -33,6 +33,9 @@ test('a run that destroys its policy says so while it goes on, and the fix goes 
 
   await app.go(`/runs/${runId}/samples`)
   await alert.getByRole('button', { name: 'Show diagnosis' }).click()
+  // There the finding stands below, with what to do about it.
+  await expect(page.getByRole('article').filter({ hasText: 'The policy was destroyed' })).toBeVisible()
+  await expect(alert).toBeHidden()
   const { soundUntil } = await app.client.call('runs.diagnosis', { runId })
   expect(soundUntil).not.toBeNull()
   const step = String(soundUntil)
@@ -64,6 +67,10 @@ test('where its config wants that, the run ends on it and says which checkpoint 
   const alert = page.getByRole('alert').filter({ hasText: 'as diagnosis.stopOn asks' })
   await expect(alert).toContainText(/The checkpoint of step \d+ is from before it and is kept\./)
   await expect(page.getByRole('button', { name: /^Resume from/ })).toBeHidden()
+  await alert.getByRole('button', { name: 'Show diagnosis' }).click()
+  await expect(page.getByRole('article').filter({ hasText: 'The policy was destroyed' })).toBeVisible()
+  await expect(alert).toContainText('as diagnosis.stopOn asks. The checkpoint of step')
+  await expect(alert).not.toContainText('The policy was destroyed')
   const { step } = await app.client.call('runs.get', { runId })
   expect(step).toBeLessThan(60)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Diagnosis, Finding } from '#shared/diagnosis.ts'
+import type { FindingId, Remark } from '#shared/diagnosis.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { activityOf, type TrainedRun } from '../../src/main/activity.ts'
 import { alarmNotice, diskNotice, endingNotice, isDiskLow } from '../../src/main/notices.ts'
@@ -65,6 +65,7 @@ const entry = (change: Partial<RunEntry>): RunEntry =>
     name: 'Sums',
     step: 40,
     error: null,
+    finding: null,
     reward: 0.5,
     rewardBefore: null,
     rewardAfter: null,
@@ -91,34 +92,20 @@ describe('notices', () => {
   })
 
   test('of a problem, once each; warnings are for the page', () => {
-    const finding = (id: Finding['id'], severity: Finding['severity']): Finding => ({
-      id,
-      severity,
-      words: `Words of ${id}.`,
-      evidence: [],
-      proposals: [],
-    })
-    const diagnosis = (...findings: Finding[]): Diagnosis => ({
-      stage: null,
-      firstStep: 1,
-      steps: 40,
-      findings,
-      soundUntil: null,
-      checks: [],
-    })
-    const told = new Set<Finding['id']>()
-    const notice = (...findings: Finding[]) => alarmNotice(entry({}), diagnosis(...findings), told)
-    expect(notice(finding('cap-hits', 'warning'))).toBe(null)
-    expect(notice(finding('diverged', 'problem'), finding('cap-hits', 'warning'))).toEqual({
+    const told = new Set<FindingId>()
+    const notice = (id: FindingId, severity: Remark['severity'] = 'problem') =>
+      alarmNotice(entry({ finding: { id, severity, words: `Words of ${id}.` } }), told)
+    expect(alarmNotice(entry({}), told)).toBe(null)
+    expect(notice('cap-hits', 'warning')).toBe(null)
+    expect(notice('diverged')).toEqual({
       kind: 'alarm',
       title: 'Sums needs a look at step 40',
       body: 'Words of diverged.',
       route: '/runs/run_1/diagnosis',
     })
-    expect(notice(finding('diverged', 'problem'))).toBe(null)
-    expect(notice(finding('diverged', 'problem'), finding('no-reward', 'problem'))?.body).toBe(
-      'Words of no-reward.',
-    )
+    expect(notice('diverged')).toBe(null)
+    expect(notice('no-reward')?.body).toBe('Words of no-reward.')
+    expect(notice('diverged')).toBe(null)
   })
 
   test('of a disk that fills up: once, until there is room again', () => {

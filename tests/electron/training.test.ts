@@ -103,6 +103,26 @@ test('the end of a run is told once, checkpoints are not; a click leads to it', 
   expect(said.notices).toHaveLength(1)
 })
 
+test('a run that goes wrong is told as soon as it says so, once; a click leads to its diagnosis', async () => {
+  said.notices.length = 0
+  answers.isFocused = false
+  const never = { function: 'exact-match', name: 'correct', settings: { column: 'task' } }
+  const runId = await start({ ...long, name: 'Wrong', rewards: [never] })
+  await eventually(() => expect(said.notices).toHaveLength(1))
+  const { finding, step } = await client.call('runs.get', { runId })
+  expect(finding).toMatchObject({ id: 'constant-reward', severity: 'problem' })
+  expect(said.notices[0]?.options.title).toMatch(/^Wrong needs a look at step \d+$/)
+  expect(said.notices[0]?.options.body).toBe(finding?.words)
+  said.notices[0]?.emit('click')
+  expect(started.told().at(-1)).toEqual({ type: 'go', route: `/runs/${runId}/diagnosis` })
+  await eventually(async () =>
+    expect((await client.call('runs.get', { runId })).step).toBeGreaterThan(step + 2),
+  )
+  expect(said.notices).toHaveLength(1)
+  await client.call('runs.stop', { runId })
+  await eventually(() => expect(tray().toolTip).toContain('No run'))
+})
+
 test('quitting stops a run with a checkpoint, and shows that it does', async () => {
   const runId = await start({ ...long, name: 'Left' })
   await eventually(() => expect(started.window.bar?.share).toBeGreaterThan(0))

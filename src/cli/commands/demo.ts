@@ -11,7 +11,7 @@ import { defineCommand } from '../command.ts'
 import { integer, text } from '../options.ts'
 import { duration } from '../progress.ts'
 import { followTraining } from '../training.ts'
-import { formatReward } from './runsList.ts'
+import { formatReward } from '../output.ts'
 
 export const demo = defineCommand({
   name: 'demo',

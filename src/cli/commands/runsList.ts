@@ -1,9 +1,11 @@
 import type { RunEntry } from '#shared/runs.ts'
 import { createHost } from '#host/createHost.ts'
 import { defineCommand } from '../command.ts'
-import { tableLines } from '../output.ts'
+import { formatReward, tableLines } from '../output.ts'
 
-const header = ['run', 'name', 'status', 'step', 'algorithm', 'reward', 'eval before', 'after', 'started']
+const header = [
+  ...['run', 'name', 'status', 'diagnosis', 'step', 'algorithm', 'reward', 'eval before', 'after', 'started'],
+]
 
 export const runsList = defineCommand({
   name: 'runs list',
@@ -21,6 +23,8 @@ export const runsList = defineCommand({
     output.json({ runs, unreadable })
     if (runs.length === 0) output.line('No runs yet. turnwise demo makes one.')
     else for (const line of tableLines(header, runs.map(row))) output.line(line)
+    if (runs.some(({ finding }) => finding !== null))
+      output.line('What is wrong, and what to change: turnwise runs diagnose RUN')
     if (unreadable.length > 0) output.note('Not listed:')
     for (const { message, hint } of unreadable) output.note(`  ${message}${hint === null ? '' : ` ${hint}`}`)
   },
@@ -30,13 +34,12 @@ const row = (run: RunEntry): string[] => [
   run.id,
   run.name ?? '–',
   run.status,
+  run.finding?.severity ?? '–',
   run.steps === null ? `${run.step}` : `${run.step}/${run.steps}`,
   run.algorithm,
   ...[run.reward, run.rewardBefore, run.rewardAfter].map(formatReward),
   formatTime(run.createdAt),
 ]
-
-export const formatReward = (reward: number | null): string => reward?.toFixed(3) ?? '–'
 
 /** `2026-03-01 14:05`, local time. */
 export function formatTime(at: number): string {

@@ -3,7 +3,8 @@ import { surveyCheckpoints } from '#host/artifacts/checkpoints.ts'
 import { openRunFolder } from '#host/artifacts/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
 import { defineCommand } from '../command.ts'
-import { formatReward, formatTime } from './runsList.ts'
+import { formatTime } from './runsList.ts'
+import { formatReward } from '../output.ts'
 
 export const runsShow = defineCommand({
   name: 'runs show',

@@ -9,7 +9,7 @@ import { defineCommand, type CommandContext } from '../command.ts'
 import { configHelpLines } from '../configHelp.ts'
 import { duration } from '../progress.ts'
 import { followTraining, type TrainingOutcome } from '../training.ts'
-import { formatReward } from './runsList.ts'
+import { formatReward } from '../output.ts'
 
 export const train = defineCommand({
   name: 'train',
@@ -39,11 +39,13 @@ export const train = defineCommand({
 
 /** The last lines of a training command. */
 export function reportOutcome(runId: string, outcome: TrainingOutcome, { output }: CommandContext): void {
-  const { isFinished, steps, rewardBefore, rewardAfter, seconds, checkpoint } = outcome
+  const { isFinished, steps, rewardBefore, rewardAfter, finding, seconds, checkpoint } = outcome
   if (rewardBefore !== null) {
     output.line(`Eval reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`)
   }
   output.line(`${isFinished ? 'Finished' : 'Stopped'} after ${plural(steps, 'step')}, ${duration(seconds)}.`)
   if (checkpoint !== null) output.line(`Checkpoint: ${checkpoint}`)
+  if (finding?.severity === 'problem')
+    output.line(`${finding.words} What to change: turnwise runs diagnose ${runId}`)
   if (!isFinished) output.line(`Go on with: turnwise resume ${runId}`)
 }

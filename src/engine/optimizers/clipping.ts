@@ -6,7 +6,7 @@ const NORM_OFFSET = 1e-6
 
 /**
  * L2 norm of each group's gradient, summed in f64. Reads only.
- * @throws AppError `runtime/failed` when a gradient is NaN or infinite, so nothing is updated with it.
+ * @throws AppError `run/diverged` when a gradient is NaN or infinite, so nothing is updated with it.
  */
 export function gradientNorms(gradients: Float32Array, groups: readonly ParameterGroup[]): number[] {
   const norms = groups.map(({ ranges }) =>
@@ -15,9 +15,9 @@ export function gradientNorms(gradients: Float32Array, groups: readonly Paramete
   // Squares of f32 numbers cannot overflow f64: a non-finite norm means a non-finite gradient.
   if (!norms.every(Number.isFinite)) {
     throw new AppError(
-      'runtime/failed',
+      'run/diverged',
       'The gradient has become infinite or not a number, so this update was not applied.',
-      'The parameters are unchanged. Resume from the last checkpoint with a lower learning rate or a lower gradient limit.',
+      'The parameters are unchanged. Rewards of about 1 in size cannot do this; else resume from the last checkpoint with a lower learning rate.',
     )
   }
   return norms

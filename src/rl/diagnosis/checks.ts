@@ -1,14 +1,13 @@
 /** The figures behind the rules, so that "nothing looks wrong" can be seen for oneself. */
 import type { Check } from '#shared/diagnosis.ts'
 import type { MetricName } from '#shared/metrics.ts'
-import { exploded, fallOf, lastKl, peakOf, uncertaintyOf } from './collapse.ts'
+import { exploded, fallOf, klBound, lastKl, peakOf, uncertaintyOf } from './collapse.ts'
 import { type DiagnosedRun, type Measured, seriesOf } from './diagnosedRun.ts'
 import { short } from './rule.ts'
 import { averageOf, medianOf, totalOf } from './series.ts'
 import { tooManyTruncated } from './rules/capHits.ts'
 import { tooManyClipped } from './rules/clipShare.ts'
 import { tooManyAlike } from './rules/groupCollapse.ts'
-import { klBound } from './rules/klRunaway.ts'
 import { gradientSpikes, spike, usualNorm } from './rules/gradientSpikes.ts'
 import { tooWideGap } from './rules/samplerGap.ts'
 

@@ -1,4 +1,5 @@
 /** Whether and where the reward of a run broke down, and what else changed there: shared by the rules that speak of it. */
+import { errorBetween, levelOf, surely } from './chance.ts'
 import { type DiagnosedRun, type Measured, seriesOf } from './diagnosedRun.ts'
 import { rewardScaleOf, spanOf } from './rewardScale.ts'
 import { averageOf, totalOf } from './series.ts'
@@ -9,9 +10,6 @@ const lasting = 5
 const lost = 0.5
 /** Of the reward scale: less than this is within what batches differ by. */
 const worthAFall = 0.1
-/** Standard errors of the two means. */
-const surely = 3
-
 export interface Fall {
   /** The last step before it. */
   readonly step: number
@@ -26,18 +24,18 @@ export const fallOf = (run: DiagnosedRun): Fall | null => deepFallOf(run) ?? bre
 function deepFallOf(run: DiagnosedRun): Fall | null {
   const rewards = seriesOf(run, 'reward')
   const scale = rewardScaleOf(run)
-  const spread = noiseOf(run)
   const end = peakOf(rewards.slice(-lasting))?.value ?? 0
   let rest = totalOf(rewards.slice(-lasting))
   /** From the end on, so that what follows is added up once. */
   const depthAt = (i: number): number => {
     const behind = rewards.length - 1 - i
-    const before = rewards.slice(Math.max(0, i + 1 - lasting), i + 1)
-    const [high, low] = [averageOf(before), rest / behind]
+    const before = levelOf(run, rewards.slice(Math.max(0, i + 1 - lasting), i + 1))
+    const after = { mean: rest / behind, prompts: run.facts.promptsPerStep * behind }
+    const [high, low] = [before.mean, after.mean]
     rest += rewards[i]?.value ?? 0
     const isDeep = Math.max(low, end) - scale.low < (1 - lost) * (high - scale.low)
-    const error = spread * Math.sqrt(1 / before.length + 1 / behind)
-    return isDeep && high - low > Math.max(surely * error, worthAFall * spanOf(scale)) ? high - low : 0
+    const chance = surely * errorBetween(scale, before, after)
+    return isDeep && high - low > Math.max(chance, worthAFall * spanOf(scale)) ? high - low : 0
   }
   let [deepest, at] = [0, -1]
   for (let i = rewards.length - 1 - lasting; i >= 0; i--) {
@@ -48,23 +46,31 @@ function deepFallOf(run: DiagnosedRun): Fall | null {
 }
 
 /**
- * The step after which the policy was at once less sure than before by `exploded` nats, where it has not earned since
+ * The step after which the policy became less sure by `exploded` nats within a few steps, where it has not earned since
  * what it earned until then. What is left of such a policy often finds some answer that earns a part of the reward, so
- * the fall need not be deep.
+ * the fall need not be deep; and as long as it is another one than before, it was not chance.
  */
 function breakOf(run: DiagnosedRun): Fall | null {
-  const [rewards, uncertain] = [seriesOf(run, 'reward'), uncertaintiesOf(run).series]
-  const at = uncertain.findIndex(({ value }, i) => {
-    const before = uncertain.slice(Math.max(0, i - lasting), i)
-    return before.length > 0 && value - averageOf(before) > exploded
-  })
-  if (at < 0) return null
-  const fall = fallAfter(rewards, uncertain[at - 1]?.step ?? 0)
+  const step = calmUntil(uncertaintiesOf(run).series)
+  if (step === null) return null
+  const fall = fallAfter(seriesOf(run, 'reward'), step)
   const last = fall.after.slice(-lasting)
   if (fall.before.length === 0 || last.length < lasting) return null
-  const error = noiseOf(run) * Math.sqrt(1 / fall.before.length + 1 / lasting)
-  const missing = averageOf(fall.before) - averageOf(last)
-  return missing > Math.max(surely * error, worthAFall * spanOf(rewardScaleOf(run))) ? fall : null
+  const [before, after] = [levelOf(run, fall.before), levelOf(run, last)]
+  const scale = rewardScaleOf(run)
+  const uncertainty = uncertaintyOf(run, fall.step)
+  const isOther = isKlAbove(run, klBound) || (uncertainty !== null && hasTurned(uncertainty))
+  const chance = isOther ? 0 : surely * errorBetween(scale, before, after)
+  return before.mean - after.mean > Math.max(chance, worthAFall * spanOf(scale)) ? fall : null
+}
+
+/** The last step before uncertainty rose by `exploded` nats above a level it had shortly before; null where it did not. */
+function calmUntil(uncertain: readonly Measured[]): number | null {
+  const levels = uncertain.map((_, i) => averageOf(uncertain.slice(Math.max(0, i + 1 - lasting), i + 1)))
+  const calmBefore = (i: number) => Math.min(...levels.slice(Math.max(0, i - 2 * lasting), i))
+  const at = uncertain.findIndex(({ value }, i) => value - calmBefore(i) > exploded)
+  const calm = uncertain.slice(0, at).findLast(({ value }) => value - calmBefore(at) < exploded / 2)
+  return at < 0 ? null : (calm?.step ?? 0)
 }
 
 const fallAfter = (rewards: readonly Measured[], step: number): Fall => ({
@@ -72,13 +78,6 @@ const fallAfter = (rewards: readonly Measured[], step: number): Fall => ({
   before: rewards.filter((each) => each.step <= step).slice(-lasting),
   after: rewards.filter((each) => each.step > step),
 })
-
-/** Standard error of the mean reward of a step, from how far completions of one prompt lie apart. */
-function noiseOf(run: DiagnosedRun): number {
-  const { promptsPerStep, groupSize } = run.facts
-  const spreads = seriesOf(run, 'reward_std')
-  return spreads.length === 0 ? 0 : averageOf(spreads) / Math.sqrt(promptsPerStep * groupSize)
-}
 
 export interface Uncertainty {
   readonly name: 'entropy' | 'surprisal'
@@ -111,18 +110,32 @@ export function uncertaintyOf(run: DiagnosedRun, before: number | null = null): 
  */
 export const exploded = 2
 
-/** Nats per token: nothing of the model is left far above it, where every one of the last steps says so. */
+/**
+ * Nats per token. Above the first a policy hardly says what the reference would; above the second nothing is left of the
+ * model, whatever else is known.
+ */
+export const klBound = 3
 const hopelessKl = 10
 
 export const riseOf = ({ start, end }: Uncertainty): number => averageOf(end) - averageOf(start)
 
+/** A tenth of the uncertainty at the start: the policy says one thing only. */
+const certain = 0.1
+
+/** Far more or far less sure than at the start. */
+export const hasTurned = (uncertainty: Uncertainty): boolean =>
+  riseOf(uncertainty) > exploded || averageOf(uncertainty.end) < certain * averageOf(uncertainty.start)
+
 /** Of the last steps: single ones are estimated badly. */
 export const lastKl = (run: DiagnosedRun): readonly Measured[] => seriesOf(run, 'kl').slice(-lasting)
 
-export const isKlHopeless = (run: DiagnosedRun): boolean => {
+/** In every one of the last steps. */
+function isKlAbove(run: DiagnosedRun, bound: number): boolean {
   const last = lastKl(run)
-  return last.length === lasting && last.every(({ value }) => value > hopelessKl)
+  return last.length === lasting && last.every(({ value }) => value > bound)
 }
+
+export const isKlHopeless = (run: DiagnosedRun): boolean => isKlAbove(run, hopelessKl)
 
 /** The largest of a stretch; null of nothing. */
 export const peakOf = (series: readonly Measured[]): Measured | null =>

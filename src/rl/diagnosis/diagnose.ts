@@ -8,6 +8,7 @@
  *   checks.ts        the figures that were looked at, whatever was found
  *   watch.ts         the same while a run goes on
  *   series.ts        arithmetic on stretches of numbers; rewardScale.ts: how good a reward is
+ *   chance.ts        by how much rewards differ through nothing but which prompts were drawn
  *
  * A rule needs several steps to agree before it speaks: a false alarm costs more trust than a late one.
  */

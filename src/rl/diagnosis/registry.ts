@@ -9,6 +9,7 @@ import { entropyExplosion } from './rules/entropyExplosion.ts'
 import { formatMismatch } from './rules/formatMismatch.ts'
 import { gradientSpikes } from './rules/gradientSpikes.ts'
 import { groupCollapse } from './rules/groupCollapse.ts'
+import { heldOutGap } from './rules/heldOutGap.ts'
 import { heldOutTask } from './rules/heldOutTask.ts'
 import { klRunaway } from './rules/klRunaway.ts'
 import { klTooHeavy } from './rules/klTooHeavy.ts'
@@ -42,5 +43,6 @@ export const rules: readonly Rule[] = [
   clipShare,
   heldOutTask,
   rewardHacking,
+  heldOutGap,
   lossZeroAtStart,
 ]

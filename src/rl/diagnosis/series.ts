@@ -18,13 +18,18 @@ export function medianOf(series: readonly Measured[]): number {
   return ((sorted[Math.ceil(middle) - 1] ?? NaN) + (sorted[Math.floor(middle)] ?? NaN)) / 2
 }
 
-/** By how much the second half lies above the first, and whether that is no more than chance (two standard errors). */
-export function trendOf(series: readonly Measured[]): { readonly rise: number; readonly isFlat: boolean } {
+/** By how much the second half lies above the first, and the standard error of that. */
+export function trendOf(series: readonly Measured[]): { readonly rise: number; readonly error: number } {
   const middle = Math.floor(series.length / 2)
   const [before, after] = [valuesOf(series.slice(0, middle)), valuesOf(series.slice(middle))]
-  const rise = mean(after) - mean(before)
-  const error = Math.sqrt(sampleVariance(before) / before.length + sampleVariance(after) / after.length)
-  return { rise, isFlat: Math.abs(rise) <= 2 * error }
+  const error = noiseOf(series) * Math.sqrt(1 / before.length + 1 / after.length)
+  return { rise: mean(after) - mean(before), error }
+}
+
+/** Standard deviation of single points, from how far neighbours lie apart: a trend does not add to it (von Neumann 1941). */
+function noiseOf(series: readonly Measured[]): number {
+  const steps = series.slice(1).map(({ value }, i) => value - (series[i]?.value ?? value))
+  return Math.sqrt(mean(steps.map((step) => step ** 2)) / 2)
 }
 
 /** The mean over the stretch unless another value is given. */

@@ -23,9 +23,11 @@ export class RunWatch {
   #heldOutPrompts: string[] = []
   #checkpoints: number[] = []
   #step = 0
+  /** How many there are to be. */
+  #steps = Infinity
   #nextLook = 1
   #soundUntil: number | null = null
-  #told = ''
+  #told: DiagnosisEvent['findings'] = []
 
   constructor(config: RunConfig) {
     this.#config = config
@@ -39,7 +41,7 @@ export class RunWatch {
 
   /** What an event of the past was, after a resume. */
   remember(event: RunEvent): void {
-    if (event.type === 'diagnosis') this.#told = stampOf(event)
+    if (event.type === 'diagnosis') this.#told = event.findings
     this.#keep(event)
   }
 
@@ -56,8 +58,10 @@ export class RunWatch {
       .filter(({ severity }) => severity !== 'note')
       .map(({ id, severity, words }) => ({ id, severity, words }))
     const said: DiagnosisEvent = { type: 'diagnosis', step: this.#step, findings }
-    if (stampOf(said) === this.#told) return null
-    this.#told = stampOf(said)
+    const isOver = this.#step >= this.#steps
+    if (stampOf(findings) === stampOf(this.#told) && !(isOver && wordsOf(findings) !== wordsOf(this.#told)))
+      return null
+    this.#told = findings
     return said
   }
 
@@ -93,6 +97,7 @@ export class RunWatch {
     switch (event.type) {
       case 'step':
         this.#step = event.step
+        this.#steps = event.steps
         this.#measure(event)
         break
       case 'evaluation':
@@ -142,9 +147,11 @@ export class RunWatch {
 const isNumber = (value: number | undefined | null): value is number =>
   typeof value === 'number' && Number.isFinite(value)
 
-/** What is said again only when it changes: figures within the words do with every step. */
-const stampOf = ({ findings }: DiagnosisEvent): string =>
+/** What is said again only when it changes: figures within the words do with every step, and count at the end alone. */
+const stampOf = (findings: DiagnosisEvent['findings']): string =>
   findings.map(({ id, severity }) => `${id} ${severity}`).join()
+
+const wordsOf = (findings: DiagnosisEvent['findings']): string => findings.map(({ words }) => words).join()
 
 const thinned = (points: readonly Point[]): Point[] => {
   const end = points.length - lastPoints

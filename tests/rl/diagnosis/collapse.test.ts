@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { changesOf, diagnosisOf, findingOf, flat, from, idsOf, line, sample } from './runs.ts'
+import { changesOf, diagnosisOf, findingOf, flat, from, idsOf, line, sample, type Wish } from './runs.ts'
 
 const fell = from(8, line(0.3, 0.8), flat(0))
 const gone = { reward: fell, entropy: from(8, line(0.5, 0.5), flat(5.8)) }
@@ -71,6 +71,56 @@ describe('a policy that updates destroyed', () => {
     expect(idsOf({ curves: { reward: from(37, line(0.3, 0.8), flat(0)) }, evaluations })).toEqual([])
   })
 
+  const few = { rollout: { promptsPerStep: 4, groupSize: 8, maxNewTokens: 64 } }
+  const series = (values: readonly number[]) => (step: number) => values[step - 1] ?? values.at(-1) ?? 0
+
+  test('not where the first steps drew easy prompts', () => {
+    const easy = series([0.5, 0.41, 0.22, 0.22, 0.22, 0.19, 0.16])
+    const curves = { reward: easy, reward_std: flat(0.3), 'rewards/correct/mean': line(0.1, 0.2) }
+    expect(idsOf({ curves, steps: 7, evaluations: [], config: few })).toEqual([])
+    // The same figures from a hundred times as many prompts are a fall.
+    const many = { rollout: { promptsPerStep: 400, groupSize: 8, maxNewTokens: 64 } }
+    expect(idsOf({ curves, steps: 7, evaluations: [], config: many })).toEqual(['reward-collapse'])
+  })
+
+  test('in the first update already, as divergence and entropy tell, though some answer still earns a part', () => {
+    const curves = {
+      reward: series([0.34, 0, 0, 0.08, 0.16, 0.2, 0.15, 0.14, 0.15, 0.19]),
+      reward_std: from(2, flat(0.34), flat(0.02)),
+      entropy: series([0.74, 3.85, 4.98, 1.28, 0.65, 0.15]),
+      kl: series([0, 13.4, 17.3, 12.1, 9, 10.3, 10.6, 7.8]),
+      'completions/clipped_ratio': from(2, flat(0), flat(1)),
+    }
+    const finding = findingOf({ curves, steps: 24, evaluations: [], config: few })
+    expect(finding).toMatchObject({ id: 'policy-destroyed' })
+    expect(finding.words).toContain('after step 1')
+    // So they tell by themselves: a policy that chooses at random, and one of another model.
+    const random = { ...curves, entropy: series([0.4, 0.5, 2.8, 1.8, 5.4]), kl: undefined }
+    const reward = series([0.28, 0.14, 0.05, 0.1, 0])
+    const [first] = diagnosisOf({
+      curves: { ...random, reward },
+      steps: 8,
+      evaluations: [],
+      config: few,
+    }).findings
+    expect(first?.words).toContain('The policy was destroyed after step 2')
+    const other = { ...curves, entropy: series([0.74, 3.85, 4.98, 1.28, 0.65]) }
+    expect(idsOf({ curves: other, steps: 24, evaluations: [], config: few })).toEqual(['policy-destroyed'])
+    // Within a few steps, as at a rate that is not quite as large.
+    const slower = { ...curves, entropy: series([0.29, 0.55, 1.66, 2.13, 1.5, 2.92, 3.89, 3.05, 1.46, 1.1]) }
+    const partly = series([0.29, 0.26, 0.07, 0.03, 0.1, 0.03, 0, 0, 0.1, 0.15])
+    const [gradual] = diagnosisOf({
+      curves: { ...slower, reward: partly, kl: flat(12) },
+      ...{ steps: 20, evaluations: [], config: few },
+    }).findings
+    expect(gradual?.words).toContain('The policy was destroyed after step 2')
+    // A policy that is sure of something new and earns more with it is not.
+    const better = { ...curves, reward: series([0.34, 0.3, 0.4, 0.6, 0.7, 0.8]) }
+    expect(idsOf({ curves: better, steps: 24, evaluations: [], config: few })).not.toContain(
+      'policy-destroyed',
+    )
+  })
+
   test('learning from answers: a loss that rose by more than a nat', () => {
     const curves = { reward: undefined, loss: from(5, flat(1.2), flat(6)), entropy: undefined, kl: undefined }
     const finding = findingOf({ curves, evaluations: [], config: { algorithm: { id: 'sft' } } })
@@ -86,6 +136,21 @@ test('entropy that explodes where there was no reward to lose', () => {
   expect(idsOf({ curves, evaluations: [] })).toContain('entropy-explosion')
   const mild = { entropy: from(15, flat(0.4), line(1, 2)), reward: line(0.05, 0.1) }
   expect(idsOf({ curves: mild, evaluations: [] })).not.toContain('entropy-explosion')
+})
+
+test('entropy that a bonus drives up surely but slowly, while the reward gains nothing', () => {
+  const steps = 24
+  const noise = (step: number) => 0.1 * Math.sin(5 * step)
+  const config = (entropyCoefficient: number) => ({
+    algorithm: { id: 'grpo', settings: { entropyCoefficient } },
+  })
+  const of = (curves: Wish['curves'] & object, bonus: number) =>
+    idsOf({ curves: { reward: line(0.3, 0.2), ...curves }, steps, evaluations: [], config: config(bonus) })
+  const driven = { entropy: (step: number) => 0.6 + step / 80 + noise(step) }
+  expect(of(driven, 10)).toEqual(['entropy-explosion'])
+  expect(of(driven, 0.001)).toEqual([])
+  expect(of({ entropy: (step) => 0.6 + noise(step) }, 10)).toEqual([])
+  expect(of({ ...driven, reward: line(0.2, 1.2) }, 10)).toEqual([])
 })
 
 test('a gradient a thousand times the usual length', () => {
@@ -106,6 +171,17 @@ describe('rewards', () => {
   test('of absurd size come before what they destroy', () => {
     const curves = { ...gone, reward: from(8, line(3e5, 8e5), flat(-1e6)), reward_std: flat(5e5) }
     expect(idsOf({ curves, evaluations: [] })).toEqual(['reward-size'])
+  })
+
+  test('of absurd size are told by the evaluation before the first update', () => {
+    const evaluations = [[0, -5e39]] as const
+    const finding = findingOf({ curves: {}, steps: 0, evaluations })
+    expect(finding).toMatchObject({ id: 'reward-size', severity: 'problem' })
+    expect(finding.words).toContain('Rewards reach 5.0e+39')
+    expect(idsOf({ steps: 0, evaluations: [[0, 80]] })).toEqual([])
+    // Gradients that are no numbers follow from it.
+    const failure = { code: 'run/diverged', message: 'The gradient is not finite.', hint: null } as const
+    expect(idsOf({ steps: 0, evaluations, failure })).toEqual(['reward-size'])
   })
 
   test('whose parts cancel', () => {
@@ -163,6 +239,19 @@ describe('sampling', () => {
       proposals: [{ changes: { 'rollout.temperature': 1 } }],
     })
   })
+
+  test('is judged by the newest evaluation, and not by a few rows', () => {
+    const rollout = { promptsPerStep: 8, groupSize: 4, maxNewTokens: 64, temperature: 4 }
+    const curves = { reward: line(0.02, 0.04), 'rewards/correct/mean': line(0.02, 0.03) }
+    const of = (evaluations: NonNullable<Wish['evaluations']>, rows: number) =>
+      idsOf({ curves, evaluations, config: { rollout, evaluation: { every: 20, rows } } })
+    const learned = [
+      [0, 0.05],
+      [20, 0.4],
+    ] as const
+    expect(of(learned, 24)).toContain('sampling-too-wide')
+    expect(of([[0, 0.16]], 12)).not.toContain('sampling-too-wide')
+  })
 })
 
 test('a KL coefficient that lets nothing be learned', () => {
@@ -174,6 +263,13 @@ test('a KL coefficient that lets nothing be learned', () => {
   })
   expect(finding).toMatchObject({ id: 'kl-too-heavy' })
   expect(idsOf({ config: { algorithm } })).toEqual([])
+  // Rows that happen to be easier are no learning, and a policy that has left the reference is not held.
+  const lucky = { reward: line(0.27, 0.36), kl: flat(1e-3) }
+  const rollout = { promptsPerStep: 4, groupSize: 8, maxNewTokens: 64 }
+  const of = (curves: Wish['curves'] & object) =>
+    idsOf({ curves, steps: 24, evaluations: [], config: { algorithm, rollout } })
+  expect(of(lucky)).toEqual(['kl-too-heavy'])
+  expect(of({ ...lucky, kl: line(0.001, 0.2) })).toEqual([])
 })
 
 describe('held-out rows', () => {
@@ -193,6 +289,46 @@ describe('held-out rows', () => {
       id: 'held-out-other-task',
       severity: 'warning',
     })
+  })
+
+  test('of another task that is asked for in much the same words', () => {
+    const asked = ['Please', 'Can you', 'What is the']
+    const other = ['reverse', 'sort']
+    const numbers = (i: number) => Array.from({ length: 2 + (i % 4) }, (_, k) => (i + k) % 10).join(' ')
+    const heldOutPrompts = Array.from(
+      { length: 16 },
+      (_, i) => `${asked[i % 3]} ${other[i % 2]} ${numbers(i)}`,
+    )
+    const prompts = [
+      (i: number) => `${asked[i % 3]} add ${i} and 3`,
+      (i: number) => `${asked[i % 3]} largest of ${numbers(i)}`,
+      (i: number) =>
+        `Count the ${'abcde'[i % 5]} in ${'sbettlac'
+          .slice(i % 4)
+          .split('')
+          .join(' ')}`,
+    ]
+    const own = Array.from({ length: 25 }, (_, i) =>
+      sample(10 + i, { row: i, prompt: prompts[i % 3]?.(i) ?? '' }),
+    )
+    expect(idsOf({ samples: own, heldOutPrompts })).toEqual(['held-out-other-task'])
+    const same = Array.from({ length: 16 }, (_, i) => prompts[(i + 1) % 3]?.(i + 40) ?? '')
+    expect(idsOf({ samples: own, heldOutPrompts: same })).toEqual([])
+  })
+
+  test('not those of the same task where prompts are few and have words of their own', () => {
+    const word = (at: number) => `${'abcdefgh'[at % 8] ?? ''}${'klmnopqrst'[Math.floor(at / 8)] ?? ''}`
+    /** Words that are drawn from so many. */
+    const prompts = (many: number, length: number, salt: number) => (row: number) =>
+      Array.from({ length }, (_, k) =>
+        word((Math.imul(row * 31 + k + salt, 2_654_435_761) >>> 8) % many),
+      ).join(' ')
+    // As like each other as two samples are, and by chance less than that.
+    for (const prompt of [prompts(40, 6, 1), prompts(80, 5, 379)]) {
+      const own = Array.from({ length: 20 }, (_, i) => sample(20 + i, { row: i, prompt: prompt(i) }))
+      const heldOutPrompts = Array.from({ length: 10 }, (_, i) => prompt(100 + i))
+      expect(idsOf({ samples: own, heldOutPrompts })).toEqual([])
+    }
   })
 
   test('not those of the same one with other numbers, nor too few of them', () => {

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { judge, type RecordedRun } from '../../../scripts/diagnosis/recorded.ts'
 
-/** Runs that scripts/diagnosis/corpus.ts trained and recorded, of the seed that rules were made with and of another one. */
+/** Runs that scripts/diagnosis/corpus.ts trained and recorded, of two seeds that rules were made with and of one they were not. */
 const recorded = new URL('corpus.jsonl.gz', import.meta.url)
 
 const verdicts = gunzipSync(readFileSync(recorded))

@@ -41,6 +41,21 @@ describe('one reward dominates', () => {
     expect(idsWith({ 'rewards/correct/mean': line(0.9, 0.9) })).toEqual([])
     expect(idsWith({ 'rewards/format/mean': line(0.1, 0.3) })).toEqual([])
   })
+
+  test('not by a rise that so few prompts may show by chance, nor where another rises slowly but surely', () => {
+    const rise = { ...curves, 'rewards/format/mean': line(0.1, 0.5), reward: line(0.1, 0.4) }
+    const rewards = [
+      { function: 'exact-match', name: 'correct', weight: 0.2 },
+      { function: 'format', weight: 0.8, settings: { pattern: '<answer>.*</answer>' } },
+    ]
+    const of = (promptsPerStep: number, changed = {}) => {
+      const rollout = { promptsPerStep, groupSize: 4, maxNewTokens: 64 }
+      return idsOf({ curves: { ...rise, ...changed }, evaluations: [], config: { rewards, rollout } })
+    }
+    expect(of(32)).toEqual(['one-reward-dominates'])
+    expect(of(2)).toEqual([])
+    expect(of(32, { 'rewards/correct/mean': line(0.1, 0.145) })).toEqual([])
+  })
 })
 
 describe('longer, not better', () => {
@@ -65,39 +80,67 @@ describe('longer, not better', () => {
     expect(idsOf({ curves: { 'completions/mean_length': line(40, 70), reward }, evaluations })).toEqual([])
     expect(idsOf({ curves: { ...lengths, reward }, evaluations: [[0, 0.5]] })).toEqual([])
   })
+
+  test('not where so few held-out rows cannot tell', () => {
+    const config = { evaluation: { every: 20, rows: 16 } }
+    expect(idsOf({ curves: { ...lengths, reward }, evaluations, config })).toEqual([])
+  })
 })
 
 describe('gap to held-out rows', () => {
-  const heldOut = (last: number) =>
+  const heldOut = (middle: number, last: number) =>
     [
       [0, 0.32],
-      [20, 0.6],
+      [20, middle],
       [40, last],
     ] as const
 
   test('training is far ahead', () => {
-    const finding = findingOf({ evaluations: heldOut(0.45) })
+    const finding = findingOf({ evaluations: heldOut(0.2, 0.45) })
     expect(finding).toMatchObject({ id: 'held-out-gap', severity: 'warning' })
     expect(finding.evidence).toMatchObject([
       { of: 'reward', fromStep: 36, toStep: 40 },
+      { of: 'eval_reward', value: 0.2, fromStep: 20, toStep: 20 },
       { of: 'eval_reward', value: 0.45, fromStep: 40, toStep: 40 },
     ])
-    expect(finding.proposals.at(-1)?.lookAt).toEqual({ kind: 'checkpoint', step: 20 })
+    expect(finding.proposals.at(-1)?.lookAt).toEqual({ kind: 'checkpoint', step: 40 })
   })
 
   test('not by a little, nor where held-out rows were harder from the start', () => {
-    expect(idsOf({ evaluations: heldOut(0.72) })).toEqual([])
+    expect(idsOf({ evaluations: heldOut(0.5, 0.72) })).toEqual([])
     const harder = [
-      [0, 0.1],
-      [40, 0.6],
+      [0, 0.02],
+      [20, 0.2],
+      [40, 0.4],
     ] as const
     expect(idsOf({ evaluations: harder })).toEqual([])
+  })
+
+  test('not by less than a tenth, however sure that is', () => {
+    const config = {
+      evaluation: { every: 20, rows: 2000 },
+      rollout: { promptsPerStep: 400, groupSize: 4, maxNewTokens: 64 },
+    }
+    expect(idsOf({ evaluations: heldOut(0.44, 0.7), config })).toEqual([])
+    expect(idsOf({ evaluations: heldOut(0.4, 0.66), config })).toEqual(['held-out-gap'])
+  })
+
+  test('not where one evaluation alone fell behind, as after a bad update', () => {
+    expect(idsOf({ evaluations: heldOut(0.6, 0.3) })).toEqual([])
+  })
+
+  test('not where there are so few rows that it may be chance which they are', () => {
+    const evaluations = heldOut(0.2, 0.45)
+    const of = (rows: number) => idsOf({ evaluations, config: { evaluation: { every: 20, rows } } })
+    expect(of(100)).toEqual(['held-out-gap'])
+    expect(of(12)).toEqual([])
   })
 
   test('training is compared as it was at the last evaluation', () => {
     const early = [
       [0, 0.32],
-      [10, 0.42],
+      [8, 0.38],
+      [12, 0.42],
     ] as const
     expect(idsOf({ evaluations: early, curves: { 'completions/mean_length': flat(40) } })).toEqual([])
   })

@@ -69,6 +69,17 @@ describe('entropy collapse', () => {
     )
   })
 
+  test('not where so few prompts cannot tell the reward from that of a solved task', () => {
+    const last: Readonly<Record<number, number>> = { 36: 0.91, 37: 0.75, 38: 0.97, 39: 0.63 }
+    const reward = (step: number) => (step < 25 ? 0.3 : (last[step] ?? 0.87))
+    const of = (promptsPerStep: number) => {
+      const rollout = { promptsPerStep, groupSize: 4, maxNewTokens: 64 }
+      return idsOf({ curves: { entropy, reward }, samples: same, evaluations: [], config: { rollout } })
+    }
+    expect(of(4)).toEqual([])
+    expect(of(400)).toEqual(['entropy-collapse'])
+  })
+
   test('surprisal where entropy is not measured', () => {
     const curves = { entropy: undefined, surprisal: entropy, reward: line(0.3, 0.5) }
     expect(findingOf({ curves, samples: same }).evidence[0]?.of).toBe('surprisal')
@@ -151,7 +162,17 @@ describe('clip share', () => {
     const finding = findingOf({ curves, evaluations: [] })
     expect(finding).toMatchObject({ id: 'clip-share-low', severity: 'warning' })
     expect(changesOf(finding)).toEqual({ 'optimization.learningRate': 0.003 })
-    expect(finding.evidence).toMatchObject([{ of: 'clip_ratio/region_mean' }, { fromStep: 21, toStep: 40 }])
+    expect(finding.evidence).toMatchObject([{ of: 'clip_ratio/region_mean' }, { fromStep: 1, toStep: 40 }])
+  })
+
+  test('not where the reward may well be rising, as far as so few prompts tell', () => {
+    const curves = { 'clip_ratio/region_mean': flat(0.0001), reward: line(0.38, 0.42) }
+    const of = (promptsPerStep: number) => {
+      const rollout = { promptsPerStep, groupSize: 4, maxNewTokens: 64 }
+      return idsOf({ curves, evaluations: [], config: { rollout } })
+    }
+    expect(of(16)).toEqual(['clip-share-low'])
+    expect(of(1)).toEqual([])
   })
 
   test('not within bounds, with a rising reward, a single update per step, or where all is right', () => {

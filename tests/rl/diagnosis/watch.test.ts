@@ -48,6 +48,18 @@ test('a finding is told as soon as five steps agree, and once', () => {
   expect(said).toMatchObject([{ type: 'diagnosis', step: 11, findings: [{ id: 'policy-destroyed' }] }])
 })
 
+test('at the end it is told with the figures of then', () => {
+  const ending = history.map((event) => (event.type === 'step' ? { ...event, steps: 20 } : event))
+  const [first, last, ...others] = remarks(new RunWatch(config('never')), [
+    ...ending.slice(0, -1),
+    { type: 'step', step: 20, steps: 20, metrics: { step_time: 1, reward: 0, reward_std: 0, entropy: 6 } },
+  ])
+  expect(others).toEqual([])
+  expect(first?.findings[0]?.words).toContain('entropy 0.4 → 2.5')
+  expect(last).toMatchObject({ step: 20, findings: [{ id: 'policy-destroyed' }] })
+  expect(last?.findings[0]?.words).toContain('entropy 0.4 → 3.2')
+})
+
 test('a watch that remembers the history goes on as the one that saw it', () => {
   const whole = new RunWatch(config('never'))
   const said = history.flatMap((event) => [event, whole.take(event)]).filter((event) => event !== null)

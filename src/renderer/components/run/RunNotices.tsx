@@ -1,7 +1,7 @@
 import { Hourglass, Play, TriangleAlert } from 'lucide-react'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand } from '#renderer/hooks/api.tsx'
-import { goToTab, useSlowPace } from '#renderer/hooks/run.ts'
+import { goToTab, type RunTab, useSlowPace } from '#renderer/hooks/run.ts'
 import { useWorkerOf, type RunEntry } from '#renderer/hooks/runs.ts'
 import { formatDuration, formatNumber } from '#renderer/format.ts'
 import { phaseWords } from '#renderer/words.ts'
@@ -18,8 +18,12 @@ interface Props {
   readonly onFork: (wish: ForkWish) => void
 }
 
+interface NoticesProps extends Props {
+  readonly tab: RunTab
+}
+
 /** What needs the person: why a run ended and what is safe, or that it takes longer than it used to. */
-export function RunNotices({ run, config, onFork }: Props) {
+export function RunNotices({ run, config, tab, onFork }: NoticesProps) {
   const isOver =
     useWorkerOf(run.id) === undefined &&
     (run.status === 'failed' || run.status === 'interrupted') &&
@@ -28,15 +32,17 @@ export function RunNotices({ run, config, onFork }: Props) {
   return (
     <div className="flex shrink-0 flex-col gap-2 px-page not-empty:py-3">
       {isOver && <Ended run={run} config={config} onFork={onFork} />}
-      <Finding run={run} />
+      <Finding run={run} tab={tab} />
       <Slow run={run} />
     </div>
   )
 }
 
-/** What the run says is wrong with it, on every tab. */
-function Finding({ run: { id, finding, error } }: { run: RunEntry }) {
-  if (finding === null) return null
+/** What the run says is wrong with it, wherever the diagnosis does not stand below; and that it was ended for it. */
+function Finding({ run: { id, finding, error }, tab }: { run: RunEntry; tab: RunTab }) {
+  const wasEnded = error?.code === 'run/destroyed'
+  const isDiagnosis = tab === 'diagnosis'
+  if (finding === null || (isDiagnosis && !wasEnded)) return null
   const isProblem = finding.severity === 'problem'
   return (
     <div
@@ -52,11 +58,15 @@ function Finding({ run: { id, finding, error } }: { run: RunEntry }) {
         className={classes('shrink-0', isProblem ? 'text-bad' : 'text-caution')}
       />
       <p className="min-w-0 grow text-pretty">
-        {error?.code === 'run/destroyed' ? `${error.message} ${forThePage(error.hint) ?? ''}` : finding.words}
+        {wasEnded
+          ? `${isDiagnosis ? error.message.replace(`: ${finding.words}`, '.') : error.message} ${forThePage(error.hint) ?? ''}`
+          : finding.words}
       </p>
-      <Button small onClick={() => goToTab(id, 'diagnosis')}>
-        Show diagnosis
-      </Button>
+      {!isDiagnosis && (
+        <Button small onClick={() => goToTab(id, 'diagnosis')}>
+          Show diagnosis
+        </Button>
+      )}
     </div>
   )
 }

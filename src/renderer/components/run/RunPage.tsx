@@ -89,7 +89,7 @@ function KnownRun({ run, view, tab }: KnownProps) {
         {worker === undefined ? '' : phaseWords(run.phase, worker)}
         {serious.length === 0 ? '' : ` ${plural(serious.length, 'finding')} in the diagnosis.`}
       </p>
-      <RunNotices run={run} config={config} onFork={setWish} />
+      <RunNotices run={run} config={config} tab={tab} onFork={setWish} />
       <Tabs
         label="Parts of the run"
         tabs={tabsOf(serious)}

@@ -1,14 +1,17 @@
 import type { Finding } from '#shared/diagnosis.ts'
+import { rewardRise } from '../chance.ts'
 import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
-import { placeOn, rewardScaleOf } from '../rewardScale.ts'
+import { placeOn, rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { change, lowerLearningRate, percent, raiseLearningRate } from '../rule.ts'
-import { averageOf, evidence, trendOf } from '../series.ts'
+import { averageOf, evidence } from '../series.ts'
 
 const window = 10
 const tooFew = 0.001
 export const tooManyClipped = 0.2
-/** Steps over which a flat reward means something. */
-const flatFor = 20
+/** Steps over which a flat reward means something, at least and at most. */
+const [flatFor, recent] = [20, 100]
+/** Of the reward scale: a reward that may have risen by more does move. */
+const noRise = 0.1
 /** There is little to gain above this place on the reward scale. */
 const good = 0.9
 
@@ -44,12 +47,14 @@ function high(run: DiagnosedRun, share: number): Finding {
 }
 
 function low(run: DiagnosedRun): Finding[] {
-  const rewards = seriesOf(run, 'reward').slice(-flatFor)
+  const rewards = seriesOf(run, 'reward').slice(-recent)
   const updates = seriesOf(run, 'update/count').slice(-window)
   // With one update per step every ratio is 1, whatever the learning rate.
   const canClip = updates.length > 0 && averageOf(updates) > 1
-  if (!canClip || rewards.length < flatFor || !trendOf(rewards).isFlat) return []
-  if (placeOn(rewardScaleOf(run), averageOf(rewards)) >= good) return []
+  if (!canClip || rewards.length < flatFor) return []
+  const scale = rewardScaleOf(run)
+  const { rise, error } = rewardRise(run, rewards)
+  if (rise + error > noRise * spanOf(scale) || placeOn(scale, averageOf(rewards)) >= good) return []
   return [
     {
       id: 'clip-share-low',
@@ -57,7 +62,7 @@ function low(run: DiagnosedRun): Finding[] {
       words: 'Hardly a token is clipped and the reward does not move: updates are too small to learn from.',
       evidence: [
         evidence('clip_ratio/region_mean', seriesOf(run, 'clip_ratio/region_mean').slice(-window)),
-        evidence('reward, second half less first', rewards, trendOf(rewards).rise),
+        evidence('reward, second half less first', rewards, rise),
       ],
       proposals: [raiseLearningRate(run, 3)],
     },

@@ -25,7 +25,8 @@ export function divergence(run: DiagnosedRun): Finding[] {
   const next = stepsOf(run).last + 1
   const hasEnded = run.failure?.code === 'run/diverged'
   if (broken.length === 0 && !hasEnded) return []
-  const facts = broken.length > 0 ? broken : [{ of: 'loss', value: null, fromStep: next, toStep: next }]
+  const facts =
+    broken.length > 0 ? broken : [{ of: 'loss or gradient', value: null, fromStep: next, toStep: next }]
   const begin = facts.reduce((step, { fromStep }) => Math.min(step, fromStep), Infinity)
   return [
     {

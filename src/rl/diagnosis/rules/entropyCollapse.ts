@@ -1,4 +1,5 @@
 import type { Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
+import { errorOf, levelOf, surely } from '../chance.ts'
 import { type DiagnosedRun, type Measured, samplesSince, seriesOf } from '../diagnosedRun.ts'
 import { placeOn, rewardScaleOf } from '../rewardScale.ts'
 import { change, changeSetting, lowerLearningRate, numberSettingOf, percent } from '../rule.ts'
@@ -16,11 +17,10 @@ export function entropyCollapse(run: DiagnosedRun): Finding[] {
   const exact = seriesOf(run, 'entropy')
   const [name, series] =
     exact.length > 0 ? (['entropy', exact] as const) : (['surprisal', seriesOf(run, 'surprisal')] as const)
-  const rewards = seriesOf(run, 'reward').slice(-window)
-  if (series.length < 2 * window || rewards.length === 0) return []
+  if (series.length < 2 * window || seriesOf(run, 'reward').length === 0) return []
   const [start, end] = [series.slice(0, window), series.slice(-window)]
   const hasCollapsed = averageOf(end) < collapsed * averageOf(start)
-  if (!hasCollapsed || placeOn(rewardScaleOf(run), averageOf(rewards)) >= solved) return []
+  if (!hasCollapsed || !isSurelyUnsolved(run)) return []
   const alike = sameness(run, end)
   if (alike === null) return []
   return [
@@ -32,6 +32,13 @@ export function entropyCollapse(run: DiagnosedRun): Finding[] {
       proposals: proposals(run),
     },
   ]
+}
+
+/** Farther below than it would be by chance, with the prompts that the last steps drew. */
+function isSurelyUnsolved(run: DiagnosedRun): boolean {
+  const scale = rewardScaleOf(run)
+  const reward = levelOf(run, seriesOf(run, 'reward').slice(-2 * window))
+  return placeOn(scale, reward.mean + surely * errorOf(scale, reward)) < solved
 }
 
 /**

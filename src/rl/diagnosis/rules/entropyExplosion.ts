@@ -1,13 +1,14 @@
 import type { Finding, Proposal } from '#shared/diagnosis.ts'
-import { exploded, riseOf, type Uncertainty, uncertaintyOf } from '../collapse.ts'
+import { perhaps, rewardRise } from '../chance.ts'
+import { exploded, riseOf, type Uncertainty, uncertaintiesOf, uncertaintyOf } from '../collapse.ts'
 import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
 import { numberSettingOf, restart, restartSlower, short } from '../rule.ts'
 import { averageOf, evidence, trendOf } from '../series.ts'
 
 /** Advantages are about 1 in size: from here on a bonus on entropy counts as much as the reward does. */
 export const largeBonus = 0.1
-/** Times the start; a policy that learns becomes surer. */
-const muchMore = 1.5
+/** Nats that count beside none; a policy that learns becomes surer. */
+const noticeable = 0.1
 
 /** The policy knows less and less what to say, though there was no reward to lose. */
 export function entropyExplosion(run: DiagnosedRun): Finding[] {
@@ -28,11 +29,12 @@ export function entropyExplosion(run: DiagnosedRun): Finding[] {
 }
 
 /** By the bonus in the loss, while the reward gains nothing. */
-function isDriven(run: DiagnosedRun, { start, end }: Uncertainty): boolean {
+function isDriven(run: DiagnosedRun, { end }: Uncertainty): boolean {
   const rewards = seriesOf(run, 'reward')
-  const { rise, isFlat } = trendOf(rewards)
-  const isUnpaid = rewards.length >= 2 * end.length && (rise <= 0 || isFlat)
-  return bonusOf(run) >= largeBonus && averageOf(end) > muchMore * averageOf(start) && isUnpaid
+  if (bonusOf(run) < largeBonus || rewards.length < 2 * end.length) return false
+  const [reward, uncertainty] = [rewardRise(run, rewards), trendOf(uncertaintiesOf(run).series)]
+  const isUnpaid = reward.rise <= perhaps * reward.error
+  return isUnpaid && uncertainty.rise > Math.max(noticeable, perhaps * uncertainty.error)
 }
 
 const bonusOf = (run: DiagnosedRun): number => numberSettingOf(run, 'entropyCoefficient') ?? 0

@@ -1,4 +1,5 @@
 import type { Finding, Proposal } from '#shared/diagnosis.ts'
+import { klBound } from '../collapse.ts'
 import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
 import { rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { changeSetting, numberSettingOf, restartSlower, short } from '../rule.ts'
@@ -8,9 +9,8 @@ import { averageOf, evidence, medianOf } from '../series.ts'
 const latest = 5
 const enough = 10
 const factor = 10
-/** Nats per token. Below the first a tenfold rise is what learning looks like; above the second nothing is left of the model. */
+/** Nats per token: below it a tenfold rise is what learning looks like. */
 const harmless = 0.5
-export const klBound = 3
 /** Share of the reward scale that counts as a fall. */
 const fallen = 0.1
 

@@ -4,11 +4,11 @@ import {
   exploded,
   type Fall,
   fallOf,
+  hasTurned,
   isKlHopeless,
   isStill,
   lastKl,
   peakOf,
-  riseOf,
   uncertaintiesOf,
   uncertaintyOf,
 } from '../collapse.ts'
@@ -19,8 +19,6 @@ import { largeBonus } from './entropyExplosion.ts'
 import { spike } from './gradientSpikes.ts'
 import { averageOf, evidence, medianOf, valuesOf } from '../series.ts'
 
-/** A tenth of the uncertainty at the start: the policy says one thing only. */
-const certain = 0.1
 /** Nats: the loss of given answers, their mean negative log-probability, rises so far only when updates overshoot. */
 const lossRise = 1
 /** Scales that adapters are used with are 1 to 4; from here on one update changes the model as many do otherwise. */
@@ -131,8 +129,7 @@ function turnOf(
 ): Evidence[] {
   if (uncertainty === null) return []
   const { name, start, end } = uncertainty
-  const isOther = riseOf(uncertainty) > exploded || averageOf(end) < certain * averageOf(start)
-  if (isOther) return [evidence(name, start), evidence(name, end)]
+  if (hasTurned(uncertainty)) return [evidence(name, start), evidence(name, end)]
   const peak = peakOf(uncertaintiesOf(run).series.filter((each) => step !== null && each.step > step))
   return peak !== null && peak.value - averageOf(start) > exploded
     ? [evidence(name, start), evidence(name, [peak])]

@@ -36,7 +36,7 @@ function failed(run: DiagnosedRun, failures: readonly Measured[]): Finding {
   return {
     id: 'reward-failures',
     severity: share > grave ? 'problem' : 'warning',
-    words: `Reward functions failed ${totalOf(failures)} times in the last ${failures.length} steps, ${percent(share)} of the completions.${said}`,
+    words: `Reward functions failed ${totalOf(failures)} times in the last ${failures.length === 1 ? 'step' : `${failures.length} steps`}, ${percent(share)} of the completions.${said}`,
     evidence: [evidence('reward/failures', failures, totalOf(failures))],
     proposals: [
       lookAtSamples('Look at the samples that failed.', failures),

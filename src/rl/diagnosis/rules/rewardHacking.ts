@@ -1,15 +1,16 @@
 import type { Finding } from '#shared/diagnosis.ts'
+import { errorBetween, heldOutLevel, levelOf, perhaps, surely } from '../chance.ts'
 import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
 import type { RewardFact } from '../facts.ts'
 import { ceilingOf, rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { look, lookAtSamples, percent, short } from '../rule.ts'
-import { averageOf, evidence } from '../series.ts'
+import { averageOf, evidence, trendOf, valuesOf } from '../series.ts'
 import { earnsNothing, isFormatReward } from './formatMismatch.ts'
 
 const window = 5
 const enough = 20
 /** Shares of the reward scale. */
-const [worthARise, noRise, tooWide] = [0.1, 0.02, 0.1]
+const [worthARise, noRise] = [0.1, 0.02]
 const dominant = 0.8
 /** Of its ceiling: a term that stands higher or gained more has had its part. */
 const [full, gained] = [0.8, 0.05]
@@ -18,7 +19,6 @@ const [full, gained] = [0.8, 0.05]
 export const rewardHacking = (run: DiagnosedRun): Finding[] => [
   ...oneTermDominates(run),
   ...longerNotBetter(run),
-  ...heldOutGap(run),
 ]
 
 interface Term {
@@ -35,7 +35,7 @@ function oneTermDominates(run: DiagnosedRun): Finding[] {
     .flatMap((reward) => termOf(run, reward))
   const total = terms.reduce((sum, { rise }) => sum + rise, 0)
   if (terms.length < 2 || total < worthARise * spanOf(rewardScaleOf(run))) return []
-  const top = terms.find(({ rise }) => rise > dominant * total)
+  const top = terms.find((term) => term.rise > dominant * total && isSureRise(run, term))
   const behind = terms.filter((term) => term !== top && isLeftBehind(run, term))
   if (!top || behind.length === 0 || isWhatIsMeant(run, terms, top)) return []
   const { name } = top.reward
@@ -67,6 +67,12 @@ function termOf(run: DiagnosedRun, reward: RewardFact): Term[] {
   return [{ reward, start, end, rise: reward.weight * (averageOf(end) - averageOf(start)) }]
 }
 
+function isSureRise(run: DiagnosedRun, { reward, start, end, rise }: Term): boolean {
+  const scale = { low: Math.min(0, ...valuesOf([...start, ...end])), high: ceilingOf(run, reward) }
+  const error = errorBetween(scale, levelOf(run, start), levelOf(run, end))
+  return rise > surely * Math.abs(reward.weight) * error
+}
+
 /** That the greater part of the reward rises most is as it should be, unless it is about form. */
 function isWhatIsMeant(run: DiagnosedRun, terms: readonly Term[], top: Term): boolean {
   const worth = ({ reward }: Term) => Math.max(0, reward.weight) * ceilingOf(run, reward)
@@ -78,7 +84,9 @@ function isLeftBehind(run: DiagnosedRun, { reward, start, end }: Term): boolean 
   const ceiling = ceilingOf(run, reward)
   const hasRoom = averageOf(end) < full * ceiling
   if (isFormatReward(reward) && earnsNothing(run, reward)) return false // said elsewhere
-  return reward.weight > 0 && hasRoom && averageOf(end) - averageOf(start) < gained * ceiling
+  const { rise, error } = trendOf(seriesOf(run, `rewards/${reward.name}/mean`))
+  const hasMoved = averageOf(end) - averageOf(start) >= gained * ceiling || rise > perhaps * error
+  return reward.weight > 0 && hasRoom && !hasMoved
 }
 
 function longerNotBetter(run: DiagnosedRun): Finding[] {
@@ -89,8 +97,12 @@ function longerNotBetter(run: DiagnosedRun): Finding[] {
   if (heldOut.length < 2 || before === undefined || after === undefined) return []
   const [start, end] = [lengths.slice(0, window), lengths.slice(-window)]
   const hasDoubled = averageOf(end) >= 2 * averageOf(start)
-  const isFlat = after.value - before.value < noRise * spanOf(rewardScaleOf(run))
-  if (!hasDoubled || !isFlat) return []
+  const scale = rewardScaleOf(run)
+  const [first, last] = [heldOutLevel(run, before), heldOutLevel(run, after)]
+  const rise = last.mean - first.mean
+  const isNoBetter = rise < noRise * spanOf(scale)
+  const mayBeBetter = rise + errorBetween(scale, first, last) > worthARise * spanOf(scale)
+  if (!hasDoubled || !isNoBetter || mayBeBetter) return []
   return [
     {
       id: 'longer-not-better',
@@ -106,46 +118,3 @@ function longerNotBetter(run: DiagnosedRun): Finding[] {
     },
   ]
 }
-
-/** Standard errors of the mean over held-out rows. */
-const chance = 2
-
-/** Rewards are at most spread over half their scale; where all held-out rows count, they are taken to be a hundred. */
-const errorOf = ({ facts: { heldOutRows } }: DiagnosedRun, span: number): number =>
-  span / 2 / Math.sqrt(heldOutRows ?? 100)
-
-/** Compares like with like: the reward of training around the last evaluation, and the gap there was at the start. */
-function heldOutGap(run: DiagnosedRun): Finding[] {
-  const rewards = seriesOf(run, 'reward')
-  const heldOut = seriesOf(run, 'eval_reward')
-  const [first, last] = [heldOut[0], heldOut.at(-1)]
-  if (first === undefined || last === undefined || first === last) return []
-  const around = rewards.filter(({ step }) => step <= last.step).slice(-window)
-  if (around.length < window) return []
-  const gap = averageOf(around) - last.value
-  const atStart = Math.max(0, averageOf(rewards.slice(0, window)) - first.value)
-  const span = spanOf(rewardScaleOf(run))
-  const limit = Math.max(tooWide * span, chance * errorOf(run, span))
-  if (gap <= limit || gap - atStart <= limit / 2) return []
-  return [
-    {
-      id: 'held-out-gap',
-      severity: 'warning',
-      words: `In training the reward is ${short(gap)} higher than on the validation split: the policy has learned these rows, or a way around the reward that works for them.`,
-      evidence: [evidence('reward', around), evidence('eval_reward', [last])],
-      proposals: [
-        lookAtSamples(
-          'Look at the best-scored samples, and make a test case of one that does not deserve it.',
-          around,
-        ),
-        look('The eval reward shows which checkpoint was best.', {
-          kind: 'checkpoint',
-          step: bestOf(heldOut),
-        }),
-      ],
-    },
-  ]
-}
-
-const bestOf = (heldOut: readonly Measured[]): number =>
-  heldOut.reduce((best, each) => (each.value > best.value ? each : best)).step

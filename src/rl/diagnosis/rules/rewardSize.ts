@@ -1,4 +1,5 @@
 import type { Finding } from '#shared/diagnosis.ts'
+import type { MetricName } from '#shared/metrics.ts'
 import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
 import { look, short } from '../rule.ts'
 import { evidence } from '../series.ts'
@@ -12,12 +13,14 @@ const absurd = 1e4
 
 /** Rewards so large that everything else in the loss is lost beside them. */
 export function rewardSize(run: DiagnosedRun): Finding[] {
-  const rewards = seriesOf(run, 'reward').map(({ step, value }) => ({ step, value: Math.abs(value) }))
-  const spreads = seriesOf(run, 'reward_std')
-  const large = [rewards, spreads]
-    .map((series) => series.filter(({ value }) => value > absurd))
-    .find(({ length }) => length >= enough)
-  if (large === undefined) return []
+  const sizes = (name: MetricName) =>
+    seriesOf(run, name)
+      .map(({ step, value }) => ({ step, value: Math.abs(value) }))
+      .filter(({ value }) => value > absurd)
+  // An evaluation is many rows, and there is one before the first update.
+  const large =
+    [sizes('reward'), sizes('reward_std')].find(({ length }) => length >= enough) ?? sizes('eval_reward')
+  if (large.length === 0) return []
   const size = large.reduce((top, { value }) => Math.max(top, value), 0)
   const heaviest = run.facts.rewards.toSorted((a, b) => Math.abs(b.weight) - Math.abs(a.weight))[0]
   return [

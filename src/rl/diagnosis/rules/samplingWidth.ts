@@ -1,5 +1,6 @@
 import type { Finding, Proposal } from '#shared/diagnosis.ts'
-import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
+import { errorBetween, heldOutLevel, levelOf, perhaps } from '../chance.ts'
+import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
 import type { RunFacts } from '../facts.ts'
 import { rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { change, percent, short } from '../rule.ts'
@@ -55,16 +56,20 @@ const off = ({ key, label, off: value }: Filter): Proposal =>
     ? change('Set the temperature to 1.', { 'rollout.temperature': value })
     : change(`Switch ${label} off.`, { [`rollout.${key}`]: value })
 
-/** Judged before much was learned, by what greedy decoding of the same policy earns. */
+/** Judged by what greedy decoding earned just before: what is learned meanwhile speaks for sampling. */
 function tooWide(run: DiagnosedRun): Finding[] {
-  const [greedy] = seriesOf(run, 'eval_reward')
-  const sampled = seriesOf(run, 'reward').slice(0, enough)
+  const rewards = seriesOf(run, 'reward')
+  const next = ({ step }: Measured) => rewards.filter((each) => each.step > step).slice(0, enough)
+  const greedy = seriesOf(run, 'eval_reward').findLast((each) => next(each).length === enough)
   const { temperature } = run.facts
-  if (temperature < hot || greedy === undefined || sampled.length < enough) return []
+  if (temperature < hot || greedy === undefined) return []
+  const sampled = next(greedy)
   const scale = rewardScaleOf(run)
-  const cost = greedy.value - averageOf(sampled)
-  const isDear = cost > costOfSampling * spanOf(scale) && cost > half * (greedy.value - scale.low)
-  if (!isDear) return []
+  const [decoded, drawn] = [heldOutLevel(run, greedy), levelOf(run, sampled)]
+  const cost = decoded.mean - drawn.mean
+  const chance = perhaps * errorBetween(scale, decoded, drawn)
+  const isDear = cost > costOfSampling * spanOf(scale) && cost > half * (decoded.mean - scale.low)
+  if (!isDear || cost <= chance) return []
   return [
     {
       id: 'sampling-too-wide',
