@@ -164,10 +164,12 @@ network: {pretrained_model_name_or_path: m, lora_config: {lora_r: 8, lora_alpha:
 
 test('AgileRL: names of earlier versions and of its classes', () => {
   const { config, notes } = importConfig(
-    'INIT_HP: {ALGO: LLMPPO, LR: 0.00001, ADV_WHITENING: false, ACTION_GRANULARITY: turn}\nlora_config: {r: 4, lora_alpha: 8}',
+    'INIT_HP: {ALGO: LLMPPO, LR: 0.00001, ADV_WHITENING: false, ACTION_GRANULARITY: turn, MODEL_NAME: org/m, VLLM_IS_CAP: 3, EVAL_INTERVAL: 7}\nlora_config: {r: 4, lora_alpha: 8}',
     'agilerl',
   )
   expect(config).toMatchObject({
+    model: 'org/m',
+    evaluation: { every: 7 },
     adapter: { rank: 4, alpha: 8 },
     optimization: { learningRate: 1e-5 },
     algorithm: { settings: { whitenAdvantages: false, advantageGranularity: 'turn' } },
