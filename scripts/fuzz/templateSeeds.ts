@@ -27,6 +27,8 @@ export const hostileTemplates: Readonly<Record<string, string>> = {
   'sorts the keys of shared dicts': dicts('{{ ns.x|tojson(sort_keys=true) }}'),
   'compares shared dicts': dicts('{{ ns.x == ns.y }}'),
   'makes lists unique': again('range(10000)', 'v|unique|list'),
+  'makes ranges': again('0', 'range(10000)'),
+  'cuts lists': again('range(10000)', 'v[::1]'),
   'sorts lists': again("range(10000)|map('string')|list", 'v|sort'),
   'finds the largest': again('range(10000)|list', 'v|max'),
   'copies lists': again('range(10000)|list', '(v+v+v+v)|list'),

@@ -144,7 +144,8 @@ test('the pass rate of rows under a model tells which are worth training on', as
   await expect(page.getByText('20 rows', { exact: true })).toBeVisible()
   await expect(table.getByRole('row').nth(1)).toContainText('%')
 
-  const [summary] = await client.call('datasets.difficulties', { versionId })
+  const { known } = await client.call('datasets.difficulties', { versionId })
+  const [summary] = known
   const { rows } = await client.call('datasets.difficultyRows', { versionId, id: summary?.id ?? '' })
   const hard = rows.filter(({ values }) => values.every((value) => (value ?? 0) < 0.5)).length
   await page.getByRole('radio', { name: 'Too hard' }).click()

@@ -154,6 +154,7 @@ class Taking {
       told.length > 0 ? remark : () => undefined,
     )
     for (const name of told) this.#taken.add(name)
+    this.#noteUnread(told, value, link)
     // A number of steps outweighs a number of passes, there as here.
     if (ours === 'passes' && typeof this.draft['steps'] === 'number') return
     if (told.length > 0 && value !== undefined)
@@ -161,6 +162,18 @@ class Taking {
     if (value === undefined || isSame(value, atPath(this.#initial, ours))) return
     this.draft = withPath(this.draft, ours, value)
     if (told.length === 0) this.#noteFilled(ours, value, link)
+  }
+
+  /** A word where the tool has a number. */
+  #noteUnread(told: readonly string[], value: unknown, { keys }: Link): void {
+    if (value !== undefined) return
+    for (const name of told) {
+      const setting = this.#settings.get(name)
+      if (setting === undefined || setting.value === null) continue
+      if (typeof keys[name] !== 'number' || typeof setting.value === 'number') continue
+      const text = `${setting.written} (${shown(setting.value)}) was left out: it is a number in ${toolTitles[this.#tool]}.`
+      this.notes.push({ kind: 'left-out', name: setting.written, text })
+    }
   }
 
   #noteFilled(ours: string, value: unknown, { keys }: Link): void {

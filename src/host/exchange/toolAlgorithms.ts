@@ -121,15 +121,19 @@ const agilerlWords: Readonly<Record<string, string>> = {
   sft: 'sft',
 }
 
+/** One class has three. */
+const agilerlLosses: readonly string[] = ['grpo', 'gspo', 'cispo']
+
 function agilerlAlgorithm(given: Given): AlgorithmFinding {
   const wordOf = (name: string) => asText(given(name) ?? '').toLowerCase()
-  const [algorithm, variant] = [wordOf('algo'), agilerlWords[wordOf('loss_type')]]
+  const [algorithm, loss] = [wordOf('algo'), wordOf('loss_type')]
   const id = agilerlWords[algorithm]
   if (id === undefined && algorithm !== '')
     throw unknown('agilerl', `algorithm "${algorithm}"`, Object.values(agilerlWords).join(', '))
-  // One class has three losses.
-  const chosen = id === undefined || id === 'grpo' ? (variant ?? id) : id
-  return { id: chosen ?? agilerlGuess(given), names: ['algo', 'loss_type'] }
+  if (id !== undefined && id !== 'grpo') return { id, names: ['algo'] }
+  if (loss !== '' && !agilerlLosses.includes(loss))
+    throw unknown('agilerl', `loss_type "${loss}"`, agilerlLosses.join(', '))
+  return { id: agilerlWords[loss] ?? id ?? agilerlGuess(given), names: ['algo', 'loss_type'] }
 }
 
 function agilerlGuess(given: Given): string {

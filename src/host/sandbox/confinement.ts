@@ -73,9 +73,16 @@ const shell = '/bin/sh'
 /** KiB of data, files of no size, few of them open, no core dump. A shell that knows one of them not goes on. */
 const limits = ['ulimit -d 2097152', 'ulimit -f 0', 'ulimit -n 128', 'ulimit -c 0']
 
+/** Killed with its parent, also while it is too busy to hear that its channel has closed; not every system has it. */
+const withParent = 'setpriv --pdeathsig KILL'
+
 /** Under the limits of Linux where there is a shell to set them; it is replaced by the program. */
 function limited(options: readonly string[]): { execPath?: string; execArgv: string[] } {
   if (process.platform !== 'linux' || !existsSync(shell)) return { execArgv: [...options] }
-  const command = `${limits.map((limit) => `${limit} 2>/dev/null; `).join('')}exec "$0" "$@"`
+  const command = [
+    ...limits.map((limit) => `${limit} 2>/dev/null`),
+    `if ${withParent} true 2>/dev/null; then exec ${withParent} "$0" "$@"; fi`,
+    'exec "$0" "$@"',
+  ].join('; ')
   return { execPath: shell, execArgv: ['-c', command, process.execPath, ...options] }
 }

@@ -19,7 +19,7 @@ import { absoluteReward } from '../rewards/rewardCode.ts'
 import { resolveRewards } from '../rewards/resolveRewards.ts'
 import type { RowCompletion } from '../workers/question.ts'
 import { openVersion } from './dataSetVersions.ts'
-import { difficultyId, keepDifficulty, knownDifficulty } from './difficultyFiles.ts'
+import { difficultyId, keepDifficulty, usableDifficulty } from './difficultyFiles.ts'
 import { greedyAtZero, resolveContender } from './models.ts'
 import { parsePromptForm } from './promptForm.ts'
 
@@ -39,7 +39,7 @@ export async function* measureDifficulty(
   const contender = resolveContender(host, request)
   const { adapter: _, model: _model, rewards: _rewards, ...rest } = request
   const id = await difficultyId({ contender, rewards, request: rest, cacheDirectory })
-  const known = knownDifficulty(version.directory, id)
+  const known = usableDifficulty(version.directory, id)
   if (known !== null) {
     yield { result: known }
     return

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { difficultySchema, type Difficulty } from '#shared/api/difficulty.ts'
+import { AppError } from '#shared/errors.ts'
 import { hashFiles } from '../artifacts/contentHash.ts'
 import { makeFolder, writeFileAtomic } from '../artifacts/atomic.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
@@ -56,20 +57,42 @@ export function keepDifficulty(versionDirectory: string, difficulty: Difficulty)
 
 const maxBytes = 64 << 20
 
-/** null where it is not known, or of another version of the program. */
+/** null where it is not known, or of another version of the program. Errors: AppError 'data/invalid', 'file/unreadable'. */
 export function knownDifficulty(versionDirectory: string, id: string): Difficulty | null {
   const file = fileOf(versionDirectory, id)
   if (!existsSync(file)) return null
   return difficultySchema.safeParse(readJsonObject(file, 'data/invalid', maxBytes)).data ?? null
 }
 
-/** The newest first. */
-export function knownDifficulties(versionDirectory: string): Difficulty['summary'][] {
+/** As `knownDifficulty`; also null where its file cannot be read: it is measured again and replaced. */
+export function usableDifficulty(versionDirectory: string, id: string): Difficulty | null {
+  try {
+    return knownDifficulty(versionDirectory, id)
+  } catch (error) {
+    if (error instanceof AppError) return null
+    throw error
+  }
+}
+
+/** The newest first; a file that cannot be read is a sentence among the problems and hides no other one. */
+export function knownDifficulties(versionDirectory: string): {
+  known: Difficulty['summary'][]
+  problems: string[]
+} {
   const folder = folderOf(versionDirectory)
   const names = existsSync(folder)
     ? readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.json$/.test(name))
     : []
-  return names
-    .flatMap((name) => knownDifficulty(versionDirectory, path.parse(name).name)?.summary ?? [])
-    .sort((a, b) => b.createdAt - a.createdAt)
+  const known: Difficulty['summary'][] = []
+  const problems: string[] = []
+  for (const name of names) {
+    try {
+      const difficulty = knownDifficulty(versionDirectory, path.parse(name).name)
+      if (difficulty !== null) known.push(difficulty.summary)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      problems.push(error.message)
+    }
+  }
+  return { known: known.sort((a, b) => b.createdAt - a.createdAt), problems }
 }

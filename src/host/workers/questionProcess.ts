@@ -3,9 +3,11 @@ import { keepPrivate } from '../artifacts/permissions.ts'
 import { answerQuestion } from './answering.ts'
 import { openHostChannel } from './hostChannel.ts'
 import { packError } from './messages.ts'
+import { watchThisProcess } from './processWatch.ts'
 import type { FromQuestion, Question } from './question.ts'
 
 keepPrivate()
+watchThisProcess()
 const host = openHostChannel<Question, FromQuestion>()
 
 // A Ctrl-C reaches every process of the terminal; whoever asked says when it is enough.

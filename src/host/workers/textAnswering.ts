@@ -33,10 +33,10 @@ export function answerAboutText(question: TextQuestion): TextAnswers[TextQuestio
   }
 }
 
-const maxKept = 4
+const maxKept = 2
 const kept = new Map<string, LoadedTokenizer>()
 
-/** Keeps the last few: reading a large one takes a second. */
+/** Keeps the last two: reading a large one takes a second, and two fit into `maxTextBytes`. */
 function openText(directory: string): LoadedTokenizer {
   const text = kept.get(directory) ?? loadTokenizer(directory)
   kept.delete(directory)

@@ -1,9 +1,11 @@
 /** The script of a process that answers questions about texts, one after the other. Started by textQuestion.ts. */
 import { openHostChannel } from './hostChannel.ts'
 import { packError } from './messages.ts'
+import { watchThisProcess } from './processWatch.ts'
 import { answerAboutText } from './textAnswering.ts'
-import type { FromText, TextQuestion } from './textQuestion.ts'
+import { maxTextBytes, type FromText, type TextQuestion } from './textQuestion.ts'
 
+watchThisProcess({ maxBytes: maxTextBytes })
 const host = openHostChannel<TextQuestion, FromText>()
 
 // A Ctrl-C reaches every process of the terminal; whoever asked says when it is enough.

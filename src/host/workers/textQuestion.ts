@@ -1,7 +1,8 @@
 /**
  * What a model's tokenizer and chat template make of texts, asked by a process that must not run them: both came with
  * the model, and a pattern of theirs may take for ever. Answered in processes of their own (textProcess.ts,
- * textAnswering.ts), which stay, so that an answer takes a millisecond, and are ended when one takes too long.
+ * textAnswering.ts), which stay, so that an answer takes a millisecond, and are ended when one takes too long or too much
+ * memory.
  */
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -52,6 +53,9 @@ export type FromText =
   | { readonly type: 'ready' }
   | { readonly type: 'answer'; readonly answer: TextAnswers[keyof TextAnswers] }
   | { readonly type: 'refused'; readonly error: ErrorEnvelope }
+
+/** Of a process: the largest tokenizers that are published take 300 MB each. */
+export const maxTextBytes = 2 * 1024 ** 3
 
 /** Starts the script `textProcess`. */
 export type StartText = () => WorkerProcess<TextQuestion, FromText>
@@ -163,7 +167,7 @@ class Desk {
     const how =
       news.type === 'silent'
         ? `did not come to an end within ${seconds} s and was stopped`
-        : `ended its process (${news.type === 'gone' ? news.how : news.type})`
+        : `ended its process (${news.type === 'gone' ? news.how : news.type}), as one that needs more than ${maxTextBytes / 1024 ** 3} GiB of memory does`
     return new AppError(
       'tokenizer/invalid',
       `The tokenizer or the chat template of ${directory} ${how}.`,

@@ -165,13 +165,13 @@ export function useImport(arrival: Arrival, prompt: PromptForm | null) {
 /** Measuring how hard rows are, and what was measured before. */
 export function useDifficulty(versionId: string) {
   const task = useTask('datasets.difficulty')
-  const { data: known, refetch } = useAnswer('datasets.difficulties', { versionId })
+  const { data, refetch } = useAnswer('datasets.difficulties', { versionId })
   const { last, state } = task
   const id = state === 'done' && last !== undefined && 'result' in last ? last.result.summary.id : null
   useEffect(() => {
     if (id !== null) refetch()
   }, [id, refetch])
   // Not before it is in the list that it is chosen from.
-  const measured = known?.some((summary) => summary.id === id) === true ? id : null
-  return { task, known, measured }
+  const measured = data?.known.some((summary) => summary.id === id) === true ? id : null
+  return { task, known: data?.known, problems: data?.problems ?? [], measured }
 }

@@ -61,8 +61,11 @@ export const difficultyProcedures = {
     measurement,
     z.union([z.object({ progress, row: z.union([row, problem]) }), z.object({ result: difficultySchema })]),
   ),
-  /** What is known, the newest first. */
-  difficulties: query(z.object({ versionId: digest }), z.array(summary)),
+  /** What is known, the newest first; `problems`: a sentence for each kept file that cannot be read. */
+  difficulties: query(
+    z.object({ versionId: digest }),
+    z.object({ known: z.array(summary), problems: z.array(z.string()) }),
+  ),
   /** Every row of one of them. */
   difficultyRows: query(z.object({ versionId: digest, id: digest }), difficultySchema),
 }

@@ -164,10 +164,12 @@ network: {pretrained_model_name_or_path: m, lora_config: {lora_r: 8, lora_alpha:
 
 test('AgileRL: names of earlier versions and of its classes', () => {
   const { config, notes } = importConfig(
-    'INIT_HP: {ALGO: LLMPPO, LR: 0.00001, ADV_WHITENING: false, ACTION_GRANULARITY: turn}\nlora_config: {r: 4, lora_alpha: 8}',
+    'INIT_HP: {ALGO: LLMPPO, LR: 0.00001, ADV_WHITENING: false, ACTION_GRANULARITY: turn, MODEL_NAME: org/m, VLLM_IS_CAP: 3, EVAL_INTERVAL: 7}\nlora_config: {r: 4, lora_alpha: 8}',
     'agilerl',
   )
   expect(config).toMatchObject({
+    model: 'org/m',
+    evaluation: { every: 7 },
     adapter: { rank: 4, alpha: 8 },
     optimization: { learningRate: 1e-5 },
     algorithm: { settings: { whitenAdvantages: false, advantageGranularity: 'turn' } },
@@ -269,9 +271,26 @@ describe('any file', () => {
     ['colour: blue', null, 'no setting by which TRL, AgileRL, verl or AReaL could be told'],
     ['x'.repeat(1_000_001), null, 'too large'],
     ['algorithm: {name: PPO3}', 'agilerl', 'algorithm "ppo3" has no equivalent here'],
+    ['algorithm: {name: GRPO, loss_type: vapo}', 'agilerl', 'loss_type "vapo" has no equivalent here'],
     ['beta: lots\nnum_generations: 8', 'trl', 'klCoefficient'],
   ])('%.20s is refused in a sentence', (text, tool, sentence) => {
     expect(() => importConfig(text, tool)).toThrow(sentence)
+  })
+
+  test.each(['epsilon', 'save_steps'])('a word for the number %s is told', (name) => {
+    const { notes } = importConfig(`num_generations: 4\n${name}: many`, 'trl')
+    expect(noteOf(notes, name)).toBe(`${name} (many) was left out: it is a number in TRL.`)
+  })
+
+  test('a loss of AgileRL’s group class chooses the algorithm; other classes have none', () => {
+    const chosen = (loss: string) => importConfig(`algorithm: {name: GRPO, loss_type: ${loss}}`, 'agilerl')
+    expect(['grpo', 'gspo', 'cispo'].map((loss) => chosen(loss).config.algorithm.id)).toEqual([
+      'grpo',
+      'gspo',
+      'cispo',
+    ])
+    const { notes } = importConfig('algorithm: {name: DPO, loss_type: cispo}', 'agilerl')
+    expect(noteOf(notes, 'algorithm.loss_type')).toContain('was left out')
   })
 
   test('aliases that unfold without end are refused', () => {

@@ -1,4 +1,4 @@
-"""Losses and gradients as TRL's own code computes them: a list of cases (JSON) in, a list of answers out."""
+"""Losses and gradients as TRL's and AgileRL's own code computes them: a list of cases (JSON) in, of answers out."""
 
 import json
 import sys
@@ -110,7 +110,46 @@ def trl_pairs(case, t):
     return DPOTrainer._compute_loss(trainer, lambda **_: outputs, inputs, False), {}
 
 
-kinds = {"trl-group": trl_group, "trl-pairs": trl_pairs}
+def agilerl_group(case, t):
+    import inspect
+
+    from agilerl.algorithms.grpo import GRPO
+
+    usual = inspect.signature(GRPO.__init__).parameters
+    agent = GRPO.__new__(GRPO)
+    given = lambda name: case["settings"].get(name, usual[name].default)
+    for name in [
+        "beta",
+        "kl_clamp",
+        "use_bias_correction_kl",
+        "use_kl_advantage_shaping",
+        "off_policy_token_mask_bounds",
+        "off_policy_sequence_mask_threshold",
+        "loss_norm",
+    ]:
+        object.__setattr__(agent, name, given(name))
+    clip = given("clip_coef")
+    low, high = clip if isinstance(clip, (list, tuple)) else (1 - clip, 1 + clip)
+    loss_type = given("loss_type")
+    level = given("importance_sampling_level") or ("trajectory" if loss_type == "gspo" else "token")
+    objective = "cispo" if loss_type == "cispo" else "grpo"
+    mask = t.mask.bool()
+    rest = {
+        "clip_coef_min": low,
+        "clip_coef_max": high,
+        "gradient_accumulation_steps": 1,
+        "_segment_accumulation_steps": None,
+        "_window_action_tokens": mask.sum(),
+    }
+    for name, value in rest.items():
+        object.__setattr__(agent, name, value)
+    loss, kl, _ = agent._compute_policy_loss(
+        mask, t.lp, t.old, t.ref, t.advantages[:, :1], None, level, objective
+    )
+    return loss, {"kl": kl.item()}
+
+
+kinds = {"trl-group": trl_group, "trl-pairs": trl_pairs, "agilerl-group": agilerl_group}
 
 answers = []
 for case in json.load(sys.stdin):

@@ -1,6 +1,7 @@
 /**
- * Settings of TRL, imported, against the losses its own code computes under the same settings, where Python with the
- * library is at hand: `python3`, or the program named by TURNWISE_PYTHON. Elsewhere the test is passed over, by name.
+ * Settings of TRL and AgileRL, imported, against the losses their own code computes under the same settings, where Python
+ * with the library is at hand: `python3`, or the program named by TURNWISE_PYTHON. Elsewhere a test is passed over, by
+ * name.
  */
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
@@ -17,6 +18,7 @@ const python = process.env['TURNWISE_PYTHON'] ?? 'python3'
 const has = (program: string, modules: string): boolean =>
   spawnSync(program, ['-c', `import ${modules}`], { timeout: 100_000 }).status === 0
 const hasTrl = has(python, 'trl')
+const hasAgileRl = has(python, 'agilerl.algorithms.grpo')
 
 interface PeerAnswer {
   readonly loss: number
@@ -79,7 +81,7 @@ function asked(program: string, cases: readonly unknown[]): PeerAnswer[] {
 
 type Settings = Readonly<Record<string, unknown>>
 
-function own(text: string, tool: 'trl', rows: readonly LossRow[]) {
+function own(text: string, tool: 'trl' | 'agilerl', rows: readonly LossRow[]) {
   const { id, settings } = importConfig(text, tool).config.algorithm
   const answer = algorithmById(id).configure(settings).minibatchLoss(rows)(rows)
   return { ...answer, metrics: tallyMeans(answer.tallies) }
@@ -136,6 +138,35 @@ test.skipIf(!hasTrl)(
     trlPairs.forEach((settings, i) => {
       const ours = own(yamlText({ trainer: 'dpo', ...settings }), 'trl', given)
       expectSame(ours, answers[group.length + i]!, JSON.stringify(settings), 9)
+    })
+  },
+  300_000,
+)
+
+/** Without what it masks by default, and with. */
+const unmasked = { off_policy_token_mask_bounds: null, off_policy_sequence_mask_threshold: null }
+const agilerlGroup: readonly Settings[] = [
+  { ...unmasked, beta: 0 },
+  { ...unmasked, beta: 0.4 },
+  { ...unmasked, beta: 0.4, use_bias_correction_kl: false, kl_clamp: null },
+  { ...unmasked, beta: 0.4, kl_clamp: 0.05 },
+  { ...unmasked, beta: 0.4, loss_norm: 'micro_batch', clip_coef: [0.9, 1.3] },
+  { ...unmasked, beta: 0.1, loss_type: 'gspo', clip_coef: 0.05 },
+  { ...unmasked, beta: 0.1, importance_sampling_level: 'trajectory' },
+  { ...unmasked, beta: 0, loss_type: 'cispo' },
+  // Where there is a KL term, it leaves that out as well; import and export say so.
+  { ...unmasked, off_policy_sequence_mask_threshold: 0.03, beta: 0 },
+]
+
+test.skipIf(!hasAgileRl)(
+  'AgileRL: losses, gradients and KL of imported settings (skipped without Python with agilerl)',
+  () => {
+    const { rows, sent } = batch(2)
+    const cases = agilerlGroup.map((settings) => ({ kind: 'agilerl-group', settings, ...sent }))
+    const answers = asked(python, cases)
+    agilerlGroup.forEach((settings, i) => {
+      const ours = own(yamlText({ algorithm: { name: 'GRPO', ...settings } }), 'agilerl', rows)
+      expectSame(ours, answers[i]!, JSON.stringify(settings), 6) // its weights of tokens are 32-bit floats
     })
   },
   300_000,

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
@@ -66,7 +66,10 @@ test('every row is answered several times and scored; what was measured is kept'
   expect(summary.mean).toBeCloseTo(means.reduce((sum, mean) => sum + mean, 0) / 12)
   expect(summary.withoutSpread).toBe(means.filter((mean) => mean === 0 || mean === 1).length)
 
-  expect(await client.call('datasets.difficulties', { versionId })).toEqual([summary])
+  expect(await client.call('datasets.difficulties', { versionId })).toEqual({
+    known: [summary],
+    problems: [],
+  })
   expect(await client.call('datasets.difficultyRows', { versionId, id: summary.id })).toEqual(whole)
   // Asked again, it is known.
   expect(await collect(client.stream('datasets.difficulty', request()))).toEqual([{ result: whole }])
@@ -91,9 +94,22 @@ test('it depends on the content of code and model, and a checkpoint is a model t
   await fixture.reached(runId, 'finished')
   const trained = await measure(request({ adapter: { runId, step: 1 } }))
   expect(trained.items).toHaveLength(14)
-  const untrained = await client.call('datasets.difficulties', { versionId })
+  const { known: untrained } = await client.call('datasets.difficulties', { versionId })
   expect(untrained.map(({ request: { adapter } }) => adapter)).toContainEqual({ runId, step: 1 })
   expect(new Set(untrained.map(({ id }) => id)).size).toBe(4)
+})
+
+test('a kept file that cannot be read hides no other one, and is measured again', async () => {
+  const { known: before } = await client.call('datasets.difficulties', { versionId })
+  const { version } = await client.call('datasets.version', { versionId })
+  const { whole } = await measure(request({ samplesPerRow: 1 }))
+  const file = path.join(version.directory, 'difficulty', `${whole.summary.id}.json`)
+  writeFileSync(file, '{"summary": ')
+  const { known, problems } = await client.call('datasets.difficulties', { versionId })
+  expect(known).toEqual(before)
+  expect(problems).toEqual([expect.stringContaining(`${file} is not a valid JSON file`)])
+  expect((await measure(request({ samplesPerRow: 1 }))).whole.rows).toEqual(whole.rows)
+  expect((await client.call('datasets.difficulties', { versionId })).problems).toEqual([])
 })
 
 test('failing rewards are told; wrong ones are refused; what is cancelled is not kept; it goes with the data', async () => {

@@ -52,6 +52,16 @@ describe.each(families)('%s', (id) => {
     expect(slopes[0]).toBeCloseTo(0.75, 12)
   })
 
+  test('weighted by the ratio, the metric is weighted as well', () => {
+    const rows = [row([-1], [-1.75], [-1.4])]
+    const [{ metrics: plainly }, { metrics }] = [
+      learn(id, plain, rows),
+      learn(id, { klCoefficient: 1 }, rows),
+    ]
+    expect(plainly.kl).toBeCloseTo(Math.exp(-0.75) + 0.75 - 1, 12)
+    expect(metrics.kl).toBeCloseTo(Math.exp(0.4) * plainly.kl!, 12)
+  })
+
   test('a token far below the reference leaves the term, and is counted', () => {
     const rows = [row([-12, -1], [-1, -1.5])]
     const { slopes, metrics } = learn(id, { klCoefficient: 1 }, rows)

@@ -15,13 +15,13 @@ import { PassRates } from './PassRates.tsx'
 import { rowsSoFar } from './passRates.ts'
 import type { Opened } from './opened.ts'
 
-type Summary = Answer<'datasets.difficulties'>[number]
+type Summary = Answer<'datasets.difficulties'>['known'][number]
 
 /** What a model earns on each row before anything is trained: rows too hard or too easy teach nothing. */
 export function DifficultyTab({ opened }: { opened: Opened }) {
   const versionId = opened.version.id
   const { prompt } = usePrompt(opened)
-  const { task, known, measured } = useDifficulty(versionId)
+  const { task, known, problems, measured } = useDifficulty(versionId)
   const [chosen, choose] = useState<string | null>(null)
   const [samples, setSamples] = useState(4)
   const isRunning = task.state === 'running'
@@ -40,6 +40,12 @@ export function DifficultyTab({ opened }: { opened: Opened }) {
       />
       <section aria-label="Pass rates" className="flex min-h-0 grow flex-col">
         {task.error !== null && <ErrorNote error={task.error} className="m-4" />}
+        {problems.length > 0 && (
+          <ErrorNote
+            error={{ code: null, message: problems.join(' '), hint: 'Other measurements are not affected.' }}
+            className="m-4"
+          />
+        )}
         {isRunning ? (
           <UnderWay items={task.items} samplesPerRow={samples} />
         ) : (
