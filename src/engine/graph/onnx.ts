@@ -19,7 +19,7 @@ import {
 } from './onnxMessages.ts'
 import { ProtobufWriter } from './protobuf.ts'
 import { sameShape, showShape } from './shape.ts'
-import { resolve } from './substitute.ts'
+import { lower, resolve } from './substitute.ts'
 import type { InputNode, Node, TensorType, Value, WeightNode } from './value.ts'
 import { outputOf, topologicalOrder } from './value.ts'
 
@@ -37,9 +37,17 @@ export interface OnnxModel {
 /** Named outputs. */
 export type Program = Readonly<Record<string, Value>>
 
+export interface Dialect {
+  /** Whether the provider has kernels for the extensions that have a form without: `Op.lowered`. */
+  readonly extended: boolean
+}
+
+/** What the CPU provider runs. */
+export const cpuDialect: Dialect = { extended: true }
+
 /** Writes what is needed to compute `outputs`; inputs that nothing reads are left out. */
-export function writeOnnx(name: string, outputs: Program): OnnxModel {
-  const body = bodyOf(outputs, '')
+export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect): OnnxModel {
+  const body = bodyOf(outputs, '', dialect)
   return finishModel(
     name,
     [body],
@@ -63,13 +71,18 @@ export const choiceOutput = (program: string, output: string): string => `${prog
  * is bound to one of them. Inputs and weights of the same name are the same. Outputs are called `PROGRAM: OUTPUT`; those
  * of programs that did not run are empty. All inputs must be fed, with anything of the right rank if not read.
  */
-export function writeChoice(name: string, programs: Readonly<Record<string, Program>>): OnnxModel {
+export function writeChoice(
+  name: string,
+  programs: Readonly<Record<string, Program>>,
+  dialect = cpuDialect,
+): OnnxModel {
   const branches = Object.entries(programs).map(([program, outputs]) => ({
     program,
     outputs: Object.keys(outputs),
     body: bodyOf(
       rename(outputs, (output) => computed(program, output)),
       `${program}/`,
+      dialect,
     ),
   }))
   const outputs = branches.flatMap(({ program, outputs: own }) =>
@@ -131,8 +144,10 @@ interface Body {
   readonly outputs: NamedOutputs
 }
 
-function bodyOf(program: Program, prefix: string): Body {
-  const outputs = Object.entries(program).map(([name, value]) => [name, resolve(value)] as const)
+function bodyOf(program: Program, prefix: string, { extended }: Dialect): Body {
+  const resolved = Object.values(program).map(resolve)
+  const written = extended ? resolved : lower(resolved)
+  const outputs = Object.keys(program).map((name, index) => [name, written[index] as Value] as const)
   const nodes = topologicalOrder(
     outputs.map(([, value]) => value),
     true,

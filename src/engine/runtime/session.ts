@@ -10,7 +10,7 @@ import type { Device } from '#shared/device.ts'
 import type { OnnxModel, Program } from '../graph/onnx.ts'
 import { writeOnnx } from '../graph/onnx.ts'
 import type { SessionPurpose } from './device.ts'
-import { sessionOptions } from './device.ts'
+import { dialectOf, sessionOptions } from './device.ts'
 import { InferenceSession, Tensor } from './onnxRuntime.ts'
 
 export type Feed = Tensor
@@ -61,7 +61,7 @@ export class Session {
 
   /** Writes a program and opens it. */
   static create({ program, ...options }: SessionRequest): Promise<Session> {
-    return Session.open(writeOnnx(options.name, program), options)
+    return Session.open(writeOnnx(options.name, program, dialectOf(options.device)), options)
   }
 
   /** @throws AppError `runtime/failed` when ONNX Runtime refuses the graph or the device. */
