@@ -30,6 +30,8 @@ export interface OnnxModel {
   readonly bytes: Uint8Array
   readonly inputs: readonly (TensorType & { readonly name: string })[]
   readonly outputs: readonly string[]
+  /** Weights that are fed beside the inputs, where the dialect says so. */
+  readonly fedWeights: readonly WeightNode[]
   /** The one folder that holds all external data; null when there is none. */
   readonly externalFolder: string | null
 }
@@ -40,10 +42,15 @@ export type Program = Readonly<Record<string, Value>>
 export interface Dialect {
   /** Whether the provider has kernels for the extensions that have a form without: `Op.lowered`. */
   readonly extended: boolean
+  /**
+   * Weights are inputs, fed with tensors that lie on the device: several sessions then share them. Elsewhere they are
+   * mapped from their files.
+   */
+  readonly feedsWeights: boolean
 }
 
 /** What the CPU provider runs. */
-export const cpuDialect: Dialect = { extended: true }
+export const cpuDialect: Dialect = { extended: true, feedsWeights: false }
 
 /** Writes what is needed to compute `outputs`; inputs that nothing reads are left out. */
 export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect): OnnxModel {
@@ -55,7 +62,7 @@ export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect):
       writeBody(graph, body)
       for (const [outputName, value] of body.outputs) writeValueInfo(graph, 12, outputName, value)
     },
-    Object.keys(outputs),
+    { outputs: Object.keys(outputs), dialect },
   )
 }
 
@@ -96,7 +103,7 @@ export function writeChoice(
     for (const output of outputs) writeUnshapedOutput(graph, output)
   }
   const bodies = branches.map(({ body }) => body)
-  const model = finishModel(name, bodies, write, outputs)
+  const model = finishModel(name, bodies, write, { outputs, dialect })
   return { ...model, inputs: [...model.inputs, selector] }
 }
 
@@ -176,7 +183,7 @@ function finishModel(
   name: string,
   bodies: readonly Body[],
   write: (graph: ProtobufWriter) => void,
-  outputs: readonly string[],
+  { outputs, dialect: { feedsWeights } }: { readonly outputs: readonly string[]; readonly dialect: Dialect },
 ): OnnxModel {
   const nodes = bodies.flatMap((body) => body.nodes)
   const inputs = byName(nodes.filter((node): node is InputNode => node.kind === 'input'))
@@ -185,10 +192,10 @@ function finishModel(
   writer.message(7, (graph) => {
     write(graph)
     graph.string(2, name)
-    for (const node of weights)
-      graph.message(5, (tensor) => {
-        writeWeight(tensor, node)
-      })
+    for (const node of weights) {
+      if (feedsWeights) writeValueInfo(graph, 11, node.name, outputOf(node))
+      else graph.message(5, (tensor) => writeWeight(tensor, node))
+    }
     for (const node of inputs) writeValueInfo(graph, 11, node.name, outputOf(node))
   })
   for (const [domain, version] of [
@@ -205,7 +212,8 @@ function finishModel(
       shape: outputOf(node).shape,
     })),
     outputs,
-    externalFolder: commonFolder(weights),
+    fedWeights: feedsWeights ? weights : [],
+    externalFolder: feedsWeights ? null : commonFolder(weights),
   }
 }
 

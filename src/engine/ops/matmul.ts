@@ -33,7 +33,10 @@ export const matmulOp = defineOp(
   { domain: 'com.microsoft', lowered: (node) => [standardProduct(node)] },
 )
 
-export const matrixProductOp = defineOp('MatMul', 'Only what FusedMatMul becomes where there is no kernel for it.')
+export const matrixProductOp = defineOp(
+  'MatMul',
+  'Only what FusedMatMul becomes where there is no kernel for it.',
+)
 
 /** Two matrices by Gemm, which reads them transposed as they lie; where there are leading axes the turned copies are made. */
 function standardProduct(node: OpNode): Value {
@@ -53,7 +56,9 @@ function standardProduct(node: OpNode): Value {
 
 /** The axes of a tensor with the last two exchanged. */
 const swapLast = (rank: number): number[] =>
-  Array.from({ length: rank }, (_, axis) => (axis === rank - 2 ? rank - 1 : axis === rank - 1 ? rank - 2 : axis))
+  Array.from({ length: rank }, (_, axis) =>
+    axis === rank - 2 ? rank - 1 : axis === rank - 1 ? rank - 2 : axis,
+  )
 
 /** α·A·B on the last two axes, each optionally transposed; leading axes broadcast. */
 export function matmul(

@@ -60,7 +60,13 @@ export function sessionOptions(device: Device, purpose: SessionPurpose): Ort.Ses
 }
 
 /** How programs are written for this device. Without a kernel a node would run on the CPU, and its tensors travel there. */
-export const dialectOf = ({ kind }: Device): Dialect => ({ extended: kind !== 'webgpu' && kind !== 'coreml' })
+export const dialectOf = ({ kind }: Device, feedsWeights = false): Dialect => ({
+  extended: kind !== 'webgpu' && kind !== 'coreml',
+  feedsWeights,
+})
+
+/** Whether tensors can stay on the device between runs: the binding knows buffers of WebGPU only (onnxruntime-node 1.30). */
+export const holdsTensors = ({ kind }: Device): boolean => kind === 'webgpu'
 
 /** The CPU with as many threads as `defaultThreads` says. */
 export function defaultDevice(): Device {

@@ -33,7 +33,11 @@ export class ProgramSet {
     device: Device,
     purpose: SessionPurpose = 'learn',
   ): Promise<ProgramSet> {
-    const session = await Session.open(writeChoice(name, programs, dialectOf(device)), { name, device, purpose })
+    const session = await Session.open(writeChoice(name, programs, dialectOf(device)), {
+      name,
+      device,
+      purpose,
+    })
     return new ProgramSet(session, programs)
   }
 
