@@ -28,6 +28,7 @@ import type {
 import { AdapterParameters, type AnsweringRole, type NamedAdapter } from './adapterParameters.ts'
 import type { GenerationStats } from './generation/generate.ts'
 import { generateCompletions } from './generation/generate.ts'
+import { HostDecoder } from './generation/hostDecoder.ts'
 import { SequenceOccurrences } from './dropoutMasks.ts'
 import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.ts'
 import { Learner } from './learner.ts'
@@ -182,7 +183,7 @@ export class OrtPolicy implements Policy {
     options: GenerateOptions<AnsweringRole>,
   ): AsyncGenerator<Completion> {
     this.#decodeStep ??= this.#createDecodeStep()
-    yield* generateCompletions(await this.#decodeStep, requests, {
+    yield* generateCompletions(new HostDecoder(await this.#decodeStep), requests, {
       ...options,
       maxRows: this.#options.maxRows,
       contextLength: this.contextLength,

@@ -92,7 +92,7 @@ export class Session {
     { name, device, purpose, weights, kept = [] }: SessionOptions,
   ): Promise<Session> {
     const options = sessionOptions(device, purpose)
-    const location = (output: string) => (kept.includes(output) ? 'gpu-buffer' : 'cpu')
+    const location = (output: string): 'gpu-buffer' | 'cpu' => (kept.includes(output) ? 'gpu-buffer' : 'cpu')
     const locations = Object.fromEntries(model.outputs.map((output) => [output, location(output)]))
     const folder = model.externalFolder
       ? { model_external_initializers_file_folder_path: model.externalFolder }
