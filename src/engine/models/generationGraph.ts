@@ -176,7 +176,7 @@ interface DecoderInputs {
   /** T */
   readonly length: Dim
   /** The keys and values that the new positions of a layer see; `fresh` are their own. */
-  see(layer: number, fresh: KeyValue): readonly KeyValue[]
+  readonly see: (layer: number, fresh: KeyValue) => readonly KeyValue[]
 }
 
 function decoderScores(

@@ -1,6 +1,5 @@
 /**
- * Decoding with keys and values on a device (models/generationGraph.ts). A step copies only the few latest slots; when
- * those are full, or rows enter or leave, caches are put together anew in one gather on the device.
+ * Decoding with keys and values on a device (models/generationGraph.ts, deviceCache.ts).
  *
  * Where the device cannot hold tensors the same programs run with all of them in the host's memory: right, and slow.
  */
@@ -10,17 +9,26 @@ import {
   cacheProgram,
   choiceWidth,
   deviceGenerationPrograms,
-  latestNames,
-  windowMaskName,
   type DeviceGenerationPrograms,
+  type GenerationWeights,
 } from '../models/generationGraph.ts'
+import { addLora } from '../models/lora.ts'
 import type { ModelSource } from '../models/source.ts'
+import { matmul } from '../ops/matmul.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { AdapterUpload, DeviceAdapter } from './deviceAdapter.ts'
 import { holdsTensors } from './device.ts'
+import {
+  DeviceCache,
+  DevicePrompt,
+  devicePrompt,
+  renamed,
+  type CachePart,
+  type Feeds,
+  type Prefilled,
+} from './deviceCache.ts'
 import { release, type DeviceTensors } from './deviceTensors.ts'
-import { generationWeights } from './frozenWeights.ts'
-import { HIDDEN } from './generation/decodeStep.ts'
+import { mappedWeight } from './frozenWeights.ts'
 import type {
   Decoder,
   Decoding,
@@ -33,7 +41,7 @@ import type {
 import { causalMask } from './generation/mask.ts'
 import { LARGEST_UNIFORM, maskFeeds, rotaryFeeds } from './ortDecodeStep.ts'
 import { RotaryTables } from './rotaryTables.ts'
-import { Session, floats, int64s, type Feed } from './session.ts'
+import { Session, floats, int64s } from './session.ts'
 
 export interface DeviceDecoderOptions {
   readonly source: ModelSource
@@ -44,12 +52,6 @@ export interface DeviceDecoderOptions {
   /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
-
-/** W: slots that a step copies. More cost more in every step, fewer are put behind the others more often. */
-const LATEST_SLOTS = 32
-
-type Feeds = Readonly<Record<string, Feed>>
-type CachePart = 'past' | 'latest' | 'incoming'
 
 export class DeviceDecoder implements Decoder, Disposable {
   readonly vocabSize: number
@@ -65,9 +67,7 @@ export class DeviceDecoder implements Decoder, Disposable {
     this.vocabSize = source.config.vocabSize
     this.choiceWidth = choiceWidth(source.config.vocabSize)
     this.rotary = source.config.ropes.map((rope) => new RotaryTables(rope))
-    // x Wᵀ for any number of rows: a device has no use for the other form.
-    const weights = generationWeights(source, { rounded: false, isOneRow: true })
-    this.#programs = deviceGenerationPrograms(source.config, lora, weights)
+    this.#programs = deviceGenerationPrograms(source.config, lora, deviceWeights(options))
   }
 
   async open(options: DecodingOptions): Promise<Decoding> {
@@ -114,35 +114,16 @@ export class DeviceDecoder implements Decoder, Disposable {
   }
 }
 
-/** The caches of prompts computed together: `key i` and `value i`, [B, K, T, C]. */
-interface Prefilled {
-  readonly caches: Feeds
-  readonly rows: number
-  /** T */
-  readonly slots: number
-}
-
-class DevicePrompt implements PromptSlots {
-  readonly prefilled: Prefilled
-  readonly row: number
-  readonly length: number
-  readonly sizeBytes: number
-
-  constructor(prefilled: Prefilled, { row, length }: { readonly row: number; readonly length: number }) {
-    this.prefilled = prefilled
-    this.row = row
-    this.length = length
-    this.sizeBytes = bytesOf(prefilled.caches) / prefilled.rows
+/** x Wᵀ for any number of rows: a device has no use for the other forms. */
+function deviceWeights({ source, device, weights }: DeviceDecoderOptions): GenerationWeights {
+  const vector = (name: string) => (holdsTensors(device) ? weights.value(name) : mappedWeight(source, name))
+  return {
+    vector,
+    product(x, name, lora) {
+      const y = matmul(x, vector(name), { transB: true })
+      return lora ? addLora(y, x, lora) : y
+    },
   }
-}
-
-const bytesOf = (tensors: Feeds): number =>
-  Object.values(tensors).reduce((total, { size }) => total + size * Float32Array.BYTES_PER_ELEMENT, 0)
-
-/** Rows of prompts computed together that enter together. */
-interface Incoming {
-  readonly prefilled: Prefilled
-  readonly prompts: readonly DevicePrompt[]
 }
 
 class DeviceDecoding implements Decoding {
@@ -150,22 +131,19 @@ class DeviceDecoding implements Decoding {
   readonly #options: DecodingOptions
   readonly #adapter: DeviceAdapter
   readonly #prefilled = new Set<Prefilled>()
-  /** `key i` and `value i` [B, K, P, C] of the live rows. */
-  #past: Feeds = {}
-  /** P */
-  #slots = 0
-  /** Filled slots of each live row in `#past`. */
-  #lengths: readonly number[] = []
-  /** The latest slots [B, K, W, C], of which so many are filled; zeros before the first. */
-  #latest: Feeds = {}
-  #filled = 0
-  /** Zeros for the latest slots of so many rows. */
-  readonly #zeros = new Map<number, Feed>()
+  readonly #cache: DeviceCache
 
   constructor(decoder: DeviceDecoder, options: DecodingOptions, adapter: DeviceAdapter) {
     this.#decoder = decoder
     this.#options = options
     this.#adapter = adapter
+    const { device, weights } = decoder.options
+    this.#cache = new DeviceCache({
+      config: this.#config,
+      arrangement: (parts) => decoder.arrangement(parts),
+      upload: (data, dims) =>
+        holdsTensors(device) ? weights.upload(data, dims) : Promise.resolve(floats(data, dims)),
+    })
   }
 
   get #config() {
@@ -173,7 +151,7 @@ class DeviceDecoding implements Decoding {
   }
 
   get sizeBytes(): number {
-    return bytesOf(this.#past) + bytesOf(this.#latest)
+    return this.#cache.sizeBytes
   }
 
   prefill(prompts: readonly Int32Array[], want: 'logits' | 'probabilities'): Promise<PrefilledPrompt[]> {
@@ -197,8 +175,8 @@ class DeviceDecoding implements Decoding {
     })
     const last = Int32Array.from(prompts, (prompt, row) => row * length + prompt.length - 1)
     const seen = { rows, length, positions, slots: 0, mask: causalMask(rows, length, 0) }
-    const pass = { ids, positions, rows, length, masks: maskFeeds(seen, this.#config), last }
-    const { scores, caches } = await this.#pass('prompt', want, pass)
+    const pass = { ids, positions, rows, length, last }
+    const { scores, caches } = await this.#pass('prompt', want, pass, maskFeeds(seen, this.#config))
     return this.#remember({ caches, rows, slots: length }, prompts, scores)
   }
 
@@ -211,10 +189,10 @@ class DeviceDecoding implements Decoding {
       const isLast = start + length === prompt.length
       const positions = Int32Array.from(ids, (_, index) => start + index)
       const seen = { rows: 1, length, positions, slots: start, mask: causalMask(1, length, start) }
-      const masks = maskFeeds(seen, this.#config)
-      const pass = { ids, positions, rows: 1, length, masks, last: Int32Array.of(length - 1) }
+      const own = { ...maskFeeds(seen, this.#config), ...renamed(past, 'past') }
+      const pass = { ids, positions, rows: 1, length, last: Int32Array.of(length - 1) }
       const name = start === 0 ? 'prompt' : 'longPrompt'
-      const { scores, caches } = await this.#pass(name, isLast ? want : 'none', pass, renamed(past, 'past'))
+      const { scores, caches } = await this.#pass(name, isLast ? want : 'none', pass, own)
       Object.values(past).forEach(release)
       past = caches
       if (isLast) return this.#remember({ caches, rows: 1, slots: prompt.length }, [prompt], scores)
@@ -230,66 +208,31 @@ class DeviceDecoding implements Decoding {
     }))
   }
 
-  async enter(prompts: readonly PromptSlots[]): Promise<void> {
-    for (const incoming of runsOf(prompts as readonly DevicePrompt[])) {
-      await this.#arrange([...this.#lengths.keys()], incoming)
-    }
+  enter(prompts: readonly PromptSlots[]): Promise<void> {
+    return this.#cache.enter(prompts.map(devicePrompt))
   }
 
   async step({ ids, uniforms, want }: RowStep): Promise<Float32Array> {
-    if (this.#filled === LATEST_SLOTS) await this.#arrange([...this.#lengths.keys()])
-    const rows = this.#lengths.length
-    const positions = Int32Array.from(this.#lengths, (length) => length + this.#filled)
-    const isFresh = Float32Array.from({ length: LATEST_SLOTS }, (_, slot) => Number(slot === this.#filled))
-    const flags = [1, 1, LATEST_SLOTS, 1]
+    const cached = await this.#cache.stepFeeds()
     const pass = {
       ids,
-      positions,
-      rows,
+      positions: this.#cache.positions(),
+      rows: ids.length,
       length: 1,
-      masks: this.#masks(),
       last: Int32Array.from(ids, (_, row) => row),
       uniforms,
     }
-    const { scores, caches } = await this.#pass('decode', want, pass, {
-      ...renamed(this.#past, 'past'),
-      ...renamed(this.#latest, 'latest'),
-      [latestNames.fresh]: floats(isFresh, flags),
-      [latestNames.kept]: floats(
-        isFresh.map((flag) => 1 - flag),
-        flags,
-      ),
-    })
-    this.#releaseLatest()
-    this.#latest = caches
-    this.#filled++
+    const { scores, caches } = await this.#pass('decode', want, pass, cached)
+    this.#cache.settle(caches)
     return scores
   }
 
-  /** What each row sees through each window, [B, 1, 1, P+W]: positions before the window, and slots without one, are hidden. */
-  #masks(): Feeds {
-    const width = this.#slots + LATEST_SLOTS
-    return Object.fromEntries(
-      this.#config.windows.map((window, index) => {
-        const mask = new Float32Array(this.#lengths.length * width).fill(HIDDEN)
-        this.#lengths.forEach((length, row) => {
-          const first = window === null ? 0 : Math.max(0, length + this.#filled + 1 - window)
-          const [past, latest] = [row * width, row * width + this.#slots]
-          mask.fill(0, past + Math.min(first, length), past + length)
-          mask.fill(0, latest + Math.max(0, first - length), latest + this.#filled + 1)
-        })
-        return [windowMaskName(index), floats(mask, [this.#lengths.length, 1, 1, width])]
-      }),
-    )
-  }
-
-  async keep(rows: readonly number[]): Promise<void> {
-    if (rows.length === this.#lengths.length) return
-    await this.#arrange(rows)
+  keep(rows: readonly number[]): Promise<void> {
+    return this.#cache.keep(rows)
   }
 
   retain(prompts: ReadonlySet<PromptSlots>): void {
-    const held = new Set([...prompts].map((prompt) => (prompt as DevicePrompt).prefilled))
+    const held = new Set([...prompts].map((prompt) => devicePrompt(prompt).prefilled))
     for (const prefilled of this.#prefilled) {
       if (held.has(prefilled)) continue
       Object.values(prefilled.caches).forEach(release)
@@ -297,121 +240,28 @@ class DeviceDecoding implements Decoding {
     }
   }
 
-  /** The live rows become these, by their old numbers, and behind them new ones; the latest slots go behind the others. */
-  async #arrange(rows: readonly number[], incoming?: Incoming): Promise<void> {
-    const lengths = [
-      ...rows.map((row) => this.#lengths[row]! + this.#filled),
-      ...(incoming?.prompts.map(({ length }) => length) ?? []),
-    ]
-    const parts: CachePart[] = [
-      ...(rows.length > 0 ? (['past', ...(this.#filled > 0 ? ['latest'] : [])] as CachePart[]) : []),
-      ...(incoming ? (['incoming'] as const) : []),
-    ]
-    if (parts.length === 0) {
-      this.#forgetRows()
-      return
-    }
-    const slots = Math.ceil(Math.max(...lengths) / LATEST_SLOTS) * LATEST_SLOTS
-    const session = await this.#decoder.arrangement(parts)
-    const caches = await session.runTensors({
-      ...renamed(this.#past, 'past'),
-      ...renamed(this.#latest, 'latest'),
-      ...(incoming ? renamed(incoming.prefilled.caches, 'incoming') : {}),
-      places: this.#places({ rows, incoming, lengths, slots, parts }),
-    })
-    this.#forgetRows()
-    this.#past = caches
-    this.#slots = slots
-    this.#lengths = lengths
-    const zeros = await this.#zerosFor(lengths.length)
-    this.#latest = Object.fromEntries(Object.keys(caches).map((name) => [name, zeros]))
-  }
-
-  /** [B, K, S] where each slot comes from; what a row has no use for repeats the first. */
-  #places({ rows, incoming, lengths, slots, parts }: Arrangement): Feed {
-    const { kvHeads } = this.#config
-    const before = this.#lengths.length * kvHeads
-    const latestFrom = parts.includes('past') ? before * this.#slots : 0
-    const incomingFrom = latestFrom + (parts.includes('latest') ? before * LATEST_SLOTS : 0)
-    const placeOf = (row: number, head: number, slot: number): number => {
-      const old = rows[row]
-      if (old === undefined) {
-        const prompt = incoming!.prompts[row - rows.length]!
-        return incomingFrom + (prompt.row * kvHeads + head) * prompt.prefilled.slots + slot
-      }
-      const past = this.#lengths[old]!
-      if (slot < past) return (old * kvHeads + head) * this.#slots + slot
-      return latestFrom + (old * kvHeads + head) * LATEST_SLOTS + slot - past
-    }
-    const places = new Int32Array(lengths.length * kvHeads * slots)
-    lengths.forEach((length, row) => {
-      for (let head = 0; head < kvHeads; head++) {
-        const start = (row * kvHeads + head) * slots
-        for (let slot = 0; slot < length; slot++) places[start + slot] = placeOf(row, head, slot)
-      }
-    })
-    return int64s(places, [lengths.length, kvHeads, slots])
-  }
-
-  async #zerosFor(rows: number): Promise<Feed> {
-    const known = this.#zeros.get(rows)
-    if (known) return known
-    const { kvHeads, headDim } = this.#config
-    const dims = [rows, kvHeads, LATEST_SLOTS, headDim]
-    const data = new Float32Array(dims.reduce((size, dim) => size * dim, 1))
-    const { device, weights } = this.#decoder.options
-    const zeros = holdsTensors(device) ? await weights.upload(data, dims) : floats(data, dims)
-    this.#zeros.set(rows, zeros)
-    return zeros
-  }
-
   async #pass(
     name: keyof DeviceGenerationPrograms,
     want: PassScores,
     pass: DevicePass,
-    own: Feeds = {},
+    own: Feeds,
   ): Promise<{ readonly scores: Float32Array; readonly caches: Feeds }> {
     this.#options.onPass(name === 'decode' ? 'decode' : 'prefill')
     const session = await this.#decoder.pass(name, want)
     const { [want]: scores, ...caches } = await session.runTensors({
       ...passFeeds(pass, this.#options.inverseTemperature),
       ...rotaryFeeds(this.#decoder.rotary, pass),
-      ...pass.masks,
       ...this.#adapter.feeds,
       ...own,
     })
     return { scores: (scores?.data as Float32Array | undefined) ?? new Float32Array(0), caches }
   }
 
-  #forgetRows(): void {
-    Object.values(this.#past).forEach(release)
-    this.#releaseLatest()
-    this.#past = {}
-    this.#latest = {}
-    this.#lengths = []
-    this.#filled = 0
-  }
-
-  /** Zeros are shared by all layers and stay. */
-  #releaseLatest(): void {
-    const zeros = new Set(this.#zeros.values())
-    for (const tensor of Object.values(this.#latest)) if (!zeros.has(tensor)) release(tensor)
-  }
-
   [Symbol.dispose](): void {
-    this.#forgetRows()
+    this.#cache[Symbol.dispose]()
     this.retain(new Set())
-    for (const zeros of this.#zeros.values()) release(zeros)
     this.#adapter[Symbol.dispose]()
   }
-}
-
-interface Arrangement {
-  readonly rows: readonly number[]
-  readonly incoming: Incoming | undefined
-  readonly lengths: readonly number[]
-  readonly slots: number
-  readonly parts: readonly CachePart[]
 }
 
 /** T new positions of B rows. */
@@ -422,7 +272,6 @@ interface DevicePass {
   readonly positions: Int32Array
   readonly rows: number
   readonly length: number
-  readonly masks: Feeds
   /** [B] place of each row's last position among all N. */
   readonly last: Int32Array
   readonly uniforms?: Float64Array
@@ -439,18 +288,4 @@ function passFeeds({ ids, positions, rows, length, last, uniforms }: DevicePass,
     inverseTemperature: floats(Float32Array.of(inverse), [1]),
     uniforms: floats(bounded, [rows, 1]),
   }
-}
-
-const renamed = (tensors: Feeds, part: CachePart): Feeds =>
-  Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [`${part} ${name}`, tensor]))
-
-/** Prompts in their order, those together that were computed together. */
-function runsOf(prompts: readonly DevicePrompt[]): Incoming[] {
-  const runs: { prefilled: Prefilled; prompts: DevicePrompt[] }[] = []
-  for (const prompt of prompts) {
-    const run = runs.at(-1)
-    if (run?.prefilled === prompt.prefilled) run.prompts.push(prompt)
-    else runs.push({ prefilled: prompt.prefilled, prompts: [prompt] })
-  }
-  return runs
 }

@@ -4,18 +4,31 @@
  */
 import { open } from 'node:fs/promises'
 import type { Device } from '#shared/device.ts'
-import type { WeightNode } from '../graph/value.ts'
-import { input, outputOf } from '../graph/value.ts'
+import { input, weight, type Value } from '../graph/value.ts'
+import type { ModelSource, TensorLocation } from '../models/source.ts'
+import { expectedTensors } from '../models/weightNames.ts'
 import { mul } from '../ops/arithmetic.ts'
+import { learningMatrix } from './frozenWeights.ts'
 import { Session, floats, type Feed } from './session.ts'
 
 export class DeviceTensors {
   readonly #uploads = new Map<number, Promise<Session>>()
   readonly #weights = new Map<string, Promise<Feed>>()
   readonly #device: Device
+  readonly #source: ModelSource
+  readonly #shapes: ReadonlyMap<string, readonly number[]>
 
-  constructor(device: Device) {
+  constructor(device: Device, source: ModelSource) {
     this.#device = device
+    this.#source = source
+    this.#shapes = new Map(expectedTensors(source.config).map(({ name, shape }) => [name, shape]))
+  }
+
+  /** A frozen tensor in f32, as programs read it. */
+  value(name: string): Value {
+    const shape = this.#shapes.get(name)
+    if (!shape) throw new Error(`The model has no tensor ${name}.`)
+    return weight(name, { shape, file: '', offset: 0, byteLength: 0 })
   }
 
   /** A copy on the device, which the caller disposes. */
@@ -25,13 +38,27 @@ export class DeviceTensors {
     return copy!
   }
 
-  /** The weight, uploaded when it is first asked for; it stays until this is disposed. */
-  weight(node: WeightNode): Promise<Feed> {
-    const known = this.#weights.get(node.name)
+  /** The weight of that name, uploaded when it is first asked for; it stays until this is disposed. */
+  weight(name: string): Promise<Feed> {
+    const known = this.#weights.get(name)
     if (known) return known
-    const uploaded = readWeight(node).then((data) => this.upload(data, outputOf(node).shape as number[]))
-    this.#weights.set(node.name, uploaded)
+    const uploaded = this.#read(name).then((data) => this.upload(data, this.#shapes.get(name)!))
+    this.#weights.set(name, uploaded)
     return uploaded
+  }
+
+  /** Exact ones from their file; what the source has in another form only, the CPU turns into f32. */
+  async #read(name: string): Promise<Float32Array> {
+    const exact = this.#source.tensors.get(name)
+    if (exact?.dtype === 'F32' && exact.isTransposed !== true) return readFloats(exact)
+    const [, inputs = 0] = this.#shapes.get(name)!
+    using session = await Session.create({
+      name: `${name} in f32`,
+      program: { matrix: learningMatrix(this.#source, name, inputs) },
+      device: { kind: 'cpu', threads: 1, deviceId: 0 },
+      purpose: 'weights',
+    })
+    return (await session.run({}))['matrix']!
   }
 
   /** A product with a fed 1: of the mere input, the runtime would hand back the host's own memory. */
@@ -74,15 +101,14 @@ export function release(tensor: Feed): void {
   if (tensor.location === 'gpu-buffer') tensor.dispose()
 }
 
-async function readWeight({ file, offset, byteLength, name, outputs }: WeightNode): Promise<Float32Array> {
-  if (outputs[0]?.dtype !== 'float32') throw new Error(`Expected ${name} in f32, got ${outputs[0]?.dtype}.`)
+async function readFloats({ file, offset, byteLength }: TensorLocation): Promise<Float32Array> {
   const data = new Float32Array(byteLength / Float32Array.BYTES_PER_ELEMENT)
   const handle = await open(file)
   try {
     const bytes = new Uint8Array(data.buffer)
     for (let read = 0; read < byteLength;) {
       const { bytesRead } = await handle.read(bytes, read, byteLength - read, offset + read)
-      if (bytesRead === 0) throw new Error(`${file} ends before the bytes of ${name}.`)
+      if (bytesRead === 0) throw new Error(`${file} is shorter than its header says.`)
       read += bytesRead
     }
   } finally {

@@ -22,8 +22,8 @@ import { holdsTensors } from './device.ts'
 import { release, type DeviceTensors } from './deviceTensors.ts'
 import { DropoutMasks, type DropoutPlace } from './dropoutMasks.ts'
 import { mappedWeight } from './frozenWeights.ts'
-import type { LearningTask, ScoringTarget } from './learner.ts'
-import type { PackedBatch } from './packedBatch.ts'
+import type { CriticTarget, LearningTarget, LearningTask, ScoringTarget } from './learner.ts'
+import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import type { LearningWorker } from './replica.ts'
 import { RotaryTables } from './rotaryTables.ts'
@@ -98,48 +98,58 @@ export class SegmentLearner implements LearningWorker, Disposable {
     }
     const feeds = { ...batchFeeds(batch, options.temperature), ...this.#masks(sequences, place) }
     const pass = { batch, feeds, signal: options.signal }
-    using actorAdapter = await this.#options.adapters.take(actor.adapter)
-    using criticAdapter = critic && (await this.#options.adapters.take(critic.adapter))
-    const [actorKept, criticKept] = [
-      await this.#forward(pass, actorAdapter, true),
-      criticAdapter ? await this.#forward(pass, criticAdapter, true) : [],
-    ]
-    try {
-      const { policy } = await this.#heads(pass, actorAdapter, actorKept, undefined)
-      const values =
-        criticAdapter && critic
-          ? (await this.#heads(pass, criticAdapter, criticKept, critic.head)).values
-          : null
-      const heads = unpackHeads(sequences, batch, { policy, values })
-      const packed = packCoefficients(sequences, batch, await coefficients(heads))
-      if (packed.values && isTouched(packed.values)) {
-        if (!critic || !criticAdapter) throw new Error('The loss has a value term, but no critic was run.')
-        const last = await this.#backward(pass, {
-          program: 'learnValue',
-          adapter: criticAdapter,
-          kept: criticKept,
-          feeds: { ...critic.head.feeds, [segmentNames.values]: column(packed.values) },
-          target: critic,
-        })
-        addTo(critic.headGradients, last[segmentNames.valueHeadGradient]!.data as Float32Array, 0)
-      }
-      if (isTouched(packed.logprobs, packed.entropies)) {
-        const entropies = packed.entropies
-        await this.#backward(pass, {
-          program: entropies ? 'learnEntropy' : 'learn',
-          adapter: actorAdapter,
-          kept: actorKept,
-          feeds: {
-            [segmentNames.logprobs]: column(packed.logprobs),
-            ...(entropies ? { [segmentNames.entropies]: column(entropies) } : {}),
-          },
-          target: actor,
-        })
-      }
-      return heads
-    } finally {
-      for (const hidden of [...actorKept, ...criticKept]) release(hidden)
+    using actorRun = await this.#begin(pass, actor)
+    using criticRun = critic && (await this.#begin(pass, critic))
+    const { policy } = await this.#heads(pass, actorRun.adapter, actorRun.kept, undefined)
+    const values =
+      criticRun && (await this.#heads(pass, criticRun.adapter, criticRun.kept, critic.head)).values
+    const heads = unpackHeads(sequences, batch, { policy, values })
+    const packed = packCoefficients(sequences, batch, await coefficients(heads))
+    if (packed.values && isTouched(packed.values)) {
+      if (!criticRun) throw new Error('The loss has a value term, but no critic was run.')
+      await this.#learnValues(pass, criticRun, critic, packed.values)
     }
+    if (isTouched(packed.logprobs, packed.entropies)) await this.#learnPolicy(pass, actorRun, packed)
+    return heads
+  }
+
+  /** An adapter's way to the last segment; its tensors are given back with the result. */
+  async #begin(pass: Pass, target: LearningTarget): Promise<AdapterRun> {
+    const adapter = await this.#options.adapters.take(target.adapter)
+    try {
+      const kept = await this.#forward(pass, adapter, true)
+      return {
+        adapter,
+        kept,
+        target,
+        [Symbol.dispose]() {
+          adapter[Symbol.dispose]()
+          kept.forEach(release)
+        },
+      }
+    } catch (error) {
+      adapter[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  async #learnPolicy(pass: Pass, run: AdapterRun, packed: PackedCoefficients): Promise<void> {
+    const { logprobs, entropies } = packed
+    await this.#backward(pass, run, entropies ? 'learnEntropy' : 'learn', {
+      [segmentNames.logprobs]: column(logprobs),
+      ...(entropies ? { [segmentNames.entropies]: column(entropies) } : {}),
+    })
+  }
+
+  async #learnValues(
+    pass: Pass,
+    run: AdapterRun,
+    { head, headGradients }: CriticTarget,
+    values: Float64Array,
+  ): Promise<void> {
+    const feeds = { ...head.feeds, [segmentNames.values]: column(values) }
+    const last = await this.#backward(pass, run, 'learnValue', feeds)
+    addTo(headGradients, last[segmentNames.valueHeadGradient]!.data as Float32Array, 0)
   }
 
   /** What each segment but the first starts from. */
@@ -180,7 +190,9 @@ export class SegmentLearner implements LearningWorker, Disposable {
   /** Back through all segments; adds the adapter's gradient up and returns what the last one gave. */
   async #backward(
     { feeds: shared, signal }: Pass,
-    { program, adapter, kept, feeds, target }: BackwardTask,
+    { adapter, kept, target }: AdapterRun,
+    program: LastProgram,
+    feeds: Feeds,
   ): Promise<Feeds> {
     let last: Feeds = {}
     let cotangent: Feed | undefined
@@ -229,8 +241,9 @@ export class SegmentLearner implements LearningWorker, Disposable {
   }
 
   #program(name: string, drops: boolean) {
-    const { source, lora } = this.#options
-    const weight = (tensor: string) => mappedWeight(source, tensor)
+    const { source, lora, device, weights } = this.#options
+    const weight = (tensor: string) =>
+      holdsTensors(device) ? weights.value(tensor) : mappedWeight(source, tensor)
     const options = { config: source.config, lora, weight, drops }
     const [kind, index] = name.split(' ') as [string, string | undefined]
     if (index === undefined) return lastPrograms(this.#segments.at(-1)!, options)[kind as LastProgram]
@@ -262,13 +275,12 @@ export class SegmentLearner implements LearningWorker, Disposable {
   }
 }
 
-interface BackwardTask {
-  readonly program: LastProgram
+/** What one adapter's part of a micro-batch needs on its way back. */
+interface AdapterRun extends Disposable {
   readonly adapter: DeviceAdapter
+  /** What each segment but the first starts from. */
   readonly kept: readonly Feed[]
-  /** What the last program reads beside the pass. */
-  readonly feeds: Feeds
-  readonly target: { readonly adapter: AdapterParameters; readonly gradients: Float32Array }
+  readonly target: LearningTarget
 }
 
 /** No program reads it: it says that the feeds hold masks of dropout. */

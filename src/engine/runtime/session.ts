@@ -105,7 +105,7 @@ export class Session {
         extra: { ...options.extra, session },
       })
       const fed = await Promise.all(
-        model.fedWeights.map(async (node) => [node.name, await weights?.weight(node)] as const),
+        model.fedWeights.map(async (node) => [node.name, await weights?.weight(node.name)] as const),
       )
       return new Session(created, {
         ...model,
@@ -138,7 +138,7 @@ export class Session {
       used[name] = feed
     }
     try {
-      return (await this.#session.run(used, want)) as Record<string, Feed>
+      return await this.#session.run(used, want)
     } catch (error) {
       const shapes = this.inputs
         .map(({ name }) => `${name} [${used[name]?.dims.join(', ') ?? ''}]`)

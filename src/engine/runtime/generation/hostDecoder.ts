@@ -45,6 +45,11 @@ class HostSlots implements PromptSlots {
   }
 }
 
+function cacheOf(prompt: PromptSlots): KvCache {
+  if (prompt instanceof HostSlots) return prompt.cache
+  throw new Error('Expected a prompt that this decoder computed.')
+}
+
 class HostDecoding implements Decoding {
   readonly #step: DecodeStep
   readonly #options: DecodingOptions
@@ -87,7 +92,7 @@ class HostDecoding implements Decoding {
     }
     for (const prompt of prompts) {
       const row = this.#rows++
-      this.#cache.copyRow(row, (prompt as HostSlots).cache, 0)
+      this.#cache.copyRow(row, cacheOf(prompt), 0)
       this.#mask.show(row, prompt.length)
     }
     return Promise.resolve()
