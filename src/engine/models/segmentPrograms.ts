@@ -179,7 +179,7 @@ function valueHead(config: ModelConfig, hidden: Value, vector: (name: string) =>
 
 /** Equal segments, at most so many layers each. */
 export function segmentsOf(layers: number, most: number): Segment[] {
-  const count = Math.ceil(layers / Math.max(1, most))
+  const count = Math.max(1, Math.ceil(layers / Math.max(1, most)))
   const bound = (index: number) => Math.round((index * layers) / count)
   return Array.from({ length: count }, (_, index) => ({ first: bound(index), end: bound(index + 1) }))
 }

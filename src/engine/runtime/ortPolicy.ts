@@ -57,6 +57,8 @@ export interface OrtPolicyOptions {
   readonly maxRows: number
   /** Generation reads a packed copy of exact weights; `packingPays` says when. False if absent. */
   readonly packsWeights?: boolean
+  /** See `PolicyProgramOptions`; a CPU given so many computes as a device does. */
+  readonly segmentLayers?: number
   /** Longest prompt plus completion; that of the model's config if absent. */
   readonly contextLength?: number
   /** The optimizer's defaults if absent. */
@@ -77,8 +79,9 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
   const backward = backwardPasses[options.activations]
   const limits = { savedTokens: savedTokens(options), chunkBytes: CHUNK_BYTES }
   const learning = { source, lora, seed, device, backward, ...limits }
-  const { rolloutPrecision: precision, packsWeights = false } = options
-  const programs = await policyPrograms({ source, lora, precision, packsWeights, learning })
+  const { rolloutPrecision: precision, packsWeights = false, segmentLayers } = options
+  const segments = segmentLayers === undefined ? {} : { segmentLayers }
+  const programs = await policyPrograms({ source, lora, precision, packsWeights, learning, ...segments })
   return new OrtPolicy(options, learning, programs)
 }
 

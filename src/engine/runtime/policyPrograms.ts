@@ -17,6 +17,8 @@ export interface PolicyProgramOptions extends Pick<DecodeStepOptions, 'precision
   readonly source: ModelSource
   readonly lora: LoraConfig
   readonly learning: LearnerOptions
+  /** Layers of one program where there are several in one; if absent, layer by layer on the CPU and all of them on a device. */
+  readonly segmentLayers?: number
 }
 
 type AdapterOf = (role: AnsweringRole) => AdapterParameters
@@ -27,8 +29,11 @@ export interface PolicyPrograms extends Disposable {
   decoder(adapter: AdapterOf): Promise<Decoder>
 }
 
-export const policyPrograms = (options: PolicyProgramOptions): Promise<PolicyPrograms> =>
-  holdsTensors(options.learning.device) ? Promise.resolve(devicePrograms(options)) : hostPrograms(options)
+export const policyPrograms = (options: PolicyProgramOptions): Promise<PolicyPrograms> => {
+  const { learning, segmentLayers } = options
+  const isWhole = segmentLayers !== undefined || holdsTensors(learning.device)
+  return isWhole ? Promise.resolve(devicePrograms(options)) : hostPrograms(options)
+}
 
 async function hostPrograms({
   source,
@@ -61,12 +66,17 @@ async function hostPrograms({
 }
 
 /** The frozen weights are there once, for scoring, learning and generation; rollouts read them as learning does. */
-function devicePrograms({ source, lora, learning }: PolicyProgramOptions): PolicyPrograms {
+function devicePrograms({
+  source,
+  lora,
+  learning,
+  segmentLayers = source.config.layers,
+}: PolicyProgramOptions): PolicyPrograms {
   const { device, seed = 0 } = learning
   const weights = new DeviceTensors(device, source)
   const adapters = new AdapterUpload(source.config, lora, device)
   const shared = { source, lora, device, weights, adapters }
-  const learner = new SegmentLearner({ ...shared, seed, segmentLayers: source.config.layers })
+  const learner = new SegmentLearner({ ...shared, seed, segmentLayers })
   let decoder: DeviceDecoder | null = null
   return {
     learner,

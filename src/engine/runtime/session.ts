@@ -5,6 +5,8 @@
  * every fetched output is copied into a fresh array (about 2 GB/s), even when one is provided; `run` blocks its thread.
  * So large things are inputs or mapped weights, and outputs are few and small.
  */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { Device } from '#shared/device.ts'
 import type { OnnxModel, Program } from '../graph/onnx.ts'
@@ -51,6 +53,16 @@ export function emptyFeed({ dtype, shape }: SessionInput): Feed {
   const dims = shape.map((dim) => (typeof dim === 'number' ? dim : 0))
   const size = dims.reduce((total, dim) => total * dim, 1)
   return dtype === 'int64' ? int64s(new Int32Array(size), dims) : floats(new Float32Array(size), dims)
+}
+
+let profiles = 0
+
+/** For developers: with TURNWISE_PROFILE the runtime writes what each session ran, and where, into that folder. */
+function profile(name: string) {
+  const folder = process.env['TURNWISE_PROFILE']
+  if (folder === undefined) return {}
+  mkdirSync(folder, { recursive: true })
+  return { enableProfiling: true, profileFilePrefix: join(folder, `${name}, ${String(++profiles)}`) }
 }
 
 /** One compiled model; whoever creates it disposes it. */
@@ -102,6 +114,7 @@ export class Session {
       const created = await InferenceSession.create(model.bytes, {
         ...options,
         ...(kept.length > 0 ? { preferredOutputLocation: locations } : {}),
+        ...profile(name),
         extra: { ...options.extra, session },
       })
       const fed = await Promise.all(
