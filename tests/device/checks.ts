@@ -5,7 +5,12 @@ import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Device } from '#shared/device.ts'
 import { randomStream } from '#shared/random.ts'
+import { apply, type OpNode, type Value, type VjpRule } from '#engine/graph/value.ts'
+import { mul, sub } from '#engine/ops/arithmetic.ts'
+import { rmsNormOp } from '#engine/ops/normalization.ts'
+import { meanLastAxis } from '#engine/ops/reduce.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
+import { proveDevice, requireProof } from '#host/workers/deviceProof.ts'
 import { largestDifference } from '../engine/runtime/differences.ts'
 import {
   completionsOf,
@@ -46,6 +51,26 @@ export interface PlacementAnswer {
   readonly elsewhere: Readonly<Record<string, readonly string[]>>
   /** Copies between the two in one run, beside those of the inputs and of the outputs that the host reads. */
   readonly copies: Readonly<Record<string, number>>
+}
+
+export interface ProofAnswer {
+  readonly refusal: string
+  /** Checks of the same device with the rule as it is. */
+  readonly failuresAfter: number
+}
+
+/** The rule as it once was: 1/σ from the kernel's second output, which this provider fills with the mean. */
+function trustTheKernel(): Disposable {
+  const op = rmsNormOp as { vjp: VjpRule<OpNode> }
+  const right = op.vjp
+  op.vjp = ({ node, cotangents: [dy] }) => {
+    const [x, weight] = node.inputs as readonly [Value, Value]
+    const perRow = { dtype: x.dtype, shape: [...x.shape.slice(0, -1), 1] }
+    const [y, inverse] = apply(rmsNormOp, node.inputs, node.attributes, [x, perRow]) as [Value, Value]
+    const along = mul(mul(inverse, inverse), meanLastAxis(mul(dy!, y)))
+    return [sub(mul(mul(dy!, weight), inverse), mul(x, along)), mul(dy!, mul(x, inverse))]
+  }
+  return { [Symbol.dispose]: () => (op.vjp = right) }
 }
 
 const checks: Readonly<Record<string, (folder: string, argument: string) => Promise<object>>> = {
@@ -100,6 +125,22 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
     }
     await setTimeout(1000) // sessions are released, and write their profiles, behind promises
     return placementOf(profiles)
+  },
+
+  async proof(folder): Promise<ProofAnswer> {
+    let refusal = ''
+    {
+      using _planted = trustTheKernel()
+      await requireProof(webgpu, folder).catch((error: unknown) => (refusal = String(error)))
+    }
+    // The refusal is remembered: nothing is computed again until somebody asks for it.
+    await requireProof(webgpu, folder).then(
+      () => (refusal = 'forgotten'),
+      () => undefined,
+    )
+    const again = await proveDevice(webgpu, folder)
+    await requireProof(webgpu, folder)
+    return { refusal, failuresAfter: again.failures.length }
   },
 }
 

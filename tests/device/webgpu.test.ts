@@ -1,6 +1,6 @@
 /** Learning and generation on a WebGPU device against the CPU. Skipped by name where there is no software GPU. */
 import { describe, expect, test } from 'vitest'
-import type { DecodingAnswer, LearningAnswer, PlacementAnswer } from './checks.ts'
+import type { DecodingAnswer, LearningAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
 import { missingSoftwareGpu, onSoftwareGpu } from './softwareGpu.ts'
 
 const title = missingSoftwareGpu === null ? 'webgpu' : `webgpu (skipped: ${missingSoftwareGpu})`
@@ -18,6 +18,14 @@ describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 300_000 }, () => 
     expect(tokens).toBe(8 * 40)
     expect(same).toBe(true)
     expect(logprobs).toBeLessThan(1e-4)
+  })
+
+  test('is refused with a clear sentence when a kernel is wrong, and taken when it is right', async () => {
+    const { refusal, failuresAfter } = await onSoftwareGpu<ProofAnswer>('proof')
+    expect(refusal).toMatch(
+      /^AppError: WebGPU computes wrongly on this machine: \d+ of \d+ checks of the self-test failed\. The first is operators\/RmsNorm, with an error of [\d.e+]+ where 1e-4 is allowed\.$/,
+    )
+    expect(failuresAfter).toBe(0)
   })
 
   test('computes all but lengths on the device, and copies no more for more layers', async () => {
