@@ -50,7 +50,7 @@ export interface Dialect {
 }
 
 /** What the CPU provider runs. */
-export const cpuDialect: Dialect = { extended: true, feedsWeights: false }
+const cpuDialect: Dialect = { extended: true, feedsWeights: false }
 
 /** Writes what is needed to compute `outputs`; inputs that nothing reads are left out. */
 export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect): OnnxModel {

@@ -9,9 +9,9 @@ import type { ModelSource, TensorLocation } from '../models/source.ts'
 import { expectedTensors } from '../models/weightNames.ts'
 import { mul } from '../ops/arithmetic.ts'
 import { learningMatrix } from './frozenWeights.ts'
-import { Session, floats, type Feed } from './session.ts'
+import { Session, floats, type Feed, type FedWeights } from './session.ts'
 
-export class DeviceTensors {
+export class DeviceTensors implements FedWeights {
   readonly #uploads = new Map<number, Promise<Session>>()
   readonly #weights = new Map<string, Promise<Feed>>()
   readonly #device: Device

@@ -12,7 +12,6 @@ import type { Device } from '#shared/device.ts'
 import type { OnnxModel, Program } from '../graph/onnx.ts'
 import { writeOnnx } from '../graph/onnx.ts'
 import type { SessionPurpose } from './device.ts'
-import type { DeviceTensors } from './deviceTensors.ts'
 import { dialectOf, sessionOptions } from './device.ts'
 import { InferenceSession, Tensor } from './onnxRuntime.ts'
 
@@ -28,12 +27,17 @@ export function int64s(values: Int32Array, dims: readonly number[]): Feed {
   return new Tensor('int64', data, dims)
 }
 
+/** Weights by name, where they are to be fed. */
+export interface FedWeights {
+  weight(name: string): Promise<Feed>
+}
+
 export interface SessionOptions {
   readonly name: string
   readonly device: Device
   readonly purpose: SessionPurpose
-  /** Where the weights lie if they are to be fed and not mapped: once on the device for all sessions that read them. */
-  readonly weights?: DeviceTensors
+  /** Weights that are fed and not mapped: once on the device for all sessions that read them. */
+  readonly weights?: FedWeights
   /**
    * Outputs that stay on the device. Every run must then ask for the same outputs: the binding remembers those of the last
    * run and computes them again (onnxruntime-node 1.30).

@@ -80,7 +80,7 @@ export function rememberProof(
 }
 
 /** What was found on this very device; null where nobody has looked, or something changed since. */
-export function readProof(device: Device, cacheDirectory: string): DeviceProof | null {
+function readProof(device: Device, cacheDirectory: string): DeviceProof | null {
   try {
     const found = proofSchema.safeParse(JSON.parse(readFileSync(proofFile(device, cacheDirectory), 'utf8')))
     return found.success && found.data.on === identityOf(device) ? found.data : null

@@ -90,14 +90,23 @@ describe('decoding', () => {
 
   const cases: { name: string; lengths: number[]; samples: number; sampling?: Partial<SamplingOptions> }[] = [
     { name: 'groups that wait for rows', lengths: [3, 17, 1, 8, 40], samples: 3 },
-    { name: 'more tokens than the latest slots', lengths: [2, 30], samples: 2, sampling: { maxNewTokens: 70 } },
+    {
+      name: 'more tokens than the latest slots',
+      lengths: [2, 30],
+      samples: 2,
+      sampling: { maxNewTokens: 70 },
+    },
     { name: 'rows that end one by one', lengths: [4, 9, 6], samples: 4, sampling: { stopIds: range(40) } },
     { name: 'greedy', lengths: [5, 12], samples: 1, sampling: { greedy: true } },
     { name: 'filters', lengths: [5, 12], samples: 2, sampling: { topK: 20, topP: 0.9, temperature: 0.7 } },
     { name: 'repetition penalty', lengths: [5, 12], samples: 2, sampling: { repetitionPenalty: 1.3 } },
   ]
   test.each(cases)('$name: the ids of the host’s caches', async ({ lengths, samples, sampling }) => {
-    await sameCompletions(source, requestsOf(lengths, samples), { ...unfiltered, maxNewTokens: 24, ...sampling })
+    await sameCompletions(source, requestsOf(lengths, samples), {
+      ...unfiltered,
+      maxNewTokens: 24,
+      ...sampling,
+    })
   })
 
   test('a prompt in pieces', async () => {
