@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'file/unwritable'
   | 'file/exists'
   | 'device/unavailable'
+  | 'device/unsound'
   | 'runtime/out-of-memory'
   | 'runtime/failed'
   | 'reward/failed'

@@ -1,5 +1,6 @@
 import { deviceKinds } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
 import type { SelftestFinding } from '#host/workers/selftestReport.ts'
 import { defineCommand } from '../command.ts'
 import { choice, flag, integer } from '../options.ts'
@@ -13,14 +14,20 @@ export const selftest = defineCommand({
     device: choice(deviceKinds, 'what to check (default cpu)'),
     threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
   },
-  async run({ options }, { output }) {
+  async run({ options }, { dataDirectory, output }) {
     const { chooseDevice } = await import('#host/workers/model.ts')
     const { runSelftest } = await import('#host/workers/selftest.ts')
+    const { rememberProof } = await import('#host/workers/deviceProof.ts')
     const device = await chooseDevice({ kind: options.device ?? null, threads: options.threads ?? null })
     const findings: SelftestFinding[] = []
+    const startedAt = performance.now()
     for await (const finding of runSelftest({ device, full: options.full })) {
       findings.push(finding)
       if (options.full || !finding.passed) output.line(findingLine(finding))
+    }
+    if (device.kind !== 'cpu') {
+      const { cache } = dataFolders(dataDirectory)
+      rememberProof(device, cache, { findings, seconds: (performance.now() - startedAt) / 1000 })
     }
     const failed = findings.filter(({ passed }) => !passed)
     output.json({ passed: failed.length === 0, findings })

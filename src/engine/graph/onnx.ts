@@ -19,7 +19,7 @@ import {
 } from './onnxMessages.ts'
 import { ProtobufWriter } from './protobuf.ts'
 import { sameShape, showShape } from './shape.ts'
-import { resolve } from './substitute.ts'
+import { lower, resolve } from './substitute.ts'
 import type { InputNode, Node, TensorType, Value, WeightNode } from './value.ts'
 import { outputOf, topologicalOrder } from './value.ts'
 
@@ -30,6 +30,8 @@ export interface OnnxModel {
   readonly bytes: Uint8Array
   readonly inputs: readonly (TensorType & { readonly name: string })[]
   readonly outputs: readonly string[]
+  /** Weights that are fed beside the inputs, where the dialect says so. */
+  readonly fedWeights: readonly WeightNode[]
   /** The one folder that holds all external data; null when there is none. */
   readonly externalFolder: string | null
 }
@@ -37,9 +39,22 @@ export interface OnnxModel {
 /** Named outputs. */
 export type Program = Readonly<Record<string, Value>>
 
+export interface Dialect {
+  /** Whether the provider has kernels for the extensions that have a form without: `Op.lowered`. */
+  readonly extended: boolean
+  /**
+   * Weights are inputs, fed with tensors that lie on the device: several sessions then share them. Elsewhere they are
+   * mapped from their files.
+   */
+  readonly feedsWeights: boolean
+}
+
+/** What the CPU provider runs. */
+const cpuDialect: Dialect = { extended: true, feedsWeights: false }
+
 /** Writes what is needed to compute `outputs`; inputs that nothing reads are left out. */
-export function writeOnnx(name: string, outputs: Program): OnnxModel {
-  const body = bodyOf(outputs, '')
+export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect): OnnxModel {
+  const body = bodyOf(outputs, '', dialect)
   return finishModel(
     name,
     [body],
@@ -47,7 +62,7 @@ export function writeOnnx(name: string, outputs: Program): OnnxModel {
       writeBody(graph, body)
       for (const [outputName, value] of body.outputs) writeValueInfo(graph, 12, outputName, value)
     },
-    Object.keys(outputs),
+    { outputs: Object.keys(outputs), dialect },
   )
 }
 
@@ -63,13 +78,18 @@ export const choiceOutput = (program: string, output: string): string => `${prog
  * is bound to one of them. Inputs and weights of the same name are the same. Outputs are called `PROGRAM: OUTPUT`; those
  * of programs that did not run are empty. All inputs must be fed, with anything of the right rank if not read.
  */
-export function writeChoice(name: string, programs: Readonly<Record<string, Program>>): OnnxModel {
+export function writeChoice(
+  name: string,
+  programs: Readonly<Record<string, Program>>,
+  dialect = cpuDialect,
+): OnnxModel {
   const branches = Object.entries(programs).map(([program, outputs]) => ({
     program,
     outputs: Object.keys(outputs),
     body: bodyOf(
       rename(outputs, (output) => computed(program, output)),
       `${program}/`,
+      dialect,
     ),
   }))
   const outputs = branches.flatMap(({ program, outputs: own }) =>
@@ -83,7 +103,7 @@ export function writeChoice(name: string, programs: Readonly<Record<string, Prog
     for (const output of outputs) writeUnshapedOutput(graph, output)
   }
   const bodies = branches.map(({ body }) => body)
-  const model = finishModel(name, bodies, write, outputs)
+  const model = finishModel(name, bodies, write, { outputs, dialect })
   return { ...model, inputs: [...model.inputs, selector] }
 }
 
@@ -131,8 +151,10 @@ interface Body {
   readonly outputs: NamedOutputs
 }
 
-function bodyOf(program: Program, prefix: string): Body {
-  const outputs = Object.entries(program).map(([name, value]) => [name, resolve(value)] as const)
+function bodyOf(program: Program, prefix: string, { extended }: Dialect): Body {
+  const resolved = Object.values(program).map(resolve)
+  const written = extended ? resolved : lower(resolved)
+  const outputs = Object.keys(program).map((name, index) => [name, written[index] as Value] as const)
   const nodes = topologicalOrder(
     outputs.map(([, value]) => value),
     true,
@@ -161,7 +183,7 @@ function finishModel(
   name: string,
   bodies: readonly Body[],
   write: (graph: ProtobufWriter) => void,
-  outputs: readonly string[],
+  { outputs, dialect: { feedsWeights } }: { readonly outputs: readonly string[]; readonly dialect: Dialect },
 ): OnnxModel {
   const nodes = bodies.flatMap((body) => body.nodes)
   const inputs = byName(nodes.filter((node): node is InputNode => node.kind === 'input'))
@@ -170,10 +192,10 @@ function finishModel(
   writer.message(7, (graph) => {
     write(graph)
     graph.string(2, name)
-    for (const node of weights)
-      graph.message(5, (tensor) => {
-        writeWeight(tensor, node)
-      })
+    for (const node of weights) {
+      if (feedsWeights) writeValueInfo(graph, 11, node.name, outputOf(node))
+      else graph.message(5, (tensor) => writeWeight(tensor, node))
+    }
     for (const node of inputs) writeValueInfo(graph, 11, node.name, outputOf(node))
   })
   for (const [domain, version] of [
@@ -190,7 +212,8 @@ function finishModel(
       shape: outputOf(node).shape,
     })),
     outputs,
-    externalFolder: commonFolder(weights),
+    fedWeights: feedsWeights ? weights : [],
+    externalFolder: feedsWeights ? null : commonFolder(weights),
   }
 }
 

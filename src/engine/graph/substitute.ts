@@ -1,4 +1,4 @@
-import type { Node, Value } from './value.ts'
+import type { Node, OpNode, Value } from './value.ts'
 import { apply, compose, outputOf, topologicalOrder } from './value.ts'
 
 /**
@@ -6,18 +6,30 @@ import { apply, compose, outputOf, topologicalOrder } from './value.ts'
  * saved: everything that was needed only to compute them is gone.
  */
 export function substitute(values: readonly Value[], replacements: ReadonlyMap<Value, Value>): Value[] {
+  return rewrite(values, replacements, () => null)
+}
+
+/** The same expressions without the extensions that some providers have no kernel for: `Op.lowered`. */
+export const lower = (values: readonly Value[]): Value[] =>
+  rewrite(values, new Map(), (node) => node.op.lowered?.(node) ?? null)
+
+function rewrite(
+  values: readonly Value[],
+  replacements: ReadonlyMap<Value, Value>,
+  lowered: (node: OpNode) => readonly Value[] | null,
+): Value[] {
   const rebuilt = new Map<Value, Value>(replacements)
   const read = (value: Value): Value => rebuilt.get(value) ?? value
   const changed = (value: Value | null): boolean => value !== null && rebuilt.has(value)
 
   for (const node of topologicalOrder(values, true)) {
     const copy = rebuild(node, read, changed)
-    if (copy) {
-      node.outputs.forEach((output, index) => {
-        const replacement = copy[index]
-        if (replacement && !rebuilt.has(output)) rebuilt.set(output, replacement)
-      })
-    }
+    const own = copy?.[0]?.node ?? node
+    const result = own.kind === 'op' ? (lowered(own) ?? copy) : copy
+    node.outputs.forEach((output, index) => {
+      const replacement = result?.[index]
+      if (replacement && !rebuilt.has(output)) rebuilt.set(output, replacement)
+    })
   }
   return values.map(read)
 }

@@ -87,6 +87,8 @@ export interface Op {
   readonly type: string
   readonly domain: '' | 'com.microsoft'
   readonly vjp: VjpRule<OpNode> | string
+  /** The same in operators of which every provider has a kernel; only where this one is an extension that some lack. */
+  readonly lowered?: (node: OpNode) => readonly Value[]
 }
 
 export interface CompositeOp {

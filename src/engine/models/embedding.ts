@@ -4,13 +4,27 @@ import { add, scale } from '../ops/arithmetic.ts'
 import { gather } from '../ops/gather.ts'
 import type { ModelConfig } from './config.ts'
 
-/** What the first layer reads: [N, D] from graph inputs `ids` [N] and, where positions are learned, `positions` [N]. */
+interface EmbeddingInputs {
+  /** [N] */
+  readonly ids: Value
+  /** [N] */
+  readonly positions: Value
+}
+
+/** Graph inputs `ids` and `positions`. */
+const packedInputs = (): EmbeddingInputs => ({
+  ids: input('ids', 'int64', ['N']),
+  positions: input('positions', 'int64', ['N']),
+})
+
+/** What the first layer reads: [N, D] from ids and, where positions are learned, those. */
 export function embeddingValue(
   { names, embeddingScale }: ModelConfig,
   weight: (name: string) => Value,
+  { ids, positions }: EmbeddingInputs = packedInputs(),
 ): Value {
-  const rows = gather(weight(names.embedding), input('ids', 'int64', ['N']))
+  const rows = gather(weight(names.embedding), ids)
   const scaled = embeddingScale === 1 ? rows : scale(rows, embeddingScale)
   if (names.positions === null) return scaled
-  return add(scaled, gather(weight(names.positions), input('positions', 'int64', ['N'])))
+  return add(scaled, gather(weight(names.positions), positions))
 }

@@ -1,4 +1,4 @@
-import { product } from '../graph/shape.ts'
+import { product, type Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { softcap, softmax } from '../ops/activation.ts'
@@ -15,6 +15,7 @@ import type { LayerAttention, LinearName, LoraConfig, ModelConfig } from './conf
 import { linearPath } from './config.ts'
 import type { LayerScope } from './decoder.ts'
 import { decoderLayer } from './decoder.ts'
+import { embeddingValue } from './embedding.ts'
 import type { Program } from './learningGraphs.ts'
 import { headInput, rotaryInputs } from './learningGraphs.ts'
 import type { LoraFactors } from './lora.ts'
@@ -51,20 +52,151 @@ export function generationProgram(
   lora: LoraConfig | null,
   weights: GenerationWeights,
 ): Program {
-  const { hiddenSize } = config
+  const hidden = input('hidden', 'float32', [product(['B', 'T']), config.hiddenSize])
+  const outputs: Record<string, Value> = {}
+  const scores = decoderScores(config, lora, weights, {
+    hidden,
+    length: 'T',
+    see(layer, fresh) {
+      outputs[`new key ${String(layer)}`] = fresh.key
+      outputs[`new value ${String(layer)}`] = fresh.value
+      return [cachedSlots(config, layer), fresh]
+    },
+  })
+  return { ...scores, ...outputs }
+}
+
+/** Graph inputs of a decode step on a device: which of the latest slots stay as they are, and the one that is new (1 or 0). */
+export const latestNames = { kept: 'latest kept', fresh: 'latest fresh' } as const
+
+export type DeviceGenerationPrograms = Readonly<Record<'prompt' | 'longPrompt' | 'decode', Program>>
+
+/**
+ * Generation where keys and values stay on a device. Nothing can be written in place there, so what is new goes into few
+ * latest slots [B, K, W, C], which alone are copied in a step; `cacheProgram` puts them behind the others now and then.
+ *
+ * Inputs are those of `generationProgram`, but ids [N] (and learned positions) instead of hidden states. Outputs beside the
+ * scores: `key i` and `value i`: of `prompt` [B, K, T, C], of `longPrompt` [B, K, P+T, C] (P ≥ 1), of `decode` the latest
+ * slots. Inputs are `past key i` and `past value i` [B, K, P, C], `latest key i` and `latest value i`.
+ */
+export function deviceGenerationPrograms(
+  config: ModelConfig,
+  lora: LoraConfig | null,
+  weights: GenerationWeights,
+): DeviceGenerationPrograms {
+  const program = (length: Dim, see: (layer: number, fresh: KeyValue) => Seen): Program => {
+    const outputs: Record<string, Value> = {}
+    const positions = input('positions', 'int64', ['B', length])
+    const hidden = embeddingValue(config, (name) => weights.vector(name), {
+      ids: input('ids', 'int64', [product(['B', length])]),
+      positions: reshape(positions, [product(['B', length])]),
+    })
+    const scores = decoderScores(config, lora, weights, {
+      hidden,
+      length,
+      see(layer, fresh) {
+        const { parts, kept } = see(layer, fresh)
+        outputs[`key ${String(layer)}`] = kept.key
+        outputs[`value ${String(layer)}`] = kept.value
+        return parts
+      },
+    })
+    return { ...scores, ...outputs }
+  }
+  return {
+    prompt: program('T', (_, fresh) => ({ parts: [fresh], kept: fresh })),
+    longPrompt: program('T', (layer, fresh) => {
+      const joined = both(pastSlots(config, layer), fresh, (past, added) => concat([past, added], 2))
+      return { parts: [joined], kept: joined }
+    }),
+    decode: program(1, (layer, fresh) => {
+      const latest = both(latestSlots(config, layer), fresh, withLatest)
+      return { parts: [pastSlots(config, layer), latest], kept: latest }
+    }),
+  }
+}
+
+interface Seen {
+  readonly parts: readonly KeyValue[]
+  /** What comes out. */
+  readonly kept: KeyValue
+}
+
+/** The latest slots [B, K, W, C] with the new position [B, K, 1, C] in its place. */
+function withLatest(latest: Value, fresh: Value): Value {
+  const flags = (name: string) => input(name, 'float32', [1, 1, 'W', 1])
+  return add(mul(latest, flags(latestNames.kept)), mul(fresh, flags(latestNames.fresh)))
+}
+
+const both = (a: KeyValue, b: KeyValue, join: (a: Value, b: Value) => Value): KeyValue => ({
+  key: join(a.key, b.key),
+  value: join(a.value, b.value),
+})
+
+const slotInputs = (
+  config: ModelConfig,
+  kind: '' | 'past ' | 'latest ',
+  layer: number,
+  slots: Dim,
+): KeyValue => {
+  const shape = ['B', config.kvHeads, slots, config.headDim]
+  const of = (name: string) => input(`${kind}${name} ${String(layer)}`, 'float32', shape)
+  return { key: of('key'), value: of('value') }
+}
+const cachedSlots = (config: ModelConfig, layer: number) => slotInputs(config, '', layer, 'P')
+const pastSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'past ', layer, 'P')
+const latestSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'latest ', layer, 'W')
+
+/**
+ * A cache put together anew, [B, K, S, C]: of `parts`, any [Bᵢ, K, Sᵢ, C], the slots that `places` [B, K, S] number through
+ * all of them one after the other. So rows leave, enter, change places and get slots, all in one gather.
+ */
+export function cacheProgram(
+  { layers, kvHeads, headDim }: Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>,
+  parts: readonly string[],
+): Program {
+  const places = input('places', 'int64', ['B', kvHeads, 'S'])
+  const outputs: Record<string, Value> = {}
+  for (let layer = 0; layer < layers; layer++) {
+    for (const kind of ['key', 'value']) {
+      const name = `${kind} ${String(layer)}`
+      const slots = parts.map((part) => {
+        const slot = input(`${part} ${name}`, 'float32', [`${part} rows`, kvHeads, `${part} slots`, headDim])
+        return reshape(slot, [product(slot.shape.slice(0, -1)), headDim])
+      })
+      outputs[name] = gather(slots.length === 1 ? (slots[0] as Value) : concat(slots, 0), places)
+    }
+  }
+  return outputs
+}
+
+interface DecoderInputs {
+  /** [N = B·T, D] */
+  readonly hidden: Value
+  /** T */
+  readonly length: Dim
+  /** The keys and values that the new positions of a layer see; `fresh` are their own. */
+  readonly see: (layer: number, fresh: KeyValue) => readonly KeyValue[]
+}
+
+function decoderScores(
+  config: ModelConfig,
+  lora: LoraConfig | null,
+  weights: GenerationWeights,
+  { hidden: start, length, see }: DecoderInputs,
+): Program {
   const shared: SharedInputs = {
-    positions: input('positions', 'int64', ['B', 'T']),
+    positions: input('positions', 'int64', ['B', length]),
     tables: config.ropes.map((_, rope) => rotaryInputs(config, rope, 'L')),
     masks: config.windows.map((_, window) => input(windowMaskName(window), 'float32', ['B', 1, 'R', 'M'])),
+    see,
   }
-  const outputs: Record<string, Value> = {}
-  let hidden = input('hidden', 'float32', [product(['B', 'T']), hiddenSize])
+  let hidden = start
   for (let layer = 0; layer < config.layers; layer++) {
     const adapter = lora
       ? loraInputs(config, lora, (name) => generationInputName(layer, name))
       : new Map<LinearName, LoraFactors>()
-    const scope = cachedScope(config, { weights, adapter, layer }, shared, outputs)
-    hidden = decoderLayer(hidden, scope).hidden
+    hidden = decoderLayer(hidden, cachedScope(config, { weights, adapter, layer }, shared)).hidden
   }
   // Only one position of each row is scored: the vocabulary product is the largest of all.
   const last = gather(hidden, input('last', 'int64', ['B'])) // [B, D]
@@ -78,7 +210,7 @@ export function generationProgram(
   const width = choiceWidth(config.vocabSize)
   const choice =
     width === null ? {} : { choice: drawnBlock(probabilities, width, input('uniforms', 'float32', ['B', 1])) }
-  return { logits, probabilities, ...choice, ...outputs }
+  return { logits, probabilities, ...choice }
 }
 
 /** Most and fewest columns of the blocks among which the graph chooses. */
@@ -109,10 +241,17 @@ function drawnBlock(probabilities: Value, width: number, uniforms: Value): Value
   return concat([row, number, before, total], 1)
 }
 
+/** [B, K, slots, C] */
+interface KeyValue {
+  readonly key: Value
+  readonly value: Value
+}
+
 interface SharedInputs {
   readonly positions: Value
   readonly tables: readonly { readonly cos: Value; readonly sin: Value }[]
   readonly masks: readonly Value[]
+  readonly see: DecoderInputs['see']
 }
 
 interface LayerSources {
@@ -124,12 +263,12 @@ interface LayerSources {
 function cachedScope(
   config: ModelConfig,
   { weights, adapter, layer }: LayerSources,
-  shared: SharedInputs,
-  outputs: Record<string, Value>,
+  { positions, tables, masks, see }: SharedInputs,
 ): LayerScope {
   const prefix = layerPrefix(config, layer)
   const { rope, window } = config.attention[layer] as LayerAttention
-  const tables = rope === null ? undefined : shared.tables[rope]
+  const table = rope === null ? undefined : tables[rope]
+  const length = positions.shape[1] as Dim
   return {
     config,
     vector: (path) => weights.vector(`${prefix}${path}`),
@@ -139,48 +278,43 @@ function cachedScope(
       return config.biases[name] === true ? add(y, weights.vector(`${path}.bias`)) : y
     },
     rotate(x, heads) {
-      const rows = splitRows(x, shared.positions)
-      return tables ? rotary(rows, heads, { positions: shared.positions, ...tables }) : rows
+      const rows = splitRows(x, positions)
+      return table ? rotary(rows, heads, { positions, ...table }) : rows
     },
     attend(q, k, v) {
       const byHead = (x: Value) =>
-        transpose(reshape(x, ['B', 'T', config.kvHeads, config.headDim]), [0, 2, 1, 3]) // [B, K, T, C]
-      const [newKey, newValue] = [byHead(k), byHead(splitRows(v, shared.positions))]
-      outputs[`new key ${String(layer)}`] = newKey
-      outputs[`new value ${String(layer)}`] = newValue
-      return cachedAttention(config, { q, newKey, newValue, layer }, shared.masks[window] as Value)
+        transpose(reshape(x, ['B', length, config.kvHeads, config.headDim]), [0, 2, 1, 3]) // [B, K, T, C]
+      const fresh = { key: byHead(k), value: byHead(splitRows(v, positions)) }
+      return cachedAttention(config, q, { seen: see(layer, fresh), mask: masks[window] as Value, length })
     },
   }
 }
 
 interface AttentionInputs {
-  readonly q: Value
-  readonly newKey: Value
-  readonly newValue: Value
-  readonly layer: number
+  /** One or two parts. */
+  readonly seen: readonly KeyValue[]
+  readonly mask: Value
+  readonly length: Dim
 }
 
 /** Attention over [cached | new] without ever joining the two: scores are joined, keys and values are not. */
-function cachedAttention(
-  config: ModelConfig,
-  { q, newKey, newValue, layer }: AttentionInputs,
-  mask: Value,
-): Value {
+function cachedAttention(config: ModelConfig, q: Value, { seen, mask, length }: AttentionInputs): Value {
   const { heads, kvHeads, headDim, attentionScale: alpha, attentionSoftcap: cap } = config
   const group = heads / kvHeads
-  const cacheShape = ['B', kvHeads, 'P', headDim]
-  const pastKey = input(`key ${String(layer)}`, 'float32', cacheShape)
-  const pastValue = input(`value ${String(layer)}`, 'float32', cacheShape)
-
-  const split = transpose(reshape(q, ['B', 'T', kvHeads, group, headDim]), [0, 2, 3, 1, 4])
+  const split = transpose(reshape(q, ['B', length, kvHeads, group, headDim]), [0, 2, 3, 1, 4])
   const queries = reshape(split, ['B', kvHeads, -1, headDim]) // [B, K, g·T, C]
-  const scores = concat(
-    [matmul(queries, pastKey, { transB: true, alpha }), matmul(queries, newKey, { transB: true, alpha })],
-    3,
-  )
+  const parts = seen.map(({ key }) => matmul(queries, key, { transB: true, alpha }))
+  const scores = parts.length === 1 ? (parts[0] as Value) : concat(parts, 3)
   const weights = softmax(addMask(cap === null ? scores : softcap(scores, cap), mask))
-  const [past, fresh] = splitAt(weights, 3, { at: lengthOf(pastKey, 2), lengths: ['P', 'T'] })
-  const mixed = add(matmul(past, pastValue), matmul(fresh, newValue)) // [B, K, g·T, C]
-  const joined = transpose(reshape(mixed, ['B', kvHeads, group, 'T', headDim]), [0, 3, 1, 2, 4])
-  return reshape(joined, [product(['B', 'T']), heads * headDim])
+  const mixed = mixedValues(weights, seen) // [B, K, g·T, C]
+  const joined = transpose(reshape(mixed, ['B', kvHeads, group, length, headDim]), [0, 3, 1, 2, 4])
+  return reshape(joined, [product(['B', length]), heads * headDim])
+}
+
+function mixedValues(weights: Value, [first, second]: readonly KeyValue[]): Value {
+  if (!first) throw new Error('Expected something to attend to.')
+  if (!second) return matmul(weights, first.value)
+  const lengths = [first.key.shape[2] as Dim, second.key.shape[2] as Dim] as const
+  const [past, fresh] = splitAt(weights, 3, { at: lengthOf(first.key, 2), lengths })
+  return add(matmul(past, first.value), matmul(fresh, second.value))
 }

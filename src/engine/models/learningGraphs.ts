@@ -36,6 +36,8 @@ export interface LayerParameters {
   readonly adapter: ReadonlyMap<LinearName, LoraFactors>
   /** Whether adapters read their inputs through masks, which are graph inputs then. */
   readonly drops?: boolean
+  /** Tells the layers of one graph apart, where it has several. */
+  readonly inputName?: (name: string) => string
   /** Graph inputs whose gradients the backward program returns, as `gradient of NAME`. */
   readonly trained: readonly Value[]
 }
@@ -144,6 +146,16 @@ export function layerPrograms(
   }
 }
 
+/** One layer over packed tokens [N, D], as a part of a longer program. */
+export function packedLayer(
+  config: ModelConfig,
+  { hidden, layer }: { readonly hidden: Value; readonly layer: number },
+  parameters: LayerParameters,
+): Value {
+  const inputs = packedInputs(config, config.attention[layer] as LayerAttention)
+  return decoderLayer(hidden, packedScope(config, parameters, inputs)).hidden
+}
+
 function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: PackedInputs): LayerScope {
   const reduced = reducer(parameters)
   return {
@@ -169,14 +181,18 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
  * s·A x of a linear's adapter, computed together with the other linears that read the same x. Dropout of x draws
  * one mask for all of these; PEFT draws one for each.
  */
-function reducer({ adapter, drops = false }: LayerParameters): (name: LinearName, x: Value) => Value {
+function reducer({
+  adapter,
+  drops = false,
+  inputName = (name) => name,
+}: LayerParameters): (name: LinearName, x: Value) => Value {
   const known = new Map<LinearName, Value>()
   return (name, x) => {
     if (!known.has(name)) {
       const group = linearsByInput.findIndex((linears) => linears.includes(name))
       const readers = (linearsByInput[group] ?? []).filter((reader) => adapter.has(reader))
       const values = reduceTogether(
-        drops ? mul(x, input(dropoutName(group), 'float32', x.shape)) : x,
+        drops ? mul(x, input(inputName(dropoutName(group)), 'float32', x.shape)) : x,
         readers.map((reader) => adapter.get(reader) as LoraFactors),
       )
       readers.forEach((reader, index) => known.set(reader, values[index] as Value))

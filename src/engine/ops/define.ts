@@ -3,6 +3,7 @@ import type { Attribute, Op, OpNode, Value, VjpRule } from '../graph/value.ts'
 interface OpOptions {
   readonly type?: string
   readonly domain?: Op['domain']
+  readonly lowered?: Op['lowered']
 }
 
 /** Declares an operator: a gradient rule, or a sentence that says why it has none. */
@@ -11,6 +12,7 @@ export const defineOp = (name: string, vjp: VjpRule<OpNode> | string, options: O
   type: options.type ?? name,
   domain: options.domain ?? '',
   vjp,
+  ...(options.lowered ? { lowered: options.lowered } : {}),
 })
 
 /** The i-th input of a node; an error if the op was built without it. */

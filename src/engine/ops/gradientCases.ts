@@ -13,7 +13,7 @@ import { headCases } from './headGradientCases.ts'
 import { concat, split, splitSizes, reshape, transpose } from './layout.ts'
 import { matmul, matmulAdd } from './matmul.ts'
 import { layerNorm, rmsNorm } from './normalization.ts'
-import { expandLike, meanLastAxis, reduceSum } from './reduce.ts'
+import { expandLike, meanLastAxis, reduceSum, reduceSumSquare } from './reduce.ts'
 import { rotary } from './rotary.ts'
 import { attention } from './attention.ts'
 
@@ -106,6 +106,10 @@ const reductions = [
     build: ([x]) => reduceSum(mul(x, x), [0, 2]),
   }),
   gradientCase('ReduceSum', 'a mean', { inputs: [real('N', 6)], build: ([x]) => mul(x, meanLastAxis(x)) }),
+  gradientCase('ReduceSumSquare', '', {
+    inputs: [real('B', 'T', 4)],
+    build: ([x]) => mul(x, reduceSumSquare(x)),
+  }),
   gradientCase('Expand', '', {
     inputs: [real('T', 1), real('B', 'T', 4)],
     build: ([x, like]) => expandLike(x, like),

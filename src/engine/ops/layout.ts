@@ -181,6 +181,10 @@ export function splitSizes(x: Value, axis: number, lengths: readonly number[]): 
   return apply(splitOp, [x, integers(lengths)], { axis: int(at) }, types)
 }
 
+/** Elements `start` ≤ i < `start + length` of the first axis. */
+export const piece = (x: Value, start: number, length: number): Value =>
+  slice(x, { axis: 0, start: integers([start]), end: integers([start + length]), length })
+
 /** Takes a concatenation of two apart again: the elements before `at` ([1] i64) and from it on. */
 export function splitAt(
   x: Value,

@@ -1,8 +1,10 @@
 import type { Dim, Shape } from '../graph/shape.ts'
 import { broadcast, sameShape, showShape } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
-import { apply } from '../graph/value.ts'
+import type { Attribute, OpNode, Value } from '../graph/value.ts'
+import { apply, outputOf } from '../graph/value.ts'
+import { scale } from './arithmetic.ts'
 import { defineOp, float, inputOf, int, onlyCotangent } from './define.ts'
+import { transpose } from './layout.ts'
 
 export interface MatmulOptions {
   readonly transA?: boolean
@@ -28,8 +30,35 @@ export const matmulOp = defineOp(
       : matmul(a, dc, { transA: !transA, alpha })
     return [da, db]
   },
-  { domain: 'com.microsoft' },
+  { domain: 'com.microsoft', lowered: (node) => [standardProduct(node)] },
 )
+
+export const matrixProductOp = defineOp(
+  'MatMul',
+  'Only what FusedMatMul becomes where there is no kernel for it.',
+)
+
+/** Two matrices by Gemm, which reads them transposed as they lie; where there are leading axes the turned copies are made. */
+function standardProduct(node: OpNode): Value {
+  const [a, b, result] = [inputOf(node, 0), inputOf(node, 1), outputOf(node)]
+  const { alpha, transA, transB } = node.attributes as Record<'alpha' | 'transA' | 'transB', Attribute>
+  const isSet = (attribute: Attribute | undefined) => (attribute as { int: number }).int === 1
+  if (a.shape.length === 2 && b.shape.length === 2) {
+    const attributes = { ...node.attributes, beta: float(1) }
+    return apply(matmulAddOp, [a, b, null], attributes, [result])[0] as Value
+  }
+  const turned = (x: Value, isTurned: boolean) => (isTurned ? transpose(x, swapLast(x.shape.length)) : x)
+  const factors = [turned(a, isSet(transA)), turned(b, isSet(transB))]
+  const plain = apply(matrixProductOp, factors, {}, [result])[0] as Value
+  const { float: factor } = alpha as { float: number }
+  return factor === 1 ? plain : scale(plain, factor)
+}
+
+/** The axes of a tensor with the last two exchanged. */
+const swapLast = (rank: number): number[] =>
+  Array.from({ length: rank }, (_, axis) =>
+    axis === rank - 2 ? rank - 1 : axis === rank - 1 ? rank - 2 : axis,
+  )
 
 /** α·A·B on the last two axes, each optionally transposed; leading axes broadcast. */
 export function matmul(

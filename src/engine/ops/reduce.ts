@@ -37,6 +37,13 @@ export const reduceMaxOp = defineOp(
 /** Largest element over the axes, which stay with length 1. */
 export const reduceMax = (x: Value, axes: readonly number[]): Value => reduce(reduceMaxOp, x, axes)
 
+export const reduceSumSquareOp = defineOp('ReduceSumSquare', ({ node, cotangents }) => [
+  scale(mul(onlyCotangent(cotangents), inputOf(node, 0)), 2),
+  null,
+])
+/** Σ x² over the last axis, which stays with length 1. */
+export const reduceSumSquare = (x: Value): Value => reduce(reduceSumSquareOp, x, [-1])
+
 /** Mean over the last axis, whose length must be a number. */
 export function meanLastAxis(x: Value): Value {
   const width = x.shape.at(-1)

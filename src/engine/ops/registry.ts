@@ -18,9 +18,9 @@ import {
   transposeOp,
 } from './layout.ts'
 import { absOp, integerMatmulOp } from './integerMatmul.ts'
-import { matmulAddOp, matmulOp, quantizedMatmulOp } from './matmul.ts'
+import { matmulAddOp, matmulOp, matrixProductOp, quantizedMatmulOp } from './matmul.ts'
 import { layerNormOp, rmsNormOp } from './normalization.ts'
-import { expandOp, reduceMaxOp, reduceSumOp, shapeOp } from './reduce.ts'
+import { expandOp, reduceMaxOp, reduceSumOp, reduceSumSquareOp, shapeOp } from './reduce.ts'
 import { rotaryOp } from './rotary.ts'
 import { oneHotOp } from './vocabularyHead.ts'
 
@@ -48,12 +48,14 @@ export const ops: readonly Op[] = [
   logOp,
   matmulAddOp,
   matmulOp,
+  matrixProductOp,
   mulOp,
   negOp,
   oneHotOp,
   quantizedMatmulOp,
   reduceMaxOp,
   reduceSumOp,
+  reduceSumSquareOp,
   reshapeOp,
   rmsNormOp,
   rotaryOp,

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import type { InferenceSession as Ort } from 'onnxruntime-node'
 import { deviceKinds, deviceTitles, type Device, type DeviceKind, type DeviceReport } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
+import type { Dialect } from '../graph/onnx.ts'
 import type { Int8Form } from '../models/blocks.ts'
 import { InferenceSession, listSupportedBackends, Tensor } from './onnxRuntime.ts'
 
@@ -57,6 +58,15 @@ export function sessionOptions(device: Device, purpose: SessionPurpose): Ort.Ses
     logSeverityLevel: 3,
   }
 }
+
+/** How programs are written for this device. Without a kernel a node would run on the CPU, and its tensors travel there. */
+export const dialectOf = ({ kind }: Device, feedsWeights = false): Dialect => ({
+  extended: kind !== 'webgpu' && kind !== 'coreml',
+  feedsWeights,
+})
+
+/** Whether tensors can stay on the device between runs: the binding knows buffers of WebGPU only (onnxruntime-node 1.30). */
+export const holdsTensors = ({ kind }: Device): boolean => kind === 'webgpu'
 
 /** The CPU with as many threads as `defaultThreads` says. */
 export function defaultDevice(): Device {

@@ -6,7 +6,7 @@
  */
 import type { Heads } from '../policy.ts'
 import { sharedFloats } from './adapterParameters.ts'
-import type { Learner, LearnerOptions } from './learner.ts'
+import type { LearnerOptions } from './learner.ts'
 import type { LearningWorker } from './replica.ts'
 import { Replica } from './replica.ts'
 
@@ -56,7 +56,7 @@ async function outcomeOf(
 }
 
 export class LearningQueue {
-  readonly #whole: Learner
+  readonly #whole: LearningWorker
   readonly #options: LearnerOptions
   readonly #count: number
   readonly #gradients: Float32Array
@@ -66,7 +66,7 @@ export class LearningQueue {
 
   /** `replicas`: how many at most; `gradients`: where those of all of them are added up. */
   constructor(
-    whole: Learner,
+    whole: LearningWorker,
     options: LearnerOptions,
     { replicas, gradients }: { readonly replicas: number; readonly gradients: Float32Array },
   ) {

@@ -1,5 +1,5 @@
 import type { Device } from '#shared/device.ts'
-import type { LoraConfig } from '../models/config.ts'
+import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import {
   choiceWidth,
   generationInputName,
@@ -11,7 +11,7 @@ import type { ModelSource } from '../models/source.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decodeStep.ts'
 import { generationWeights, readsMappedWeights } from './frozenWeights.ts'
-import { windowMask } from './generation/mask.ts'
+import { windowMask, type SeenPositions } from './generation/mask.ts'
 import { ProgramSet } from './programSet.ts'
 import { RotaryTables } from './rotaryTables.ts'
 import type { Feed } from './session.ts'
@@ -73,7 +73,7 @@ async function compile(options: DecodeStepOptions): Promise<Compiled> {
 }
 
 /** The largest whose f32 product with any total stays below that total. */
-const LARGEST_UNIFORM = 1 - 2 ** -23
+export const LARGEST_UNIFORM = 1 - 2 ** -23
 
 /**
  * The generation graph as one session. Exact weights are used where they lie on disk, in one form for a single row and
@@ -132,7 +132,7 @@ export class OrtDecodeStep implements DecodeStep {
     const feeds: Record<string, Feed> = {
       hidden: floats(hidden, [rows * length, config.hiddenSize]),
       positions: int64s(pass.positions, [rows, length]),
-      ...this.#rotaryFeeds(pass),
+      ...rotaryFeeds(this.#rotary, pass),
       ...this.#masks(pass),
       last: int64s(
         pass.last.map((position, row) => row * length + position),
@@ -153,26 +153,8 @@ export class OrtDecodeStep implements DecodeStep {
     return feeds
   }
 
-  #rotaryFeeds({ positions, length }: DecodePass): Record<string, Feed> {
-    const feeds: Record<string, Feed> = {}
-    this.#rotary.forEach((rope, index) => {
-      // The kernel also refuses more new positions than table rows.
-      const { cos, sin } = rope.feeds(Math.max(length, ...positions) + 1)
-      const names = rotaryNames(index)
-      feeds[names.cos] = cos
-      feeds[names.sin] = sin
-    })
-    return feeds
-  }
-
   #masks(pass: DecodePass): Record<string, Feed> {
-    const { windows, heads, kvHeads } = this.#options.source.config
-    return Object.fromEntries(
-      windows.map((window, index) => {
-        const mask = window === null ? pass.mask : windowMask(pass, window)
-        return [windowMaskName(index), maskFeed(mask, pass, heads / kvHeads)]
-      }),
-    )
+    return maskFeeds({ ...pass, slots: pass.cache.capacity }, this.#options.source.config)
   }
 
   [Symbol.dispose](): void {
@@ -180,9 +162,38 @@ export class OrtDecodeStep implements DecodeStep {
   }
 }
 
+/** The rotary tables as far as a pass reaches. */
+export function rotaryFeeds(
+  tables: readonly RotaryTables[],
+  { positions, length }: Pick<DecodePass, 'positions' | 'length'>,
+): Record<string, Feed> {
+  const feeds: Record<string, Feed> = {}
+  tables.forEach((rope, index) => {
+    // The kernel also refuses more new positions than table rows.
+    const { cos, sin } = rope.feeds(Math.max(length, ...positions) + 1)
+    const names = rotaryNames(index)
+    feeds[names.cos] = cos
+    feeds[names.sin] = sin
+  })
+  return feeds
+}
+
+/** The mask of each window of the model. */
+export function maskFeeds(
+  pass: SeenPositions,
+  { windows, heads, kvHeads }: Pick<ModelConfig, 'windows' | 'heads' | 'kvHeads'>,
+): Record<string, Feed> {
+  return Object.fromEntries(
+    windows.map((window, index) => {
+      const mask = window === null ? pass.mask : windowMask(pass, window)
+      return [windowMaskName(index), maskFeed(mask, pass, heads / kvHeads)]
+    }),
+  )
+}
+
 /** One mask row for all query heads; several positions repeat it for each query head of a key head. mask [B, T, P+T]. */
-function maskFeed(mask: Float32Array, { rows, length, cache }: DecodePass, copies: number): Feed {
-  const width = cache.capacity + length
+function maskFeed(mask: Float32Array, { rows, length, slots }: SeenPositions, copies: number): Feed {
+  const width = slots + length
   if (length === 1) return floats(mask, [rows, 1, 1, width])
   const block = length * width
   const repeated = new Float32Array(rows * copies * block)

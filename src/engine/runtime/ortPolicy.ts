@@ -2,7 +2,7 @@
  * The policy on ONNX Runtime: one set of adapter arrays, read by the learning programs and the generation program alike,
  * so an update is seen by the next rollout without a copy. Reading order: session.ts → programSet.ts → learningPrograms.ts, headRunner.ts and
  * valueHead.ts → learner.ts → replica.ts → learningQueue.ts; adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts →
- * generation/generate.ts.
+ * generation/generate.ts; and for devices that hold tensors deviceTensors.ts → segmentLearner.ts, deviceDecoder.ts.
  */
 import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
@@ -30,11 +30,10 @@ import type { GenerationStats } from './generation/generate.ts'
 import { generateCompletions } from './generation/generate.ts'
 import { SequenceOccurrences } from './dropoutMasks.ts'
 import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.ts'
-import { Learner } from './learner.ts'
 import { LearningQueue } from './learningQueue.ts'
 import { learningTokens, replicasOf } from './learningTokens.ts'
-import { OrtDecodeStep } from './ortDecodeStep.ts'
 import { usedLength } from './packedBatch.ts'
+import { policyPrograms, type PolicyPrograms } from './policyPrograms.ts'
 import { TrainedParameters } from './trainedParameters.ts'
 
 export interface OrtPolicyOptions {
@@ -58,6 +57,8 @@ export interface OrtPolicyOptions {
   readonly maxRows: number
   /** Generation reads a packed copy of exact weights; `packingPays` says when. False if absent. */
   readonly packsWeights?: boolean
+  /** See `PolicyProgramOptions`; a CPU given so many computes as a device does. */
+  readonly segmentLayers?: number
   /** Longest prompt plus completion; that of the model's config if absent. */
   readonly contextLength?: number
   /** The optimizer's defaults if absent. */
@@ -78,7 +79,10 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
   const backward = backwardPasses[options.activations]
   const limits = { savedTokens: savedTokens(options), chunkBytes: CHUNK_BYTES }
   const learning = { source, lora, seed, device, backward, ...limits }
-  return new OrtPolicy(options, learning, await Learner.create(learning))
+  const { rolloutPrecision: precision, packsWeights = false, segmentLayers } = options
+  const segments = segmentLayers === undefined ? {} : { segmentLayers }
+  const programs = await policyPrograms({ source, lora, precision, packsWeights, learning, ...segments })
+  return new OrtPolicy(options, learning, programs)
 }
 
 const backwardPasses = {
@@ -113,16 +117,15 @@ export class OrtPolicy implements Policy {
   /** What the last generation did. */
   lastGeneration: GenerationStats | null = null
   readonly #options: OrtPolicyOptions
-  readonly #learner: Learner
+  readonly #programs: PolicyPrograms
   readonly #queue: LearningQueue
   readonly #occurrences = new SequenceOccurrences()
   readonly #trained: TrainedParameters
   readonly #reference: AdapterParameters
   readonly #base: AdapterParameters
   readonly #named = new Map<NamedAdapter, AdapterParameters>()
-  #decodeStep: Promise<OrtDecodeStep> | null = null
 
-  constructor(options: OrtPolicyOptions, learning: LearnerOptions, learner: Learner) {
+  constructor(options: OrtPolicyOptions, learning: LearnerOptions, programs: PolicyPrograms) {
     const { config } = options.source
     const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
     this.vocabSize = config.vocabSize
@@ -130,12 +133,12 @@ export class OrtPolicy implements Policy {
     this.learningTokens = learningTokens(config, options.device)
     this.replicas = replicasOf(options.device)
     this.#options = options
-    this.#learner = learner
+    this.#programs = programs
     const optimizer = options.optimizer ?? adamw.settings
     this.#trained = new TrainedParameters({ config, lora, critic, optimizer })
     const { actor, flat } = this.#trained
     const { replicas } = this
-    this.#queue = new LearningQueue(learner, learning, { replicas, gradients: flat.gradients })
+    this.#queue = new LearningQueue(programs.learner, learning, { replicas, gradients: flat.gradients })
     if (adapter) actor.adapter.load(adapter)
     else actor.adapter.initialize(loraSeed)
     this.#trained.critic?.adapter.initialize(criticSeed, 1)
@@ -181,8 +184,8 @@ export class OrtPolicy implements Policy {
     requests: readonly GenerationRequest[],
     options: GenerateOptions<AnsweringRole>,
   ): AsyncGenerator<Completion> {
-    this.#decodeStep ??= this.#createDecodeStep()
-    yield* generateCompletions(await this.#decodeStep, requests, {
+    const decoder = await this.#programs.decoder((role) => this.#adapter(role))
+    yield* generateCompletions(decoder, requests, {
       ...options,
       maxRows: this.#options.maxRows,
       contextLength: this.contextLength,
@@ -190,19 +193,6 @@ export class OrtPolicy implements Policy {
       onEnd: (stats) => {
         this.lastGeneration = stats
       },
-    })
-  }
-
-  #createDecodeStep(): Promise<OrtDecodeStep> {
-    const { source, device, lora, rolloutPrecision, packsWeights = false } = this.#options
-    return OrtDecodeStep.create({
-      source,
-      precision: rolloutPrecision,
-      lora,
-      device,
-      packsWeights,
-      embed: (ids, positions) => this.#learner.embed(ids, positions),
-      adapter: (role) => this.#adapter(role),
     })
   }
 
@@ -296,14 +286,7 @@ export class OrtPolicy implements Policy {
 
   [Symbol.dispose](): void {
     this.#queue[Symbol.dispose]()
-    this.#learner[Symbol.dispose]()
-    // If it could not be made, that was reported where it was asked for.
-    void this.#decodeStep?.then(
-      (step) => {
-        step[Symbol.dispose]()
-      },
-      () => undefined,
-    )
+    this.#programs[Symbol.dispose]()
   }
 }
 

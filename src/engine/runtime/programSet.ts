@@ -1,7 +1,7 @@
 import type { Device } from '#shared/device.ts'
 import type { Program } from '../graph/onnx.ts'
 import { SELECTOR, choiceOutput, writeChoice } from '../graph/onnx.ts'
-import type { SessionPurpose } from './device.ts'
+import { dialectOf, type SessionPurpose } from './device.ts'
 import type { Feed } from './session.ts'
 import { Session, emptyFeed, int64s } from './session.ts'
 
@@ -33,7 +33,11 @@ export class ProgramSet {
     device: Device,
     purpose: SessionPurpose = 'learn',
   ): Promise<ProgramSet> {
-    const session = await Session.open(writeChoice(name, programs), { name, device, purpose })
+    const session = await Session.open(writeChoice(name, programs, dialectOf(device)), {
+      name,
+      device,
+      purpose,
+    })
     return new ProgramSet(session, programs)
   }
 

@@ -5,12 +5,14 @@
  * every fetched output is copied into a fresh array (about 2 GB/s), even when one is provided; `run` blocks its thread.
  * So large things are inputs or mapped weights, and outputs are few and small.
  */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { Device } from '#shared/device.ts'
 import type { OnnxModel, Program } from '../graph/onnx.ts'
 import { writeOnnx } from '../graph/onnx.ts'
 import type { SessionPurpose } from './device.ts'
-import { sessionOptions } from './device.ts'
+import { dialectOf, sessionOptions } from './device.ts'
 import { InferenceSession, Tensor } from './onnxRuntime.ts'
 
 export type Feed = Tensor
@@ -25,10 +27,22 @@ export function int64s(values: Int32Array, dims: readonly number[]): Feed {
   return new Tensor('int64', data, dims)
 }
 
+/** Weights by name, where they are to be fed. */
+export interface FedWeights {
+  weight(name: string): Promise<Feed>
+}
+
 export interface SessionOptions {
   readonly name: string
   readonly device: Device
   readonly purpose: SessionPurpose
+  /** Weights that are fed and not mapped: once on the device for all sessions that read them. */
+  readonly weights?: FedWeights
+  /**
+   * Outputs that stay on the device. Every run must then ask for the same outputs: the binding remembers those of the last
+   * run and computes them again (onnxruntime-node 1.30).
+   */
+  readonly kept?: readonly string[]
 }
 
 export interface SessionRequest extends SessionOptions {
@@ -45,28 +59,57 @@ export function emptyFeed({ dtype, shape }: SessionInput): Feed {
   return dtype === 'int64' ? int64s(new Int32Array(size), dims) : floats(new Float32Array(size), dims)
 }
 
+let profiles = 0
+
+/** For developers: with TURNWISE_PROFILE the runtime writes what each session ran, and where, into that folder. */
+function profile(name: string) {
+  const folder = process.env['TURNWISE_PROFILE']
+  if (folder === undefined) return {}
+  mkdirSync(folder, { recursive: true })
+  return { enableProfiling: true, profileFilePrefix: join(folder, `${name}, ${String(++profiles)}`) }
+}
+
 /** One compiled model; whoever creates it disposes it. */
 export class Session {
   readonly name: string
   readonly inputs: readonly SessionInput[]
   readonly #session: InferenceSession
   readonly #outputs: readonly string[]
+  readonly #weights: Readonly<Record<string, Feed>>
 
-  private constructor(name: string, session: InferenceSession, { inputs, outputs }: OnnxModel) {
+  private constructor(
+    session: InferenceSession,
+    {
+      name,
+      inputs,
+      outputs,
+      weights,
+    }: Pick<OnnxModel, 'inputs' | 'outputs'> & {
+      readonly name: string
+      readonly weights: Readonly<Record<string, Feed>>
+    },
+  ) {
     this.name = name
     this.inputs = inputs
     this.#session = session
     this.#outputs = outputs
+    this.#weights = weights
   }
 
   /** Writes a program and opens it. */
   static create({ program, ...options }: SessionRequest): Promise<Session> {
-    return Session.open(writeOnnx(options.name, program), options)
+    const dialect = dialectOf(options.device, options.weights !== undefined)
+    return Session.open(writeOnnx(options.name, program, dialect), options)
   }
 
   /** @throws AppError `runtime/failed` when ONNX Runtime refuses the graph or the device. */
-  static async open(model: OnnxModel, { name, device, purpose }: SessionOptions): Promise<Session> {
+  static async open(
+    model: OnnxModel,
+    { name, device, purpose, weights, kept = [] }: SessionOptions,
+  ): Promise<Session> {
     const options = sessionOptions(device, purpose)
+    const location = (output: string): 'gpu-buffer' | 'cpu' => (kept.includes(output) ? 'gpu-buffer' : 'cpu')
+    const locations = Object.fromEntries(model.outputs.map((output) => [output, location(output)]))
     const folder = model.externalFolder
       ? { model_external_initializers_file_folder_path: model.externalFolder }
       : {}
@@ -74,9 +117,18 @@ export class Session {
     try {
       const created = await InferenceSession.create(model.bytes, {
         ...options,
+        ...(kept.length > 0 ? { preferredOutputLocation: locations } : {}),
+        ...profile(name),
         extra: { ...options.extra, session },
       })
-      return new Session(name, created, model)
+      const fed = await Promise.all(
+        model.fedWeights.map(async (node) => [node.name, await weights?.weight(node.name)] as const),
+      )
+      return new Session(created, {
+        ...model,
+        name,
+        weights: Object.fromEntries(fed) as Record<string, Feed>,
+      })
     } catch (error) {
       throw failure(`ONNX Runtime could not prepare ${name}`, error)
     }
@@ -87,15 +139,23 @@ export class Session {
     feeds: Readonly<Record<string, Feed>>,
     want: readonly string[] = this.#outputs,
   ): Promise<Record<string, Float32Array>> {
-    const used: Record<string, Feed> = {}
+    const results = await this.runTensors(feeds, want)
+    return Object.fromEntries(want.map((name) => [name, results[name]?.data as Float32Array]))
+  }
+
+  /** The same as tensors; those of `kept` are on the device and belong to the caller, who disposes them. */
+  async runTensors(
+    feeds: Readonly<Record<string, Feed>>,
+    want: readonly string[] = this.#outputs,
+  ): Promise<Record<string, Feed>> {
+    const used: Record<string, Feed> = { ...this.#weights }
     for (const { name } of this.inputs) {
       const feed = feeds[name]
       if (!feed) throw new Error(`${this.name} needs the input ${name}.`)
       used[name] = feed
     }
     try {
-      const results = await this.#session.run(used, want)
-      return Object.fromEntries(want.map((name) => [name, results[name]?.data as Float32Array]))
+      return await this.#session.run(used, want)
     } catch (error) {
       const shapes = this.inputs
         .map(({ name }) => `${name} [${used[name]?.dims.join(', ') ?? ''}]`)

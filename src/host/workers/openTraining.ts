@@ -12,6 +12,7 @@ import { countBeside } from '../outboundRequests.ts'
 import { openRemotePolicy, type RemotePolicy } from '../remote/remotePolicy.ts'
 import { isOnThisMachine } from '../remote/settings.ts'
 import { firstAdapter, withReference, type AdapterStart, type StartWithReference } from './adapterStart.ts'
+import { requireProof } from './deviceProof.ts'
 import { chooseDevice } from './model.ts'
 import type { TrainedState } from './recording.ts'
 import type { Stage, StageBeginning, TrainingStart } from './stages.ts'
@@ -177,6 +178,7 @@ async function openPolicy(
   { model, cacheDirectory, adapter: { lora, tensors }, reference, hasCritic }: PolicySetup,
 ): Promise<OrtPolicy> {
   const device = await chooseDevice(wish)
+  await requireProof(device, cacheDirectory)
   const precisions = { base: base.precision, rollout: rollout.precision, int8Form: int8Form(device) }
   const { beta1, beta2, epsilon, weightDecay, memory } = optimization
   return createOrtPolicy({

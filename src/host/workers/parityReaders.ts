@@ -62,7 +62,7 @@ export async function graphReader(
   { config, adapter }: { readonly config: ModelConfig; readonly adapter: Readonly<Record<string, Feed>> },
 ): Promise<GraphReader> {
   const bytes = readFileSync(path.join(folder, graphName))
-  const model = { bytes, inputs, outputs, externalFolder: folder }
+  const model = { bytes, inputs, outputs, fedWeights: [], externalFolder: folder }
   const session = await Session.open(model, { name: graphName, device: defaultDevice(), purpose: 'generate' })
   const graph = new Graph(session, config, adapter)
   return {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { architectures } from '#engine/models/registry.ts'
 import type { Completion } from '#engine/policy.ts'
-import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
 import { largestDifference, tensorErrors } from './differences.ts'
 import type { Reference } from './referenceFixture.ts'
@@ -28,13 +28,20 @@ test('every architecture has a reference folder', () => {
   expect(architectures.flatMap(({ modelType }) => (types.has(modelType) ? [] : [modelType]))).toEqual([])
 })
 
-describe.each(referenceNames)('%s', (name) => {
+/** Layer by layer as on the CPU, and in the whole programs of devices. */
+const ways: readonly [string, Pick<OrtPolicyOptions, 'segmentLayers'>][] = [
+  ['layer by layer', {}],
+  ['in whole programs', { segmentLayers: Infinity }],
+]
+const cases = referenceNames.flatMap((name) => ways.map(([way, options]) => ({ name, way, options })))
+
+describe.each(cases)('$name, $way', ({ name, options }) => {
   const cache = temporaryFolder()
   let reference: Reference
   let policy: OrtPolicy
   beforeAll(async () => {
     reference = readReference(name)
-    policy = await openReference(reference, cache)
+    policy = await openReference(reference, cache, options)
   })
   afterAll(() => policy[Symbol.dispose]())
 
@@ -56,7 +63,7 @@ describe.each(referenceNames)('%s', (name) => {
   })
 
   test.each(['recompute', 'save'] as const)('adapter gradients agree to 1e-3 (%s)', async (activations) => {
-    using learner = await openReference(reference, cache, activations)
+    using learner = await openReference(reference, cache, { ...options, activations })
     const sequences = reference.sequences.map(wholeSequence)
     expect(reference.gradients.map(({ entropyCoefficients }) => entropyCoefficients !== null)).toEqual([
       false,

@@ -80,7 +80,7 @@ export function readReference(name: string): Reference {
 export async function openReference(
   { directory, contextLength }: Reference,
   cacheDirectory: string,
-  activations: OrtPolicyOptions['activations'] = 'recompute',
+  overrides: Partial<OrtPolicyOptions> = {},
 ): Promise<OrtPolicy> {
   const folder = openModelFolder(join(directory, 'model'), contextLength === null ? {} : { contextLength })
   const adapter = adapterForModel(readAdapter(join(directory, 'adapter')), folder.config, directory)
@@ -91,8 +91,9 @@ export async function openReference(
     loraSeed: 0,
     adapter: adapter.tensors,
     rolloutPrecision: 'f32',
-    activations,
+    activations: 'recompute',
     maxRows: 3,
+    ...overrides,
   })
 }
 

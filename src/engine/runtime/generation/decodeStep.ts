@@ -3,16 +3,11 @@
  * `KvCache`. The loop, the cache and the sampling around it know nothing of ONNX Runtime.
  */
 import type { AnsweringRole } from '../adapterParameters.ts'
+import type { PassScores } from './decoder.ts'
 import type { KvCache, NewSlots } from './kvCache.ts'
 
 /** Finite on purpose: a row of minus infinities would make a softmax NaN. */
 export const HIDDEN = -1e9
-
-/**
- * `none`: only the keys and values are wanted, as in all but the last pass over a long prompt. `choice`: of each row only
- * the block of the vocabulary in which its uniform number falls, for plain sampling.
- */
-export type PassScores = 'probabilities' | 'logits' | 'choice' | 'none'
 
 /**
  * One pass. Its arrays belong to the caller, who edits them when the pass is over; views of the cache are to be taken

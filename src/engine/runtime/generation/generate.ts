@@ -1,7 +1,7 @@
 /**
- * Generation on any model that offers a `DecodeStep`. Read in this order: `generateCompletions` below is the loop;
- * `prefill.ts` computes prompts; `liveRows.ts` holds the rows that decode together, in a `kvCache.ts`, seen through
- * `mask.ts`; `openCompletion.ts` is one growing completion; `../sampling.ts` chooses ids.
+ * Generation on any model that offers a `Decoder`. Read in this order: `generateCompletions` below is the loop;
+ * `decoder.ts` says what it asks of the model, `hostDecoder.ts` and `../deviceDecoder.ts` answer; `openCompletion.ts` is
+ * one growing completion; `../sampling.ts` chooses ids.
  *
  * Every prompt is computed once, however many samples it has. Which rows happen to share a step does not matter to
  * any of them: id i of a completion is chosen by number i of its own stream.
@@ -10,10 +10,9 @@ import { AppError } from '#shared/errors.ts'
 import type { Completion, GenerateOptions, GenerationRequest } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
 import { Sampler, type Choice } from '../sampling.ts'
-import type { DecodePass, DecodeStep, PassResult, PassScores } from './decodeStep.ts'
-import { LiveRows, type Arrival } from './liveRows.ts'
+import type { Decoder, Decoding, PassScores, PromptSlots } from './decoder.ts'
 import { OpenCompletion } from './openCompletion.ts'
-import { prefill, ragFit, type PrefillContext } from './prefill.ts'
+import { ragFit } from './prefill.ts'
 
 export interface BatchLimits {
   /** Most completions that decode together. */
@@ -47,85 +46,124 @@ export interface GenerationStats {
 
 /** Yields completions as they finish. Throws `AppError` before any work when a request or an option cannot be served. */
 export async function* generateCompletions(
-  step: DecodeStep,
+  decoder: Decoder,
   requests: readonly GenerationRequest[],
-  options: GenerateOptions<AnsweringRole> & BatchLimits,
+  options: Options,
 ): AsyncGenerator<Completion> {
   checkOptions(options)
   requests.forEach((request, index) => checkPrompt(request, index, options.contextLength))
-  const generation = new Generation(step, requests, options)
+  const stats = noStats()
   try {
+    const sampler = new Sampler(decoder.vocabSize, options.sampling)
+    const samples = requests.reduce((sum, { streams }) => sum + streams.length, 0)
+    using decoding = await decoder.open({
+      role: options.role,
+      inverseTemperature: 1 / sampler.temperature,
+      maxRows: Math.min(options.maxRows, samples),
+      prefillTokens: options.prefillTokens,
+      onPass(kind) {
+        options.signal?.throwIfAborted()
+        if (kind === 'prefill') stats.prefillPasses++
+      },
+    })
+    const parts = { decoding, sampler, stats, graphChooses: decoder.choiceWidth !== null }
+    const generation = new Generation(requests, options, parts)
     while (generation.isUnfinished) {
       for (const completion of await generation.advance()) yield completion.finish()
     }
   } finally {
-    options.onEnd?.(generation.stats)
+    options.onEnd?.(stats)
   }
 }
 
+const noStats = (): GenerationStats => ({
+  prefillTokens: 0,
+  prefillPasses: 0,
+  decodeSteps: 0,
+  generatedTokens: 0,
+  peakRows: 0,
+  peakCacheBytes: 0,
+  passMs: 0,
+  samplingMs: 0,
+})
+
+type Options = GenerateOptions<AnsweringRole> & BatchLimits
+
+/** A completion whose first id is chosen, and the prompt it starts from. */
+interface Arrival {
+  readonly completion: OpenCompletion
+  readonly prompt: PromptSlots
+}
+
+interface GenerationParts {
+  readonly decoding: Decoding
+  readonly sampler: Sampler
+  readonly stats: GenerationStats
+  /** The decoder can answer with a `choice`. */
+  readonly graphChooses: boolean
+}
+
 class Generation {
-  readonly stats: GenerationStats = {
-    prefillTokens: 0,
-    prefillPasses: 0,
-    decodeSteps: 0,
-    generatedTokens: 0,
-    peakRows: 0,
-    peakCacheBytes: 0,
-    passMs: 0,
-    samplingMs: 0,
-  }
-  readonly #step: DecodeStep
+  readonly #parts: GenerationParts
   readonly #requests: readonly GenerationRequest[]
-  readonly #options: GenerateOptions<AnsweringRole> & BatchLimits
-  readonly #sampler: Sampler
-  readonly #live: LiveRows
+  readonly #options: Options
+  readonly #maxRows: number
+  /** Completions that grow by one token in every step: live rows, always the first ones. */
+  #live: readonly OpenCompletion[] = []
   /** Samples of computed prompts for which there is no free row yet. */
   readonly #waiting: Arrival[] = []
   /** Indices of requests whose prompt is not computed yet. */
   readonly #queue: number[]
 
-  constructor(
-    step: DecodeStep,
-    requests: readonly GenerationRequest[],
-    options: GenerateOptions<AnsweringRole> & BatchLimits,
-  ) {
-    this.#step = step
+  constructor(requests: readonly GenerationRequest[], options: Options, parts: GenerationParts) {
+    this.#parts = parts
     this.#requests = requests
     this.#options = options
-    this.#sampler = new Sampler(step.vocabSize, options.sampling)
     this.#queue = [...requests.keys()].filter((index) => requests[index]!.streams.length > 0)
     const samples = requests.reduce((sum, { streams }) => sum + streams.length, 0)
-    this.#live = new LiveRows(step, Math.min(options.maxRows, samples))
+    this.#maxRows = Math.min(options.maxRows, samples)
   }
 
   get isUnfinished(): boolean {
-    return this.#live.count + this.#waiting.length + this.#queue.length > 0
+    return this.#live.length + this.#waiting.length + this.#queue.length > 0
+  }
+
+  get #free(): number {
+    return this.#maxRows - this.#live.length
   }
 
   /** Fills free rows: with waiting completions, else by computing prompts, else decodes. Returns what finished. */
   async advance(): Promise<OpenCompletion[]> {
-    this.#admit()
-    if (this.#live.free > 0 && this.#queue.length > 0) return this.#prefill()
+    await this.#admit()
+    if (this.#free > 0 && this.#queue.length > 0) return this.#prefill()
     return this.#decode()
   }
 
-  #admit(): void {
-    this.#live.enter(this.#waiting.splice(0, this.#live.free))
-    this.stats.peakRows = Math.max(this.stats.peakRows, this.#live.count)
+  async #admit(): Promise<void> {
+    const { decoding, stats } = this.#parts
+    const arrivals = this.#waiting.splice(0, this.#free)
+    if (arrivals.length > 0) await decoding.enter(arrivals.map(({ prompt }) => prompt))
+    this.#live = [...this.#live, ...arrivals.map(({ completion }) => completion)]
+    decoding.retain(this.#waitingPrompts())
+    stats.peakRows = Math.max(stats.peakRows, this.#live.length)
     this.#recordCacheBytes()
   }
 
+  #waitingPrompts(): Set<PromptSlots> {
+    return new Set(this.#waiting.map(({ prompt }) => prompt))
+  }
+
   #recordCacheBytes(): void {
-    const prompts = new Set(this.#waiting.map(({ prompt }) => prompt))
-    const waiting = [...prompts].reduce((sum, prompt) => sum + prompt.sizeBytes, 0)
-    this.stats.peakCacheBytes = Math.max(this.stats.peakCacheBytes, this.#live.sizeBytes + waiting)
+    const { decoding, stats } = this.#parts
+    const waiting = [...this.#waitingPrompts()].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    stats.peakCacheBytes = Math.max(stats.peakCacheBytes, decoding.sizeBytes + waiting)
   }
 
   /** The next prompts whose samples fill the free rows; only the last of them may have more samples than that. */
   #takePrompts(): number[] {
     let samples = 0
     let count = 0
-    while (count < this.#queue.length && samples < this.#live.free) {
+    while (count < this.#queue.length && samples < this.#free) {
       samples += this.#requests[this.#queue[count]!]!.streams.length
       count++
     }
@@ -134,26 +172,20 @@ class Generation {
   }
 
   async #prefill(): Promise<OpenCompletion[]> {
+    const { decoding, stats } = this.#parts
     const indices = this.#takePrompts()
     // Samples of a prompt draw from the same row, so the graph cannot choose for them.
-    const want = this.#wanted([0], false)
-    const context: PrefillContext = {
-      step: this.#step,
-      prefillTokens: this.#options.prefillTokens,
-      run: (pass) => {
-        this.stats.prefillPasses++
-        return this.#run(pass)
-      },
-    }
+    const wanted = this.#wanted([0])
+    const want = wanted === 'choice' ? 'probabilities' : wanted
     const prompts = indices.map((index) => this.#requests[index]!.promptIds)
-    const prefilled = await prefill(context, prompts, want)
-    this.stats.prefillTokens += prompts.reduce((sum, { length }) => sum + length, 0)
+    const prefilled = await this.#timed(decoding.prefill(prompts, want))
+    stats.prefillTokens += prompts.reduce((sum, { length }) => sum + length, 0)
     const finished: OpenCompletion[] = []
-    for (const [position, { cache, scores }] of prefilled.entries()) {
+    for (const [position, { slots, scores }] of prefilled.entries()) {
       for (const completion of this.#openAll(indices[position]!)) {
         this.#choose(completion, scores, want)
         if (completion.isFinished) finished.push(completion)
-        else this.#waiting.push({ completion, prompt: cache })
+        else this.#waiting.push({ completion, prompt: slots })
       }
     }
     this.#recordCacheBytes()
@@ -170,47 +202,64 @@ class Generation {
   }
 
   async #decode(): Promise<OpenCompletion[]> {
-    const { completions } = this.#live
+    const { decoding, stats } = this.#parts
+    const completions = this.#live
     if (completions.length === 0) return []
-    const lengths = completions.map(({ length }) => length)
-    const want = this.#wanted(lengths, this.#step.choiceWidth !== null)
+    const want = this.#wanted(completions.map(({ length }) => length))
     const uniforms = Float64Array.from(completions, (completion) => completion.nextUniform())
-    const result = await this.#run({ ...this.#live.inputs(), want, uniforms })
-    this.stats.decodeSteps++
-    const width = result.scores.length / completions.length
+    const ids = Int32Array.from(completions, ({ lastId }) => lastId)
+    const scores = await this.#timed(decoding.step({ ids, uniforms, want }))
+    stats.decodeSteps++
+    const width = scores.length / completions.length
     for (const [row, completion] of completions.entries()) {
-      this.#choose(completion, result.scores.subarray(row * width, (row + 1) * width), want)
+      this.#choose(completion, scores.subarray(row * width, (row + 1) * width), want)
     }
-    return this.#live.settle(result)
+    return this.#settle()
   }
 
-  #wanted(generated: readonly number[], graphMayChoose: boolean): PassScores {
-    const wanted = this.#sampler.wanted(generated)
-    return wanted === 'choice' && !graphMayChoose ? 'probabilities' : wanted
+  /** Finished completions leave and are returned; the last live one takes the place of each. */
+  async #settle(): Promise<OpenCompletion[]> {
+    const before = this.#live
+    const rows = [...before.keys()]
+    const finished: OpenCompletion[] = []
+    for (let row = before.length - 1; row >= 0; row--) {
+      if (!before[row]!.isFinished) continue
+      finished.push(before[row]!)
+      const last = rows.pop()!
+      if (row < rows.length) rows[row] = last
+    }
+    await this.#parts.decoding.keep(rows)
+    this.#live = rows.map((row) => before[row]!)
+    return finished.reverse()
   }
 
-  async #run(pass: Omit<DecodePass, 'inverseTemperature' | 'role'>): Promise<PassResult> {
-    this.#options.signal?.throwIfAborted()
+  #wanted(generated: readonly number[]): 'probabilities' | 'logits' | 'choice' {
+    const wanted = this.#parts.sampler.wanted(generated)
+    return wanted === 'choice' && !this.#parts.graphChooses ? 'probabilities' : wanted
+  }
+
+  async #timed<Result>(pass: Promise<Result>): Promise<Result> {
     const startedAt = performance.now()
-    const inverseTemperature = 1 / this.#sampler.temperature
-    const result = await this.#step.run({ ...pass, inverseTemperature, role: this.#options.role })
-    this.stats.passMs += performance.now() - startedAt
+    const result = await pass
+    this.#parts.stats.passMs += performance.now() - startedAt
     return result
   }
 
   #choose(completion: OpenCompletion, scores: Float32Array, kind: PassScores): void {
+    const { stats } = this.#parts
     const startedAt = performance.now()
     completion.add(this.#choice(completion, scores, kind))
-    this.stats.generatedTokens++
-    this.stats.samplingMs += performance.now() - startedAt
+    stats.generatedTokens++
+    stats.samplingMs += performance.now() - startedAt
   }
 
   #choice(completion: OpenCompletion, scores: Float32Array, kind: PassScores): Choice {
+    const { sampler } = this.#parts
     const uniform = completion.nextUniform()
-    if (kind === 'choice') return this.#sampler.fromChoice(scores, uniform)
+    if (kind === 'choice') return sampler.fromChoice(scores, uniform)
     const history = { seen: completion.seen, generated: completion.length }
-    if (kind === 'probabilities') return this.#sampler.fromProbabilities(scores, history, uniform)
-    return this.#sampler.fromLogits(scores, history, uniform)
+    if (kind === 'probabilities') return sampler.fromProbabilities(scores, history, uniform)
+    return sampler.fromLogits(scores, history, uniform)
   }
 }
 
@@ -244,7 +293,7 @@ function samplingProblems({ sampling }: Pick<GenerateOptions, 'sampling'>): stri
   return problems
 }
 
-function checkOptions(options: GenerateOptions<AnsweringRole> & BatchLimits): void {
+function checkOptions(options: Options): void {
   const { sampling, decode, maxRows, prefillTokens } = options
   const problems = samplingProblems(options)
   if (problems.length > 0) {

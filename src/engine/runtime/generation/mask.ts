@@ -49,29 +49,29 @@ export class DecodeMask {
   }
 }
 
+/** The mask of a pass, and where its positions are. */
+export interface SeenPositions extends Pick<DecodePass, 'mask' | 'rows' | 'length' | 'positions'> {
+  /** P, of each row, before the new positions. */
+  readonly slots: number
+}
+
 /**
  * A pass's mask for layers whose queries see `window` positions, themselves included: slot j holds position j, so the
  * slots and new positions before the window are hidden too.
  */
 export function windowMask(
-  {
-    mask,
-    rows,
-    length,
-    positions,
-    cache,
-  }: Pick<DecodePass, 'mask' | 'rows' | 'length' | 'positions' | 'cache'>,
+  { mask, rows, length, positions, slots }: SeenPositions,
   window: number,
 ): Float32Array {
-  const width = cache.capacity + length
+  const width = slots + length
   const narrowed = mask.slice()
   for (let query = 0; query < rows * length; query++) {
     const first = positions[query]! + 1 - window
     if (first <= 0) continue
-    narrowed.fill(HIDDEN, query * width, query * width + Math.min(first, cache.capacity))
+    narrowed.fill(HIDDEN, query * width, query * width + Math.min(first, slots))
     const row = Math.floor(query / length) * length
     for (let key = 0; key < length; key++) {
-      if (positions[row + key]! < first) narrowed[query * width + cache.capacity + key] = HIDDEN
+      if (positions[row + key]! < first) narrowed[query * width + slots + key] = HIDDEN
     }
   }
   return narrowed

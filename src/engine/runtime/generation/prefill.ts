@@ -1,5 +1,6 @@
 /** Computes prompts: several short ones in one ragged pass, a long one in several passes. */
-import type { DecodePass, DecodeStep, PassResult, PassScores } from './decodeStep.ts'
+import type { DecodePass, DecodeStep, PassResult } from './decodeStep.ts'
+import type { PassScores } from './decoder.ts'
 import { KvCache } from './kvCache.ts'
 import { causalMask } from './mask.ts'
 
@@ -13,7 +14,7 @@ export interface PrefillContext {
 
 type PrefillPass = Omit<DecodePass, 'inverseTemperature' | 'role'>
 
-interface PrefilledPrompt {
+interface CachedPrompt {
   /** One row, exactly as long as the prompt. */
   readonly cache: KvCache
   /** [V] of the position after the prompt. */
@@ -43,7 +44,7 @@ export async function prefill(
   context: PrefillContext,
   prompts: readonly Int32Array[],
   want: PassScores,
-): Promise<PrefilledPrompt[]> {
+): Promise<CachedPrompt[]> {
   const [first] = prompts
   if (prompts.length === 1 && first && first.length > context.prefillTokens) {
     return [await prefillInChunks(context, first, want)]
@@ -55,7 +56,7 @@ async function prefillTogether(
   { step, run }: PrefillContext,
   prompts: readonly Int32Array[],
   want: PassScores,
-): Promise<PrefilledPrompt[]> {
+): Promise<CachedPrompt[]> {
   const rows = prompts.length
   const length = prompts.reduce((longest, prompt) => Math.max(longest, prompt.length), 0)
   const ids = new Int32Array(rows * length) // [B, T]
@@ -79,7 +80,7 @@ async function prefillInChunks(
   { step, prefillTokens, run }: PrefillContext,
   prompt: Int32Array,
   want: PassScores,
-): Promise<PrefilledPrompt> {
+): Promise<CachedPrompt> {
   // Grown chunk by chunk, so that no pass attends to slots which are not filled yet.
   const cache = new KvCache(step, 1, 0)
   for (let start = 0; ; start += prefillTokens) {

@@ -2,6 +2,7 @@
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { Completion, GenerateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
 import { HIDDEN, type DecodeStep } from '#engine/runtime/generation/decodeStep.ts'
+import { HostDecoder } from '#engine/runtime/generation/hostDecoder.ts'
 import { generateCompletions, type BatchLimits } from '#engine/runtime/generation/generate.ts'
 import { KvCache } from '#engine/runtime/generation/kvCache.ts'
 import { Sampler } from '#engine/runtime/sampling.ts'
@@ -125,7 +126,7 @@ export async function generated(
   requests: readonly GenerationRequest[],
   options: GenerateOptions & BatchLimits,
 ): Promise<Completion[]> {
-  const completions = await collected(generateCompletions(step, requests, options))
+  const completions = await collected(generateCompletions(new HostDecoder(step), requests, options))
   return completions.sort((a, b) => a.request - b.request || a.sample - b.sample)
 }
 

@@ -8,6 +8,7 @@ import {
   type BatchLimits,
   type GenerationStats,
 } from '#engine/runtime/generation/generate.ts'
+import { HostDecoder } from '#engine/runtime/generation/hostDecoder.ts'
 import { allAlone, collected, decode, generated, optionsOf, requestsOf } from './alone.ts'
 import { TinyModel } from './tinyModel.ts'
 
@@ -221,7 +222,7 @@ describe('generateCompletions', () => {
   test('yields a completion as soon as it is finished', async () => {
     const model = new TinyModel(6)
     const requests = requestsOf([5, 5, 5, 5], 1, model.vocabSize)
-    const generation = generateCompletions(model, requests, {
+    const generation = generateCompletions(new HostDecoder(model), requests, {
       ...optionsOf({ stopIds: [1, 2, 3, 4, 5] }),
       maxRows: 2,
     })

@@ -1,0 +1,185 @@
+/**
+ * Learning in whole programs, for devices: a segment of layers forward or backward in one run, the last one with the head.
+ * Ids, loss coefficients and the adapter go in, heads and the adapter's gradient come out. Nothing as large as a hidden
+ * state crosses the bus, except between segments where the device cannot hold tensors.
+ *
+ * Going back computes the segment's layers again from its input, as gradient checkpointing does (Chen et al. 2016,
+ * arXiv:1604.06174), so nothing has to be kept while the loss is worked out.
+ */
+import { gradients, type Seed } from '../graph/gradient.ts'
+import type { Dim } from '../graph/shape.ts'
+import type { Value } from '../graph/value.ts'
+import { input } from '../graph/value.ts'
+import { add } from '../ops/arithmetic.ts'
+import { unpackRows } from '../ops/gather.ts'
+import { concat, reshape } from '../ops/layout.ts'
+import { matmul } from '../ops/matmul.ts'
+import { vocabularyHead } from '../ops/vocabularyHead.ts'
+import type { LoraConfig, ModelConfig } from './config.ts'
+import { modelNorm } from './decoder.ts'
+import { embeddingValue } from './embedding.ts'
+import { generationInputName } from './generationGraph.ts'
+import type { Program } from './learningGraphs.ts'
+import { gradientName, headInput, packedLayer } from './learningGraphs.ts'
+import { loraInputs } from './lora.ts'
+import { headWeightName, layerPrefix } from './weightNames.ts'
+
+/** Layers `first` ≤ i < `end`. */
+export interface Segment {
+  readonly first: number
+  readonly end: number
+}
+
+/** Names of the programs' own inputs and outputs. */
+export const segmentNames = {
+  /** [A] packed rows where the head is computed, and [1, N] where each packed row stands among them, A where it does not. */
+  headRows: 'head rows',
+  headPlaces: 'head places',
+  /** [A, 1] ∂loss/∂log-probability, ∂loss/∂entropy, ∂loss/∂value */
+  logprobs: 'logprob coefficients',
+  entropies: 'entropy coefficients',
+  values: 'value coefficients',
+  /** The gradient of the segment's part of the adapter, in storage order. */
+  gradient: 'gradient',
+  /** [D + 1] */
+  valueHeadGradient: 'gradient of the value head',
+} as const
+
+export interface SegmentProgramOptions {
+  readonly config: ModelConfig
+  readonly lora: LoraConfig
+  /** A frozen tensor by its full name. */
+  readonly weight: (name: string) => Value
+  /** Adapters read their inputs through masks. */
+  readonly drops: boolean
+}
+
+/** The programs of a segment that is not the last. */
+export interface InnerPrograms {
+  /** `output` [N, D] */
+  readonly forward: Program
+  /** From the segment's input and `cotangent` [N, D]. */
+  readonly backward: Program
+}
+
+/** The programs of the last segment, from its input to the heads and back. */
+export interface LastPrograms {
+  /** `logprob`, `entropy` [A, 1] */
+  readonly score: Program
+  /** `value` [A, 1] */
+  readonly value: Program
+  /** From coefficients of the log-probabilities; `learnEntropy` also from those of the entropies. */
+  readonly learn: Program
+  readonly learnEntropy: Program
+  /** From coefficients of the values. */
+  readonly learnValue: Program
+}
+
+/** The segment's layers over `hidden`, or over the ids for the first. */
+function layersOf({ first, end }: Segment, options: SegmentProgramOptions) {
+  const { config, lora, weight, drops } = options
+  const start =
+    first === 0 ? embeddingValue(config, weight) : input('hidden', 'float32', ['N', config.hiddenSize])
+  const trained: Value[] = []
+  let hidden = start
+  for (let layer = first; layer < end; layer++) {
+    const inputName = (name: string) => generationInputName(layer, name)
+    const adapter = loraInputs(config, lora, inputName)
+    trained.push(...[...adapter.values()].flatMap(({ a, b }) => [a, b]))
+    const parameters = {
+      adapter,
+      trained: [],
+      drops,
+      inputName,
+      weight: (path: string) => weight(`${layerPrefix(config, layer)}${path}`),
+    }
+    hidden = packedLayer(config, { hidden, layer }, parameters)
+  }
+  return { start, hidden, trained, isFirst: first === 0 }
+}
+
+/** The gradients of a segment: one flat array, and the cotangent that the segment before goes on from. */
+function backwardOf(
+  seeds: readonly Seed[],
+  { start, trained, isFirst }: ReturnType<typeof layersOf>,
+): Program {
+  const targets = isFirst ? trained : [start, ...trained]
+  const derived = gradients(seeds, targets).map((gradient, index) => {
+    if (gradient === null)
+      throw new Error(`Nothing depends on trained tensor ${String(index)} of the segment.`)
+    return gradient
+  })
+  const flat = (isFirst ? derived : derived.slice(1)).map((gradient) => flattened(gradient))
+  return {
+    [segmentNames.gradient]: concat(flat, 0),
+    ...(isFirst ? {} : { [gradientName('hidden')]: derived[0] as Value }),
+  }
+}
+
+const flattened = (x: Value): Value => {
+  const size = x.shape.reduce<number>((total, dim) => total * (dim as number), 1)
+  return reshape(x, [size])
+}
+
+export function innerPrograms(segment: Segment, options: SegmentProgramOptions): InnerPrograms {
+  const layers = layersOf(segment, options)
+  const cotangent = input('cotangent', 'float32', ['N', options.config.hiddenSize])
+  const backward = backwardOf([{ value: layers.hidden, cotangent }], layers)
+  return { forward: { output: layers.hidden }, backward }
+}
+
+export function lastPrograms(segment: Segment, options: SegmentProgramOptions): LastPrograms {
+  const { config, weight } = options
+  const layers = layersOf(segment, options)
+  const chosen = chosenRows(layers.hidden)
+  const { logprob, entropy } = policyHead(config, chosen, weight)
+  const critic = valueHead(config, chosen, weight)
+  const seed = (value: Value, name: string): Seed => ({ value, cotangent: input(name, 'float32', ['A', 1]) })
+  const byLogprob = seed(logprob, segmentNames.logprobs)
+  const byValue = seed(critic.value, segmentNames.values)
+  const ofHead = gradients([byValue], [critic.weight, critic.bias]) as [Value, Value]
+  return {
+    score: { logprob, entropy },
+    value: { value: critic.value },
+    learn: backwardOf([byLogprob], layers),
+    learnEntropy: backwardOf([byLogprob, seed(entropy, segmentNames.entropies)], layers),
+    learnValue: {
+      ...backwardOf([byValue], layers),
+      [segmentNames.valueHeadGradient]: concat(ofHead.map(flattened), 0),
+    },
+  }
+}
+
+/** The rows of [N, D] whose next token counts: [A, D]. */
+function chosenRows(hidden: Value): Value {
+  const map = {
+    slots: [input(segmentNames.headRows, 'int64', ['A'])],
+    rows: input(segmentNames.headPlaces, 'int64', [1, hidden.shape[0] as Dim]),
+  }
+  return unpackRows(hidden, map)[0] as Value
+}
+
+function policyHead(config: ModelConfig, hidden: Value, weight: (name: string) => Value) {
+  const inverseTemperature = input('inverseTemperature', 'float32', [1])
+  const { hidden: scored, bend } = headInput(config, { hidden, inverseTemperature }, weight)
+  return vocabularyHead({
+    hidden: scored,
+    table: weight(headWeightName(config)),
+    targets: input('targets', 'int64', ['A']),
+    ...(bend ? { bend } : {}),
+  })
+}
+
+function valueHead(config: ModelConfig, hidden: Value, vector: (name: string) => Value) {
+  const weight = input('value weight', 'float32', [1, config.hiddenSize])
+  const bias = input('value bias', 'float32', [1])
+  const normed = modelNorm(config, hidden, config.names.finalNorm, vector)
+  return { value: add(matmul(normed, weight, { transB: true }), bias), weight, bias }
+}
+
+/** Equal segments, at most so many layers each. */
+export function segmentsOf(layers: number, most: number): Segment[] {
+  const count = Math.max(1, Math.ceil(layers / Math.max(1, most)))
+  const bound = (index: number) => Math.round((index * layers) / count)
+  return Array.from({ length: count }, (_, index) => ({ first: bound(index), end: bound(index + 1) }))
+}

@@ -1,0 +1,249 @@
+/**
+ * Keys and values of live rows on a device. Nothing is written in place there: what is new goes into few latest slots, which
+ * alone are copied in a step; when they are full, or rows enter or leave, all slots are put together anew in one gather.
+ */
+import type { ModelConfig } from '../models/config.ts'
+import { latestNames, windowMaskName } from '../models/generationGraph.ts'
+import { release } from './deviceTensors.ts'
+import { HIDDEN } from './generation/decodeStep.ts'
+import type { PromptSlots } from './generation/decoder.ts'
+import { floats, int64s, type Feed, type Session } from './session.ts'
+
+/** W. More cost more in every step, fewer are put behind the others more often. */
+const LATEST_SLOTS = 32
+
+export type Feeds = Readonly<Record<string, Feed>>
+/** Which tensors the slots of a cache that is put together come from. */
+export type CachePart = 'past' | 'latest' | 'incoming'
+
+/** The caches of prompts computed together: `key i` and `value i`, [B, K, T, C]. */
+export interface Prefilled {
+  readonly caches: Feeds
+  readonly rows: number
+  /** T */
+  readonly slots: number
+}
+
+/** One of them. */
+export class DevicePrompt implements PromptSlots {
+  readonly prefilled: Prefilled
+  readonly row: number
+  readonly length: number
+  readonly sizeBytes: number
+
+  constructor(prefilled: Prefilled, { row, length }: { readonly row: number; readonly length: number }) {
+    this.prefilled = prefilled
+    this.row = row
+    this.length = length
+    this.sizeBytes = bytesOf(prefilled.caches) / prefilled.rows
+  }
+}
+
+export function devicePrompt(prompt: PromptSlots): DevicePrompt {
+  if (prompt instanceof DevicePrompt) return prompt
+  throw new Error('Expected a prompt that this decoder computed.')
+}
+
+export const renamed = (tensors: Feeds, part: CachePart): Feeds =>
+  Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [`${part} ${name}`, tensor]))
+
+const bytesOf = (tensors: Feeds): number =>
+  Object.values(tensors).reduce((total, { size }) => total + size * Float32Array.BYTES_PER_ELEMENT, 0)
+
+/** Prompts computed together that enter together. */
+interface Incoming {
+  readonly prefilled: Prefilled
+  readonly prompts: readonly DevicePrompt[]
+}
+
+interface Arrangement {
+  readonly rows: readonly number[]
+  readonly incoming: Incoming | undefined
+  readonly lengths: readonly number[]
+  readonly slots: number
+  readonly parts: readonly CachePart[]
+}
+
+export interface DeviceCacheOptions {
+  readonly config: Pick<ModelConfig, 'kvHeads' | 'headDim' | 'windows'>
+  /** The program that puts a cache together from these parts. */
+  readonly arrangement: (parts: readonly CachePart[]) => Promise<Session>
+  /** A copy where the other tensors are. */
+  readonly upload: (data: Float32Array, dims: readonly number[]) => Promise<Feed>
+}
+
+export class DeviceCache implements Disposable {
+  readonly #options: DeviceCacheOptions
+  /** `key i` and `value i` [B, K, P, C] of the live rows. */
+  #past: Feeds = {}
+  /** P */
+  #slots = 0
+  /** Filled slots of each live row in `#past`. */
+  #lengths: readonly number[] = []
+  /** The latest slots [B, K, W, C], of which so many are filled; zeros before the first. */
+  #latest: Feeds = {}
+  #filled = 0
+  /** Zeros for the latest slots of so many rows, shared by all layers. */
+  readonly #zeros = new Map<number, Feed>()
+
+  constructor(options: DeviceCacheOptions) {
+    this.#options = options
+  }
+
+  get rows(): number {
+    return this.#lengths.length
+  }
+
+  get sizeBytes(): number {
+    return bytesOf(this.#past) + bytesOf(this.#latest)
+  }
+
+  /** [B] the place of each row's next token. */
+  positions(): Int32Array {
+    return Int32Array.from(this.#lengths, (length) => length + this.#filled)
+  }
+
+  /** New rows behind the live ones. */
+  async enter(prompts: readonly DevicePrompt[]): Promise<void> {
+    for (const incoming of runsOf(prompts)) await this.#arrange([...this.#lengths.keys()], incoming)
+  }
+
+  /** The live rows become these, by their old numbers. */
+  async keep(rows: readonly number[]): Promise<void> {
+    if (rows.length < this.rows) await this.#arrange(rows)
+  }
+
+  /** What a step reads: the slots, and which of the latest it fills. */
+  async stepFeeds(): Promise<Feeds> {
+    if (this.#filled === LATEST_SLOTS) await this.#arrange([...this.#lengths.keys()])
+    const fresh = Float32Array.from({ length: LATEST_SLOTS }, (_, slot) => Number(slot === this.#filled))
+    const kept = fresh.map((flag) => 1 - flag)
+    return {
+      ...this.#masks(),
+      ...renamed(this.#past, 'past'),
+      ...renamed(this.#latest, 'latest'),
+      [latestNames.fresh]: floats(fresh, [1, 1, LATEST_SLOTS, 1]),
+      [latestNames.kept]: floats(kept, [1, 1, LATEST_SLOTS, 1]),
+    }
+  }
+
+  /** Takes over the latest slots that a step gave. */
+  settle(latest: Feeds): void {
+    this.#releaseLatest()
+    this.#latest = latest
+    this.#filled++
+  }
+
+  /** What each row sees through each window, [B, 1, 1, P+W]: slots before the window and unfilled ones are hidden. */
+  #masks(): Feeds {
+    const width = this.#slots + LATEST_SLOTS
+    return Object.fromEntries(
+      this.#options.config.windows.map((window, index) => {
+        const mask = new Float32Array(this.rows * width).fill(HIDDEN)
+        this.#lengths.forEach((length, row) => {
+          const first = window === null ? 0 : Math.max(0, length + this.#filled + 1 - window)
+          const [past, latest] = [row * width, row * width + this.#slots]
+          mask.fill(0, past + Math.min(first, length), past + length)
+          mask.fill(0, latest + Math.max(0, first - length), latest + this.#filled + 1)
+        })
+        return [windowMaskName(index), floats(mask, [this.rows, 1, 1, width])]
+      }),
+    )
+  }
+
+  async #arrange(rows: readonly number[], incoming?: Incoming): Promise<void> {
+    const lengths = [
+      ...rows.map((row) => this.#lengths[row]! + this.#filled),
+      ...(incoming?.prompts.map(({ length }) => length) ?? []),
+    ]
+    if (lengths.length === 0) {
+      this.#forget()
+      return
+    }
+    const parts: CachePart[] = []
+    if (rows.length > 0) parts.push('past')
+    if (rows.length > 0 && this.#filled > 0) parts.push('latest')
+    if (incoming) parts.push('incoming')
+    const slots = Math.ceil(Math.max(...lengths) / LATEST_SLOTS) * LATEST_SLOTS
+    const session = await this.#options.arrangement(parts)
+    const caches = await session.runTensors({
+      ...renamed(this.#past, 'past'),
+      ...renamed(this.#latest, 'latest'),
+      ...(incoming ? renamed(incoming.prefilled.caches, 'incoming') : {}),
+      places: this.#places({ rows, incoming, lengths, slots, parts }),
+    })
+    this.#forget()
+    this.#past = caches
+    this.#slots = slots
+    this.#lengths = lengths
+    const zeros = await this.#zerosFor(lengths.length)
+    this.#latest = Object.fromEntries(Object.keys(caches).map((name) => [name, zeros]))
+  }
+
+  /** [B, K, S] where each slot comes from; what a row has no use for repeats the first. */
+  #places({ rows, incoming, lengths, slots, parts }: Arrangement): Feed {
+    const { kvHeads } = this.#options.config
+    const before = this.rows * kvHeads
+    const latestFrom = parts.includes('past') ? before * this.#slots : 0
+    const incomingFrom = latestFrom + (parts.includes('latest') ? before * LATEST_SLOTS : 0)
+    const placeOf = (row: number, head: number, slot: number): number => {
+      const old = rows[row]
+      if (old === undefined) {
+        const prompt = incoming!.prompts[row - rows.length]!
+        return incomingFrom + (prompt.row * kvHeads + head) * prompt.prefilled.slots + slot
+      }
+      const past = this.#lengths[old]!
+      if (slot < past) return (old * kvHeads + head) * this.#slots + slot
+      return latestFrom + (old * kvHeads + head) * LATEST_SLOTS + slot - past
+    }
+    const places = new Int32Array(lengths.length * kvHeads * slots)
+    lengths.forEach((length, row) => {
+      for (let head = 0; head < kvHeads; head++) {
+        const start = (row * kvHeads + head) * slots
+        for (let slot = 0; slot < length; slot++) places[start + slot] = placeOf(row, head, slot)
+      }
+    })
+    return int64s(places, [lengths.length, kvHeads, slots])
+  }
+
+  async #zerosFor(rows: number): Promise<Feed> {
+    const known = this.#zeros.get(rows)
+    if (known) return known
+    const { kvHeads, headDim } = this.#options.config
+    const dims = [rows, kvHeads, LATEST_SLOTS, headDim]
+    const size = dims.reduce((product, dim) => product * dim, 1)
+    const zeros = await this.#options.upload(new Float32Array(size), dims)
+    this.#zeros.set(rows, zeros)
+    return zeros
+  }
+
+  #forget(): void {
+    Object.values(this.#past).forEach(release)
+    this.#releaseLatest()
+    this.#past = {}
+    this.#latest = {}
+    this.#lengths = []
+    this.#filled = 0
+  }
+
+  #releaseLatest(): void {
+    const zeros = new Set(this.#zeros.values())
+    for (const tensor of Object.values(this.#latest)) if (!zeros.has(tensor)) release(tensor)
+  }
+
+  [Symbol.dispose](): void {
+    this.#forget()
+    for (const zeros of this.#zeros.values()) release(zeros)
+  }
+}
+
+/** Prompts in their order, those together that were computed together. */
+function runsOf(prompts: readonly DevicePrompt[]): Incoming[] {
+  const runs: { prefilled: Prefilled; prompts: DevicePrompt[] }[] = []
+  for (const prompt of prompts) {
+    const run = runs.at(-1)
+    if (run?.prefilled === prompt.prefilled) run.prompts.push(prompt)
+    else runs.push({ prefilled: prompt.prefilled, prompts: [prompt] })
+  }
+  return runs
+}

@@ -1,0 +1,118 @@
+/**
+ * Tensors that lie on a device which can hold them (WebGPU). Frozen weights are uploaded once and fed to every session
+ * that reads them: as constants of the sessions there would be a copy for each.
+ */
+import { open } from 'node:fs/promises'
+import type { Device } from '#shared/device.ts'
+import { input, weight, type Value } from '../graph/value.ts'
+import type { ModelSource, TensorLocation } from '../models/source.ts'
+import { expectedTensors } from '../models/weightNames.ts'
+import { mul } from '../ops/arithmetic.ts'
+import { learningMatrix } from './frozenWeights.ts'
+import { Session, floats, type Feed, type FedWeights } from './session.ts'
+
+export class DeviceTensors implements FedWeights {
+  readonly #uploads = new Map<number, Promise<Session>>()
+  readonly #weights = new Map<string, Promise<Feed>>()
+  readonly #device: Device
+  readonly #source: ModelSource
+  readonly #shapes: ReadonlyMap<string, readonly number[]>
+
+  constructor(device: Device, source: ModelSource) {
+    this.#device = device
+    this.#source = source
+    this.#shapes = new Map(expectedTensors(source.config).map(({ name, shape }) => [name, shape]))
+  }
+
+  /** A frozen tensor in f32, as programs read it. */
+  value(name: string): Value {
+    const shape = this.#shapes.get(name)
+    if (!shape) throw new Error(`The model has no tensor ${name}.`)
+    return weight(name, { shape, file: '', offset: 0, byteLength: 0 })
+  }
+
+  /** A copy on the device, which the caller disposes. */
+  async upload(data: Float32Array, dims: readonly number[]): Promise<Feed> {
+    const session = await this.#upload(dims.length)
+    const { copy } = await session.runTensors({ x: floats(data, dims), one: ONE })
+    return copy!
+  }
+
+  /** The weight of that name, uploaded when it is first asked for; it stays until this is disposed. */
+  weight(name: string): Promise<Feed> {
+    const known = this.#weights.get(name)
+    if (known) return known
+    const uploaded = this.#read(name).then((data) => this.upload(data, this.#shapes.get(name)!))
+    this.#weights.set(name, uploaded)
+    return uploaded
+  }
+
+  /** Exact ones from their file; what the source has in another form only, the CPU turns into f32. */
+  async #read(name: string): Promise<Float32Array> {
+    const exact = this.#source.tensors.get(name)
+    if (exact?.dtype === 'F32' && exact.isTransposed !== true) return readFloats(exact)
+    const [, inputs = 0] = this.#shapes.get(name)!
+    using session = await Session.create({
+      name: `${name} in f32`,
+      program: { matrix: learningMatrix(this.#source, name, inputs) },
+      device: { kind: 'cpu', threads: 1, deviceId: 0 },
+      purpose: 'weights',
+    })
+    return (await session.run({}))['matrix']!
+  }
+
+  /** A product with a fed 1: of the mere input, the runtime would hand back the host's own memory. */
+  #upload(rank: number): Promise<Session> {
+    const known = this.#uploads.get(rank)
+    if (known) return known
+    const x = input(
+      'x',
+      'float32',
+      Array.from({ length: rank }, (_, axis) => `D${String(axis)}`),
+    )
+    const session = Session.create({
+      name: `upload of rank ${String(rank)}`,
+      program: { copy: mul(x, input('one', 'float32', [1])) },
+      device: this.#device,
+      purpose: 'learn',
+      kept: ['copy'],
+    })
+    this.#uploads.set(rank, session)
+    return session
+  }
+
+  [Symbol.dispose](): void {
+    for (const weight of this.#weights.values()) void weight.then(release, () => undefined)
+    for (const session of this.#uploads.values()) {
+      void session.then(
+        (created) => {
+          created[Symbol.dispose]()
+        },
+        () => undefined,
+      )
+    }
+  }
+}
+
+const ONE = floats(Float32Array.of(1), [1])
+
+/** Gives a device's memory back; one of the host is left to the collector. */
+export function release(tensor: Feed): void {
+  if (tensor.location === 'gpu-buffer') tensor.dispose()
+}
+
+async function readFloats({ file, offset, byteLength }: TensorLocation): Promise<Float32Array> {
+  const data = new Float32Array(byteLength / Float32Array.BYTES_PER_ELEMENT)
+  const handle = await open(file)
+  try {
+    const bytes = new Uint8Array(data.buffer)
+    for (let read = 0; read < byteLength;) {
+      const { bytesRead } = await handle.read(bytes, read, byteLength - read, offset + read)
+      if (bytesRead === 0) throw new Error(`${file} is shorter than its header says.`)
+      read += bytesRead
+    }
+  } finally {
+    await handle.close()
+  }
+  return data
+}

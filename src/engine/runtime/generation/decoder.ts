@@ -1,0 +1,74 @@
+/**
+ * What generation asks of a model: prompts computed, rows that grow by one token at a time. Where keys and values are kept
+ * is the decoder's own affair: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
+ */
+import type { AnsweringRole } from '../adapterParameters.ts'
+
+/**
+ * `none`: only the keys and values are wanted, as in all but the last pass over a long prompt. `choice`: of each row only
+ * the block of the vocabulary in which its uniform number falls, for plain sampling.
+ */
+export type PassScores = 'probabilities' | 'logits' | 'choice' | 'none'
+
+/** The keys and values of a computed prompt, from which any number of rows may start. */
+export interface PromptSlots {
+  /** Tokens. */
+  readonly length: number
+  readonly sizeBytes: number
+}
+
+export interface PrefilledPrompt {
+  readonly slots: PromptSlots
+  /** [V] of the position after the prompt. */
+  readonly scores: Float32Array
+}
+
+/** One token of every live row. */
+export interface RowStep {
+  /** [B] the latest id of each row. */
+  readonly ids: Int32Array
+  /** [B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
+  readonly uniforms: Float64Array
+  readonly want: PassScores
+}
+
+export interface DecodingOptions {
+  readonly role: AnsweringRole
+  /** The inverse of what logits are divided by. */
+  readonly inverseTemperature: number
+  /** Most rows at a time. */
+  readonly maxRows: number
+  /** Most positions, padding included, of one pass over prompts. */
+  readonly prefillTokens: number
+  /** Called before each pass of the model; may throw to end the generation. */
+  readonly onPass: (kind: 'prefill' | 'decode') => void
+}
+
+/** One generation: live rows are numbered from 0; whoever opens it disposes it. */
+export interface Decoding extends Disposable {
+  /** Held by the keys and values of live rows. */
+  readonly sizeBytes: number
+  /** Computes prompts, none of them empty; `want` says which scores follow the last position. */
+  prefill(
+    prompts: readonly Int32Array[],
+    want: Exclude<PassScores, 'choice' | 'none'>,
+  ): Promise<PrefilledPrompt[]>
+  /** New rows behind the live ones, each with a prompt's keys and values. */
+  enter(prompts: readonly PromptSlots[]): Promise<void>
+  /** Scores after one more token of each live row: [B, V] logits over the temperature or their softmax; a `choice` is [B, W + 3]. */
+  step(step: RowStep): Promise<Float32Array>
+  /**
+   * After a step: which rows go on, by their old numbers, in their new order. A row keeps its number or moves to a lower
+   * one whose own row ends.
+   */
+  keep(rows: readonly number[]): Promise<void>
+  /** Prompts from which no further row will start may be forgotten: all but these. */
+  retain(prompts: ReadonlySet<PromptSlots>): void
+}
+
+export interface Decoder {
+  readonly vocabSize: number
+  /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
+  readonly choiceWidth: number | null
+  open(options: DecodingOptions): Promise<Decoding>
+}

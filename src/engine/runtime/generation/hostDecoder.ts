@@ -1,0 +1,179 @@
+/** Decoding with keys and values in the host's memory: `kvCache.ts`, seen through `mask.ts`; prompts by `prefill.ts`. */
+import type { DecodePass, DecodeStep, PassResult } from './decodeStep.ts'
+import type { Decoder, Decoding, DecodingOptions, PrefilledPrompt, PromptSlots, RowStep } from './decoder.ts'
+import { KvCache } from './kvCache.ts'
+import { DecodeMask } from './mask.ts'
+import { prefill } from './prefill.ts'
+
+/** Slots are added in this unit: growing copies every row, but attention also pays for slots which are not filled. */
+const CAPACITY_UNIT = 64
+/** Slots given back only when at least this many, and half of all, are unused. */
+const SHRINK_SLOTS = 256
+
+const roundUp = (slots: number): number => Math.ceil(slots / CAPACITY_UNIT) * CAPACITY_UNIT
+
+export class HostDecoder implements Decoder {
+  readonly vocabSize: number
+  readonly choiceWidth: number | null
+  readonly #step: DecodeStep
+
+  constructor(step: DecodeStep) {
+    this.vocabSize = step.vocabSize
+    this.choiceWidth = step.choiceWidth
+    this.#step = step
+  }
+
+  open(options: DecodingOptions): Promise<Decoding> {
+    return Promise.resolve(new HostDecoding(this.#step, options))
+  }
+}
+
+/** A prompt's one row of a cache. */
+class HostSlots implements PromptSlots {
+  readonly cache: KvCache
+
+  constructor(cache: KvCache) {
+    this.cache = cache
+  }
+
+  get length(): number {
+    return this.cache.lengthOf(0)
+  }
+
+  get sizeBytes(): number {
+    return this.cache.sizeBytes
+  }
+}
+
+function cacheOf(prompt: PromptSlots): KvCache {
+  if (prompt instanceof HostSlots) return prompt.cache
+  throw new Error('Expected a prompt that this decoder computed.')
+}
+
+class HostDecoding implements Decoding {
+  readonly #step: DecodeStep
+  readonly #options: DecodingOptions
+  readonly #cache: KvCache
+  #mask: DecodeMask
+  #rows = 0
+  /** New keys and values of the last step, until it is known which rows go on. */
+  #latest: PassResult | null = null
+
+  constructor(step: DecodeStep, options: DecodingOptions) {
+    this.#step = step
+    this.#options = options
+    this.#cache = new KvCache(step, options.maxRows, 0)
+    this.#mask = new DecodeMask(options.maxRows, 0)
+  }
+
+  get sizeBytes(): number {
+    return this.#cache.sizeBytes
+  }
+
+  async prefill(
+    prompts: readonly Int32Array[],
+    want: 'logits' | 'probabilities',
+  ): Promise<PrefilledPrompt[]> {
+    const context = {
+      step: this.#step,
+      prefillTokens: this.#options.prefillTokens,
+      run: (pass: Omit<DecodePass, 'inverseTemperature' | 'role'>) => this.#run('prefill', pass),
+    }
+    const prefilled = await prefill(context, prompts, want)
+    return prefilled.map(({ cache, scores }) => ({ slots: new HostSlots(cache), scores }))
+  }
+
+  /** Each behind a copy of its prompt's slots. */
+  enter(prompts: readonly PromptSlots[]): Promise<void> {
+    const free = this.#cache.rows - this.#rows
+    if (prompts.length > free) throw new Error(`Expected at most ${free} arrivals, got ${prompts.length}.`)
+    if (prompts.length > 0) {
+      this.#fit(prompts.reduce((most, { length }) => Math.max(most, length + 1), this.#longest))
+    }
+    for (const prompt of prompts) {
+      const row = this.#rows++
+      this.#cache.copyRow(row, cacheOf(prompt), 0)
+      this.#mask.show(row, prompt.length)
+    }
+    return Promise.resolve()
+  }
+
+  async step({ ids, uniforms, want }: RowStep): Promise<Float32Array> {
+    const rows = this.#rows
+    const result = await this.#run('decode', {
+      rows,
+      length: 1,
+      ids, // [B, 1]
+      positions: Int32Array.from({ length: rows }, (_, row) => this.#cache.lengthOf(row)), // [B, 1]
+      cache: this.#cache,
+      mask: this.#mask.view(rows), // [B, 1, P+1]
+      last: new Int32Array(rows),
+      uniforms,
+      want,
+    })
+    this.#latest = result
+    return result.scores
+  }
+
+  keep(rows: readonly number[]): Promise<void> {
+    const latest = this.#latest
+    if (!latest) throw new Error('Expected a step before its rows are settled.')
+    const needed = rows.reduce((most, row) => Math.max(most, this.#cache.lengthOf(row) + 1), 0)
+    if (needed > this.#cache.capacity) this.#resize(needed)
+    for (const row of rows) {
+      const slot = this.#cache.lengthOf(row)
+      this.#cache.append(row, latest, { row, length: 1, count: 1 })
+      this.#mask.reveal(row, slot)
+    }
+    this.#latest = null
+    rows.forEach((from, row) => {
+      if (from === row) return
+      this.#cache.copyRow(row, this.#cache, from)
+      this.#mask.show(row, this.#cache.lengthOf(row))
+    })
+    for (let row = rows.length; row < this.#rows; row++) this.#cache.clearRow(row)
+    const ended = rows.length < this.#rows
+    this.#rows = rows.length
+    if (ended && rows.length > 0) this.#fit(this.#longest)
+    return Promise.resolve()
+  }
+
+  retain(): void {
+    // The collector forgets prompts that nobody holds.
+  }
+
+  #run(
+    kind: 'prefill' | 'decode',
+    pass: Omit<DecodePass, 'inverseTemperature' | 'role'>,
+  ): Promise<PassResult> {
+    const { onPass, inverseTemperature, role } = this.#options
+    onPass(kind)
+    return this.#step.run({ ...pass, inverseTemperature, role })
+  }
+
+  /** Filled slots of the longest live row. */
+  get #longest(): number {
+    let longest = 0
+    for (let row = 0; row < this.#rows; row++) longest = Math.max(longest, this.#cache.lengthOf(row))
+    return longest
+  }
+
+  /** Grows to `slots`, or gives back slots where many more are unused. */
+  #fit(slots: number): void {
+    const capacity = this.#cache.capacity
+    const fitting = roundUp(slots)
+    const isWasteful = fitting * 2 <= capacity && capacity - fitting >= SHRINK_SLOTS
+    if (fitting > capacity || isWasteful) this.#resize(fitting)
+  }
+
+  #resize(slots: number): void {
+    const capacity = roundUp(slots)
+    this.#cache.resize(capacity)
+    this.#mask = new DecodeMask(this.#cache.rows, capacity)
+    for (let row = 0; row < this.#rows; row++) this.#mask.show(row, this.#cache.lengthOf(row))
+  }
+
+  [Symbol.dispose](): void {
+    // Arrays of the host are left to the collector.
+  }
+}

@@ -1,0 +1,192 @@
+/** Checks on the software GPU, each in a process of its own: `node checks.ts NAME`, answered in one line of JSON. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { Device } from '#shared/device.ts'
+import { randomStream } from '#shared/random.ts'
+import { apply, type OpNode, type Value, type VjpRule } from '#engine/graph/value.ts'
+import { mul, sub } from '#engine/ops/arithmetic.ts'
+import { rmsNormOp } from '#engine/ops/normalization.ts'
+import { meanLastAxis } from '#engine/ops/reduce.ts'
+import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
+import { proveDevice, requireProof } from '#host/workers/deviceProof.ts'
+import { largestDifference } from '../engine/runtime/differences.ts'
+import {
+  completionsOf,
+  flatGradient,
+  openCritic,
+  openTiny,
+  randomCoefficients,
+  randomSequence,
+  tinyLora,
+  tinySource,
+  unfiltered,
+  withValues,
+} from '../engine/runtime/tinyModel.ts'
+
+const webgpu: Device = { kind: 'webgpu', threads: 1, deviceId: 0 }
+const sequences = [5, 23, 2, 14].map((length, index) => randomSequence(258, length, index))
+const requests = [3, 17, 1, 8].map((length, index) => ({
+  promptIds: randomSequence(258, length + 1, index).ids.slice(0, length),
+  streams: [0, 1].map((sample) => randomStream(7, index, sample)),
+}))
+
+export interface LearningAnswer {
+  /** Largest differences from the CPU: of the gradients relative to the largest, of the heads absolute. */
+  readonly actor: number
+  readonly critic: number
+  readonly heads: number
+}
+
+export interface DecodingAnswer {
+  readonly same: boolean
+  /** Largest difference of a log-probability. */
+  readonly logprobs: number
+  readonly tokens: number
+}
+
+export interface PlacementAnswer {
+  /** By session: what ran elsewhere than on the device, such as `Reshape of int64`. */
+  readonly elsewhere: Readonly<Record<string, readonly string[]>>
+  /** Copies between the two in one run, beside those of the inputs and of the outputs that the host reads. */
+  readonly copies: Readonly<Record<string, number>>
+}
+
+export interface ProofAnswer {
+  readonly refusal: string
+  /** Checks of the same device with the rule as it is. */
+  readonly failuresAfter: number
+}
+
+/** The rule as it once was: 1/σ from the kernel's second output, which this provider fills with the mean. */
+function trustTheKernel(): Disposable {
+  const op = rmsNormOp as { vjp: VjpRule<OpNode> }
+  const right = op.vjp
+  op.vjp = ({ node, cotangents: [dy] }) => {
+    const [x, weight] = node.inputs as readonly [Value, Value]
+    const perRow = { dtype: x.dtype, shape: [...x.shape.slice(0, -1), 1] }
+    const [y, inverse] = apply(rmsNormOp, node.inputs, node.attributes, [x, perRow]) as [Value, Value]
+    const along = mul(mul(inverse, inverse), meanLastAxis(mul(dy!, y)))
+    return [sub(mul(mul(dy!, weight), inverse), mul(x, along)), mul(dy!, mul(x, inverse))]
+  }
+  return { [Symbol.dispose]: () => (op.vjp = right) }
+}
+
+const checks: Readonly<Record<string, (folder: string, argument: string) => Promise<object>>> = {
+  async learning(folder): Promise<LearningAnswer> {
+    const source = await tinySource(folder, { layers: 3 })
+    const lora = { ...tinyLora, dropout: 0.2 }
+    const learned = async (overrides: Partial<OrtPolicyOptions>) => {
+      using policy = await openCritic(source, { lora, ...overrides })
+      const coefficients = withValues(randomCoefficients(sequences, 3, true), sequences, 4)
+      const options = { temperature: 0.8, entropyGradient: true }
+      const heads = await policy.accumulate(sequences, options, () => coefficients)
+      const flatHeads = heads.flatMap((head) => [...head.logprobs, ...head.entropies, ...head.values!])
+      return { heads: flatHeads, actor: flatGradient(policy), critic: flatGradient(policy, 'critic') }
+    }
+    const expected = await learned({})
+    const actual = await learned({ device: webgpu, segmentLayers: 2 })
+    return {
+      actor: relative(actual.actor, expected.actor),
+      critic: relative(actual.critic, expected.critic),
+      heads: largestDifference(actual.heads, expected.heads),
+    }
+  },
+
+  async decoding(folder, kind): Promise<DecodingAnswer> {
+    const source = await tinySource(folder, { modelType: 'mistral', config: { sliding_window: 9 } })
+    const sampling = { ...unfiltered, greedy: kind === 'greedy', maxNewTokens: 40 }
+    const generated = async (of: OrtPolicy) => completionsOf(of, requests, { role: 'actor', sampling })
+    using host = await openTiny(source)
+    using device = await openTiny(source, { device: webgpu })
+    const [expected, actual] = [await generated(host), await generated(device)]
+    const idsOf = (completions: typeof expected) => completions.map(({ ids }) => [...ids].join(' '))
+    return {
+      same: idsOf(expected).join() === idsOf(actual).join(),
+      logprobs: Math.max(
+        ...actual.map(({ logprobs }, index) => largestDifference(logprobs, expected[index]!.logprobs)),
+      ),
+      tokens: actual.reduce((total, { ids }) => total + ids.length, 0),
+    }
+  },
+
+  async placement(folder, layers): Promise<PlacementAnswer> {
+    const profiles = path.join(folder, 'profiles')
+    process.env['TURNWISE_PROFILE'] = profiles
+    const source = await tinySource(folder, { layers: Number(layers) })
+    {
+      using policy = await openTiny(source, { device: webgpu })
+      const sampling = { ...unfiltered, maxNewTokens: 4 }
+      await completionsOf(policy, requests, { role: 'actor', sampling })
+      const coefficients = randomCoefficients(sequences, 3, true)
+      const options = { temperature: 1, entropyGradient: true }
+      await policy.accumulate(sequences, options, () => coefficients)
+    }
+    await setTimeout(1000) // sessions are released, and write their profiles, behind promises
+    return placementOf(profiles)
+  },
+
+  async proof(folder): Promise<ProofAnswer> {
+    let refusal = ''
+    {
+      using _planted = trustTheKernel()
+      await requireProof(webgpu, folder).catch((error: unknown) => (refusal = String(error)))
+    }
+    // The refusal is remembered: nothing is computed again until somebody asks for it.
+    await requireProof(webgpu, folder).then(
+      () => (refusal = 'forgotten'),
+      () => undefined,
+    )
+    const again = await proveDevice(webgpu, folder)
+    await requireProof(webgpu, folder)
+    return { refusal, failuresAfter: again.failures.length }
+  },
+}
+
+/** The largest difference as a share of the largest expected number. */
+function relative(actual: Float32Array, expected: Float32Array): number {
+  return largestDifference(actual, expected) / largestDifference(expected, new Float32Array(expected.length))
+}
+
+interface ProfiledEvent {
+  readonly cat: string
+  readonly name: string
+  readonly args?: {
+    readonly op_name?: string
+    readonly provider?: string
+    /** One entry for each output, such as `{ int64: [2] }`. */
+    readonly output_type_shape?: readonly Readonly<Record<string, readonly number[]>>[]
+  }
+}
+
+/** Each profile is of one session. */
+function placementOf(profiles: string): PlacementAnswer {
+  const elsewhere: Record<string, string[]> = {}
+  const copies: Record<string, number> = {}
+  for (const file of readdirSync(profiles)) {
+    const events = JSON.parse(readFileSync(path.join(profiles, file), 'utf8')) as ProfiledEvent[]
+    const session = file.slice(0, file.lastIndexOf(', '))
+    const runs = events.filter(({ name }) => name === 'model_run').length
+    const nodes = events.filter(({ cat, name }) => cat === 'Node' && name.endsWith('_kernel_time'))
+    const isCopy = ({ args }: ProfiledEvent) => args?.op_name?.startsWith('Memcpy') === true
+    copies[session] = nodes.filter(isCopy).length / runs
+    elsewhere[session] = nodes
+      .filter((node) => !isCopy(node) && node.args?.provider !== 'WebGpuExecutionProvider')
+      .map(({ args }) => `${args?.op_name ?? ''} of ${outputTypes(args?.output_type_shape).join(', ')}`)
+  }
+  return { elsewhere, copies }
+}
+
+const outputTypes = (outputs: readonly Readonly<Record<string, unknown>>[] = []): string[] =>
+  outputs.flatMap((output) => Object.keys(output))
+
+const [check = '', argument = ''] = process.argv.slice(2)
+const run = checks[check]
+if (!run) throw new Error(`There is no check ${check}.`)
+const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-device-'))
+try {
+  console.log(`\n${JSON.stringify(await run(folder, argument))}`)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,32 @@
+/** SwiftShader, a Vulkan driver that computes on the CPU: slow, and numerically a real WebGPU device. */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** Where Debian's chromium-common has it. */
+const folder = '/usr/lib/chromium'
+const driver = join(folder, 'vk_swiftshader_icd.json')
+
+/** Why tests on it cannot run here; null where they can. */
+export const missingSoftwareGpu: string | null = existsSync(driver)
+  ? null
+  : `no software GPU: ${driver} is missing (Debian: apt-get install chromium-common)`
+
+/** What a process needs from its start to see the software GPU and no other one. */
+const softwareGpu: Readonly<Record<string, string>> = {
+  VK_ICD_FILENAMES: driver,
+  LD_LIBRARY_PATH: folder,
+  XDG_RUNTIME_DIR: tmpdir(),
+}
+
+/** What a check of checks.ts answers, in a process of its own: the loader reads its path only at the start. */
+export async function onSoftwareGpu<Answer>(check: string, ...args: readonly string[]): Promise<Answer> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [join(import.meta.dirname, 'checks.ts'), check, ...args],
+    { env: { ...process.env, ...softwareGpu }, maxBuffer: 1 << 26 },
+  )
+  return JSON.parse(stdout.slice(stdout.lastIndexOf('\n{') + 1)) as Answer
+}

@@ -1,0 +1,47 @@
+/** Learning and generation on a WebGPU device against the CPU. Skipped by name where there is no software GPU. */
+import { describe, expect, test } from 'vitest'
+import type { DecodingAnswer, LearningAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
+import { missingSoftwareGpu, onSoftwareGpu } from './softwareGpu.ts'
+
+const title = missingSoftwareGpu === null ? 'webgpu' : `webgpu (skipped: ${missingSoftwareGpu})`
+
+describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 300_000 }, () => {
+  test('learns as the CPU does: actor, critic, entropy and dropout, in two segments', async () => {
+    const { actor, critic, heads } = await onSoftwareGpu<LearningAnswer>('learning')
+    expect(actor).toBeLessThan(1e-4)
+    expect(critic).toBeLessThan(1e-4)
+    expect(heads).toBeLessThan(1e-4)
+  })
+
+  test.each(['greedy', 'sampled'])('generates the ids of the CPU, %s', async (kind) => {
+    const { same, logprobs, tokens } = await onSoftwareGpu<DecodingAnswer>('decoding', kind)
+    expect(tokens).toBe(8 * 40)
+    expect(same).toBe(true)
+    expect(logprobs).toBeLessThan(1e-4)
+  })
+
+  test('is refused with a clear sentence when a kernel is wrong, and taken when it is right', async () => {
+    const { refusal, failuresAfter } = await onSoftwareGpu<ProofAnswer>('proof')
+    expect(refusal).toMatch(
+      /^AppError: WebGPU computes wrongly on this machine: \d+ of \d+ checks of the self-test failed\. The first is operators\/RmsNorm, with an error of [\d.e+]+ where 1e-4 is allowed\.$/,
+    )
+    expect(failuresAfter).toBe(0)
+  })
+
+  test('computes all but lengths on the device, and copies no more for more layers', async () => {
+    const [two, four] = [
+      await onSoftwareGpu<PlacementAnswer>('placement', '2'),
+      await onSoftwareGpu<PlacementAnswer>('placement', '4'),
+    ]
+    const sessions = ['score', 'learnEntropy', 'prompt for probabilities', 'decode for choice', 'adapter']
+    expect(Object.keys(two.copies)).toEqual(expect.arrayContaining(sessions))
+    // Shapes and indices, which the runtime keeps on the host by design: nothing with a number of the model.
+    const ofNumbers = Object.values(four.elsewhere).flatMap((nodes) =>
+      nodes.filter((node) => !/^(Shape|Concat|Reshape|Gather|Slice) of int64$/.test(node)),
+    )
+    expect(ofNumbers).toEqual([])
+    expect(four.elsewhere).toEqual(two.elsewhere)
+    expect(four.copies).toEqual(two.copies)
+    expect(Math.max(...Object.values(four.copies))).toBeLessThanOrEqual(3)
+  })
+})
