@@ -19,6 +19,9 @@ export const deviceTitles: Readonly<Record<DeviceKind, string>> = {
   coreml: 'Core ML',
 }
 
+/** Whether tensors can stay on the device between runs: the binding knows buffers of WebGPU only (onnxruntime-node 1.30). */
+export const holdsTensors = ({ kind }: Pick<Device, 'kind'>): boolean => kind === 'webgpu'
+
 /** Whether a kind of device can be used here; what is missing and what to do about it where it cannot. */
 export type DeviceReport =
   | { readonly kind: DeviceKind; readonly available: true }

@@ -65,9 +65,6 @@ export const dialectOf = ({ kind }: Device, feedsWeights = false): Dialect => ({
   feedsWeights,
 })
 
-/** Whether tensors can stay on the device between runs: the binding knows buffers of WebGPU only (onnxruntime-node 1.30). */
-export const holdsTensors = ({ kind }: Device): boolean => kind === 'webgpu'
-
 /** The CPU with as many threads as `defaultThreads` says. */
 export function defaultDevice(): Device {
   return { kind: 'cpu', threads: defaultThreads(), deviceId: 0 }

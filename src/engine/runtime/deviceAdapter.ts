@@ -1,3 +1,4 @@
+import { holdsTensors } from '#shared/device.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import { generationInputName } from '../models/generationGraph.ts'
 import { loraSlots, type LoraSlot } from '../models/lora.ts'
@@ -5,7 +6,6 @@ import { input } from '../graph/value.ts'
 import { mul } from '../ops/arithmetic.ts'
 import { piece, reshape } from '../ops/layout.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
-import { holdsTensors } from './device.ts'
 import { release } from './deviceTensors.ts'
 import { Session, floats, type Feed, type SessionOptions } from './session.ts'
 

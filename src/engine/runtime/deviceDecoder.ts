@@ -3,7 +3,7 @@
  *
  * Where the device cannot hold tensors the same programs run with all of them in the host's memory: right, and slow.
  */
-import type { Device } from '#shared/device.ts'
+import { holdsTensors, type Device } from '#shared/device.ts'
 import type { LoraConfig } from '../models/config.ts'
 import {
   cacheProgram,
@@ -17,7 +17,6 @@ import type { ModelSource } from '../models/source.ts'
 import { matmul } from '../ops/matmul.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { AdapterUpload, DeviceAdapter } from './deviceAdapter.ts'
-import { holdsTensors } from './device.ts'
 import {
   DeviceCache,
   DevicePrompt,

@@ -1,9 +1,9 @@
 /** Who computes for a policy: on the CPU layer by layer, on a device that holds tensors in whole programs. */
+import { holdsTensors } from '#shared/device.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { LoraConfig } from '../models/config.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import { AdapterUpload } from './deviceAdapter.ts'
-import { holdsTensors } from './device.ts'
 import { DeviceDecoder } from './deviceDecoder.ts'
 import { DeviceTensors } from './deviceTensors.ts'
 import type { Decoder } from './generation/decoder.ts'

@@ -2,7 +2,7 @@
  * Learning in whole programs (models/segmentPrograms.ts), for devices: a micro-batch is one run that scores and, once its
  * loss is known, one that computes the gradient; with several segments, one for each of them.
  */
-import type { Device } from '#shared/device.ts'
+import { holdsTensors, type Device } from '#shared/device.ts'
 import type { LoraConfig } from '../models/config.ts'
 import { generationInputName } from '../models/generationGraph.ts'
 import { gradientName } from '../models/learningGraphs.ts'
@@ -18,7 +18,6 @@ import type { ModelSource } from '../models/source.ts'
 import type { Heads, ScoreOptions, TokenSequence } from '../policy.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import type { AdapterUpload, DeviceAdapter } from './deviceAdapter.ts'
-import { holdsTensors } from './device.ts'
 import { release, type DeviceTensors } from './deviceTensors.ts'
 import { DropoutMasks, type DropoutPlace } from './dropoutMasks.ts'
 import { mappedWeight } from './frozenWeights.ts'

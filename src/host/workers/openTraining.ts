@@ -1,4 +1,5 @@
 /** The policy of a stage with everything that trains it, from a config or from a checkpoint. */
+import { holdsTensors } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { int8Form } from '#engine/runtime/device.ts'
@@ -179,7 +180,8 @@ async function openPolicy(
 ): Promise<OrtPolicy> {
   const device = await chooseDevice(wish)
   await requireProof(device, cacheDirectory)
-  const precisions = { base: base.precision, rollout: rollout.precision, int8Form: int8Form(device) }
+  const rolloutPrecision = holdsTensors(device) ? 'f32' : rollout.precision
+  const precisions = { base: base.precision, rollout: rolloutPrecision, int8Form: int8Form(device) }
   const { beta1, beta2, epsilon, weightDecay, memory } = optimization
   return createOrtPolicy({
     source: await asPolicySource(model, precisions, cacheDirectory),
@@ -189,7 +191,7 @@ async function openPolicy(
     critic: hasCritic,
     ...(tensors === null ? {} : { adapter: tensors }),
     ...(reference === null ? {} : { reference }),
-    rolloutPrecision: rollout.precision,
+    rolloutPrecision,
     activations: memory,
     optimizer: { beta1, beta2, epsilon, weightDecay },
     maxRows,

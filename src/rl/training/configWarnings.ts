@@ -1,4 +1,5 @@
 /** Settings that can be trained with, but hardly as they are meant: a sentence each, beginning with the setting. */
+import { deviceTitles, holdsTensors } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import { groupSizeOf, type ModelFacts } from './conflicts.ts'
@@ -13,7 +14,24 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
     ...samplingWarnings(config, algorithm),
     ...lengthWarnings(config),
     ...pluginWarnings(config),
+    ...deviceWarnings(config),
     ...(model === null ? [] : contextWarnings(config, algorithm, model)),
+  ]
+}
+
+/** A device that holds tensors has the frozen weights once, in f32, for rollouts as for learning. */
+function deviceWarnings({ device, base, rollout }: RunConfig): string[] {
+  if (!holdsTensors(device)) return []
+  const title = deviceTitles[device.kind]
+  return [
+    ...when(
+      rollout.precision !== 'f32' && rollout.server === null,
+      `rollout.precision is ${rollout.precision}, which changes nothing on ${title}: rollouts read the weights there that learning reads.`,
+    ),
+    ...when(
+      base.precision !== 'f32',
+      `base.precision is ${base.precision}: the base is rounded to it, but takes the memory of f32 on ${title}.`,
+    ),
   ]
 }
 

@@ -135,6 +135,14 @@ describe('impossible and unwise settings are named with their limit', () => {
     [{ optimization: { tokenBudget: 2_000_000 } }, 'optimization.tokenBudget is 2000000: the memory'],
     [{ adapter: { rank: 2, alpha: 130 } }, 'adapter.alpha is 130, 65 times adapter.rank'],
     [{ rewards: [{ function: 'c', weight: -1001 }] }, 'rewards[0].weight is -1001: other rewards hardly'],
+    [
+      { device: { kind: 'webgpu' }, rollout: { precision: 'int8', maxNewTokens: 6 } },
+      'rollout.precision is int8, which changes nothing on WebGPU',
+    ],
+    [
+      { device: { kind: 'webgpu' }, base: { precision: 'int4' } },
+      'base.precision is int4: the base is rounded to it, but takes the memory of f32',
+    ],
     [{ rollout: { groupSize: 257, maxNewTokens: 6 } }, 'rollout.groupSize is 257; 4 to 64 is usual'],
     [{ rollout: { promptsPerStep: 1025, maxNewTokens: 6 } }, 'rollout.promptsPerStep is 1025: a step is'],
     [{ shownTrajectories: 1001 }, 'shownTrajectories is 1001: the log of every step'],
