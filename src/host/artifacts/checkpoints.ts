@@ -29,7 +29,7 @@ import {
 } from './checkpointState.ts'
 import { runIsGone } from './fileErrors.ts'
 import { copyModelFiles } from './modelLibrary.ts'
-import { actorName, readAdapter, writeAdapterFiles } from './peft.ts'
+import { actorName, readAdapter, requireFinite, writeAdapterFiles } from './peft.ts'
 import { runPaths } from './runFolder.ts'
 import { f32ToWrite, openSafetensors, readTensor, writeSafetensors } from './safetensors.ts'
 
@@ -162,20 +162,23 @@ async function writeRole(
   })
 }
 
-const writeMoments = (file: string, { buffers }: OptimizerState): Promise<void> =>
-  writeSafetensors(
-    file,
-    Object.entries(buffers).map(([name, data]) => f32ToWrite({ name, shape: [data.length], data })),
-  )
+function writeMoments(file: string, { buffers }: OptimizerState): Promise<void> {
+  const tensors = Object.entries(buffers).map(([name, data]) => ({ name, shape: [data.length], data }))
+  requireFinite(tensors)
+  return writeSafetensors(file, tensors.map(f32ToWrite))
+}
 
 const headWeight = 'v_head.summary.weight'
 const headBias = 'v_head.summary.bias'
 
-const writeValueHead = (file: string, { weight, bias }: ValueHead): Promise<void> =>
-  writeSafetensors(file, [
-    f32ToWrite({ name: headWeight, shape: [1, weight.length], data: weight }),
-    f32ToWrite({ name: headBias, shape: [1], data: Float32Array.of(bias) }),
-  ])
+function writeValueHead(file: string, { weight, bias }: ValueHead): Promise<void> {
+  const tensors = [
+    { name: headWeight, shape: [1, weight.length], data: weight },
+    { name: headBias, shape: [1], data: Float32Array.of(bias) },
+  ]
+  requireFinite(tensors)
+  return writeSafetensors(file, tensors.map(f32ToWrite))
+}
 
 /** Reads a checkpoint after comparing every file with its digest. Errors: AppError 'checkpoint/invalid'. */
 export function loadCheckpoint(directory: string): Checkpoint {

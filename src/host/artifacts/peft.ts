@@ -73,14 +73,28 @@ export async function writeAdapter(directory: string, adapter: AdapterToWrite): 
   await replaceFolder(directory, (temporary) => writeAdapterFiles(temporary, adapter))
 }
 
-/** Writes the files of an adapter into a folder that exists, each whole or not at all. */
+/**
+ * Writes the files of an adapter into a folder that exists, each whole or not at all. Errors: AppError 'file/unwritable';
+ * 'run/diverged' where a number of it is not finite: such an adapter is never written.
+ */
 export async function writeAdapterFiles(directory: string, adapter: AdapterToWrite): Promise<void> {
   const { config, baseModel, tensors, base } = adapter
+  requireFinite(tensors)
   const metadata = { ...adapter.metadata, ...(base === undefined ? {} : { [baseKey]: base }), format: 'pt' }
   const renamed = tensors.map((tensor) => f32ToWrite({ ...tensor, name: peftTensorName(tensor.name) }))
   await writeSafetensors(join(directory, tensorsName), renamed, { metadata })
   writeFileAtomic(join(directory, configName), formatPeftConfig(config, baseModel))
   writeFileAtomic(join(directory, readmeName), formatReadme(config, baseModel))
+}
+
+export function requireFinite(tensors: readonly Pick<NamedTensor, 'name' | 'data'>[]): void {
+  const broken = tensors.find(({ data }) => firstNonFinite(data) !== -1)
+  if (broken === undefined) return
+  throw new AppError(
+    'run/diverged',
+    `${broken.name} has become infinite or not a number, so it was not written.`,
+    'Earlier checkpoints are sound. Go on from one of them with a lower learning rate.',
+  )
 }
 
 function formatReadme({ rank, alpha, rsLora, targets }: LoraConfig, baseModel: string | null): string {

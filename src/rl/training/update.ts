@@ -1,5 +1,5 @@
 /** The updates of a step: minibatch by minibatch, each cut into micro-batches whose gradients add. */
-import type { Heads, Policy, UpdateOptions } from '#engine/policy.ts'
+import type { Heads, LossCoefficients, Policy, UpdateOptions } from '#engine/policy.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import {
@@ -114,6 +114,7 @@ async function accumulateMinibatch(
         const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchLimit, mismatch))
         const answer = lossOf(lossRows)
         requireFinite(answer.loss)
+        requireHeld(answer.coefficients)
         parts[batch] = { loss: answer.loss, tallies: addTallies([answer.tallies, entropyTally(lossRows)]) }
         return answer.coefficients
       })
@@ -167,6 +168,20 @@ function requireFinite(loss: number): void {
     'run/diverged',
     `The loss became ${loss}; training cannot go on from here.`,
     'Resume from the last checkpoint with a lower learning rate or a smaller clip range.',
+  )
+}
+
+const largestHeld = 2 ** 127 * (2 - 2 ** -23)
+
+/** The engine multiplies slopes by the coefficients in f32, where a larger number would be infinite. */
+function requireHeld(rows: readonly LossCoefficients[]): void {
+  const parts = rows.flatMap(({ logprobs, entropies, values }) => [logprobs, entropies, values])
+  const broken = parts.flatMap((part) => part?.find((value) => !(Math.abs(value) <= largestHeld)) ?? [])
+  if (broken.length === 0) return
+  throw new AppError(
+    'run/diverged',
+    `A loss coefficient became ${broken[0]}, more than f32 can hold; the adapter was not updated.`,
+    'Rewards of about 1 in size cannot do this; else resume from the last checkpoint with a lower learning rate.',
   )
 }
 

@@ -84,6 +84,15 @@ describe('checkpoints', () => {
     expect(readAdapter(directory).tensors).toEqual(saved.actor)
   })
 
+  test.each(['actor', 'moments'])('a number that is not finite is never written: %s', async (part) => {
+    await save(exampleCheckpoint(1))
+    const broken = exampleCheckpoint(2)
+    const data = part === 'actor' ? broken.actor[1]!.data : broken.optimizer!.buffers['firstMoments']!
+    data.fill(NaN, 3, 4)
+    await expect(save(broken)).rejects.toMatchObject({ code: 'run/diverged' })
+    expect(listCheckpoints(run.directory).map(({ step }) => step)).toEqual([1])
+  })
+
   test('one of the same step is replaced', async () => {
     await save(exampleCheckpoint(1, { reward: 0.1 }))
     await save(exampleCheckpoint(1, { reward: 0.9 }))

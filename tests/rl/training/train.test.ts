@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { algorithms } from '#rl/algorithms/registry.ts'
+import { rloo } from '#rl/algorithms/rloo.ts'
 import { eachSample } from '#rl/rewards.ts'
 import type { StepPhase, TrainerState } from '#shared/events.ts'
 import { declarationOf, type MetricName } from '#shared/metrics.ts'
@@ -188,6 +189,22 @@ describe('what goes wrong', () => {
   test('a loss that is not finite ends the run and forgets the gradients', async () => {
     const policy = fakePolicy({ table: new Float64Array(81).fill(Number.NaN) })
     await expect(collect(dependenciesOf({ policy }))).rejects.toMatchObject({ code: 'run/diverged' })
+    expect(policy.calls.discardGradients).toBe(1)
+  })
+
+  test('coefficients that f32 cannot hold end the run before anything is learned from them', async () => {
+    const huge = { ...likesC.function, score: eachSample(({ completion }) => 1e60 * completion.length) }
+    const policy = fakePolicy()
+    const run = collect(
+      dependenciesOf({ policy, algorithm: rloo.configure({}), rewards: [{ ...likesC, function: huge }] }),
+    )
+    await expect(run).rejects.toMatchObject({
+      code: 'run/diverged',
+      message: expect.stringMatching(
+        /^A loss coefficient became -?[\d.]+e\+\d+, more than f32 can hold/,
+      ) as string,
+    })
+    expect(policy.calls.update).toBeUndefined()
     expect(policy.calls.discardGradients).toBe(1)
   })
 
