@@ -54,8 +54,8 @@ test('of a healthy run the checks are listed with their figures', async () => {
       'Nothing looks wrong in steps 1 to 10.',
       '',
       'What was checked:',
-      '  ✓ Reward                 0.5 → 0.5 (looked at twice: less than half of its best)',
-      '  ✓ Truncated completions  12.5 % (looked at twice: above 50 %)',
+      '  ✓ Reward                 0.5 → 0.5 (warns when less than half of its best)',
+      '  ✓ Truncated completions  12.5 % (warns when above 50 %)',
       '',
     ],
   ])

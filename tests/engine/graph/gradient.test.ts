@@ -136,6 +136,7 @@ describe('ops without a gradient', () => {
       'IntegerAdd',
       'IntegerConcat',
       'LessOrEqual',
+      'MatMul',
       'MatMulIntegerToFloat',
       'MatMulNBits',
       'OneHot',

@@ -6,7 +6,7 @@ import { constant, input, integers, weight } from '#engine/graph/value.ts'
 import { add, exp, mul, neg } from '#engine/ops/arithmetic.ts'
 import { concat, reshape } from '#engine/ops/layout.ts'
 import { matmul } from '#engine/ops/matmul.ts'
-import { rmsNorm } from '#engine/ops/normalization.ts'
+import { layerNorm } from '#engine/ops/normalization.ts'
 import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
 import { evaluate } from './evaluate.ts'
 import { countTypes, readOnnx } from './onnxReader.ts'
@@ -41,10 +41,11 @@ describe('the written model', () => {
     const x = input('x', 'float32', ['N', 4])
     const unread = input('unread', 'float32', ['N', 4])
     mul(x, unread)
-    const model = writeOnnx('test', { y: rmsNorm(x, constant([1, 1, 1, 1], [4]), 1e-6) })
+    const ones = constant([1, 1, 1, 1], [4])
+    const model = writeOnnx('test', { y: layerNorm(x, { weight: ones, bias: ones, epsilon: 1e-6 }) })
     expect(model.inputs.map(({ name }) => name)).toEqual(['x'])
     expect(readOnnx(model.bytes).inputs.map(({ name }) => name)).toEqual(['x'])
-    expect(readOnnx(model.bytes).nodes[0]?.outputs).toHaveLength(2)
+    expect(readOnnx(model.bytes).nodes[0]?.outputs).toHaveLength(3)
   })
 
   test('constants keep type and bits', () => {
