@@ -15,7 +15,7 @@ export const missingSoftwareGpu: string | null = existsSync(driver)
   : `no software GPU: ${driver} is missing (Debian: apt-get install chromium-common)`
 
 /** What a process needs from its start to see the software GPU and no other one. */
-const softwareGpu: Readonly<Record<string, string>> = {
+export const softwareGpu: Readonly<Record<string, string>> = {
   VK_ICD_FILENAMES: driver,
   LD_LIBRARY_PATH: folder,
   XDG_RUNTIME_DIR: tmpdir(),

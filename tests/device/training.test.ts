@@ -1,0 +1,77 @@
+/** The demo, shortened, on a WebGPU device and on the CPU: the same run. */
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../host/artifacts/temporaryFolder.ts'
+import { missingSoftwareGpu, softwareGpu } from './softwareGpu.ts'
+
+const root = path.join(import.meta.dirname, '../..')
+const title = missingSoftwareGpu === null ? 'training' : `training (skipped: ${missingSoftwareGpu})`
+
+interface Step {
+  readonly reward: number
+  readonly grad_norm: number
+  readonly 'sampling/sampling_logp_difference/max': number
+}
+
+describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 600_000 }, () => {
+  const folder = temporaryFolder()
+
+  test('the demo learns on webgpu what it learns on the CPU, step by step', async () => {
+    const expected = await trained(folder, 'cpu')
+    const actual = await trained(folder, 'webgpu')
+    expect(actual).toHaveLength(4)
+    for (const [index, step] of actual.entries()) {
+      const { reward, grad_norm: norm } = expected[index]!
+      expect(step.reward).toBe(reward) // the completions are the same
+      expect(Math.abs(step.grad_norm - norm) / norm).toBeLessThan(1e-3)
+      expect(step['sampling/sampling_logp_difference/max']).toBeLessThan(1e-4)
+    }
+    const [first, second, third, fourth] = actual.map(({ reward }) => reward) as [
+      number,
+      number,
+      number,
+      number,
+    ]
+    expect(third + fourth).toBeGreaterThan(first + second)
+  })
+})
+
+/** Metrics of every step. */
+async function trained(folder: string, kind: 'cpu' | 'webgpu'): Promise<Step[]> {
+  const demo = path.join(root, 'resources/demo')
+  const config = JSON.parse(readFileSync(path.join(demo, 'run.json'), 'utf8')) as {
+    rollout: object
+    data: object
+  }
+  const file = path.join(folder, `${kind}.json`)
+  const shortened = {
+    ...config,
+    model: path.join(root, 'resources/starter'),
+    data: {
+      ...config.data,
+      train: path.join(demo, 'train.jsonl'),
+      heldOut: path.join(demo, 'heldout.jsonl'),
+    },
+    rollout: { ...config.rollout, promptsPerStep: 4, maxNewTokens: 8 },
+    evaluation: { every: 0, rows: 1 },
+    steps: 4,
+    device: { kind, threads: 1 },
+  }
+  writeFileSync(file, JSON.stringify(shortened))
+  const data = path.join(folder, kind)
+  await promisify(execFile)(
+    process.execPath,
+    [path.join(root, 'bin/turnwise.mjs'), 'train', file, '--data-dir', data],
+    { env: { ...process.env, ...softwareGpu } },
+  )
+  const [run] = readdirSync(path.join(data, 'runs'))
+  const lines = readFileSync(path.join(data, 'runs', run!, 'events.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+  return lines
+    .map((line) => JSON.parse(line) as { type: string; metrics: Step })
+    .flatMap((event) => (event.type === 'step' ? [event.metrics] : []))
+}
