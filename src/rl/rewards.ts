@@ -190,7 +190,7 @@ const placed = ({ failure, line, column }: RewardFault): string =>
 function rewardFailed(name: string, message: string): AppError {
   return new AppError(
     'reward/failed',
-    `The reward function "${name}" failed: ${message}`,
-    'Correct the function, or let failures count as "null" or "zero" in the reward settings.',
+    `The reward function “${name}” failed: ${message}`,
+    'Correct the function, or let failures count as “null” or “zero” in the reward settings.',
   )
 }

@@ -129,7 +129,7 @@ function requireDistinctNames(rewards: RunConfig['rewards']): void {
   if (twice === undefined) return
   throw new AppError(
     'config/invalid',
-    `rewards: two rewards are called "${twice}".`,
+    `rewards: two rewards are called “${twice}”.`,
     'Give one of them a `name`.',
   )
 }

@@ -3,7 +3,8 @@ import path from 'node:path'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 
-const root = path.resolve(import.meta.dirname, '../../src/renderer')
+const sources = path.resolve(import.meta.dirname, '../../src')
+const root = path.join(sources, 'renderer')
 
 /** Texts of a file: strings, templates and what stands between tags. */
 function textsOf(file: string): readonly string[] {
@@ -32,6 +33,26 @@ test('the window quotes as “this” and in no other way', () => {
     textsOf(file)
       .filter((text) => /[«»„]/.test(text) || (straight.test(text) && !isFont(text)))
       .map((text) => `${path.relative(root, file)}: ${text.trim()}`),
+  )
+  expect(wrong).toEqual([])
+})
+
+/** What other programs and models read: shell, SQL, JSON, exported files, answers of the sandbox, a task. */
+const forPrograms =
+  /^host\/(sandbox\/(harness|confinement)|exports\/|store\/|workers\/sampleTexts)|^shared\/csv|^rl\/environments\/tasks\/letterCounting/
+
+test('errors and findings quote what they name as the window does', () => {
+  const files = ['cli', 'engine', 'host', 'main', 'rl', 'shared'].flatMap((folder) =>
+    readdirSync(path.join(sources, folder), { recursive: true, encoding: 'utf8' })
+      .map((file) => path.join(folder, file))
+      .filter((file) => file.endsWith('.ts') && !forPrograms.test(file)),
+  )
+  expect(files.length).toBeGreaterThan(300)
+  // A piece of a template that ends with an opening quote behind a word.
+  const wrong = files.flatMap((file) =>
+    textsOf(path.join(sources, file))
+      .filter((text) => /[a-z:] "$/.test(text))
+      .map((text) => `${file}: ${text.trim()}`),
   )
   expect(wrong).toEqual([])
 })

@@ -99,7 +99,7 @@ describe('rewards', () => {
       { name: 'huge', message: `A reward of ${said} is too large to take the mean of; 1e+100 is the limit.` },
     ])
     await expect(scoreRewards(specs, [input('x')], 'fail')).rejects.toThrow(
-      /^The reward function "huge" failed: A reward of/,
+      /^The reward function “huge” failed: A reward of/,
     )
   })
 

@@ -44,7 +44,7 @@ describe('run config', () => {
       { ...smallest, rewards: [{ weight: 'x', function: 'a' }] },
       'rewards[0].weight: expected a number, got "x".',
     ],
-    [{ ...smallest, rewards: [{ function: 'a' }, { function: 'b/a.ts' }] }, 'two rewards are called "a"'],
+    [{ ...smallest, rewards: [{ function: 'a' }, { function: 'b/a.ts' }] }, 'two rewards are called “a”'],
     [
       { ...smallest, data: { train: 'x', prompt: { template: '' } } },
       'data.prompt.template: expected text that is not empty',

@@ -38,7 +38,7 @@ function requireSettings(what, defaults, changed) {
 		if (expected === typeof value && (typeof value !== "number" || Math.abs(value) <= 1e6)) continue;
 		const names = Object.keys(defaults).join(", ") || "none";
 		const limits = expected === typeof value ? ` from ${-mostOfASetting} to ${mostOfASetting}` : "";
-		throw new AppError("config/invalid", `The ${what} ${expected === null ? `has no setting "${name}"` : `needs a ${expected}${limits} for "${name}", got ${JSON.stringify(value)}`}.`, `Its settings: ${names}.`);
+		throw new AppError("config/invalid", `The ${what} ${expected === null ? `has no setting “${name}”` : `needs a ${expected}${limits} for “${name}”, got ${JSON.stringify(value)}`}.`, `Its settings: ${names}.`);
 	}
 }
 /** The expected answer of a row as trimmed text; `null` where the column is missing or holds no text or number. */
@@ -197,7 +197,7 @@ var listed = ({ id, description, settings, create, doubts }) => ({
 	description,
 	settings,
 	create(changed) {
-		requireSettings(`reward function "${id}"`, settings, changed);
+		requireSettings(`reward function “${id}”`, settings, changed);
 		return {
 			id,
 			description,
@@ -227,6 +227,6 @@ function builtInReward(id, settings = {}) {
 	const found = builtInRewards.find((reward) => reward.id === id);
 	if (found !== void 0) return found.create(settings);
 	const known = builtInRewards.map((reward) => reward.id).join(", ");
-	throw new AppError("config/invalid", `There is no reward function called "${id}".`, `Choose one of: ${known}.`);
+	throw new AppError("config/invalid", `There is no reward function called “${id}”.`, `Choose one of: ${known}.`);
 }
 export { builtInReward, builtInRewards };

@@ -140,7 +140,7 @@ export function readWindows(
   if (strange !== undefined) {
     throw new AppError(
       'model/unsupported',
-      `${fields.where} describes a model with layers of type "${shorten(strange)}", which is not supported.`,
+      `${fields.where} describes a model with layers of type “${shorten(strange)}”, which is not supported.`,
     )
   }
   return Array.from({ length: layers }, (_, layer) => {

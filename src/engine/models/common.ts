@@ -160,7 +160,7 @@ function readKvHeads(fields: Fields, traits: ArchitectureTraits, heads: number):
   if (heads % kvHeads !== 0) {
     throw new AppError(
       'model/invalid',
-      `"num_attention_heads" in ${fields.where} (${heads}) must be a multiple of "num_key_value_heads" (${kvHeads}).`,
+      `“num_attention_heads” in ${fields.where} (${heads}) must be a multiple of “num_key_value_heads” (${kvHeads}).`,
     )
   }
   return kvHeads
@@ -179,7 +179,7 @@ export function refuseUnsupported(fields: Fields): void {
     const method = shorten(fields.object('quantization_config').text('quant_method', 'unknown'))
     const hint =
       'Take the original weights (F32, F16 or BF16); Turnwise quantises them itself for faster rollouts.'
-    throw unsupported(fields, `weights quantised by "${method}"`, hint)
+    throw unsupported(fields, `weights quantised by “${method}”`, hint)
   }
   for (const key of ['num_experts', 'num_local_experts', 'n_routed_experts']) {
     if (fields.number(key, { min: 0, max: 1e6, fallback: 0 }) > 1)
@@ -192,7 +192,7 @@ function requireActivation(
   { activationKey = 'hidden_act', activationName = 'silu' }: ArchitectureTraits,
 ): void {
   const activation = fields.text(activationKey, activationName)
-  if (activation !== activationName) throw unsupported(fields, `the activation "${shorten(activation)}"`)
+  if (activation !== activationName) throw unsupported(fields, `the activation “${shorten(activation)}”`)
 }
 
 /** For families whose layers all see everything: a config that says otherwise is of another kind. */

@@ -19,7 +19,7 @@ export class Fields {
 
   constructor(json: unknown, where: string, prefix = '') {
     if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-      const what = prefix === '' ? where : `"${prefix.slice(0, -1)}" in ${where}`
+      const what = prefix === '' ? where : `“${prefix.slice(0, -1)}” in ${where}`
       throw new AppError('model/invalid', `${what} must be a JSON object.`)
     }
     this.where = where
@@ -98,7 +98,7 @@ export class Fields {
     const found = value === null ? 'it is missing' : `it is ${describe(value)}`
     return new AppError(
       'model/invalid',
-      `"${this.#prefix}${key}" in ${this.where} must be ${expected}; ${found}.`,
+      `“${this.#prefix}${key}” in ${this.where} must be ${expected}; ${found}.`,
     )
   }
 }
@@ -106,5 +106,5 @@ export class Fields {
 function describe(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  return typeof value === 'string' ? `"${shorten(value)}"` : 'an object'
+  return typeof value === 'string' ? `“${shorten(value)}”` : 'an object'
 }

@@ -74,7 +74,7 @@ function lengths(fields: Fields, wished: number | null): Pick<ModelConfig, 'maxP
 function requirePlain(fields: Fields): void {
   const activation = fields.text('activation_function', 'gelu_new')
   if (activation !== 'gelu_new' && activation !== 'gelu_pytorch_tanh') {
-    throw unsupported(fields, `the activation "${shorten(activation)}"`)
+    throw unsupported(fields, `the activation “${shorten(activation)}”`)
   }
   if (fields.boolean('scale_attn_by_inverse_layer_idx', false)) {
     throw unsupported(fields, 'attention scaled by the number of the layer')

@@ -68,12 +68,12 @@ export function readModelConfig(
   )
   const named = modelType === '' ? classNames[0] : modelType
   if (named === undefined) {
-    throw new AppError('model/invalid', `${where} does not say what kind of model it is ("model_type").`)
+    throw new AppError('model/invalid', `${where} does not say what kind of model it is (“model_type”).`)
   }
   if (!architecture) {
     throw new AppError(
       'model/unsupported',
-      `${where} is for a model of type "${shorten(named)}"${kindOf(fields)}, which is not supported.`,
+      `${where} is for a model of type “${shorten(named)}”${kindOf(fields)}, which is not supported.`,
       supported,
     )
   }

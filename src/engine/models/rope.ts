@@ -163,7 +163,7 @@ export function ropeConfig(basis: RopeBasis, fields: Fields): RopeConfig {
   if (!rule) {
     throw new AppError(
       'model/unsupported',
-      `${fields.where} asks for rope type "${shorten(type)}", which is not supported.`,
+      `${fields.where} asks for rope type “${shorten(type)}”, which is not supported.`,
       `Supported are ${[...rules.keys()].join(', ')}.`,
     )
   }

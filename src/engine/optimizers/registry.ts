@@ -23,5 +23,5 @@ function find<T extends { readonly id: string }>(entries: readonly T[], id: stri
   const entry = entries.find((candidate) => candidate.id === id)
   if (entry) return entry
   const known = entries.map((candidate) => candidate.id).join(', ')
-  throw new AppError('config/invalid', `There is no ${kind} called "${id}".`, `Use one of: ${known}.`)
+  throw new AppError('config/invalid', `There is no ${kind} called “${id}”.`, `Use one of: ${known}.`)
 }

@@ -114,7 +114,8 @@ export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoin
       sizeBytes = writeState(folder, state)
     })
   } catch (error) {
-    throw notSaved(trainer.step, error)
+    // The folder may go away while its files are written.
+    throw existsSync(runDirectory) ? notSaved(trainer.step, error) : runIsGone(runDirectory)
   }
   return { step: trainer.step, reward, metrics, sizeBytes, directory }
 }

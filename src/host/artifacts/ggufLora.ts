@@ -178,14 +178,14 @@ export function readGgufLora(path: string, model: ModelConfig): Adapter {
   requireText(file, 'general.type', 'adapter', path)
   requireText(file, 'adapter.type', 'lora', path)
   for (const [name, type] of file.unreadable) {
-    throw invalid(path, `stores "${shorten(name)}" as ${type}; only F32, F16 and BF16 are read`)
+    throw invalid(path, `stores “${shorten(name)}” as ${type}; only F32, F16 and BF16 are read`)
   }
   const config = readLora(file, model, path)
   const slots = loraSlots(model, config)
   const tensors = slots.map((slot) => readSlot(slot, { file, model, path }))
   const surplus = [...file.tensors.keys()].find((name) => !slots.some((slot) => nameOf(slot) === name))
   if (surplus !== undefined)
-    throw invalid(path, `holds "${shorten(surplus)}", which this model has no place for`)
+    throw invalid(path, `holds “${shorten(surplus)}”, which this model has no place for`)
   const base = file.metadata.get('general.base_model.0.name')
   const baseModel = base?.type === 'string' ? base.value : null
   return adapterForModel({ config, baseModel, tensors }, model, path)
@@ -197,8 +197,8 @@ const invalid = (path: string, problem: string): AppError =>
 function requireText({ metadata }: GgufFile, key: string, wanted: string, path: string): void {
   const found = metadata.get(key)
   if (found?.type === 'string' && found.value === wanted) return
-  const is = found?.type === 'string' ? `"${shorten(found.value)}"` : 'missing or no text'
-  throw invalid(path, `must say "${wanted}" under ${key}; it is ${is}`)
+  const is = found?.type === 'string' ? `“${shorten(found.value)}”` : 'missing or no text'
+  throw invalid(path, `must say “${wanted}” under ${key}; it is ${is}`)
 }
 
 /** Rank and linears from the tensors, the scale from alpha: without one llama.cpp takes B·A as it is. */
@@ -229,13 +229,13 @@ interface Reading {
 function readSlot(slot: LoraSlot, { file, model, path }: Reading): NamedTensor {
   const name = nameOf(slot)
   const location = file.tensors.get(name)
-  if (location === undefined) throw invalid(path, `lacks the tensor "${name}"`)
+  if (location === undefined) throw invalid(path, `lacks the tensor “${name}”`)
   if (location.shape.join() !== slot.shape.join()) {
-    throw invalid(path, `holds "${name}" as [${location.shape.join(', ')}], not [${slot.shape.join(', ')}]`)
+    throw invalid(path, `holds “${name}” as [${location.shape.join(', ')}], not [${slot.shape.join(', ')}]`)
   }
   const data = readTensor(location)
   if (firstNonFinite(data) !== -1)
-    throw invalid(path, `holds a value in "${name}" that is not a finite number`)
+    throw invalid(path, `holds a value in “${name}” that is not a finite number`)
   const heads = permutedHeads(slot, model)
   const ordered = heads === null ? data : permuteRows(data, { heads, rows: slot.shape[0], back: true })
   return { name: slot.name, shape: slot.shape, data: ordered }

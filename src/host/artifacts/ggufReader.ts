@@ -84,7 +84,7 @@ function readMetadata(cursor: FileCursor, count: number): Map<string, GgufValue>
   for (let index = 0; index < count; index++) {
     const key = cursor.text(`key ${index + 1}`, maxKeyBytes)
     if (key === '') throw new GgufFormatError(`key ${index + 1} is empty`)
-    if (metadata.has(key)) throw new GgufFormatError(`it has the key "${shorten(key)}" twice`)
+    if (metadata.has(key)) throw new GgufFormatError(`it has the key “${shorten(key)}” twice`)
     metadata.set(key, readValue(cursor, key))
   }
   return metadata
@@ -94,7 +94,7 @@ function readType(cursor: FileCursor, key: string): GgufType {
   const number = cursor.u32()
   const type = typeOfNumber.get(number)
   if (type === undefined)
-    throw new GgufFormatError(`the value of "${shorten(key)}" is of the unknown type ${number}`)
+    throw new GgufFormatError(`the value of “${shorten(key)}” is of the unknown type ${number}`)
   return type
 }
 
@@ -104,7 +104,7 @@ function readValue(cursor: FileCursor, key: string): GgufValue {
     case 'array':
       return readArray(cursor, key)
     case 'string':
-      return { type, value: cursor.text(`the value of "${shorten(key)}"`, maxTextBytes) }
+      return { type, value: cursor.text(`the value of “${shorten(key)}”`, maxTextBytes) }
     case 'bool':
       return { type, value: readBool(cursor, key) === 1 }
     case 'uint64':
@@ -118,7 +118,7 @@ function readValue(cursor: FileCursor, key: string): GgufValue {
 
 function readBool(cursor: FileCursor, key: string): number {
   const byte = cursor.take(1).readUInt8(0)
-  if (byte > 1) throw new GgufFormatError(`the truth value of "${shorten(key)}" is ${byte}, not 0 or 1`)
+  if (byte > 1) throw new GgufFormatError(`the truth value of “${shorten(key)}” is ${byte}, not 0 or 1`)
   return byte
 }
 
@@ -147,11 +147,11 @@ const typedArrays = {
 
 function readArray(cursor: FileCursor, key: string): GgufArray {
   const of = readType(cursor, key)
-  if (of === 'array') throw new GgufFormatError(`the value of "${shorten(key)}" is a list of lists`)
-  const count = cursor.count(`items of "${shorten(key)}"`, valueBytes[of])
+  if (of === 'array') throw new GgufFormatError(`the value of “${shorten(key)}” is a list of lists`)
+  const count = cursor.count(`items of “${shorten(key)}”`, valueBytes[of])
   switch (of) {
     case 'string': {
-      const what = `an item of "${shorten(key)}"`
+      const what = `an item of “${shorten(key)}”`
       return {
         type: 'array',
         of,
@@ -210,7 +210,7 @@ interface Place {
 
 function readPlace(cursor: FileCursor): Place {
   const name = cursor.text('the name of a tensor', maxTensorNameBytes)
-  const label = `tensor "${shorten(name)}"`
+  const label = `tensor “${shorten(name)}”`
   const rank = cursor.u32()
   if (rank < 1 || rank > maxDims) throw new GgufFormatError(`${label} has ${rank} dimensions`)
   const dims = Array.from({ length: rank }, () => cursor.u64(`a dimension of ${label}`))
@@ -258,10 +258,10 @@ function locate(
   let [expected, end] = [0, cursor.position]
   for (const { name, shape, type, byteLength, offset } of places) {
     if (tensors.has(name) || unreadable.has(name)) {
-      throw new GgufFormatError(`it has the tensor "${shorten(name)}" twice`)
+      throw new GgufFormatError(`it has the tensor “${shorten(name)}” twice`)
     }
     if (offset !== expected) {
-      throw new GgufFormatError(`tensor "${shorten(name)}" lies at ${offset}, where ${expected} is its place`)
+      throw new GgufFormatError(`tensor “${shorten(name)}” lies at ${offset}, where ${expected} is its place`)
     }
     end = dataStart + offset + byteLength
     expected = alignedSize(offset + byteLength, alignment)

@@ -68,7 +68,7 @@ export function writeGguf(path: string, { metadata, tensors }: GgufToWrite): voi
       file.write(piece)
       written += piece.length
     }
-    if (written !== size) throw new Error(`Expected ${size} bytes for "${tensor.name}", got ${written}.`)
+    if (written !== size) throw new Error(`Expected ${size} bytes for “${tensor.name}”, got ${written}.`)
     pad(file, size)
   }
   file.commit()
@@ -100,7 +100,7 @@ function encodeHeader(
 /** The fastest axis comes first: a row-major [rows, columns] has the dimensions [columns, rows]. */
 function writePlace(bytes: Bytes, { name, dtype, shape }: TensorToWrite, offset: number): void {
   if (new TextEncoder().encode(name).length > maxTensorNameBytes) {
-    throw new Error(`Expected a name of at most ${maxTensorNameBytes} bytes, got "${name}".`)
+    throw new Error(`Expected a name of at most ${maxTensorNameBytes} bytes, got “${name}”.`)
   }
   bytes.text(name).u32(shape.length)
   for (const size of shape.toReversed()) bytes.u64(size)

@@ -53,7 +53,7 @@ export async function asInt8Source<Source extends ModelSource>(
   if (home === null) throw new Error('Expected the files of a gathered source to lie in one folder.')
   const tensors = quantizableWeights(gathered).flatMap((name) => {
     const location = gathered.tensors.get(name)
-    if (!location) throw new Error(`Expected the source to have "${name}".`)
+    if (!location) throw new Error(`Expected the source to have “${name}”.`)
     return form === 'rows' ? rowTensors(name, location) : blockTensors(name, location, 'int8')
   })
   const written = await keepTensors(join(home, `int8-${form}.safetensors`), tensors, onProgress)

@@ -143,14 +143,14 @@ function openWeights(root: string): Weights {
 
 function openShards(root: string, indexPath: string): Weights {
   const { weight_map: weightMap } = readJsonObject(indexPath, 'model/invalid', maxIndexBytes)
-  if (!isJsonObject(weightMap)) throw new AppError('model/invalid', `${indexPath} has no "weight_map".`)
+  if (!isJsonObject(weightMap)) throw new AppError('model/invalid', `${indexPath} has no “weight_map”.`)
   const shards = new Map<string, Shard>()
   const shardNames = new Map<string, string>()
   for (const [tensor, name] of Object.entries(weightMap)) {
     if (typeof name !== 'string' || !isPlainName(name)) {
       throw new AppError(
         'model/invalid',
-        `${indexPath} places tensor "${shorten(tensor)}" in ${shorten(JSON.stringify(name))}, which is not a file of this folder.`,
+        `${indexPath} places tensor “${shorten(tensor)}” in ${shorten(JSON.stringify(name))}, which is not a file of this folder.`,
       )
     }
     shardNames.set(tensor, name)
@@ -161,7 +161,7 @@ function openShards(root: string, indexPath: string): Weights {
   }
   const shardOf = (tensor: string): Shard => {
     const shard = shards.get(shardNames.get(tensor) ?? shardNames.get(shortened(tensor)) ?? '')
-    if (!shard) throw new AppError('model/invalid', `${indexPath} does not list the tensor "${tensor}".`)
+    if (!shard) throw new AppError('model/invalid', `${indexPath} does not list the tensor “${tensor}”.`)
     return shard
   }
   return { files: [...shards.values()].map(({ content }) => content), shardOf }
@@ -189,12 +189,12 @@ function find(fullName: string, { path, content }: Shard): TensorLocation {
   const location = content.tensors.get(name)
   const dtype = location?.dtype ?? content.unreadable.get(name)
   if (dtype === undefined) {
-    throw new AppError('model/invalid', `${path} lacks the tensor "${fullName}" that config.json asks for.`)
+    throw new AppError('model/invalid', `${path} lacks the tensor “${fullName}” that config.json asks for.`)
   }
   if (!location || dtype === 'U8') {
     throw new AppError(
       'model/unsupported',
-      `The tensor "${name}" in ${path} is of type ${dtype}; weights must be F32, F16 or BF16.`,
+      `The tensor “${name}” in ${path} is of type ${dtype}; weights must be F32, F16 or BF16.`,
     )
   }
   return location
@@ -208,6 +208,6 @@ function requireShape(
   if (found.length === shape.length && found.every((size, axis) => size === shape[axis])) return
   throw new AppError(
     'model/invalid',
-    `The tensor "${name}" in ${path} is [${found.join(', ')}], but config.json asks for [${shape.join(', ')}].`,
+    `The tensor “${name}” in ${path} is [${found.join(', ')}], but config.json asks for [${shape.join(', ')}].`,
   )
 }

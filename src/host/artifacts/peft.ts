@@ -213,18 +213,18 @@ function parseMatrix(name: string, location: TensorLocation, path: string): Matr
 
 function unknownTensor(name: string, path: string): AppError {
   const hint = name.includes('magnitude') ? 'It is a DoRA adapter; only plain LoRA is supported.' : undefined
-  const problem = `holds the tensor "${shorten(name)}", which is not a LoRA matrix of a supported layer`
+  const problem = `holds the tensor “${shorten(name)}”, which is not a LoRA matrix of a supported layer`
   return adapterError(path, problem, hint)
 }
 
 const wrongType = (name: string, dtype: string, path: string): AppError =>
-  adapterError(path, `stores "${shorten(name)}" as ${dtype}; adapters must be F32, F16 or BF16`)
+  adapterError(path, `stores “${shorten(name)}” as ${dtype}; adapters must be F32, F16 or BF16`)
 
 /** Several spellings mean the same module. */
 function requireOnce(matrices: readonly Matrix[], path: string): void {
   const seen = new Set<string>()
   const twice = matrices.map(loraTensorName).find((name) => seen.size === seen.add(name).size)
-  if (twice !== undefined) throw adapterError(path, `holds "${peftTensorName(twice)}" twice`)
+  if (twice !== undefined) throw adapterError(path, `holds “${peftTensorName(twice)}” twice`)
 }
 
 /** The rank of each module, as its A says it. */
@@ -266,7 +266,7 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
   const prefix = matrices[0]?.layers ?? ''
   for (let layer = 0; layer < layers; layer++) {
     for (const name of namesOfLayer({ layers: prefix, layer }, targets)) {
-      if (!present.has(name)) throw adapterError(path, `lacks the tensor "${peftTensorName(name)}"`)
+      if (!present.has(name)) throw adapterError(path, `lacks the tensor “${peftTensorName(name)}”`)
     }
   }
   return targets
@@ -286,7 +286,7 @@ function requireRank(found: Matrix, rank: number, path: string): void {
   if (shape.length === 2 && rank >= 1 && rankAt(matrix, location) === rank) return
   const name = peftTensorName(loraTensorName(found))
   const form = matrix === 'A' ? `[${rank}, input]` : `[output, ${rank}]`
-  throw adapterError(path, `holds "${name}" as [${shape.join(', ')}]; for rank ${rank} it must be ${form}`)
+  throw adapterError(path, `holds “${name}” as [${shape.join(', ')}]; for rank ${rank} it must be ${form}`)
 }
 
 function load(matrix: Matrix, path: string): NamedTensor {
@@ -294,7 +294,7 @@ function load(matrix: Matrix, path: string): NamedTensor {
   const name = loraTensorName(matrix)
   const data = readTensor(location)
   if (firstNonFinite(data) !== -1) {
-    throw adapterError(path, `holds a value in "${peftTensorName(name)}" that is not a finite number`)
+    throw adapterError(path, `holds a value in “${peftTensorName(name)}” that is not a finite number`)
   }
   return { name, shape: location.shape, data }
 }
@@ -339,12 +339,12 @@ function take(
   where: string,
 ): NamedTensor {
   const tensor = given.get(name)
-  if (!tensor) throw adapterError(where, `lacks "${name}", which this model needs`, wrongModelHint)
+  if (!tensor) throw adapterError(where, `lacks “${name}”, which this model needs`, wrongModelHint)
   if (tensor.shape.join() !== shape.join()) {
     const found = tensor.shape.join(', ')
     throw adapterError(
       where,
-      `holds "${name}" as [${found}], but this model needs [${shape.join(', ')}]`,
+      `holds “${name}” as [${found}], but this model needs [${shape.join(', ')}]`,
       wrongModelHint,
     )
   }

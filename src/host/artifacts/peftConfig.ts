@@ -80,7 +80,7 @@ export function readPeftConfig(json: JsonObject, path: string): PeftConfig {
   const invalid: Invalid = (problem, hint) => new AppError('adapter/invalid', `${path} ${problem}.`, hint)
   refuseUnsupported(json, invalid)
   const { use_rslora: rsLora = false } = json
-  if (typeof rsLora !== 'boolean') throw invalid('must give "use_rslora" as true or false')
+  if (typeof rsLora !== 'boolean') throw invalid('must give “use_rslora” as true or false')
   return {
     rank: readRank(json, invalid),
     alpha: readAlpha(json, invalid),
@@ -93,20 +93,20 @@ export function readPeftConfig(json: JsonObject, path: string): PeftConfig {
 
 function readRank({ r: rank = 8 }: JsonObject, invalid: Invalid): number {
   if (typeof rank === 'number' && Number.isInteger(rank) && rank >= 1 && rank <= maxRank) return rank
-  throw invalid(`must give the rank "r" as a whole number from 1 to ${maxRank}`)
+  throw invalid(`must give the rank “r” as a whole number from 1 to ${maxRank}`)
 }
 
 function readAlpha({ lora_alpha: alpha = 8 }: JsonObject, invalid: Invalid): number {
   if (typeof alpha === 'number' && alpha > 0 && alpha <= 1e6) return alpha
-  throw invalid('must give "lora_alpha" as a positive number')
+  throw invalid('must give “lora_alpha” as a positive number')
 }
 
 function refuseUnsupported(json: JsonObject, invalid: Invalid): void {
   const { peft_type: type, bias, init_lora_weights: initialisation } = json
   if (type !== 'LORA') {
     const found =
-      typeof type === 'string' ? `is for an adapter of type "${shorten(type)}"` : 'names no "peft_type"'
-    throw invalid(`${found}; only "LORA" is supported`)
+      typeof type === 'string' ? `is for an adapter of type “${shorten(type)}”` : 'names no “peft_type”'
+    throw invalid(`${found}; only “LORA” is supported`)
   }
   for (const [key, meaning] of unsupportedKeys) {
     if (isSet(json[key])) throw invalid(`asks for ${meaning}, which is not supported`)
@@ -114,7 +114,7 @@ function refuseUnsupported(json: JsonObject, invalid: Invalid): void {
   if (isSet(bias) && bias !== 'none') throw invalid('asks for trained biases, which is not supported')
   if (typeof initialisation === 'string' && changesBase.test(initialisation)) {
     throw invalid(
-      `was made with the initialisation "${shorten(initialisation)}", which also changed the base model`,
+      `was made with the initialisation “${shorten(initialisation)}”, which also changed the base model`,
       'Convert it to a plain LoRA adapter with the tool that made it.',
     )
   }
@@ -130,11 +130,11 @@ function readTargets(value: unknown, invalid: Invalid): readonly LinearName[] | 
   // A pattern is never run: it may be built to take for ever, and the tensors name every module anyway.
   if (typeof value === 'string') return null
   if (!Array.isArray(value) || value.length === 0 || !value.every((item) => typeof item === 'string')) {
-    throw invalid('must list its "target_modules"')
+    throw invalid('must list its “target_modules”')
   }
   const unknown = value.find((item) => !linearNames.some((name) => isPartOf(linearPath(name), item)))
   if (unknown !== undefined) {
-    throw invalid(`adapts "${shorten(unknown)}"; only ${linearNames.join(', ')} can be adapted`)
+    throw invalid(`adapts “${shorten(unknown)}”; only ${linearNames.join(', ')} can be adapted`)
   }
   // A path of one layer says nothing of the others.
   if (value.some((item) => item.split('.').length > 2)) return null

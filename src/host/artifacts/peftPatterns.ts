@@ -28,7 +28,7 @@ export function readPatterns(
   const odd = given.find(([key]) => !plainKey.test(key))
   if (odd !== undefined) {
     throw invalid(
-      `names modules in "alpha_pattern" by the pattern "${shorten(odd[0])}"`,
+      `names modules in “alpha_pattern” by the pattern “${shorten(odd[0])}”`,
       'Patterns are never run; name the modules by their paths.',
     )
   }
@@ -36,7 +36,7 @@ export function readPatterns(
     ranksDiffer: entriesOf(ranks).length > 0,
     alphas: given.map(([key, alpha]) => {
       if (typeof alpha === 'number' && alpha > 0 && alpha <= 1e6) return [key.replaceAll(/[\\^]/g, ''), alpha]
-      throw invalid(`must give alphas in "alpha_pattern" as positive numbers`)
+      throw invalid(`must give alphas in “alpha_pattern” as positive numbers`)
     }),
   }
 }

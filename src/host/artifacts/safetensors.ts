@@ -206,7 +206,7 @@ export async function writeSafetensors(
       await pause(signal)
     }
     if (writtenBytes !== end)
-      throw new Error(`Expected ${byteLength} bytes for "${name}", got another length.`)
+      throw new Error(`Expected ${byteLength} bytes for “${name}”, got another length.`)
   }
   file.commit()
   onProgress?.(writtenBytes, totalBytes)

@@ -70,7 +70,7 @@ export function parseSafetensorsHeader(bytes: Uint8Array, dataLength: number): S
   for (const { name, begin, end } of entries) {
     if (begin !== position) {
       const problem = begin > position ? 'a hole before' : 'an overlap at'
-      throw new SafetensorsFormatError(`its data has ${problem} tensor "${shorten(name)}"`)
+      throw new SafetensorsFormatError(`its data has ${problem} tensor “${shorten(name)}”`)
     }
     position = end
   }
@@ -96,7 +96,7 @@ function parseDocument(bytes: Uint8Array): JsonObject {
 }
 
 function readEntry(name: string, value: unknown): HeaderEntry {
-  const label = `tensor "${shorten(name)}"`
+  const label = `tensor “${shorten(name)}”`
   if (name.length > maxNameLength) {
     throw new SafetensorsFormatError(`the name of ${label} is longer than ${maxNameLength} characters`)
   }
@@ -127,7 +127,7 @@ function readOffsets(offsets: unknown, label: string): readonly [begin: number, 
 
 function readDtype(dtype: unknown, label: string): string {
   if (typeof dtype === 'string' && dtypeBits.has(dtype)) return dtype
-  const found = typeof dtype === 'string' ? `the unknown type "${shorten(dtype)}"` : 'no type'
+  const found = typeof dtype === 'string' ? `the unknown type “${shorten(dtype)}”` : 'no type'
   throw new SafetensorsFormatError(`${label} has ${found}`)
 }
 
@@ -144,7 +144,7 @@ function readMetadata(value: unknown): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(value).map(([key, text]) => {
       if (typeof text !== 'string') {
-        throw new SafetensorsFormatError(`its metadata "${shorten(key)}" is not a text`)
+        throw new SafetensorsFormatError(`its metadata “${shorten(key)}” is not a text`)
       }
       return [key, text] as const
     }),

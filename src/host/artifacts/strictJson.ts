@@ -62,7 +62,7 @@ class Parser {
     this.#list('}', () => {
       this.#space()
       const key = this.#string()
-      if (key in result) throw new JsonSyntaxError(`the key "${shorten(key)}" appears twice`)
+      if (key in result) throw new JsonSyntaxError(`the key “${shorten(key)}” appears twice`)
       this.#space()
       this.#expect(':')
       result[key] = this.#value(depth + 1)

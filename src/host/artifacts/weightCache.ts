@@ -178,7 +178,7 @@ function requireFinite(values: Float32Array, name: string, file: string): void {
   if (firstNonFinite(values) === -1) return
   throw new AppError(
     'model/invalid',
-    `The tensor "${name}" in ${file} holds a value that is not a finite number.`,
+    `The tensor “${name}” in ${file} holds a value that is not a finite number.`,
     'The checkpoint is damaged or its training had diverged; get another copy.',
   )
 }

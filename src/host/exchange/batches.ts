@@ -120,7 +120,7 @@ export const trlInterval = (
     const strategy = given(name.strategy)
     if (strategy === 'no') return 0
     if (strategy !== 'steps') {
-      remark(`${name.strategy} "${String(strategy)}" has no equivalent; steps are counted here.`)
+      remark(`${name.strategy} “${String(strategy)}” has no equivalent; steps are counted here.`)
       return undefined
     }
     const every = given(name.steps) ?? given('logging_steps')

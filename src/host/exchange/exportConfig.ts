@@ -45,7 +45,7 @@ export function exportedRun(config: RunConfig, tool: ProjectTool): RunConfig {
   if (run.environment !== null) {
     throw new AppError(
       'config/invalid',
-      `The run learns in the environment "${run.environment.function}", and environments cannot be handed over to ${toolTitles[tool]}.`,
+      `The run learns in the environment “${run.environment.function}”, and environments cannot be handed over to ${toolTitles[tool]}.`,
       'Runs with rewards on completions can; the nearest is such a run on the same rows.',
     )
   }

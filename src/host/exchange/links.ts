@@ -96,7 +96,7 @@ export const words = (
     const found = Object.entries(table).find(([, theirs]) => theirs === value)?.[0]
     if (found !== undefined) return found
     const other = others[String(value)]
-    if (other === undefined) remark(`"${String(value)}" has no equivalent.`)
+    if (other === undefined) remark(`“${String(value)}” has no equivalent.`)
     return other
   },
   write: (value) => table[String(value)],
@@ -106,7 +106,7 @@ export const words = (
 export const flagWords = (yes: string, no: string): Unit => ({
   read(value, remark) {
     if (value === yes || value === no) return value === yes
-    remark(`"${String(value)}" has no equivalent.`)
+    remark(`“${String(value)}” has no equivalent.`)
     return undefined
   },
   write: (value) => (value === true ? yes : no),

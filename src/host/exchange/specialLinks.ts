@@ -28,7 +28,7 @@ export const trlSchedule: Link = {
     if (kind === 'constant' || kind === 'constant_with_warmup') return 'constant'
     if (kind === 'linear') return 'linear'
     if (kind !== 'cosine') {
-      remark(`The schedule "${kind}" has no equivalent.`)
+      remark(`The schedule “${kind}” has no equivalent.`)
       return undefined
     }
     if (given('lr_scheduler_kwargs.num_cycles') !== 0.25)

@@ -60,7 +60,7 @@ const generatingSigns = ['num_generations', 'max_completion_length', 'loss_type'
 
 const refusedLosses: Readonly<Record<string, string>> = {
   vespo: 'cispo',
-  luspo: 'gspo with lossNorm "constant-length"',
+  luspo: 'gspo with lossNorm “constant-length”',
 }
 
 /** The class is not in its file, so the names that only one class has tell. */
@@ -94,7 +94,7 @@ function requirePairLoss(given: Given): void {
   const losses = pairLosses(given)
   const strange = losses.find((type) => !isKnownPairLoss(type))
   if (strange !== undefined || losses.length === 0)
-    throw unknown('trl', `DPO loss_type "${asText(strange ?? 'sft')}"`, trlPreferenceLosses.join(', '))
+    throw unknown('trl', `DPO loss_type “${asText(strange ?? 'sft')}”`, trlPreferenceLosses.join(', '))
   if (losses.length > 1)
     throw unknown('trl', `mixture of DPO losses ${losses.map(asText).join(' and ')}`, 'one of them, with sft')
 }
@@ -103,7 +103,7 @@ function grpoVariant(given: Given): AlgorithmFinding {
   const names = ['trainer', 'loss_type', 'importance_sampling_level']
   const type = asText(given('loss_type') ?? 'dapo')
   const refused = refusedLosses[type]
-  if (refused !== undefined) throw unknown('trl', `loss_type "${type}"`, refused)
+  if (refused !== undefined) throw unknown('trl', `loss_type “${type}”`, refused)
   if (type === 'cispo' || type === 'sapo')
     return { id: type, names: type === 'sapo' ? names.slice(0, 2) : names }
   return { id: given('importance_sampling_level') === 'sequence' ? 'gspo' : 'grpo', names }
@@ -129,10 +129,10 @@ function agilerlAlgorithm(given: Given): AlgorithmFinding {
   const [algorithm, loss] = [wordOf('algo'), wordOf('loss_type')]
   const id = agilerlWords[algorithm]
   if (id === undefined && algorithm !== '')
-    throw unknown('agilerl', `algorithm "${algorithm}"`, Object.values(agilerlWords).join(', '))
+    throw unknown('agilerl', `algorithm “${algorithm}”`, Object.values(agilerlWords).join(', '))
   if (id !== undefined && id !== 'grpo') return { id, names: ['algo'] }
   if (loss !== '' && !agilerlLosses.includes(loss))
-    throw unknown('agilerl', `loss_type "${loss}"`, agilerlLosses.join(', '))
+    throw unknown('agilerl', `loss_type “${loss}”`, agilerlLosses.join(', '))
   return { id: agilerlWords[loss] ?? id ?? agilerlGuess(given), names: ['algo', 'loss_type'] }
 }
 
@@ -156,11 +156,11 @@ function verlAlgorithm(given: Given): AlgorithmFinding {
   const names = ['algorithm.adv_estimator', loss]
   const estimator = asText(given('algorithm.adv_estimator') ?? 'gae')
   const id = estimators[estimator]
-  if (id === undefined) throw unknown('verl', `adv_estimator "${estimator}"`, 'grpo')
+  if (id === undefined) throw unknown('verl', `adv_estimator “${estimator}”`, 'grpo')
   const mode = asText(given(loss) ?? 'vanilla')
   if (mode === 'vanilla') return { id, names }
   if (mode === 'gspo' || mode === 'cispo') return { id: mode, names }
-  throw unknown('verl', `loss_mode "${mode}"`, 'grpo or gspo')
+  throw unknown('verl', `loss_mode “${mode}”`, 'grpo or gspo')
 }
 
 function arealAlgorithm(given: Given): AlgorithmFinding {

@@ -34,11 +34,11 @@ const nearest: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> =
     ppo: 'rloo, which needs no critic',
     reinforce: 'rloo, which also learns from whole completions',
     remax: 'rloo, whose baseline is the other completions instead of a greedy one',
-    'reinforce-plus-plus': 'grpo with advantageNorm "mean-batch-std"',
+    'reinforce-plus-plus': 'grpo with advantageNorm “mean-batch-std”',
   },
   agilerl: {
     sapo: 'gspo',
-    rloo: 'grpo with advantageNorm "mean-only"',
+    rloo: 'grpo with advantageNorm “mean-only”',
     remax: 'reinforce',
     'reinforce-plus-plus': 'grpo with whitenAdvantages',
   },

@@ -81,7 +81,7 @@ function requireDistinct(specs: readonly RewardSpec[]): void {
   if (twice === undefined) return
   throw new AppError(
     'config/invalid',
-    `rewards: two rewards are called "${twice}".`,
+    `rewards: two rewards are called “${twice}”.`,
     'Give one of them a `name`.',
   )
 }

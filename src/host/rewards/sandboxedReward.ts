@@ -31,7 +31,7 @@ export function chosenFunctions(sandbox: Sandbox, name: string | null): readonly
   if (functions.includes(name)) return [name]
   throw new AppError(
     'config/invalid',
-    `The reward code has no function called "${name}".`,
+    `The reward code has no function called “${name}”.`,
     `It has: ${functions.join(', ')}.`,
   )
 }
@@ -43,7 +43,7 @@ export function requireSettings({ settings: known }: Pick<Sandbox, 'settings'>, 
   for (const [name, value] of Object.entries(given)) {
     const expected = Object.hasOwn(known, name) ? typeof known[name] : null
     if (expected === typeof value) continue
-    const fault = expected === null ? `has no setting "${name}"` : `needs a ${expected} for "${name}"`
+    const fault = expected === null ? `has no setting “${name}”` : `needs a ${expected} for “${name}”`
     throw new AppError('config/invalid', `The reward code ${fault}.`, `Its settings: ${names.join(', ')}.`)
   }
 }

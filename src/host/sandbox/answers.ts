@@ -132,7 +132,7 @@ const unreadable: SandboxFailure = {
 function misshapen(error: z.ZodError): Failed {
   const issue = error.issues[0]
   const place = issue?.path.join('.') ?? ''
-  const sentence = `${place === '' ? 'The answer' : `"${place}"`} ${issue?.message ?? 'cannot be read'}.`
+  const sentence = `${place === '' ? 'The answer' : `“${place}”`} ${issue?.message ?? 'cannot be read'}.`
   return { failure: { ...unreadable, message: sentence }, lines: [] }
 }
 

@@ -134,7 +134,7 @@ export class Machine {
     runtime.setMemoryLimit(limits.memoryMb * 1024 * 1024)
     runtime.setMaxStackSize(stackBytes)
     runtime.setModuleLoader((name) => ({
-      error: new Error(`Cannot import "${name}": code in the sandbox stands alone.`),
+      error: new Error(`Cannot import “${name}”: code in the sandbox stands alone.`),
     }))
     const clock = new Deadline()
     runtime.setInterruptHandler(() => clock.hasPassed())

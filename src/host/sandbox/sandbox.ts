@@ -119,7 +119,7 @@ export class Sandbox implements AsyncDisposable {
     if (!this.functions.includes(name)) {
       throw new AppError(
         'sandbox/failed',
-        `The code has no reward function called "${name}".`,
+        `The code has no reward function called “${name}”.`,
         `It has: ${this.functions.join(', ') || 'none'}.`,
       )
     }

@@ -79,7 +79,7 @@ interface Placed {
 function withCompletion({ row, index, prompt }: Placed, column: string): Prepared {
   const completion = row[column]
   if (prompt === undefined || 'problem' in prompt) return { index, problem: prompt?.problem ?? 'No prompt.' }
-  if (typeof completion !== 'string') return { index, problem: `Its column "${column}" holds no text.` }
+  if (typeof completion !== 'string') return { index, problem: `Its column “${column}” holds no text.` }
   return { index, input: { prompt: prompt.text, completion, row } }
 }
 

@@ -152,6 +152,6 @@ function targetNames(
   throw new AppError(
     'config/invalid',
     `adapter.targets asks for ${missing.join(', ')}, but a ${architecture} model has ${known.join(', ')}.`,
-    'Choose from those, or "all-linear".',
+    'Choose from those, or “all-linear”.',
   )
 }

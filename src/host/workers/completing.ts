@@ -164,7 +164,7 @@ export function readMessages(file: string): ChatMessage[] {
   if (Array.isArray(messages) && messages.length > 0 && messages.every(isMessage)) return messages
   throw new AppError(
     'data/invalid',
-    `${file} must hold a list of messages, each with a "role" and a "content" text.`,
+    `${file} must hold a list of messages, each with a “role” and a “content” text.`,
   )
 }
 

@@ -95,7 +95,7 @@ function requireNumbers({ tensors }: Adapter, where: string): void {
   if (broken === undefined) return
   throw new AppError(
     'adapter/invalid',
-    `${where} holds a value in "${broken.name}" that is not a finite number.`,
+    `${where} holds a value in “${broken.name}” that is not a finite number.`,
   )
 }
 

@@ -109,6 +109,6 @@ export function manifestDifferences(before: RunManifest | null, now: RunManifest
     ...(before.config === now.config ? [] : [changed('The config')]),
     ...(before.model === now.model ? [] : [changed('The model')]),
     ...differs(before.data, now.data).map((name) => changed(`The data ${name}`)),
-    ...differs(before.rewards, now.rewards).map((name) => changed(`The reward "${name}"`)),
+    ...differs(before.rewards, now.rewards).map((name) => changed(`The reward “${name}”`)),
   ]
 }

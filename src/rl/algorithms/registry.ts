@@ -33,7 +33,7 @@ export function algorithmById(id: string): Algorithm {
   if (known) return known
   throw new AppError(
     'config/invalid',
-    `There is no algorithm "${id}".`,
+    `There is no algorithm “${id}”.`,
     `Known algorithms: ${algorithms.map((algorithm) => algorithm.id).join(', ')}.`,
   )
 }

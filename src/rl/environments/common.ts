@@ -28,8 +28,8 @@ export function requireSettings(what: string, defaults: RewardSettings, changed:
     const limits = expected === typeof value ? ` from ${-mostOfASetting} to ${mostOfASetting}` : ''
     const fault =
       expected === null
-        ? `has no setting "${name}"`
-        : `needs a ${expected}${limits} for "${name}", got ${JSON.stringify(value)}`
+        ? `has no setting “${name}”`
+        : `needs a ${expected}${limits} for “${name}”, got ${JSON.stringify(value)}`
     throw new AppError('config/invalid', `The ${what} ${fault}.`, `Its settings: ${names}.`)
   }
 }

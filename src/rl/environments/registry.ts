@@ -24,7 +24,7 @@ const listed = <Settings extends RewardSettings>({
   description,
   settings: settings as RewardSettings,
   create(changed: RewardSettings): RewardFunction {
-    requireSettings(`reward function "${id}"`, settings, changed)
+    requireSettings(`reward function “${id}”`, settings, changed)
     return { id, description, score: eachSample(create({ ...settings, ...changed })) }
   },
   doubts: (changed: RewardSettings) => doubts?.({ ...settings, ...changed }) ?? [],
@@ -48,7 +48,7 @@ export function builtInReward(id: string, settings: RewardSettings = {}): Reward
   const known = builtInRewards.map((reward) => reward.id).join(', ')
   throw new AppError(
     'config/invalid',
-    `There is no reward function called "${id}".`,
+    `There is no reward function called “${id}”.`,
     `Choose one of: ${known}.`,
   )
 }

@@ -81,7 +81,7 @@ function answerText(value: unknown, column: string, row: number): string {
   if (messages.length === 1 && isAssistantMessage(message)) return message.content
   throw new AppError(
     'data/invalid',
-    `Row ${row + 1} of the data gives no answer: column "${column}" holds neither text nor one message of the assistant.`,
+    `Row ${row + 1} of the data gives no answer: column “${column}” holds neither text nor one message of the assistant.`,
     'Check data.completion, data.chosen and data.rejected; turnwise dataset import splits whole conversations.',
   )
 }

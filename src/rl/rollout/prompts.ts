@@ -91,7 +91,7 @@ export function promptContent(columns: DataRow, row: number, form: PromptForm): 
   const value = columns[form.column]
   if (typeof value === 'string') return value
   if (Array.isArray(value) && value.length > 0 && value.every(isMessage)) return value
-  throw invalidRow(row, `column "${form.column}" holds neither text nor a list of {role, content} messages`)
+  throw invalidRow(row, `column “${form.column}” holds neither text nor a list of {role, content} messages`)
 }
 
 function isMessage(value: unknown): value is ChatMessage {
@@ -109,7 +109,7 @@ function fillTemplate(template: string, columns: DataRow, row: number): string {
   return template.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (match, column: string | undefined) => {
     if (column === undefined) return match[0] ?? ''
     const value = columns[column]
-    if (value === undefined || value === null) throw invalidRow(row, `it has no column "${column}"`)
+    if (value === undefined || value === null) throw invalidRow(row, `it has no column “${column}”`)
     return typeof value === 'string' ? value : JSON.stringify(value)
   })
 }
@@ -123,7 +123,7 @@ export function toolsOf(
   const value = column === null || column === undefined ? null : (columns[column] ?? null)
   if (value === null || value === '') return {}
   const tools: unknown = typeof value === 'string' ? parsedJson(value) : value
-  if (!Array.isArray(tools)) throw invalidRow(row, `column "${column ?? ''}" holds no list of tools`)
+  if (!Array.isArray(tools)) throw invalidRow(row, `column “${column ?? ''}” holds no list of tools`)
   return tools.length === 0 ? {} : { tools }
 }
 

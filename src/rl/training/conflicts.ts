@@ -145,11 +145,11 @@ function referenceConflicts({ reference }: RunConfig): string[] {
   return [
     ...when(
       policy === 'base' && adapter !== null,
-      'reference.adapter: with reference.policy "base" divergence is measured from the model without an adapter; only one of them can be meant.',
+      'reference.adapter: with reference.policy “base” divergence is measured from the model without an adapter; only one of them can be meant.',
     ),
     ...when(
       policy === 'base' && isRefreshed,
-      'reference.policy is "base", which never changes, so that refreshSteps and refreshPasses must be null.',
+      'reference.policy is “base”, which never changes, so that refreshSteps and refreshPasses must be null.',
     ),
     ...when(
       refreshSteps !== null && refreshPasses !== null,

@@ -74,7 +74,7 @@ function probeDependencies(request: ProbeRequest): TrainDependencies {
   if (probe.measure === 'value' && !configured.needs.values) {
     throw new AppError(
       'usage/invalid',
-      `The probe "${probe.name}" is for critics; ${algorithm.title} has none.`,
+      `The probe “${probe.name}” is for critics; ${algorithm.title} has none.`,
     )
   }
   const { learningRate } = config.optimization

@@ -240,7 +240,7 @@ function* warnings(
   const failures = trajectories.flatMap(({ reward }) => reward.failures)
   for (const name of new Set(failures.map((failure) => failure.name))) {
     const own = failures.filter((failure) => failure.name === name)
-    const message = `The reward function "${name}" failed on ${own.length} of ${plural(trajectories.length, 'completion')}: ${own[0]!.message}`
+    const message = `The reward function “${name}” failed on ${own.length} of ${plural(trajectories.length, 'completion')}: ${own[0]!.message}`
     yield { type: 'warning', step, message }
   }
   if (rows.length === 0) {

@@ -239,7 +239,7 @@ function encode(message: RequestMessage): string {
 
 function replyError(reply: ReplyMessage, name: string): Error {
   if (reply.kind === 'err') return unpack(reply.error)
-  return new Error(`Expected another kind of reply to ${name}, got "${reply.kind}".`)
+  return new Error(`Expected another kind of reply to ${name}, got “${reply.kind}”.`)
 }
 
 function unpack({ code, message, hint }: WireError): Error {

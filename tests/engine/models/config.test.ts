@@ -78,7 +78,7 @@ describe('model configs', () => {
   test('absent key/value heads mean the class default, null means as many as heads', () => {
     expect(readModelConfig(omit(llama, 'num_key_value_heads'), 'c').kvHeads).toBe(4)
     expect(readModelConfig({ ...qwen2, num_key_value_heads: null }, 'c').kvHeads).toBe(4)
-    expect(errorOf(omit(qwen2, 'num_key_value_heads')).message).toContain('"num_key_value_heads" (32)')
+    expect(errorOf(omit(qwen2, 'num_key_value_heads')).message).toContain('“num_key_value_heads” (32)')
   })
 
   test('the class name decides where model_type is missing', () => {
@@ -105,7 +105,7 @@ describe('model configs', () => {
     expect(both).toMatchObject({ eosIds: [9, 5], bosId: 3, padId: 4 })
     expect(withGenerationConfig(config, {}, 'g')).toEqual(config)
     expect(() => withGenerationConfig(config, { eos_token_id: [300] }, 'g.json')).toThrow(
-      '"eos_token_id" in g.json',
+      '“eos_token_id” in g.json',
     )
   })
 
@@ -122,16 +122,16 @@ describe('refused configs', () => {
     const error = errorOf({ ...llama, model_type: modelType })
     expect(error.code).toBe('model/unsupported')
     expect(error.message).toBe(
-      `/m/config.json is for a model of type "${modelType}", which is not supported.`,
+      `/m/config.json is for a model of type “${modelType}”, which is not supported.`,
     )
     expect(error.hint).toBe(`Supported are ${architectures.map(({ modelType: type }) => type).join(', ')}.`)
   })
 
   test.each([
-    [{ model_type: 'gemma3', vision_config: {} }, 'type "gemma3" (reads images), which'],
-    [{ model_type: 'mixtral', num_local_experts: 8 }, 'type "mixtral" (a mixture of experts), which'],
-    [{ model_type: 't5', is_encoder_decoder: true }, 'type "t5" (an encoder with a decoder), which'],
-    [{ model_type: 'falcon', is_encoder_decoder: false }, 'type "falcon", which'],
+    [{ model_type: 'gemma3', vision_config: {} }, 'type “gemma3” (reads images), which'],
+    [{ model_type: 'mixtral', num_local_experts: 8 }, 'type “mixtral” (a mixture of experts), which'],
+    [{ model_type: 't5', is_encoder_decoder: true }, 'type “t5” (an encoder with a decoder), which'],
+    [{ model_type: 'falcon', is_encoder_decoder: false }, 'type “falcon”, which'],
   ])('%j says what it is', (config, words) => {
     expect(errorOf(config).message).toContain(words)
   })
@@ -140,11 +140,11 @@ describe('refused configs', () => {
     ['phi3', 'Phi3ForCausalLM', { partial_rotary_factor: 0.1 }, 'model/invalid', 'channels of each head'],
     ['stablelm', 'StableLmForCausalLM', { use_parallel_residual: true }, 'model/unsupported', 'parallel'],
     ['stablelm', 'StableLmForCausalLM', { qk_layernorm: true }, 'model/unsupported', 'on the heads'],
-    ['gemma2', 'Gemma2ForCausalLM', { hidden_activation: 'gelu' }, 'model/unsupported', '"gelu"'],
+    ['gemma2', 'Gemma2ForCausalLM', { hidden_activation: 'gelu' }, 'model/unsupported', '“gelu”'],
     ['gemma2', 'Gemma2ForCausalLM', { use_bidirectional_attention: true }, 'model/unsupported', 'both'],
     ['mistral', 'MistralForCausalLM', { sliding_window: 0 }, 'model/invalid', 'sliding_window'],
     ['smollm3', 'SmolLM3ForCausalLM', { no_rope_layers: [1] }, 'model/invalid', 'no_rope_layers'],
-    ['gemma3_text', 'Gemma3ForCausalLM', { layer_types: ['a', 'b'] }, 'model/unsupported', '"a"'],
+    ['gemma3_text', 'Gemma3ForCausalLM', { layer_types: ['a', 'b'] }, 'model/unsupported', '“a”'],
     ['qwen3', 'Qwen3ForCausalLM', { layer_types: ['full_attention'] }, 'model/invalid', 'layer_types'],
     ['olmo2', 'Olmo2ForCausalLM', { use_sliding_window: true }, 'model/unsupported', 'sliding'],
   ] as const)('%s (%s) with %j', (...[type, className, change, code, words]) => {
@@ -178,7 +178,7 @@ describe('refused configs', () => {
     expect([short.contextLength, long.contextLength, long.maxPositions]).toEqual([64, 65, 512])
     expect(short.ropes[0]!.inverseFrequencies[0]! / long.ropes[0]!.inverseFrequencies[0]!).toBeCloseTo(3, 5)
     const wrong = { ...phi, rope_scaling: { ...longrope, short_factor: [1] } }
-    expect(() => readModelConfig(wrong, 'c')).toThrow('"rope_scaling.short_factor" in c must be a list of 8')
+    expect(() => readModelConfig(wrong, 'c')).toThrow('“rope_scaling.short_factor” in c must be a list of 8')
   })
 
   test.each([
@@ -221,7 +221,7 @@ describe('refused configs', () => {
   ])('%s = %j names file and field', (key, value) => {
     const error = errorOf(value === undefined ? omit(llama, key) : { ...llama, [key]: value })
     expect(error.code).toBe('model/invalid')
-    expect(error.message).toContain(`"${key}"`)
+    expect(error.message).toContain(`“${key}”`)
     expect(error.message).toContain('/m/config.json')
   })
 

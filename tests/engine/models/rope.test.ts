@@ -34,7 +34,7 @@ describe('rotary frequencies', () => {
 
   test.each(['mrope', 'proportional', 'constructor', '__proto__'])('type %s is refused by name', (type) => {
     const config = { ...base, rope_scaling: { rope_type: type, factor: 2 } }
-    expect(() => readModelConfig(config, 'config.json')).toThrow(`config.json asks for rope type "${type}"`)
+    expect(() => readModelConfig(config, 'config.json')).toThrow(`config.json asks for rope type “${type}”`)
   })
 
   test.each([
@@ -48,7 +48,7 @@ describe('rotary frequencies', () => {
     ['truncate', { rope_type: 'yarn', factor: 4, truncate: 1 }],
   ])('a wrong %s names file and field', (key, scaling) => {
     expect(() => readModelConfig({ ...base, rope_scaling: scaling }, 'config.json')).toThrow(
-      new RegExp(`"rope_scaling\\.${key}" in config\\.json must be`),
+      new RegExp(`“rope_scaling\\.${key}” in config\\.json must be`),
     )
   })
 

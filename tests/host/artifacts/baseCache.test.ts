@@ -77,7 +77,7 @@ describe('a rounded base', () => {
     bytes.writeUInt16LE(0x7fc0, offset + 10)
     writeFileSync(path, bytes)
     await expect(asRoundedBase(openModelFolder(folder), 'int4', newCache())).rejects.toThrow(
-      'The tensor "model.layers.1.mlp.up_proj.weight"',
+      'The tensor “model.layers.1.mlp.up_proj.weight”',
     )
   })
 })

@@ -100,7 +100,7 @@ describe('the container', () => {
 
   test.each<readonly [string, readonly (readonly [string, GgufValue])[], readonly string[], RegExp]>([
     ['an alignment of 12', [['general.alignment', { type: 'uint32', value: 12 }]], ['a'], /power of two/],
-    ['one tensor twice', [], ['a', 'a'], /the tensor "a" twice/],
+    ['one tensor twice', [], ['a', 'a'], /the tensor “a” twice/],
   ])('%s is refused', (_, keys, names, problem) => {
     const file = place('wrong.gguf')
     const tensors = names.map((name) => f32ToWrite({ ...vector, name }))
@@ -192,9 +192,9 @@ describe('a LoRA adapter', () => {
   test('another architecture, another kind of file and an unknown family are refused by name', () => {
     const file = written('refused.gguf')
     expect(() => readGgufLora(file, { ...model, architecture: 'qwen2' })).toThrow(
-      /must say "qwen2".*it is "llama"/,
+      /must say “qwen2”.*it is “llama”/,
     )
-    expect(() => readGgufLora(write('model.gguf'), model)).toThrow(/must say "adapter" under general.type/)
+    expect(() => readGgufLora(write('model.gguf'), model)).toThrow(/must say “adapter” under general.type/)
     expect(ggufProblem({ architecture: 'mamba' })).toMatch(/mamba/)
     expect(ggufProblem(model)).toBeNull()
   })

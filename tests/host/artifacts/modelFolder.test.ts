@@ -147,7 +147,7 @@ describe('refused folders', () => {
     const kept = [...weightsIn(original)].filter(([name]) => name !== 'model.layers.1.mlp.up_proj.weight')
     await writeSafetensors(join(folder, 'model.safetensors'), kept.map(copied))
     expect(errorOf(folder).message).toBe(
-      `${join(folder, 'model.safetensors')} lacks the tensor "model.layers.1.mlp.up_proj.weight" that config.json asks for.`,
+      `${join(folder, 'model.safetensors')} lacks the tensor “model.layers.1.mlp.up_proj.weight” that config.json asks for.`,
     )
   })
 
@@ -155,7 +155,7 @@ describe('refused folders', () => {
     const folder = copyOfModel()
     editConfig(folder, { intermediate_size: 81 })
     expect(errorOf(folder).message).toContain(
-      'model.layers.0.mlp.gate_proj.weight" in ' +
+      'model.layers.0.mlp.gate_proj.weight” in ' +
         join(folder, 'model.safetensors') +
         ' is [80, 48], but config.json asks for [81, 48]',
     )
@@ -164,13 +164,13 @@ describe('refused folders', () => {
   test('more layers than there are', () => {
     const folder = copyOfModel()
     editConfig(folder, { num_hidden_layers: 3 })
-    expect(errorOf(folder).message).toContain('lacks the tensor "model.layers.2.')
+    expect(errorOf(folder).message).toContain('lacks the tensor “model.layers.2.')
   })
 
   test('an untied model without a head', () => {
     const folder = copyOfModel()
     editConfig(folder, { tie_word_embeddings: false })
-    expect(errorOf(folder).message).toContain('lacks the tensor "lm_head.weight"')
+    expect(errorOf(folder).message).toContain('lacks the tensor “lm_head.weight”')
   })
 
   test('weights of a type that cannot be trained on', async () => {
@@ -184,7 +184,7 @@ describe('refused folders', () => {
     })
     await writeSafetensors(join(folder, 'model.safetensors'), tensors)
     expect(errorOf(folder)).toMatchObject({ code: 'model/unsupported' })
-    expect(errorOf(folder).message).toContain('"model.norm.weight"')
+    expect(errorOf(folder).message).toContain('“model.norm.weight”')
   })
 
   test('a truncated file', () => {
@@ -211,14 +211,14 @@ describe('refused folders', () => {
     const folder = copyOfModel()
     const { 'model.norm.weight': place, ...others } = await shard(folder)
     writeIndex(folder, others)
-    expect(errorOf(folder).message).toContain('does not list the tensor "model.norm.weight"')
+    expect(errorOf(folder).message).toContain('does not list the tensor “model.norm.weight”')
     writeIndex(folder, {
       ...others,
       'model.norm.weight': place?.includes('00001')
         ? place.replace('00001-', '00002-')
         : place?.replace('00002-', '00001-'),
     })
-    expect(errorOf(folder).message).toContain('lacks the tensor "model.norm.weight"')
+    expect(errorOf(folder).message).toContain('lacks the tensor “model.norm.weight”')
     writeIndex(folder, { ...others, 'model.norm.weight': 'model-00003-of-00003.safetensors' })
     expect(errorOf(folder)).toMatchObject({ code: 'file/unreadable' })
   })

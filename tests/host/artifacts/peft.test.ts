@@ -177,25 +177,25 @@ describe('reading an adapter', () => {
 
 describe('refused adapters', () => {
   test.each([
-    [{ peft_type: 'IA3' }, 'of type "IA3"'],
+    [{ peft_type: 'IA3' }, 'of type “IA3”'],
     [{ use_dora: true }, 'DoRA'],
     [{ modules_to_save: ['lm_head'] }, 'modules_to_save'],
-    [{ alpha_pattern: { '(q|v)_proj': 8 } }, 'by the pattern "(q|v)_proj"'],
+    [{ alpha_pattern: { '(q|v)_proj': 8 } }, 'by the pattern “(q|v)_proj”'],
     [{ alpha_pattern: { q_proj: '8' } }, 'alpha_pattern'],
     [{ bias: 'all' }, 'trained biases'],
     [{ layers_to_transform: [0] }, 'only some layers'],
     [{ init_lora_weights: 'pissa_niter_4' }, 'changed the base model'],
-    [{ target_modules: ['q_proj', 'lm_head'] }, 'adapts "lm_head"'],
+    [{ target_modules: ['q_proj', 'lm_head'] }, 'adapts “lm_head”'],
     [{ target_modules: null }, 'target_modules'],
     [{ target_modules: ['q_proj'] }, 'adapts v_proj'],
     [
       { target_modules: ['q_proj', 'v_proj', 'o_proj'] },
-      'lacks the tensor "base_model.model.model.layers.0.self_attn.o_proj.lora_A.weight"',
+      'lacks the tensor “base_model.model.model.layers.0.self_attn.o_proj.lora_A.weight”',
     ],
     [{ r: 3 }, 'for rank 3'],
-    [{ r: 0 }, '"r"'],
-    [{ r: '4' }, '"r"'],
-    [{ r: 1e9 }, '"r"'],
+    [{ r: 0 }, '“r”'],
+    [{ r: '4' }, '“r”'],
+    [{ r: 1e9 }, '“r”'],
     [{ lora_alpha: -1 }, 'lora_alpha'],
     [{ use_rslora: 'no' }, 'use_rslora'],
   ])('%j', async (change, problem) => {
@@ -210,7 +210,7 @@ describe('refused adapters', () => {
   test('a matrix without its pair', async () => {
     const path = await write(lora(), without('model.layers.1.self_attn.q_proj.lora_B'))
     expect(errorOf(() => readAdapter(path)).message).toContain(
-      'lacks the tensor "base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight"',
+      'lacks the tensor “base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight”',
     )
   })
 
@@ -251,7 +251,7 @@ describe('refused adapters', () => {
       ...tensors,
       { ...tensors[0]!, name: tensors[0]!.name.replace('model.layers', 'model.language_model.layers') },
     ])
-    expect(errorOf(() => readAdapter(path)).message).toContain('q_proj.lora_A.weight" twice')
+    expect(errorOf(() => readAdapter(path)).message).toContain('q_proj.lora_A.weight” twice')
   })
 
   test('an adapter of another family: both are named', async () => {
@@ -272,7 +272,7 @@ describe('refused adapters', () => {
       '[4, 16], but this model needs [4, 32]',
     )
     const deeper = { ...model, layers: 3 }
-    expect(errorOf(() => adapterForModel(adapter, deeper, 'a')).message).toContain('lacks "model.layers.2.')
+    expect(errorOf(() => adapterForModel(adapter, deeper, 'a')).message).toContain('lacks “model.layers.2.')
     const shallower = { ...model, layers: 1 }
     expect(errorOf(() => adapterForModel(adapter, shallower, 'a')).message).toContain(
       'more layers than the 1',

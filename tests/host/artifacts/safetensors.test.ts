@@ -159,15 +159,15 @@ describe('reading', () => {
 describe('refused headers', () => {
   const a = entry('F32', [1], [0, 4])
   test.each([
-    ['a key that appears twice', `{"a":${a},"a":${a}}`, 4, 'the key "a" appears twice'],
+    ['a key that appears twice', `{"a":${a},"a":${a}}`, 4, 'the key “a” appears twice'],
     ['an escaped duplicate', `{"a":${a},"\\u0061":${a}}`, 4, 'appears twice'],
     ['a list', '[]', 0, 'not a JSON object'],
     ['bad JSON', '{"a":}', 0, 'not valid JSON'],
     ['deep nesting', `{"a":${'['.repeat(5_000)}`, 0, 'nested deeper'],
-    ['a type of another name', `{"a":${entry('F33', [1], [0, 4])}}`, 4, 'unknown type "F33"'],
-    ['a type from the prototype', `{"a":${entry('toString', [1], [0, 4])}}`, 4, 'unknown type "toString"'],
-    ['a negative size', `{"a":${entry('F32', [-1], [0, 4])}}`, 4, 'the shape of tensor "a"'],
-    ['a fraction', `{"a":${entry('F32', [0.5], [0, 2])}}`, 2, 'the shape of tensor "a"'],
+    ['a type of another name', `{"a":${entry('F33', [1], [0, 4])}}`, 4, 'unknown type “F33”'],
+    ['a type from the prototype', `{"a":${entry('toString', [1], [0, 4])}}`, 4, 'unknown type “toString”'],
+    ['a negative size', `{"a":${entry('F32', [-1], [0, 4])}}`, 4, 'the shape of tensor “a”'],
+    ['a fraction', `{"a":${entry('F32', [0.5], [0, 2])}}`, 2, 'the shape of tensor “a”'],
     [
       'a size beyond safe numbers',
       `{"a":{"dtype":"F32","shape":[9007199254740993],"data_offsets":[0,4]}}`,
@@ -178,11 +178,11 @@ describe('refused headers', () => {
     ['a size that does not fit', `{"a":${entry('F32', [2], [0, 4])}}`, 4, 'not what F32 [2] needs'],
     ['the wrong key for offsets', `{"a":{"dtype":"F32","shape":[1],"offsets":[0,4]}}`, 4, 'data_offsets'],
     ['offsets that run backwards', `{"a":${entry('F32', [0], [4, 0])}}`, 4, 'two whole numbers in order'],
-    ['a hole', `{"a":${entry('F32', [1], [4, 8])}}`, 8, 'a hole before tensor "a"'],
-    ['an overlap', `{"a":${a},"b":${entry('F32', [1], [2, 6])}}`, 6, 'an overlap at tensor "b"'],
+    ['a hole', `{"a":${entry('F32', [1], [4, 8])}}`, 8, 'a hole before tensor “a”'],
+    ['an overlap', `{"a":${a},"b":${entry('F32', [1], [2, 6])}}`, 6, 'an overlap at tensor “b”'],
     ['bytes at the end', `{"a":${a}}`, 5, 'belong to no tensor'],
     ['missing data', `{"a":${a}}`, 3, 'cut off'],
-    ['metadata that is not text', `{"__metadata__":{"n":1}}`, 0, 'metadata "n"'],
+    ['metadata that is not text', `{"__metadata__":{"n":1}}`, 0, 'metadata “n”'],
     ['a name of 1025 characters', `{"${'n'.repeat(1025)}":${a}}`, 4, 'longer than 1024'],
   ])('%s', (_, header, dataLength, problem) => {
     const path = fileWith(header, dataLength)
@@ -229,7 +229,7 @@ describe('writing', () => {
       pieces: () => [new Uint8Array(4)],
     }
     const files = readdirSync(folder)
-    await expect(writeSafetensors(path, [broken])).rejects.toThrow('Expected 8 bytes for "a"')
+    await expect(writeSafetensors(path, [broken])).rejects.toThrow('Expected 8 bytes for “a”')
     expect(readFileSync(path)).toEqual(before)
     expect(readdirSync(folder)).toEqual(files)
   })

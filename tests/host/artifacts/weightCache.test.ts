@@ -149,7 +149,7 @@ describe('weights as f32', () => {
     writeFileSync(path, bytes)
     const cache = newCache()
     await expect(asFloat32Source(openModelFolder(folder), cache)).rejects.toThrow(
-      `The tensor "model.layers.1.mlp.up_proj.weight" in ${path} holds a value that is not a finite number.`,
+      `The tensor “model.layers.1.mlp.up_proj.weight” in ${path} holds a value that is not a finite number.`,
     )
     const [key] = readdirSync(cache).filter((name) => name !== 'hashes.json')
     expect(readdirSync(join(cache, key ?? ''))).toEqual([])

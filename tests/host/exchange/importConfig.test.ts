@@ -114,8 +114,8 @@ made_up: 7
 
   test('a loss that does not exist here is refused by name', () => {
     for (const [text, what] of [
-      ['loss_type: vespo', 'loss_type "vespo"'],
-      ['loss_type: [aot, sft]', 'DPO loss_type "aot"'],
+      ['loss_type: vespo', 'loss_type “vespo”'],
+      ['loss_type: [aot, sft]', 'DPO loss_type “aot”'],
       ['loss_type: [sigmoid, ipo]', 'mixture of DPO losses sigmoid and ipo'],
     ] as const)
       expect(() => importConfig(text, 'trl')).toThrow(`TRL's ${what} has no equivalent here.`)
@@ -270,8 +270,8 @@ describe('any file', () => {
     ['a: 1\na: 2', null, 'cannot be read as YAML or JSON'],
     ['colour: blue', null, 'no setting by which TRL, AgileRL, verl or AReaL could be told'],
     ['x'.repeat(1_000_001), null, 'too large'],
-    ['algorithm: {name: PPO3}', 'agilerl', 'algorithm "ppo3" has no equivalent here'],
-    ['algorithm: {name: GRPO, loss_type: vapo}', 'agilerl', 'loss_type "vapo" has no equivalent here'],
+    ['algorithm: {name: PPO3}', 'agilerl', 'algorithm “ppo3” has no equivalent here'],
+    ['algorithm: {name: GRPO, loss_type: vapo}', 'agilerl', 'loss_type “vapo” has no equivalent here'],
     ['beta: lots\nnum_generations: 8', 'trl', 'klCoefficient'],
   ])('%.20s is refused in a sentence', (text, tool, sentence) => {
     expect(() => importConfig(text, tool)).toThrow(sentence)

@@ -265,7 +265,7 @@ test.each([
 
 test('environments and stages are refused', () => {
   const world = parseRunConfig({ ...unusual, environment: { function: 'number-guessing' } })
-  expect(() => exportConfig(world, 'trl', size)).toThrow('learns in the environment "number-guessing"')
+  expect(() => exportConfig(world, 'trl', size)).toThrow('learns in the environment “number-guessing”')
   const staged = parseRunConfig({
     ...unusual,
     stages: [{ algorithm: { id: 'grpo' } }, { algorithm: { id: 'grpo' } }],

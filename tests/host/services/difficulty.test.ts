@@ -53,7 +53,7 @@ test('every row is answered several times and scored; what was measured is kept'
   expect(items).toHaveLength(14)
   const { summary, rows, problems } = whole
   expect(rows.map(({ row }) => row)).toEqual(Array.from({ length: 12 }, (_, row) => row))
-  expect(problems).toEqual([{ row: 12, problem: expect.stringContaining('no column "prompt"') as string }])
+  expect(problems).toEqual([{ row: 12, problem: expect.stringContaining('no column “prompt”') as string }])
   for (const { values, mean, text } of rows) {
     expect(values).toHaveLength(3)
     expect(values.every((value) => value === 0 || value === 1)).toBe(true)

@@ -52,7 +52,7 @@ describe('the manifest of a run', () => {
   test.each([
     ['The data', () => appendFileSync(inHome('train.jsonl'), '{"prompt": "1+1=", "answer": "2"}\n')],
     ['The model', () => appendFileSync(path.join(inHome('model'), 'tokenizer_config.json'), ' ')],
-    ['The reward "reward"', () => writeFileSync(inHome('reward.ts'), 'export default () => 2\n')],
+    ['The reward “reward”', () => writeFileSync(inHome('reward.ts'), 'export default () => 2\n')],
   ])('tells that one thing changed: %s', async (what, change) => {
     const before = await manifestNow()
     change()

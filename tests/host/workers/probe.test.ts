@@ -51,8 +51,8 @@ describe('probes on a tiny decoder', () => {
   })
 
   test('what cannot be is said in words', async () => {
-    await expect(run('maze', 'grpo')).rejects.toThrow('no probe "maze"')
-    await expect(run('grid', 'magic')).rejects.toThrow('no algorithm "magic"')
+    await expect(run('maze', 'grpo')).rejects.toThrow('no probe “maze”')
+    await expect(run('grid', 'magic')).rejects.toThrow('no algorithm “magic”')
     await expect(run('grid', 'sft')).rejects.toThrow('learns from given answers')
   })
 })

@@ -11,8 +11,8 @@ describe('one reward dominates', () => {
   test('the easy part rises alone', () => {
     const finding = findingOf({ curves, evaluations: [] })
     expect(finding).toMatchObject({ id: 'one-reward-dominates', severity: 'warning' })
-    expect(finding.words).toContain('"format" makes up')
-    expect(finding.words).toContain('"correct" did not move')
+    expect(finding.words).toContain('“format” makes up')
+    expect(finding.words).toContain('“correct” did not move')
     expect(finding.evidence.map(({ of, fromStep }) => `${of} ${fromStep}`)).toEqual([
       'rewards/format/mean 1',
       'rewards/format/mean 36',

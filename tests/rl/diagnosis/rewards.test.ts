@@ -54,7 +54,7 @@ describe('constant reward', () => {
 })
 
 describe('reward failures', () => {
-  const failure = 'The reward function "correct": Cannot read properties of undefined.'
+  const failure = 'The reward function “correct”: Cannot read properties of undefined.'
 
   test('are counted, with what one of them says', () => {
     const finding = findingOf({
@@ -95,7 +95,7 @@ describe('format mismatch', () => {
   test('reward code that finds nothing', () => {
     const finding = findingOf({ samples: samplesOf(4, extracted(0.95)) })
     expect(finding).toMatchObject({ id: 'format-mismatch', severity: 'warning' })
-    expect(finding.words).toContain('"number"')
+    expect(finding.words).toContain('“number”')
     expect(finding.evidence).toMatchObject([{ value: 0.95, fromStep: 31, toStep: 40 }])
     // The prompt's form beside what is looked for.
     expect(finding.proposals[0]?.words).toContain('Question: {question}')

@@ -103,7 +103,7 @@ describe('what does not fit', () => {
     const wrong = [undefined, 7, [], [{ role: 'user', content: 'x' }], [row, row]]
     for (const answer of wrong) {
       expect(() => encodeExamples([row, { ...row, answer }], chat, limits)).toThrow(
-        'Row 2 of the data gives no answer: column "answer"',
+        'Row 2 of the data gives no answer: column “answer”',
       )
     }
   })

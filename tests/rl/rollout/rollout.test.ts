@@ -57,7 +57,7 @@ describe('prompts', () => {
   test('what cannot become a prompt is named by its row', () => {
     const rows = [{ q: 'a' }, { p: 'b' }]
     expect(() => encodePrompts(rows, encoder({ column: 'q' }), 9)).toThrow('Row 2')
-    expect(() => encodePrompts(rows, encoder({ template: '{q}' }), 9)).toThrow('it has no column "q"')
+    expect(() => encodePrompts(rows, encoder({ template: '{q}' }), 9)).toThrow('it has no column “q”')
     const bare = { ...encoder({ messages: [{ role: 'user', content: 'a' }] }), chatTemplate: null }
     expect(() => encodePrompts(rows, bare, 9)).toThrow('no chat template')
   })

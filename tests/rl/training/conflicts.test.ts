@@ -38,10 +38,10 @@ describe('settings that do not fit each other are named', () => {
       { base: { precision: 'int4' }, rollout: { precision: 'int8' } },
       'rollout.precision is int8, but with base.precision int4 rollouts read the rounded base',
     ],
-    [{ reference: { policy: 'base', refreshSteps: 1 } }, 'reference.policy is "base", which never changes'],
+    [{ reference: { policy: 'base', refreshSteps: 1 } }, 'reference.policy is “base”, which never changes'],
     [{ reference: { refreshSteps: 1, refreshPasses: 1 } }, 'only one of them'],
     [{ reference: { mixing: 0.5 } }, 'reference.mixing is 0.5, but neither'],
-    [{ reference: { policy: 'base', adapter: 'a' } }, 'reference.adapter: with reference.policy "base"'],
+    [{ reference: { policy: 'base', adapter: 'a' } }, 'reference.adapter: with reference.policy “base”'],
   ])('%j', (changes, sentence) => {
     const conflicts = conflictsOf(changes)
     expect(conflicts).toHaveLength(1)

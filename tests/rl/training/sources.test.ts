@@ -253,7 +253,7 @@ describe('given answers', () => {
     }
     expect(await maskOf({}, { prompt: 'a', answer: 'bb' })).toBe(3)
     expect(await maskOf({ completion: 'other' }, { prompt: 'a', answer: 'bb', other: 'b' })).toBe(2)
-    await expect(maskOf({ completion: 'none' }, { prompt: 'a' })).rejects.toThrow('column "none"')
+    await expect(maskOf({ completion: 'none' }, { prompt: 'a' })).rejects.toThrow('column “none”')
   })
 
   test.each([sft, dpo])('$id resumes exactly', (algorithm) =>

@@ -233,7 +233,7 @@ describe('what goes wrong', () => {
       'update/trajectories': 24,
     })
     expect(events.find(({ type }) => type === 'warning')).toMatchObject({
-      message: 'The reward function "c" failed on 8 of 32 completions: no such column',
+      message: 'The reward function “c” failed on 8 of 32 completions: no such column',
     })
   })
 

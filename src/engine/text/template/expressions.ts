@@ -73,7 +73,7 @@ function evaluateBinary(node: NodeOf<'BinaryExpression'>, scope: Scope): Value {
 
 function evaluateTest({ operand, negate, test }: NodeOf<'TestExpression'>, scope: Scope): boolean {
   const check = Object.hasOwn(checks, test.value) ? checks[test.value] : undefined
-  if (check === undefined) throw new Error(`it uses the test "${test.value}", which is not supported`)
+  if (check === undefined) throw new Error(`it uses the test “${test.value}”, which is not supported`)
   return check(evaluate(operand, scope)) !== negate
 }
 
@@ -130,7 +130,7 @@ function evaluateSlice(object: Value, { start, stop, step }: NodeOf<'SliceExpres
 /** Those for which a name without a value is a value like any other. */
 const looseOperators = new Set(['==', '!=', '~', 'in', 'not in'])
 
-const nameOf = (node: Node): string => (node.type === 'Identifier' ? `"${node.value}"` : 'something')
+const nameOf = (node: Node): string => (node.type === 'Identifier' ? `“${node.value}”` : 'something')
 
 export function callValue(value: Value, call: CallArguments): Value {
   if (typeof value === 'function') return value(call)

@@ -160,13 +160,13 @@ function mapItems(value: Value, call: CallArguments): Value {
 
 export function findFilter(name: string): Filter {
   const filter = Object.hasOwn(filters, name) ? filters[name] : undefined
-  if (filter === undefined) throw new Error(`it uses the filter "${name}", which is not supported`)
+  if (filter === undefined) throw new Error(`it uses the filter “${name}”, which is not supported`)
   return filter
 }
 
 function findCheck(name: Value) {
   const check = typeof name === 'string' && Object.hasOwn(checks, name) ? checks[name] : undefined
-  if (check === undefined) throw new Error(`it uses the test "${textOf(name)}", which is not supported`)
+  if (check === undefined) throw new Error(`it uses the test “${textOf(name)}”, which is not supported`)
   return check
 }
 

@@ -60,7 +60,7 @@ function applyStep(columns: Columns, step: MappingStep): void {
 
 function moveColumn(columns: Columns, from: string, to: string): void {
   const value = valueAt(columns, from)
-  if (value === undefined) throw new MappingError(`it has no column "${from}"`)
+  if (value === undefined) throw new MappingError(`it has no column “${from}”`)
   if (Object.hasOwn(columns, from)) Reflect.deleteProperty(columns, from)
   columns[to] = value
 }
@@ -91,14 +91,14 @@ const roles: Readonly<Record<string, string>> = {
 }
 
 function roleChat(value: unknown, column: string): unknown[] {
-  if (!Array.isArray(value)) throw new MappingError(`its column "${column}" is no list of messages`)
+  if (!Array.isArray(value)) throw new MappingError(`its column “${column}” is no list of messages`)
   return value.map((message: unknown, index) => {
     if (
       !isJsonObject(message) ||
       typeof message['from'] !== 'string' ||
       typeof message['value'] !== 'string'
     ) {
-      throw new MappingError(`message ${index + 1} of "${column}" has no {from, value} texts`)
+      throw new MappingError(`message ${index + 1} of “${column}” has no {from, value} texts`)
     }
     const { from, value: content, ...rest } = message
     return { role: roles[from.toLowerCase()] ?? from, content, ...rest }
@@ -117,9 +117,9 @@ function takeLastMessage(columns: Columns, column: string): void {
   const messages: unknown = columns[column]
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
   if (!Array.isArray(messages) || !isJsonObject(last) || last['role'] !== 'assistant') {
-    throw new MappingError(`its column "${column}" does not end with a message of the assistant`)
+    throw new MappingError(`its column “${column}” does not end with a message of the assistant`)
   }
-  if (messages.length === 1) throw new MappingError(`its column "${column}" has nothing before the answer`)
+  if (messages.length === 1) throw new MappingError(`its column “${column}” has nothing before the answer`)
   Reflect.deleteProperty(columns, column)
   columns['prompt'] = messages.slice(0, -1)
   columns['completion'] = last['content']
@@ -128,11 +128,11 @@ function takeLastMessage(columns: Columns, column: string): void {
 function takeSharedPrompt(columns: Columns): void {
   const { chosen, rejected } = columns
   if (!Array.isArray(chosen) || !Array.isArray(rejected)) {
-    throw new MappingError('its columns "chosen" and "rejected" are no lists of messages')
+    throw new MappingError('its columns “chosen” and “rejected” are no lists of messages')
   }
   const differs = chosen.findIndex((message, at) => JSON.stringify(message) !== JSON.stringify(rejected[at]))
   const shared = differs < 0 ? Math.min(chosen.length, rejected.length) - 1 : differs
-  if (shared < 1) throw new MappingError('"chosen" and "rejected" begin with different messages')
+  if (shared < 1) throw new MappingError('“chosen” and “rejected” begin with different messages')
   columns['prompt'] = chosen.slice(0, shared)
   columns['chosen'] = chosen.slice(shared)
   columns['rejected'] = rejected.slice(shared)

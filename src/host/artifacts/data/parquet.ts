@@ -123,7 +123,7 @@ async function decodeColumns(table: Table, range: RowRange): Promise<DecodedColu
       const { name } = element
       const scale = decimals.get(name)
       const values = await scan.readColumn({ column: name, ...range })
-      if (values.length !== range.rowEnd - range.rowStart) return `its column "${shorten(name)}" is cut short`
+      if (values.length !== range.rowEnd - range.rowStart) return `its column “${shorten(name)}” is cut short`
       columns.push({
         name,
         values,

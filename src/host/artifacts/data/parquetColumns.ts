@@ -90,7 +90,7 @@ function leavesOf(metadata: FileMetaData): ReadonlyMap<string, Leaf> {
       if (child.children.length > 0) visit(child, repetition, definition)
       else {
         const name = child.path.join('.')
-        if (leaves.has(name)) throw new Error(`it has two columns called "${name}"`)
+        if (leaves.has(name)) throw new Error(`it has two columns called “${name}”`)
         const isFlat = child.path.length === 1 && repetition === 0
         leaves.set(name, { name, tree: child, maxRepetition: repetition, maxDefinition: definition, isFlat })
       }
@@ -155,7 +155,7 @@ function dropPartialIndex({ columns }: RowGroup): void {
 
 function typeBytes(name: string, { element }: SchemaTree): number {
   const length = element.type_length ?? 0
-  if (!(length > 0)) throw new Error(`its column "${name}" has values of no length`)
+  if (!(length > 0)) throw new Error(`its column “${name}” has values of no length`)
   return length
 }
 

@@ -30,7 +30,7 @@ function silence(run: DiagnosedRun, reward: RewardFact): Finding[] {
   }
   // What has been learned and now holds is no fault.
   if (others.every(({ value }) => value < constant)) return []
-  const words = `The reward "${reward.name}" used to tell completions apart and is now ${short(constant)} for every one of them.`
+  const words = `The reward “${reward.name}” used to tell completions apart and is now ${short(constant)} for every one of them.`
   return [finding(reward, 'warning', { words, facts })]
 }
 
@@ -74,8 +74,8 @@ function neverApplied(run: DiagnosedRun, reward: RewardFact): Finding[] {
   const failures = seriesOf(run, 'reward/failures')
   const hasFailed = failures.some(({ value }) => value > 0)
   if (seriesOf(run, 'reward/unscored').length < window || hasFailed) return []
-  const words = `The reward "${reward.name}" applies to no completion: it gives no number for any row.`
-  const facts = [{ of: `numbers from "${reward.name}"`, value: 0, fromStep: first, toStep: last }]
+  const words = `The reward “${reward.name}” applies to no completion: it gives no number for any row.`
+  const facts = [{ of: `numbers from “${reward.name}”`, value: 0, fromStep: first, toStep: last }]
   return [finding(reward, 'warning', { words, facts })]
 }
 
@@ -89,7 +89,7 @@ const finding = (
   words,
   evidence: facts,
   proposals: [
-    look(`Run "${name}" on the latest samples and see what it gives and why.`, { kind: 'reward', name }),
+    look(`Run “${name}” on the latest samples and see what it gives and why.`, { kind: 'reward', name }),
   ],
 })
 

@@ -34,7 +34,7 @@ function unearnedFormats(run: DiagnosedRun): Finding[] {
   return unearned.map((reward) => ({
     id: 'format-mismatch',
     severity: 'warning',
-    words: `Hardly a completion has the form that the reward function "${reward.name}" asks for, so that there is nothing to strengthen.`,
+    words: `Hardly a completion has the form that the reward function “${reward.name}” asks for, so that there is nothing to strengthen.`,
     evidence: [
       evidence(`rewards/${reward.name}/mean`, seriesOf(run, `rewards/${reward.name}/mean`).slice(-window)),
     ],
@@ -69,10 +69,10 @@ function emptyColumn(run: DiagnosedRun, column: string, samples: readonly Diagno
     {
       id: 'format-mismatch',
       severity: 'warning',
-      words: `Reward code finds nothing in ${percent(share)} of the completions: what it logs as "${column}" is empty. Prompt and code do not agree on the form.`,
+      words: `Reward code finds nothing in ${percent(share)} of the completions: what it logs as “${column}” is empty. Prompt and code do not agree on the form.`,
       evidence: [
         {
-          of: `share of ${having.length} samples with an empty "${column}"`,
+          of: `share of ${having.length} samples with an empty “${column}”`,
           value: share,
           fromStep: Math.min(...steps),
           toStep: Math.max(...steps),
@@ -95,9 +95,9 @@ function besideThePattern(run: DiagnosedRun, reward: RewardFact | null): Proposa
   const sought =
     reward?.pattern === undefined || reward.pattern === null
       ? ''
-      : ` "${reward.name}" looks for ${shorten(reward.pattern)}.`
-  const example = sample === null ? '' : ` A completion: "${shorten(sample.completion)}".`
-  const words = `Say in the prompt which form is wanted, or have the code accept what comes. The prompt is made from "${shorten(run.facts.promptForm)}".${sought}${example}`
+      : ` “${reward.name}” looks for ${shorten(reward.pattern)}.`
+  const example = sample === null ? '' : ` A completion: “${shorten(sample.completion)}”.`
+  const words = `Say in the prompt which form is wanted, or have the code accept what comes. The prompt is made from “${shorten(run.facts.promptForm)}”.${sought}${example}`
   const step = sample?.step ?? 0
   return reward === null
     ? look(words, { kind: 'samples', fromStep: step, toStep: step })

@@ -40,7 +40,7 @@ function failed(run: DiagnosedRun, failures: readonly Measured[]): Finding {
     evidence: [evidence('reward/failures', failures, totalOf(failures))],
     proposals: [
       lookAtSamples('Look at the samples that failed.', failures),
-      ...(name === undefined ? [] : [look(`Correct "${name}".`, { kind: 'reward', name })]),
+      ...(name === undefined ? [] : [look(`Correct “${name}”.`, { kind: 'reward', name })]),
     ],
   }
 }

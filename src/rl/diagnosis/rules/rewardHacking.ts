@@ -39,12 +39,12 @@ function oneTermDominates(run: DiagnosedRun): Finding[] {
   const behind = terms.filter((term) => term !== top && isLeftBehind(run, term))
   if (!top || behind.length === 0 || isWhatIsMeant(run, terms, top)) return []
   const { name } = top.reward
-  const others = behind.map(({ reward }) => `"${reward.name}"`).join(' and ')
+  const others = behind.map(({ reward }) => `“${reward.name}”`).join(' and ')
   return [
     {
       id: 'one-reward-dominates',
       severity: 'warning',
-      words: `"${name}" makes up ${percent(top.rise / total)} of the rise of the reward while ${others} did not move: the policy may be serving the easy part alone.`,
+      words: `“${name}” makes up ${percent(top.rise / total)} of the rise of the reward while ${others} did not move: the policy may be serving the easy part alone.`,
       evidence: [top, ...behind].flatMap(({ reward, start, end }) => [
         evidence(`rewards/${reward.name}/mean`, start),
         evidence(`rewards/${reward.name}/mean`, end),
@@ -54,7 +54,7 @@ function oneTermDominates(run: DiagnosedRun): Finding[] {
           'Look at the best-scored samples, and make a test case of one that does not deserve it.',
           top.end,
         ),
-        look(`Let "${name}" weigh less, or count only where the others do.`, { kind: 'reward', name }),
+        look(`Let “${name}” weigh less, or count only where the others do.`, { kind: 'reward', name }),
       ],
     },
   ]

@@ -34,7 +34,7 @@ export function rewardSize(run: DiagnosedRun): Finding[] {
           ? []
           : [
               look(
-                `Bring "${heaviest.name}" to a scale of 0 to 1, or lower its weight of ${short(heaviest.weight)}.`,
+                `Bring “${heaviest.name}” to a scale of 0 to 1, or lower its weight of ${short(heaviest.weight)}.`,
                 {
                   kind: 'reward',
                   name: heaviest.name,

@@ -20,7 +20,7 @@ export function rewardsCancel(run: DiagnosedRun): Finding[] {
   const across = parts.reduce((sum, { means, weight }) => sum + Math.abs(weight) * spreadOf(means), 0)
   const isSilent = averageOf(spreads) < remainder * within && spreadOf(rewards) < remainder * across
   if (rewards.length < window || parts.length < 2 || !isSilent) return []
-  const names = parts.map(({ name }) => `"${name}"`).join(' and ')
+  const names = parts.map(({ name }) => `“${name}”`).join(' and ')
   return [
     {
       id: 'rewards-cancel',

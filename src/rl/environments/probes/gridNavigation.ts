@@ -21,7 +21,7 @@ export const gridNavigation = defineTask({
     if (!(Number.isInteger(size) && size >= 2 && size <= 10) || !isTurns(turns))
       throw new AppError(
         'config/invalid',
-        'The environment "probe-grid" has 2 to 10 cells and 1 to 1000 turns.',
+        'The environment “probe-grid” has 2 to 10 cells and 1 to 1000 turns.',
       )
     return {
       maxTurns: turns,

@@ -113,7 +113,7 @@ export function probeByName(name: string): Probe {
   if (found !== undefined) return found
   throw new AppError(
     'usage/invalid',
-    `There is no probe "${name}".`,
+    `There is no probe “${name}”.`,
     `Choose one of: ${probes.map((probe) => probe.name).join(', ')}.`,
   )
 }

@@ -20,7 +20,7 @@ export const arithmetic = defineTask({
   create({ operations: signs, digits }) {
     const chosen = [...signs]
     if (chosen.length === 0 || chosen.some((sign) => !Object.hasOwn(operations, sign))) {
-      throw invalid(`operations are some of + - *, got "${signs}"`)
+      throw invalid(`operations are some of + - *, got “${signs}”`)
     }
     if (!(Number.isInteger(digits) && digits >= 1 && digits <= 7)) throw invalid('digits are 1 to 7')
     const drawn = (random: SequentialRandom) => random.integer(10 ** digits)
@@ -32,7 +32,7 @@ export const arithmetic = defineTask({
         const [a, b] = [numberIn(row['a'], left), numberIn(row['b'], right)]
         const operation = typeof row['operation'] === 'string' ? row['operation'] : sign
         const found = Object.hasOwn(operations, operation) ? operations[operation] : undefined
-        if (found === undefined) throw new Error(`Expected an operation out of + - *, got "${operation}".`)
+        if (found === undefined) throw new Error(`Expected an operation out of + - *, got “${operation}”.`)
         return {
           state: found.apply(a, b),
           observation: `What is ${a} ${operation} ${b}? Answer with the number alone.`,
@@ -47,4 +47,4 @@ const numberIn = (value: unknown, otherwise: number): number =>
   typeof value === 'number' ? value : otherwise
 
 const invalid = (fault: string): AppError =>
-  new AppError('config/invalid', `The environment "arithmetic" cannot be set up: ${fault}.`)
+  new AppError('config/invalid', `The environment “arithmetic” cannot be set up: ${fault}.`)

@@ -18,7 +18,7 @@ export const countdown = defineTask({
   settings: { count: 4, highest: 50, formReward: 0.1 },
   create({ count, highest, formReward }) {
     if (!(Number.isInteger(count) && count >= 2 && count <= 8 && Number.isInteger(highest) && highest >= 2)) {
-      throw new AppError('config/invalid', 'The environment "countdown" needs 2 to 8 numbers of at least 2.')
+      throw new AppError('config/invalid', 'The environment “countdown” needs 2 to 8 numbers of at least 2.')
     }
     return {
       maxTurns: 1,
@@ -59,7 +59,7 @@ function givenPuzzle(row: Readonly<Record<string, unknown>>): CountdownState | n
   ) {
     return { numbers, target }
   }
-  throw new Error('Expected numbers in column "numbers" and a number in column "target".')
+  throw new Error('Expected numbers in column “numbers” and a number in column “target”.')
 }
 
 /** Works the numbers into one, so that the puzzle can be solved; the result is whole and above 0. */

@@ -16,7 +16,7 @@ export const numberGuessing = defineTask({
     if (!(Number.isInteger(lowest) && Number.isInteger(highest) && lowest < highest) || !isTurns(guesses)) {
       throw new AppError(
         'config/invalid',
-        'The environment "number-guessing" needs whole numbers lowest < highest and 1 to 1000 guesses.',
+        'The environment “number-guessing” needs whole numbers lowest < highest and 1 to 1000 guesses.',
       )
     }
     const isGuess = (guess: number | null): guess is number =>

@@ -37,7 +37,7 @@ const listed = <State, Settings extends TaskSettings>(task: Task<State, Settings
   description: task.description,
   settings: task.settings,
   create(changed, services) {
-    requireSettings(`environment "${task.id}"`, task.settings, changed)
+    requireSettings(`environment “${task.id}”`, task.settings, changed)
     return environmentOf(task, task.create({ ...task.settings, ...changed }, services))
   },
   doubts: (changed) => task.doubts?.({ ...task.settings, ...changed }) ?? [],
@@ -70,7 +70,7 @@ export function builtInEnvironment(
   const known = builtInEnvironments.map((environment) => environment.id).join(', ')
   throw new AppError(
     'config/invalid',
-    `There is no environment called "${id}".`,
+    `There is no environment called “${id}”.`,
     `Choose one of: ${known}; or give the path of a .ts or .js file.`,
   )
 }

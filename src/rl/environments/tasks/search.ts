@@ -31,7 +31,7 @@ export const search = defineTask({
       reset({ row }) {
         const question = row[questionColumn]
         if (typeof question !== 'string')
-          throw new Error(`Expected a question in column "${questionColumn}".`)
+          throw new Error(`Expected a question in column “${questionColumn}”.`)
         return { state: { searches: 0 }, observation: `${instructions}\n\nQuestion: ${question}` }
       },
       async step({ state, action, row }) {
@@ -70,7 +70,7 @@ function acceptedAnswers(row: DataRow, column: string): string[] {
   const value = row[column]
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   const answers = list.filter((each) => typeof each === 'string' || typeof each === 'number')
-  if (answers.length === 0) throw new Error(`Expected an answer, or a list of them, in column "${column}".`)
+  if (answers.length === 0) throw new Error(`Expected an answer, or a list of them, in column “${column}”.`)
   return answers.map((answer) => tidy(String(answer)))
 }
 
@@ -101,7 +101,7 @@ function openEngine(
   if (address === null || !['http:', 'https:'].includes(address.protocol)) {
     throw new AppError(
       'config/invalid',
-      url === '' ? 'The search environment has no address to search at.' : `"${url}" is no http address.`,
+      url === '' ? 'The search environment has no address to search at.' : `“${url}” is no http address.`,
       'Set environment.settings.url to that of a search engine that answers ?q=…&format=json, such as a SearXNG of your own.',
     )
   }

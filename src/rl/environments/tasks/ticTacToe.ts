@@ -23,10 +23,10 @@ export const ticTacToe = defineTask({
   create({ opponent, begins, win, draw, loss, illegal }) {
     const isCareful = opponent === 'careful'
     if (!opponents.some((name) => name === opponent)) {
-      throw new AppError('config/invalid', 'The setting "opponent" of tic-tac-toe is random or careful.')
+      throw new AppError('config/invalid', 'The setting “opponent” of tic-tac-toe is random or careful.')
     }
     if (begins !== 'policy' && begins !== 'opponent') {
-      throw new AppError('config/invalid', 'The setting "begins" of tic-tac-toe is policy or opponent.')
+      throw new AppError('config/invalid', 'The setting “begins” of tic-tac-toe is policy or opponent.')
     }
     const over = (reward: number, won: boolean) => ({ reward, done: true, metrics: { correct: Number(won) } })
     return {

@@ -119,7 +119,7 @@ describe('importDataSet', () => {
     })
     expect(version.rows(0, 9)).toEqual([{ answer: 4, prompt: 'q' }])
     expect(version.info.problems.listed).toEqual([
-      { number: 2, line: 2, sentence: 'it has no column "meta.truth"' },
+      { number: 2, line: 2, sentence: 'it has no column “meta.truth”' },
     ])
   })
 

@@ -220,7 +220,7 @@ describe('a footer that lies refuses the file', () => {
       footer(['x'], group(1n, chunkOf({ ...column, bytes: 10_000n }))),
       /it points outside the file/,
     ],
-    ['two columns of a name', footer(['x', 'x'], group(1n, chunkOf(column))), /two columns called "x"/],
+    ['two columns of a name', footer(['x', 'x'], group(1n, chunkOf(column))), /two columns called “x”/],
     [
       'a column that is not there',
       footer(['x', 'y'], group(1n, chunkOf(column))),

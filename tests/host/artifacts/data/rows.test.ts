@@ -77,7 +77,7 @@ describe('preview', () => {
     const [first, second] = previewPrompts([{ prompt: 'Add 1 and 2' }, {}], form, model, 10)
     expect(second).toEqual({
       row: 11,
-      problem: expect.stringMatching(/^Row 12 .*no column "prompt"/) as unknown,
+      problem: expect.stringMatching(/^Row 12 .*no column “prompt”/) as unknown,
     })
     if (first === undefined || 'problem' in first) throw new Error('Expected a prompt.')
     expect(first.text).toContain('Add 1 and 2 = {?}')

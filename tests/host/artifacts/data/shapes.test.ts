@@ -135,19 +135,19 @@ describe('detectShape', () => {
 
 describe('mapItem', () => {
   test.each([
-    [{ a: 1 }, [{ kind: 'column', from: 'b', to: 'c' }], 'it has no column "b"'],
-    [{ c: 'x' }, [{ kind: 'chat', column: 'c' }], 'its column "c" is no list of messages'],
-    [{ c: [{ from: 1 }] }, [{ kind: 'chat', column: 'c' }], 'message 1 of "c" has no {from, value} texts'],
+    [{ a: 1 }, [{ kind: 'column', from: 'b', to: 'c' }], 'it has no column “b”'],
+    [{ c: 'x' }, [{ kind: 'chat', column: 'c' }], 'its column “c” is no list of messages'],
+    [{ c: [{ from: 1 }] }, [{ kind: 'chat', column: 'c' }], 'message 1 of “c” has no {from, value} texts'],
     [
       { c: [user] },
       [{ kind: 'last-message', column: 'c' }],
-      'its column "c" does not end with a message of the assistant',
+      'its column “c” does not end with a message of the assistant',
     ],
-    [{ c: [reply] }, [{ kind: 'last-message', column: 'c' }], 'its column "c" has nothing before the answer'],
+    [{ c: [reply] }, [{ kind: 'last-message', column: 'c' }], 'its column “c” has nothing before the answer'],
     [
       { chosen: [reply], rejected: [other] },
       [{ kind: 'shared-prompt' }],
-      '"chosen" and "rejected" begin with different messages',
+      '“chosen” and “rejected” begin with different messages',
     ],
   ] as const)('%j %j', (row, mapping, sentence) => {
     expect(mapItem({ row, number: 7, line: 9 }, [...mapping])).toEqual({ number: 7, line: 9, sentence })

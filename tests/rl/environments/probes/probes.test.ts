@@ -69,7 +69,7 @@ describe('probes', () => {
       grid: 12,
       value: 1,
     })
-    expect(() => probeByName('maze')).toThrow('no probe "maze"')
+    expect(() => probeByName('maze')).toThrow('no probe “maze”')
   })
 })
 

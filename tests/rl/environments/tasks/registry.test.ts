@@ -32,9 +32,9 @@ describe('every built-in environment', () => {
   })
 
   test('settings that are not there, of another type or impossible are refused in words', () => {
-    expect(() => builtInEnvironment('chess')).toThrow('no environment called "chess"')
-    expect(() => builtInEnvironment('arithmetic', { digit: 2 })).toThrow('has no setting "digit"')
-    expect(() => builtInEnvironment('arithmetic', { digits: '2' })).toThrow('needs a number for "digits"')
+    expect(() => builtInEnvironment('chess')).toThrow('no environment called “chess”')
+    expect(() => builtInEnvironment('arithmetic', { digit: 2 })).toThrow('has no setting “digit”')
+    expect(() => builtInEnvironment('arithmetic', { digits: '2' })).toThrow('needs a number for “digits”')
     expect(() => builtInEnvironment('arithmetic', { operations: '+/' })).toThrow('some of + - *')
     expect(() => builtInEnvironment('number-guessing', { lowest: 9, highest: 3 })).toThrow('lowest < highest')
     expect(() => builtInEnvironment('tic-tac-toe', { opponent: 'kind' })).toThrow('random or careful')
