@@ -8,7 +8,7 @@
  */
 import { createReadStream, existsSync } from 'node:fs'
 import { STATUS_CODES, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { Port } from '#shared/api/port.ts'
@@ -80,7 +80,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     keepAliveTimeout: 5_000,
     connectionsCheckingInterval: checkEveryMs,
   })
-  server.on('connection', (socket) => front.strangers.add(socket))
+  const open = new Set<Socket>()
+  server.on('connection', (socket) => {
+    front.strangers.add(socket)
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+    // One that was on its way when the server closed would keep it waiting for ever.
+    if (!server.listening) socket.destroy()
+  })
   // Of silence; a large upload may take as long as it likes.
   server.setTimeout(60_000)
   server.on('request', (request, response) => {
@@ -100,7 +107,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     [Symbol.asyncDispose]: async () => {
       front.close()
       const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
+      for (const socket of open) socket.destroy()
       await closed
     },
   }
