@@ -103,7 +103,7 @@ export class TextProcesses implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const desk of this.#desks) desk.end()
+    for (const desk of this.#desks) desk.close()
   }
 }
 
@@ -114,6 +114,7 @@ class Desk {
   #process: Asked | null = null
   #queue: Promise<unknown> = Promise.resolve()
   #idle: NodeJS.Timeout | undefined
+  #isClosed = false
   /** Questions that have no answer yet. */
   waiting = 0
   lastAskedAbout: string | null = null
@@ -134,6 +135,12 @@ class Desk {
     return answer
   }
 
+  /** For good: a question that still waits starts no further process, which would keep the host from ending. */
+  close(): void {
+    this.#isClosed = true
+    this.end()
+  }
+
   end(): void {
     clearTimeout(this.#idle)
     this.#process?.kill()
@@ -147,6 +154,7 @@ class Desk {
   }
 
   async #answerTo<Question extends TextQuestion>(question: Question): Promise<TextAnswers[Question['type']]> {
+    if (this.#isClosed) throw new AppError('api/disconnected', 'Turnwise is closing.')
     if (this.#process === null) {
       this.#process = new Asked(this.#start())
       const first = await this.#process.next(startMs)
