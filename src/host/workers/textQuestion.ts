@@ -83,6 +83,7 @@ export class TextProcesses implements Disposable {
   readonly #start: StartText
   readonly #limits: TextLimits
   readonly #desks: Desk[] = []
+  #isClosed = false
 
   constructor(start: StartText = textStarter, limits: Partial<TextLimits> = {}) {
     this.#start = start
@@ -99,10 +100,12 @@ export class TextProcesses implements Disposable {
     // The one with the least to do, and among those the one that nobody has asked for longest.
     const [desk] = this.#desks.toSorted((a, b) => a.waiting - b.waiting || a.askedAt - b.askedAt)
     if (desk === undefined) throw new Error('Expected a desk.')
+    if (this.#isClosed) desk.close()
     return desk
   }
 
   [Symbol.dispose](): void {
+    this.#isClosed = true
     for (const desk of this.#desks) desk.close()
   }
 }
