@@ -60,7 +60,7 @@ export const maxTextBytes = 2 * 1024 ** 3
 /** Starts the script `textProcess`. */
 export type StartText = () => WorkerProcess<TextQuestion, FromText>
 
-const textStarter: StartText = () => forkProcess(scriptPath('textProcess'), 'inherit')
+export const textStarter: StartText = () => forkProcess(scriptPath('textProcess'), 'inherit')
 
 /** Errors: those of reading and using a tokenizer; AppError 'tokenizer/invalid' when it took too long or its process died. */
 export type AskText = <Asked extends TextQuestion>(question: Asked) => Promise<TextAnswers[Asked['type']]>
@@ -96,17 +96,22 @@ export class TextProcesses implements Disposable {
   #deskFor(directory: string): Desk {
     const known = this.#desks.find((desk) => desk.lastAskedAbout === directory)
     if (known !== undefined) return known
-    if (this.#desks.length < maxDesks) this.#desks.push(new Desk(this.#start, this.#limits))
+    if (this.#desks.length < maxDesks) this.#desks.push(new Desk(() => this.#begin(), this.#limits))
     // The one with the least to do, and among those the one that nobody has asked for longest.
     const [desk] = this.#desks.toSorted((a, b) => a.waiting - b.waiting || a.askedAt - b.askedAt)
     if (desk === undefined) throw new Error('Expected a desk.')
-    if (this.#isClosed) desk.close()
     return desk
+  }
+
+  /** A question that still waits when all is over starts no process: its channel would keep the host from ending. */
+  #begin(): ReturnType<StartText> {
+    if (this.#isClosed) throw new AppError('api/disconnected', 'Turnwise is closing.')
+    return this.#start()
   }
 
   [Symbol.dispose](): void {
     this.#isClosed = true
-    for (const desk of this.#desks) desk.close()
+    for (const desk of this.#desks) desk.end()
   }
 }
 
@@ -117,7 +122,6 @@ class Desk {
   #process: Asked | null = null
   #queue: Promise<unknown> = Promise.resolve()
   #idle: NodeJS.Timeout | undefined
-  #isClosed = false
   /** Questions that have no answer yet. */
   waiting = 0
   lastAskedAbout: string | null = null
@@ -138,12 +142,6 @@ class Desk {
     return answer
   }
 
-  /** For good: a question that still waits starts no further process, which would keep the host from ending. */
-  close(): void {
-    this.#isClosed = true
-    this.end()
-  }
-
   end(): void {
     clearTimeout(this.#idle)
     this.#process?.kill()
@@ -157,7 +155,6 @@ class Desk {
   }
 
   async #answerTo<Question extends TextQuestion>(question: Question): Promise<TextAnswers[Question['type']]> {
-    if (this.#isClosed) throw new AppError('api/disconnected', 'Turnwise is closing.')
     if (this.#process === null) {
       this.#process = new Asked(this.#start())
       const first = await this.#process.next(startMs)
