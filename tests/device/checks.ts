@@ -86,7 +86,7 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
       return { heads: flatHeads, actor: flatGradient(policy), critic: flatGradient(policy, 'critic') }
     }
     const expected = await learned({})
-    const actual = await learned({ device: webgpu, segmentLayers: 2 })
+    const actual = await learned({ device: webgpu, programs: { segmentLayers: 2 } })
     return {
       actor: relative(actual.actor, expected.actor),
       critic: relative(actual.critic, expected.critic),

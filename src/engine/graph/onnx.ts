@@ -7,13 +7,8 @@ import type { Names } from './onnxMessages.ts'
 import {
   nameOf,
   writeConstant,
-  writeEmpty,
   writeIdentity,
-  writeIf,
-  writeInteger,
-  writeIsSelected,
   writeNode,
-  writeUnshapedOutput,
   writeValueInfo,
   writeWeight,
 } from './onnxMessages.ts'
@@ -50,11 +45,11 @@ export interface Dialect {
 }
 
 /** What the CPU provider runs. */
-const cpuDialect: Dialect = { extended: true, feedsWeights: false }
+export const cpuDialect: Dialect = { extended: true, feedsWeights: false }
 
 /** Writes what is needed to compute `outputs`; inputs that nothing reads are left out. */
 export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect): OnnxModel {
-  const body = bodyOf(outputs, '', dialect)
+  const body = bodyOf(outputs, '', { dialect, inputNames: new Map() })
   return finishModel(
     name,
     [body],
@@ -66,92 +61,32 @@ export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect):
   )
 }
 
-/** The input of `writeChoice` that says which program runs: i64 [1], its place in the order of the programs. */
-export const SELECTOR = 'program'
-
-const selector = { name: SELECTOR, dtype: 'int64', shape: [1] } as const
-
-export const choiceOutput = (program: string, output: string): string => `${program}: ${output}`
-
-/**
- * Several programs in one model, of which each run computes one: they share the memory of the session, and nothing of it
- * is bound to one of them. Inputs and weights of the same name are the same. Outputs are called `PROGRAM: OUTPUT`; those
- * of programs that did not run are empty. All inputs must be fed, with anything of the right rank if not read.
- */
-export function writeChoice(
-  name: string,
-  programs: Readonly<Record<string, Program>>,
-  dialect = cpuDialect,
-): OnnxModel {
-  const branches = Object.entries(programs).map(([program, outputs]) => ({
-    program,
-    outputs: Object.keys(outputs),
-    body: bodyOf(
-      rename(outputs, (output) => computed(program, output)),
-      `${program}/`,
-      dialect,
-    ),
-  }))
-  const outputs = branches.flatMap(({ program, outputs: own }) =>
-    own.map((output) => choiceOutput(program, output)),
-  )
-  const write = (graph: ProtobufWriter) => {
-    branches.forEach((branch, index) => {
-      writeBranch(graph, branch, index)
-    })
-    writeValueInfo(graph, 11, SELECTOR, selector)
-    for (const output of outputs) writeUnshapedOutput(graph, output)
-  }
-  const bodies = branches.map(({ body }) => body)
-  const model = finishModel(name, bodies, write, { outputs, dialect })
-  return { ...model, inputs: [...model.inputs, selector] }
-}
-
-const computed = (program: string, output: string): string => `${choiceOutput(program, output)}, computed`
-
-const rename = (outputs: Program, newName: (name: string) => string): Program =>
-  Object.fromEntries(Object.entries(outputs).map(([name, value]) => [newName(name), value]))
-
-interface Branch {
-  readonly program: string
-  readonly outputs: readonly string[]
-  readonly body: Body
-}
-
-/** An `If` that computes the program where it is selected and gives empty tensors where not. */
-function writeBranch(graph: ProtobufWriter, { program, outputs, body }: Branch, index: number): void {
-  const [place, condition] = [`index of ${program}`, `is ${program}`]
-  const names = outputs.map((output) => choiceOutput(program, output))
-  graph.message(5, (tensor) => {
-    writeInteger(tensor, place, index)
-  })
-  writeIsSelected(graph, { selector: SELECTOR, index: place, condition })
-  writeIf(
-    graph,
-    { name: program, condition, outputs: names },
-    {
-      then_branch(inner) {
-        writeBody(inner, body)
-        inner.string(2, `${program}, computed`)
-        for (const [output, value] of body.outputs) writeValueInfo(inner, 12, output, value)
-      },
-      else_branch(inner) {
-        for (const output of names) writeEmpty(inner, `${output}, left out`)
-        inner.string(2, `${program}, left out`)
-        for (const output of names) writeUnshapedOutput(inner, `${output}, left out`)
-      },
-    },
-  )
-}
-
 /** The nodes of one program and what its values are called. */
-interface Body {
+export interface Body {
   readonly nodes: readonly Node[]
   readonly names: Names
   readonly outputs: NamedOutputs
+  /** Inputs that are not the model's, under the names by which the body has them. */
+  readonly own: ReadonlyMap<Node, string>
 }
 
-function bodyOf(program: Program, prefix: string, { extended }: Dialect): Body {
+/** The inputs that a body shares with others. */
+export const inputsOf = ({ nodes, own }: Body): InputNode[] =>
+  nodes.filter((node): node is InputNode => node.kind === 'input' && !own.has(node))
+
+/** How bodies are written. */
+export interface Writing {
+  readonly dialect: Dialect
+  /** What the model calls inputs that do not have their own name there. */
+  readonly inputNames: ReadonlyMap<Node, string>
+}
+
+export function bodyOf(
+  program: Program,
+  prefix: string,
+  { dialect: { extended }, inputNames }: Writing,
+  own: Body['own'] = new Map(),
+): Body {
   const resolved = Object.values(program).map(resolve)
   const written = extended ? resolved : lower(resolved)
   const outputs = Object.keys(program).map((name, index) => [name, written[index] as Value] as const)
@@ -159,11 +94,12 @@ function bodyOf(program: Program, prefix: string, { extended }: Dialect): Body {
     outputs.map(([, value]) => value),
     true,
   )
-  return { nodes, names: nameValues(nodes, outputs, prefix), outputs }
+  const given = new Map([...inputNames, ...own])
+  return { nodes, names: nameValues(nodes, outputs, { prefix, given }), outputs, own }
 }
 
 /** Nodes and constants; an output that is an input, a constant or another output is repeated under its own name. */
-function writeBody(graph: ProtobufWriter, { nodes, names, outputs }: Body): void {
+export function writeBody(graph: ProtobufWriter, { nodes, names, outputs }: Body): void {
   for (const node of nodes) {
     if (node.kind === 'op') writeNode(graph, node, names)
     if (node.kind === 'constant') {
@@ -179,15 +115,19 @@ function writeBody(graph: ProtobufWriter, { nodes, names, outputs }: Body): void
 }
 
 /** What all programs share: inputs and weights, then the model around the graph. */
-function finishModel(
+export function finishModel(
   name: string,
   bodies: readonly Body[],
   write: (graph: ProtobufWriter) => void,
   { outputs, dialect: { feedsWeights } }: { readonly outputs: readonly string[]; readonly dialect: Dialect },
 ): OnnxModel {
+  const inputs = byName(
+    bodies.flatMap((body) => inputsOf(body).map((node) => [nameOf(body.names, outputOf(node)), node])),
+  )
   const nodes = bodies.flatMap((body) => body.nodes)
-  const inputs = byName(nodes.filter((node): node is InputNode => node.kind === 'input'))
-  const weights = byName(nodes.filter((node): node is WeightNode => node.kind === 'weight'))
+  const weights = [
+    ...byName(nodes.flatMap((node) => (node.kind === 'weight' ? [[node.name, node] as const] : []))).values(),
+  ]
   const writer = new ProtobufWriter().integer(1, IR_VERSION).string(2, 'turnwise')
   writer.message(7, (graph) => {
     write(graph)
@@ -196,7 +136,7 @@ function finishModel(
       if (feedsWeights) writeValueInfo(graph, 11, node.name, outputOf(node))
       else graph.message(5, (tensor) => writeWeight(tensor, node))
     }
-    for (const node of inputs) writeValueInfo(graph, 11, node.name, outputOf(node))
+    for (const [input, node] of inputs) writeValueInfo(graph, 11, input, outputOf(node))
   })
   for (const [domain, version] of [
     ['', OPSET],
@@ -206,8 +146,8 @@ function finishModel(
   }
   return {
     bytes: writer.finish(),
-    inputs: inputs.map((node) => ({
-      name: node.name,
+    inputs: Array.from(inputs, ([input, node]) => ({
+      name: input,
       dtype: outputOf(node).dtype,
       shape: outputOf(node).shape,
     })),
@@ -218,18 +158,18 @@ function finishModel(
 }
 
 /** One node of each name; programs of one model mean the same by it. */
-function byName<N extends InputNode | WeightNode>(nodes: readonly N[]): N[] {
+function byName<N extends InputNode | WeightNode>(named: readonly (readonly [string, N])[]): Map<string, N> {
   const found = new Map<string, N>()
-  for (const node of nodes) {
-    const known = found.get(node.name)
+  for (const [name, node] of named) {
+    const known = found.get(name)
     if (known && !sameShape(outputOf(known).shape, outputOf(node).shape)) {
       throw new Error(
-        `Two values called ${node.name} have shapes ${showShape(outputOf(known).shape)} and ${showShape(outputOf(node).shape)}.`,
+        `Two values called ${name} have shapes ${showShape(outputOf(known).shape)} and ${showShape(outputOf(node).shape)}.`,
       )
     }
-    found.set(node.name, known ?? node)
+    found.set(name, known ?? node)
   }
-  return [...found.values()]
+  return found
 }
 
 /** External data must lie below the folder that the session is given: the runtime refuses other paths. */
@@ -242,16 +182,21 @@ function commonFolder(weights: readonly WeightNode[]): string | null {
 type NamedOutputs = readonly (readonly [string, Value])[]
 
 /** Inputs and weights keep their names, outputs get theirs; the rest is numbered behind the prefix. */
-function nameValues(nodes: readonly Node[], outputs: NamedOutputs, prefix: string): Names {
+function nameValues(
+  nodes: readonly Node[],
+  outputs: NamedOutputs,
+  { prefix, given }: { readonly prefix: string; readonly given: ReadonlyMap<Node, string> },
+): Names {
   const names = new Map<Value, string>()
   for (const [name, value] of outputs) {
     if (value.node.kind === 'op' && !names.has(value)) names.set(value, name)
   }
+  const ownName = (node: Node) =>
+    given.get(node) ?? (node.kind === 'input' || node.kind === 'weight' ? node.name : undefined)
   for (const node of nodes) {
+    if (node.kind === 'composite') continue
     for (const value of node.outputs) {
-      if (names.has(value) || node.kind === 'composite') continue
-      const isNamed = node.kind === 'input' || node.kind === 'weight'
-      names.set(value, isNamed ? node.name : `${prefix}value_${String(names.size)}`)
+      if (!names.has(value)) names.set(value, ownName(node) ?? `${prefix}value_${String(names.size)}`)
     }
   }
   return names

@@ -122,6 +122,35 @@ export function writeIf(
   })
 }
 
+/**
+ * A `Loop` whose body is a graph written by the caller: iteration number, condition and carried values in; condition,
+ * carried values and what is stacked out.
+ */
+export function writeLoop(
+  graph: ProtobufWriter,
+  {
+    name,
+    turns,
+    initial,
+    outputs,
+  }: {
+    readonly name: string
+    readonly turns: string
+    readonly initial: readonly string[]
+    readonly outputs: readonly string[]
+  },
+  body: (inner: ProtobufWriter) => void,
+): void {
+  graph.message(1, (node) => {
+    for (const read of [turns, '', ...initial]) node.string(1, read)
+    for (const output of outputs) node.string(2, output)
+    node.string(3, name).string(4, 'Loop')
+    node.message(5, (attribute) => {
+      attribute.string(1, 'body').message(6, body).integer(20, ATTRIBUTE_TYPES.graph)
+    })
+  })
+}
+
 /** A node that gives a float tensor without elements. */
 export function writeEmpty(graph: ProtobufWriter, name: string): void {
   graph.message(1, (node) => {

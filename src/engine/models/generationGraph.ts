@@ -4,7 +4,7 @@ import { input } from '../graph/value.ts'
 import { softcap, softmax } from '../ops/activation.ts'
 import { add, mul } from '../ops/arithmetic.ts'
 import { cast } from '../ops/cast.ts'
-import { atMost, cumulativeSum, rowOf } from '../ops/choice.ts'
+import { argMax, atMost, cumulativeSum, rowOf } from '../ops/choice.ts'
 import { gather } from '../ops/gather.ts'
 import { addMask } from '../ops/addMask.ts'
 import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '../ops/layout.ts'
@@ -34,7 +34,7 @@ export interface GenerationWeights {
 export const windowMaskName = (window: number): `mask ${number}` => `mask ${window}`
 
 /** The graph inputs of a layer's adapter carry the layer's number, since all layers are in one graph. */
-export const generationInputName = (layer: number, name: string): string => `${String(layer)} ${name}`
+export const layerInputName = (layer: number, name: string): string => `${String(layer)} ${name}`
 
 /**
  * The whole decoder as one program over T new positions of B rows behind P cached slots; P may be 0, so the same program
@@ -45,7 +45,8 @@ export const generationInputName = (layer: number, name: string): string => `${S
  * [B, 1, R, P+T] with R = 1 or g·T of each window, last [B],
  * inverseTemperature [1], `key i` and `value i` [B, K, P, C], adapters.
  * For `choice` also uniforms [B, 1].
- * Outputs: logits [B, V] divided by the temperature, probabilities [B, V] their softmax, choice [B, W + 3], `new key i` and `new value i` [B, K, T, C].
+ * Outputs: logits [B, V] divided by the temperature, probabilities [B, V] their softmax, best [B, 2], choice [B, W + 3],
+ * `new key i` and `new value i` [B, K, T, C].
  */
 export function generationProgram(
   config: ModelConfig,
@@ -55,8 +56,8 @@ export function generationProgram(
   const hidden = input('hidden', 'float32', [product(['B', 'T']), config.hiddenSize])
   const outputs: Record<string, Value> = {}
   const scores = decoderScores(config, lora, weights, {
+    ...passInputs(config, 'T'),
     hidden,
-    length: 'T',
     see(layer, fresh) {
       outputs[`new key ${String(layer)}`] = fresh.key
       outputs[`new value ${String(layer)}`] = fresh.value
@@ -69,15 +70,17 @@ export function generationProgram(
 /** Graph inputs of a decode step on a device: which of the latest slots stay as they are, and the one that is new (1 or 0). */
 export const latestNames = { kept: 'latest kept', fresh: 'latest fresh' } as const
 
-export type DeviceGenerationPrograms = Readonly<Record<'prompt' | 'longPrompt' | 'decode', Program>>
+export type DeviceGenerationPrograms = Readonly<
+  Record<'prompt' | 'longPrompt' | 'behind' | 'decode', Program>
+>
 
 /**
  * Generation where keys and values stay on a device. Nothing can be written in place there, so what is new goes into few
  * latest slots [B, K, W, C], which alone are copied in a step; `cacheProgram` puts them behind the others now and then.
  *
  * Inputs are those of `generationProgram`, but ids [N] (and learned positions) instead of hidden states. Outputs beside the
- * scores: `key i` and `value i`: of `prompt` [B, K, T, C], of `longPrompt` [B, K, P+T, C] (P ≥ 1), of `decode` the latest
- * slots. Inputs are `past key i` and `past value i` [B, K, P, C], `latest key i` and `latest value i`.
+ * scores: `key i` and `value i`: of `prompt` and `behind` (a cache) [B, K, T, C], of `longPrompt` [B, K, P+T, C] (P ≥ 1), of
+ * `decode` the latest slots. Inputs are `past key i` and `past value i` [B, K, P, C], `latest key i` and `latest value i`.
  */
 export function deviceGenerationPrograms(
   config: ModelConfig,
@@ -86,14 +89,13 @@ export function deviceGenerationPrograms(
 ): DeviceGenerationPrograms {
   const program = (length: Dim, see: (layer: number, fresh: KeyValue) => Seen): Program => {
     const outputs: Record<string, Value> = {}
-    const positions = input('positions', 'int64', ['B', length])
-    const hidden = embeddingValue(config, (name) => weights.vector(name), {
-      ids: input('ids', 'int64', [product(['B', length])]),
-      positions: reshape(positions, [product(['B', length])]),
-    })
+    const inputs = passInputs(config, length)
     const scores = decoderScores(config, lora, weights, {
-      hidden,
-      length,
+      ...inputs,
+      hidden: embeddedIds(config, weights, {
+        ids: input('ids', 'int64', [product(['B', length])]),
+        positions: inputs.positions,
+      }),
       see(layer, fresh) {
         const { parts, kept } = see(layer, fresh)
         outputs[`key ${String(layer)}`] = kept.key
@@ -109,8 +111,9 @@ export function deviceGenerationPrograms(
       const joined = both(pastSlots(config, layer), fresh, (past, added) => concat([past, added], 2))
       return { parts: [joined], kept: joined }
     }),
+    behind: program('T', (layer, fresh) => ({ parts: [pastSlots(config, layer), fresh], kept: fresh })),
     decode: program(1, (layer, fresh) => {
-      const latest = both(latestSlots(config, layer), fresh, withLatest)
+      const latest = withLatest(latestSlots(config, layer), fresh, latestFlags())
       return { parts: [pastSlots(config, layer), latest], kept: latest }
     }),
   }
@@ -122,11 +125,20 @@ interface Seen {
   readonly kept: KeyValue
 }
 
-/** The latest slots [B, K, W, C] with the new position [B, K, 1, C] in its place. */
-function withLatest(latest: Value, fresh: Value): Value {
-  const flags = (name: string) => input(name, 'float32', [1, 1, 'W', 1])
-  return add(mul(latest, flags(latestNames.kept)), mul(fresh, flags(latestNames.fresh)))
+/** Which of the latest slots stay as they are and which one is new: 1 or 0, [1, 1, W, 1]. */
+interface LatestFlags {
+  readonly kept: Value
+  readonly fresh: Value
 }
+
+function latestFlags(): LatestFlags {
+  const flags = (name: string) => input(name, 'float32', [1, 1, 'W', 1])
+  return { kept: flags(latestNames.kept), fresh: flags(latestNames.fresh) }
+}
+
+/** The latest slots [B, K, W, C] with the new position [B, K, 1, C] in its place. */
+export const withLatest = (latest: KeyValue, added: KeyValue, { kept, fresh }: LatestFlags): KeyValue =>
+  both(latest, added, (old, one) => add(mul(old, kept), mul(one, fresh)))
 
 const both = (a: KeyValue, b: KeyValue, join: (a: Value, b: Value) => Value): KeyValue => ({
   key: join(a.key, b.key),
@@ -144,7 +156,7 @@ const slotInputs = (
   return { key: of('key'), value: of('value') }
 }
 const cachedSlots = (config: ModelConfig, layer: number) => slotInputs(config, '', layer, 'P')
-const pastSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'past ', layer, 'P')
+export const pastSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'past ', layer, 'P')
 const latestSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'latest ', layer, 'W')
 
 /**
@@ -170,31 +182,62 @@ export function cacheProgram(
   return outputs
 }
 
-interface DecoderInputs {
+/** What the first layer reads of ids [N = B·T] at positions [B, T]: [N, D]. */
+export const embeddedIds = (
+  config: ModelConfig,
+  weights: GenerationWeights,
+  { ids, positions }: { readonly ids: Value; readonly positions: Value },
+): Value =>
+  embeddingValue(config, (name) => weights.vector(name), {
+    ids,
+    positions: reshape(positions, [product(positions.shape)]),
+  })
+
+/** What a pass over T new positions is told of them. */
+const passInputs = (config: ModelConfig, length: Dim) => ({
+  positions: input('positions', 'int64', ['B', length]),
+  masks: config.windows.map((_, window) => input(windowMaskName(window), 'float32', ['B', 1, 'R', 'M'])),
+  uniforms: input('uniforms', 'float32', ['B', 1]),
+})
+
+export interface DecoderInputs {
   /** [N = B·T, D] */
   readonly hidden: Value
-  /** T */
-  readonly length: Dim
+  /** [B, T] */
+  readonly positions: Value
+  /** Of each window, [B, 1, R, P+T]. */
+  readonly masks: readonly Value[]
+  /** [B, 1] */
+  readonly uniforms: Value
   /** The keys and values that the new positions of a layer see; `fresh` are their own. */
   readonly see: (layer: number, fresh: KeyValue) => readonly KeyValue[]
 }
 
-function decoderScores(
+export interface DecoderScores {
+  /** [B, V], over the temperature, and their softmax. */
+  readonly logits: Value
+  readonly probabilities: Value
+  /** [B, 2]: the likeliest id and its probability. */
+  readonly best: Value
+  /** [B, W + 3]; absent where the vocabulary cannot be cut into blocks. */
+  readonly choice?: Value
+}
+
+/** All layers and the scores after the last of the new positions. */
+export function decoderScores(
   config: ModelConfig,
   lora: LoraConfig | null,
   weights: GenerationWeights,
-  { hidden: start, length, see }: DecoderInputs,
-): Program {
+  { hidden: start, uniforms, ...seen }: DecoderInputs,
+): DecoderScores {
   const shared: SharedInputs = {
-    positions: input('positions', 'int64', ['B', length]),
+    ...seen,
     tables: config.ropes.map((_, rope) => rotaryInputs(config, rope, 'L')),
-    masks: config.windows.map((_, window) => input(windowMaskName(window), 'float32', ['B', 1, 'R', 'M'])),
-    see,
   }
   let hidden = start
   for (let layer = 0; layer < config.layers; layer++) {
     const adapter = lora
-      ? loraInputs(config, lora, (name) => generationInputName(layer, name))
+      ? loraInputs(config, lora, (name) => layerInputName(layer, name))
       : new Map<LinearName, LoraFactors>()
     hidden = decoderLayer(hidden, cachedScope(config, { weights, adapter, layer }, shared)).hidden
   }
@@ -208,9 +251,9 @@ function decoderScores(
   const logits = bend ? mul(softcap(plain, bend.cap), bend.factor) : plain
   const probabilities = softmax(logits)
   const width = choiceWidth(config.vocabSize)
-  const choice =
-    width === null ? {} : { choice: drawnBlock(probabilities, width, input('uniforms', 'float32', ['B', 1])) }
-  return { logits, probabilities, ...choice }
+  const choice = width === null ? {} : { choice: drawnBlock(probabilities, width, uniforms) }
+  const best = concat([cast(argMax(probabilities), 'float32'), reduceMax(probabilities, [-1])], 1)
+  return { logits, probabilities, best, ...choice }
 }
 
 /** Most and fewest columns of the blocks among which the graph chooses. */
@@ -242,7 +285,7 @@ function drawnBlock(probabilities: Value, width: number, uniforms: Value): Value
 }
 
 /** [B, K, slots, C] */
-interface KeyValue {
+export interface KeyValue {
   readonly key: Value
   readonly value: Value
 }

@@ -18,7 +18,7 @@ import { vocabularyHead } from '../ops/vocabularyHead.ts'
 import type { LoraConfig, ModelConfig } from './config.ts'
 import { modelNorm } from './decoder.ts'
 import { embeddingValue } from './embedding.ts'
-import { generationInputName } from './generationGraph.ts'
+import { layerInputName } from './generationGraph.ts'
 import type { Program } from './learningGraphs.ts'
 import { gradientName, headInput, packedLayer } from './learningGraphs.ts'
 import { loraInputs } from './lora.ts'
@@ -83,7 +83,7 @@ function layersOf({ first, end }: Segment, options: SegmentProgramOptions) {
   const trained: Value[] = []
   let hidden = start
   for (let layer = first; layer < end; layer++) {
-    const inputName = (name: string) => generationInputName(layer, name)
+    const inputName = (name: string) => layerInputName(layer, name)
     const adapter = loraInputs(config, lora, inputName)
     trained.push(...[...adapter.values()].flatMap(({ a, b }) => [a, b]))
     const parameters = {

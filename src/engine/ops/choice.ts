@@ -1,4 +1,5 @@
 /** What choosing tokens inside the graph needs; nothing here is learned from. */
+import { broadcast } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { apply, integers } from '../graph/value.ts'
 import { cast } from './cast.ts'
@@ -15,9 +16,20 @@ export const cumulativeSum = (x: Value): Value =>
 const lastAxis = (x: Value): Value => integers([x.shape.length - 1])
 
 export const lessOrEqualOp = defineOp('LessOrEqual', CHOOSES)
-/** 1 where a ≤ limit, else 0. a [B, n], limit [B, 1]. */
-export const atMost = (a: Value, limit: Value): Value =>
-  cast(apply(lessOrEqualOp, [a, limit], {}, [{ dtype: 'bool', shape: a.shape }])[0] as Value, 'float32')
+/** a ≤ limit as bool, broadcast. */
+export const isAtMost = (a: Value, limit: Value): Value =>
+  apply(lessOrEqualOp, [a, limit], {}, [
+    { dtype: 'bool', shape: broadcast(a.shape, limit.shape) },
+  ])[0] as Value
+/** 1 where a ≤ limit, else 0; broadcast. */
+export const atMost = (a: Value, limit: Value): Value => cast(isAtMost(a, limit), 'float32')
+
+export const argMaxOp = defineOp('ArgMax', CHOOSES)
+/** Index of the first of the largest elements of each row. x [B, V] → [B, 1] i64. */
+export const argMax = (x: Value): Value =>
+  apply(argMaxOp, [x], { axis: int(-1), keepdims: int(1) }, [
+    { dtype: 'int64', shape: [...x.shape.slice(0, -1), 1] },
+  ])[0] as Value
 
 export const gatherNdOp = defineOp('GatherND', CHOOSES)
 /** One row of each matrix. x [B, n, W], index [B, 1] i64 → [B, 1, W]. */

@@ -82,7 +82,7 @@ export const concatOp = defineOp('Concat', ({ node, cotangents }) => {
   let start: Value = integers([0])
   return node.inputs.map((_, index) => {
     const part = inputOf(node, index)
-    const end = addLengths(start, lengthOf(part, axis))
+    const end = addIntegers(start, lengthOf(part, axis))
     const piece = slice(dy, { axis, start, end, length: part.shape[axis] as Dim })
     start = end
     return piece
@@ -121,8 +121,9 @@ export const integerConcatOp = defineOp('IntegerConcat', 'Joins lengths, which a
 export const integerAddOp = defineOp('IntegerAdd', 'Adds lengths, which are not differentiable.', {
   type: 'Add',
 })
-const addLengths = (a: Value, b: Value): Value =>
-  apply(integerAddOp, [a, b], {}, [{ dtype: 'int64', shape: [1] }])[0] as Value
+/** a + b of i64, where b [1] is broadcast. */
+export const addIntegers = (a: Value, b: Value): Value =>
+  apply(integerAddOp, [a, b], {}, [{ dtype: 'int64', shape: a.shape }])[0] as Value
 
 export interface SliceRange {
   readonly axis: number

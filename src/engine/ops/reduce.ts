@@ -1,7 +1,7 @@
 import type { Shape } from '../graph/shape.ts'
 import { axisIndex, sameShape, showShape } from '../graph/shape.ts'
 import type { Op, Value } from '../graph/value.ts'
-import { apply, integers } from '../graph/value.ts'
+import { apply, constant, integers } from '../graph/value.ts'
 import { mul, scale } from './arithmetic.ts'
 import { defineOp, inputOf, int, onlyCotangent } from './define.ts'
 import { reshape } from './layout.ts'
@@ -22,6 +22,10 @@ export function expandLike(x: Value, like: Value): Value {
   const shape = apply(shapeOp, [like], {}, [{ dtype: 'int64', shape: [like.shape.length] }])[0] as Value
   return apply(expandOp, [x, shape], {}, [{ dtype: x.dtype, shape: like.shape }])[0] as Value
 }
+
+/** Zeros of a shape that is fed: [n] i64. */
+export const zeros = (lengths: Value, shape: Shape): Value =>
+  apply(expandOp, [constant([0], [1]), lengths], {}, [{ dtype: 'float32', shape }])[0] as Value
 
 export const reduceSumOp = defineOp('ReduceSum', ({ node, cotangents }) => [
   expandLike(onlyCotangent(cotangents), inputOf(node, 0)),

@@ -4,7 +4,7 @@ import { addMaskOp } from './addMask.ts'
 import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from './activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from './arithmetic.ts'
 import { castOp } from './cast.ts'
-import { cumulativeSumOp, gatherNdOp, lessOrEqualOp } from './choice.ts'
+import { argMaxOp, cumulativeSumOp, gatherNdOp, lessOrEqualOp } from './choice.ts'
 import { dequantizeOp } from './dequantize.ts'
 import { gatherElementsOp, gatherOp } from './gather.ts'
 import {
@@ -30,6 +30,7 @@ export const ops: readonly Op[] = [
   addOp,
   castOp,
   concatOp,
+  argMaxOp,
   cumulativeSumOp,
   dequantizeOp,
   dimensionOp,

@@ -1,12 +1,13 @@
 import { holdsTensors } from '#shared/device.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
-import { generationInputName } from '../models/generationGraph.ts'
+import { layerInputName } from '../models/generationGraph.ts'
 import { loraSlots, type LoraSlot } from '../models/lora.ts'
 import { input } from '../graph/value.ts'
 import { mul } from '../ops/arithmetic.ts'
 import { piece, reshape } from '../ops/layout.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { release } from './deviceTensors.ts'
+import { OnDemand } from './onDemand.ts'
 import { Session, floats, type Feed, type SessionOptions } from './session.ts'
 
 /** An adapter's tensors by the names of whole programs, where those read them. */
@@ -29,7 +30,7 @@ export class DeviceAdapter implements Disposable {
 export class AdapterUpload {
   readonly #slots: readonly LoraSlot[]
   readonly #device: SessionOptions['device']
-  #cut: Promise<Session> | null = null
+  readonly #cut = new OnDemand<Session>()
 
   constructor(config: ModelConfig, lora: LoraConfig, device: SessionOptions['device']) {
     this.#slots = loraSlots(config, lora)
@@ -37,14 +38,14 @@ export class AdapterUpload {
   }
 
   async take(adapter: AdapterParameters): Promise<DeviceAdapter> {
-    const names = this.#slots.map(({ layer, input: name }) => generationInputName(layer, name))
+    const names = this.#slots.map(({ layer, input: name }) => layerInputName(layer, name))
     if (!holdsTensors(this.#device)) {
       const data = ({ offset, size }: LoraSlot) => adapter.values.subarray(offset, offset + size)
       return new DeviceAdapter(
         Object.fromEntries(this.#slots.map((slot, at) => [names[at]!, floats(data(slot), slot.shape)])),
       )
     }
-    const session = await (this.#cut ??= this.#createCut(names))
+    const session = await this.#cut.get('adapter', () => this.#createCut(names))
     return new DeviceAdapter(
       await session.runTensors({ adapter: floats(adapter.values, [adapter.values.length]), one: ONE }),
     )
@@ -64,12 +65,7 @@ export class AdapterUpload {
   }
 
   [Symbol.dispose](): void {
-    void this.#cut?.then(
-      (session) => {
-        session[Symbol.dispose]()
-      },
-      () => undefined,
-    )
+    this.#cut[Symbol.dispose]()
   }
 }
 

@@ -4,17 +4,30 @@
  */
 import type { ModelConfig } from '../models/config.ts'
 import { latestNames, windowMaskName } from '../models/generationGraph.ts'
+import { HIDDEN } from '../ops/addMask.ts'
 import { release } from './deviceTensors.ts'
-import { HIDDEN } from './generation/decodeStep.ts'
 import type { PromptSlots } from './generation/decoder.ts'
-import { floats, int64s, type Feed, type Session } from './session.ts'
+import type { Feeds } from './programs.ts'
+import { floats, int64s, type Feed } from './session.ts'
 
 /** W. More cost more in every step, fewer are put behind the others more often. */
 const LATEST_SLOTS = 32
 
-export type Feeds = Readonly<Record<string, Feed>>
 /** Which tensors the slots of a cache that is put together come from. */
 export type CachePart = 'past' | 'latest' | 'incoming'
+
+/** All that are put together. */
+export const cacheParts: readonly (readonly CachePart[])[] = [
+  ['past'],
+  ['past', 'latest'],
+  ['incoming'],
+  ['past', 'incoming'],
+  ['past', 'latest', 'incoming'],
+]
+
+/** The tensors of a cache. */
+export const cacheNames = ({ layers }: Pick<ModelConfig, 'layers'>): string[] =>
+  Array.from({ length: layers }, (_, layer) => [`key ${String(layer)}`, `value ${String(layer)}`]).flat()
 
 /** The caches of prompts computed together: `key i` and `value i`, [B, K, T, C]. */
 export interface Prefilled {
@@ -66,8 +79,8 @@ interface Arrangement {
 
 export interface DeviceCacheOptions {
   readonly config: Pick<ModelConfig, 'kvHeads' | 'headDim' | 'windows'>
-  /** The program that puts a cache together from these parts. */
-  readonly arrangement: (parts: readonly CachePart[]) => Promise<Session>
+  /** Puts a cache together from these parts. */
+  readonly arrange: (parts: readonly CachePart[], feeds: Feeds) => Promise<Feeds>
   /** A copy where the other tensors are. */
   readonly upload: (data: Float32Array, dims: readonly number[]) => Promise<Feed>
 }
@@ -165,8 +178,7 @@ export class DeviceCache implements Disposable {
     if (rows.length > 0 && this.#filled > 0) parts.push('latest')
     if (incoming) parts.push('incoming')
     const slots = Math.ceil(Math.max(...lengths) / LATEST_SLOTS) * LATEST_SLOTS
-    const session = await this.#options.arrangement(parts)
-    const caches = await session.runTensors({
+    const caches = await this.#options.arrange(parts, {
       ...renamed(this.#past, 'past'),
       ...renamed(this.#latest, 'latest'),
       ...(incoming ? renamed(incoming.prefilled.caches, 'incoming') : {}),

@@ -3,7 +3,6 @@
  *
  * Where the device cannot hold tensors the same programs run with all of them in the host's memory: right, and slow.
  */
-import { holdsTensors, type Device } from '#shared/device.ts'
 import type { LoraConfig } from '../models/config.ts'
 import {
   cacheProgram,
@@ -12,114 +11,106 @@ import {
   type DeviceGenerationPrograms,
   type GenerationWeights,
 } from '../models/generationGraph.ts'
+import type { Program } from '../graph/onnx.ts'
 import { addLora } from '../models/lora.ts'
 import type { ModelSource } from '../models/source.ts'
 import { matmul } from '../ops/matmul.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { AdapterUpload, DeviceAdapter } from './deviceAdapter.ts'
 import {
+  cacheNames,
+  cacheParts,
   DeviceCache,
   DevicePrompt,
   devicePrompt,
   renamed,
   type CachePart,
-  type Feeds,
   type Prefilled,
 } from './deviceCache.ts'
-import { release, type DeviceTensors } from './deviceTensors.ts'
-import { mappedWeight } from './frozenWeights.ts'
+import { release, type TensorHome } from './deviceTensors.ts'
 import type {
   Decoder,
   Decoding,
   DecodingOptions,
+  KeptRow,
   PassScores,
   PrefilledPrompt,
   PromptSlots,
+  RowScores,
   RowStep,
 } from './generation/decoder.ts'
 import { causalMask } from './generation/mask.ts'
-import { LARGEST_UNIFORM, maskFeeds, rotaryFeeds } from './ortDecodeStep.ts'
+import { maskFeeds, positionFeeds, type NewPositions } from './passFeeds.ts'
+import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
 import { RotaryTables } from './rotaryTables.ts'
-import { Session, floats, int64s } from './session.ts'
+import { int64s } from './session.ts'
 
 export interface DeviceDecoderOptions {
   readonly source: ModelSource
-  readonly lora: LoraConfig
-  readonly device: Device
-  readonly weights: DeviceTensors
+  readonly home: TensorHome
+  /** Those of `decodingDefinitions`, perhaps among others. */
+  readonly programs: Programs
   readonly adapters: AdapterUpload
   /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
 
-export class DeviceDecoder implements Decoder, Disposable {
+/** One program for each kind of scores: what stays on the device must be the same in every run of a session. */
+export function decodingDefinitions(
+  { config }: ModelSource,
+  lora: LoraConfig,
+  weights: GenerationWeights,
+): ProgramDefinitions {
+  const definitions: Record<string, ProgramDefinition> = {}
+  for (const name of ['prompt', 'longPrompt', 'decode'] as const) {
+    for (const want of ['logits', 'probabilities', 'best', 'choice', 'none'] as const) {
+      const of = () => deviceGenerationPrograms(config, lora, weights)[name]
+      definitions[passName(name, want)] = { program: () => scoresOf(of(), want), kept: cacheNames(config) }
+    }
+  }
+  for (const parts of cacheParts) {
+    definitions[arrangementName(parts)] = {
+      program: () => cacheProgram(config, parts),
+      kept: cacheNames(config),
+    }
+  }
+  return definitions
+}
+
+const passName = (name: keyof DeviceGenerationPrograms, want: PassScores): string => `${name} for ${want}`
+const arrangementName = (parts: readonly CachePart[]): string => `cache of ${parts.join(', ')}`
+
+function scoresOf({ logits, probabilities, best, choice, ...caches }: Program, want: PassScores): Program {
+  return want === 'none' ? caches : { [want]: { logits, probabilities, best, choice }[want]!, ...caches }
+}
+
+export class DeviceDecoder implements Decoder {
   readonly vocabSize: number
   readonly choiceWidth: number | null
+  readonly mostTurns = 1
   readonly options: DeviceDecoderOptions
   readonly rotary: readonly RotaryTables[]
-  readonly #programs: DeviceGenerationPrograms
-  readonly #sessions = new Map<string, Promise<Session>>()
 
   constructor(options: DeviceDecoderOptions) {
-    const { source, lora } = options
+    const { source } = options
     this.options = options
     this.vocabSize = source.config.vocabSize
     this.choiceWidth = choiceWidth(source.config.vocabSize)
     this.rotary = source.config.ropes.map((rope) => new RotaryTables(rope))
-    this.#programs = deviceGenerationPrograms(source.config, lora, deviceWeights(options))
   }
 
   async open(options: DecodingOptions): Promise<Decoding> {
     const { adapters, adapter } = this.options
     return new DeviceDecoding(this, options, await adapters.take(adapter(options.role)))
   }
-
-  /** One session for each kind of scores: what stays on the device must be the same in every run of a session. */
-  pass(name: keyof DeviceGenerationPrograms, want: PassScores): Promise<Session> {
-    const { logits, probabilities, choice, ...caches } = this.#programs[name]
-    const scores = want === 'none' ? {} : { [want]: { logits, probabilities, choice }[want]! }
-    return this.#session(`${name} for ${want}`, { ...scores, ...caches }, Object.keys(caches))
-  }
-
-  /** Puts a cache together from these parts. */
-  arrangement(parts: readonly CachePart[]): Promise<Session> {
-    const program = cacheProgram(this.options.source.config, parts)
-    return this.#session(`cache of ${parts.join(', ')}`, program, Object.keys(program))
-  }
-
-  #session(
-    name: string,
-    program: DeviceGenerationPrograms['decode'],
-    kept: readonly string[],
-  ): Promise<Session> {
-    const known = this.#sessions.get(name)
-    if (known) return known
-    const { device, weights } = this.options
-    const held = holdsTensors(device) ? { weights, kept } : {}
-    const created = Session.create({ name, program, device, purpose: 'learn', ...held })
-    this.#sessions.set(name, created)
-    return created
-  }
-
-  [Symbol.dispose](): void {
-    for (const session of this.#sessions.values()) {
-      void session.then(
-        (created) => {
-          created[Symbol.dispose]()
-        },
-        () => undefined,
-      )
-    }
-  }
 }
 
 /** x Wᵀ for any number of rows: a device has no use for the other forms. */
-function deviceWeights({ source, device, weights }: DeviceDecoderOptions): GenerationWeights {
-  const vector = (name: string) => (holdsTensors(device) ? weights.value(name) : mappedWeight(source, name))
+export function deviceWeights(home: TensorHome): GenerationWeights {
   return {
-    vector,
+    vector: (name) => home.value(name),
     product(x, name, lora) {
-      const y = matmul(x, vector(name), { transB: true })
+      const y = matmul(x, home.value(name), { transB: true })
       return lora ? addLora(y, x, lora) : y
     },
   }
@@ -136,12 +127,11 @@ class DeviceDecoding implements Decoding {
     this.#decoder = decoder
     this.#options = options
     this.#adapter = adapter
-    const { device, weights } = decoder.options
+    const { home, programs } = decoder.options
     this.#cache = new DeviceCache({
       config: this.#config,
-      arrangement: (parts) => decoder.arrangement(parts),
-      upload: (data, dims) =>
-        holdsTensors(device) ? weights.upload(data, dims) : Promise.resolve(floats(data, dims)),
+      arrange: (parts, feeds) => programs.run(arrangementName(parts), feeds),
+      upload: (data, dims) => home.upload(data, dims),
     })
   }
 
@@ -172,7 +162,7 @@ class DeviceDecoding implements Decoding {
       for (let position = 0; position < prompt.length; position++)
         positions[row * length + position] = position
     })
-    const last = Int32Array.from(prompts, (prompt, row) => row * length + prompt.length - 1)
+    const last = Int32Array.from(prompts, (prompt) => prompt.length - 1)
     const seen = { rows, length, positions, slots: 0, mask: causalMask(rows, length, 0) }
     const pass = { ids, positions, rows, length, last }
     const { scores, caches } = await this.#pass('prompt', want, pass, maskFeeds(seen, this.#config))
@@ -211,23 +201,23 @@ class DeviceDecoding implements Decoding {
     return this.#cache.enter(prompts.map(devicePrompt))
   }
 
-  async step({ ids, uniforms, want }: RowStep): Promise<Float32Array> {
+  async step({ ids, uniforms, want }: RowStep): Promise<RowScores> {
     const cached = await this.#cache.stepFeeds()
     const pass = {
       ids,
       positions: this.#cache.positions(),
       rows: ids.length,
       length: 1,
-      last: Int32Array.from(ids, (_, row) => row),
+      last: new Int32Array(ids.length),
       uniforms,
     }
     const { scores, caches } = await this.#pass('decode', want, pass, cached)
     this.#cache.settle(caches)
-    return scores
+    return { turns: [scores], ids: [] }
   }
 
-  keep(rows: readonly number[]): Promise<void> {
-    return this.#cache.keep(rows)
+  keep(rows: readonly KeptRow[]): Promise<void> {
+    return this.#cache.keep(rows.map(({ row }) => row))
   }
 
   retain(prompts: ReadonlySet<PromptSlots>): void {
@@ -246,10 +236,12 @@ class DeviceDecoding implements Decoding {
     own: Feeds,
   ): Promise<{ readonly scores: Float32Array; readonly caches: Feeds }> {
     this.#options.onPass(name === 'decode' ? 'decode' : 'prefill')
-    const session = await this.#decoder.pass(name, want)
-    const { [want]: scores, ...caches } = await session.runTensors({
-      ...passFeeds(pass, this.#options.inverseTemperature),
-      ...rotaryFeeds(this.#decoder.rotary, pass),
+    const { [want]: scores, ...caches } = await this.#decoder.options.programs.run(passName(name, want), {
+      ids: int64s(pass.ids, [pass.ids.length]),
+      ...positionFeeds(
+        { ...pass, inverseTemperature: this.#options.inverseTemperature },
+        this.#decoder.rotary,
+      ),
       ...this.#adapter.feeds,
       ...own,
     })
@@ -263,28 +255,7 @@ class DeviceDecoding implements Decoding {
   }
 }
 
-/** T new positions of B rows. */
-interface DevicePass {
+interface DevicePass extends Omit<NewPositions, 'inverseTemperature'> {
   /** [N = B·T] */
   readonly ids: Int32Array
-  /** [B, T] */
-  readonly positions: Int32Array
-  readonly rows: number
-  readonly length: number
-  /** [B] place of each row's last position among all N. */
-  readonly last: Int32Array
-  readonly uniforms?: Float64Array
-}
-
-function passFeeds({ ids, positions, rows, length, last, uniforms }: DevicePass, inverse: number): Feeds {
-  const bounded = Float32Array.from({ length: rows }, (_, row) =>
-    Math.min(uniforms?.[row] ?? 0, LARGEST_UNIFORM),
-  )
-  return {
-    ids: int64s(ids, [ids.length]),
-    positions: int64s(positions, [rows, length]),
-    last: int64s(last, [rows]),
-    inverseTemperature: floats(Float32Array.of(inverse), [1]),
-    uniforms: floats(bounded, [rows, 1]),
-  }
 }

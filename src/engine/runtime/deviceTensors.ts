@@ -8,11 +8,52 @@ import { input, weight, type Value } from '../graph/value.ts'
 import type { ModelSource, TensorLocation } from '../models/source.ts'
 import { expectedTensors } from '../models/weightNames.ts'
 import { mul } from '../ops/arithmetic.ts'
-import { learningMatrix } from './frozenWeights.ts'
+import { learningMatrix, mappedWeight } from './frozenWeights.ts'
+import { OnDemand } from './onDemand.ts'
 import { Session, floats, type Feed, type FedWeights } from './session.ts'
 
-export class DeviceTensors implements FedWeights {
-  readonly #uploads = new Map<number, Promise<Session>>()
+/** Where a policy's tensors are: on a device that holds them, or with the host. */
+export interface TensorHome extends Disposable {
+  /** A frozen tensor in f32, as programs read it. */
+  value(name: string): Value
+  /** A copy where programs read it, which the caller disposes. */
+  upload(data: Float32Array, dims: readonly number[]): Promise<Feed>
+  /** What sessions are fed beside their inputs; null where they map the weights themselves. */
+  readonly weights: FedWeights | null
+}
+
+/** Weights are mapped by each session, and all else is fed anew in every run. */
+export class HostTensors implements TensorHome {
+  readonly weights = null
+  readonly #source: ModelSource
+
+  constructor(source: ModelSource) {
+    this.#source = source
+  }
+
+  value(name: string): Value {
+    const shape = shapesOf(this.#source).get(name)
+    const inputs = shape?.[1]
+    return inputs === undefined
+      ? mappedWeight(this.#source, name)
+      : learningMatrix(this.#source, name, inputs)
+  }
+
+  upload(data: Float32Array, dims: readonly number[]): Promise<Feed> {
+    return Promise.resolve(floats(data, dims))
+  }
+
+  [Symbol.dispose](): void {
+    // Arrays of the host are left to the collector.
+  }
+}
+
+const shapesOf = ({ config }: ModelSource): ReadonlyMap<string, readonly number[]> =>
+  new Map(expectedTensors(config).map(({ name, shape }) => [name, shape]))
+
+export class DeviceTensors implements TensorHome, FedWeights {
+  readonly weights = this
+  readonly #uploads = new OnDemand<Session>()
   readonly #weights = new Map<string, Promise<Feed>>()
   readonly #device: Device
   readonly #source: ModelSource
@@ -21,7 +62,7 @@ export class DeviceTensors implements FedWeights {
   constructor(device: Device, source: ModelSource) {
     this.#device = device
     this.#source = source
-    this.#shapes = new Map(expectedTensors(source.config).map(({ name, shape }) => [name, shape]))
+    this.#shapes = shapesOf(source)
   }
 
   /** A frozen tensor in f32, as programs read it. */
@@ -63,34 +104,27 @@ export class DeviceTensors implements FedWeights {
 
   /** A product with a fed 1: of the mere input, the runtime would hand back the host's own memory. */
   #upload(rank: number): Promise<Session> {
-    const known = this.#uploads.get(rank)
-    if (known) return known
+    return this.#uploads.get(String(rank), () => this.#createUpload(rank))
+  }
+
+  #createUpload(rank: number): Promise<Session> {
     const x = input(
       'x',
       'float32',
       Array.from({ length: rank }, (_, axis) => `D${String(axis)}`),
     )
-    const session = Session.create({
+    return Session.create({
       name: `upload of rank ${String(rank)}`,
       program: { copy: mul(x, input('one', 'float32', [1])) },
       device: this.#device,
       purpose: 'learn',
       kept: ['copy'],
     })
-    this.#uploads.set(rank, session)
-    return session
   }
 
   [Symbol.dispose](): void {
     for (const weight of this.#weights.values()) void weight.then(release, () => undefined)
-    for (const session of this.#uploads.values()) {
-      void session.then(
-        (created) => {
-          created[Symbol.dispose]()
-        },
-        () => undefined,
-      )
-    }
+    this.#uploads[Symbol.dispose]()
   }
 }
 

@@ -10,6 +10,7 @@ import type { ValueHeadPrograms } from '../models/valueHead.ts'
 import { valueHeadPrograms } from '../models/valueHead.ts'
 import { headWeightName, layerPrefix, layerTensors } from '../models/weightNames.ts'
 import { learningMatrix, learningPurpose, mappedSlices, mappedWeight } from './frozenWeights.ts'
+import { OnDemand } from './onDemand.ts'
 import { ProgramSet } from './programSet.ts'
 import type { Feed } from './session.ts'
 
@@ -37,7 +38,7 @@ export class LearningPrograms {
   readonly #lora: LoraConfig
   readonly #device: Device
   readonly #backward: readonly BackwardPass[]
-  readonly #sets = new Map<ProgramUse, Promise<ProgramSet>>()
+  readonly #sets = new OnDemand<ProgramSet>()
 
   constructor(source: ModelSource, lora: LoraConfig, device: Device, backward: readonly BackwardPass[]) {
     this.#source = source
@@ -57,11 +58,7 @@ export class LearningPrograms {
   }
 
   #set(use: ProgramUse): Promise<ProgramSet> {
-    const known = this.#sets.get(use)
-    if (known) return known
-    const created = this.#create(use)
-    this.#sets.set(use, created)
-    return created
+    return this.#sets.get(use, () => this.#create(use))
   }
 
   #create(use: ProgramUse): Promise<ProgramSet> {
@@ -152,15 +149,6 @@ export class LearningPrograms {
   }
 
   [Symbol.dispose](): void {
-    for (const set of this.#sets.values()) {
-      // What could not be made was reported where it was asked for; there is nothing to release.
-      void set.then(
-        (created) => {
-          created[Symbol.dispose]()
-        },
-        () => undefined,
-      )
-    }
-    this.#sets.clear()
+    this.#sets[Symbol.dispose]()
   }
 }

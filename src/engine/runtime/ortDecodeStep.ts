@@ -1,21 +1,15 @@
 import type { Device } from '#shared/device.ts'
-import type { LoraConfig, ModelConfig } from '../models/config.ts'
-import {
-  choiceWidth,
-  generationInputName,
-  generationProgram,
-  windowMaskName,
-} from '../models/generationGraph.ts'
-import { rotaryNames } from '../models/learningGraphs.ts'
+import type { LoraConfig } from '../models/config.ts'
+import { choiceWidth, generationProgram, layerInputName } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decodeStep.ts'
 import { generationWeights, readsMappedWeights } from './frozenWeights.ts'
-import { windowMask, type SeenPositions } from './generation/mask.ts'
+import { maskFeeds, positionFeeds } from './passFeeds.ts'
 import { ProgramSet } from './programSet.ts'
 import { RotaryTables } from './rotaryTables.ts'
 import type { Feed } from './session.ts'
-import { Session, floats, int64s } from './session.ts'
+import { Session, floats } from './session.ts'
 
 export interface DecodeStepOptions {
   readonly source: ModelSource
@@ -71,9 +65,6 @@ async function compile(options: DecodeStepOptions): Promise<Compiled> {
     },
   }
 }
-
-/** The largest whose f32 product with any total stays below that total. */
-export const LARGEST_UNIFORM = 1 - 2 ** -23
 
 /**
  * The generation graph as one session. Exact weights are used where they lie on disk, in one form for a single row and
@@ -131,75 +122,19 @@ export class OrtDecodeStep implements DecodeStep {
     const cacheDims = [rows, this.kvHeads, cache.capacity, this.headDim]
     const feeds: Record<string, Feed> = {
       hidden: floats(hidden, [rows * length, config.hiddenSize]),
-      positions: int64s(pass.positions, [rows, length]),
-      ...rotaryFeeds(this.#rotary, pass),
-      ...this.#masks(pass),
-      last: int64s(
-        pass.last.map((position, row) => row * length + position),
-        [rows],
-      ),
-      inverseTemperature: floats(Float32Array.of(pass.inverseTemperature), [1]),
-      uniforms: floats(
-        Float32Array.from({ length: rows }, (_, row) => Math.min(pass.uniforms?.[row] ?? 0, LARGEST_UNIFORM)),
-        [rows, 1],
-      ),
+      ...positionFeeds(pass, this.#rotary),
+      ...maskFeeds({ ...pass, slots: cache.capacity }, config),
     }
     for (let layer = 0; layer < this.layers; layer++) {
       feeds[`key ${String(layer)}`] = floats(cache.keys(layer, rows), cacheDims)
       feeds[`value ${String(layer)}`] = floats(cache.values(layer, rows), cacheDims)
       for (const [name, feed] of Object.entries(adapter.feeds(layer)))
-        feeds[generationInputName(layer, name)] = feed
+        feeds[layerInputName(layer, name)] = feed
     }
     return feeds
-  }
-
-  #masks(pass: DecodePass): Record<string, Feed> {
-    return maskFeeds({ ...pass, slots: pass.cache.capacity }, this.#options.source.config)
   }
 
   [Symbol.dispose](): void {
     this.#compiled[Symbol.dispose]()
   }
-}
-
-/** The rotary tables as far as a pass reaches. */
-export function rotaryFeeds(
-  tables: readonly RotaryTables[],
-  { positions, length }: Pick<DecodePass, 'positions' | 'length'>,
-): Record<string, Feed> {
-  const feeds: Record<string, Feed> = {}
-  tables.forEach((rope, index) => {
-    // The kernel also refuses more new positions than table rows.
-    const { cos, sin } = rope.feeds(Math.max(length, ...positions) + 1)
-    const names = rotaryNames(index)
-    feeds[names.cos] = cos
-    feeds[names.sin] = sin
-  })
-  return feeds
-}
-
-/** The mask of each window of the model. */
-export function maskFeeds(
-  pass: SeenPositions,
-  { windows, heads, kvHeads }: Pick<ModelConfig, 'windows' | 'heads' | 'kvHeads'>,
-): Record<string, Feed> {
-  return Object.fromEntries(
-    windows.map((window, index) => {
-      const mask = window === null ? pass.mask : windowMask(pass, window)
-      return [windowMaskName(index), maskFeed(mask, pass, heads / kvHeads)]
-    }),
-  )
-}
-
-/** One mask row for all query heads; several positions repeat it for each query head of a key head. mask [B, T, P+T]. */
-function maskFeed(mask: Float32Array, { rows, length, slots }: SeenPositions, copies: number): Feed {
-  const width = slots + length
-  if (length === 1) return floats(mask, [rows, 1, 1, width])
-  const block = length * width
-  const repeated = new Float32Array(rows * copies * block)
-  for (let row = 0; row < rows; row++) {
-    const source = mask.subarray(row * block, (row + 1) * block)
-    for (let copy = 0; copy < copies; copy++) repeated.set(source, (row * copies + copy) * block)
-  }
-  return floats(repeated, [rows, 1, copies * length, width])
 }

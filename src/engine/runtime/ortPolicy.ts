@@ -2,7 +2,7 @@
  * The policy on ONNX Runtime: one set of adapter arrays, read by the learning programs and the generation program alike,
  * so an update is seen by the next rollout without a copy. Reading order: session.ts → programSet.ts → learningPrograms.ts, headRunner.ts and
  * valueHead.ts → learner.ts → replica.ts → learningQueue.ts; adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts →
- * generation/generate.ts; and for devices that hold tensors deviceTensors.ts → segmentLearner.ts, deviceDecoder.ts.
+ * generation/generate.ts; and for devices policyPrograms.ts → programs.ts, deviceTensors.ts → segmentLearner.ts, deviceDecoder.ts, residentStep.ts.
  */
 import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
@@ -33,7 +33,7 @@ import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.t
 import { LearningQueue } from './learningQueue.ts'
 import { learningTokens, replicasOf } from './learningTokens.ts'
 import { usedLength } from './packedBatch.ts'
-import { policyPrograms, type PolicyPrograms } from './policyPrograms.ts'
+import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from './policyPrograms.ts'
 import { TrainedParameters } from './trainedParameters.ts'
 
 export interface OrtPolicyOptions {
@@ -57,8 +57,8 @@ export interface OrtPolicyOptions {
   readonly maxRows: number
   /** Generation reads a packed copy of exact weights; `packingPays` says when. False if absent. */
   readonly packsWeights?: boolean
-  /** See `PolicyProgramOptions`; a CPU given so many computes as a device does. */
-  readonly segmentLayers?: number
+  /** How the programs are kept; as the device does best if absent. */
+  readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers'>
   /** Longest prompt plus completion; that of the model's config if absent. */
   readonly contextLength?: number
   /** The optimizer's defaults if absent. */
@@ -79,9 +79,15 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
   const backward = backwardPasses[options.activations]
   const limits = { savedTokens: savedTokens(options), chunkBytes: CHUNK_BYTES }
   const learning = { source, lora, seed, device, backward, ...limits }
-  const { rolloutPrecision: precision, packsWeights = false, segmentLayers } = options
-  const segments = segmentLayers === undefined ? {} : { segmentLayers }
-  const programs = await policyPrograms({ source, lora, precision, packsWeights, learning, ...segments })
+  const { rolloutPrecision: precision, packsWeights = false } = options
+  const programs = await policyPrograms({
+    source,
+    lora,
+    precision,
+    packsWeights,
+    learning,
+    ...options.programs,
+  })
   return new OrtPolicy(options, learning, programs)
 }
 

@@ -1,3 +1,4 @@
+import { HIDDEN } from '../ops/addMask.ts'
 import { CAUSAL_PARTS } from '../ops/attention.ts'
 import type { ModelConfig } from '../models/config.ts'
 import type { PackedName } from '../models/learningGraphs.ts'
@@ -25,9 +26,6 @@ export interface PackedBatch {
   /** What every layer's program reads beside the hidden states. */
   readonly feeds: Readonly<Partial<Record<'order' | 'query rows' | 'key rows' | PackedName, Feed>>>
 }
-
-/** Finite, so that no row of the softmax is all minus infinity. */
-const HIDDEN = -1e9
 
 /** Tokens of a sequence that lead to a prediction: up to its last action. */
 export const usedLength = ({ actionMask }: TokenSequence): number => actionMask.lastIndexOf(1) + 1

@@ -1,23 +1,46 @@
-/** Who computes for a policy: on the CPU layer by layer, on a device that holds tensors in whole programs. */
-import { holdsTensors } from '#shared/device.ts'
+/** Who computes for a policy: layer by layer, or in whole programs. */
+import type { DeviceKind } from '#shared/device.ts'
+import { segmentsOf } from '../models/segmentPrograms.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { LoraConfig } from '../models/config.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import { AdapterUpload } from './deviceAdapter.ts'
-import { DeviceDecoder } from './deviceDecoder.ts'
-import { DeviceTensors } from './deviceTensors.ts'
+import { DeviceDecoder, decodingDefinitions, deviceWeights } from './deviceDecoder.ts'
+import { DeviceTensors, HostTensors } from './deviceTensors.ts'
+import { holdsTensors } from '#shared/device.ts'
+import { learningPurpose } from './frozenWeights.ts'
 import type { Decoder } from './generation/decoder.ts'
 import { HostDecoder } from './generation/hostDecoder.ts'
 import { Learner, type LearnerOptions } from './learner.ts'
+import { OnDemand } from './onDemand.ts'
 import { OrtDecodeStep, type DecodeStepOptions } from './ortDecodeStep.ts'
+import { ResidentPrograms, SeparatePrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
-import { SegmentLearner } from './segmentLearner.ts'
+import { ResidentStep, residentDefinitions } from './residentStep.ts'
+import { SegmentLearner, learningDefinitions } from './segmentLearner.ts'
+
+/**
+ * - `layers`: a program for each layer, all tensors with the host.
+ * - `shared`: whole programs in sessions that share the tensors of a device.
+ * - `resident`: whole programs in one session, whose weights alone stay on the device.
+ */
+export type ProgramForm = 'layers' | 'shared' | 'resident'
+
+const forms: Readonly<Record<DeviceKind, ProgramForm>> = {
+  cpu: 'layers',
+  coreml: 'layers',
+  webgpu: 'shared',
+  cuda: 'resident',
+  dml: 'resident',
+}
 
 export interface PolicyProgramOptions extends Pick<DecodeStepOptions, 'precision' | 'packsWeights'> {
   readonly source: ModelSource
   readonly lora: LoraConfig
   readonly learning: LearnerOptions
-  /** Layers of one program where there are several in one; if absent, layer by layer on the CPU and all of them on a device. */
+  /** That of the device if absent. */
+  readonly form?: ProgramForm
+  /** Most layers of one whole program of learning; all of them if absent. */
   readonly segmentLayers?: number
 }
 
@@ -29,13 +52,13 @@ export interface PolicyPrograms extends Disposable {
   decoder(adapter: AdapterOf): Promise<Decoder>
 }
 
-export const policyPrograms = (options: PolicyProgramOptions): Promise<PolicyPrograms> => {
-  const { learning, segmentLayers } = options
-  const isWhole = segmentLayers !== undefined || holdsTensors(learning.device)
-  return isWhole ? Promise.resolve(devicePrograms(options)) : hostPrograms(options)
+export function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPrograms> {
+  const { form = forms[options.learning.device.kind] } = options
+  if (form === 'layers') return layerPrograms(options)
+  return Promise.resolve(form === 'shared' ? sharedPrograms(options) : residentPrograms(options))
 }
 
-async function hostPrograms({
+async function layerPrograms({
   source,
   lora,
   precision,
@@ -44,51 +67,64 @@ async function hostPrograms({
 }: PolicyProgramOptions): Promise<PolicyPrograms> {
   const learner = await Learner.create(learning)
   const { device } = learning
-  let step: Promise<OrtDecodeStep> | null = null
+  const steps = new OnDemand<OrtDecodeStep>()
   const embed: DecodeStepOptions['embed'] = (ids, positions) => learner.embed(ids, positions)
   return {
     learner,
     async decoder(adapter) {
-      step ??= OrtDecodeStep.create({ source, precision, lora, device, packsWeights, embed, adapter })
-      return new HostDecoder(await step)
+      const options = { source, precision, lora, device, packsWeights, embed, adapter }
+      return new HostDecoder(await steps.get('decoding', () => OrtDecodeStep.create(options)))
     },
     [Symbol.dispose]() {
       learner[Symbol.dispose]()
-      // If it could not be made, that was reported where it was asked for.
-      void step?.then(
-        (created) => {
-          created[Symbol.dispose]()
-        },
-        () => undefined,
-      )
+      steps[Symbol.dispose]()
     },
   }
 }
 
 /** The frozen weights are there once, for scoring, learning and generation; rollouts read them as learning does. */
-function devicePrograms({
-  source,
-  lora,
-  learning,
-  segmentLayers = source.config.layers,
-}: PolicyProgramOptions): PolicyPrograms {
-  const { device, seed = 0 } = learning
-  const weights = new DeviceTensors(device, source)
+function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
+  const { source, lora, learning } = options
+  const { device } = learning
+  const home = holdsTensors(device) ? new DeviceTensors(device, source) : new HostTensors(source)
+  const segments = segmentsOf(source.config.layers, options.segmentLayers ?? source.config.layers)
+  const weight = (name: string) => home.value(name)
+  const definitions = {
+    ...learningDefinitions(segments, { config: source.config, lora, weight }),
+    ...decodingDefinitions(source, lora, deviceWeights(home)),
+  }
+  const programs = new SeparatePrograms(definitions, device, home)
   const adapters = new AdapterUpload(source.config, lora, device)
-  const shared = { source, lora, device, weights, adapters }
-  const learner = new SegmentLearner({ ...shared, seed, segmentLayers })
-  let decoder: DeviceDecoder | null = null
   return {
-    learner,
-    decoder(adapter) {
-      decoder ??= new DeviceDecoder({ ...shared, adapter })
-      return Promise.resolve(decoder)
-    },
+    learner: new SegmentLearner({ source, lora, seed: learning.seed ?? 0, segments, programs, adapters }),
+    decoder: (adapter) => Promise.resolve(new DeviceDecoder({ source, home, programs, adapters, adapter })),
     [Symbol.dispose]() {
-      learner[Symbol.dispose]()
-      decoder?.[Symbol.dispose]()
+      programs[Symbol.dispose]()
       adapters[Symbol.dispose]()
-      weights[Symbol.dispose]()
+      home[Symbol.dispose]()
+    },
+  }
+}
+
+/** The same in one session: a device that gives every tensor back keeps nothing but the weights of a session. */
+function residentPrograms({ source, lora, learning }: PolicyProgramOptions): PolicyPrograms {
+  const { device } = learning
+  const home = new HostTensors(source)
+  const segments = segmentsOf(source.config.layers, source.config.layers)
+  const weight = (name: string) => home.value(name)
+  const definitions = {
+    ...learningDefinitions(segments, { config: source.config, lora, weight }),
+    ...residentDefinitions(source, lora, deviceWeights(home)),
+  }
+  const programs = new ResidentPrograms(definitions, device, learningPurpose(source))
+  const adapters = new AdapterUpload(source.config, lora, device)
+  return {
+    learner: new SegmentLearner({ source, lora, seed: learning.seed ?? 0, segments, programs, adapters }),
+    decoder: (adapter) =>
+      Promise.resolve(new HostDecoder(new ResidentStep({ source, programs, adapters, adapter }))),
+    [Symbol.dispose]() {
+      programs[Symbol.dispose]()
+      adapters[Symbol.dispose]()
     },
   }
 }

@@ -2,9 +2,9 @@
  * From the scores of one row to its next token. Order and meaning of the processors are Hugging Face's: repetition
  * penalty, minimum length, temperature, top-k, top-p, min-p, softmax, draw.
  *
- * Three ways lead to the same choice. The graph has always divided by the temperature (a repetition penalty may come
- * before or after that). Where nothing is left out it also finds the block of the vocabulary where the token lies;
- * filters and a minimum length work on the whole softmax. A repetition penalty changes logits, and a softmax sharpened by
+ * Several ways lead to the same choice. The graph has always divided by the temperature (a repetition penalty may come
+ * before or after that). Where nothing is left out it also finds the block of the vocabulary where the token lies, or the
+ * likeliest token; filters and a minimum length work on the whole softmax. A repetition penalty changes logits, and a softmax sharpened by
  * a low temperature says little of what is left before the minimum length: such steps read logits.
  */
 import { AppError } from '#shared/errors.ts'
@@ -16,6 +16,9 @@ export interface Choice {
   /** Of the unfiltered softmax(logits / temperature), so that it equals what scoring the completion says. */
   readonly logprob: number
 }
+
+/** The least that may be wanted of a pass to choose from. */
+export type WantedScores = 'logits' | 'probabilities' | 'choice' | 'best'
 
 /** What happened to a row before this token. */
 interface RowHistory {
@@ -110,12 +113,14 @@ export class Sampler {
   }
 
   /** The least that a pass must say of rows with so many completion tokens. */
-  wanted(generated: readonly number[]): 'logits' | 'probabilities' | 'choice' {
+  wanted(generated: readonly number[]): WantedScores {
     const { greedy, repetitionPenalty } = this.#sampling
     const isSuppressing = generated.some((count) => this.#suppressed(count).length > 0)
     // A low temperature may leave the ends with all that f32 can hold, and nothing for the others.
     if (repetitionPenalty !== 1 || (isSuppressing && this.temperature < 1)) return 'logits'
-    return greedy || isSuppressing || isFiltering(this.#sampling) ? 'probabilities' : 'choice'
+    if (isSuppressing) return 'probabilities'
+    if (greedy) return 'best'
+    return isFiltering(this.#sampling) ? 'probabilities' : 'choice'
   }
 
   /** `probabilities`: [V] softmax(logits / temperature); `uniform` in [0, 1). */
@@ -144,6 +149,11 @@ export class Sampler {
     const block = choice.subarray(0, width)
     const index = expectToken(categorical(block, uniform * total - before))
     return { id: number * width + index, logprob: Math.log(block[index]!) }
+  }
+
+  /** `best`: [2] of the row, the likeliest id and its probability. */
+  fromBest([id, probability]: ArrayLike<number> & Iterable<number>): Choice {
+    return { id: expectToken(probability! > 0 ? id! : -1), logprob: Math.log(probability!) }
   }
 
   /** From the weights that lie in the filter. */

@@ -2,31 +2,30 @@
  * Learning in whole programs (models/segmentPrograms.ts), for devices: a micro-batch is one run that scores and, once its
  * loss is known, one that computes the gradient; with several segments, one for each of them.
  */
-import { holdsTensors, type Device } from '#shared/device.ts'
 import type { LoraConfig } from '../models/config.ts'
-import { generationInputName } from '../models/generationGraph.ts'
+import { layerInputName } from '../models/generationGraph.ts'
 import { gradientName } from '../models/learningGraphs.ts'
 import {
   innerPrograms,
   lastPrograms,
   segmentNames,
-  segmentsOf,
   type LastPrograms,
   type Segment,
+  type SegmentProgramOptions,
 } from '../models/segmentPrograms.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { Heads, ScoreOptions, TokenSequence } from '../policy.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import type { AdapterUpload, DeviceAdapter } from './deviceAdapter.ts'
-import { release, type DeviceTensors } from './deviceTensors.ts'
+import { release } from './deviceTensors.ts'
 import { DropoutMasks, type DropoutPlace } from './dropoutMasks.ts'
-import { mappedWeight } from './frozenWeights.ts'
 import type { CriticTarget, LearningTarget, LearningTask, ScoringTarget } from './learner.ts'
 import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
+import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
 import { RotaryTables } from './rotaryTables.ts'
-import { Session, floats, int64s, type Feed } from './session.ts'
+import { floats, int64s, type Feed } from './session.ts'
 import type { ValueHeadParameters } from './valueHead.ts'
 
 export interface SegmentLearnerOptions {
@@ -34,34 +33,60 @@ export interface SegmentLearnerOptions {
   readonly lora: LoraConfig
   /** What the masks of dropout are drawn from. */
   readonly seed?: number
-  readonly device: Device
-  /** Most layers of one program. */
-  readonly segmentLayers: number
-  readonly weights: DeviceTensors
+  readonly segments: readonly Segment[]
+  /** Those of `learningDefinitions`, perhaps among others. */
+  readonly programs: Programs
   readonly adapters: AdapterUpload
 }
 
-type Feeds = Readonly<Record<string, Feed>>
 type LastProgram = keyof LastPrograms
+
+/** The programs that read masks of dropout are others. */
+const programName = (name: string, drops: boolean): string => (drops ? `${name}, with dropout` : name)
+
+/** What is computed for the segments: forward and backward of the inner ones by their number, and those of the last. */
+export function learningDefinitions(
+  segments: readonly Segment[],
+  { lora, ...options }: Omit<SegmentProgramOptions, 'drops'>,
+): ProgramDefinitions {
+  const definitions: Record<string, ProgramDefinition> = {}
+  const inner = ['forward', 'backward'] as const
+  const last = ['score', 'value', 'learn', 'learnEntropy', 'learnValue'] as const
+  const kept = ['output', gradientName('hidden')]
+  for (const drops of (lora.dropout ?? 0) > 0 ? [false, true] : [false]) {
+    segments.slice(0, -1).forEach((segment, index) => {
+      for (const kind of inner) {
+        const program = () => innerPrograms(segment, { ...options, lora, drops })[kind]
+        definitions[programName(`${kind} ${String(index)}`, drops)] = { program, kept }
+      }
+    })
+    for (const kind of last) {
+      const program = () => lastPrograms(segments.at(-1)!, { ...options, lora, drops })[kind]
+      definitions[programName(kind, drops)] = { program, kept }
+    }
+  }
+  return definitions
+}
 
 /** What all programs of a micro-batch read. */
 interface Pass {
   readonly batch: PackedBatch
   readonly feeds: Feeds
+  /** The feeds hold masks of dropout. */
+  readonly drops: boolean
   readonly signal: AbortSignal | undefined
 }
 
-export class SegmentLearner implements LearningWorker, Disposable {
+export class SegmentLearner implements LearningWorker {
   readonly #options: SegmentLearnerOptions
   readonly #segments: readonly Segment[]
   readonly #rotary: readonly RotaryTables[]
   readonly #dropout: DropoutMasks | null
-  readonly #sessions = new Map<string, Promise<Session>>()
 
   constructor(options: SegmentLearnerOptions) {
-    const { source, lora, seed = 0, segmentLayers } = options
+    const { source, lora, seed = 0, segments } = options
     this.#options = options
-    this.#segments = segmentsOf(source.config.layers, segmentLayers)
+    this.#segments = segments
     this.#rotary = source.config.ropes.map((rope) => new RotaryTables(rope))
     this.#dropout = (lora.dropout ?? 0) > 0 ? new DropoutMasks(source.config, lora, seed) : null
   }
@@ -77,8 +102,8 @@ export class SegmentLearner implements LearningWorker, Disposable {
       return sequences.map((sequence) => emptyHeads(sequence, head !== undefined))
     }
     using taken = await this.#options.adapters.take(adapter)
-    const pass = { batch, feeds: batchFeeds(batch, temperature), signal }
-    const kept = await this.#forward(pass, taken, false)
+    const pass = { batch, feeds: batchFeeds(batch, temperature), drops: false, signal }
+    const kept = await this.#forward(pass, taken)
     try {
       return unpackHeads(sequences, batch, await this.#heads(pass, taken, kept, head))
     } finally {
@@ -96,7 +121,7 @@ export class SegmentLearner implements LearningWorker, Disposable {
       return heads
     }
     const feeds = { ...batchFeeds(batch, options.temperature), ...this.#masks(sequences, place) }
-    const pass = { batch, feeds, signal: options.signal }
+    const pass = { batch, feeds, drops: this.#dropout !== null, signal: options.signal }
     using actorRun = await this.#begin(pass, actor)
     using criticRun = critic && (await this.#begin(pass, critic))
     const { policy } = await this.#heads(pass, actorRun.adapter, actorRun.kept, undefined)
@@ -116,7 +141,7 @@ export class SegmentLearner implements LearningWorker, Disposable {
   async #begin(pass: Pass, target: LearningTarget): Promise<AdapterRun> {
     const adapter = await this.#options.adapters.take(target.adapter)
     try {
-      const kept = await this.#forward(pass, adapter, true)
+      const kept = await this.#forward(pass, adapter)
       return {
         adapter,
         kept,
@@ -148,47 +173,41 @@ export class SegmentLearner implements LearningWorker, Disposable {
   ): Promise<void> {
     const feeds = { ...head.feeds, [segmentNames.values]: column(values) }
     const last = await this.#backward(pass, run, 'learnValue', feeds)
-    addTo(headGradients, last[segmentNames.valueHeadGradient]!.data as Float32Array, 0)
+    addTo(headGradients, numbers(last[segmentNames.valueHeadGradient]), 0)
   }
 
   /** What each segment but the first starts from. */
-  async #forward({ feeds, signal }: Pass, adapter: DeviceAdapter, learning: boolean): Promise<Feed[]> {
+  async #forward(pass: Pass, adapter: DeviceAdapter): Promise<Feed[]> {
     const kept: Feed[] = []
     for (const [index] of this.#segments.slice(0, -1).entries()) {
-      signal?.throwIfAborted()
-      const session = await this.#session(`forward ${index}`, learning)
-      const { output } = await session.runTensors({ ...feeds, ...adapter.feeds, ...hiddenFeed(kept.at(-1)) })
+      const feeds = { ...adapter.feeds, ...hiddenFeed(kept.at(-1)) }
+      const { output } = await this.#run(`forward ${String(index)}`, pass, feeds)
       kept.push(output!)
     }
     return kept
   }
 
   async #heads(
-    { feeds, signal, batch }: Pass,
+    pass: Pass,
     adapter: DeviceAdapter,
     kept: readonly Feed[],
     head: ValueHeadParameters | undefined,
   ) {
-    signal?.throwIfAborted()
     const program: LastProgram = head ? 'value' : 'score'
-    const session = await this.#session(program, feeds[MASKED] !== undefined)
-    const results = await session.run({
-      ...feeds,
-      ...adapter.feeds,
-      ...head?.feeds,
-      ...hiddenFeed(kept.at(-1)),
-    })
-    if (head) return { policy: null, values: Float64Array.from(results['value']!) }
+    const feeds = { ...adapter.feeds, ...head?.feeds, ...hiddenFeed(kept.at(-1)) }
+    const results = await this.#run(program, pass, feeds)
+    if (head) return { policy: null, values: Float64Array.from(numbers(results['value'])) }
     // Rounding may leave a certain one slightly above 0.
-    const logprobs = Float64Array.from(results['logprob']!, (logprob) => Math.min(logprob, 0))
-    const entropies = Float64Array.from(results['entropy']!)
-    if (logprobs.length !== batch.headRows.length) throw new Error('Expected a log-probability of every row.')
+    const logprobs = Float64Array.from(numbers(results['logprob']), (logprob) => Math.min(logprob, 0))
+    const entropies = Float64Array.from(numbers(results['entropy']))
+    if (logprobs.length !== pass.batch.headRows.length)
+      throw new Error('Expected a log-probability of every row.')
     return { policy: { logprobs, entropies }, values: null }
   }
 
   /** Back through all segments; adds the adapter's gradient up and returns what the last one gave. */
   async #backward(
-    { feeds: shared, signal }: Pass,
+    pass: Pass,
     { adapter, kept, target }: AdapterRun,
     program: LastProgram,
     feeds: Feeds,
@@ -196,22 +215,15 @@ export class SegmentLearner implements LearningWorker, Disposable {
     let last: Feeds = {}
     let cotangent: Feed | undefined
     for (let index = this.#segments.length - 1; index >= 0; index--) {
-      signal?.throwIfAborted()
       const isLast = index === this.#segments.length - 1
-      const session = await this.#session(isLast ? program : `backward ${index}`, true)
-      const results = await session.runTensors({
-        ...shared,
+      const results = await this.#run(isLast ? program : `backward ${String(index)}`, pass, {
         ...adapter.feeds,
         ...hiddenFeed(kept[index - 1]),
         ...(isLast ? feeds : { cotangent: cotangent! }),
       })
       if (cotangent) release(cotangent)
       cotangent = results[gradientName('hidden')]
-      addTo(
-        target.gradients,
-        results[segmentNames.gradient]!.data as Float32Array,
-        this.#offset(target.adapter, index),
-      )
+      addTo(target.gradients, numbers(results[segmentNames.gradient]), this.#offset(target.adapter, index))
       if (isLast) last = results
     }
     return last
@@ -222,31 +234,9 @@ export class SegmentLearner implements LearningWorker, Disposable {
     return slots.find(({ layer }) => layer >= this.#segments[index]!.first)?.offset ?? 0
   }
 
-  /** Made when it is first used; one for each program, since what stays on the device must be the same in every run. */
-  #session(name: string, learning: boolean): Promise<Session> {
-    const drops = learning && this.#dropout !== null
-    const key = drops ? `${name}, with dropout` : name
-    const known = this.#sessions.get(key)
-    if (known) return known
-    const { device, weights } = this.#options
-    const program = this.#program(name, drops)
-    const kept = holdsTensors(device)
-      ? ['output', gradientName('hidden')].filter((output) => output in program)
-      : []
-    const held = holdsTensors(device) ? { weights } : {}
-    const created = Session.create({ name: key, program, device, purpose: 'learn', kept, ...held })
-    this.#sessions.set(key, created)
-    return created
-  }
-
-  #program(name: string, drops: boolean) {
-    const { source, lora, device, weights } = this.#options
-    const weight = (tensor: string) =>
-      holdsTensors(device) ? weights.value(tensor) : mappedWeight(source, tensor)
-    const options = { config: source.config, lora, weight, drops }
-    const [kind, index] = name.split(' ') as [string, string | undefined]
-    if (index === undefined) return lastPrograms(this.#segments.at(-1)!, options)[kind as LastProgram]
-    return innerPrograms(this.#segments[Number(index)]!, options)[kind as 'forward' | 'backward']
+  #run(name: string, { feeds: shared, drops, signal }: Pass, feeds: Feeds): Promise<Feeds> {
+    signal?.throwIfAborted()
+    return this.#options.programs.run(programName(name, drops), { ...shared, ...feeds })
   }
 
   /** Copies: the buffers of one layer are used again for the next. */
@@ -256,21 +246,10 @@ export class SegmentLearner implements LearningWorker, Disposable {
     const feeds: Record<string, Feed> = {}
     for (let layer = 0; layer < this.#options.source.config.layers; layer++) {
       for (const [name, mask] of Object.entries(masks(layer))) {
-        feeds[generationInputName(layer, name)] = floats((mask.data as Float32Array).slice(), mask.dims)
+        feeds[layerInputName(layer, name)] = floats((mask.data as Float32Array).slice(), mask.dims)
       }
     }
-    return { ...feeds, [MASKED]: ONE }
-  }
-
-  [Symbol.dispose](): void {
-    for (const session of this.#sessions.values()) {
-      void session.then(
-        (created) => {
-          created[Symbol.dispose]()
-        },
-        () => undefined,
-      )
-    }
+    return feeds
   }
 }
 
@@ -282,9 +261,7 @@ interface AdapterRun extends Disposable {
   readonly target: LearningTarget
 }
 
-/** No program reads it: it says that the feeds hold masks of dropout. */
-const MASKED = 'masked'
-const ONE = floats(Float32Array.of(1), [1])
+const numbers = (tensor: Feed | undefined): Float32Array => tensor!.data as Float32Array
 
 const hiddenFeed = (hidden: Feed | undefined): Feeds => (hidden ? { hidden } : {})
 

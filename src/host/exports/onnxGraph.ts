@@ -20,7 +20,7 @@ import {
 import type { LoraConfig, ModelConfig } from '#engine/models/config.ts'
 import { embeddingValue } from '#engine/models/embedding.ts'
 import {
-  generationInputName,
+  layerInputName,
   generationProgram,
   type GenerationWeights,
   windowMaskName,
@@ -193,7 +193,7 @@ const adapterInputs = ({ config, lora }: OnnxGraphOptions): Record<string, Value
     ? {}
     : Object.fromEntries(
         loraSlots(config, lora).map((slot) => [
-          generationInputName(slot.layer, slot.input),
+          layerInputName(slot.layer, slot.input),
           input(slot.name, 'float32', slot.shape),
         ]),
       )

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { writeOnnx } from '#engine/graph/onnx.ts'
 import { weight } from '#engine/graph/value.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
-import { generationInputName, generationProgram } from '#engine/models/generationGraph.ts'
+import { layerInputName, generationProgram } from '#engine/models/generationGraph.ts'
 import { addLora, loraSlots } from '#engine/models/lora.ts'
 import { expectedTensors } from '#engine/models/weightNames.ts'
 import { matmul } from '#engine/ops/matmul.ts'
@@ -32,15 +32,22 @@ describe('the generation program', () => {
     }
     for (const { dims } of model.outputs) expect(dims).not.toContain('P')
     const fresh = ['new key 0', 'new value 0', 'new key 1', 'new value 1']
-    expect(model.outputs.map(({ name }) => name)).toEqual(['logits', 'probabilities', 'choice', ...fresh])
+    expect(model.outputs.map(({ name }) => name)).toEqual([
+      'logits',
+      'probabilities',
+      'best',
+      'choice',
+      ...fresh,
+    ])
     expect(program['new key 1']?.shape).toEqual(['B', kvHeads, 'T', headDim])
   })
 
   test('nothing as long as a cache is concatenated: only scores are', () => {
     const joins = model.nodes.filter(({ type, attributes }) => type === 'Concat' && attributes['axis'] !== 0)
-    // The last joins the columns of a choice.
+    // The last two join the columns of the best and of a choice.
     expect(joins.map(({ attributes }) => attributes['axis'])).toEqual([
       ...new Array<number>(layers).fill(3),
+      1,
       1,
     ])
     for (const { inputs } of joins) {
@@ -58,9 +65,7 @@ describe('the generation program', () => {
   })
 
   test('every layer has its own adapter inputs', () => {
-    const expected = loraSlots(exampleConfig, lora).map(({ layer, input }) =>
-      generationInputName(layer, input),
-    )
+    const expected = loraSlots(exampleConfig, lora).map(({ layer, input }) => layerInputName(layer, input))
     const names = model.inputs.map(({ name }) => name)
     expect(expected.filter((name) => !names.includes(name))).toEqual([])
     expect(new Set(names).size).toBe(names.length)

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSource } from '#engine/models/source.ts'
 import { input } from '#engine/graph/value.ts'
-import { add, exp, mul } from '#engine/ops/arithmetic.ts'
+import { add, exp, mul, neg } from '#engine/ops/arithmetic.ts'
 import { mappedWeight } from '#engine/runtime/frozenWeights.ts'
 import { LearningPrograms } from '#engine/runtime/learningPrograms.ts'
 import { ProgramSet } from '#engine/runtime/programSet.ts'
@@ -52,11 +52,23 @@ describe('programs in sets', () => {
     expect(Object.keys(await set.run('both', { x: two, y: three }, ['z']))).toEqual(['z'])
   })
 
-  test('one name for two shapes is an error', async () => {
-    const programs = { a: { z: exp(input('x', 'float32', [2])) }, b: { z: exp(input('x', 'float32', [3])) } }
-    await expect(ProgramSet.create('test', programs, oneThread)).rejects.toThrow(
-      'Two values called x have shapes [2] and [3]',
+  test('one name for two shapes is two inputs, but in one program an error', async () => {
+    const row = input('x', 'float32', ['N'])
+    const matrix = input('x', 'float32', ['N', 1])
+    using set = await ProgramSet.create('test', { a: { z: exp(row) }, b: { z: exp(matrix) } }, oneThread)
+    const zeros = new Float32Array(2)
+    expect((await set.run('a', { x: floats(zeros, [2]) }))['z']).toEqual(Float32Array.of(1, 1))
+    expect((await set.run('b', { x: floats(zeros, [2, 1]) }))['z']).toEqual(Float32Array.of(1, 1))
+    const both = { a: { z: exp(row) }, c: { y: exp(row), z: exp(matrix) } }
+    await expect(ProgramSet.create('test', both, oneThread)).rejects.toThrow(
+      'One program reads two values called x: x, float32 [N] and x, float32 [N, 1].',
     )
+  })
+
+  test('what a program reads must be fed', async () => {
+    const x = input('x', 'float32', ['N'])
+    using set = await ProgramSet.create('test', { a: { z: exp(x) }, b: { z: neg(x) } }, oneThread)
+    await expect(set.run('b', {})).rejects.toThrow('test: b needs the input x.')
   })
 })
 

@@ -29,9 +29,10 @@ test('every architecture has a reference folder', () => {
 })
 
 /** Layer by layer as on the CPU, and in the whole programs of devices. */
-const ways: readonly [string, Pick<OrtPolicyOptions, 'segmentLayers'>][] = [
+const ways: readonly [string, Pick<OrtPolicyOptions, 'programs'>][] = [
   ['layer by layer', {}],
-  ['in whole programs', { segmentLayers: Infinity }],
+  ['in whole programs', { programs: { form: 'shared' } }],
+  ['in one session', { programs: { form: 'resident' } }],
 ]
 const cases = referenceNames.flatMap((name) => ways.map(([way, options]) => ({ name, way, options })))
 

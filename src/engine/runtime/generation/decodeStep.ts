@@ -6,9 +6,6 @@ import type { AnsweringRole } from '../adapterParameters.ts'
 import type { PassScores } from './decoder.ts'
 import type { KvCache, NewSlots } from './kvCache.ts'
 
-/** Finite on purpose: a row of minus infinities would make a softmax NaN. */
-export const HIDDEN = -1e9
-
 /**
  * One pass. Its arrays belong to the caller, who edits them when the pass is over; views of the cache are to be taken
  * anew in every pass. Letters: B rows, T new positions of each, P slots of each cache row (`cache.capacity`, 0 allowed), V vocabulary.
@@ -39,9 +36,40 @@ export interface DecodePass {
 export interface PassResult extends NewSlots {
   /**
    * [B, V] logits over the temperature, or their softmax; empty when `none` was wanted. For a `choice` [B, W + 3]: the
-   * probabilities of the block, its number, the probability before it, the total.
+   * probabilities of the block, its number, the probability before it, the total; for `best` [B, 2]: the likeliest id and its
+   * probability.
    */
   readonly scores: Float32Array
+}
+
+/** Up to T tokens of each row in one run; letters as in `DecodePass`. */
+export interface LoopPass {
+  readonly rows: number
+  /** [B] each row's latest id and its place in the sequence. */
+  readonly ids: Int32Array
+  readonly positions: Int32Array
+  readonly cache: KvCache
+  /** T */
+  readonly turns: number
+  /** [T, B] in [0, 1), what chooses; read only for a `choice`. */
+  readonly uniforms: Float64Array
+  /** [B] the most ids that a row still takes; when all rows have ended, so does the run. */
+  readonly room: readonly number[]
+  /** Ids that end a row. */
+  readonly stopIds: readonly number[]
+  readonly inverseTemperature: number
+  readonly want: 'choice' | 'best'
+  readonly role: AnsweringRole
+}
+
+/** `keys` and `values` are [B, K, `length`, C], of which `turns` are filled. */
+export interface LoopResult extends NewSlots {
+  readonly turns: number
+  readonly length: number
+  /** [turns, B, W + 3] or, for `best`, [turns, B, 2]. */
+  readonly scores: Float32Array
+  /** [turns, B] the ids that the next turn went on with. */
+  readonly ids: Int32Array
 }
 
 export interface DecodeStep {
@@ -54,4 +82,7 @@ export interface DecodeStep {
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null
   run(pass: DecodePass): Promise<PassResult>
+  /** The most tokens of a row that `loop` computes in one run; 1 or absent where there is none. */
+  readonly mostTurns?: number
+  loop?(pass: LoopPass): Promise<LoopResult>
 }

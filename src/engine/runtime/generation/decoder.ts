@@ -6,9 +6,9 @@ import type { AnsweringRole } from '../adapterParameters.ts'
 
 /**
  * `none`: only the keys and values are wanted, as in all but the last pass over a long prompt. `choice`: of each row only
- * the block of the vocabulary in which its uniform number falls, for plain sampling.
+ * the block of the vocabulary in which its uniform number falls, for plain sampling. `best`: only the likeliest id.
  */
-export type PassScores = 'probabilities' | 'logits' | 'choice' | 'none'
+export type PassScores = 'probabilities' | 'logits' | 'choice' | 'best' | 'none'
 
 /** The keys and values of a computed prompt, from which any number of rows may start. */
 export interface PromptSlots {
@@ -23,13 +23,25 @@ export interface PrefilledPrompt {
   readonly scores: Float32Array
 }
 
-/** One token of every live row. */
+/** One token of every live row, or several where the decoder goes on with what the scores say. */
 export interface RowStep {
   /** [B] the latest id of each row. */
   readonly ids: Int32Array
-  /** [B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
+  /** The most tokens of a row: 1, or up to `Decoder.mostTurns` for a `choice` or the `best`. */
+  readonly turns: number
+  /** [turns, B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
   readonly uniforms: Float64Array
-  readonly want: PassScores
+  /** [B] the most ids that a row still takes, and the ids that end it: a decoder may stop when all rows have ended. */
+  readonly room: readonly number[]
+  readonly stopIds: readonly number[]
+  readonly want: Exclude<PassScores, 'none'>
+}
+
+export interface RowScores {
+  /** Of each turn [B, V] logits over the temperature or their softmax; a `choice` is [B, W + 3], the `best` [B, 2]. */
+  readonly turns: readonly Float32Array[]
+  /** Of each turn but the last [B] the ids that the next one went on with. */
+  readonly ids: readonly Int32Array[]
 }
 
 export interface DecodingOptions {
@@ -49,25 +61,31 @@ export interface Decoding extends Disposable {
   /** Held by the keys and values of live rows. */
   readonly sizeBytes: number
   /** Computes prompts, none of them empty; `want` says which scores follow the last position. */
-  prefill(
-    prompts: readonly Int32Array[],
-    want: Exclude<PassScores, 'choice' | 'none'>,
-  ): Promise<PrefilledPrompt[]>
+  prefill(prompts: readonly Int32Array[], want: 'logits' | 'probabilities'): Promise<PrefilledPrompt[]>
   /** New rows behind the live ones, each with a prompt's keys and values. */
   enter(prompts: readonly PromptSlots[]): Promise<void>
-  /** Scores after one more token of each live row: [B, V] logits over the temperature or their softmax; a `choice` is [B, W + 3]. */
-  step(step: RowStep): Promise<Float32Array>
+  /** Scores after one more token of each live row, or after several. */
+  step(step: RowStep): Promise<RowScores>
   /**
-   * After a step: which rows go on, by their old numbers, in their new order. A row keeps its number or moves to a lower
-   * one whose own row ends.
+   * After a step: which rows go on, in their new order. A row keeps its number or moves to a lower one whose own row ends.
    */
-  keep(rows: readonly number[]): Promise<void>
+  keep(rows: readonly KeptRow[]): Promise<void>
   /** Prompts from which no further row will start may be forgotten: all but these. */
   retain(prompts: ReadonlySet<PromptSlots>): void
 }
 
+/** A row that goes on after a step. */
+export interface KeptRow {
+  /** Its number before. */
+  readonly row: number
+  /** Turns of the step, from the first on, whose ids it took. */
+  readonly turns: number
+}
+
 export interface Decoder {
   readonly vocabSize: number
+  /** The most tokens of a row in one step. */
+  readonly mostTurns: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null
   open(options: DecodingOptions): Promise<Decoding>

@@ -9,8 +9,8 @@
 import { AppError } from '#shared/errors.ts'
 import type { Completion, GenerateOptions, GenerationRequest } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
-import { Sampler, type Choice } from '../sampling.ts'
-import type { Decoder, Decoding, PassScores, PromptSlots } from './decoder.ts'
+import { Sampler, type Choice, type WantedScores } from '../sampling.ts'
+import type { Decoder, Decoding, PassScores, PromptSlots, RowScores } from './decoder.ts'
 import { OpenCompletion } from './openCompletion.ts'
 import { ragFit } from './prefill.ts'
 
@@ -30,7 +30,7 @@ export interface GenerationStats {
   prefillTokens: number
   /** Passes that computed prompts. */
   prefillPasses: number
-  /** Passes that gave every live row one token. */
+  /** Tokens that every live row was given, one after the other. */
   decodeSteps: number
   /** Tokens chosen, also in completions that were not finished. */
   generatedTokens: number
@@ -66,7 +66,8 @@ export async function* generateCompletions(
         if (kind === 'prefill') stats.prefillPasses++
       },
     })
-    const parts = { decoding, sampler, stats, graphChooses: decoder.choiceWidth !== null }
+    const graphChooses = decoder.choiceWidth !== null
+    const parts = { decoding, sampler, stats, graphChooses, mostTurns: decoder.mostTurns }
     const generation = new Generation(requests, options, parts)
     while (generation.isUnfinished) {
       for (const completion of await generation.advance()) yield completion.finish()
@@ -99,8 +100,9 @@ interface GenerationParts {
   readonly decoding: Decoding
   readonly sampler: Sampler
   readonly stats: GenerationStats
-  /** The decoder can answer with a `choice`. */
+  /** The decoder can answer with a `choice` or the `best`. */
   readonly graphChooses: boolean
+  readonly mostTurns: number
 }
 
 class Generation {
@@ -176,7 +178,7 @@ class Generation {
     const indices = this.#takePrompts()
     // Samples of a prompt draw from the same row, so the graph cannot choose for them.
     const wanted = this.#wanted([0])
-    const want = wanted === 'choice' ? 'probabilities' : wanted
+    const want = wanted === 'logits' ? wanted : 'probabilities'
     const prompts = indices.map((index) => this.#requests[index]!.promptIds)
     const prefilled = await this.#timed(decoding.prefill(prompts, want))
     stats.prefillTokens += prompts.reduce((sum, { length }) => sum + length, 0)
@@ -206,19 +208,39 @@ class Generation {
     const completions = this.#live
     if (completions.length === 0) return []
     const want = this.#wanted(completions.map(({ length }) => length))
-    const uniforms = Float64Array.from(completions, (completion) => completion.nextUniform())
-    const ids = Int32Array.from(completions, ({ lastId }) => lastId)
-    const scores = await this.#timed(decoding.step({ ids, uniforms, want }))
-    stats.decodeSteps++
-    const width = scores.length / completions.length
-    for (const [row, completion] of completions.entries()) {
-      this.#choose(completion, scores.subarray(row * width, (row + 1) * width), want)
+    const room = completions.map((completion) => completion.room)
+    const turns =
+      want === 'choice' || want === 'best' ? Math.min(this.#parts.mostTurns, Math.max(...room)) : 1
+    const step = {
+      ids: Int32Array.from(completions, ({ lastId }) => lastId),
+      turns,
+      uniforms: Float64Array.from({ length: turns * completions.length }, (_, index) =>
+        completions[index % completions.length]!.uniformAt(Math.floor(index / completions.length)),
+      ),
+      room,
+      stopIds: this.#options.sampling.stopIds,
+      want,
     }
-    return this.#settle()
+    const scores = await this.#timed(decoding.step(step))
+    stats.decodeSteps += scores.turns.length
+    return this.#settle(completions.map((completion, row) => this.#take(completion, row, scores, want)))
+  }
+
+  /**
+   * Chooses the ids of a row's turns, until the completion ends or the decoder went on with another id, and returns how many
+   * it took.
+   */
+  #take(completion: OpenCompletion, row: number, { turns, ids }: RowScores, want: PassScores): number {
+    for (const [turn, scores] of turns.entries()) {
+      const width = scores.length / this.#live.length
+      this.#choose(completion, scores.subarray(row * width, (row + 1) * width), want)
+      if (completion.isFinished || completion.lastId !== ids[turn]?.[row]) return turn + 1
+    }
+    return turns.length
   }
 
   /** Finished completions leave and are returned; the last live one takes the place of each. */
-  async #settle(): Promise<OpenCompletion[]> {
+  async #settle(turns: readonly number[]): Promise<OpenCompletion[]> {
     const before = this.#live
     const rows = [...before.keys()]
     const finished: OpenCompletion[] = []
@@ -228,14 +250,14 @@ class Generation {
       const last = rows.pop()!
       if (row < rows.length) rows[row] = last
     }
-    await this.#parts.decoding.keep(rows)
+    await this.#parts.decoding.keep(rows.map((row) => ({ row, turns: turns[row]! })))
     this.#live = rows.map((row) => before[row]!)
     return finished.reverse()
   }
 
-  #wanted(generated: readonly number[]): 'probabilities' | 'logits' | 'choice' {
+  #wanted(generated: readonly number[]): WantedScores {
     const wanted = this.#parts.sampler.wanted(generated)
-    return wanted === 'choice' && !this.#parts.graphChooses ? 'probabilities' : wanted
+    return wanted === 'logits' || this.#parts.graphChooses ? wanted : 'probabilities'
   }
 
   async #timed<Result>(pass: Promise<Result>): Promise<Result> {
@@ -255,7 +277,8 @@ class Generation {
 
   #choice(completion: OpenCompletion, scores: Float32Array, kind: PassScores): Choice {
     const { sampler } = this.#parts
-    const uniform = completion.nextUniform()
+    if (kind === 'best') return sampler.fromBest(scores)
+    const uniform = completion.uniformAt(0)
     if (kind === 'choice') return sampler.fromChoice(scores, uniform)
     const history = { seen: completion.seen, generated: completion.length }
     if (kind === 'probabilities') return sampler.fromProbabilities(scores, history, uniform)

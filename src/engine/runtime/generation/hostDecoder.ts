@@ -1,7 +1,16 @@
 /** Decoding with keys and values in the host's memory: `kvCache.ts`, seen through `mask.ts`; prompts by `prefill.ts`. */
 import type { DecodePass, DecodeStep, PassResult } from './decodeStep.ts'
-import type { Decoder, Decoding, DecodingOptions, PrefilledPrompt, PromptSlots, RowStep } from './decoder.ts'
-import { KvCache } from './kvCache.ts'
+import type {
+  Decoder,
+  Decoding,
+  DecodingOptions,
+  KeptRow,
+  PrefilledPrompt,
+  PromptSlots,
+  RowScores,
+  RowStep,
+} from './decoder.ts'
+import { KvCache, type NewSlots } from './kvCache.ts'
 import { DecodeMask } from './mask.ts'
 import { prefill } from './prefill.ts'
 
@@ -15,10 +24,12 @@ const roundUp = (slots: number): number => Math.ceil(slots / CAPACITY_UNIT) * CA
 export class HostDecoder implements Decoder {
   readonly vocabSize: number
   readonly choiceWidth: number | null
+  readonly mostTurns: number
   readonly #step: DecodeStep
 
   constructor(step: DecodeStep) {
     this.vocabSize = step.vocabSize
+    this.mostTurns = step.mostTurns ?? 1
     this.choiceWidth = step.choiceWidth
     this.#step = step
   }
@@ -56,8 +67,8 @@ class HostDecoding implements Decoding {
   readonly #cache: KvCache
   #mask: DecodeMask
   #rows = 0
-  /** New keys and values of the last step, until it is known which rows go on. */
-  #latest: PassResult | null = null
+  /** New keys and values of the last step, `length` of each row, until it is known which rows go on. */
+  #latest: (NewSlots & { readonly length: number }) | null = null
 
   constructor(step: DecodeStep, options: DecodingOptions) {
     this.#step = step
@@ -98,34 +109,60 @@ class HostDecoding implements Decoding {
     return Promise.resolve()
   }
 
-  async step({ ids, uniforms, want }: RowStep): Promise<Float32Array> {
+  async step(step: RowStep): Promise<RowScores> {
+    if (step.turns > 1) return this.#loop(step)
+    const { ids, uniforms, want } = step
     const rows = this.#rows
     const result = await this.#run('decode', {
       rows,
       length: 1,
       ids, // [B, 1]
-      positions: Int32Array.from({ length: rows }, (_, row) => this.#cache.lengthOf(row)), // [B, 1]
+      positions: this.#positions(), // [B, 1]
       cache: this.#cache,
       mask: this.#mask.view(rows), // [B, 1, P+1]
       last: new Int32Array(rows),
       uniforms,
       want,
     })
-    this.#latest = result
-    return result.scores
+    this.#latest = { ...result, length: 1 }
+    return { turns: [result.scores], ids: [] }
   }
 
-  keep(rows: readonly number[]): Promise<void> {
+  async #loop({ want, ...step }: RowStep): Promise<RowScores> {
+    const { onPass, inverseTemperature, role } = this.#options
+    if (!this.#step.loop || (want !== 'choice' && want !== 'best')) {
+      throw new Error(`Expected one turn for ${want}, got ${String(step.turns)}.`)
+    }
+    onPass('decode')
+    const rows = this.#rows
+    const pass = { rows, positions: this.#positions(), cache: this.#cache, inverseTemperature, role, want }
+    const result = await this.#step.loop({ ...step, ...pass })
+    this.#latest = result
+    const { turns, scores, ids } = result
+    const width = scores.length / turns
+    return {
+      turns: Array.from({ length: turns }, (_, turn) => scores.subarray(turn * width, (turn + 1) * width)),
+      ids: Array.from({ length: turns - 1 }, (_, turn) => ids.subarray(turn * rows, (turn + 1) * rows)),
+    }
+  }
+
+  /** [B] the place of each row's next token. */
+  #positions(): Int32Array {
+    return Int32Array.from({ length: this.#rows }, (_, row) => this.#cache.lengthOf(row))
+  }
+
+  keep(kept: readonly KeptRow[]): Promise<void> {
     const latest = this.#latest
     if (!latest) throw new Error('Expected a step before its rows are settled.')
-    const needed = rows.reduce((most, row) => Math.max(most, this.#cache.lengthOf(row) + 1), 0)
+    const needed = kept.reduce((most, { row, turns }) => Math.max(most, this.#cache.lengthOf(row) + turns), 0)
     if (needed > this.#cache.capacity) this.#resize(needed)
-    for (const row of rows) {
+    for (const { row, turns } of kept) {
       const slot = this.#cache.lengthOf(row)
-      this.#cache.append(row, latest, { row, length: 1, count: 1 })
-      this.#mask.reveal(row, slot)
+      this.#cache.append(row, latest, { row, length: latest.length, count: turns })
+      for (let turn = 0; turn < turns; turn++) this.#mask.reveal(row, slot + turn)
     }
     this.#latest = null
+    const rows = kept.map(({ row }) => row)
     rows.forEach((from, row) => {
       if (from === row) return
       this.#cache.copyRow(row, this.#cache, from)

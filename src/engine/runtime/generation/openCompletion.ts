@@ -63,9 +63,14 @@ export class OpenCompletion {
     return this.#stopReason !== null
   }
 
-  /** The number in [0, 1) that chooses the next id; it depends on the position in the completion alone. */
-  nextUniform(): number {
-    return this.#start.stream.uniformAt(this.#ids.length)
+  /** The most ids that it still takes. */
+  get room(): number {
+    return this.#start.limit - this.#ids.length
+  }
+
+  /** The number in [0, 1) that chooses an id, so many after the next; it depends on the position in the completion alone. */
+  uniformAt(ahead: number): number {
+    return this.#start.stream.uniformAt(this.#ids.length + ahead)
   }
 
   /** Adds an id, also the one that ends the completion. */

@@ -191,7 +191,9 @@ describe('Sampler', () => {
     const wanted = (change: Partial<SamplingOptions>, ...generated: number[]) =>
       new Sampler(3, { ...plain, ...change }).wanted(generated)
     expect(wanted({}, 0, 7)).toBe('choice')
-    for (const change of [{ greedy: true }, { topK: 1 }, { topP: 0.5 }, { minP: 0.5 }])
+    expect(wanted({ greedy: true }, 0, 7)).toBe('best')
+    expect(wanted({ greedy: true, minNewTokens: 2, stopIds: [0] }, 1)).toBe('probabilities')
+    for (const change of [{ topK: 1 }, { topP: 0.5 }, { minP: 0.5 }])
       expect(wanted(change, 3)).toBe('probabilities')
     expect(wanted({ minNewTokens: 2, stopIds: [0] }, 2, 1)).toBe('probabilities')
     expect(wanted({ minNewTokens: 2, stopIds: [0] }, 2, 3)).toBe('choice')

@@ -1,0 +1,201 @@
+/**
+ * Many tokens in one run, for devices that give back every tensor after each run: the cache goes up once for all of them, the
+ * id of one turn is what the next turn reads, and only what chose the ids and the new keys and values come down.
+ *
+ * The graph proposes ids from fed random numbers in f32; whoever runs it chooses again from what comes down, in f64, and
+ * does not go on from a turn where the two differ (a number within rounding of a boundary).
+ */
+import type { Carried, LoopProgram } from '../graph/choice.ts'
+import type { Dim } from '../graph/shape.ts'
+import type { Value } from '../graph/value.ts'
+import { constant, input, integers } from '../graph/value.ts'
+import { HIDDEN } from '../ops/addMask.ts'
+import { add, mul, scale, sub } from '../ops/arithmetic.ts'
+import { cast } from '../ops/cast.ts'
+import { atMost, cumulativeSum, isAtMost } from '../ops/choice.ts'
+import { gather } from '../ops/gather.ts'
+import { addIntegers, reshape, splitSizes } from '../ops/layout.ts'
+import { reduceMax, reduceSum, zeros } from '../ops/reduce.ts'
+import type { LoraConfig, ModelConfig } from './config.ts'
+import {
+  choiceWidth,
+  decoderScores,
+  embeddedIds,
+  pastSlots,
+  withLatest,
+  type GenerationWeights,
+  type KeyValue,
+} from './generationGraph.ts'
+
+/** W, the most tokens of a run. More of them wait longer for rows that have ended, fewer bring the cache up more often. */
+export const LOOP_TURNS = 64
+
+/** Names of the loop's own inputs; beside them it reads those of a decode step. */
+export const loopNames = {
+  /** [1] i64 */
+  turns: 'turns',
+  /** [B] and [B, 1] i64: each row's latest id and where it stands. */
+  ids: 'ids',
+  positions: 'positions',
+  /** [T, B, 1] in [0, 1 − 2⁻²³] */
+  uniforms: 'uniforms of turns',
+  /** [1]: 1 chooses the likeliest, 0 draws. */
+  greedy: 'greedy',
+  /** [B, 1, 1, P + W] the position that each slot holds; what is not filled stands behind all positions. */
+  places: 'slot places',
+  /** [4] i64: B, K, W, C */
+  latest: 'latest lengths',
+  /** [B, 1] ones, and how many more ids each row takes. */
+  open: 'open',
+  room: 'room',
+  /** [1, S] ids that end a row; −1 where there are fewer. */
+  stops: 'stop ids',
+} as const
+
+/**
+ * Outputs: `choice` [T, B, W′ + 3], `best` [T, B, 2] the likeliest id and its probability, `ids` [T, B, 1] those that the next
+ * turn went on with, and `latest key i` and `latest value i` [B, K, W, C]. T ends when all rows have ended. Null where
+ * the vocabulary cannot be cut into blocks.
+ */
+export function decodeLoop(
+  config: ModelConfig,
+  lora: LoraConfig | null,
+  weights: GenerationWeights,
+): LoopProgram | null {
+  const width = choiceWidth(config.vocabSize)
+  if (width === null) return null
+  const row = (name: string) => input(name, 'float32', ['B', 1])
+  const ids = input('turn ids', 'int64', ['B'])
+  const positions = input('turn positions', 'int64', ['B', 1])
+  const turn = input('turn', 'int64', [1])
+  const open = row('turn open')
+  const uniforms = reshape(gather(input(loopNames.uniforms, 'float32', ['T', 'B', 1]), turn), ['B', 1])
+  const latest = latestSlots(config)
+  const flags = latestFlags(turn)
+  const grown: KeyValue[] = []
+  const scores = decoderScores(config, lora, weights, {
+    hidden: embeddedIds(config, weights, { ids, positions }),
+    positions,
+    masks: masksAt(config, positions),
+    uniforms,
+    see(layer, fresh) {
+      grown[layer] = withLatest(latest[layer]!.read, fresh, flags)
+      return [pastSlots(config, layer), grown[layer]]
+    },
+  })
+  const chosen = chosenId({ choice: scores.choice!, width, uniforms, best: scores.best })
+  const stays = stillOpen(open, chosen, turn)
+  const carried = {
+    ...rowsCarried({ ids, positions, turn, open, chosen, stays }),
+    ...slotsCarried(latest, grown),
+  }
+  return {
+    turns: input(loopNames.turns, 'int64', [1]),
+    carried,
+    goesOn: isAtMost(constant([1], [1]), reshape(reduceSum(stays, [0]), [1])),
+    stacked: {
+      choice: scores.choice!,
+      best: scores.best,
+      ids: chosen,
+    },
+    last: Object.keys(carried).filter((name) => name.startsWith('latest ')),
+  }
+}
+
+/** What each row and the loop itself hand on. */
+function rowsCarried(
+  values: Readonly<Record<'ids' | 'positions' | 'turn' | 'open' | 'chosen' | 'stays', Value>>,
+): Record<string, Carried> {
+  const { ids, positions, turn, open, chosen, stays } = values
+  const fed = (name: string, read: Value) => ({ initial: input(name, read.dtype, read.shape), read })
+  return {
+    ids: { ...fed(loopNames.ids, ids), next: reshape(cast(chosen, 'int64'), ['B']) },
+    positions: { ...fed(loopNames.positions, positions), next: addIntegers(positions, integers([1])) },
+    turn: { initial: integers([0]), read: turn, next: addIntegers(turn, integers([1])) },
+    open: { ...fed(loopNames.open, open), next: stays },
+  }
+}
+
+type LatestSlots = ReturnType<typeof latestSlots>
+
+function slotsCarried(latest: LatestSlots, grown: readonly KeyValue[]): Record<string, Carried> {
+  return Object.fromEntries(
+    latest.flatMap(({ initial, read }, layer) =>
+      (['key', 'value'] as const).map((kind) => [
+        `latest ${kind} ${String(layer)}`,
+        { initial, read: read[kind], next: grown[layer]![kind] },
+      ]),
+    ),
+  )
+}
+
+/** Each layer's latest slots, which start as zeros: what is not filled is hidden, and must be finite. */
+function latestSlots({ layers, kvHeads, headDim }: ModelConfig) {
+  const shape: readonly Dim[] = ['B', kvHeads, LOOP_TURNS, headDim]
+  const initial = zeros(input(loopNames.latest, 'int64', [4]), shape)
+  return Array.from({ length: layers }, (_, layer) => {
+    const of = (name: string) => input(`turn latest ${name} ${String(layer)}`, 'float32', shape)
+    return { initial, read: { key: of('key'), value: of('value') } }
+  })
+}
+
+/** A turn fills the slot of its own number. */
+function latestFlags(turn: Value) {
+  const slots = constant(
+    Array.from({ length: LOOP_TURNS }, (_, slot) => slot),
+    [1, 1, LOOP_TURNS, 1],
+  )
+  const at = reshape(cast(turn, 'float32'), [1, 1, 1, 1])
+  const fresh = sub(atMost(slots, at), atMost(slots, sub(at, constant([1], [1]))))
+  return { fresh, kept: sub(constant([1], [1]), fresh) }
+}
+
+/** What each row sees through each window: [B, 1, 1, P + W]. */
+function masksAt({ windows }: ModelConfig, positions: Value): Value[] {
+  const places = input(loopNames.places, 'float32', ['B', 1, 1, 'M'])
+  const own = reshape(cast(positions, 'float32'), ['B', 1, 1, 1])
+  const one = constant([1], [1])
+  const upToOwn = atMost(places, own)
+  return windows.map((window) => {
+    const seen =
+      window === null ? upToOwn : mul(upToOwn, sub(one, atMost(places, sub(own, constant([window], [1])))))
+    return scale(sub(one, seen), HIDDEN)
+  })
+}
+
+interface Chances {
+  /** [B, W′ + 3] */
+  readonly choice: Value
+  /** W′ */
+  readonly width: number
+  /** [B, 1] */
+  readonly uniforms: Value
+  /** [B, 2] */
+  readonly best: Value
+}
+
+/** [B, 1] f32, which holds every id exactly: vocabularies have fewer than 2²⁴. */
+function chosenId({ choice, width, uniforms, best }: Chances): Value {
+  const [block, number, before, total] = splitSizes(choice, 1, [width, 1, 1, 1]) as [
+    Value,
+    Value,
+    Value,
+    Value,
+  ]
+  const target = sub(mul(uniforms, total), before)
+  // The last of the block where rounding leaves the sum short of the target.
+  const [sums] = splitSizes(cumulativeSum(block), 1, [width - 1, 1]) as [Value, Value]
+  const drawn = add(scale(number, width), reduceSum(atMost(sums, target), [-1]))
+  const [likeliest] = splitSizes(best, 1, [1, 1]) as [Value, Value]
+  return add(drawn, mul(input(loopNames.greedy, 'float32', [1]), sub(likeliest, drawn)))
+}
+
+/** 1 for rows that were open and neither chose a stop id nor are full. */
+function stillOpen(open: Value, chosen: Value, turn: Value): Value {
+  const one = constant([1], [1])
+  const difference = sub(chosen, input(loopNames.stops, 'float32', [1, 'S']))
+  const isStop = reduceMax(atMost(mul(difference, difference), constant([0.25], [1])), [-1])
+  const tokens = add(reshape(cast(turn, 'float32'), [1, 1]), one)
+  const isFull = atMost(input(loopNames.room, 'float32', ['B', 1]), tokens)
+  return mul(mul(open, sub(one, isStop)), sub(one, isFull))
+}

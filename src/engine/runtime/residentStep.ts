@@ -1,0 +1,172 @@
+/**
+ * Decoding on a device that gives every tensor back after each run (CUDA, DirectML): keys and values are kept by the host and
+ * go up once for a run, which computes prompts or many tokens of each row (models/decodeLoop.ts).
+ */
+import type { LoopProgram } from '../graph/choice.ts'
+import type { Program } from '../graph/onnx.ts'
+import type { LoraConfig } from '../models/config.ts'
+import { decodeLoop, LOOP_TURNS, loopNames } from '../models/decodeLoop.ts'
+import { choiceWidth, deviceGenerationPrograms, type GenerationWeights } from '../models/generationGraph.ts'
+import type { ModelSource } from '../models/source.ts'
+import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
+import type { AdapterUpload } from './deviceAdapter.ts'
+import type { DecodePass, DecodeStep, LoopPass, LoopResult, PassResult } from './generation/decodeStep.ts'
+import type { KvCache } from './generation/kvCache.ts'
+import { boundedUniforms, maskFeeds, positionFeeds, rotaryFeeds } from './passFeeds.ts'
+import type { Feeds, ProgramDefinition, Programs } from './programs.ts'
+import { RotaryTables } from './rotaryTables.ts'
+import { floats, int64s, type Feed } from './session.ts'
+
+const names = { prompt: 'prompt', behind: 'behind a cache', turns: 'decoding' } as const
+
+/** Prompts, what comes behind a cache, and the loop where the graph can choose. */
+export function residentDefinitions(
+  { config }: ModelSource,
+  lora: LoraConfig,
+  weights: GenerationWeights,
+): Record<string, ProgramDefinition<Program | LoopProgram>> {
+  const { prompt, behind } = deviceGenerationPrograms(config, lora, weights)
+  const loop = decodeLoop(config, lora, weights)
+  return {
+    [names.prompt]: { program: () => prompt },
+    [names.behind]: { program: () => behind },
+    ...(loop ? { [names.turns]: { program: () => loop } } : {}),
+  }
+}
+
+export interface ResidentStepOptions {
+  readonly source: ModelSource
+  /** Those of `residentDefinitions`, perhaps among others. */
+  readonly programs: Programs
+  readonly adapters: AdapterUpload
+  /** The adapter that answers for a role. */
+  readonly adapter: (role: AnsweringRole) => AdapterParameters
+}
+
+/** Behind every position: what is not filled is never seen. */
+const UNFILLED = 2 ** 24
+
+export class ResidentStep implements DecodeStep {
+  readonly layers: number
+  readonly kvHeads: number
+  readonly headDim: number
+  readonly vocabSize: number
+  readonly choiceWidth: number | null
+  readonly mostTurns: number
+  readonly #options: ResidentStepOptions
+  readonly #rotary: readonly RotaryTables[]
+
+  constructor(options: ResidentStepOptions) {
+    const { layers, kvHeads, headDim, vocabSize, ropes } = options.source.config
+    this.layers = layers
+    this.kvHeads = kvHeads
+    this.headDim = headDim
+    this.vocabSize = vocabSize
+    this.choiceWidth = choiceWidth(vocabSize)
+    this.mostTurns = this.choiceWidth === null ? 1 : LOOP_TURNS
+    this.#options = options
+    this.#rotary = ropes.map((rope) => new RotaryTables(rope))
+  }
+
+  async run(pass: DecodePass): Promise<PassResult> {
+    const { cache, rows, want } = pass
+    const { config } = this.#options.source
+    const name = cache.capacity === 0 ? names.prompt : names.behind
+    const [keys, values] = [this.#names('key'), this.#names('value')]
+    using adapter = await this.#adapter(pass.role)
+    const results = await this.#options.programs.run(
+      name,
+      {
+        ids: int64s(pass.ids, [pass.ids.length]),
+        ...positionFeeds(pass, this.#rotary),
+        ...maskFeeds({ ...pass, slots: cache.capacity }, config),
+        ...this.#cacheFeeds(cache, rows),
+        ...adapter.feeds,
+      },
+      [...(want === 'none' ? [] : [want]), ...keys, ...values],
+    )
+    return {
+      scores: want === 'none' ? new Float32Array(0) : numbers(results[want]),
+      keys: keys.map((key) => numbers(results[key])),
+      values: values.map((value) => numbers(results[value])),
+    }
+  }
+
+  async loop(pass: LoopPass): Promise<LoopResult> {
+    const { cache, rows, turns, want } = pass
+    const [keys, values] = [this.#names('latest key'), this.#names('latest value')]
+    using adapter = await this.#adapter(pass.role)
+    const results = await this.#options.programs.run(
+      names.turns,
+      {
+        ...this.#loopFeeds(pass),
+        ...rotaryFeeds(this.#rotary, Math.max(...pass.positions) + turns),
+        ...this.#cacheFeeds(cache, rows),
+        ...adapter.feeds,
+      },
+      [want, 'ids', ...keys, ...values],
+    )
+    return {
+      turns: results['ids']!.dims[0]!,
+      length: LOOP_TURNS,
+      scores: numbers(results[want]),
+      ids: Int32Array.from(numbers(results['ids'])),
+      keys: keys.map((key) => numbers(results[key])),
+      values: values.map((value) => numbers(results[value])),
+    }
+  }
+
+  #loopFeeds({ cache, rows, turns, ids, positions, uniforms, room, want, ...pass }: LoopPass): Feeds {
+    const stops = pass.stopIds.length > 0 ? pass.stopIds : [-1]
+    return {
+      [loopNames.turns]: int64s(Int32Array.of(turns), [1]),
+      [loopNames.ids]: int64s(ids, [rows]),
+      [loopNames.positions]: int64s(positions, [rows, 1]),
+      [loopNames.uniforms]: floats(boundedUniforms(uniforms), [turns, rows, 1]),
+      [loopNames.greedy]: floats(Float32Array.of(Number(want === 'best')), [1]),
+      [loopNames.places]: slotPlaces(cache, rows),
+      [loopNames.latest]: int64s(Int32Array.of(rows, this.kvHeads, LOOP_TURNS, this.headDim), [4]),
+      [loopNames.open]: floats(new Float32Array(rows).fill(1), [rows, 1]),
+      [loopNames.room]: floats(Float32Array.from(room), [rows, 1]),
+      [loopNames.stops]: floats(Float32Array.from(stops), [1, stops.length]),
+      inverseTemperature: floats(Float32Array.of(pass.inverseTemperature), [1]),
+      last: int64s(
+        Int32Array.from({ length: rows }, (_, row) => row),
+        [rows],
+      ),
+    }
+  }
+
+  #adapter(role: AnsweringRole) {
+    return this.#options.adapters.take(this.#options.adapter(role))
+  }
+
+  #names(kind: string): string[] {
+    return Array.from({ length: this.layers }, (_, layer) => `${kind} ${String(layer)}`)
+  }
+
+  #cacheFeeds(cache: KvCache, rows: number): Feeds {
+    if (cache.capacity === 0) return {}
+    const dims = [rows, this.kvHeads, cache.capacity, this.headDim]
+    const feeds: Record<string, Feed> = {}
+    for (let layer = 0; layer < this.layers; layer++) {
+      feeds[`past key ${String(layer)}`] = floats(cache.keys(layer, rows), dims)
+      feeds[`past value ${String(layer)}`] = floats(cache.values(layer, rows), dims)
+    }
+    return feeds
+  }
+}
+
+/** Which position each slot of the cache holds, and each of the latest slots will hold: [B, 1, 1, P + W]. */
+function slotPlaces(cache: KvCache, rows: number): Feed {
+  const width = cache.capacity + LOOP_TURNS
+  const places = new Float32Array(rows * width).fill(UNFILLED)
+  for (let row = 0; row < rows; row++) {
+    const filled = cache.lengthOf(row)
+    for (let slot = 0; slot < filled; slot++) places[row * width + slot] = slot
+    for (let turn = 0; turn < LOOP_TURNS; turn++) places[row * width + cache.capacity + turn] = filled + turn
+  }
+  return floats(places, [rows, 1, 1, width])
+}
+
+const numbers = (tensor: Feed | undefined): Float32Array => tensor!.data as Float32Array
