@@ -247,7 +247,10 @@ const checkpoint: FuzzReader = {
       data: Float32Array.from({ length: 8 }, (_, index) => index),
     })
     const { directory } = await saveCheckpoint(path.join(folder, 'run'), {
-      trainer: { step: 4, stage: 0, promptsDrawn: 8, updates: 4, tokens: 100 },
+      trainer: {
+        ...{ step: 4, stage: 0, promptsDrawn: 8, updates: 4, tokens: 100 },
+        updateHistory: { actor: [0.5], critic: [], skipped: 0 },
+      },
       events: 12,
       reward: 0.5,
       metrics: { eval_reward: 0.5 },

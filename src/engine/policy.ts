@@ -119,9 +119,11 @@ export interface UpdateOptions {
   readonly maxGradNorm: number
 }
 
+/** L2 norm of each trained group's gradient before clipping. */
+export type GradientNorms = Readonly<Partial<Record<'actor' | 'critic', number>>>
+
 export interface UpdateResult {
-  /** L2 norm of each trained group's gradient before clipping. */
-  readonly gradNorms: Readonly<Partial<Record<'actor' | 'critic', number>>>
+  readonly gradNorms: GradientNorms
 }
 
 export interface Policy {
@@ -153,7 +155,10 @@ export interface Policy {
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]>
 
-  /** Clips each group, takes one AdamW step with what was accumulated, clears it. */
+  /** Of what was accumulated since the last update; not finite where a gradient is not. */
+  gradientNorms(): GradientNorms
+
+  /** Clips each group, takes one AdamW step with what was accumulated, clears it. The gradients must be finite. */
   update(options: UpdateOptions): UpdateResult
 
   /** Forgets accumulated gradients. */

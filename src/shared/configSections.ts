@@ -255,6 +255,12 @@ export const optimizationSection = z.strictObject({
     .nullable()
     .default(1)
     .describe('Longer gradients are shortened to this; null is off.'),
+  unsoundUpdates: z
+    .enum(['stop', 'skip'])
+    .default('stop')
+    .describe(
+      'What becomes of an update whose numbers cannot be right (a loss or gradient that is not finite, a gradient millions of times as long as before, a sampler and a learner that disagree): stop ends the run before it is applied, skip leaves the adapter as it was and goes on, until 10 in a row were skipped.',
+    ),
   epochs: wholeNumber(1, 1000).default(1).describe('Passes over the trajectories of one step.'),
   minibatchSize: wholeNumber(1, factor)
     .nullable()

@@ -29,6 +29,7 @@ export type FindingId =
   | 'entropy-collapse'
   | 'kl-runaway'
   | 'diverged'
+  | 'updates-skipped'
   | 'clip-share-high'
   | 'clip-share-low'
   | 'sampler-gap'

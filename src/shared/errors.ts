@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'environment/failed'
   | 'probe/failed'
   | 'run/diverged'
+  | 'run/unsound'
   | 'run/destroyed'
   | 'run/busy'
   | 'run/not-found'

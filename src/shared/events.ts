@@ -14,10 +14,20 @@ export interface TrainerState {
   readonly stage: number
   /** Prompts drawn so far; says where in which pass over the (shuffled) training rows the next step begins. */
   readonly promptsDrawn: number
-  /** Optimizer updates taken; the position in the learning-rate schedule. */
+  /** Optimizer updates so far, skipped ones too; the position in the learning-rate schedule. */
   readonly updates: number
   /** Tokens of all trajectories. */
   readonly tokens: number
+  readonly updateHistory: UpdateHistory
+}
+
+/** What the next update is compared with before it is taken (rl/training/updateGuard.ts). */
+export interface UpdateHistory {
+  /** Gradient norms of the latest updates of each group, per unit of loss coefficients, oldest first. */
+  readonly actor: readonly number[]
+  readonly critic: readonly number[]
+  /** Updates skipped in a row up to now. */
+  readonly skipped: number
 }
 
 export type RunPhase = 'preparing' | 'evaluating' | 'training' | 'paused' | 'finished' | 'stopped'

@@ -312,6 +312,12 @@ const table = {
     'Trajectories that took part in the update.',
   ],
   'update/count': ['Optimizer updates', 'count', 'none', 'Optimizer updates of the step.'],
+  'update/skipped': [
+    'Skipped updates',
+    'count',
+    'lower',
+    'Updates of the step that were not applied, because their numbers could not be right.',
+  ],
   eval_reward: ['Eval reward', 'reward', 'higher', 'Mean reward on validation rows with greedy decoding.'],
   'eval_rewards/{function}/mean': [
     'Eval reward: {function}',

@@ -27,6 +27,8 @@ export interface FakePolicy extends Policy {
 export interface FakeOptions {
   /** Added to every recorded log-probability: a sampler that disagrees with the learner. */
   readonly samplerGap?: number
+  /** Factor on the gradients of the n-th micro-batch, from 1: a device that computes wrongly. */
+  readonly fault?: (microBatch: number) => number
   readonly table?: Float64Array
   readonly critic?: Float64Array
   /** The table if absent. */
@@ -35,6 +37,7 @@ export interface FakeOptions {
 
 export function fakePolicy({
   samplerGap = 0,
+  fault = () => 1,
   table = new Float64Array(vocabulary ** 2),
   critic = new Float64Array(vocabulary),
   reference = table.slice(),
@@ -116,22 +119,26 @@ export function fakePolicy({
       return sequences.map((sequence) => headsOf(sequence, role, temperature))
     },
     async accumulate(sequences, { temperature }, coefficients) {
-      count('accumulate')
+      const factor = fault(count('accumulate'))
       temperatures.push(temperature)
       const heads = sequences.map((sequence) => headsOf(sequence, 'actor', temperature))
       const answers = coefficients(heads)
       sequences.forEach(({ ids }, i) => {
-        answers[i]!.values?.forEach((slope, t) => (criticGradient[ids[t]!]! += slope))
+        answers[i]!.values?.forEach((slope, t) => (criticGradient[ids[t]!]! += factor * slope))
         answers[i]!.logprobs.forEach((coefficient, t) => {
           if (coefficient === 0) return
           const p = distribution('actor', ids[t]!, temperature)
           p.forEach((value, v) => {
             gradient[ids[t]! * vocabulary + v]! +=
-              (coefficient * ((v === ids[t + 1] ? 1 : 0) - value)) / temperature
+              (factor * coefficient * ((v === ids[t + 1] ? 1 : 0) - value)) / temperature
           })
         })
       })
       return heads
+    },
+    gradientNorms() {
+      const criticNorm = Math.hypot(...criticGradient)
+      return { actor: Math.hypot(...gradient), ...(criticNorm > 0 ? { critic: criticNorm } : {}) }
     },
     update({ learningRates, maxGradNorm }) {
       count('update')

@@ -16,7 +16,7 @@ export interface AdamWSettings {
  * One AdamW update after clipping each group's gradient; returns each group's norm before clipping.
  * Bias correction in f64. Loshchilov & Hutter 2019, arXiv:1711.05101, algorithm 2, with PyTorch's defaults and its
  * order (decay first).
- * @throws AppError `runtime/failed` on a non-finite gradient, before anything is changed.
+ * @throws Error on a gradient that is not finite, before anything is changed: whoever trains looks at the norms first.
  */
 export function adamwStep(task: OptimizerTask, settings: AdamWSettings): number[] {
   const { parameters, gradients, state, groups, maxGradNorm } = task
@@ -26,6 +26,7 @@ export function adamwStep(task: OptimizerTask, settings: AdamWSettings): number[
   const first = stateBuffer(state, 'firstMoments', parameters.length)
   const second = stateBuffer(state, 'secondMoments', parameters.length)
   const norms = gradientNorms(gradients, groups)
+  if (!norms.every(Number.isFinite)) throw new Error('Expected finite gradients; nothing was updated.')
 
   state.step += 1
   const arrays = { parameters, gradients, first, second }

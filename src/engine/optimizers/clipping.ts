@@ -1,27 +1,19 @@
-import { AppError } from '#shared/errors.ts'
 import type { ParameterGroup } from './optimizer.ts'
 
 /** Keeps the division finite when a group's gradient is all zero; PyTorch's `clip_grad_norm_` uses the same. */
 const NORM_OFFSET = 1e-6
 
 /**
- * L2 norm of each group's gradient, summed in f64. Reads only.
- * @throws AppError `run/diverged` when a gradient is NaN or infinite, so nothing is updated with it.
+ * L2 norm of each group's gradient, summed in f64. Reads only. Squares of f32 numbers cannot overflow f64: a norm that is
+ * not finite means a gradient that is not.
  */
-export function gradientNorms(gradients: Float32Array, groups: readonly ParameterGroup[]): number[] {
-  const norms = groups.map(({ ranges }) =>
+export const gradientNorms = (
+  gradients: Float32Array,
+  groups: readonly Pick<ParameterGroup, 'ranges'>[],
+): number[] =>
+  groups.map(({ ranges }) =>
     Math.sqrt(ranges.reduce((sum, { start, end }) => sum + sumOfSquares(gradients, start, end), 0)),
   )
-  // Squares of f32 numbers cannot overflow f64: a non-finite norm means a non-finite gradient.
-  if (!norms.every(Number.isFinite)) {
-    throw new AppError(
-      'run/diverged',
-      'The gradient has become infinite or not a number, so this update was not applied.',
-      'The parameters are unchanged. Rewards of about 1 in size cannot do this; else resume from the last checkpoint with a lower learning rate.',
-    )
-  }
-  return norms
-}
 
 /** Factor that brings a gradient of this norm within the limit: min(1, limit / (norm + 1e-6)). */
 export function clipScale(norm: number, maxGradNorm: number): number {

@@ -17,6 +17,7 @@ import type {
   Completion,
   GenerateOptions,
   GenerationRequest,
+  GradientNorms,
   Heads,
   LossCoefficients,
   Policy,
@@ -234,6 +235,10 @@ export class OrtPolicy implements Policy {
       cost: costOf(sequences),
       work: (worker) => worker.accumulate({ sequences, targets, place, options, coefficients }),
     })
+  }
+
+  gradientNorms(): GradientNorms {
+    return this.#trained.gradientNorms()
   }
 
   update(options: UpdateOptions): UpdateResult {

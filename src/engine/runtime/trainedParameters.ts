@@ -2,9 +2,10 @@ import { AppError } from '#shared/errors.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import type { NamedTensor } from '../models/source.ts'
 import { adamw, type AdamWSettings } from '../optimizers/adamw.ts'
+import { gradientNorms } from '../optimizers/clipping.ts'
 import type { OptimizerState, ParameterRange } from '../optimizers/optimizer.ts'
 import { initialState } from '../optimizers/optimizer.ts'
-import type { UpdateOptions, UpdateResult } from '../policy.ts'
+import type { GradientNorms, UpdateOptions, UpdateResult } from '../policy.ts'
 import { AdapterParameters, adapterSize, sharedFloats } from './adapterParameters.ts'
 import type { CriticTarget, FlatParameters, LearningTarget, LearningTargets } from './learner.ts'
 import { ValueHeadParameters, valueHeadSize } from './valueHead.ts'
@@ -62,20 +63,33 @@ export class TrainedParameters implements LearningTargets {
     this.critic = learned
   }
 
+  get #groups(): readonly ('actor' | 'critic')[] {
+    return this.critic ? ['actor', 'critic'] : ['actor']
+  }
+
+  /** Of what was accumulated since the last update. */
+  gradientNorms(): GradientNorms {
+    const ranges = this.#groups.map((name) => ({ ranges: [this.#ranges[name]] }))
+    return this.#named(gradientNorms(this.flat.gradients, ranges))
+  }
+
+  #named(norms: readonly number[]): GradientNorms {
+    return Object.fromEntries(this.#groups.map((name, index) => [name, norms[index]!]))
+  }
+
   /**
    * One AdamW step of every group; the gradients stay. A group that got none has a gradient of 0 and moves by its
    * momentum and decay.
    */
   update({ learningRates, maxGradNorm }: UpdateOptions): UpdateResult {
-    const names = this.critic ? (['actor', 'critic'] as const) : (['actor'] as const)
-    const groups = names.map((name) => ({
+    const groups = this.#groups.map((name) => ({
       ranges: [this.#ranges[name]],
       learningRate: learningRates[name],
     }))
     const { values: parameters, gradients } = this.flat
     const state = this.#state
     const norms = adamw.step({ parameters, gradients, state, groups, maxGradNorm }, this.#settings)
-    return { gradNorms: Object.fromEntries(names.map((name, index) => [name, norms[index]!])) }
+    return { gradNorms: this.#named(norms) }
   }
 
   /** Updates taken so far. */

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { count } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/shorten.ts'
+import { noUpdates } from '#rl/training/updateGuard.ts'
 import { writeFileAtomic } from './atomic.ts'
 import { readError } from './fileErrors.ts'
 import {
@@ -19,7 +20,9 @@ import {
   regularFileSize,
 } from './strictJson.ts'
 
-const formatVersion = 2
+const formatVersion = 3
+/** Knew no history of updates. */
+const oldestVersion = 2
 const stateName = 'state.json'
 const maxStateBytes = 4 * 1024 * 1024
 
@@ -27,14 +30,18 @@ const maxStateBytes = 4 * 1024 * 1024
 const fileName = z.string().regex(/^(?!.*\.\.)\w[\w./-]*$/)
 const filesSchema = z.record(fileName, z.strictObject({ bytes: count, sha256: z.string() }))
 
+const slopes = z.array(z.number().nonnegative()).readonly()
+const historySchema = z.strictObject({ actor: slopes, critic: slopes, skipped: count })
+
 const stateSchema = z.strictObject({
-  format: z.literal(formatVersion),
+  format: z.int().min(oldestVersion).max(formatVersion),
   trainer: z.strictObject({
     step: count,
     stage: count.default(0),
     promptsDrawn: count,
     updates: count,
     tokens: count,
+    updateHistory: historySchema.default(noUpdates),
   }),
   /** Updates the optimizer took; null: its moments were not kept. */
   optimizerStep: count.nullable(),
@@ -89,9 +96,10 @@ function parseDocument(directory: string, bytes: Uint8Array): Record<string, unk
 }
 
 function requireFormat(directory: string, format: unknown): void {
-  if (format === formatVersion) return
+  const isNumber = typeof format === 'number'
+  if (isNumber && format >= oldestVersion && format <= formatVersion) return
   const claim =
-    typeof format !== 'number' || format < formatVersion
+    !isNumber || format < oldestVersion
       ? 'was written by an earlier version of Turnwise, whose form of checkpoints is no longer read'
       : 'was written by a newer version of Turnwise'
   throw new AppError(

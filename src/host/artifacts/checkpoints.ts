@@ -31,7 +31,7 @@ import { runIsGone } from './fileErrors.ts'
 import { copyModelFiles } from './modelLibrary.ts'
 import { actorName, readAdapter, requireFinite, writeAdapterFiles } from './peft.ts'
 import { runPaths } from './runFolder.ts'
-import { f32ToWrite, openSafetensors, readTensor, writeSafetensors } from './safetensors.ts'
+import { f32ToWrite, firstNonFinite, openSafetensors, readTensor, writeSafetensors } from './safetensors.ts'
 
 /** One linear layer from the final hidden state to a value. */
 export interface ValueHead {
@@ -184,7 +184,7 @@ function writeValueHead(file: string, { weight, bias }: ValueHead): Promise<void
 /** Reads a checkpoint after comparing every file with its digest. Errors: AppError 'checkpoint/invalid'. */
 export function loadCheckpoint(directory: string): Checkpoint {
   const state = readState(directory)
-  requireWhole(directory, state)
+  requireSound(directory, state)
   const { trainer, events, reward, metrics } = state
   const readPart = partReader(directory, state)
   const { config: lora, baseModel, tensors: actor, base } = readAdapter(path.join(directory, actorName))
@@ -234,10 +234,27 @@ function readArrays(file: string): Record<string, Float32Array> {
   return Object.fromEntries([...tensors].map(([name, location]) => [name, readTensor(location)]))
 }
 
-/** Why a checkpoint cannot be used, as a sentence; null when it is whole. Every byte is read. */
+/**
+ * Every file as it was written, and every number of adapters, value head and moments finite: Turnwise writes no other, but
+ * a checkpoint may come from elsewhere. Errors: AppError 'checkpoint/invalid'.
+ */
+function requireSound(directory: string, state: CheckpointState): void {
+  requireWhole(directory, state)
+  const own = Object.keys(state.files).filter(
+    (name) => name.endsWith('.safetensors') && !name.startsWith(`${modelName}/`),
+  )
+  for (const name of own) {
+    const { tensors } = openSafetensors(path.join(directory, name), 'checkpoint/invalid')
+    const broken = [...tensors].find(([, location]) => firstNonFinite(readTensor(location)) !== -1)
+    if (broken === undefined) continue
+    throw damagedCheckpoint(directory, `${name} holds a value in “${broken[0]}” that is not a finite number`)
+  }
+}
+
+/** Why a checkpoint cannot be used, as a sentence; null when it is whole and sound. Every byte is read. */
 export function checkpointProblem(directory: string): string | null {
   try {
-    requireWhole(directory, readState(directory))
+    requireSound(directory, readState(directory))
     return null
   } catch (error) {
     if (error instanceof AppError) return error.message

@@ -18,6 +18,7 @@ import type {
   Completion,
   GenerateOptions,
   GenerationRequest,
+  GradientNorms,
   Heads,
   LossCoefficients,
   Policy,
@@ -258,6 +259,10 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]> {
     return this.#parts.local.accumulate(sequences, options, coefficients)
+  }
+
+  gradientNorms(): GradientNorms {
+    return this.#parts.local.gradientNorms()
   }
 
   update(options: UpdateOptions): UpdateResult {

@@ -1,6 +1,7 @@
 /** The figures behind the rules, so that "nothing looks wrong" can be seen for oneself. */
 import type { Check } from '#shared/diagnosis.ts'
 import type { MetricName } from '#shared/metrics.ts'
+import { exactGapLimit } from '../training/updateGuard.ts'
 import { exploded, fallOf, klBound, lastKl, peakOf, uncertaintyOf } from './collapse.ts'
 import { type DiagnosedRun, type Measured, seriesOf } from './diagnosedRun.ts'
 import { short } from './rule.ts'
@@ -9,7 +10,6 @@ import { tooManyTruncated } from './rules/capHits.ts'
 import { tooManyClipped } from './rules/clipShare.ts'
 import { tooManyAlike } from './rules/groupCollapse.ts'
 import { gradientSpikes, spike, usualNorm } from './rules/gradientSpikes.ts'
-import { tooWideGap } from './rules/samplerGap.ts'
 
 const [window, early] = [10, 5]
 
@@ -105,8 +105,8 @@ function mismatch(run: DiagnosedRun): Check[] {
   if (series.length === 0) return []
   const value = averageOf(series)
   const title = 'Train–inference logprob mismatch'
-  const limit = `above ${short(tooWideGap)} nats`
-  return [{ title, metric, before: null, value, unit: 'nats', limit, isWithin: value <= tooWideGap }]
+  const limit = `above ${short(exactGapLimit)} nats`
+  return [{ title, metric, before: null, value, unit: 'nats', limit, isWithin: value <= exactGapLimit }]
 }
 
 function none(run: DiagnosedRun, metric: MetricName, title: string): Check[] {

@@ -21,12 +21,14 @@ import { rewardsCancel } from './rules/rewardsCancel.ts'
 import { rewardSize } from './rules/rewardSize.ts'
 import { samplerGap } from './rules/samplerGap.ts'
 import { samplingWidth } from './rules/samplingWidth.ts'
+import { skippedUpdates } from './rules/skippedUpdates.ts'
 
 /** Causes before what they bring about (causes.ts says which is which): of findings equally grave the first comes first. */
 export const rules: readonly Rule[] = [
   rewardFailures,
   rewardSize,
   divergence,
+  skippedUpdates,
   samplingWidth,
   policyDestroyed,
   samplerGap,

@@ -18,6 +18,8 @@ export const look = (words: string, lookAt: LookAt): Proposal => ({
   lookAt,
 })
 
+export const tryTheSelftest: Proposal = look('Run the self-test on this machine.', { kind: 'selftest' })
+
 /** The samples of a stretch. */
 export const lookAtSamples = (words: string, series: readonly Measured[]): Proposal =>
   look(words, { kind: 'samples', fromStep: series[0]?.step ?? 0, toStep: series.at(-1)?.step ?? 0 })

@@ -18,6 +18,7 @@ import type { Collected } from './source.ts'
 import type { StepMeasures } from './stepEstimate.ts'
 import { stopwatch } from './stopwatch.ts'
 import { learnFrom } from './update.ts'
+import { guardSettings, noUpdates, UpdateGuard } from './updateGuard.ts'
 
 export type CalibrationPhase = 'generating' | 'scoring' | 'learning'
 
@@ -258,7 +259,8 @@ async function learn(
     mismatchLimit: correctMismatch ? mismatchLimitOf(config) : null,
     learningRatesOf: (update: number) => dependencies.learningRateAt(update, 1),
   }
-  await learnFrom(rows, [rows.map((_, i) => i)], { policy, algorithm, settings, shown: new Set() })
+  const guard = new UpdateGuard(guardSettings(config, temperature), 1, noUpdates)
+  await learnFrom(rows, [rows.map((_, i) => i)], { policy, algorithm, settings, guard, shown: new Set() })
   return { seconds: { forward, update: watch.lap() }, tokens: tokensOf(rows) }
 }
 

@@ -12,6 +12,7 @@ import type { ScoringOptions } from './experience.ts'
 import { planRollOut, promptsOf, type RollOut } from './rollOut.ts'
 import { rolloutSource } from './rolloutSource.ts'
 import type { ExperienceSource } from './source.ts'
+import { noUpdates } from './updateGuard.ts'
 
 /** What follows from dependencies and data, fixed for the whole stage. */
 export interface TrainPlan {
@@ -39,7 +40,10 @@ export const mismatchLimitOf = ({ rollout }: RunConfig): WeightLimit => ({
   mode: rollout.mismatchMode,
 })
 
-export const initialState: TrainerState = { step: 0, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 }
+export const initialState: TrainerState = {
+  ...{ step: 0, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 },
+  updateHistory: noUpdates,
+}
 
 /** Where a stage begins after `before`. */
 export const stageState = ({ step, tokens }: TrainerState, stage: number): TrainerState => ({

@@ -124,17 +124,18 @@ export function lengthMetrics(trajectories: readonly Trajectory[]): Metrics {
   }
 }
 
-/** What the updates of a step say; a step without any reports a loss of 0. */
+/** What the updates of a step say; a step without any reports a loss of 0, one that skipped all of them none. */
 export function updateMetrics(
   summary: UpdateSummary,
   rows: readonly TrainingRow[],
   limit: WeightLimit,
 ): Metrics {
   return {
-    ...(summary.updates === 0 ? { loss: 0 } : summary.metrics),
+    ...(summary.updates + summary.skipped === 0 ? { loss: 0 } : summary.metrics),
     ...mismatchMetrics(summary, limit),
     'update/trajectories': rows.length,
     'update/count': summary.updates,
+    ...(summary.skipped === 0 ? {} : { 'update/skipped': summary.skipped }),
   }
 }
 

@@ -7,7 +7,7 @@
  *   source.ts        where trajectories come from: rolloutSource.ts (the policy acts; rollOut.ts says in what),
  *                    exampleSource.ts (given answers)
  *   experience.ts    which forward passes are needed before the update
- *   update.ts        minibatches, micro-batches, gradients, optimizer
+ *   update.ts        minibatches, micro-batches, gradients, optimizer; updateGuard.ts: whether its numbers can be right
  *   packing.ts       how rows are cut into minibatches and micro-batches
  *   evaluate.ts      greedy decoding on held-out rows
  *   stepMetrics.ts   what a step reports
@@ -27,6 +27,7 @@ import type { Collected } from './source.ts'
 import { timeMetrics, updateMetrics, valueMetrics } from './stepMetrics.ts'
 import { stopwatch } from './stopwatch.ts'
 import { learnFrom } from './update.ts'
+import { guardSettings, UpdateGuard } from './updateGuard.ts'
 
 /**
  * Trains until the last step, or stops after the current one when the signal says so; either way it asks for a
@@ -143,12 +144,16 @@ async function* trainStep(
   const { trajectories } = collected
   const shown = spreadGroups(trajectories, config.shownTrajectories)
   const settings = updateSettings(dependencies, plan, before)
-  const summary = await learnFrom(rows, minibatches, { policy, algorithm, settings, shown: new Set(shown) })
+  const guard = new UpdateGuard(guardSettings(config, plan.source.temperature), step, before.updateHistory)
+  const learning = { policy, algorithm, settings, guard, shown: new Set(shown) }
+  const summary = await learnFrom(rows, minibatches, learning)
   const times = { ...collected.times, score, update: watch.lap(), step: watch.total() }
 
-  const state = stateAfter(before, collected, minibatches.length)
+  const state = stateAfter(before, collected, minibatches.length, guard)
   refreshReference(dependencies, plan, before, state)
   yield* warnings(trajectories, rows, step)
+  const skipped = guard.warning(minibatches.length)
+  if (skipped !== null) yield { type: 'warning', step, message: skipped }
   const metrics = {
     ...collected.metrics,
     ...dependencies.rolloutMetrics?.(),
@@ -206,12 +211,14 @@ const stateAfter = (
   before: TrainerState,
   { trajectories, drawn }: Collected,
   updates: number,
+  { history: updateHistory }: UpdateGuard,
 ): TrainerState => ({
   step: before.step + 1,
   stage: before.stage,
   promptsDrawn: before.promptsDrawn + drawn,
   updates: before.updates + updates,
   tokens: before.tokens + trajectories.reduce((sum, { ids }) => sum + ids.length, 0),
+  updateHistory,
 })
 
 function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before: TrainerState) {

@@ -1,6 +1,5 @@
 /** The updates of a step: minibatch by minibatch, each cut into micro-batches whose gradients add. */
 import type { Heads, LossCoefficients, Policy, UpdateOptions } from '#engine/policy.ts'
-import { AppError } from '#shared/errors.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import {
   alignSamplerLogprobs,
@@ -13,6 +12,14 @@ import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
 import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
+import {
+  coefficientFault,
+  lossFault,
+  type Reach,
+  reachOf,
+  type UpdateFault,
+  type UpdateGuard,
+} from './updateGuard.ts'
 
 export interface UpdateSettings {
   readonly temperature: number
@@ -25,16 +32,19 @@ export interface UpdateSettings {
 }
 
 export interface Learning {
-  readonly policy: Pick<Policy, 'accumulate' | 'update' | 'discardGradients'>
+  readonly policy: Pick<Policy, 'accumulate' | 'gradientNorms' | 'update' | 'discardGradients'>
   readonly algorithm: ConfiguredAlgorithm
+  /** Asked before every update. */
+  readonly guard: UpdateGuard
   readonly settings: UpdateSettings
   /** Trajectories whose heads are remembered, to be looked at. */
   readonly shown: ReadonlySet<Trajectory>
 }
 
 export interface UpdateSummary {
-  /** Optimizer updates taken. */
+  /** Optimizer updates taken, and those that were skipped. */
   readonly updates: number
+  readonly skipped: number
   readonly metrics: Metrics
   /** Sampler and learner log-probabilities of the rows that have both, each row once. */
   readonly mismatch: readonly MismatchRow[]
@@ -56,7 +66,10 @@ interface Records {
   readonly heads: Map<Trajectory, ShownHeads>
 }
 
-/** One optimizer update per minibatch (row indices), in order. Metrics are means over the updates. */
+/**
+ * One optimizer update per minibatch (row indices), in order; those that the guard lets it skip leave everything as it
+ * was. Metrics are means over the updates taken. Errors: AppError 'run/diverged', 'run/unsound' where the guard stops it.
+ */
 export async function learnFrom(
   rows: readonly TrainingRow[],
   minibatches: readonly (readonly number[])[],
@@ -66,17 +79,38 @@ export async function learnFrom(
   const updates: Metrics[] = []
   for (const [update, indices] of minibatches.entries()) {
     const members = indices.map((i) => rows[i]!)
-    const { loss, tallies } = await accumulateMinibatch(members, learning, records)
-    updates.push({ loss, ...tallyMeans(tallies), ...takeUpdate(learning, update) })
+    const learned = await accumulateMinibatch(members, learning, records)
+    if (isAdmitted(members, learned, learning, records))
+      updates.push({ loss: learned.loss, ...tallyMeans(learned.tallies), ...takeUpdate(learning, update) })
   }
   const mismatch = [...records.mismatch.values()]
   return {
     updates: updates.length,
+    skipped: learning.guard.skipped.length,
     metrics: meansOf(updates),
     mismatch: mismatch.filter((record) => record !== null),
     skippedRows: mismatch.filter((record) => record === null).length,
     heads: records.heads,
   }
+}
+
+/** Whether the update may be taken; what was accumulated for it is forgotten if not. */
+function isAdmitted(
+  members: readonly TrainingRow[],
+  { fault, reach }: Learned,
+  { policy, guard }: Learning,
+  records: Records,
+): boolean {
+  const mismatch = members.flatMap((row) => records.mismatch.get(row) ?? [])
+  const gradNorms = policy.gradientNorms()
+  const found = fault ?? guard.faultOf({ reach, gradNorms, mismatch })
+  if (found === null) {
+    guard.taken({ reach, gradNorms })
+    return true
+  }
+  policy.discardGradients()
+  guard.refuse(found)
+  return false
 }
 
 function takeUpdate({ policy, settings }: Learning, update: number): Metrics {
@@ -89,17 +123,24 @@ function takeUpdate({ policy, settings }: Learning, update: number): Metrics {
   }
 }
 
-/** Gradients of one minibatch; on a loss that is not finite nothing is kept of them. */
+/** What a minibatch came to, or the part of one. */
+interface Learned extends Pick<PartLoss, 'loss' | 'tallies'> {
+  readonly reach: Reach
+  /** Its gradients are worth nothing. */
+  readonly fault: UpdateFault | null
+}
+
+/** Gradients of one minibatch; none of what a part with a fault in its loss would add. */
 async function accumulateMinibatch(
   members: readonly TrainingRow[],
   { policy, algorithm, settings, shown }: Learning,
   records: Records,
-): Promise<{ loss: number; tallies: Tallies }> {
+): Promise<Learned> {
   const lossOf = algorithm.minibatchLoss(members.map(({ learning }) => learning))
   const lengths = members.map(({ trajectory }) => trajectory.ids.length)
   const cut = microBatches(lengths, settings.load, algorithm.needs.unit)
   // Micro-batches may answer in any order, sums must not depend on it: each has a place of its own.
-  const parts = new Array<Pick<PartLoss, 'loss' | 'tallies'>>(cut.batches.length)
+  const parts = new Array<Learned>(cut.batches.length)
   const mismatch = algorithm.needs.ratio ? records.mismatch : null
   if (mismatch) members.forEach((row) => mismatch.set(row, null))
   const options = { temperature: settings.temperature, entropyGradient: algorithm.needs.entropyGradient }
@@ -113,10 +154,11 @@ async function accumulateMinibatch(
         })
         const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchLimit, mismatch))
         const answer = lossOf(lossRows)
-        requireFinite(answer.loss)
-        requireHeld(answer.coefficients)
-        parts[batch] = { loss: answer.loss, tallies: addTallies([answer.tallies, entropyTally(lossRows)]) }
-        return answer.coefficients
+        const { loss, coefficients } = answer
+        const fault = lossFault(loss) ?? coefficientFault(coefficients)
+        const tallies = addTallies([answer.tallies, entropyTally(lossRows)])
+        parts[batch] = { loss, tallies, reach: reachOf(coefficients), fault }
+        return fault === null ? coefficients : coefficients.map(nothingOf)
       })
     })
   } catch (error) {
@@ -126,8 +168,20 @@ async function accumulateMinibatch(
   return {
     loss: parts.reduce((sum, { loss }) => sum + loss, 0),
     tallies: addTallies(parts.map(({ tallies }) => tallies)),
+    reach: {
+      actor: parts.reduce((sum, { reach }) => sum + reach.actor, 0),
+      critic: parts.reduce((sum, { reach }) => sum + reach.critic, 0),
+    },
+    fault: parts.find(({ fault }) => fault !== null)?.fault ?? null,
   }
 }
+
+/** The engine takes no way back for it, and what is already on the way ends as usual. */
+const nothingOf = ({ logprobs }: LossCoefficients): LossCoefficients => ({
+  logprobs: new Float64Array(logprobs.length),
+  entropies: null,
+  values: null,
+})
 
 const copyOf = ({ logprobs, entropies }: Heads): ShownHeads => ({
   logprobs: Float32Array.from(logprobs),
@@ -160,29 +214,6 @@ function entropyTally(rows: readonly LossRow[]): Tallies {
     })
   }
   return { entropy: { sum, count } }
-}
-
-function requireFinite(loss: number): void {
-  if (Number.isFinite(loss)) return
-  throw new AppError(
-    'run/diverged',
-    `The loss became ${loss}; training cannot go on from here.`,
-    'Resume from the last checkpoint with a lower learning rate or a smaller clip range.',
-  )
-}
-
-const largestHeld = 2 ** 127 * (2 - 2 ** -23)
-
-/** The engine multiplies slopes by the coefficients in f32, where a larger number would be infinite. */
-function requireHeld(rows: readonly LossCoefficients[]): void {
-  const parts = rows.flatMap(({ logprobs, entropies, values }) => [logprobs, entropies, values])
-  const broken = parts.flatMap((part) => part?.find((value) => !(Math.abs(value) <= largestHeld)) ?? [])
-  if (broken.length === 0) return
-  throw new AppError(
-    'run/diverged',
-    `A loss coefficient became ${broken[0]}, more than f32 can hold; the adapter was not updated.`,
-    'Rewards of about 1 in size cannot do this; else resume from the last checkpoint with a lower learning rate.',
-  )
 }
 
 /** Mean of each metric over the records that have it; the learning rate is the last one's. */

@@ -55,7 +55,7 @@ describe('AdamW', () => {
 
   test.each([NaN, Infinity, -Infinity])('a gradient of %s is an error and changes nothing', (bad) => {
     const update = task([1, 2], [0.5, bad])
-    expect(() => adamwStep(update, adamw.settings)).toThrow(expect.objectContaining({ code: 'run/diverged' }))
+    expect(() => adamwStep(update, adamw.settings)).toThrow('Expected finite gradients')
     expect([...update.parameters]).toEqual([1, 2])
     expect(update.state).toEqual(initialState(adamw, 2))
   })

@@ -294,11 +294,11 @@ describe('damage', () => {
 
   test.each([
     [1, 'was written by an earlier version of Turnwise'],
-    [3, 'was written by a newer version of Turnwise'],
+    [4, 'was written by a newer version of Turnwise'],
   ])('another form of checkpoints (%d) is told as that', async (format, words) => {
     const { directory } = await save(exampleCheckpoint(1))
     const file = path.join(directory, 'state.json')
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"format": 2', `"format": ${format}`))
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"format": 3', `"format": ${format}`))
     expect(() => loadCheckpoint(directory)).toThrow(words)
     expect(() => resolveResume(data, run.id)).toThrow(words)
   })

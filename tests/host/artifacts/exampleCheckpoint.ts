@@ -25,7 +25,10 @@ export function exampleCheckpoint(
   const adapter = (seed: number) => [tensor('A', [2, width], seed), tensor('B', [6, 2], seed + 0.5)]
   const parameters = 2 * width + 12
   return {
-    trainer: { step, stage: 0, promptsDrawn: 8 * step, updates: 2 * step, tokens: 1000 * step },
+    trainer: {
+      ...{ step, stage: 0, promptsDrawn: 8 * step, updates: 2 * step, tokens: 1000 * step },
+      updateHistory: { actor: [Math.PI / step, 1e-17 * step], critic: [], skipped: step },
+    },
     events: 3 * step,
     reward,
     metrics: reward === null ? metrics : { ...metrics, eval_reward: reward },

@@ -11,6 +11,7 @@ import { adapterForModel, readAdapter, type Adapter } from '#host/artifacts/peft
 import { writeRandomModel } from '#host/artifacts/randomModel.ts'
 import { defaultShardBytes, type ExportOptions, type ExportReport } from '#host/exports/exports.ts'
 import { exportCheckpoint } from '#host/workers/exporting.ts'
+import { initialState } from '#rl/training/plan.ts'
 import { randomAdapter } from '../../engine/runtime/tinyModel.ts'
 
 export interface ExportFixture {
@@ -69,7 +70,7 @@ export async function createFixture(
   const run = path.join(folder, 'run')
   mkdirSync(run, { recursive: true }) // a run's folder is there before its first checkpoint
   const { directory: checkpoint } = await saveCheckpoint(run, {
-    trainer: { step: 7, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 },
+    trainer: { ...initialState, step: 7 },
     events: 0,
     reward: null,
     metrics: {},

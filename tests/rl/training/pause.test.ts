@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RunEvent } from '#shared/events.ts'
 import type { PauseRequest } from '#rl/training/dependencies.ts'
+import { initialState } from '#rl/training/plan.ts'
 import { fakePolicy } from '../fakePolicy.ts'
 import { collect, dependenciesOf, steps, withoutTimings } from './run.ts'
 
@@ -72,7 +73,7 @@ describe('a pause', () => {
 })
 
 describe('what a run says first', () => {
-  const state = { step: 0, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 }
+  const state = initialState
   const long = { trainRows: [...'abd'.split('').map((prompt) => ({ prompt })), { prompt: 'a'.repeat(5000) }] }
   const firsts = (events: readonly RunEvent[]) =>
     events.filter(({ type }) => type === 'warning' || type === 'evaluation').map(({ type }) => type)

@@ -28,7 +28,7 @@ describe('shown trajectories', () => {
   })
 
   test('carry the arrays of the pass that learned and of the sampler, token by token', async () => {
-    const policy = fakePolicy({ samplerGap: 0.25 })
+    const policy = fakePolicy({ samplerGap: 0.04 })
     const settings = { klCoefficient: 0.1 }
     const events = await collect(
       dependenciesOf({ policy, settings, config: { steps: 2, shownTrajectories: 99 } }),
@@ -42,7 +42,7 @@ describe('shown trajectories', () => {
       expect(mask.filter((isAction) => isAction === 1)).toHaveLength(tokens)
       const [logprobs, sampled] = [floats(arrays?.logprobs), floats(arrays?.behaviorLogprobs)]
       mask.forEach((isAction, t) => {
-        expect(sampled[t]! - logprobs[t]!).toBeCloseTo(isAction === 1 ? 0.25 : 0, 5)
+        expect(sampled[t]! - logprobs[t]!).toBeCloseTo(isAction === 1 ? 0.04 : 0, 5)
         expect(floats(arrays?.entropies)[t]! > 0).toBe(isAction === 1)
         expect(floats(arrays?.referenceLogprobs)[t]! < 0).toBe(isAction === 1)
       })

@@ -40,6 +40,7 @@ const labels: Readonly<Record<string, string>> = {
   'optimization.beta2': 'AdamW β₂',
   'optimization.epsilon': 'AdamW ε',
   'optimization.maxGradNorm': 'Max gradient norm',
+  'optimization.unsoundUpdates': 'On unsound updates',
   'optimization.epochs': 'Update epochs',
   'optimization.warmupProportion': 'Warmup ratio',
   'optimization.memory': 'Activation memory',

@@ -1,18 +1,17 @@
 import type { Finding, Proposal } from '#shared/diagnosis.ts'
+import { exactGapLimit } from '#rl/training/updateGuard.ts'
 import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
 import type { RunFacts } from '../facts.ts'
-import { change, look, short } from '../rule.ts'
+import { change, short, tryTheSelftest } from '../rule.ts'
 import { averageOf, evidence } from '../series.ts'
 
 const window = 10
 const enough = 3
-/** Nats per token. */
-export const tooWideGap = 0.05
 
 /** Generating and learning disagree on how likely a token was, though both mean the same policy. */
 export function samplerGap(run: DiagnosedRun): Finding[] {
   const gap = seriesOf(run, 'sampling/sampling_logp_difference/mean').slice(-window)
-  if (gap.length < enough || averageOf(gap) <= tooWideGap) return []
+  if (gap.length < enough || averageOf(gap) <= exactGapLimit) return []
   const { precision, basePrecision, server } = run.facts
   if (server !== null) return [ofServer(gap, server, basePrecision)]
   const isRounded = precision !== 'f32' || basePrecision !== 'f32'
@@ -25,7 +24,7 @@ export function samplerGap(run: DiagnosedRun): Finding[] {
       severity: isRounded ? 'warning' : 'problem',
       words: `Train–inference logprob mismatch of ${short(averageOf(gap))} nats per token on the same completions: ${cause}.`,
       evidence: [evidence('sampling/sampling_logp_difference/mean', gap)],
-      proposals: isRounded ? withoutRounding(precision === 'f32' ? 'base' : 'rollout') : tested,
+      proposals: isRounded ? withoutRounding(precision === 'f32' ? 'base' : 'rollout') : [tryTheSelftest],
     },
   ]
 }
@@ -65,5 +64,3 @@ const withoutRounding = (section: 'base' | 'rollout'): readonly Proposal[] => [
   change('Generate with full precision.', { [`${section}.precision`]: 'f32' }),
   change('Or weigh tokens by how much the two disagree.', { 'rollout.mismatchCorrection': 'on' }),
 ]
-
-const tested: readonly Proposal[] = [look('Run the self-test on this machine.', { kind: 'selftest' })]
