@@ -23,10 +23,10 @@ type WantedWheel = CudaRecipe['wheels'][number]
 
 /** Errors: whatever the index lacks. */
 export async function makeManifest(recipe: CudaRecipe, index: string): Promise<CudaManifest> {
-  const { runtime, platform, driver } = recipe
+  const { runtime, platform } = recipe
   const wheels = []
   for (const wanted of recipe.wheels) wheels.push(await readWheel(wanted, index))
-  return parseCudaManifest(JSON.stringify({ format: 1, runtime, platform, driver, wheels }))
+  return parseCudaManifest(JSON.stringify({ format: 1, runtime, platform, wheels }))
 }
 
 async function readWheel(wanted: WantedWheel, index: string) {

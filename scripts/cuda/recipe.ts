@@ -2,7 +2,6 @@
 export interface CudaRecipe {
   readonly runtime: string
   readonly platform: string
-  readonly driver: string
   readonly wheels: readonly {
     readonly package: string
     readonly version: string
@@ -17,12 +16,11 @@ const linux = /x86_64\.whl$/
 
 /**
  * ONNX Runtime's provider, in the version of onnxruntime-node, and what it loads. NVIDIA's are of CUDA 13.0, the first that
- * the provider was built for: later ones would ask for a later driver.
+ * the provider was built for: later ones would ask for a later driver (`oldestCudaDriver`).
  */
 export const recipe: CudaRecipe = {
   runtime: '1.30.0',
   platform: 'linux-x64',
-  driver: '580.65.06',
   wheels: [
     {
       package: 'onnxruntime-gpu',

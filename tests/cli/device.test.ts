@@ -52,7 +52,7 @@ describe('device install cuda', () => {
   test('goes on after it was killed; meanwhile a second one is told', async () => {
     server.fault.pauseMs = 100
     const first = place.start(...install('--yes'))
-    await eventually(() => expect(unfinished()).toContain('libprovider.so.part'))
+    await eventually(() => expect(unfinished()).toContain('libonnxruntime_providers_cuda.so.part'))
     const second = await place.run(...install('--yes'))
     expect(second.status).toBe(1)
     expect(second.stderr).toMatch(/is being installed or removed by process \d+/)
@@ -66,8 +66,7 @@ describe('device install cuda', () => {
       0,
       [expect.objectContaining({ isInstalled: true, index: server.index })],
     ])
-    const [, from, to] =
-      /libprovider|runtime_gpu.* bytes=(\d+)-(\d+)/.exec(server.fault.asked.join('\n')) ?? []
+    const [, from, to] = /runtime_gpu.* bytes=(\d+)-(\d+)/.exec(server.fault.asked.join('\n')) ?? []
     expect(Number(to) - Number(from)).toBeLessThan(300_000 - 19_000)
     expect(readdirSync(libraries)).toEqual(['cuda'])
   })

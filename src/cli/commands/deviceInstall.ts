@@ -1,3 +1,4 @@
+import { oldestCudaDriver } from '#shared/device.ts'
 import { planCuda, type CudaPlan } from '#host/cuda/installCuda.ts'
 import { requireCudaManifest } from '#host/cuda/installedCuda.ts'
 import { createHost } from '#host/createHost.ts'
@@ -51,13 +52,10 @@ export const deviceInstall = defineCommand({
   },
 })
 
-const planLines = (
-  { downloadBytes, installedBytes, packages, driver }: CudaPlan,
-  index: string,
-): string[] => [
+const planLines = ({ downloadBytes, installedBytes, packages }: CudaPlan, index: string): string[] => [
   `CUDA’s library: ${gigabytes(downloadBytes)} to fetch from ${index}, ${gigabytes(installedBytes)} on the disk.`,
   `Parts of ${packages.join(', ')}.`,
-  `NVIDIA’s packages come under NVIDIA’s licence. They need NVIDIA’s driver, ${driver} or newer, which is not among them.`,
+  `NVIDIA’s packages come under NVIDIA’s licence. They need NVIDIA’s driver, ${oldestCudaDriver} or newer, which is not among them.`,
 ]
 
 const gigabytes = (bytes: number): string =>

@@ -38,8 +38,6 @@ const cudaManifest = z.strictObject({
   runtime: z.string(),
   /** Such as linux-x64. */
   platform: z.string(),
-  /** The oldest NVIDIA driver that these libraries run on. */
-  driver: z.string(),
   wheels: z.tuple([wheel], wheel),
 })
 

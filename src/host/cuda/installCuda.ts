@@ -47,8 +47,6 @@ export interface CudaPlan {
   readonly installedBytes: number
   /** Of these packages, in these versions. */
   readonly packages: readonly string[]
-  /** The oldest NVIDIA driver that it runs on. */
-  readonly driver: string
   /** Whole, in the version that is needed. */
   readonly isInstalled: boolean
   /** What lies on the disk of it now, also of an unfinished one. */
@@ -65,7 +63,6 @@ export function planCuda(dataDirectory: string, manifest: CudaManifest): CudaPla
     downloadBytes: isInstalled ? 0 : total(files.map(({ packedBytes }) => packedBytes)) - fetched,
     installedBytes: total(files.map(({ sizeBytes }) => sizeBytes)) + bytesOf(runtimeFolder()),
     packages: manifest.wheels.map((wheel) => `${wheel.package} ${wheel.version}`),
-    driver: manifest.driver,
     isInstalled,
     presentBytes: bytesOf(folder) + bytesOf(unfinished),
   }

@@ -6,6 +6,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
+import { cudaFolderVariable } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '../artifacts/atomic.ts'
 import { systemCode, writeError } from '../artifacts/fileErrors.ts'
@@ -39,12 +40,14 @@ const record = z.object({
 export type InstalledRecord = z.output<typeof record>
 
 /** The folder of the library that this version needs, with every file in it; null where there is none. */
-export function installedCuda(dataDirectory: string, manifest = readCudaManifest()): string | null {
-  if (manifest === null) return null
+export function installedCuda(dataDirectory: string, needed?: CudaManifest): string | null {
   const { folder, record: file } = cudaPaths(dataDirectory)
   const found = readRecord(file)
+  const manifest = found === null ? null : (needed ?? readCudaManifest())
   const isWhole =
-    found?.id === manifestId(manifest) &&
+    found !== null &&
+    manifest !== null &&
+    found.id === manifestId(manifest) &&
     found.files.every(({ name, sizeBytes }) => sizeOf(path.join(folder, name)) === sizeBytes)
   return isWhole ? folder : null
 }
@@ -58,6 +61,11 @@ function readRecord(file: string): InstalledRecord | null {
 }
 
 const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
+
+/** For the environment of processes that load ONNX Runtime; empty where there is nothing for them. */
+export const cudaEnvironment = (dataDirectory: string): Readonly<Record<string, string>> => ({
+  [cudaFolderVariable]: installedCuda(dataDirectory) ?? '',
+})
 
 /** Gives back the disk space, of what was fetched for it too. Errors: AppError 'file/unwritable', 'store/busy'. */
 export function removeCuda(dataDirectory: string): { readonly freedBytes: number } {

@@ -10,9 +10,8 @@ const any = /\.whl$/
 export const tinyRecipe: CudaRecipe = {
   runtime: '1.30.0',
   platform: 'linux-x64',
-  driver: '580.65.06',
   wheels: [
-    { package: 'runtime-gpu', version: '1.0', tag: any, takes: /\/libprovider\.so$/ },
+    { package: 'runtime-gpu', version: '1.0', tag: any, takes: /\/libonnxruntime_providers_cuda\.so$/ },
     { package: 'vendor-blas', version: '13.1', tag: any, takes: /\/libblas(?:Lt)?\.so\.13$/ },
   ],
 }
@@ -29,7 +28,7 @@ function noise(length: number, seed: number): Buffer {
 }
 
 export const tinyFiles: Readonly<Record<string, Buffer>> = {
-  'libprovider.so': noise(300_000, 1),
+  'libonnxruntime_providers_cuda.so': noise(300_000, 1),
   'libblas.so.13': noise(5_000, 2),
   'libblasLt.so.13': noise(200_000, 3),
 }
@@ -37,7 +36,10 @@ export const tinyFiles: Readonly<Record<string, Buffer>> = {
 const wheels: Readonly<Record<string, readonly [string, Buffer]>> = {
   'runtime-gpu': [
     'runtime_gpu-1.0-cp314-cp314-linux_x86_64.whl',
-    zip({ 'gpu/METADATA': Buffer.from('Name: x'), 'gpu/libprovider.so': tinyFiles['libprovider.so'] }),
+    zip({
+      'gpu/METADATA': Buffer.from('Name: x'),
+      'gpu/libonnxruntime_providers_cuda.so': tinyFiles['libonnxruntime_providers_cuda.so'],
+    }),
   ],
   'vendor-blas': [
     'vendor_blas-13.1-py3-none-linux_x86_64.whl',
