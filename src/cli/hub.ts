@@ -47,9 +47,10 @@ export async function fetchingFrom<T>(
 }
 
 /** Shells often export a variable that is empty. */
-const orAbsent = (value: string | undefined): string | undefined => (value === '' ? undefined : value)
+export const orAbsent = (value: string | undefined): string | undefined => (value === '' ? undefined : value)
 
-async function follow(items: AsyncIterable<HubProgress>, progress: Progress): Promise<void> {
+/** Shows how far it is, to the end. */
+export async function follow(items: AsyncIterable<HubProgress>, progress: Progress): Promise<void> {
   try {
     for await (const { doneBytes, totalBytes } of items)
       progress.update({ done: toMegabytes(doneBytes), total: toMegabytes(totalBytes), unit: 'MB', facts: [] })

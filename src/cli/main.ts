@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
 import { keepPrivate } from '#host/artifacts/permissions.ts'
+import { cudaEnvironment } from '#host/cuda/installedCuda.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
 import { findCommand, parseArguments } from './arguments.ts'
 import { commands } from './commands/registry.ts'
@@ -40,8 +41,11 @@ async function dispatch(argv: readonly string[], streams: Streams): Promise<numb
   if (rest.includes('--help') || rest.includes('-h')) return answer(streams, commandHelp(command))
   const given = parseArguments(command, rest)
   const json = given.options.has('json')
+  const dataDirectory = resolveDataDirectory(given.options.get('data-dir')?.[0])
+  // Some commands compute in this very process.
+  Object.assign(process.env, cudaEnvironment(dataDirectory))
   await command.invoke(given, {
-    dataDirectory: resolveDataDirectory(given.options.get('data-dir')?.[0]),
+    dataDirectory,
     json,
     output: createOutput(streams, json),
   })

@@ -16,6 +16,7 @@ import { makeFolder } from './artifacts/atomic.ts'
 import { closeToOthers } from './artifacts/permissions.ts'
 import { Bell } from './bell.ts'
 import { ConnectionWatch } from './connections.ts'
+import { cudaEnvironment } from './cuda/installedCuda.ts'
 import { dataFolders } from './dataDirectory.ts'
 import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
@@ -65,17 +66,15 @@ export function createHost({
   closeToOthers(dataDirectory)
   const cleared = clearLeftovers(dataDirectory)
   const store = openStore(historyFile(dataDirectory))
-  const bell = new Bell()
-  const left = new LeftRuns(store)
-  const trials = new Trials()
+  const [bell, left, trials] = [new Bell(), new LeftRuns(store), new Trials()]
   const texts = new TextProcesses(startText)
+  const environment = () => cudaEnvironment(dataDirectory)
   const parts = () => ({ supervisor, history, queue, left, bell })
   const supervisor = new Supervisor({
     cacheDirectory: dataFolders(dataDirectory).cache,
     expectedOf: (runId) => trials.of(store.runs.get(runId).config),
     ...(startWorker === undefined ? {} : { startWorker }),
-    ...reactions(parts, onFault),
-    onFault,
+    ...{ ...reactions(parts, onFault), environment, onFault },
   })
   const history = new RunHistory({
     ...{ dataDirectory, store, onFault, sliceMs: servesQueue ? sliceMs : Infinity },
@@ -94,7 +93,7 @@ export function createHost({
   const looking = lookRegularly(parts, { servesQueue, onFault })
   return {
     ...{ dataDirectory, store, history, supervisor, queue, connections, bell, cleared, trials },
-    ...{ ask: createAsk(startQuestion), askText: texts.ask },
+    ...{ ask: createAsk(startQuestion, environment), askText: texts.ask },
     async [Symbol.asyncDispose]() {
       queue.close()
       for (const part of [looking, connections, texts]) part[Symbol.dispose]()

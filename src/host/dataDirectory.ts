@@ -35,6 +35,8 @@ export const dataFolders = (dataDirectory: string) => ({
   uploads: path.join(dataDirectory, 'uploads'),
   /** Converted and quantised weights, keyed by content; safe to delete. */
   cache: path.join(dataDirectory, 'cache'),
+  /** Libraries that devices need and the program does not bring, a folder each. */
+  libraries: path.join(dataDirectory, 'libraries'),
 })
 
 /** What comes with the program: the starter model, the demo. */

@@ -9,33 +9,43 @@ import { scriptPath } from '#host/workers/childProcess.ts'
 import { heard, isLastWord } from '#host/workers/hostChannel.ts'
 import type { StartQuestion } from '#host/workers/question.ts'
 import type { StartText } from '#host/workers/textQuestion.ts'
-import type { StartWorker, WorkerExit, WorkerProcess } from '#host/workers/workerProcess.ts'
+import type {
+  StartWorker,
+  WorkerEnvironment,
+  WorkerExit,
+  WorkerProcess,
+} from '#host/workers/workerProcess.ts'
 
 /** `script` is what the process runs. */
 export const utilityWorkerStarter =
   (script: string = scriptPath('trainingProcess')): StartWorker =>
-  ({ logFile }) =>
-    startUtility(script, 'Turnwise training', openLog(logFile))
+  ({ logFile, environment }) =>
+    startUtility(script, { serviceName: 'Turnwise training', log: openLog(logFile), environment })
 
 export const utilityQuestionStarter =
   (script: string = scriptPath('questionProcess')): StartQuestion =>
-  () =>
-    startUtility(script, 'Turnwise question', null)
+  (environment) =>
+    startUtility(script, { serviceName: 'Turnwise question', log: null, environment })
 
 export const utilityTextStarter =
   (script: string = scriptPath('textProcess')): StartText =>
   () =>
-    startUtility(script, 'Turnwise text', null)
+    startUtility(script, { serviceName: 'Turnwise text', log: null })
 
-/** `log`: what it writes goes there, and the file is closed at its end; null: where the shell writes to. */
+interface Utility {
+  readonly serviceName: string
+  /** What it writes goes there, and the file is closed at its end; null: where the shell writes to. */
+  readonly log: number | null
+  readonly environment?: WorkerEnvironment | undefined
+}
+
 function startUtility<Sent, Heard>(
   script: string,
-  serviceName: string,
-  log: number | null,
+  { serviceName, log, environment }: Utility,
 ): WorkerProcess<Sent, Heard> {
   const child = utilityProcess.fork(script, [], {
     serviceName,
-    env: { ...process.env, ...telemetryOff },
+    env: { ...process.env, ...environment, ...telemetryOff },
     stdio: log === null ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
   })
   const life = new Life(child, log)

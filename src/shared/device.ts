@@ -26,3 +26,12 @@ export const holdsTensors = ({ kind }: Pick<Device, 'kind'>): boolean => kind ==
 export type DeviceReport =
   | { readonly kind: DeviceKind; readonly available: true }
   | { readonly kind: DeviceKind; readonly available: false; readonly reason: string; readonly hint: string }
+
+/**
+ * Holds the folder of CUDA's library where one is installed, in the environment of processes that load ONNX Runtime: they
+ * load the runtime itself from there too, since it looks for the library beside itself.
+ */
+export const cudaFolderVariable = 'TURNWISE_CUDA_FOLDER'
+
+/** Of NVIDIA's drivers for Linux the oldest that CUDA 13 runs on. */
+export const oldestCudaDriver = '580.65.06'

@@ -7,6 +7,8 @@ import { datasetImport } from './datasetImport.ts'
 import { datasetList } from './datasetList.ts'
 import { datasetShow } from './datasetShow.ts'
 import { demo } from './demo.ts'
+import { deviceInstall } from './deviceInstall.ts'
+import { deviceRemove } from './deviceRemove.ts'
 import { exportRun } from './export.ts'
 import { fork } from './fork.ts'
 import { generate } from './generate.ts'
@@ -64,6 +66,8 @@ export const commands: readonly Command[] = [
   datasetImport,
   datasetList,
   datasetShow,
+  deviceInstall,
+  deviceRemove,
   selftest,
   probe,
   bench,

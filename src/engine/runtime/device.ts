@@ -7,7 +7,8 @@ import { deviceKinds, deviceTitles, type Device, type DeviceKind, type DeviceRep
 import { AppError } from '#shared/errors.ts'
 import type { Dialect } from '../graph/onnx.ts'
 import type { Int8Form } from '../models/blocks.ts'
-import { InferenceSession, listSupportedBackends, Tensor } from './onnxRuntime.ts'
+import { driverProblem, openCudaLibraries } from './cudaLibrary.ts'
+import { cudaFolder, InferenceSession, listSupportedBackends, Tensor } from './onnxRuntime.ts'
 
 /**
  * What a session is for; the options that cost memory or time depend on it.
@@ -91,12 +92,14 @@ export async function availableDevices(): Promise<DeviceReport[]> {
 export async function requireDevice(device: Device): Promise<void> {
   const missing = missingPart(device.kind)
   if (missing) throw unavailable(device.kind, missing)
+  const absent = device.kind === 'cuda' ? openCudaLibraries() : null
+  if (absent) throw unavailable(device.kind, absent)
   try {
     const session = await InferenceSession.create(identityModel(), sessionOptions(device, 'learn'))
     await session.run({ x: new Tensor('float32', [1], [1]) })
     await session.release()
   } catch (error) {
-    throw unavailable(device.kind, `It could not be started: ${firstSentence(error)}`, error)
+    throw unavailable(device.kind, driverProblem(String(error)) ?? notStarted(device.kind, error), error)
   }
 }
 
@@ -116,13 +119,23 @@ function executionProviders({ kind, deviceId }: Device): Ort.ExecutionProviderCo
   return [kind === 'cuda' || kind === 'dml' ? { name: kind, deviceId } : kind, 'cpu']
 }
 
+interface Problem {
+  /** In a sentence. */
+  readonly reason: string
+  readonly remedy: string
+}
+
 /** What can be seen to be missing without asking a driver; asking for CUDA without its library would also litter stderr. */
-function missingPart(kind: DeviceKind): string | null {
-  if (!listSupportedBackends().some(({ name }) => name === kind)) return homes[kind]
-  if (kind === 'cuda' && !existsSync(join(binaryFolder(), 'libonnxruntime_providers_cuda.so'))) {
-    return "ONNX Runtime's CUDA library is not installed."
+function missingPart(kind: DeviceKind): Problem | null {
+  if (!listSupportedBackends().some(({ name }) => name === kind))
+    return { reason: homes[kind], remedy: elsewhere }
+  if (kind !== 'cuda' || existsSync(join(cudaFolder ?? binaryFolder(), 'libonnxruntime_providers_cuda.so')))
+    return null
+  return {
+    reason: 'Its library is not installed.',
+    remedy:
+      'Settings, Devices installs it, as does “turnwise device install cuda”; it needs NVIDIA’s driver besides.',
   }
-  return null
 }
 
 /** Where the builds of ONNX Runtime that npm delivers have each kind. */
@@ -134,20 +147,25 @@ const homes: Readonly<Record<DeviceKind, string>> = {
   coreml: 'ONNX Runtime has it on macOS only.',
 }
 
+const elsewhere = `Use the device ${{ linux: 'webgpu', win32: 'dml or webgpu', darwin: 'coreml or webgpu' }[process.platform as string] ?? 'cpu'}, or cpu.`
+
 const remedies: Readonly<Record<DeviceKind, string>> = {
-  cpu: 'Install the packages again with npm ci.',
-  cuda:
-    'Run "node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12" once (it downloads from ' +
-    'nuget.org) and have an NVIDIA driver, CUDA 12 and cuDNN 9 installed; or use the device cpu.',
-  dml: 'On Windows, update the graphics driver; elsewhere use the device cpu, webgpu or cuda.',
+  cpu: 'Install Turnwise again.',
+  cuda: 'Install it again: “turnwise device remove cuda”, then “turnwise device install cuda”.',
+  dml: 'Update the graphics driver; or use the device cpu.',
   webgpu:
     'Install a graphics driver with Vulkan (Linux), Direct3D 12 (Windows) or Metal (macOS); or use the device cpu.',
-  coreml: 'On macOS, update the system; elsewhere use the device cpu, webgpu or cuda.',
+  coreml: 'Update the system; or use the device cpu.',
 }
 
-function unavailable(kind: DeviceKind, reason: string, cause?: unknown): AppError {
+const notStarted = (kind: DeviceKind, error: unknown): Problem => ({
+  reason: `It could not be started: ${firstSentence(error)}`,
+  remedy: remedies[kind],
+})
+
+function unavailable(kind: DeviceKind, { reason, remedy }: Problem, cause?: unknown): AppError {
   const message = `The device ${deviceTitles[kind]} is not available. ${reason}`
-  return new AppError('device/unavailable', message, remedies[kind], cause)
+  return new AppError('device/unavailable', message, remedy, cause)
 }
 
 /** The reason at the end of a native message such as “/path/file.cc:136 Context::Initialize(...) No supported adapters”. */

@@ -1,12 +1,34 @@
-/** The one place that loads ONNX Runtime: quietly, whoever started the process. */
+/**
+ * The one place that loads ONNX Runtime: quietly, whoever started the process, and from the folder of CUDA's library where
+ * one is installed.
+ */
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type * as OnnxRuntime from 'onnxruntime-node'
+import { cudaFolderVariable } from '#shared/device.ts'
 import { telemetryOff } from '#shared/telemetry.ts'
 
 // An import would be carried out before this line, in a bundle even from another module.
 Object.assign(process.env, telemetryOff)
-const runtime = createRequire(import.meta.url)('onnxruntime-node') as typeof OnnxRuntime
+const require = createRequire(import.meta.url)
+
+/** Where CUDA's library lies, a copy of the runtime with it; null where none is installed. */
+export const cudaFolder = loadBinding(process.env[cudaFolderVariable] ?? '')
+
+const runtime = require('onnxruntime-node') as typeof OnnxRuntime
 
 export const { InferenceSession, Tensor, listSupportedBackends } = runtime
 export type InferenceSession = OnnxRuntime.InferenceSession
 export type Tensor = OnnxRuntime.Tensor
+
+/** The package then takes the binding of that folder for its own. */
+function loadBinding(folder: string): string | null {
+  const binding = join(folder, 'onnxruntime_binding.node')
+  if (folder === '' || !existsSync(binding)) return null
+  const place = `../bin/napi-v6/${process.platform}/${process.arch}/onnxruntime_binding.node`
+  const own = createRequire(require.resolve('onnxruntime-node')).resolve(place)
+  require(binding)
+  require.cache[own] = require.cache[binding]
+  return folder
+}

@@ -20,10 +20,9 @@ import type { HubAccess } from '../artifacts/hub/hub.ts'
 import { dataFolders } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
 import { countOutboundRequest } from '../outboundRequests.ts'
+import { isLoopback, webAddress } from '../webAddress.ts'
 
 const usualEndpoint = 'https://huggingface.co'
-const isLoopback = (endpoint: string): boolean =>
-  /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(endpoint).hostname)
 
 type Keeper = Pick<Host, 'dataDirectory' | 'store'>
 
@@ -141,10 +140,8 @@ const progressItem = ({ doneBytes: done, totalBytes: total }: HubProgress) => ({
 
 function readEndpoint(given: unknown): string {
   if (given === null || given === undefined || given === '') return usualEndpoint
-  const url = typeof given === 'string' ? URL.parse(given) : null
-  const isSafe =
-    url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.href)))
-  if (isSafe) return url.href.replace(/\/+$/, '')
+  const address = typeof given === 'string' ? webAddress(given) : null
+  if (address !== null) return address
   throw new AppError(
     'usage/invalid',
     'The address of the hub cannot be used.',

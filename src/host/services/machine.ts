@@ -108,6 +108,10 @@ const descriptions = {
     isDisposable: true,
     description: 'Converted and quantised weights; made again when they are needed.',
   },
+  libraries: {
+    isDisposable: true,
+    description: 'CUDA’s library, where it was installed under Devices; it can be removed and fetched again.',
+  },
 } as const satisfies Record<keyof ReturnType<typeof dataFolders>, Omit<StoredFolder, 'folder' | 'sizeBytes'>>
 
 export function storedFolders({ dataDirectory, store }: Host): StoredFolder[] {

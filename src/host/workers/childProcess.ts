@@ -6,7 +6,7 @@ import path from 'node:path'
 import { telemetryOff } from '#shared/telemetry.ts'
 import { writeError } from '../artifacts/fileErrors.ts'
 import type { FromTrainer, ToTrainer } from './messages.ts'
-import type { StartWorker, WorkerExit, WorkerProcess } from './workerProcess.ts'
+import type { StartWorker, WorkerEnvironment, WorkerExit, WorkerProcess } from './workerProcess.ts'
 
 /** A script beside this one, in the sources and in what is built of them. */
 export const scriptPath = (name: string): string =>
@@ -14,9 +14,9 @@ export const scriptPath = (name: string): string =>
 
 /** `script` is what the process runs. */
 export function childProcessStarter(script: string = scriptPath('trainingProcess')): StartWorker {
-  return ({ logFile }) => {
+  return ({ logFile, environment }) => {
     const output = openLog(logFile)
-    const child = forkProcess<ToTrainer, FromTrainer>(script, output)
+    const child = forkProcess<ToTrainer, FromTrainer>(script, output, environment)
     closeSync(output) // the process has its own
     return child
   }
@@ -26,10 +26,11 @@ export function childProcessStarter(script: string = scriptPath('trainingProcess
 export function forkProcess<Sent, Heard>(
   script: string,
   output: number | 'inherit',
+  environment: WorkerEnvironment = {},
 ): WorkerProcess<Sent, Heard> {
   const child = fork(script, {
     serialization: 'advanced',
-    env: { ...process.env, ...telemetryOff },
+    env: { ...process.env, ...environment, ...telemetryOff },
     stdio: ['ignore', output, output, 'ipc'],
   })
   return {

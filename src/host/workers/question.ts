@@ -18,7 +18,7 @@ import type { CalibrationNews } from './calibrationReport.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
 import { unpackError, type ErrorEnvelope } from './messages.ts'
 import type { SelftestFinding } from './selftestReport.ts'
-import type { WorkerProcess } from './workerProcess.ts'
+import type { WorkerEnvironment, WorkerProcess } from './workerProcess.ts'
 
 /** A model's folder, with an adapter's or a checkpoint's on top; null = the base alone. */
 export interface Contender {
@@ -124,9 +124,10 @@ export type FromQuestion =
   | { readonly type: 'failed'; readonly error: ErrorEnvelope }
 
 /** Starts the script `questionProcess`. */
-export type StartQuestion = () => WorkerProcess<Question, FromQuestion>
+export type StartQuestion = (environment?: WorkerEnvironment) => WorkerProcess<Question, FromQuestion>
 
-export const questionStarter: StartQuestion = () => forkProcess(scriptPath('questionProcess'), 'inherit')
+export const questionStarter: StartQuestion = (environment) =>
+  forkProcess(scriptPath('questionProcess'), 'inherit', environment)
 
 /**
  * Answers as they come; leaving the loop or aborting ends the process. Errors: what the answering failed with; AppError
@@ -137,10 +138,11 @@ export type Ask = <Asked extends Question>(
   signal: AbortSignal,
 ) => AsyncGenerator<Answers[Asked['type']]>
 
-export const createAsk = (start: StartQuestion): Ask =>
+/** `environment`: asked for each process, as it may change. */
+export const createAsk = (start: StartQuestion, environment: () => WorkerEnvironment = () => ({})): Ask =>
   async function* (question, signal) {
     if (signal.aborted) return
-    const process = start()
+    const process = start(environment())
     const inbox = new Inbox()
     const kill = () => process.kill()
     process.onMessage((message) => inbox.add(message))

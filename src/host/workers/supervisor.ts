@@ -11,7 +11,7 @@ import { faultToStderr, guarded, type OnFault } from '../faults.ts'
 import { childProcessStarter } from './childProcess.ts'
 import { prepareWorkerLog, readLastWords } from './lastWords.ts'
 import type { ErrorEnvelope, FromTrainer, TrainingRequest } from './messages.ts'
-import type { StartWorker, WorkerExit, WorkerProcess } from './workerProcess.ts'
+import type { StartWorker, WorkerEnvironment, WorkerExit, WorkerProcess } from './workerProcess.ts'
 
 const usualSilenceMs = 30_000
 
@@ -19,6 +19,8 @@ export interface SupervisorOptions {
   readonly cacheDirectory: string
   /** How processes are started; child processes of Node where it is not said. */
   readonly startWorker?: StartWorker
+  /** Asked for each process, as it may change. */
+  readonly environment?: () => WorkerEnvironment
   /** A process says nothing for so long: it is marked as silent. */
   readonly silentAfterMs?: number
   /** What a trial of the run's settings expected of each stage. */
@@ -111,7 +113,7 @@ export class Supervisor {
     const { cacheDirectory } = this.#options
     const logFile = runPaths(directory).workerLog
     const wordsFrom = prepareWorkerLog(logFile)
-    const process = this.#startWorker({ logFile })
+    const process = this.#startWorker({ logFile, environment: this.#options.environment?.() ?? {} })
     const now = Date.now()
     const { pid } = process
     const heard = {

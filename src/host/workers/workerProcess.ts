@@ -28,4 +28,10 @@ export interface WorkerProcess<Sent = ToTrainer, Heard = FromTrainer> {
  * Starts the script `trainingProcess`. What it writes to stdout and stderr is appended to `logFile`, if possible by the
  * process itself: it must not depend on a host that reads.
  */
-export type StartWorker = (options: { readonly logFile: string }) => WorkerProcess
+export type StartWorker = (options: {
+  readonly logFile: string
+  readonly environment?: WorkerEnvironment
+}) => WorkerProcess
+
+/** Variables of the process, on top of those of whoever starts it. */
+export type WorkerEnvironment = Readonly<Record<string, string>>

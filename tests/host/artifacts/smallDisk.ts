@@ -41,11 +41,20 @@ const usable = prefixes.find((prefix) => works(prefix))
 /** Whether this machine lets a command have a disk of its own. */
 export const canMount = usable !== undefined
 
-/** Stdout of a command for which `folder` is an empty disk of that size, such as `1m`. */
-export function runOnSmallDisk(size: string, folder: string, command: readonly string[]): string {
+/** A program and its arguments: the command, with `folder` as an empty disk of that size, such as `1m`. */
+export function smallDiskCommand(
+  size: string,
+  folder: string,
+  command: readonly string[],
+): [string, string[]] {
   if (usable === undefined) throw new Error('Expected a machine where a file system can be mounted.')
   const [file = '', ...args] = commandFor(usable, size, folder, command)
-  return execFileSync(file, args, { encoding: 'utf8' })
+  return [file, args]
+}
+
+/** Stdout of such a command. */
+export function runOnSmallDisk(size: string, folder: string, command: readonly string[]): string {
+  return execFileSync(...smallDiskCommand(size, folder, command), { encoding: 'utf8' })
 }
 
 /** The name of a test that needs such a disk: it says itself where it does nothing. */

@@ -4,11 +4,10 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open, rename, rm, stat, statfs } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '../atomic.ts'
-import { writeError } from '../fileErrors.ts'
+import { download, requireSpace, sizeAt } from '../download.ts'
 import { kindWords, type HubPlace } from './address.ts'
 import { asked, invalid, openFile, type HubCommit, type HubFile } from './hub.ts'
 
@@ -16,9 +15,6 @@ export interface HubProgress {
   readonly doneBytes: number
   readonly totalBytes: number
 }
-
-/** Left free on the disk for everything else. */
-const reservedBytes = 1024 ** 3
 
 /**
  * Yields how far it is. Errors: those of asking the hub; AppError 'model/invalid' or 'data/invalid' where it sends other
@@ -32,7 +28,7 @@ export async function* fetchFiles(
   for (const file of files) requireSafe(commit.place, file)
   makeFolder(folder)
   const totalBytes = files.reduce((sum, { size }) => sum + size, 0)
-  await requireSpace(commit.place, folder, totalBytes - (await sizeOf(folder, files)))
+  await requireRoom(commit.place, folder, totalBytes - (await sizeOf(folder, files)))
   let before = 0
   for (const file of files) {
     for await (const bytes of fetchFile(commit, file, folder)) {
@@ -57,54 +53,34 @@ async function sizeOf(folder: string, files: readonly HubFile[]): Promise<number
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-const sizeAt = async (file: string): Promise<number> => (await stat(file).catch(() => null))?.size ?? 0
-
-async function requireSpace({ kind }: HubPlace, folder: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(folder)
-  const free = bavail * bsize - reservedBytes
-  if (bytes <= free) return
-  throw new AppError(
-    'file/unwritable',
-    `The ${kindWords[kind]} needs ${(bytes / 1e9).toFixed(1)} GB more, and the disk has ${(Math.max(0, free) / 1e9).toFixed(1)} GB to give.`,
-    `Free some space, or choose a smaller ${kindWords[kind]}; nothing was fetched.`,
-  )
+async function requireRoom({ kind }: HubPlace, folder: string, bytes: number): Promise<void> {
+  const what = kindWords[kind]
+  await requireSpace(folder, { bytes, what: `The ${what}`, advice: `choose a smaller ${what}` })
 }
 
 /** Yields the bytes of it that are there. */
 async function* fetchFile(commit: HubCommit, file: HubFile, folder: string): AsyncGenerator<number> {
   const { place } = commit
   const target = path.join(folder, file.path)
-  const part = `${target}.part`
   if ((await sizeAt(target)) === file.size && (await isAsStated(target, file))) return
   makeFolder(path.dirname(target))
-  let size = await sizeAt(part)
-  if (size > file.size) {
-    await rm(part)
-    size = 0
-  }
   const blob = await openFile(commit, file.path)
-  if (size < file.size) {
-    await using handle = await open(part, 'a').catch((error: unknown) => {
-      throw writeError(part, error)
-    })
-    for await (const chunk of contentOf(place, blob.slice(size))) {
-      await handle.writeFile(chunk).catch((error: unknown) => {
-        throw writeError(part, error)
-      })
-      size += chunk.byteLength
-      yield size
-    }
-    await handle.sync()
-  } else if (size === 0) await (await open(part, 'a')).close()
-  if (!(await isAsStated(part, file))) {
-    await rm(part)
-    throw invalid(
-      place,
-      `${file.path} of ${place.repo} came with other bytes than the hub states.`,
-      `It was removed; fetch the ${kindWords[place.kind]} again.`,
-    )
-  }
-  await rename(part, target)
+  yield* download({
+    part: `${target}.part`,
+    sizeBytes: file.size,
+    from: (start) => contentOf(place, blob.slice(start)),
+    async accept(part) {
+      if (!(await isAsStated(part, file))) return false
+      await rename(part, target)
+      return true
+    },
+    refusal: () =>
+      invalid(
+        place,
+        `${file.path} of ${place.repo} came with other bytes than the hub states.`,
+        `It was removed; fetch the ${kindWords[place.kind]} again.`,
+      ),
+  })
 }
 
 /** Large files by SHA-256, the others as git names them: SHA-1 over a header and the content. */

@@ -1,0 +1,65 @@
+/** What a process needs to compute on CUDA besides ONNX Runtime: NVIDIA's driver, and its libraries, loaded by hand. */
+import { readdirSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { oldestCudaDriver } from '#shared/device.ts'
+import { cudaFolder } from './onnxRuntime.ts'
+
+/** Stay although they are no addons, which Node finds out after loading them (glibc's RTLD_NODELETE). */
+const stay = constants.dlopen.RTLD_LAZY | 0x1000
+
+const remedies = {
+  driver: `Install NVIDIA’s driver, ${oldestCudaDriver} or newer, and restart the machine; a container needs access to the card (--gpus all).`,
+  library: 'Install it again: “turnwise device remove cuda”, then “turnwise device install cuda”.',
+} as const
+
+export interface CudaProblem {
+  readonly reason: string
+  readonly remedy: string
+}
+
+/**
+ * Loads NVIDIA's libraries: the provider finds those by name that are in the process already, and no other way needs an
+ * environment made before the process began. null: they are there.
+ */
+export function openCudaLibraries(): CudaProblem | null {
+  const driver = load('libcuda.so.1')
+  if (driver !== null) {
+    const isMissing = driver.includes('libcuda.so.1: cannot open')
+    const reason = isMissing
+      ? 'No NVIDIA driver is installed here: the system has no libcuda.so.1.'
+      : `The NVIDIA driver cannot be loaded: ${driver}.`
+    return { reason, remedy: remedies.driver }
+  }
+  if (cudaFolder === null) return null
+  const names = readdirSync(cudaFolder).filter((name) => /^lib(?!onnxruntime).*\.so(?:\.\d+)*$/.test(name))
+  for (const name of names) {
+    const problem = load(join(cudaFolder, name))
+    if (problem !== null)
+      return { reason: `${name} of CUDA’s library cannot be loaded: ${problem}.`, remedy: remedies.library }
+  }
+  return null
+}
+
+/** Why it cannot be loaded; null: it is. */
+function load(file: string): string | null {
+  try {
+    process.dlopen({ exports: {} }, file, stay)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    return message.startsWith('Module did not self-register') ? null : message
+  }
+  return null
+}
+
+/** What the runtime says of the driver, in a sentence; null where it says something else. */
+export function driverProblem(message: string): CudaProblem | null {
+  const [, code, text = ''] = /CUDA failure (\d+): (.+?) ; GPU=/.exec(message) ?? []
+  if (code === undefined) return null
+  const remedy = remedies.driver
+  if (code === '35') return { reason: 'The NVIDIA driver is older than CUDA 13 needs.', remedy }
+  if (code === '100') return { reason: 'The NVIDIA driver finds no card that computes.', remedy }
+  if (code === '101')
+    return { reason: 'There is no NVIDIA card with that number.', remedy: 'Choose a lower device id.' }
+  return { reason: `The NVIDIA driver refused: ${text} (CUDA failure ${code}).`, remedy }
+}

@@ -1,0 +1,88 @@
+import { existsSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { makeManifest } from '../../scripts/cuda/makeManifest.ts'
+import { eventually } from '../eventually.ts'
+import { honest, startIndex, tinyRecipe, type LoopbackIndex } from '../host/cuda/loopbackIndex.ts'
+import { answer, createWorkplace, killGroup, linesOf } from './turnwise.ts'
+
+const place = createWorkplace()
+const libraries = place.path('home/libraries')
+let server: LoopbackIndex
+
+beforeAll(async () => {
+  server = await startIndex()
+  process.env['TURNWISE_CUDA_MANIFEST'] = place.write(
+    'list.json',
+    await makeManifest(tinyRecipe, server.index),
+  )
+})
+afterAll(async () => {
+  delete process.env['TURNWISE_CUDA_MANIFEST']
+  await server[Symbol.asyncDispose]()
+  place[Symbol.dispose]()
+})
+beforeEach(() => {
+  Object.assign(server.fault, { ...honest(), asked: server.fault.asked })
+  server.fault.asked.length = 0
+})
+
+const install = (...more: readonly string[]) => [
+  'device',
+  'install',
+  'cuda',
+  '--index',
+  server.index,
+  ...more,
+]
+const unfinished = () => {
+  const folder = path.join(libraries, 'cuda-unfinished')
+  return existsSync(folder) ? readdirSync(folder) : []
+}
+
+describe('device install cuda', () => {
+  test('tells sizes, and without --yes asks nobody', async () => {
+    const done = await place.run(...install())
+    expect([done.status, server.fault.asked]).toEqual([2, []])
+    expect(done.stderr).toContain(`0.5 MB to fetch from ${server.index}`)
+    expect(done.stderr).toContain('580.65.06 or newer')
+    expect(done.stderr).toContain('Add --yes')
+  })
+
+  test('goes on after it was killed; meanwhile a second one is told', async () => {
+    server.fault.pauseMs = 100
+    const first = place.start(...install('--yes'))
+    await eventually(() => expect(unfinished()).toContain('libonnxruntime_providers_cuda.so.part'))
+    const second = await place.run(...install('--yes'))
+    expect(second.status).toBe(1)
+    expect(second.stderr).toMatch(/is being installed or removed by process \d+/)
+    killGroup(first)
+    await first.finished
+    expect(existsSync(path.join(libraries, 'cuda'))).toBe(false)
+    server.fault.pauseMs = 0
+    server.fault.asked.length = 0
+    const third = await place.run(...install('--yes', '--json'))
+    expect([third.status, linesOf(third.stdout)]).toEqual([
+      0,
+      [expect.objectContaining({ isInstalled: true, index: server.index })],
+    ])
+    const [, from, to] = /runtime_gpu.* bytes=(\d+)-(\d+)/.exec(server.fault.asked.join('\n')) ?? []
+    expect(Number(to) - Number(from)).toBeLessThan(300_000 - 19_000)
+    expect(readdirSync(libraries)).toEqual(['cuda'])
+  })
+
+  test('is removed, and what it took up is told', async () => {
+    const done = await place.run('device', 'remove', 'cuda')
+    expect([done.status, done.stdout]).toEqual([0, expect.stringMatching(/Removed .* \d+ MB are free again/)])
+    expect(readdirSync(libraries)).toEqual([])
+    expect((await place.run('device', 'remove', 'cuda')).stdout).toContain('nothing')
+  })
+
+  test('is for CUDA alone', async () => {
+    const others = await Promise.all(['webgpu', 'tpu'].map((device) => answer('device', 'install', device)))
+    expect(others.map(({ status, stderr }) => [status, stderr.split('\n')[0]])).toEqual([
+      [2, 'turnwise: Nothing has to be installed for webgpu.'],
+      [2, 'turnwise: There is no device “tpu”.'],
+    ])
+  })
+})
