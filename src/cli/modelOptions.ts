@@ -1,5 +1,5 @@
 /** Options of the commands that open a model, and how they are read. */
-import { deviceKinds } from '#shared/device.ts'
+import { deviceWishes } from '#shared/device.ts'
 import { basePrecisions } from '#shared/precision.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { findModel } from '#host/artifacts/modelLibrary.ts'
@@ -10,7 +10,7 @@ export const modelOptions = {
   model: requiredText('MODEL', 'model folder, or a name of model list'),
   adapter: text('DIR', 'PEFT adapter folder, or the folder of a checkpoint'),
   base: choice(basePrecisions, 'what its matrices are held in (default: as the adapter was trained, or f32)'),
-  device: choice(deviceKinds, 'where to compute (default cpu)'),
+  device: choice(deviceWishes, 'where to compute; auto: where it is known to be fastest (default cpu)'),
   context: integer('N', 'longest prompt plus completion (default: as the model’s positions reach)', {
     minimum: 2,
     maximum: 1 << 24,

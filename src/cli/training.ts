@@ -1,4 +1,5 @@
 /** Following a training run from the command line: progress, Ctrl-C, and what came out. Shared by train, resume and demo. */
+import { deviceTitles } from '#shared/device.ts'
 import { plural } from '#shared/plural.ts'
 import type { RunEvent, RunPhase } from '#shared/events.ts'
 import { rangeAfter } from '#shared/remaining.ts'
@@ -136,6 +137,7 @@ const phaseWords: Partial<Record<RunPhase, string>> = {
 function wordsFor(event: Exclude<RunEvent, { type: 'step' | 'diagnosis' }>): string | null {
   if (event.type === 'status') return phaseWords[event.phase] ?? null
   if (event.type === 'warning') return `Warning: ${event.message}`
+  if (event.type === 'device') return `Device: ${deviceTitles[event.device.kind]}. ${event.reason}`
   if (event.type !== 'evaluation') return null
   const [reward, loss] = [finite(event.metrics.eval_reward), finite(event.metrics.eval_loss)]
   if (reward !== null) return `Eval reward ${formatReward(reward)} after ${plural(event.step, 'step')}.`

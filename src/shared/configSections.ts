@@ -1,6 +1,6 @@
 /** The sections of the run config: each setting with its range, its default and a sentence that says what it does. */
 import { z } from 'zod'
-import { deviceKinds } from './device.ts'
+import { deviceWishes } from './device.ts'
 import { findDeclaration } from './metrics.ts'
 import { rolloutServerSection } from './rolloutServerConfig.ts'
 import { usualNewTokens } from './usualLength.ts'
@@ -374,7 +374,12 @@ export const checkpointsSection = z.strictObject({
 })
 
 export const deviceSection = z.strictObject({
-  kind: z.enum(deviceKinds).default('cpu').describe('Where tensors are computed.'),
+  kind: z
+    .enum(deviceWishes)
+    .default('auto')
+    .describe(
+      'Where tensors are computed; auto: on the fastest device that passed its check on this machine, for models of this size.',
+    ),
   threads: wholeNumber(1, 1024)
     .nullable()
     .default(null)

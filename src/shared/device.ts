@@ -3,6 +3,11 @@ export const deviceKinds = ['cpu', 'cuda', 'dml', 'webgpu', 'coreml'] as const
 
 export type DeviceKind = (typeof deviceKinds)[number]
 
+/** What can be asked for; `auto`: whichever is fastest here of those that passed their check. */
+export const deviceWishes = ['auto', ...deviceKinds] as const
+
+export type DeviceWishKind = (typeof deviceWishes)[number]
+
 export interface Device {
   readonly kind: DeviceKind
   /** CPU threads of one session, from 1 up. Also used by the parts a GPU leaves to the CPU. */
@@ -21,6 +26,33 @@ export const deviceTitles: Readonly<Record<DeviceKind, string>> = {
 
 /** Whether tensors can stay on the device between runs: the binding knows buffers of WebGPU only (onnxruntime-node 1.30). */
 export const holdsTensors = ({ kind }: Pick<Device, 'kind'>): boolean => kind === 'webgpu'
+
+/** What a check of a device found: the self-test, and how fast it is. */
+export interface DeviceCheck {
+  /** Epoch milliseconds of the self-test. */
+  readonly at: number
+  /** What it was run with, such as “ONNX Runtime 1.30.0”. */
+  readonly with: string
+  /** Of the self-test; 0: it did not come to its end. */
+  readonly checks: number
+  readonly failures: readonly {
+    readonly name: string
+    readonly measured: number | null
+    readonly limit: number
+  }[]
+  /** Why the check ended early, in a sentence: the process died, or took too long; null where it did not. */
+  readonly problem: string | null
+  /** Smallest model first; none where nothing was measured. */
+  readonly speeds: readonly DeviceSpeed[]
+}
+
+/** How a device compares with the CPU on one size of model. */
+export interface DeviceSpeed {
+  /** Of the model that it was measured with. */
+  readonly parameters: number
+  /** How many times as fast as the CPU; null: it was given up, since it took far longer. */
+  readonly ratio: number | null
+}
 
 /** Whether a kind of device can be used here; what is missing and what to do about it where it cannot. */
 export type DeviceReport =

@@ -2,6 +2,7 @@
  * What a run says while it goes on: one discriminated union, plain JSON. Whoever stores or shows an event adds the
  * time; the training loop itself knows no clock, so that a resumed run says the same.
  */
+import type { Device } from './device.ts'
 import type { Remark } from './diagnosis.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Metrics } from './metrics.ts'
@@ -95,6 +96,15 @@ export interface RunManifest {
 export interface ManifestEvent {
   readonly type: 'manifest'
   readonly manifest: RunManifest
+}
+
+/** Where the run computes, said once, before training begins: a run that goes on does so there. */
+export interface DeviceEvent {
+  readonly type: 'device'
+  readonly step: number
+  readonly device: Device
+  /** Why there, in a sentence. */
+  readonly reason: string
 }
 
 /** Seconds. */
@@ -211,6 +221,7 @@ export interface ErrorEvent {
 export type RunEvent =
   | StatusEvent
   | ManifestEvent
+  | DeviceEvent
   | ScheduleEvent
   | StepEvent
   | EvaluationEvent

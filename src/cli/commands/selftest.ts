@@ -17,7 +17,7 @@ export const selftest = defineCommand({
   async run({ options }, { dataDirectory, output }) {
     const { chooseDevice } = await import('#host/workers/model.ts')
     const { runSelftest } = await import('#host/workers/selftest.ts')
-    const { rememberProof } = await import('#host/workers/deviceProof.ts')
+    const { rememberProof } = await import('#host/workers/deviceRecords.ts')
     const device = await chooseDevice({ kind: options.device ?? null, threads: options.threads ?? null })
     const findings: SelftestFinding[] = []
     const startedAt = performance.now()

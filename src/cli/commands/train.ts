@@ -27,7 +27,7 @@ export const train = defineCommand({
     await requireKnownRewards(config)
     await requireWorkingEnvironment(config)
     await using host = createHost({ dataDirectory, servesQueue: false })
-    const { warnings } = await verdictOf(config, host.askText)
+    const { warnings } = await verdictOf(config, dataDirectory, host.askText)
     for (const sentence of warnings) context.output.note(`Warning: ${sentence}`)
     const run = createRun(host, config)
     context.output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })

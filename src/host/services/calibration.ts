@@ -77,6 +77,7 @@ export function summarizeCalibration(config: RunConfig, report: CalibrationRepor
   const neededBytes = Math.round(logs + keptBytes(config, steps, checkpointBytes))
   const [first] = stages
   return {
+    device: report.device,
     memory: { ...report.memory, availableBytes: room.availableBytes },
     seconds: {
       loading: sum(({ seconds }) => seconds.loading),

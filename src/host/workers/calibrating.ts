@@ -1,6 +1,7 @@
 /** Calibration: every stage of a run takes one step with one group, for real, and nothing of it is kept. */
 import { rmSync, statSync } from 'node:fs'
 import path from 'node:path'
+import type { Device } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { watchMemory, type MemoryWatch } from '#engine/runtime/memory.ts'
 import { calibrateStep, type Calibration } from '#rl/training/calibrate.ts'
@@ -21,6 +22,7 @@ import type {
 } from './calibrationReport.ts'
 import { maxRows, openTraining } from './openTraining.ts'
 import type { TrainedState } from './recording.ts'
+import { chooseRunDevice } from './runDevice.ts'
 import { readStages, type Stage } from './stages.ts'
 
 /** What tells of the work, and where weights are prepared. */
@@ -45,6 +47,7 @@ export async function calibrate(
     const model = openModelFolder(config.model, config)
     const judging = { rewards: rewards.specs, environment: world.environment }
     const stages = await readStages(config, model, judging)
+    const { device, reason } = await chooseRunDevice({ config, model, cacheDirectory, before: null })
     const calibrated: CalibratedStage[] = []
     const meter = new MemoryMeter()
     for (const [index, stage] of stages.entries()) {
@@ -52,11 +55,16 @@ export async function calibrate(
         meter.begin(phase)
         void say({ phase, stage: index, stages: stages.length })
       }
-      const { heldBack, ...result } = await calibrateStage({ directory, stage, model, cacheDirectory }, tell)
+      const { heldBack, ...result } = await calibrateStage(
+        { directory, stage, model, device, cacheDirectory },
+        tell,
+      )
       meter.end(heldBack)
       calibrated.push(result)
     }
-    await say({ report: { memory: meter.report(), stages: calibrated } })
+    await say({
+      report: { device: { kind: device.kind, reason }, memory: meter.report(), stages: calibrated },
+    })
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
@@ -117,6 +125,7 @@ interface StageSetup {
   readonly directory: string
   readonly stage: Stage
   readonly model: ModelFolder
+  readonly device: Device
   readonly cacheDirectory: string
 }
 

@@ -1,4 +1,5 @@
 /** What one step on the longest row showed of a run that is not made yet. */
+import type { DeviceKind } from '#shared/device.ts'
 import type { TrajectorySample } from '#shared/events.ts'
 import type { Estimate } from '#rl/training/stepEstimate.ts'
 
@@ -9,6 +10,8 @@ export type CalibrationNews =
   | { readonly report: CalibrationReport }
 
 export interface CalibrationReport {
+  /** Where it was tried, and why there. */
+  readonly device: { readonly kind: DeviceKind; readonly reason: string }
   /** Largest of the process, from its first moment on. */
   readonly memory: {
     /** Allocated: what no other program can have meanwhile. */

@@ -13,6 +13,7 @@
  *   bench.ts, selftest.ts  what this machine can do, and whether it computes rightly
  */
 import path from 'node:path'
+import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEvent, ScheduleEvent, TrainerState } from '#shared/events.ts'
 import { effectWords } from '#shared/precisionEffect.ts'
@@ -34,9 +35,9 @@ import type { TrainingControl } from './control.ts'
 import { computeManifest } from './manifest.ts'
 import type { TrainingRequest } from './messages.ts'
 import { adapterOf, openTraining } from './openTraining.ts'
-import { chooseDevice } from './model.ts'
 import { checkPrecision } from './precisionCheck.ts'
 import { Recorder } from './recording.ts'
+import { chooseRunDevice, type RunDeviceWish } from './runDevice.ts'
 import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
 
 /** What a run is asked from outside, and told to it. */
@@ -66,13 +67,27 @@ export async function* runTraining(request: TrainingRequest, control: RunControl
     yield* recorder.say(scheduleOf(stages, start, request.expected))
     const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })
     yield* recorder.sayManifest(manifest, step)
-    if (start === null) yield* recorder.say(...(await roundingNotice(stages, model, cacheDirectory)))
+    const device = yield* placeRun(recorder, step, { config, model, cacheDirectory })
     const name = path.basename(runDirectory)
-    yield* runStages({ name, stages, model, cacheDirectory, recorder, control }, start)
+    const run = { name, stages, model, device, cacheDirectory, recorder, control }
+    if (start === null) yield* recorder.say(...(await roundingNotice(run)))
+    yield* runStages(run, start)
   } catch (error) {
     recorder.fail(errorEvent(error))
     throw error
   }
+}
+
+/** The device of the run, said where it is not in the log yet. */
+async function* placeRun(
+  recorder: Recorder,
+  step: number,
+  wish: Omit<RunDeviceWish, 'before'>,
+): AsyncGenerator<RunEvent, Device> {
+  const before = recorder.deviceBefore()
+  const { device, reason } = await chooseRunDevice({ ...wish, before })
+  if (device.kind !== before) yield* recorder.say({ type: 'device', step, device, reason })
+  return device
 }
 
 /** What lies ahead of a process that begins here. A fork is evaluated where it leaves its parent. */
@@ -94,16 +109,12 @@ function scheduleOf(
 }
 
 /** What rounding the base does to it, said once when a run begins. */
-async function roundingNotice(
-  [first]: readonly Stage[],
-  model: ModelFolder,
-  cacheDirectory: string,
-): Promise<RunEvent[]> {
+async function roundingNotice({ stages, model, device, cacheDirectory }: Stages): Promise<RunEvent[]> {
+  const [first] = stages
   if (first === undefined) return []
   const { config, tokenizer } = first.parts
   const { precision } = config.base
   if (precision === 'f32') return []
-  const device = await chooseDevice(config.device)
   const effect = await checkPrecision({ model, tokenizer, precision, texts: null, device, cacheDirectory })
   return [{ type: 'warning', step: 0, message: effectWords(effect) }]
 }
@@ -114,6 +125,7 @@ interface Stages {
   readonly name: string
   readonly stages: readonly Stage[]
   readonly model: ModelFolder
+  readonly device: Device
   readonly cacheDirectory: string
   readonly recorder: Recorder
   readonly control: RunControl
@@ -121,11 +133,11 @@ interface Stages {
 
 /** One after the other: the policy a stage ends with is start and reference of the next. */
 async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenerator<RunEvent> {
-  const { name, stages, model, cacheDirectory, recorder, control } = run
+  const { name, stages, model, device, cacheDirectory, recorder, control } = run
   for (let next = beginStage(stages, start); next !== null;) {
     const { stage, begin } = next
     const { config } = stage.parts
-    await using training = await openTraining({ name, stage, model, cacheDirectory, begin })
+    await using training = await openTraining({ name, stage, model, device, cacheDirectory, begin })
     const { step } = begin?.state ?? initialState
     yield* recorder.say(...training.warnings.map((message) => ({ type: 'warning', step, message }) as const))
     const ended: { state: TrainerState | null } = { state: null }

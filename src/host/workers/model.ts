@@ -1,5 +1,5 @@
 /** A model opened to be asked: scored, differentiated or let speak. Training is opened in entry.ts. */
-import type { Device, DeviceKind } from '#shared/device.ts'
+import type { Device, DeviceKind, DeviceWishKind } from '#shared/device.ts'
 import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
@@ -9,6 +9,7 @@ import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { asPolicySource } from '../artifacts/baseCache.ts'
 import { openModelFolder, type ModelFolder } from '../artifacts/modelFolder.ts'
 import { adapterForModel, readAdapter, type Adapter } from '../artifacts/peft.ts'
+import { autoDevice } from './deviceChoice.ts'
 
 export interface OpenModelRequest {
   readonly directory: string
@@ -16,7 +17,7 @@ export interface OpenModelRequest {
   readonly adapter: string | null
   /** Longest prompt plus completion; null: as the model's own positions reach. */
   readonly contextLength?: number | null
-  readonly device: DeviceWish
+  readonly device: Omit<DeviceWish, 'kind'> & { readonly kind: DeviceWishKind | null }
   /** What generating reads of a base in f32. */
   readonly precision: RolloutPrecision
   /** What the base is held in; null: as the adapter was trained on it. */
@@ -42,12 +43,9 @@ export const noAdapter: LoraConfig = { rank: 1, alpha: 1, rsLora: false, targets
 export async function openModel(request: OpenModelRequest): Promise<OpenedModel> {
   const folder = openModelFolder(request.directory, request)
   const adapter = request.adapter === null ? null : openAdapter(request.adapter, folder)
-  const device = await chooseDevice(request.device)
-  const precisions = {
-    base: request.base ?? adapter?.base ?? 'f32',
-    rollout: request.precision,
-    int8Form: int8Form(device),
-  }
+  const base = request.base ?? adapter?.base ?? 'f32'
+  const device = await chooseDevice(wishFor(folder, base, request))
+  const precisions = { base, rollout: request.precision, int8Form: int8Form(device) }
   const source = await asPolicySource(folder, precisions, request.cacheDirectory)
   const policy = await createOrtPolicy({
     source,
@@ -66,6 +64,17 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
     role: adapter === null ? 'base' : 'actor',
     [Symbol.dispose]: () => policy[Symbol.dispose](),
   }
+}
+
+/** `auto` is answered for this model. */
+function wishFor(
+  { config: model }: ModelFolder,
+  base: BasePrecision,
+  { device, cacheDirectory }: OpenModelRequest,
+): DeviceWish {
+  const { kind, deviceId = 0 } = device
+  if (kind !== 'auto') return { ...device, kind }
+  return { ...device, kind: autoDevice({ model, base, deviceId, cacheDirectory }).kind }
 }
 
 /** Reads an adapter and checks it against the model. */

@@ -1,5 +1,5 @@
 /** The policy of a stage with everything that trains it, from a config or from a checkpoint. */
-import { holdsTensors } from '#shared/device.ts'
+import { holdsTensors, type Device } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { int8Form } from '#engine/runtime/device.ts'
@@ -13,8 +13,6 @@ import { countBeside } from '../outboundRequests.ts'
 import { openRemotePolicy, type RemotePolicy } from '../remote/remotePolicy.ts'
 import { isOnThisMachine } from '../remote/settings.ts'
 import { firstAdapter, withReference, type AdapterStart, type StartWithReference } from './adapterStart.ts'
-import { requireProof } from './deviceProof.ts'
-import { chooseDevice } from './model.ts'
 import type { TrainedState } from './recording.ts'
 import type { Stage, StageBeginning, TrainingStart } from './stages.ts'
 
@@ -34,19 +32,20 @@ export interface TrainingSetup {
   readonly name: string
   readonly stage: Stage
   readonly model: ModelFolder
+  readonly device: Device
   readonly cacheDirectory: string
   readonly begin: StageBeginning
 }
 
 export async function openTraining(setup: TrainingSetup): Promise<Training> {
-  const { stage, model, cacheDirectory, begin } = setup
+  const { stage, model, device, cacheDirectory, begin } = setup
   const { config, algorithm } = stage.parts
   const start = begin?.start ?? null
   const { start: form, reference } = beginWith(setup)
   // Dropout is how a run trains, whatever the adapter it goes on from was trained with.
   const adapter = { ...form, lora: { ...form.lora, dropout: config.adapter.dropout } }
   const hasCritic = algorithm.needs.values
-  const policy = await openPolicy(config, { model, cacheDirectory, adapter, reference, hasCritic })
+  const policy = await openPolicy(config, { model, device, cacheDirectory, adapter, reference, hasCritic })
   const warnings = start === null ? adapter.warnings : restore(policy, stage, start, reference !== null)
   const acting = await openActing(policy, setup, adapter)
   return {
@@ -167,6 +166,7 @@ export const adapterOf = ({
 
 interface PolicySetup {
   readonly model: ModelFolder
+  readonly device: Device
   readonly cacheDirectory: string
   readonly adapter: AdapterStart
   /** null: what the policy begins as. */
@@ -175,11 +175,9 @@ interface PolicySetup {
 }
 
 async function openPolicy(
-  { base, rollout, optimization, seed, device: wish }: RunConfig,
-  { model, cacheDirectory, adapter: { lora, tensors }, reference, hasCritic }: PolicySetup,
+  { base, rollout, optimization, seed }: RunConfig,
+  { model, device, cacheDirectory, adapter: { lora, tensors }, reference, hasCritic }: PolicySetup,
 ): Promise<OrtPolicy> {
-  const device = await chooseDevice(wish)
-  await requireProof(device, cacheDirectory)
   const rolloutPrecision = holdsTensors(device) ? 'f32' : rollout.precision
   const precisions = { base: base.precision, rollout: rolloutPrecision, int8Form: int8Form(device) }
   const { beta1, beta2, epsilon, weightDecay, memory } = optimization

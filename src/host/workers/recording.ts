@@ -4,6 +4,9 @@
  */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { z } from 'zod'
+import { device } from '#shared/api/common.ts'
+import type { DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { CheckpointDueEvent, CheckpointSavedEvent, RunEvent, RunManifest } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
@@ -19,6 +22,7 @@ import { openEventLog, readEvents, type EventLog } from '../artifacts/eventLog.t
 import { runPaths } from '../artifacts/runFolder.ts'
 import { manifestDifferences, readManifest } from './manifest.ts'
 
+const loggedDevice = z.object({ device })
 const watchedTypes = ['step', 'evaluation', 'samples', 'checkpoint-saved', 'checkpoints-removed', 'diagnosis']
 
 /** Parts of a checkpoint that only the training itself knows. */
@@ -104,6 +108,12 @@ export class Recorder {
     for (const message of manifestDifferences(readManifest(known['manifest']), manifest)) {
       yield* this.say({ type: 'warning', step, message })
     }
+  }
+
+  /** Where the run computed so far; null where it has not begun, or an earlier version that did not say so began it. */
+  deviceBefore(): DeviceKind | null {
+    const last = readEvents(runPaths(this.#runDirectory).events, ['device']).at(-1)
+    return loggedDevice.safeParse(last).data?.device.kind ?? null
   }
 
   /** Writes down what the loop says and answers its wish for checkpoints. */

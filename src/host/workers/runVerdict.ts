@@ -7,6 +7,8 @@ import { configConflicts, requireFitting, type ModelFacts } from '#rl/training/c
 import { readRunData } from '../artifacts/data/readDataSet.ts'
 import type { SplitResult } from '../artifacts/data/split.ts'
 import { openModelFolder, type ModelFolder } from '../artifacts/modelFolder.ts'
+import { dataFolders } from '../dataDirectory.ts'
+import { plannedDevice, type DeviceChoice } from './deviceChoice.ts'
 import { promptRoomWarnings, type PromptModel } from './promptRoom.ts'
 import { resolveRunConfig } from './runConfigFile.ts'
 import type { AskText } from './textQuestion.ts'
@@ -16,6 +18,7 @@ export interface RunVerdict {
   readonly steps: number
   /** To train on. */
   readonly rows: number
+  readonly device: DeviceChoice
   /** What can be done but is hardly meant, in sentences. */
   readonly warnings: readonly string[]
 }
@@ -27,22 +30,31 @@ export async function checkRunConfig(
   askText: AskText,
 ): Promise<RunVerdict & { readonly config: RunConfig }> {
   const config = await resolveRunConfig(given, dataDirectory)
-  return { config, ...(await verdictOf(config, askText)) }
+  return { config, ...(await verdictOf(config, dataDirectory, askText)) }
 }
 
 /** Of a checked config, its model and data looked at. Errors: AppError 'config/…', 'model/…', 'data/…', 'file/…'. */
-export async function verdictOf(config: RunConfig, askText: AskText): Promise<RunVerdict> {
+export async function verdictOf(
+  config: RunConfig,
+  dataDirectory: string,
+  askText: AskText,
+): Promise<RunVerdict> {
   const model = openModelFolder(config.model, config)
-  const warnings = settingWarnings(config, model.config)
+  const device = plannedDevice(config, model.config, dataFolders(dataDirectory).cache)
+  const warnings = settingWarnings(config, model.config, device.kind)
   const stages = await Promise.all(stagesOf(config).map((stage) => verdictOfStage(stage, model, askText)))
   const total = (count: 'rows' | 'steps') => stages.reduce((sum, stage) => sum + stage[count], 0)
   return {
-    ...{ steps: total('steps'), rows: total('rows') },
+    ...{ steps: total('steps'), rows: total('rows'), device },
     warnings: [...warnings, ...stages.flatMap((stage) => stage.warnings)],
   }
 }
 
-async function verdictOfStage(stage: RunConfig, model: ModelFolder, askText: AskText): Promise<RunVerdict> {
+async function verdictOfStage(
+  stage: RunConfig,
+  model: ModelFolder,
+  askText: AskText,
+): Promise<Omit<RunVerdict, 'device'>> {
   const { data, steps, passes, rollout, environment } = stage
   const rows = await readRunData(data)
   // An environment makes prompts of its own.
@@ -79,11 +91,15 @@ const hasPrompts = (stage: RunConfig): boolean =>
   stage.environment === null && configured(stage).experience === 'rollout'
 
 /**
- * Warnings for settings that fit together, those of all stages. Errors: AppError 'config/invalid' for what the model
- * cannot do.
+ * Warnings for settings that fit together, those of all stages, on the device that `auto` means. Errors: AppError
+ * 'config/invalid' for what the model cannot do.
  */
-export function settingWarnings(config: RunConfig, model: ModelFacts): string[] {
-  const stages = stagesOf(config)
+export function settingWarnings(
+  config: RunConfig,
+  model: ModelFacts,
+  kind: RunConfig['device']['kind'] = config.device.kind,
+): string[] {
+  const stages = stagesOf({ ...config, device: { ...config.device, kind } })
   const sentences = stages.flatMap((stage, i) => {
     const algorithm = configured(stage)
     requireFitting(stage, algorithm, model)

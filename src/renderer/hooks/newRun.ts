@@ -10,7 +10,7 @@ import { problemsOf, warningsOf, type Problem } from '../components/newRun/probl
 import { algorithmOf } from '../components/newRun/stages.ts'
 import { suggestedName, type Known } from '../components/newRun/summaries.ts'
 import { withToolNames } from '../components/newRun/toolNames.ts'
-import { useAnswer, useApi, useCommand, useTask } from './api.tsx'
+import { useAnswer, useApi, useCommand, useTask, type Answer } from './api.tsx'
 import { asError } from './failures.ts'
 import { change, exchange, useKeptDraft, useNewRunStore, type Calibration } from './newRunDraft.ts'
 import { useDebounced } from './newRunDebounce.ts'
@@ -103,15 +103,21 @@ export function useKnowledge(config: JsonObject): Knowledge {
 /** The host is the one judge of a config; what is sent need not be one yet. */
 const asConfig = (config: JsonObject) => config as unknown as InputOf<Api, 'runs.check'>['config']
 
+type VerdictDevice = Extract<Answer<'runs.check'>, { readonly device: unknown }>['device']
+
 export interface Verdict {
   readonly isPending: boolean
   /** null: not known, or something is wrong. */
   readonly steps: number | null
   readonly rows: number | null
+  /** Where it would compute; null as above. */
+  readonly device: VerdictDevice | null
   readonly problems: readonly Problem[]
   /** What can be done but is hardly meant. */
   readonly warnings: readonly Problem[]
 }
+
+const unknownVerdict = { steps: null, rows: null, device: null, problems: [], warnings: [] } as const
 
 /** What the host says of the config, a moment after it last changed. */
 export function useVerdict({ config }: Draft, topKeys: readonly string[], isReady: boolean): Verdict {
@@ -128,17 +134,11 @@ export function useVerdict({ config }: Draft, topKeys: readonly string[], isRead
   const data = answer ?? kept
   const isBehind = answer === undefined || text !== JSON.stringify(config)
   return useMemo(() => {
-    if (data === undefined) return { isPending: true, steps: null, rows: null, problems: [], warnings: [] }
+    if (data === undefined) return { ...unknownVerdict, isPending: true }
     if ('problem' in data)
-      return {
-        isPending: isBehind,
-        steps: null,
-        rows: null,
-        problems: problemsOf(data.problem, topKeys),
-        warnings: [],
-      }
-    const { steps, rows, warnings } = data
-    return { isPending: isBehind, steps, rows, problems: [], warnings: warningsOf(warnings, topKeys) }
+      return { ...unknownVerdict, isPending: isBehind, problems: problemsOf(data.problem, topKeys) }
+    const { steps, rows, device, warnings } = data
+    return { isPending: isBehind, steps, rows, device, problems: [], warnings: warningsOf(warnings, topKeys) }
   }, [data, isBehind, topKeys])
 }
 

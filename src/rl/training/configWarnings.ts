@@ -21,8 +21,9 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
 
 /** A device that holds tensors has the frozen weights once, in f32, for rollouts as for learning. */
 function deviceWarnings({ device, base, rollout }: RunConfig): string[] {
-  if (!holdsTensors(device)) return []
-  const title = deviceTitles[device.kind]
+  const { kind } = device
+  if (kind === 'auto' || !holdsTensors({ kind })) return []
+  const title = deviceTitles[kind]
   return [
     ...when(
       rollout.precision !== 'f32' && rollout.server === null,

@@ -1,10 +1,13 @@
 /** What a run will need, by one group of one real step. */
 import { z } from 'zod'
+import { deviceKinds } from '../device.ts'
 import { count } from './common.ts'
 
 const seconds = z.number()
 
 export const calibration = z.object({
+  /** Where it was tried, as the run will be, and why there. */
+  device: z.object({ kind: z.enum(deviceKinds), reason: z.string() }),
   /**
    * Largest of the process that did it. `expectedBytes`: of a whole step, in which more and longer rows are generated
    * together; `availableBytes`: what it could have had, before it began.

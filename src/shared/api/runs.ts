@@ -1,5 +1,6 @@
 /** Runs: their history, and the processes that train them. */
 import { z } from 'zod'
+import { deviceKinds } from '../device.ts'
 import { toolIds } from '../tools.ts'
 import type { Diagnosis, FindingId, Remark } from '../diagnosis.ts'
 import type { RunManifest, RunPhase, StepPhase } from '../events.ts'
@@ -183,6 +184,8 @@ export const runsApi = {
         config: z.custom<RunConfig>(isObject),
         steps: count,
         rows: count,
+        /** Where it would compute, and why there. */
+        device: z.object({ kind: z.enum(deviceKinds), reason: z.string() }),
         /** What can be done but is hardly meant, a sentence each that begins with the setting. */
         warnings: list(z.string()),
       }),

@@ -154,7 +154,7 @@ test('what does not fit into memory or onto the disk is said before it happens',
   const memory = { anonymousBytes: 5e9, totalBytes: 9e9, expectedBytes: 8e9 }
   const summary = summarizeCalibration(
     config,
-    { memory, stages: [stage] },
+    { device: { kind: 'cpu', reason: 'As the config says.' }, memory, stages: [stage] },
     { availableBytes: 6e9, freeBytes: 2e9, runs: 1 },
   )
   // The two newest, the best, and one that is being written.

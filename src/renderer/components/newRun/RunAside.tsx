@@ -1,4 +1,5 @@
 import { CircleAlert, CircleCheck, LoaderCircle, TriangleAlert } from 'lucide-react'
+import { deviceTitles } from '#shared/device.ts'
 import type { Knowledge, Verdict } from '#renderer/hooks/newRun.ts'
 import { formatCount, plural } from '#renderer/format.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
@@ -66,6 +67,9 @@ export function RunAside(props: RunAsideProps) {
               ['Length', lengthOf(verdict, lengthWords(config))],
               ['Rows', verdict.rows === null ? '–' : formatCount(verdict.rows)],
               ['Seed', valueWords(valueAt(config, 'seed') ?? 42)],
+              ...(verdict.device === null
+                ? []
+                : [['Device', <DeviceWords device={verdict.device} />] as const]),
             ]}
           />
           <VerdictLine verdict={verdict} missing={missing} />
@@ -117,6 +121,13 @@ export function RunAside(props: RunAsideProps) {
     </aside>
   )
 }
+
+const DeviceWords = ({ device }: { device: NonNullable<Verdict['device']> }) => (
+  <>
+    {deviceTitles[device.kind]}
+    <span className="block text-sm text-muted text-pretty">{device.reason}</span>
+  </>
+)
 
 const lengthOf = ({ steps }: Verdict, words: string): string =>
   steps === null || words.endsWith(plural(steps, 'step')) ? words : `${plural(steps, 'step')} · ${words}`

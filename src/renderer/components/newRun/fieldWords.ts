@@ -2,6 +2,7 @@
  * What settings are called, everywhere in the window; the key stands behind the label, in its tooltip. Names come from
  * the keys of the config file; where those would not read well, from here.
  */
+import { deviceTitles } from '#shared/device.ts'
 
 const labels: Readonly<Record<string, string>> = {
   'base.precision': 'Base precision',
@@ -105,6 +106,7 @@ const options: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'rollout.server.kind': { vllm: 'vLLM', sglang: 'SGLang' },
   'rollout.precision': { f32: 'f32: exact', int8: 'int8: faster' },
   'reference.policy': { start: 'the policy at the start', base: 'the base model' },
+  'device.kind': { auto: 'auto: the fastest that passed its check', ...deviceTitles },
   'optimization.memory': { auto: 'auto', recompute: 'recompute: smaller', save: 'save: faster' },
 }
 

@@ -13,6 +13,7 @@ import {
   Trash2,
 } from 'lucide-react'
 import { useState, type KeyboardEvent } from 'react'
+import type { DeviceKind } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand } from '#renderer/hooks/api.tsx'
 import { navigate } from '#renderer/hooks/route.ts'
@@ -30,7 +31,7 @@ import { LineMark } from '../charts/LineMark.tsx'
 import { DeleteRuns } from '../runs/DeleteRuns.tsx'
 import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import type { ForkWish } from './ForkDialog.tsx'
-import { baseName, dataName, rewardWords, serverWords } from './runFacts.ts'
+import { baseName, dataName, deviceWords, rewardWords, serverWords } from './runFacts.ts'
 import { TagsDialog } from './TagsDialog.tsx'
 
 /** The name, which a click lets one change in place. */
@@ -80,13 +81,21 @@ export function RunName({ run }: { run: RunEntry }) {
 }
 
 /** Status and what it learns from, in one line. */
-export function RunFacts({ run, config }: { run: RunEntry; config: RunConfig | null }) {
+interface RunFactsProps {
+  readonly run: RunEntry
+  readonly config: RunConfig | null
+  /** null: it has not begun, or an earlier version that did not say so trained it. */
+  readonly device: DeviceKind | null
+}
+
+export function RunFacts({ run, config, device }: RunFactsProps) {
   const worker = useWorkerOf(run.id)
   const names = useDataNames()
   const data = config === null ? null : dataName(config.data.train, names)
   const rewards = config === null ? null : rewardWords(config)
   const server = config === null ? null : serverWords(config)
-  const facts = [run.algorithm.toUpperCase(), baseName(run.model), data, rewards, server].filter(
+  const place = device === null ? null : `on ${deviceWords(device)}`
+  const facts = [run.algorithm.toUpperCase(), baseName(run.model), data, rewards, server, place].filter(
     (fact) => fact !== null,
   )
   return (

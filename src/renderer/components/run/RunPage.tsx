@@ -21,6 +21,7 @@ import { DiagnosisTab } from './DiagnosisTab.tsx'
 import { ForkDialog, type ForkWish } from './ForkDialog.tsx'
 import { LogTab } from './LogTab.tsx'
 import { OverviewTab } from './OverviewTab.tsx'
+import { deviceOf } from './runFacts.ts'
 import { RunActions, RunFacts, RunName } from './RunHeader.tsx'
 import { RunNotices } from './RunNotices.tsx'
 
@@ -81,7 +82,7 @@ function KnownRun({ run, view, tab }: KnownProps) {
   return (
     <Page
       title={<RunName run={run} />}
-      about={<RunFacts run={run} config={config} />}
+      about={<RunFacts run={run} config={config} device={deviceOf(view.events)} />}
       main={<RunActions run={run} onFork={setWish} />}
       isFull
     >

@@ -3,6 +3,7 @@ import type { Remark } from '#shared/diagnosis.ts'
 import type { StoredEvent } from '#renderer/hooks/runs.ts'
 import { formatBytes, formatReward, plural } from '#renderer/format.ts'
 import { stepsOfFolders } from './chartEvents.ts'
+import { deviceOfEvent, deviceWords } from './runFacts.ts'
 
 export interface EventWords {
   readonly title: string
@@ -40,6 +41,11 @@ const tellers: Readonly<Record<string, Teller>> = {
   manifest: () => ({
     title: 'Noted what the run depends on',
     detail: 'Digests of model, data, rewards and settings.',
+    tone: 'plain',
+  }),
+  device: (event) => ({
+    title: `Computes on ${deviceWords(deviceOfEvent(event) ?? 'cpu')}`,
+    detail: text(event['reason']),
     tone: 'plain',
   }),
   schedule(event) {

@@ -1,5 +1,7 @@
 /** What a run is, in the few words of its header. */
+import { deviceKinds, deviceTitles, type DeviceKind } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import type { StoredEvent } from '#renderer/hooks/runs.ts'
 import { fileReference } from '../rewards/library.ts'
 
 /**
@@ -42,6 +44,19 @@ export function dataName(train: RunConfig['data']['train'], names: ReadonlyMap<s
   const name = baseName(train)
   return names.get(name) ?? (/^[0-9a-f]{64}$/.test(name) ? `data ${name.slice(0, 8)}` : name)
 }
+
+/** Where a run computes, as it said when it began. */
+export function deviceOf(events: readonly StoredEvent[]): DeviceKind | null {
+  const said = events.findLast(({ event }) => event.type === 'device')
+  return said === undefined ? null : deviceOfEvent(said.event)
+}
+
+export function deviceOfEvent({ device: said }: StoredEvent['event']): DeviceKind | null {
+  const kind = typeof said === 'object' && said !== null && 'kind' in said ? said.kind : null
+  return deviceKinds.find((known) => known === kind) ?? null
+}
+
+export const deviceWords = (kind: DeviceKind): string => (kind === 'cpu' ? 'the CPU' : deviceTitles[kind])
 
 const serverTitles = { vllm: 'vLLM', sglang: 'SGLang' } as const
 

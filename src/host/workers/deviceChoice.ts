@@ -1,0 +1,67 @@
+/** Which device `auto` means, from what checks of devices found (deviceRecords.ts): no device is asked for it. */
+import { deviceKinds, deviceTitles, type DeviceKind, type DeviceSpeed } from '#shared/device.ts'
+import type { BasePrecision } from '#shared/precision.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
+import { expectedTensors } from '#engine/models/weightNames.ts'
+import { elementCount } from '../artifacts/safetensors.ts'
+import { readCheck } from './deviceRecords.ts'
+
+export interface DeviceChoice {
+  readonly kind: DeviceKind
+  /** Why this one, in a sentence. */
+  readonly reason: string
+}
+
+export interface AutoWish {
+  readonly model: ModelConfig
+  /** What the base is held in. */
+  readonly base: BasePrecision
+  readonly deviceId: number
+  readonly cacheDirectory: string
+}
+
+/** Where a run that begins with this config will compute, if nothing is amiss with the device then. */
+export function plannedDevice(
+  { device: { kind, deviceId }, base }: Pick<RunConfig, 'device' | 'base'>,
+  model: ModelConfig,
+  cacheDirectory: string,
+): DeviceChoice {
+  if (kind !== 'auto') return { kind, reason: 'As the config says.' }
+  return autoDevice({ model, base: base.precision, deviceId, cacheDirectory })
+}
+
+/** The fastest device that passed its check, for models as large as this; the CPU where none is known to be faster. */
+export function autoDevice({ model, base, deviceId, cacheDirectory }: AutoWish): DeviceChoice {
+  if (base !== 'f32') return { kind: 'cpu', reason: `A base in ${base} saves memory there for certain.` }
+  const parameters = parameterCount(model)
+  const checked = deviceKinds.flatMap((kind) => {
+    if (kind === 'cpu') return []
+    const check = readCheck({ kind, deviceId }, cacheDirectory)
+    if (check === null || check.problem !== null || check.failures.length > 0) return []
+    const speed = speedFor(parameters, check.speeds)
+    return speed === null ? [] : [{ kind, ratio: speed.ratio ?? 0 }]
+  })
+  const [best] = checked.toSorted((a, b) => b.ratio - a.ratio)
+  if (best === undefined) {
+    return { kind: 'cpu', reason: 'No other device has passed its check on this machine.' }
+  }
+  const { kind, ratio } = best
+  if (ratio > 1)
+    return { kind, reason: `For models of this size it is ${times(ratio)} as fast as the CPU here.` }
+  return { kind: 'cpu', reason: `${deviceTitles[kind]} is not faster for models of this size here.` }
+}
+
+/**
+ * Measured with the largest model that is no larger than this one: what a device is ahead only grows with the model. The
+ * smallest there is where all are larger.
+ */
+function speedFor(parameters: number, speeds: readonly DeviceSpeed[]): DeviceSpeed | null {
+  const ascending = speeds.toSorted((a, b) => a.parameters - b.parameters)
+  return ascending.findLast((speed) => speed.parameters <= parameters) ?? ascending[0] ?? null
+}
+
+const parameterCount = (model: ModelConfig): number =>
+  expectedTensors(model).reduce((sum, { shape }) => sum + elementCount(shape), 0)
+
+const times = (ratio: number): string => `${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1)} times`
