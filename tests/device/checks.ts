@@ -1,7 +1,8 @@
-/** Checks on the software GPU, each in a process of its own: `node checks.ts NAME`, answered in one line of JSON. */
+/** Checks on the software GPU, in a process of their own: each line in, such as `["decoding", "greedy"]`, is answered by one line of JSON. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import type { Device } from '#shared/device.ts'
 import { randomStream } from '#shared/random.ts'
@@ -11,6 +12,9 @@ import { rmsNormOp } from '#engine/ops/normalization.ts'
 import { meanLastAxis } from '#engine/ops/reduce.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { proveDevice, requireProof } from '#host/workers/deviceProof.ts'
+import { probeAlgorithm, type ProbeReport } from '#host/workers/probe.ts'
+import { runSelftest } from '#host/workers/selftest.ts'
+import type { SelftestFinding } from '#host/workers/selftestReport.ts'
 import { largestDifference } from '../engine/runtime/differences.ts'
 import {
   completionsOf,
@@ -57,6 +61,16 @@ export interface ProofAnswer {
   readonly refusal: string
   /** Checks of the same device with the rule as it is. */
   readonly failuresAfter: number
+}
+
+/** Seconds of a processor. */
+export interface ReopeningAnswer {
+  readonly first: number
+  readonly again: number
+}
+
+export interface FindingsAnswer {
+  readonly findings: readonly SelftestFinding[]
 }
 
 /** The rule as it once was: 1/σ from the kernel's second output, which this provider fills with the mean. */
@@ -123,6 +137,7 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
       const options = { temperature: 1, entropyGradient: true }
       await policy.accumulate(sequences, options, () => coefficients)
     }
+    delete process.env['TURNWISE_PROFILE']
     await setTimeout(1000) // sessions are released, and write their profiles, behind promises
     return placementOf(profiles)
   },
@@ -141,6 +156,32 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
     const again = await proveDevice(webgpu, folder)
     await requireProof(webgpu, folder)
     return { refusal, failuresAfter: again.failures.length }
+  },
+
+  /** Twice the same, with nothing open in between; to be asked first. */
+  async reopening(folder): Promise<ReopeningAnswer> {
+    const source = await tinySource(folder, { layers: 2 })
+    const scored = async () => {
+      const before = process.cpuUsage()
+      using policy = await openTiny(source, { device: webgpu })
+      await policy.score(sequences, { role: 'actor', temperature: 1 })
+      return process.cpuUsage(before).user / 1e6
+    }
+    const first = await scored()
+    await setTimeout(200) // sessions are released behind promises
+    return { first, again: await scored() }
+  },
+
+  async architectures(): Promise<FindingsAnswer> {
+    const findings: SelftestFinding[] = []
+    const request = { device: webgpu, full: true, parts: ['architectures'], directions: 1 } as const
+    for await (const finding of runSelftest(request)) findings.push(finding)
+    return { findings }
+  },
+
+  /** The first step of the probe, sixteen updates, is enough for this seed. */
+  async probe(): Promise<ProbeReport> {
+    return probeAlgorithm({ probe: 'constant', algorithm: 'grpo', seed: 7, device: webgpu, steps: 1 })
   },
 }
 
@@ -181,12 +222,14 @@ function placementOf(profiles: string): PlacementAnswer {
 const outputTypes = (outputs: readonly Readonly<Record<string, unknown>>[] = []): string[] =>
   outputs.flatMap((output) => Object.keys(output))
 
-const [check = '', argument = ''] = process.argv.slice(2)
-const run = checks[check]
-if (!run) throw new Error(`There is no check ${check}.`)
-const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-device-'))
-try {
-  console.log(`\n${JSON.stringify(await run(folder, argument))}`)
-} finally {
-  rmSync(folder, { recursive: true, force: true })
+for await (const line of createInterface({ input: process.stdin })) {
+  const [check = '', argument = ''] = JSON.parse(line) as readonly string[]
+  const run = checks[check]
+  if (!run) throw new Error(`There is no check ${check}.`)
+  const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-device-'))
+  try {
+    console.log(`\n${JSON.stringify({ answer: await run(folder, argument) })}`)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }

@@ -1,9 +1,10 @@
 /** SwiftShader, a Vulkan driver that computes on the CPU: slow, and numerically a real WebGPU device. */
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { createInterface } from 'node:readline'
+import { afterAll } from 'vitest'
 
 /** Where Debian's chromium-common has it. */
 const folder = '/usr/lib/chromium'
@@ -21,12 +22,39 @@ export const softwareGpu: Readonly<Record<string, string>> = {
   XDG_RUNTIME_DIR: tmpdir(),
 }
 
-/** What a check of checks.ts answers, in a process of its own: the loader reads its path only at the start. */
-export async function onSoftwareGpu<Answer>(check: string, ...args: readonly string[]): Promise<Answer> {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [join(import.meta.dirname, 'checks.ts'), check, ...args],
-    { env: { ...process.env, ...softwareGpu }, maxBuffer: 1 << 26 },
-  )
-  return JSON.parse(stdout.slice(stdout.lastIndexOf('\n{') + 1)) as Answer
+/** One process for the checks of a test file, so that shaders are compiled once; a crash ends it, and the next check begins another. */
+let checks: ChecksProcess | null = null
+
+class ChecksProcess implements Disposable {
+  readonly #process = spawn(process.execPath, [join(import.meta.dirname, 'checks.ts')], {
+    env: { ...process.env, ...softwareGpu }, // the loader reads its path only at the start
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  readonly #lines = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]()
+
+  async ask(question: readonly string[]): Promise<unknown> {
+    this.#process.stdin.write(`${JSON.stringify(question)}\n`)
+    for (;;) {
+      const { done, value } = await this.#lines.next()
+      if (done === true) throw new Error(`The process of the checks ended in ${question.join(' ')}.`)
+      if (value.startsWith('{"answer":')) return (JSON.parse(value) as { answer: unknown }).answer
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#process.stdin.end()
+  }
 }
+
+/** What a check of checks.ts answers. */
+export async function onSoftwareGpu<Answer>(check: string, ...args: readonly string[]): Promise<Answer> {
+  checks ??= new ChecksProcess()
+  try {
+    return (await checks.ask([check, ...args])) as Answer
+  } catch (error) {
+    checks = null
+    throw error
+  }
+}
+
+afterAll(() => checks?.[Symbol.dispose]())

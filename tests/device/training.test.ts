@@ -4,11 +4,14 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { openSafetensors, readTensor } from '#host/artifacts/safetensors.ts'
 import { temporaryFolder } from '../host/artifacts/temporaryFolder.ts'
 import { missingSoftwareGpu, softwareGpu } from './softwareGpu.ts'
 
 const root = path.join(import.meta.dirname, '../..')
 const title = missingSoftwareGpu === null ? 'training' : `training (skipped: ${missingSoftwareGpu})`
+
+const BETA1 = 0.9
 
 interface Step {
   readonly reward: number
@@ -22,14 +25,16 @@ describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 600_000 }, () => 
   test('the demo learns on webgpu what it learns on the CPU, step by step', async () => {
     const expected = await trained(folder, 'cpu')
     const actual = await trained(folder, 'webgpu')
-    expect(actual).toHaveLength(4)
-    for (const [index, step] of actual.entries()) {
-      const { reward, grad_norm: norm } = expected[index]!
+    expect(actual.steps).toHaveLength(4)
+    expect(actual.gradients).toHaveLength(4)
+    for (const [index, step] of actual.steps.entries()) {
+      const { reward, grad_norm: norm } = expected.steps[index]!
       expect(step.reward).toBe(reward) // the completions are the same
       expect(Math.abs(step.grad_norm - norm) / norm).toBeLessThan(1e-3)
+      expect(relativeDistance(actual.gradients[index]!, expected.gradients[index]!)).toBeLessThan(1e-3)
       expect(step['sampling/sampling_logp_difference/max']).toBeLessThan(1e-4)
     }
-    const [first, second, third, fourth] = actual.map(({ reward }) => reward) as [
+    const [first, second, third, fourth] = actual.steps.map(({ reward }) => reward) as [
       number,
       number,
       number,
@@ -39,8 +44,13 @@ describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 600_000 }, () => 
   })
 })
 
-/** Metrics of every step. */
-async function trained(folder: string, kind: 'cpu' | 'webgpu'): Promise<Step[]> {
+interface Trained {
+  readonly steps: readonly Step[]
+  /** The whole gradient of every step, as it was taken. */
+  readonly gradients: readonly Float64Array[]
+}
+
+async function trained(folder: string, kind: 'cpu' | 'webgpu'): Promise<Trained> {
   const demo = path.join(root, 'resources/demo')
   const config = JSON.parse(readFileSync(path.join(demo, 'run.json'), 'utf8')) as {
     rollout: object
@@ -57,6 +67,7 @@ async function trained(folder: string, kind: 'cpu' | 'webgpu'): Promise<Step[]> 
     },
     rollout: { ...config.rollout, promptsPerStep: 4, maxNewTokens: 8 },
     evaluation: { every: 0, rows: 1 },
+    checkpoints: { every: 1, keepLast: 4 },
     steps: 4,
     device: { kind, threads: 1 },
   }
@@ -67,11 +78,29 @@ async function trained(folder: string, kind: 'cpu' | 'webgpu'): Promise<Step[]> 
     [path.join(root, 'bin/turnwise.mjs'), 'train', file, '--data-dir', data],
     { env: { ...process.env, ...softwareGpu } },
   )
-  const [run] = readdirSync(path.join(data, 'runs'))
-  const lines = readFileSync(path.join(data, 'runs', run!, 'events.jsonl'), 'utf8')
-    .trim()
-    .split('\n')
-  return lines
+  const [name] = readdirSync(path.join(data, 'runs'))
+  const run = path.join(data, 'runs', name!)
+  const lines = readFileSync(path.join(run, 'events.jsonl'), 'utf8').trim().split('\n')
+  const steps = lines
     .map((line) => JSON.parse(line) as { type: string; metrics: Step })
     .flatMap((event) => (event.type === 'step' ? [event.metrics] : []))
+  return { steps, gradients: gradientsOf(path.join(run, 'checkpoints')) }
+}
+
+/** From AdamW's first moments in the checkpoint of every step: m_t = β₁ m_{t−1} + (1 − β₁) g_t. */
+function gradientsOf(checkpoints: string): Float64Array[] {
+  const moments = readdirSync(checkpoints)
+    .toSorted()
+    .map((checkpoint) => {
+      const { tensors } = openSafetensors(path.join(checkpoints, checkpoint, 'optimizer.safetensors'))
+      return readTensor(tensors.get('firstMoments')!)
+    })
+  return moments.map((moment, step) =>
+    Float64Array.from(moment, (m, index) => (m - BETA1 * (moments[step - 1]?.[index] ?? 0)) / (1 - BETA1)),
+  )
+}
+
+function relativeDistance(actual: Float64Array, expected: Float64Array): number {
+  const length = (x: Float64Array) => Math.sqrt(x.reduce((sum, value) => sum + value * value, 0))
+  return length(actual.map((value, index) => value - expected[index]!)) / length(expected)
 }

@@ -1,16 +1,19 @@
 import { deviceKinds } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { SelftestFinding } from '#host/workers/selftestReport.ts'
+import type { SelftestRequest } from '#host/workers/selftest.ts'
+import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/workers/selftestReport.ts'
 import { defineCommand } from '../command.ts'
-import { choice, flag, integer } from '../options.ts'
+import { choice, choices, flag, integer } from '../options.ts'
 
 export const selftest = defineCommand({
   name: 'selftest',
   summary: 'Check that this installation computes rightly',
   positionals: [],
   options: {
-    full: flag('every architecture, more directions'),
+    full: flag('every architecture, more directions, and a probe of every algorithm'),
+    only: choices(selftestParts, 'check only so much'),
+    directions: integer('N', 'random directions of each gradient (default 1, with --full 4)', { minimum: 1 }),
     device: choice(deviceKinds, 'what to check (default cpu)'),
     threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
   },
@@ -21,11 +24,13 @@ export const selftest = defineCommand({
     const device = await chooseDevice({ kind: options.device ?? null, threads: options.threads ?? null })
     const findings: SelftestFinding[] = []
     const startedAt = performance.now()
-    for await (const finding of runSelftest({ device, full: options.full })) {
+    const { full, only } = options
+    const isWhole = only.length === selftestParts.length
+    for await (const finding of runSelftest({ device, ...selectionOf(options) })) {
       findings.push(finding)
-      if (options.full || !finding.passed) output.line(findingLine(finding))
+      if (full || !finding.passed) output.line(findingLine(finding))
     }
-    if (device.kind !== 'cpu') {
+    if (isWhole && device.kind !== 'cpu') {
       const { cache } = dataFolders(dataDirectory)
       rememberProof(device, cache, { findings, seconds: (performance.now() - startedAt) / 1000 })
     }
@@ -35,6 +40,18 @@ export const selftest = defineCommand({
     if (failed.length > 0) throw failure(failed, findings.length)
     output.line(`All ${findings.length} checks passed.`)
   },
+})
+
+interface GivenSelection {
+  readonly full: boolean
+  readonly only: readonly SelftestPart[]
+  readonly directions: number | undefined
+}
+
+const selectionOf = ({ full, only, directions }: GivenSelection): Omit<SelftestRequest, 'device'> => ({
+  full,
+  ...(only.length === selftestParts.length ? {} : { parts: only }),
+  ...(directions === undefined ? {} : { directions }),
 })
 
 /** One line per part: what comes before the slash in the names. */

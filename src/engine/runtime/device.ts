@@ -3,7 +3,14 @@ import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { InferenceSession as Ort } from 'onnxruntime-node'
-import { deviceKinds, deviceTitles, type Device, type DeviceKind, type DeviceReport } from '#shared/device.ts'
+import {
+  deviceKinds,
+  deviceTitles,
+  holdsTensors,
+  type Device,
+  type DeviceKind,
+  type DeviceReport,
+} from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Dialect } from '../graph/onnx.ts'
 import type { Int8Form } from '../models/blocks.ts'
@@ -101,6 +108,21 @@ export async function requireDevice(device: Device): Promise<void> {
   } catch (error) {
     throw unavailable(device.kind, driverProblem(String(error)) ?? notStarted(device.kind, error), error)
   }
+}
+
+let context: Promise<InferenceSession> | null = null
+
+/**
+ * The runtime gives a device that holds tensors back with its last session, and forgets what it compiled for it: seconds of
+ * work, even on a fast card's driver. A session of one node stays open for as long as the process.
+ */
+export async function keepContext(device: Device): Promise<void> {
+  if (!holdsTensors(device)) return
+  context ??= InferenceSession.create(identityModel(), sessionOptions(device, 'learn'))
+  await context.catch((error: unknown) => {
+    context = null // another try may find the device
+    throw error
+  })
 }
 
 async function report(kind: DeviceKind): Promise<DeviceReport> {

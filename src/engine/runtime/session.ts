@@ -12,7 +12,7 @@ import type { Device } from '#shared/device.ts'
 import type { OnnxModel, Program } from '../graph/onnx.ts'
 import { writeOnnx } from '../graph/onnx.ts'
 import type { SessionPurpose } from './device.ts'
-import { dialectOf, sessionOptions } from './device.ts'
+import { dialectOf, keepContext, sessionOptions } from './device.ts'
 import { InferenceSession, Tensor } from './onnxRuntime.ts'
 
 export type Feed = Tensor
@@ -115,6 +115,7 @@ export class Session {
       : {}
     const session = { ...(options.extra?.['session'] as Record<string, string> | undefined), ...folder }
     try {
+      await keepContext(device)
       const created = await InferenceSession.create(model.bytes, {
         ...options,
         ...(kept.length > 0 ? { preferredOutputLocation: locations } : {}),

@@ -19,12 +19,16 @@ import { modelShapes, type ModelShapeName } from '../artifacts/modelShapes.ts'
 import { writeRandomModel } from '../artifacts/randomModel.ts'
 import { asFloat32Source } from '../artifacts/weightCache.ts'
 import { probeAlgorithms, probeMatrix } from './probe.ts'
-import type { SelftestFinding } from './selftestReport.ts'
+import { selftestParts, type SelftestFinding, type SelftestPart } from './selftestReport.ts'
 
 export interface SelftestRequest {
   readonly device: Device
   /** Every architecture, many more directions and a probe of every algorithm, instead of one architecture and direction each. */
   readonly full: boolean
+  /** What is checked; if absent everything, but probes only where all is checked. */
+  readonly parts?: readonly SelftestPart[]
+  /** Random directions along which each adapted linear is moved; if absent 4 where all is checked, else 1. */
+  readonly directions?: number
 }
 
 const seed = 7
@@ -39,20 +43,33 @@ const gradientLimit = 1e-3
 const gapLimit = 1e-4
 
 /** Yields findings as they are made; all names of one part begin alike, up to a slash. */
-export async function* runSelftest({ device, full }: SelftestRequest): AsyncGenerator<SelftestFinding> {
-  yield* operatorFindings(device)
-  for (const shape of full ? allShapes : [quickShape]) {
-    const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-selftest-'))
-    try {
-      await writeRandomModel(directory, modelShapes[shape], seed, 'F32')
-      using policy = await openSelftestPolicy(directory, device)
-      yield* gradientFindings(policy, shape, full ? 4 : 1)
-      yield await gapFinding(policy, shape)
-    } finally {
-      rmSync(directory, { recursive: true, force: true })
-    }
+export async function* runSelftest({
+  device,
+  full,
+  parts = full ? selftestParts : ['operators', 'architectures'],
+  directions = full ? 4 : 1,
+}: SelftestRequest): AsyncGenerator<SelftestFinding> {
+  if (parts.includes('operators')) yield* operatorFindings(device)
+  if (parts.includes('architectures')) {
+    for (const shape of full ? allShapes : [quickShape]) yield* shapeFindings(shape, device, directions)
   }
-  if (full) yield* probeFindings(device)
+  if (parts.includes('probes')) yield* probeFindings(device)
+}
+
+async function* shapeFindings(
+  shape: ModelShapeName,
+  device: Device,
+  directions: number,
+): AsyncGenerator<SelftestFinding> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-selftest-'))
+  try {
+    await writeRandomModel(directory, modelShapes[shape], seed, 'F32')
+    using policy = await openSelftestPolicy(directory, device)
+    yield* gradientFindings(policy, shape, directions)
+    yield await gapFinding(policy, shape)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
 }
 
 /** Every algorithm that learns by trying learns the simplest thing there is. */

@@ -1,5 +1,8 @@
 /** What a self-test answers; `selftest.ts` runs it. */
 
+export const selftestParts = ['operators', 'architectures', 'probes'] as const
+export type SelftestPart = (typeof selftestParts)[number]
+
 /** One question to this installation and its answer. */
 export interface SelftestFinding {
   /** `ops/Softmax`, `model/gradient`, `model/samplerGap`. */

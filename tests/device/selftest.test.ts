@@ -1,0 +1,35 @@
+/** What `selftest --full` and `probe` check, on a WebGPU device. Skipped by name where there is no software GPU. */
+import { describe, expect, test } from 'vitest'
+import { architectures } from '#engine/models/registry.ts'
+import { modelShapes } from '#host/artifacts/modelShapes.ts'
+import type { ProbeReport } from '#host/workers/probe.ts'
+import type { FindingsAnswer, ReopeningAnswer } from './checks.ts'
+import { missingSoftwareGpu, onSoftwareGpu } from './softwareGpu.ts'
+
+const title = missingSoftwareGpu === null ? 'selftest' : `selftest (skipped: ${missingSoftwareGpu})`
+
+describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 600_000 }, () => {
+  test('what was compiled for the device stays when the last session closes', async () => {
+    const { first, again } = await onSoftwareGpu<ReopeningAnswer>('reopening')
+    expect(again).toBeLessThan(first / 2)
+  })
+
+  test('passes for every architecture: gradients of every linear, and the sampler gap', async () => {
+    const { findings } = await onSoftwareGpu<FindingsAnswer>('architectures')
+    expect(findings.filter(({ passed }) => !passed)).toEqual([])
+    const shapes = [...new Set(findings.map(({ name }) => name.split('/')[0]!))]
+    const families = shapes.map((shape) => modelShapes[shape as keyof typeof modelShapes].modelType)
+    expect(new Set(families)).toEqual(new Set(architectures.map(({ modelType }) => modelType)))
+    for (const shape of shapes) {
+      const own = findings.filter(({ name }) => name.startsWith(`${shape}/`))
+      expect(own.filter(({ name }) => name.includes('/gradient/')).length).toBeGreaterThanOrEqual(8)
+      expect(own.some(({ name }) => name.endsWith('/samplerGap'))).toBe(true)
+    }
+  })
+
+  test('the constant probe is solved', async () => {
+    const report = await onSoftwareGpu<ProbeReport>('probe')
+    expect(report.before.sampledAccuracy).toBeLessThan(0.5)
+    expect(report).toMatchObject({ passed: true, greedyAccuracy: 1 })
+  })
+})
