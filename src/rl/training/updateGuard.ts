@@ -69,12 +69,10 @@ export interface GuardSettings {
    * own, or learning leaves parts of the adapter out (dropout), which sampling does not.
    */
   readonly gapLimit: number | null
-  /** Where it is computed, as the command line calls it. */
-  readonly device: string
 }
 
 export function guardSettings(config: RunConfig, temperature: number): GuardSettings {
-  const { adapter, base, device, optimization, rollout } = config
+  const { adapter, base, optimization, rollout } = config
   const isRounded = base.precision !== 'f32' || rollout.precision !== 'f32'
   const gapLimit = isRounded ? roundedGapLimit : exactGapLimit
   return {
@@ -83,7 +81,6 @@ export function guardSettings(config: RunConfig, temperature: number): GuardSett
     temperature,
     adapterScale: loraScale({ ...adapter, targets: [] }),
     gapLimit: rollout.server === null && adapter.dropout === 0 ? gapLimit : null,
-    device: device.kind,
   }
 }
 
@@ -162,12 +159,12 @@ export class UpdateGuard {
    */
   refuse(fault: UpdateFault): void {
     const skipped = this.#history.skipped + 1
-    const { onUnsound, device } = this.#settings
+    const { onUnsound } = this.#settings
     this.#skipped.push(fault)
     this.#history = { ...this.#history, skipped }
     if (onUnsound === 'skip' && skipped < manyInARow) return
     const others = onUnsound === 'skip' ? `, nor were the ${skipped - 1} before it` : ''
-    const test = `Whether this machine computes rightly is tested by “turnwise selftest --device ${device}”.`
+    const test = 'Whether a device computes rightly is tested by “turnwise selftest --device KIND”.'
     throw new AppError(
       fault.code,
       `In step ${this.#step} ${fault.what}; the update was not applied${others}.`,
