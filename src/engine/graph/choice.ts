@@ -20,7 +20,9 @@ import {
   writeValueInfo,
 } from './onnxMessages.ts'
 import type { ProtobufWriter } from './protobuf.ts'
+import { concat, reshape } from '../ops/layout.ts'
 import { showShape } from './shape.ts'
+import { substitute } from './substitute.ts'
 import type { InputNode, Node, Value } from './value.ts'
 import { outputOf, topologicalOrder } from './value.ts'
 
@@ -45,6 +47,29 @@ export interface LoopProgram {
   readonly stacked: Program
   /** Carried f32 values whose last state is wanted. */
   readonly last: readonly string[]
+}
+
+/** The same for a fixed number of turns, each written out: for providers that run no loop. */
+export function unrolled({ carried, stacked, last }: LoopProgram, turns: number): Program {
+  const values = Object.values(carried)
+  let state = values.map(({ initial }) => initial)
+  const made: Value[][] = []
+  for (let turn = 0; turn < turns; turn++) {
+    const read = new Map(values.map((value, index) => [value.read, state[index]!]))
+    const outputs = substitute([...values.map(({ next }) => next), ...Object.values(stacked)], read)
+    state = outputs.slice(0, values.length)
+    made.push(outputs.slice(values.length))
+  }
+  const stack = (index: number) =>
+    concat(
+      made.map((outputs) => reshape(outputs[index]!, [1, ...outputs[index]!.shape])),
+      0,
+    )
+  const ends = new Map(Object.keys(carried).map((name, index) => [name, state[index]!]))
+  return {
+    ...Object.fromEntries(last.map((name) => [name, ends.get(name)!])),
+    ...Object.fromEntries(Object.keys(stacked).map((name, index) => [name, stack(index)])),
+  }
 }
 
 const isLoop = (program: Program | LoopProgram): program is LoopProgram =>

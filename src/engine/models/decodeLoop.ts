@@ -27,10 +27,7 @@ import {
   type KeyValue,
 } from './generationGraph.ts'
 
-/** W, the most tokens of a run. More of them wait longer for rows that have ended, fewer bring the cache up more often. */
-export const LOOP_TURNS = 64
-
-/** Names of the loop's own inputs; beside them it reads those of a decode step. */
+/** Names of the loop's own inputs; beside them it reads those of a decode step. W are the most turns. */
 export const loopNames = {
   /** [1] i64 */
   turns: 'turns',
@@ -56,11 +53,14 @@ export const loopNames = {
  * Outputs: `choice` [T, B, W′ + 3], `best` [T, B, 2] the likeliest id and its probability, `ids` [T, B, 1] those that the next
  * turn went on with, and `latest key i` and `latest value i` [B, K, W, C]. T ends when all rows have ended. Null where
  * the vocabulary cannot be cut into blocks.
+ *
+ * More turns wait longer for rows that have ended, fewer bring the cache up more often.
  */
 export function decodeLoop(
   config: ModelConfig,
   lora: LoraConfig | null,
   weights: GenerationWeights,
+  mostTurns: number,
 ): LoopProgram | null {
   const width = choiceWidth(config.vocabSize)
   if (width === null) return null
@@ -70,8 +70,8 @@ export function decodeLoop(
   const turn = input('turn', 'int64', [1])
   const open = row('turn open')
   const uniforms = reshape(gather(input(loopNames.uniforms, 'float32', ['T', 'B', 1]), turn), ['B', 1])
-  const latest = latestSlots(config)
-  const flags = latestFlags(turn)
+  const latest = latestSlots(config, mostTurns)
+  const flags = latestFlags(turn, mostTurns)
   const grown: KeyValue[] = []
   const scores = decoderScores(config, lora, weights, {
     hidden: embeddedIds(config, weights, { ids, positions }),
@@ -130,8 +130,8 @@ function slotsCarried(latest: LatestSlots, grown: readonly KeyValue[]): Record<s
 }
 
 /** Each layer's latest slots, which start as zeros: what is not filled is hidden, and must be finite. */
-function latestSlots({ layers, kvHeads, headDim }: ModelConfig) {
-  const shape: readonly Dim[] = ['B', kvHeads, LOOP_TURNS, headDim]
+function latestSlots({ layers, kvHeads, headDim }: ModelConfig, mostTurns: number) {
+  const shape: readonly Dim[] = ['B', kvHeads, mostTurns, headDim]
   const initial = zeros(input(loopNames.latest, 'int64', [4]), shape)
   return Array.from({ length: layers }, (_, layer) => {
     const of = (name: string) => input(`turn latest ${name} ${String(layer)}`, 'float32', shape)
@@ -140,10 +140,10 @@ function latestSlots({ layers, kvHeads, headDim }: ModelConfig) {
 }
 
 /** A turn fills the slot of its own number. */
-function latestFlags(turn: Value) {
+function latestFlags(turn: Value, mostTurns: number) {
   const slots = constant(
-    Array.from({ length: LOOP_TURNS }, (_, slot) => slot),
-    [1, 1, LOOP_TURNS, 1],
+    Array.from({ length: mostTurns }, (_, slot) => slot),
+    [1, 1, mostTurns, 1],
   )
   const at = reshape(cast(turn, 'float32'), [1, 1, 1, 1])
   const fresh = sub(atMost(slots, at), atMost(slots, sub(at, constant([1], [1]))))

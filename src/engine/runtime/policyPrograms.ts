@@ -16,22 +16,23 @@ import { OnDemand } from './onDemand.ts'
 import { OrtDecodeStep, type DecodeStepOptions } from './ortDecodeStep.ts'
 import { ResidentPrograms, SeparatePrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
-import { ResidentStep, residentDefinitions } from './residentStep.ts'
+import { ResidentStep, residentDefinitions, type Repetition } from './residentStep.ts'
 import { SegmentLearner, learningDefinitions } from './segmentLearner.ts'
 
 /**
  * - `layers`: a program for each layer, all tensors with the host.
  * - `shared`: whole programs in sessions that share the tensors of a device.
  * - `resident`: whole programs in one session, whose weights alone stay on the device.
+ * - `unrolled`: the same where the provider runs no loop.
  */
-export type ProgramForm = 'layers' | 'shared' | 'resident'
+export type ProgramForm = 'layers' | 'shared' | 'resident' | 'unrolled'
 
 const forms: Readonly<Record<DeviceKind, ProgramForm>> = {
   cpu: 'layers',
   coreml: 'layers',
   webgpu: 'shared',
   cuda: 'resident',
-  dml: 'resident',
+  dml: 'unrolled',
 }
 
 export interface PolicyProgramOptions extends Pick<DecodeStepOptions, 'precision' | 'packsWeights'> {
@@ -55,7 +56,8 @@ export interface PolicyPrograms extends Disposable {
 export function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPrograms> {
   const { form = forms[options.learning.device.kind] } = options
   if (form === 'layers') return layerPrograms(options)
-  return Promise.resolve(form === 'shared' ? sharedPrograms(options) : residentPrograms(options))
+  if (form === 'shared') return Promise.resolve(sharedPrograms(options))
+  return Promise.resolve(residentPrograms(options, form === 'resident' ? 'loop' : 'unrolled'))
 }
 
 async function layerPrograms({
@@ -107,21 +109,24 @@ function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
 }
 
 /** The same in one session: a device that gives every tensor back keeps nothing but the weights of a session. */
-function residentPrograms({ source, lora, learning }: PolicyProgramOptions): PolicyPrograms {
+function residentPrograms(
+  { source, lora, learning }: PolicyProgramOptions,
+  repetition: Repetition,
+): PolicyPrograms {
   const { device } = learning
   const home = new HostTensors(source)
   const segments = segmentsOf(source.config.layers, source.config.layers)
   const weight = (name: string) => home.value(name)
   const definitions = {
     ...learningDefinitions(segments, { config: source.config, lora, weight }),
-    ...residentDefinitions(source, lora, deviceWeights(home)),
+    ...residentDefinitions(source, lora, deviceWeights(home), repetition),
   }
   const programs = new ResidentPrograms(definitions, device, learningPurpose(source))
   const adapters = new AdapterUpload(source.config, lora, device)
   return {
     learner: new SegmentLearner({ source, lora, seed: learning.seed ?? 0, segments, programs, adapters }),
     decoder: (adapter) =>
-      Promise.resolve(new HostDecoder(new ResidentStep({ source, programs, adapters, adapter }))),
+      Promise.resolve(new HostDecoder(new ResidentStep({ source, programs, adapters, adapter, repetition }))),
     [Symbol.dispose]() {
       programs[Symbol.dispose]()
       adapters[Symbol.dispose]()

@@ -2,10 +2,10 @@
  * Decoding on a device that gives every tensor back after each run (CUDA, DirectML): keys and values are kept by the host and
  * go up once for a run, which computes prompts or many tokens of each row (models/decodeLoop.ts).
  */
-import type { LoopProgram } from '../graph/choice.ts'
+import { unrolled, type LoopProgram } from '../graph/choice.ts'
 import type { Program } from '../graph/onnx.ts'
 import type { LoraConfig } from '../models/config.ts'
-import { decodeLoop, LOOP_TURNS, loopNames } from '../models/decodeLoop.ts'
+import { decodeLoop, loopNames } from '../models/decodeLoop.ts'
 import { choiceWidth, deviceGenerationPrograms, type GenerationWeights } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
@@ -19,18 +19,27 @@ import { floats, int64s, type Feed } from './session.ts'
 
 const names = { prompt: 'prompt', behind: 'behind a cache', turns: 'decoding' } as const
 
+/** W, the most tokens of a run; written out one after the other, they take their place in the graph each. */
+const mostTurns = { loop: 64, unrolled: 8 } as const
+
+export type Repetition = keyof typeof mostTurns
+
 /** Prompts, what comes behind a cache, and the loop where the graph can choose. */
 export function residentDefinitions(
   { config }: ModelSource,
   lora: LoraConfig,
   weights: GenerationWeights,
+  repetition: Repetition,
 ): Record<string, ProgramDefinition<Program | LoopProgram>> {
   const { prompt, behind } = deviceGenerationPrograms(config, lora, weights)
-  const loop = decodeLoop(config, lora, weights)
+  const turns = mostTurns[repetition]
+  const loop = decodeLoop(config, lora, weights, turns)
   return {
     [names.prompt]: { program: () => prompt },
     [names.behind]: { program: () => behind },
-    ...(loop ? { [names.turns]: { program: () => loop } } : {}),
+    ...(loop
+      ? { [names.turns]: { program: () => (repetition === 'loop' ? loop : unrolled(loop, turns)) } }
+      : {}),
   }
 }
 
@@ -41,6 +50,8 @@ export interface ResidentStepOptions {
   readonly adapters: AdapterUpload
   /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
+  /** As the programs were defined. */
+  readonly repetition: Repetition
 }
 
 /** Behind every position: what is not filled is never seen. */
@@ -63,7 +74,7 @@ export class ResidentStep implements DecodeStep {
     this.headDim = headDim
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
-    this.mostTurns = this.choiceWidth === null ? 1 : LOOP_TURNS
+    this.mostTurns = this.choiceWidth === null ? 1 : mostTurns[options.repetition]
     this.#options = options
     this.#rotary = ropes.map((rope) => new RotaryTables(rope))
   }
@@ -100,32 +111,37 @@ export class ResidentStep implements DecodeStep {
       names.turns,
       {
         ...this.#loopFeeds(pass),
-        ...rotaryFeeds(this.#rotary, Math.max(...pass.positions) + turns),
+        ...rotaryFeeds(this.#rotary, Math.max(...pass.positions) + this.mostTurns),
         ...this.#cacheFeeds(cache, rows),
         ...adapter.feeds,
       },
       [want, 'ids', ...keys, ...values],
     )
+    // Turns that are written out are all computed, also those that nobody asked for.
+    const done = Math.min(turns, results['ids']!.dims[0]!)
+    const scores = numbers(results[want])
     return {
-      turns: results['ids']!.dims[0]!,
-      length: LOOP_TURNS,
-      scores: numbers(results[want]),
-      ids: Int32Array.from(numbers(results['ids'])),
+      turns: done,
+      length: this.mostTurns,
+      scores: scores.subarray(0, (scores.length / results[want]!.dims[0]!) * done),
+      ids: Int32Array.from(numbers(results['ids']).subarray(0, done * rows)),
       keys: keys.map((key) => numbers(results[key])),
       values: values.map((value) => numbers(results[value])),
     }
   }
 
   #loopFeeds({ cache, rows, turns, ids, positions, uniforms, room, want, ...pass }: LoopPass): Feeds {
+    const drawn = new Float32Array(this.mostTurns * rows)
+    drawn.set(boundedUniforms(uniforms))
     const stops = pass.stopIds.length > 0 ? pass.stopIds : [-1]
     return {
       [loopNames.turns]: int64s(Int32Array.of(turns), [1]),
       [loopNames.ids]: int64s(ids, [rows]),
       [loopNames.positions]: int64s(positions, [rows, 1]),
-      [loopNames.uniforms]: floats(boundedUniforms(uniforms), [turns, rows, 1]),
+      [loopNames.uniforms]: floats(drawn, [this.mostTurns, rows, 1]),
       [loopNames.greedy]: floats(Float32Array.of(Number(want === 'best')), [1]),
-      [loopNames.places]: slotPlaces(cache, rows),
-      [loopNames.latest]: int64s(Int32Array.of(rows, this.kvHeads, LOOP_TURNS, this.headDim), [4]),
+      [loopNames.places]: slotPlaces(cache, rows, this.mostTurns),
+      [loopNames.latest]: int64s(Int32Array.of(rows, this.kvHeads, this.mostTurns, this.headDim), [4]),
       [loopNames.open]: floats(new Float32Array(rows).fill(1), [rows, 1]),
       [loopNames.room]: floats(Float32Array.from(room), [rows, 1]),
       [loopNames.stops]: floats(Float32Array.from(stops), [1, stops.length]),
@@ -158,13 +174,13 @@ export class ResidentStep implements DecodeStep {
 }
 
 /** Which position each slot of the cache holds, and each of the latest slots will hold: [B, 1, 1, P + W]. */
-function slotPlaces(cache: KvCache, rows: number): Feed {
-  const width = cache.capacity + LOOP_TURNS
+function slotPlaces(cache: KvCache, rows: number, turns: number): Feed {
+  const width = cache.capacity + turns
   const places = new Float32Array(rows * width).fill(UNFILLED)
   for (let row = 0; row < rows; row++) {
     const filled = cache.lengthOf(row)
     for (let slot = 0; slot < filled; slot++) places[row * width + slot] = slot
-    for (let turn = 0; turn < LOOP_TURNS; turn++) places[row * width + cache.capacity + turn] = filled + turn
+    for (let turn = 0; turn < turns; turn++) places[row * width + cache.capacity + turn] = filled + turn
   }
   return floats(places, [rows, 1, 1, width])
 }

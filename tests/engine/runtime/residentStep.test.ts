@@ -23,10 +23,14 @@ const requests: GenerationRequest[] = [3, 17, 8].map((length, index) => ({
 async function openStep() {
   const source = await tinySource(folder)
   const weights = deviceWeights(new HostTensors(source))
-  const programs = new ResidentPrograms(residentDefinitions(source, tinyLora, weights), oneThread, 'learn')
+  const programs = new ResidentPrograms(
+    residentDefinitions(source, tinyLora, weights, 'loop'),
+    oneThread,
+    'learn',
+  )
   const adapters = new AdapterUpload(source.config, tinyLora, oneThread)
   const adapter = new AdapterParameters(source.config, tinyLora).load(randomAdapter(source.config))
-  const step = new ResidentStep({ source, programs, adapters, adapter: () => adapter })
+  const step = new ResidentStep({ source, programs, adapters, adapter: () => adapter, repetition: 'loop' })
   return {
     step,
     [Symbol.dispose]: () => {

@@ -87,7 +87,7 @@ function expectClose(actual: Float32Array, expected: Float32Array): void {
   expect(largestDifference(actual, expected) / largest).toBeLessThan(1e-5)
 }
 
-describe.each(['shared', 'resident'] as const)('decoding, %s', (form) => {
+describe.each(['shared', 'resident', 'unrolled'] as const)('decoding, %s', (form) => {
   const requestsOf = (lengths: readonly number[], samples: number): GenerationRequest[] =>
     lengths.map((length, index) => ({
       promptIds: randomSequence(258, length + 1, index).ids.slice(0, length),
@@ -107,7 +107,9 @@ describe.each(['shared', 'resident'] as const)('decoding, %s', (form) => {
     { name: 'filters', lengths: [5, 12], samples: 2, sampling: { topK: 20, topP: 0.9, temperature: 0.7 } },
     { name: 'repetition penalty', lengths: [5, 12], samples: 2, sampling: { repetitionPenalty: 1.3 } },
   ]
-  test.each(cases)('$name: the ids of the host’s caches', async ({ lengths, samples, sampling }) => {
+  // What is written out token by token takes seconds to open.
+  const own = form === 'unrolled' ? cases.filter(({ name }) => /^(more tokens|greedy)/.test(name)) : cases
+  test.each(own)('$name: the ids of the host’s caches', async ({ lengths, samples, sampling }) => {
     await sameCompletions(form, source, requestsOf(lengths, samples), {
       ...unfiltered,
       maxNewTokens: 24,
@@ -115,7 +117,7 @@ describe.each(['shared', 'resident'] as const)('decoding, %s', (form) => {
     })
   })
 
-  test('a prompt in pieces', async () => {
+  test.skipIf(form === 'unrolled')('a prompt in pieces', async () => {
     const long = await tinySource(folder, { maxPositions: 2048 })
     await sameCompletions(form, long, requestsOf([1200, 3], 2), { ...unfiltered, maxNewTokens: 6 })
   })
@@ -148,7 +150,7 @@ async function sameCompletions(
   // Several tokens in one run may be more than the rows that are left want.
   expect(counted).toEqual({
     ...host.lastGeneration,
-    ...(form === 'resident' ? { decodeSteps: expect.any(Number) as number } : {}),
+    ...(form !== 'shared' ? { decodeSteps: expect.any(Number) as number } : {}),
     passMs: expect.any(Number) as number,
     samplingMs: expect.any(Number) as number,
     peakCacheBytes: expect.any(Number) as number,
