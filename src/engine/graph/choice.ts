@@ -72,7 +72,8 @@ export function unrolled({ carried, stacked, last }: LoopProgram, turns: number)
   }
 }
 
-const isLoop = (program: Program | LoopProgram): program is LoopProgram =>
+/** Whether it is repeated. */
+export const isLoop = (program: Program | LoopProgram): program is LoopProgram =>
   'goesOn' in program && 'last' in program
 
 /** What a run of it gives. */
@@ -152,7 +153,8 @@ function distinctNames(programs: readonly (Program | LoopProgram)[]): Map<Node, 
   return new Map(inputs.map((node) => [node, isOne(node.name) ? node.name : `${node.name}, ${kindOf(node)}`]))
 }
 
-const valuesOf = ({ turns, carried, goesOn, stacked }: LoopProgram): Value[] => [
+/** All that is computed of it. */
+export const valuesOf = ({ turns, carried, goesOn, stacked }: LoopProgram): Value[] => [
   turns,
   goesOn,
   ...Object.values(carried).flatMap(({ initial, next }) => [initial, next]),

@@ -1,0 +1,91 @@
+/** The programs that devices run, of every family of models, and which kernels they ask of a provider. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { isLoop, valuesOf, type LoopProgram } from '#engine/graph/choice.ts'
+import type { Program } from '#engine/graph/onnx.ts'
+import { resolve } from '#engine/graph/substitute.ts'
+import { topologicalOrder, type OpNode, type Value } from '#engine/graph/value.ts'
+import { linearNames, type LoraConfig } from '#engine/models/config.ts'
+import { segmentsOf } from '#engine/models/segmentPrograms.ts'
+import type { ModelSource } from '#engine/models/source.ts'
+import { deviceWeights } from '#engine/runtime/deviceDecoder.ts'
+import { HostTensors } from '#engine/runtime/deviceTensors.ts'
+import { residentDefinitions, type Repetition } from '#engine/runtime/residentStep.ts'
+import { learningDefinitions } from '#engine/runtime/segmentLearner.ts'
+import { openModelFolder } from '#host/artifacts/modelFolder.ts'
+import { modelShapes, type ModelShape } from '#host/artifacts/modelShapes.ts'
+import { writeRandomModel } from '#host/artifacts/randomModel.ts'
+
+export type DevicePrograms = Readonly<Record<string, Program | LoopProgram>>
+
+const shapes = new Map<string, ModelShape>(Object.entries(modelShapes))
+
+/** The small shape of every family. */
+export const familyShapes = [...shapes.keys()].filter((name) => name.startsWith('tiny-'))
+
+/** A family's programs over random weights, as `use` needs them: the files are removed behind it. */
+export async function withPrograms<Result>(
+  shape: string,
+  repetition: Repetition,
+  use: (programs: DevicePrograms, source: ModelSource) => Result | Promise<Result>,
+): Promise<Result> {
+  const small = shapes.get(shape)
+  if (!small) throw new Error(`There is no shape ${shape}.`)
+  const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-kernels-'))
+  try {
+    const directory = path.join(folder, shape)
+    await writeRandomModel(directory, small, 11, 'F32')
+    const source = openModelFolder(directory)
+    return await use(programsOf(source, repetition), source)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function programsOf(source: ModelSource, repetition: Repetition): DevicePrograms {
+  const { config } = source
+  const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames, dropout: 0.1 }
+  const home = new HostTensors(source)
+  const weight = (name: string) => home.value(name)
+  const definitions = {
+    ...learningDefinitions(segmentsOf(config.layers, config.layers), { config, lora, weight }),
+    ...residentDefinitions(source, lora, deviceWeights(home), repetition),
+  }
+  return Object.fromEntries(Object.entries(definitions).map(([name, { program }]) => [name, program()]))
+}
+
+/** What a kernel is chosen by: the operator and the types it reads and gives, such as `Gather(float32, int64) → float32`. */
+export function signatureOf({ op, inputs, outputs }: OpNode): string {
+  const read = inputs.map((value) => value?.dtype ?? 'none')
+  const given = outputs.map(({ dtype }) => dtype)
+  // However many there are, the kernel is the same.
+  const some = ([first = '', ...more]: readonly string[]) =>
+    more.length > 0 && more.every((type) => type === first) ? `${first}…` : [first, ...more].join(', ')
+  const from = op.type === 'Concat' ? some(read) : read.join(', ')
+  const to = op.type === 'Split' ? some(given) : given.join(', ')
+  return `${op.domain === '' ? '' : `${op.domain}.`}${op.type}(${from}) → ${to}`
+}
+
+/** One node of each signature. */
+export function kernelsOf(programs: DevicePrograms): Map<string, OpNode> {
+  const kernels = new Map<string, OpNode>()
+  for (const program of Object.values(programs)) {
+    const values: Value[] = isLoop(program) ? valuesOf(program) : Object.values(program)
+    for (const node of topologicalOrder(values.map(resolve), true)) {
+      if (node.kind === 'op' && !kernels.has(signatureOf(node))) kernels.set(signatureOf(node), node)
+    }
+  }
+  return kernels
+}
+
+/** The kernels of every family, by signature in order. */
+export async function allKernels(repetition: Repetition): Promise<Map<string, OpNode>> {
+  const all = new Map<string, OpNode>()
+  for (const shape of familyShapes) {
+    await withPrograms(shape, repetition, (programs) => {
+      for (const [signature, node] of kernelsOf(programs)) all.set(signature, node)
+    })
+  }
+  return new Map([...all].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
