@@ -164,11 +164,15 @@ export class UpdateGuard {
     this.#history = { ...this.#history, skipped }
     if (onUnsound === 'skip' && skipped < manyInARow) return
     const others = onUnsound === 'skip' ? `, nor were the ${skipped - 1} before it` : ''
-    const test = 'Whether a device computes rightly is tested by “turnwise selftest --device KIND”.'
+    const hints = [
+      'The adapter is as it was before, and earlier checkpoints are sound.',
+      fault.remedy,
+      ...(fault.code === 'run/unsound' ? ['“turnwise selftest --device KIND” tests a device.'] : []),
+    ]
     throw new AppError(
       fault.code,
       `In step ${this.#step} ${fault.what}; the update was not applied${others}.`,
-      `The adapter is as it was before, and earlier checkpoints are sound. ${fault.remedy}${fault.code === 'run/unsound' ? ` ${test}` : ''}`,
+      hints.join(' '),
     )
   }
 
@@ -190,7 +194,7 @@ const diverged = (what: string, remedy = slower): UpdateFault => ({ code: 'run/d
 const unsound = (what: string): UpdateFault => ({
   code: 'run/unsound',
   what,
-  remedy: 'Learning from data does not do this, a kernel or a driver that computes wrongly does.',
+  remedy: 'Data and settings do not cause this; a kernel or a driver that computes wrongly does.',
 })
 
 /** null where the loss is finite. */
