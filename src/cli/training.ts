@@ -156,8 +156,10 @@ function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): str
   const reward = finite(metrics.reward)
   const length = finite(metrics['completions/mean_length'])
   const rate = finite(metrics['rollout/tokens_per_second'])
+  const skipped = finite(metrics['update/skipped'])
   return [
     ...(reward === null ? [] : [`reward ${formatReward(reward)}`]),
+    ...(skipped === null ? [] : [`${plural(skipped, 'update')} skipped`]),
     ...(length === null ? [] : [`length ${length.toFixed(0)}`]),
     ...(rate === null ? [] : [`${rate.toFixed(0)} tokens/s`]),
   ]

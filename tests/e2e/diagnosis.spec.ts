@@ -1,4 +1,6 @@
-import { demoConfig, expect, seriousProblems, test, untilEnded } from './support.ts'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { demoConfig, demoFile, expect, seriousProblems, test, untilEnded } from './support.ts'
 
 /** Fifty times the demo's learning rate, with a checkpoint after every step and time to be looked at. */
 const destructive = demoConfig({
@@ -73,6 +75,43 @@ test('where its config wants that, the run ends on it and says which checkpoint 
   await expect(alert).not.toContainText('The policy was destroyed')
   const { step } = await app.client.call('runs.get', { runId })
   expect(step).toBeLessThan(60)
+})
+
+test('an update that cannot be right is skipped or ends the run, and the window says which', async ({
+  app,
+}) => {
+  const { page } = app
+  const reward = path.join(app.dataDirectory, 'huge.js')
+  writeFileSync(reward, 'export default ({ completion }) => 1e30 * completion.length')
+  const config = (name: string, unsoundUpdates: 'stop' | 'skip') =>
+    demoConfig({
+      name,
+      data: { train: demoFile('train.jsonl'), prompt: { column: 'prompt' } },
+      rewards: [{ function: reward }],
+      algorithm: { id: 'rloo', settings: { klCoefficient: 0 } },
+      rollout: { promptsPerStep: 2, groupSize: 4, maxNewTokens: 6 },
+      optimization: { maxGradNorm: null, unsoundUpdates },
+      steps: 2,
+    })
+  const skipping = await app.client.call('runs.start', { config: config('skips', 'skip') })
+  expect(await untilEnded(app.client, skipping.runId)).toBe('finished')
+  await app.open(`/runs/${skipping.runId}/overview`)
+  await expect(
+    page.getByRole('alert').filter({ hasText: '2 updates were skipped since step 1' }),
+  ).toBeVisible()
+  await app.go(`/runs/${skipping.runId}/log`)
+  const words = 'The update of step 2 was skipped, and the adapter left as it was: the gradient norm became'
+  await expect(page.getByText(words)).toBeVisible()
+
+  const stopping = await app.client.call('runs.start', { config: config('stops', 'stop') })
+  expect(await untilEnded(app.client, stopping.runId)).toBe('failed')
+  await app.go(`/runs/${stopping.runId}/overview`)
+  const ended = page.getByRole('alert').filter({ hasText: 'In step 1 the gradient norm became' })
+  await expect(ended).toContainText('The adapter is as it was before, and earlier checkpoints are sound.')
+  await expect(ended).toContainText('Bring rewards to about 1 in size')
+  await app.go(`/runs/${stopping.runId}/diagnosis`)
+  const card = page.getByRole('article').filter({ hasText: 'the numbers of an update could not be right' })
+  await expect(card).toContainText('What was trained before is sound.')
 })
 
 test('of a run that does well the checks are listed with their figures', async ({ app }) => {

@@ -23,8 +23,8 @@ export const configImport = defineCommand({
     force,
   },
   notes: () => [
-    'What was not taken over, and what was filled in, is told on standard error, setting by setting; so are values',
-    'that can hardly be meant.',
+    'Settings without a counterpart and defaults that were filled in are listed on standard error, with warnings',
+    'about values that are probably mistakes.',
   ],
   run({ options, positionals: [file = ''] }, { json, output }) {
     const { tool, config, notes } = importConfig(readText(file), options.from ?? null)

@@ -177,7 +177,7 @@ function valueHead(config: ModelConfig, hidden: Value, vector: (name: string) =>
   return { value: add(matmul(normed, weight, { transB: true }), bias), weight, bias }
 }
 
-/** Equal segments, at most so many layers each. */
+/** Splits the layers into segments of nearly equal length, none longer than `most`. */
 export function segmentsOf(layers: number, most: number): Segment[] {
   const count = Math.max(1, Math.ceil(layers / Math.max(1, most)))
   const bound = (index: number) => Math.round((index * layers) / count)

@@ -1,6 +1,6 @@
 /**
- * Keys and values of live rows on a device. Nothing is written in place there: what is new goes into few latest slots, which
- * alone are copied in a step; when they are full, or rows enter or leave, all slots are put together anew in one gather.
+ * Keys and values of live rows on a device, where outputs cannot be written in place: a step writes into a short window of
+ * latest slots, the only part it copies. When the window is full, or rows enter or leave, one gather rebuilds the cache.
  */
 import type { ModelConfig } from '../models/config.ts'
 import { latestNames, windowMaskName } from '../models/generationGraph.ts'
@@ -93,10 +93,11 @@ export class DeviceCache implements Disposable {
   #slots = 0
   /** Filled slots of each live row in `#past`. */
   #lengths: readonly number[] = []
-  /** The latest slots [B, K, W, C], of which so many are filled; zeros before the first. */
+  /** The window of latest slots, [B, K, W, C] for each cache; zeros until a step fills one. */
   #latest: Feeds = {}
+  /** Slots of the window that hold a token. */
   #filled = 0
-  /** Zeros for the latest slots of so many rows, shared by all layers. */
+  /** Empty windows by number of rows, shared by all layers. */
   readonly #zeros = new Map<number, Feed>()
 
   constructor(options: DeviceCacheOptions) {

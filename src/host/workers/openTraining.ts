@@ -52,6 +52,7 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
     dependencies: {
       ...stage.parts,
       ...acting.dependencies,
+      device: device.kind,
       stage: stage.place,
       ...(begin === null ? {} : { state: begin.state, isFork: start?.isFork ?? false }),
     },

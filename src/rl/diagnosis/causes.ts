@@ -31,7 +31,7 @@ const ofSampling: readonly FindingId[] = [
 
 const consequences: Readonly<Partial<Record<FindingId, readonly FindingId[]>>> = {
   diverged: [...ofDestruction, 'policy-destroyed', 'reward-collapse'],
-  'reward-size': [...ofDestruction, 'policy-destroyed', 'reward-collapse', 'diverged'],
+  'reward-size': [...ofDestruction, 'policy-destroyed', 'reward-collapse', 'diverged', 'updates-skipped'],
   'policy-destroyed': ofDestruction,
   'reward-collapse': ofDestruction,
   'sampling-too-wide': ofSampling,

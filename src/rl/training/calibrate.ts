@@ -236,7 +236,7 @@ async function learn(
   { source, referenceRole, correctMismatch }: TrainPlan,
   candidates: readonly Candidate[],
 ): Promise<Learned> {
-  const { config, policy, algorithm } = dependencies
+  const { config, policy, algorithm, device = 'cpu' } = dependencies
   const { unit } = algorithm.needs
   const [first] = candidates
   if (first === undefined || candidates.length % unit !== 0) return nothingLearned
@@ -259,7 +259,7 @@ async function learn(
     mismatchLimit: correctMismatch ? mismatchLimitOf(config) : null,
     learningRatesOf: (update: number) => dependencies.learningRateAt(update, 1),
   }
-  const guard = new UpdateGuard(guardSettings(config, temperature), 1, noUpdates)
+  const guard = new UpdateGuard(guardSettings(config, { temperature, device }), 1, noUpdates)
   await learnFrom(rows, [rows.map((_, i) => i)], { policy, algorithm, settings, guard, shown: new Set() })
   return { seconds: { forward, update: watch.lap() }, tokens: tokensOf(rows) }
 }

@@ -2,6 +2,7 @@
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Policy } from '#engine/policy.ts'
+import type { DeviceKind } from '#shared/device.ts'
 import type { PhaseProgress, StepPhase, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -14,6 +15,8 @@ import type { DataRow } from '../rollout/prompts.ts'
 export interface TrainDependencies {
   readonly config: RunConfig
   readonly policy: Policy
+  /** What the policy is computed on; the CPU if absent. */
+  readonly device?: DeviceKind
   readonly algorithm: ConfiguredAlgorithm
   readonly rewards: readonly RewardSpec[]
   /** The world of several turns; absent where completions of prompts are judged. */

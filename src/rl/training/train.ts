@@ -144,7 +144,7 @@ async function* trainStep(
   const { trajectories } = collected
   const shown = spreadGroups(trajectories, config.shownTrajectories)
   const settings = updateSettings(dependencies, plan, before)
-  const guard = new UpdateGuard(guardSettings(config, plan.source.temperature), step, before.updateHistory)
+  const guard = updateGuard(dependencies, plan, before)
   const learning = { policy, algorithm, settings, guard, shown: new Set(shown) }
   const summary = await learnFrom(rows, minibatches, learning)
   const times = { ...collected.times, score, update: watch.lap(), step: watch.total() }
@@ -220,6 +220,15 @@ const stateAfter = (
   tokens: before.tokens + trajectories.reduce((sum, { ids }) => sum + ids.length, 0),
   updateHistory,
 })
+
+function updateGuard(
+  { config, device = 'cpu' }: TrainDependencies,
+  { source }: TrainPlan,
+  before: TrainerState,
+) {
+  const settings = guardSettings(config, { temperature: source.temperature, device })
+  return new UpdateGuard(settings, before.step + 1, before.updateHistory)
+}
 
 function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before: TrainerState) {
   const { config } = dependencies

@@ -12,6 +12,7 @@
  */
 import { loraScale } from '#engine/models/config.ts'
 import type { GradientNorms, LossCoefficients } from '#engine/policy.ts'
+import type { DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { UpdateHistory } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -69,16 +70,20 @@ export interface GuardSettings {
    * own, or learning leaves parts of the adapter out (dropout), which sampling does not.
    */
   readonly gapLimit: number | null
+  readonly device: DeviceKind
 }
 
-export function guardSettings(config: RunConfig, temperature: number): GuardSettings {
+export function guardSettings(
+  config: RunConfig,
+  run: Pick<GuardSettings, 'temperature' | 'device'>,
+): GuardSettings {
   const { adapter, base, optimization, rollout } = config
   const isRounded = base.precision !== 'f32' || rollout.precision !== 'f32'
   const gapLimit = isRounded ? roundedGapLimit : exactGapLimit
   return {
     onUnsound: optimization.unsoundUpdates,
     maxGradNorm: optimization.maxGradNorm ?? Infinity,
-    temperature,
+    ...run,
     adapterScale: loraScale({ ...adapter, targets: [] }),
     gapLimit: rollout.server === null && adapter.dropout === 0 ? gapLimit : null,
   }
@@ -159,16 +164,20 @@ export class UpdateGuard {
    */
   refuse(fault: UpdateFault): void {
     const skipped = this.#history.skipped + 1
-    const { onUnsound } = this.#settings
+    const { onUnsound, device } = this.#settings
     this.#skipped.push(fault)
     this.#history = { ...this.#history, skipped }
     if (onUnsound === 'skip' && skipped < manyInARow) return
     const others = onUnsound === 'skip' ? `, nor were the ${skipped - 1} before it` : ''
-    const test = 'Whether a device computes rightly is tested by “turnwise selftest --device KIND”.'
+    const hints = [
+      'The adapter is as it was before, and earlier checkpoints are sound.',
+      fault.remedy,
+      ...(fault.code === 'run/unsound' ? testOf(device) : []),
+    ]
     throw new AppError(
       fault.code,
       `In step ${this.#step} ${fault.what}; the update was not applied${others}.`,
-      `The adapter is as it was before, and earlier checkpoints are sound. ${fault.remedy}${fault.code === 'run/unsound' ? ` ${test}` : ''}`,
+      hints.join(' '),
     )
   }
 
@@ -185,12 +194,17 @@ export class UpdateGuard {
 const slower =
   'Bring rewards to about 1 in size, or resume from the last checkpoint with a lower learning rate.'
 
+const testOf = (device: DeviceKind): string[] => [
+  `Run “turnwise selftest --device ${device}” to test the device.`,
+  ...(device === 'cpu' ? [] : ['Meanwhile fork from the last checkpoint with device.kind set to cpu.']),
+]
+
 const diverged = (what: string, remedy = slower): UpdateFault => ({ code: 'run/diverged', what, remedy })
 
 const unsound = (what: string): UpdateFault => ({
   code: 'run/unsound',
   what,
-  remedy: 'Learning from data does not do this, a kernel or a driver that computes wrongly does.',
+  remedy: 'Data and settings do not cause this; a kernel or a driver that computes wrongly does.',
 })
 
 /** null where the loss is finite. */

@@ -1,5 +1,5 @@
 /** Real runs of an engine that computes wrongly: nothing unsound is written, and what was sound goes on. */
-import { readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { constant, outputOf, type OpNode, type Value, type VjpRule } from '#engine/graph/value.ts'
@@ -7,6 +7,8 @@ import { mul, sub } from '#engine/ops/arithmetic.ts'
 import { inputOf, onlyCotangent } from '#engine/ops/define.ts'
 import { rmsNormOp } from '#engine/ops/normalization.ts'
 import { meanLastAxis } from '#engine/ops/reduce.ts'
+import { importAdapter, listAdapters } from '#host/artifacts/adapterLibrary.ts'
+import { readState, writeState } from '#host/artifacts/checkpointState.ts'
 import { loadCheckpoint } from '#host/artifacts/checkpoints.ts'
 import { createRunFolder, runPaths, type RunFolder } from '#host/artifacts/runFolder.ts'
 import { resolveResume } from '#host/artifacts/runTarget.ts'
@@ -14,6 +16,7 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { proveDevice } from '#host/workers/deviceProof.ts'
 import { createControl } from '#host/workers/control.ts'
 import { runTraining } from '#host/workers/entry.ts'
+import { forkRun } from '#host/workers/forkRun.ts'
 import { createHostFixture } from '../services/hostFixture.ts'
 import { historyOf, learnedBy, starterConfig, tensorsOf } from './runs.ts'
 
@@ -65,6 +68,13 @@ async function train(run: RunFolder, { from = null as string | null, stopAt = In
 }
 
 const newRun = (changes: object = {}) => createRunFolder(directory, { ...config, ...changes })
+
+/** In the last number of the file. */
+function plantNaN(file: string): void {
+  const bytes = readFileSync(file)
+  bytes.writeFloatLE(NaN, bytes.length - 4)
+  writeFileSync(file, bytes)
+}
 
 /** Every file of a run that holds tensors. */
 const tensorFiles = (run: RunFolder): string[] =>
@@ -143,6 +153,37 @@ describe('NaN', () => {
       '2 of 2 updates of step 4 were skipped, and the adapter left as it was: the gradient became infinite or not a number.',
     )
     expect(entry.finding).toMatchObject({ id: 'updates-skipped', severity: 'problem' })
+  })
+
+  test('in an adapter or a checkpoint to begin from is refused before anything is made of it', async () => {
+    const parent = newRun({ steps: 2 })
+    expect((await train(parent)).error).toBeNull()
+    const checkpoint = resolveResume(directory, parent.id).checkpoint!.directory
+    const adapter = path.join(directory, 'with-nan')
+    cpSync(path.join(checkpoint, 'actor'), adapter, { recursive: true })
+    plantNaN(path.join(adapter, 'adapter_model.safetensors'))
+    for (const changes of [{ adapter: { initial: adapter } }, { reference: { adapter } }]) {
+      const run = newRun(changes)
+      expect((await train(run)).error).toMatchObject({
+        code: 'adapter/invalid',
+        message: expect.stringContaining('that is not a finite number') as string,
+      })
+      expect(tensorFiles(run)).toEqual([])
+    }
+    await expect(importAdapter(adapter, 'broken', directory)).rejects.toMatchObject({
+      code: 'adapter/invalid',
+    })
+    expect(listAdapters(directory)).toEqual([])
+
+    const { trainer, optimizerStep, events, reward, metrics } = readState(checkpoint)
+    plantNaN(path.join(checkpoint, 'optimizer.safetensors'))
+    rmSync(path.join(checkpoint, 'state.json'))
+    writeState(checkpoint, { trainer, optimizerStep, events, reward, metrics })
+    const fork = { dataDirectory: directory, checkpoint, changes: { steps: 4 }, baseDirectory: directory }
+    const before = readdirSync(path.join(directory, 'runs'))
+    expect(() => forkRun(fork)).toThrow('optimizer.safetensors holds a value in')
+    expect(readdirSync(path.join(directory, 'runs'))).toEqual(before)
+    expect((await train(parent, { from: checkpoint })).error).toMatchObject({ code: 'checkpoint/invalid' })
   })
 
   test('in the answers of a reward is left out; what is written is finite', async () => {

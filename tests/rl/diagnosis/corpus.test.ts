@@ -1,16 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { quantile } from '#rl/algorithms/common/statistics.ts'
+import { exactGapLimit } from '#rl/training/updateGuard.ts'
 import { judge, type RecordedRun } from '../../../scripts/diagnosis/recorded.ts'
 
 /** Runs that scripts/diagnosis/corpus.ts trained and recorded, of two seeds that rules were made with and of one they were not. */
 const recorded = new URL('corpus.jsonl.gz', import.meta.url)
 
-const verdicts = gunzipSync(readFileSync(recorded))
+const runs = gunzipSync(readFileSync(recorded))
   .toString('utf8')
   .trim()
   .split('\n')
-  .map((line) => judge(JSON.parse(line) as RecordedRun))
+  .map((line) => JSON.parse(line) as RecordedRun)
+
+const verdicts = runs.map((run) => judge(run))
 
 describe.each([...Map.groupBy(verdicts, ({ run }) => run.seed)])('runs with seed %i', (_, own) => {
   const broken = own.filter(({ run }) => run.expected !== null)
@@ -28,9 +32,32 @@ describe.each([...Map.groupBy(verdicts, ({ run }) => run.seed)])('runs with seed
 })
 
 test('there are enough of either kind, on two tasks, with several algorithms', () => {
-  const runs = verdicts.map(({ run }) => run)
   expect(runs.filter(({ expected }) => expected !== null).length).toBeGreaterThanOrEqual(30)
   expect(runs.filter(({ expected }) => expected === null).length).toBeGreaterThanOrEqual(10)
   for (const word of ['digits', 'sentence', 'grpo', 'rloo', 'ppo', 'cispo'])
     expect(runs.filter(({ name }) => name.includes(word)).length).toBeGreaterThan(1)
+})
+
+describe('what the guard over updates would have said', () => {
+  const numbersOf = ({ series }: RecordedRun, name: string) => {
+    const found = series[name] ?? []
+    const values = 'from' in found ? found.values : found.map(([, value]) => value)
+    return values.filter((value) => value !== null)
+  }
+
+  test('no run jumps a tenth as far as is refused, those included that destroy their policy', () => {
+    for (const run of runs) {
+      const norms = numbersOf(run, 'grad_norm')
+      norms.slice(1).forEach((norm, i) => {
+        const usual = quantile(norms.slice(Math.max(0, i - 19), i + 1), 0.5)
+        expect(norm / Math.max(usual, 1e-3), `${run.name}, step ${i + 2}`).toBeLessThan(1e5)
+      })
+    }
+  })
+
+  test('in none of them do sampler and learner disagree by a hundredth of the bound', () => {
+    for (const run of runs)
+      for (const gap of numbersOf(run, 'sampling/sampling_logp_difference/mean'))
+        expect(gap, run.name).toBeLessThan(exactGapLimit / 100)
+  })
 })

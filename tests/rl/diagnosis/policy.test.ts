@@ -138,10 +138,38 @@ describe('numbers that broke down', () => {
   })
 
   test('a run that ended of it; without a checkpoint there is none to go back to', () => {
-    const failure = { code: 'run/diverged', message: 'The loss is not finite.', hint: null } as const
+    const message = 'In step 41 the loss became NaN; the update was not applied.'
+    const failure = { code: 'run/diverged', message, hint: null } as const
     const finding = findingOf({ failure, checkpoints: [] })
     expect(finding).toMatchObject({ id: 'diverged', evidence: [{ fromStep: 41, value: null }] })
+    expect(finding.words).toBe(
+      `The run ended at step 41, because the numbers of an update could not be right. ${message} What was trained before is sound.`,
+    )
     expect(finding.proposals).toHaveLength(1)
+  })
+
+  test('a run that ended because a device computes wrongly is sent to the self-test first', () => {
+    const failure = { code: 'run/unsound', message: 'The gradient norm jumped.', hint: null } as const
+    expect(findingOf({ failure }).proposals).toMatchObject([
+      { lookAt: { kind: 'selftest' } },
+      { from: 30, changes: { 'optimization.learningRate': 0.0001 } },
+    ])
+  })
+
+  test('updates that were skipped, as long as they are recent', () => {
+    const skipped = (...at: number[]): Wish => ({
+      curves: { 'update/skipped': (step) => (at.includes(step) ? 2 : 0) },
+    })
+    const finding = findingOf(skipped(35))
+    expect(finding).toMatchObject({
+      id: 'updates-skipped',
+      severity: 'warning',
+      evidence: [{ of: 'update/skipped', value: 2, fromStep: 35, toStep: 35 }],
+    })
+    expect(finding.words).toMatch(/^2 updates were skipped since step 35, because/)
+    expect(finding.proposals.at(-1)).toMatchObject({ from: 30 })
+    expect(findingOf(skipped(22, 35)).severity).toBe('problem')
+    expect(idsOf(skipped(19))).toEqual([])
   })
 
   test('not another failure, nor a logged number that is none', () => {

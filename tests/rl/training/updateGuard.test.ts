@@ -46,9 +46,15 @@ describe('a gradient that cannot be right', () => {
       /^In step 1 the gradient norm became \d\.\de\+15, more than any f32 computation gives for such a loss; the update was not applied\.$/,
     )
     expect(error?.hint).toContain('The adapter is as it was before, and earlier checkpoints are sound.')
-    expect(error?.hint).toContain('turnwise selftest --device KIND')
+    expect(error?.hint).toContain('turnwise selftest --device cpu')
     expect(policy.calls.update).toBeUndefined()
     expect([...policy.table]).toEqual([...fakePolicy().table])
+  })
+
+  test('of a graphics card is answered with its self-test and the way back to the CPU', async () => {
+    const { error } = await outcomeOf(fakePolicy(wrong(1e16)), { device: 'webgpu' })
+    expect(error?.hint).toContain('“turnwise selftest --device webgpu”')
+    expect(error?.hint).toContain('fork from the last checkpoint with device.kind set to cpu')
   })
 
   test('is one millions of times as long as those before it', async () => {

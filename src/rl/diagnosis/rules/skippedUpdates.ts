@@ -11,7 +11,9 @@ const several = 3
 /** Updates whose numbers could not be right were left out, as `optimization.unsoundUpdates` asks. */
 export function skippedUpdates(run: DiagnosedRun): Finding[] {
   const { last } = stepsOf(run)
-  const skipped = seriesOf(run, 'update/skipped').filter(({ step }) => step > last - recent)
+  const skipped = seriesOf(run, 'update/skipped').filter(
+    ({ step, value }) => step > last - recent && value > 0,
+  )
   const first = skipped[0]
   if (first === undefined) return []
   const count = totalOf(skipped)
