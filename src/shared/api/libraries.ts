@@ -12,6 +12,8 @@ export const librariesApi = {
         isInstalled: z.boolean(),
         /** Still to be fetched. */
         downloadBytes: count,
+        /** To be fetched altogether. */
+        totalBytes: count,
         /** What it takes up once it is installed. */
         installedBytes: count,
         /** What lies on the disk of it now, also of an unfinished one. */

@@ -20,7 +20,7 @@ export function CudaLibrary() {
   const { data: library } = useAnswer('libraries.cuda', undefined, { staleMs: 0 })
   const { installing, error, start, cancel } = useCudaInstallation()
   if (library === undefined || library === null) return null
-  const isStarted = !library.isInstalled && library.presentBytes > 0
+  const isStarted = library.downloadBytes < library.totalBytes
   return (
     <Section
       title="CUDA’s library"
@@ -107,7 +107,7 @@ function Remove({ library }: { library: Library }) {
   return (
     <>
       <Button disabled={isRunning} onClick={() => setAsking(true)}>
-        {library.isInstalled ? 'Remove' : 'Discard what was fetched'}
+        Remove
       </Button>
       <ConfirmDialog
         isOpen={isAsking}
