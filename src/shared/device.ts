@@ -67,3 +67,6 @@ export const cudaFolderVariable = 'TURNWISE_CUDA_FOLDER'
 
 /** Of NVIDIA's drivers for Linux the oldest that CUDA 13 runs on. */
 export const oldestCudaDriver = '580.65.06'
+
+/** Where CUDA's library comes from unless a person says otherwise. */
+export const usualPackageIndex = 'https://pypi.org/simple'

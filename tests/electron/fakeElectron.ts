@@ -321,7 +321,10 @@ export const screen = {
 }
 
 export const utilityProcess = {
-  fork: (script: string, _args: readonly string[], { stdio }: { readonly stdio: readonly string[] }) =>
-    new UtilityProcess(script, stdio),
+  fork: (
+    script: string,
+    _args: readonly string[],
+    { stdio, env }: { readonly stdio: readonly string[]; readonly env: NodeJS.ProcessEnv },
+  ) => new UtilityProcess(script, stdio, env),
   all: UtilityProcess.all,
 }

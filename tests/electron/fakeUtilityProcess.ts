@@ -18,7 +18,7 @@ export class UtilityProcess extends EventEmitter {
   readonly script: string
   pid: number | undefined = undefined
   readonly #child: ChildProcess
-  constructor(script: string, [, stdout]: readonly string[]) {
+  constructor(script: string, [, stdout]: readonly string[], env: NodeJS.ProcessEnv) {
     super()
     this.script = script
     UtilityProcess.all.push(this)
@@ -28,6 +28,7 @@ export class UtilityProcess extends EventEmitter {
     const output = isPiped ? 'pipe' : 'inherit'
     this.#child = fork(script, {
       serialization: 'advanced',
+      env,
       stdio: ['ignore', output, output, 'ipc'],
       execArgv: ['--disable-warning=ExperimentalWarning', '--import', parentPortScript],
     })

@@ -70,6 +70,17 @@ test('kills at once, also one that has only just been started and one that would
   expect(late.messages).toEqual([{ type: 'alive' }])
 })
 
+test('a process has the variables that it is given, on top of ours', async () => {
+  const [script, logFile] = [path.join(folder, 'environment.ts'), path.join(folder, 'environment.log')]
+  writeFileSync(
+    script,
+    `const { GIVEN, PATH, ORT_DISABLE_TELEMETRY } = process.env
+    process.stdout.write([GIVEN, PATH, ORT_DISABLE_TELEMETRY].join(' '), () => process.exit())`,
+  )
+  await utilityWorkerStarter(script)({ logFile, environment: { GIVEN: 'given' } }).ended
+  expect(readFileSync(logFile, 'utf8')).toContain(`given ${process.env['PATH'] ?? ''} 1`)
+})
+
 test('a log that cannot be written is an error at once', () => {
   expect(() => utilityWorkerStarter()({ logFile: path.join(folder, 'no', 'worker.log') })).toThrow(
     expect.objectContaining({ code: 'file/unwritable' }),

@@ -71,5 +71,5 @@ const failure = (failed: readonly SelftestFinding[], count: number): AppError =>
   new AppError(
     'runtime/failed',
     `${failed.length} of ${count} checks failed, the first is ${failed[0]?.name ?? ''}.`,
-    'Nothing trained here can be trusted. Try --device cpu; if that fails too, install the packages again with npm ci.',
+    'Nothing trained here can be trusted. Try --device cpu; if that fails too, install Turnwise again.',
   )

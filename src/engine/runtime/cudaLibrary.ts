@@ -8,9 +8,13 @@ import { cudaFolder } from './onnxRuntime.ts'
 /** Stay although they are no addons, which Node finds out after loading them (glibc's RTLD_NODELETE). */
 const stay = constants.dlopen.RTLD_LAZY | 0x1000
 
+/** Where the library itself is at fault. */
+export const cudaAgain =
+  'Remove it and install it again, under Settings, Devices, or with turnwise device remove cuda and device install cuda.'
+
 const remedies = {
   driver: `Install NVIDIA’s driver, ${oldestCudaDriver} or newer, and restart the machine; a container needs access to the card (--gpus all).`,
-  library: 'Install it again: “turnwise device remove cuda”, then “turnwise device install cuda”.',
+  library: cudaAgain,
 } as const
 
 export interface CudaProblem {

@@ -14,7 +14,7 @@ import {
 import { AppError } from '#shared/errors.ts'
 import type { Dialect } from '../graph/onnx.ts'
 import type { Int8Form } from '../models/blocks.ts'
-import { driverProblem, openCudaLibraries } from './cudaLibrary.ts'
+import { cudaAgain, driverProblem, openCudaLibraries } from './cudaLibrary.ts'
 import { cudaFolder, InferenceSession, listSupportedBackends, Tensor } from './onnxRuntime.ts'
 
 /**
@@ -173,7 +173,7 @@ const elsewhere = `Use the device ${{ linux: 'webgpu', win32: 'dml or webgpu', d
 
 const remedies: Readonly<Record<DeviceKind, string>> = {
   cpu: 'Install Turnwise again.',
-  cuda: 'Install it again: “turnwise device remove cuda”, then “turnwise device install cuda”.',
+  cuda: cudaAgain,
   dml: 'Update the graphics driver; or use the device cpu.',
   webgpu:
     'Install a graphics driver with Vulkan (Linux), Direct3D 12 (Windows) or Metal (macOS); or use the device cpu.',

@@ -1,6 +1,14 @@
 /** Brings CUDA's library into the data directory: fetched in parts, each compared with its digest, whole or not at all. */
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { Transform } from 'node:stream'
@@ -43,6 +51,8 @@ export interface CudaProgress {
 export interface CudaPlan {
   /** Still to be fetched. */
   readonly downloadBytes: number
+  /** To be fetched altogether. */
+  readonly totalBytes: number
   /** What it takes up once it is installed. */
   readonly installedBytes: number
   /** Of these packages, in these versions. */
@@ -58,9 +68,12 @@ export function planCuda(dataDirectory: string, manifest: CudaManifest): CudaPla
   const { folder, unfinished } = cudaPaths(dataDirectory)
   const isInstalled = installedCuda(dataDirectory, manifest) !== null
   const files = packedFiles(manifest)
-  const fetched = total(files.map((file) => fetchedOf(file, unfinished)))
+  const totalBytes = total(files.map(({ packedBytes }) => packedBytes))
+  const isStarted = isOfList(unfinished, manifest)
+  const fetched = isStarted ? total(files.map((file) => fetchedOf(file, unfinished))) : 0
   return {
-    downloadBytes: isInstalled ? 0 : total(files.map(({ packedBytes }) => packedBytes)) - fetched,
+    downloadBytes: isInstalled ? 0 : totalBytes - fetched,
+    totalBytes,
     installedBytes: total(files.map(({ sizeBytes }) => sizeBytes)) + bytesOf(runtimeFolder()),
     packages: manifest.wheels.map((wheel) => `${wheel.package} ${wheel.version}`),
     isInstalled,
@@ -87,7 +100,7 @@ export async function* installCuda(installation: CudaInstallation): AsyncGenerat
   using _lock = lockCuda(dataDirectory)
   if (installedCuda(dataDirectory, manifest) !== null) return
   makeFolder(unfinished)
-  clearOthers(unfinished, manifest)
+  takeUp(unfinished, manifest)
   await requireRoom(installation)
   const totalBytes = total(packedFiles(manifest).map(({ packedBytes }) => packedBytes))
   let before = 0
@@ -103,11 +116,21 @@ export async function* installCuda(installation: CudaInstallation): AsyncGenerat
   rename(unfinished, folder)
 }
 
-/** What an earlier list had, or was not meant to be here. */
-function clearOthers(folder: string, manifest: CudaManifest): void {
+/** What was fetched for another list is of no use: files of the same name may differ. */
+function takeUp(folder: string, manifest: CudaManifest): void {
+  const isOurs = isOfList(folder, manifest)
   const names = new Set(packedFiles(manifest).flatMap(({ name }) => [name, partOf(name)]))
   for (const name of readdirSync(folder))
-    if (!names.has(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
+    if (!isOurs || !names.has(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
+  writeFileAtomic(path.join(folder, listName), manifestId(manifest))
+}
+
+/** Says which list a folder is filled from. */
+const listName = 'list'
+
+function isOfList(folder: string, manifest: CudaManifest): boolean {
+  const file = path.join(folder, listName)
+  return existsSync(file) && readFileSync(file, 'latin1') === manifestId(manifest)
 }
 
 /** A part lies beside what is unpacked of it, but only one at a time. */

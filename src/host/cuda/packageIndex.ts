@@ -1,5 +1,6 @@
 /** A package index of Python (PEP 503 and 691), as far as fetching parts of wheels goes. */
 import { z } from 'zod'
+import { usualPackageIndex } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { webAddress } from '../webAddress.ts'
 import type { Wheel } from './cudaManifest.ts'
@@ -12,11 +13,9 @@ export interface IndexAccess {
   readonly signal: AbortSignal
 }
 
-const usualIndex = 'https://pypi.org/simple'
-
 /** Errors: AppError 'usage/invalid' for an address that cannot be used. */
 export function readIndex(given: unknown): string {
-  if (given === null || given === undefined || given === '') return usualIndex
+  if (given === null || given === undefined || given === '') return usualPackageIndex
   const address = typeof given === 'string' ? webAddress(given) : null
   if (address !== null && !new URL(address).username) return address
   throw new AppError(

@@ -4,6 +4,7 @@ import type { ContractHandlers } from '#shared/api/contract.ts'
 import type { Host } from '../host.ts'
 import { checkpointsService } from './checkpoints.ts'
 import { datasetsService } from './datasets.ts'
+import { librariesService } from './libraries.ts'
 import { metricsService } from './metrics.ts'
 import { modelsService } from './models.ts'
 import { queueService } from './queue.ts'
@@ -25,5 +26,6 @@ export function createServices(host: Host): ContractHandlers<Api> {
     settings: settingsService(host),
     queue: queueService(host),
     system: systemService(host),
+    libraries: librariesService(host),
   }
 }

@@ -1,6 +1,7 @@
 /** The whole contract. A client imports `Api` as a type only. */
 import { checkpointsApi } from './checkpoints.ts'
 import { datasetsApi } from './datasets.ts'
+import { librariesApi } from './libraries.ts'
 import { metricsApi } from './metrics.ts'
 import { modelsApi } from './models.ts'
 import { queueApi } from './queue.ts'
@@ -21,6 +22,7 @@ export const api = {
   settings: settingsApi,
   queue: queueApi,
   system: systemApi,
+  libraries: librariesApi,
 }
 
 export type Api = typeof api

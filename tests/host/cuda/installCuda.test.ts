@@ -110,7 +110,7 @@ describe('CUDA’s library', () => {
       message: expect.stringContaining('libonnxruntime_providers_cuda.so of runtime_gpu-1.0') as string,
     })
     expect(installedCuda(dataDirectory, manifest)).toBeNull()
-    expect(readdirSync(cudaPaths(dataDirectory).unfinished)).toEqual([])
+    expect(readdirSync(cudaPaths(dataDirectory).unfinished)).toEqual(['list'])
     server.fault.lies = false
     await install()
     expectInstalled()
@@ -151,7 +151,25 @@ describe('CUDA’s library', () => {
     expect(installedCuda(dataDirectory, manifest)).toBeNull()
     await install()
     expectInstalled()
-    expect(installedCuda(dataDirectory, { ...manifest, runtime: '1.31.0' })).toBeNull()
+    const later = { ...manifest, runtime: '1.31.0' }
+    expect(installedCuda(dataDirectory, later)).toBeNull()
+    expect(planCuda(dataDirectory, later)).toMatchObject({
+      downloadBytes: planCuda(dataDirectory, manifest).totalBytes,
+    })
+  })
+
+  test('of which another version was half fetched begins anew: files of one name may differ', async () => {
+    server.fault.cutAfter = 150_000
+    await expect(install(undefined, { ...manifest, runtime: '1.29.0' })).rejects.toMatchObject({
+      code: 'server/unreachable',
+    })
+    expect(planCuda(dataDirectory, manifest)).toMatchObject({
+      downloadBytes: planCuda(dataDirectory, manifest).totalBytes,
+    })
+    server.fault.asked.length = 0
+    await install()
+    expectInstalled()
+    expect(filesAsked()[0]).toContain(`bytes=${manifest.wheels[0].files[0].offset}-`)
   })
 
   test('is installed by one process at a time', async () => {

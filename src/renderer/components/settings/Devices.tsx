@@ -6,6 +6,7 @@ import { deviceTitles } from '#shared/device.ts'
 import { Badge } from '../base/Badge.tsx'
 import { KeyValue } from '../base/Panel.tsx'
 import { ErrorNote, Loading } from '../base/states.tsx'
+import { CudaLibrary } from './CudaLibrary.tsx'
 import { Section } from './Section.tsx'
 
 /** What computes here, and what runs where. */
@@ -53,6 +54,7 @@ export function DevicesSection() {
             ))}
         </ul>
       </Section>
+      <CudaLibrary />
       <Section
         title="What runs where"
         about="In a run on the CPU and in one on a GPU; nothing leaves this machine."
