@@ -7,6 +7,7 @@ type TaskName = StreamName<Api>
 
 const words: Readonly<Record<TaskName, string>> = {
   'system.selftest': 'Self-test',
+  'system.checkDevice': 'Checking a device',
   'checkpoints.export': 'Exporting',
   'models.fetch': 'Fetching a model',
   'models.import': 'Importing a model',
