@@ -28,6 +28,20 @@ const load = z.object({
     totalBytes: count,
     training: z.array(z.object({ runId: z.string(), privateBytes: count, mappedBytes: count })),
   }),
+  /**
+   * Of each run that trains: where it computes, null until it has said so; its share of all processors, and what its
+   * graphics card is busy with, each null where the system does not tell.
+   */
+  runs: z.array(
+    z.object({
+      runId: z.string(),
+      device: z.enum(deviceKinds).nullable(),
+      cpuShare: z.number().min(0).max(1).nullable(),
+      card: z
+        .object({ usedBytes: count, totalBytes: count, share: z.number().min(0).max(1).nullable() })
+        .nullable(),
+    }),
+  ),
   disk: z.object({ freeBytes: count, turnwiseBytes: count }),
   /** To other machines, by any process of this installation since its data directory was made. */
   outboundRequests: count,

@@ -34,30 +34,34 @@ interface AvailableProps {
 }
 
 function AvailableDevice({ kind, check }: AvailableProps) {
-  const { state, progress, error, start, cancel } = useDeviceCheck(kind)
-  const isRunning = state === 'running'
+  const { running, canStart, error, start } = useDeviceCheck(kind)
+  const isRight = check === null || isSound(check)
   return (
     <div className="grid gap-1 px-3 py-2">
       <div className="flex min-h-7 items-center gap-3">
-        <CircleCheck size={16} aria-hidden className="shrink-0 text-good" />
+        {isRight ? (
+          <CircleCheck size={16} aria-hidden className="shrink-0 text-good" />
+        ) : (
+          <TriangleAlert size={16} aria-hidden className="shrink-0 text-bad" />
+        )}
         <span className="grow font-medium">{deviceTitles[kind]}</span>
         <CheckBadge kind={kind} check={check} />
-        {!isRunning && (
-          <Button small aria-label={`Check ${deviceTitles[kind]}`} onClick={start}>
+        {running === null && (
+          <Button small disabled={!canStart} aria-label={`Check ${deviceTitles[kind]}`} onClick={start}>
             {check === null ? 'Check' : 'Check again'}
           </Button>
         )}
       </div>
       <div className="grid gap-1 pl-7 text-sm text-muted">
-        {isRunning ? (
-          <TaskProgress
-            progress={progress ?? { phase: 'Starting', done: 0, total: null, unit: 'checks' }}
-            onCancel={cancel}
-          />
-        ) : (
+        {running === null ? (
           <CheckWords kind={kind} check={check} />
+        ) : (
+          <TaskProgress
+            progress={running.progress ?? { phase: 'Starting', done: 0, total: null, unit: 'checks' }}
+            onCancel={running.cancel}
+          />
         )}
-        {state === 'failed' && error !== null && <ErrorNote error={error} />}
+        {running === null && error !== null && <ErrorNote error={error} />}
       </div>
     </div>
   )
@@ -113,17 +117,12 @@ function CheckWords({ kind, check }: AvailableProps) {
   )
 }
 
-const Fault = ({ children }: { children: ReactNode }) => (
-  <p className="flex items-start gap-2 text-pretty text-text">
-    <TriangleAlert size={14} aria-hidden className="mt-0.5 shrink-0 text-bad" />
-    <span>{children}</span>
-  </p>
-)
+const Fault = ({ children }: { children: ReactNode }) => <p className="text-pretty text-text">{children}</p>
 
 function speedWords(speeds: readonly DeviceSpeed[]): string {
   const parts = speeds.map(({ parameters, ratio }) => {
-    const model = `a model of ${formatNumber(parameters / 1e6, 2)} million parameters`
-    return ratio === null ? `far slower on ${model}` : `${formatNumber(ratio, 2)} times as fast on ${model}`
+    const fast = ratio === null ? 'far slower' : `${formatNumber(ratio, 2)} times as fast`
+    return `${fast} on a model of ${formatNumber(parameters / 1e6, 2)} million parameters`
   })
   return `Beside the CPU: ${parts.join(', ')}.`
 }

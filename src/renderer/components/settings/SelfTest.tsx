@@ -39,7 +39,7 @@ export function SelfTestSection() {
         state === 'running' ? (
           <Button onClick={cancel}>Cancel</Button>
         ) : (
-          <div className="flex flex-wrap justify-end gap-2">
+          <div className="flex shrink-0 gap-2 narrow:shrink narrow:flex-wrap">
             {usable.length > 1 && (
               <Select
                 aria-label="Device"
