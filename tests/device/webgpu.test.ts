@@ -1,7 +1,8 @@
 /** Learning and generation on a WebGPU device against the CPU. Skipped by name where there is no software GPU. */
 import { describe, expect, test } from 'vitest'
 import type { DecodingAnswer, LearningAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
-import { missingSoftwareGpu, onSoftwareGpu } from './softwareGpu.ts'
+import { missingSoftwareGpu } from './softwareDriver.ts'
+import { onSoftwareGpu } from './softwareGpu.ts'
 
 const title = missingSoftwareGpu === null ? 'webgpu' : `webgpu (skipped: ${missingSoftwareGpu})`
 

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { missingSoftwareGpu, softwareGpu } from '../device/softwareGpu.ts'
+import { missingSoftwareGpu, softwareGpu } from '../device/softwareDriver.ts'
 import { rememberProof, rememberSpeeds } from '../../src/host/workers/deviceRecords.ts'
 import { startHost } from './host.ts'
 import { demoConfig, expect, seriousProblems, test } from './support.ts'

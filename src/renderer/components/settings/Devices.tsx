@@ -59,7 +59,7 @@ const places: readonly (readonly [string, string, string])[] = [
   [
     'Learning: forward and backward',
     'The run’s device',
-    'Layer by layer on the CPU, in whole programs on WebGPU; what a GPU has no kernel for, the CPU computes',
+    'Layer by layer on the CPU, in whole programs on a GPU; what that has no kernel for, the CPU computes',
   ],
   ['Optimizer', 'CPU', 'AdamW on the adapter’s parameters, in f32'],
   [
