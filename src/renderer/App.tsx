@@ -9,6 +9,7 @@ import { ScreenOutlet } from './components/frame/ScreenOutlet.tsx'
 import { SkipLink } from './components/frame/SkipLink.tsx'
 import { StatusStrip } from './components/frame/StatusStrip.tsx'
 import { FirstRunGuide } from './components/home/FirstRunGuide.tsx'
+import { useNewDevices } from './hooks/devices.ts'
 import { useNews } from './hooks/feeds.ts'
 import { useKeyListener } from './hooks/keys.ts'
 import { useConnection, useLoadNews } from './hooks/live.ts'
@@ -20,6 +21,7 @@ import { useThemeSetting } from './hooks/theme.ts'
 export function App() {
   useNews()
   useRunsNews()
+  useNewDevices()
   useLoadNews()
   useDraftNews()
   useThemeSetting()

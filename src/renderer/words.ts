@@ -1,6 +1,8 @@
 /** Names and phases as the window says them. */
+import { deviceTitles } from '#shared/device.ts'
 import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
-import { formatDate, plural } from './format.ts'
+import { formatBytes, formatDate, formatShare, plural } from './format.ts'
+import type { Load } from './hooks/live.ts'
 
 /** What a run is called where it has no name: when and how it was made. */
 export function runTitle({
@@ -100,3 +102,22 @@ interface Network {
   readonly connections: { readonly since: number | null; readonly count: number }
   readonly outboundRequests: number
 }
+
+/** Where a run computes and how busy that is: the card where the system tells of it, else the process. Empty: not known. */
+export function deviceLoadWords(load: Load | null, runId: string): string {
+  const run = load?.runs.find((each) => each.runId === runId)
+  if (!run?.device) return ''
+  const process = load?.memory.training.find((each) => each.runId === runId)
+  const facts = run.card === null ? processFacts(process?.privateBytes, run.cpuShare) : cardFacts(run.card)
+  return [deviceTitles[run.device], facts.join(', ')].filter((part) => part !== '').join(': ')
+}
+
+const cardFacts = ({ usedBytes, totalBytes, share }: NonNullable<Load['runs'][number]['card']>): string[] => [
+  `${formatBytes(usedBytes)} of ${formatBytes(totalBytes)}`,
+  ...(share === null ? [] : [`${formatShare(share)} busy`]),
+]
+
+const processFacts = (bytes: number | undefined, cpuShare: number | null): string[] => [
+  ...(bytes === undefined ? [] : [formatBytes(bytes)]),
+  ...(cpuShare === null ? [] : [`${formatShare(cpuShare)} of the processors`]),
+]

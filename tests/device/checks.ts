@@ -4,15 +4,19 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
-import type { Device } from '#shared/device.ts'
+import type { Device, DeviceCheck } from '#shared/device.ts'
 import { randomStream } from '#shared/random.ts'
 import { apply, type OpNode, type Value, type VjpRule } from '#engine/graph/value.ts'
 import { mul, sub } from '#engine/ops/arithmetic.ts'
 import { rmsNormOp } from '#engine/ops/normalization.ts'
 import { meanLastAxis } from '#engine/ops/reduce.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
+import { measureDevice } from '#host/workers/deviceCheck.ts'
+import { autoDevice } from '#host/workers/deviceChoice.ts'
 import { proveDevice, requireProof } from '#host/workers/deviceProof.ts'
+import { readCheck } from '#host/workers/deviceRecords.ts'
 import { probeAlgorithm, type ProbeReport } from '#host/workers/probe.ts'
+import { createAsk, questionStarter } from '#host/workers/question.ts'
 import { runSelftest } from '#host/workers/selftest.ts'
 import type { SelftestFinding } from '#host/workers/selftestReport.ts'
 import { largestDifference } from '../engine/runtime/differences.ts'
@@ -59,8 +63,10 @@ export interface PlacementAnswer {
 
 export interface ProofAnswer {
   readonly refusal: string
-  /** Checks of the same device with the rule as it is. */
-  readonly failuresAfter: number
+  /** What is kept of the same device with the rule as it is, its speed with it. */
+  readonly after: DeviceCheck | null
+  /** What auto then means for a small model and for one that is larger than any that was measured. */
+  readonly auto: readonly string[]
 }
 
 /** Seconds of a processor. */
@@ -153,9 +159,15 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
       () => (refusal = 'forgotten'),
       () => undefined,
     )
-    const again = await proveDevice(webgpu, folder)
+    await proveDevice(webgpu, folder)
     await requireProof(webgpu, folder)
-    return { refusal, failuresAfter: again.failures.length }
+    const after = await measured(folder)
+    const { config } = await tinySource(folder, {})
+    const auto = [2, 2000].map(
+      (layers) =>
+        autoDevice({ model: { ...config, layers }, base: 'f32', deviceId: 0, cacheDirectory: folder }).kind,
+    )
+    return { refusal, after, auto }
   },
 
   /** Twice the same, with nothing open in between; to be asked first. */
@@ -183,6 +195,14 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
   async probe(): Promise<ProbeReport> {
     return probeAlgorithm({ probe: 'constant', algorithm: 'grpo', seed: 7, device: webgpu, steps: 1 })
   },
+}
+
+/** In a process of its own, which sees the same GPU; it is given up soon. */
+async function measured(folder: string): Promise<DeviceCheck | null> {
+  const { signal } = new AbortController()
+  const request = { ask: createAsk(questionStarter), place: webgpu, cacheDirectory: folder, signal }
+  for await (const _ of measureDevice({ ...request, silentMs: 10_000 }));
+  return readCheck(webgpu, folder)
 }
 
 /** The largest difference as a share of the largest expected number. */

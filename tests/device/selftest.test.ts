@@ -4,7 +4,8 @@ import { architectures } from '#engine/models/registry.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import type { ProbeReport } from '#host/workers/probe.ts'
 import type { FindingsAnswer, ReopeningAnswer } from './checks.ts'
-import { missingSoftwareGpu, onSoftwareGpu } from './softwareGpu.ts'
+import { missingSoftwareGpu } from './softwareDriver.ts'
+import { onSoftwareGpu } from './softwareGpu.ts'
 
 const title = missingSoftwareGpu === null ? 'selftest' : `selftest (skipped: ${missingSoftwareGpu})`
 

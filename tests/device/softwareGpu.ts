@@ -1,26 +1,9 @@
-/** SwiftShader, a Vulkan driver that computes on the CPU: slow, and numerically a real WebGPU device. */
+/** Checks on the software GPU (softwareDriver.ts), in processes that see it. */
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll } from 'vitest'
-
-/** Where Debian's chromium-common has it. */
-const folder = '/usr/lib/chromium'
-const driver = join(folder, 'vk_swiftshader_icd.json')
-
-/** Why tests on it cannot run here; null where they can. */
-export const missingSoftwareGpu: string | null = existsSync(driver)
-  ? null
-  : `no software GPU: ${driver} is missing (Debian: apt-get install chromium-common)`
-
-/** What a process needs from its start to see the software GPU and no other one. */
-export const softwareGpu: Readonly<Record<string, string>> = {
-  VK_ICD_FILENAMES: driver,
-  LD_LIBRARY_PATH: folder,
-  XDG_RUNTIME_DIR: tmpdir(),
-}
+import { softwareGpu } from './softwareDriver.ts'
 
 /** One process for the checks of a test file, so that shaders are compiled once; a crash ends it, and the next check begins another. */
 let checks: ChecksProcess | null = null

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { openSafetensors, readTensor } from '#host/artifacts/safetensors.ts'
 import { temporaryFolder } from '../host/artifacts/temporaryFolder.ts'
-import { missingSoftwareGpu, softwareGpu } from './softwareGpu.ts'
+import { missingSoftwareGpu, softwareGpu } from './softwareDriver.ts'
 
 const root = path.join(import.meta.dirname, '../..')
 const title = missingSoftwareGpu === null ? 'training' : `training (skipped: ${missingSoftwareGpu})`

@@ -1,7 +1,8 @@
 /** Learning and generation on a WebGPU device against the CPU. Skipped by name where there is no software GPU. */
 import { describe, expect, test } from 'vitest'
 import type { DecodingAnswer, LearningAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
-import { missingSoftwareGpu, onSoftwareGpu } from './softwareGpu.ts'
+import { missingSoftwareGpu } from './softwareDriver.ts'
+import { onSoftwareGpu } from './softwareGpu.ts'
 
 const title = missingSoftwareGpu === null ? 'webgpu' : `webgpu (skipped: ${missingSoftwareGpu})`
 
@@ -20,12 +21,16 @@ describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 300_000 }, () => 
     expect(logprobs).toBeLessThan(1e-4)
   })
 
-  test('is refused with a clear sentence when a kernel is wrong, and taken when it is right', async () => {
-    const { refusal, failuresAfter } = await onSoftwareGpu<ProofAnswer>('proof')
+  test('is refused with a clear sentence when a kernel is wrong, taken when it is right, and not by auto when it is slow', async () => {
+    const { refusal, after, auto } = await onSoftwareGpu<ProofAnswer>('proof')
     expect(refusal).toMatch(
       /^AppError: WebGPU computes wrongly on this machine: \d+ of \d+ checks of the self-test failed\. The first is operators\/RmsNorm, with an error of [\d.e+]+ where 1e-4 is allowed\.$/,
     )
-    expect(failuresAfter).toBe(0)
+    expect(after).toMatchObject({ failures: [], problem: null })
+    // Slower than the CPU that it computes on: measured so, or given up.
+    expect(after?.speeds).not.toEqual([])
+    for (const { ratio } of after?.speeds ?? []) expect(ratio ?? 0).toBeLessThan(1)
+    expect(auto).toEqual(['cpu', 'cpu'])
   })
 
   test('computes all but lengths on the device, and copies no more for more layers', async () => {

@@ -17,14 +17,18 @@ export interface HostProcess {
   readonly stop: () => Promise<void>
 }
 
-/** `window`: the built one. */
+/** `window`: the built one. `environment`: what its processes find besides. */
 export async function startHost(
   dataDirectory: string,
   window: string | undefined = process.env[windowVariable],
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<HostProcess> {
   if (window === undefined) throw new Error('The window was not built.')
   const args = ['serve', '--port', '0', '--json', '--data-dir', dataDirectory, '--window', window]
-  const child = spawn(process.execPath, [launcher, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [launcher, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...environment },
+  })
   const ended = once(child, 'exit')
   for await (const line of createInterface(child.stdout)) {
     const { url } = JSON.parse(line) as { url: string }

@@ -36,7 +36,7 @@ test('the quick self-test runs live and says what it found', async ({ app }) => 
   const { page } = app
   await app.open('/settings/self-test')
   await page.getByRole('button', { name: 'Run the full test' }).click()
-  await expect(page.getByText(/Full test: [1-9]\d* checks? done/)).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByText(/Full test on the CPU: [1-9]\d* checks? done/)).toBeVisible({ timeout: 60_000 })
   await page.getByRole('button', { name: 'Cancel' }).click()
   await expect(page.getByText(/Ended early/)).toBeVisible()
 

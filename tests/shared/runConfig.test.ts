@@ -21,7 +21,7 @@ describe('run config', () => {
       algorithm: { id: 'grpo', settings: {} },
       rollout: { promptsPerStep: 8, groupSize: null, precision: 'f32', temperature: 1 },
       optimization: { epochs: 1, minibatchSize: null, maxGradNorm: 1 },
-      device: { kind: 'cpu', threads: null },
+      device: { kind: 'auto', threads: null },
     })
   })
 

@@ -10,6 +10,7 @@ import { dataFolders } from '../dataDirectory.ts'
 import type { Host } from '../host.ts'
 import { bytesOf, findLeftovers } from '../leftovers.ts'
 import { outboundRequests } from '../outboundRequests.ts'
+import { RunLoads } from './runLoads.ts'
 
 type Load = OutputOf<Api, 'system.load'>
 type StoredFolder = OutputOf<Api, 'system.storage'>[number]
@@ -21,16 +22,20 @@ const leastMs = 200
 /** Busy and total processor time, ms over all cores. */
 type Ticks = () => { readonly busy: number; readonly total: number }
 
+type MeteredHost = Pick<Host, 'supervisor' | 'store' | 'dataDirectory' | 'connections'>
+
 /** One for all who ask: it remembers what it saw last, and the processor's share is that of the time between. */
 export class LoadMeter {
-  readonly #host: Pick<Host, 'supervisor' | 'dataDirectory' | 'connections'>
+  readonly #host: MeteredHost
+  readonly #runs: RunLoads
   readonly #now: Ticks
   #ticks: ReturnType<Ticks>
   #cpuShare: number | null = null
   #measured: { readonly at: number; readonly bytes: number } | null = null
 
-  constructor(host: Pick<Host, 'supervisor' | 'dataDirectory' | 'connections'>, now: Ticks = cpuTicks) {
+  constructor(host: MeteredHost, now: Ticks = cpuTicks) {
     this.#host = host
+    this.#runs = new RunLoads(host)
     this.#now = now
     this.#ticks = now()
   }
@@ -46,6 +51,7 @@ export class LoadMeter {
         totalBytes: totalmem(),
         training: supervisor.list().flatMap(({ runId, pid }) => memoryOf(runId, pid)),
       },
+      runs: this.#runs.read(),
       disk: { freeBytes: bavail * bsize, turnwiseBytes: this.#turnwiseBytes() },
       outboundRequests: outboundRequests(dataDirectory),
       connections: {

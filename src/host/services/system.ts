@@ -15,11 +15,13 @@ import { removeTelemetryFiles, telemetryFiles } from '../telemetryFiles.ts'
 import { discardOldUploads, discardUpload } from '../transports/uploads.ts'
 import { appVersion, runtimeVersions } from '../version.ts'
 import { askOnce } from '../workers/question.ts'
+import { devicesHandlers } from './devices.ts'
 import { clearFolder, LoadMeter, storedFolders } from './machine.ts'
 import { hasLeft } from './queue.ts'
 
 /** An upload that somebody may still be looking at. */
 const onItsWayMs = 60_000
+
 const watchEveryMs = 2000
 
 export const systemService = (host: Host): Handlers<typeof systemApi> => {
@@ -36,13 +38,7 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
       }
     },
 
-    async *selftest({ full }, { signal }) {
-      let done = 0
-      for await (const finding of host.ask({ type: 'selftest', full }, signal)) {
-        done++
-        yield { progress: { phase: 'Checking', done, total: null, unit: 'checks' }, finding }
-      }
-    },
+    ...devicesHandlers(host),
 
     storage: () => storedFolders(host),
 

@@ -9,7 +9,8 @@ import { resolveRewards } from '../rewards/resolveRewards.ts'
 import { calibrate } from './calibrating.ts'
 import { complete, completeEach, openText } from './completing.ts'
 import { exportCheckpoint } from './exporting.ts'
-import { openModel, type DeviceWish, type OpenedModel } from './model.ts'
+import { measureSpeed } from './deviceSpeed.ts'
+import { chooseDevice, openModel, type DeviceWish, type OpenedModel } from './model.ts'
 import { checkPrecision } from './precisionCheck.ts'
 import type { Answers, Contender, Question } from './question.ts'
 import { runSelftest } from './selftest.ts'
@@ -36,8 +37,13 @@ const answers: {
       physicalCores: physicalCores(),
       defaultThreads: defaultThreads(),
     }),
-  async selftest({ full }, say) {
-    for await (const finding of runSelftest({ device: defaultDevice(), full })) await say(finding)
+  async selftest({ full, place }, say) {
+    const device = await chooseDevice({ ...place, threads: null })
+    for await (const finding of runSelftest({ device, full })) await say(finding)
+  },
+  async 'measure-device'({ place }, say) {
+    const device = await chooseDevice({ ...place, threads: null })
+    for await (const news of measureSpeed(device)) await say(news)
   },
   complete: completeSideBySide,
   'complete-rows': completeRows,

@@ -61,7 +61,7 @@ function speedFor(parameters: number, speeds: readonly DeviceSpeed[]): DeviceSpe
   return ascending.findLast((speed) => speed.parameters <= parameters) ?? ascending[0] ?? null
 }
 
-const parameterCount = (model: ModelConfig): number =>
+export const parameterCount = (model: ModelConfig): number =>
   expectedTensors(model).reduce((sum, { shape }) => sum + elementCount(shape), 0)
 
 const times = (ratio: number): string => `${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1)} times`

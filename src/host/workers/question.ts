@@ -15,6 +15,8 @@ import type { DataRow } from '../artifacts/data/dataFile.ts'
 import type { ProjectReport, ProjectRequest } from '../exchange/project/project.ts'
 import type { ExportProgress, ExportReport, ExportRequest } from '../exports/exports.ts'
 import type { CalibrationNews } from './calibrationReport.ts'
+import type { DevicePlace } from './deviceRecords.ts'
+import type { SpeedNews } from './deviceSpeed.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
 import { unpackError, type ErrorEnvelope } from './messages.ts'
 import type { SelftestFinding } from './selftestReport.ts'
@@ -32,7 +34,9 @@ type Sampling = Omit<SamplingOptions, 'stopIds'>
 
 export type Question =
   | { readonly type: 'devices' }
-  | { readonly type: 'selftest'; readonly full: boolean }
+  | { readonly type: 'selftest'; readonly full: boolean; readonly place: DevicePlace }
+  /** How fast it is beside the CPU. */
+  | { readonly type: 'measure-device'; readonly place: DevicePlace }
   | {
       readonly type: 'complete'
       /** One after the other; those of one base share it. */
@@ -109,6 +113,7 @@ export interface Answers {
     readonly defaultThreads: number
   }
   readonly selftest: SelftestFinding
+  readonly 'measure-device': SpeedNews
   readonly complete: CompletionPiece
   readonly 'complete-rows': RowCompletion
   readonly calibrate: CalibrationNews

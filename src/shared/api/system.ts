@@ -1,10 +1,12 @@
 /** This machine and this installation. */
 import { z } from 'zod'
-import type { DeviceReport } from '../device.ts'
-import { count, cursor, progress } from './common.ts'
+import { deviceKinds, type DeviceCheck, type DeviceReport } from '../device.ts'
+import { count, cursor, progress, progressOr } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 
-const deviceReport = z.custom<DeviceReport>((value) => typeof value === 'object' && value !== null)
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+const deviceReport = z.custom<DeviceReport>(isObject)
+const deviceCheck = z.custom<DeviceCheck>(isObject)
 
 const finding = z.object({
   name: z.string(),
@@ -26,6 +28,20 @@ const load = z.object({
     totalBytes: count,
     training: z.array(z.object({ runId: z.string(), privateBytes: count, mappedBytes: count })),
   }),
+  /**
+   * Of each run that trains: where it computes, null until it has said so; its share of all processors, and what its
+   * graphics card is busy with, each null where the system does not tell.
+   */
+  runs: z.array(
+    z.object({
+      runId: z.string(),
+      device: z.enum(deviceKinds).nullable(),
+      cpuShare: z.number().min(0).max(1).nullable(),
+      card: z
+        .object({ usedBytes: count, totalBytes: count, share: z.number().min(0).max(1).nullable() })
+        .nullable(),
+    }),
+  ),
   disk: z.object({ freeBytes: count, turnwiseBytes: count }),
   /** To other machines, by any process of this installation since its data directory was made. */
   outboundRequests: count,
@@ -66,7 +82,14 @@ export const systemApi = {
   /** Every few seconds while someone looks. */
   watch: feed(z.void(), load.extend({ cursor })),
   /** Gradient checks and probe tasks; says in words what is wrong. */
-  selftest: stream(z.object({ full: z.boolean().default(false) }), z.object({ progress, finding })),
+  selftest: stream(
+    z.object({ full: z.boolean().default(false), device: z.enum(deviceKinds).default('cpu') }),
+    z.object({ progress, finding }),
+  ),
+  /** What was found of each device, with the driver and the runtime there are now; nothing of one that nobody checked. */
+  deviceChecks: query(z.void(), z.partialRecord(z.enum(deviceKinds), deviceCheck)),
+  /** The self-test on a device, and how fast it is beside the CPU; the answer is kept. null: it was cancelled. */
+  checkDevice: stream(z.object({ device: z.enum(deviceKinds) }), progressOr(deviceCheck.nullable())),
   /** What takes up the data directory, and what of it can be made again. */
   storage: query(
     z.void(),

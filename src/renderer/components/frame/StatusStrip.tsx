@@ -4,7 +4,7 @@ import { link } from '#renderer/hooks/route.ts'
 import { useRuns, type RunEntry, type WorkerView } from '#renderer/hooks/runs.ts'
 import { useTaskWords } from '#renderer/hooks/tasks.ts'
 import { formatBytes, formatNumber, formatShare, plural } from '#renderer/format.ts'
-import { networkWords, phaseWords, runTitle, stepShare, stepWords } from '#renderer/words.ts'
+import { deviceLoadWords, networkWords, phaseWords, runTitle, stepShare, stepWords } from '#renderer/words.ts'
 import { Progress } from '../base/states.tsx'
 import { Tooltip } from '../base/Tooltip.tsx'
 import { classes } from '../base/classes.ts'
@@ -65,6 +65,7 @@ function ConnectionState({ state, problem }: Connection) {
 
 function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; others: number }) {
   const eta = useEta(run.id)
+  const device = deviceLoadWords(useLoad(), run.id)
   return (
     <span className="inline-flex min-w-0 items-center gap-2">
       <a
@@ -82,6 +83,7 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
           {eta.left} left{eta.later}
         </span>
       )}
+      {device !== '' && <span className="min-w-0 truncate narrow:hidden">{device}</span>}
       {others > 0 && <span>and {plural(others, 'run')} more</span>}
     </span>
   )

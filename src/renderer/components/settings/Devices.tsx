@@ -1,12 +1,10 @@
-import { ChevronRight, CircleCheck, CircleOff } from 'lucide-react'
-import { useAnswer, type Answer } from '#renderer/hooks/api.tsx'
+import { useAnswer } from '#renderer/hooks/api.tsx'
 import { formatBytes, formatShare, memoryWords, plural } from '#renderer/format.ts'
 import { useLoad, type Load } from '#renderer/hooks/live.ts'
-import { deviceTitles } from '#shared/device.ts'
-import { Badge } from '../base/Badge.tsx'
 import { KeyValue } from '../base/Panel.tsx'
 import { ErrorNote, Loading } from '../base/states.tsx'
 import { CudaLibrary } from './CudaLibrary.tsx'
+import { DeviceList } from './DeviceList.tsx'
 import { Section } from './Section.tsx'
 
 /** What computes here, and what runs where. */
@@ -42,17 +40,9 @@ export function DevicesSection() {
       </Section>
       <Section
         title="Devices"
-        about="Which device a run computes on is one of its settings: New run, Method, All settings, Device."
+        about="A run computes on the fastest device that passed its check here, for models of its size, unless its settings name one: New run, Method, All settings, Device."
       >
-        <ul className="divide-y divide-line rounded border border-line">
-          {devices
-            .toSorted((a, b) => Number(b.available) - Number(a.available))
-            .map((device) => (
-              <li key={device.kind}>
-                <DeviceRow device={device} />
-              </li>
-            ))}
-        </ul>
+        <DeviceList devices={devices} />
       </Section>
       <CudaLibrary />
       <Section
@@ -65,43 +55,13 @@ export function DevicesSection() {
   )
 }
 
-type DeviceReport = Answer<'system.info'>['devices'][number]
-
-/** The mark right of it says so. */
-const saidBeside = /^The device [^.]+ is not available\. /
-
-/** What is missing for a device is told to those who ask: most machines lack most of them. */
-const DeviceRow = ({ device }: { device: DeviceReport }) =>
-  device.available ? (
-    <div className="flex min-h-9 items-center gap-3 px-3">
-      <CircleCheck size={16} aria-hidden className="shrink-0 text-good" />
-      <span className="grow font-medium">{deviceTitles[device.kind]}</span>
-      <Badge tone="good">Available</Badge>
-    </div>
-  ) : (
-    <details className="group">
-      <summary className="flex min-h-9 list-none items-center gap-3 px-3 -outline-offset-2 hover:bg-panel">
-        <CircleOff size={16} aria-hidden className="shrink-0 text-faint" />
-        <span className="grow text-muted">{deviceTitles[device.kind]}</span>
-        <Badge>Not available</Badge>
-        <span className="inline-flex items-center gap-0.5 text-sm text-muted">
-          Why
-          <ChevronRight size={14} aria-hidden className="group-open:rotate-90" />
-        </span>
-      </summary>
-      <p className="px-3 pb-3 pl-10 text-sm text-muted text-pretty">
-        {device.reason.replace(saidBeside, '')} {device.hint}
-      </p>
-    </details>
-  )
-
 const places: readonly (readonly [string, string, string])[] = [
   ['Generating completions', 'The run’s device', 'ONNX Runtime; int8 rollouts have rounded weights'],
   ['Choosing tokens', 'CPU', 'Drawn from the probabilities with the run’s seed'],
   [
     'Learning: forward and backward',
     'The run’s device',
-    'Layer by layer; what a GPU cannot do falls back to the CPU',
+    'Layer by layer on the CPU, in whole programs on a GPU; what that has no kernel for, the CPU computes',
   ],
   ['Optimizer', 'CPU', 'AdamW on the adapter’s parameters, in f32'],
   [

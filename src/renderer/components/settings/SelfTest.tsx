@@ -1,10 +1,13 @@
 import { useState } from 'react'
-import { useTask, type Answer } from '#renderer/hooks/api.tsx'
+import { useAnswer, useTask, type Answer } from '#renderer/hooks/api.tsx'
 import { formatNumber, plural } from '#renderer/format.ts'
+import { deviceTitles, type DeviceKind } from '#shared/device.ts'
 import { PassBadge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
+import { Select } from '../base/choices.tsx'
 import { classes } from '../base/classes.ts'
 import { ErrorNote, Progress } from '../base/states.tsx'
+import { deviceWords } from '../run/runFacts.ts'
 import { Section } from './Section.tsx'
 
 type Finding = Answer<'system.selftest'>['finding']
@@ -18,22 +21,33 @@ const partTitle = (part: string): string => {
 /** Whether this installation computes rightly, in words. */
 export function SelfTestSection() {
   const { start, cancel, items, state, error } = useTask('system.selftest')
+  const { data: info } = useAnswer('system.info', undefined)
+  const usable = info?.devices.filter(({ available }) => available) ?? []
   const [isFull, setFull] = useState(false)
+  const [device, setDevice] = useState<DeviceKind>('cpu')
   const findings = items.map(({ finding }) => finding)
   const failed = findings.filter(({ passed }) => !passed)
   const begin = (full: boolean) => {
     setFull(full)
-    start({ full })
+    start({ full, device })
   }
   return (
     <Section
       title="Self-test"
-      about="Compares gradients with finite differences and the sampler with the learner on this machine. The full one adds every architecture and lets every algorithm learn a simple task, which takes some minutes."
+      about="Compares gradients with finite differences and the sampler with the learner, on one of the devices of this machine. The full one adds every architecture and lets every algorithm learn a simple task, which takes some minutes."
       actions={
         state === 'running' ? (
           <Button onClick={cancel}>Cancel</Button>
         ) : (
-          <div className="flex gap-2">
+          <div className="flex shrink-0 gap-2 narrow:shrink narrow:flex-wrap">
+            {usable.length > 1 && (
+              <Select
+                aria-label="Device"
+                value={device}
+                options={usable.map(({ kind }) => ({ value: kind, label: deviceTitles[kind] }))}
+                onChange={setDevice}
+              />
+            )}
             <Button onClick={() => begin(true)}>Run the full test</Button>
             <Button variant="primary" onClick={() => begin(false)}>
               Run the quick test
@@ -45,7 +59,8 @@ export function SelfTestSection() {
       {state === 'running' && (
         <div className="mb-3 flex items-center gap-3">
           <span role="status" className="text-muted">
-            {isFull ? 'Full test' : 'Quick test'}: {plural(findings.length, 'check')} done
+            {isFull ? 'Full test' : 'Quick test'} on {deviceWords(device)}: {plural(findings.length, 'check')}{' '}
+            done
           </span>
           <Progress label="Self-test" value={null} className="grow" />
         </div>
@@ -54,7 +69,12 @@ export function SelfTestSection() {
       {state !== 'running' && findings.length > 0 && (
         <p role="status" className="mb-3 flex items-center gap-2">
           <PassBadge passed={failed.length === 0 && state === 'done'} />
-          {summary({ checks: findings.length, failed: failed.length, isWhole: state === 'done' })}
+          {summary({
+            checks: findings.length,
+            failed: failed.length,
+            isWhole: state === 'done',
+            device: deviceWords(device),
+          })}
         </p>
       )}
       {failed.length > 0 && <Findings title="Failed" findings={failed} />}
@@ -65,12 +85,20 @@ export function SelfTestSection() {
   )
 }
 
-function summary({ checks, failed, isWhole }: { checks: number; failed: number; isWhole: boolean }): string {
+interface Outcome {
+  readonly checks: number
+  readonly failed: number
+  readonly isWhole: boolean
+  /** In words. */
+  readonly device: string
+}
+
+function summary({ checks, failed, isWhole, device }: Outcome): string {
   const done = `${plural(checks, 'check')} made`
   if (!isWhole) return `Ended early: ${done}, ${plural(failed, 'failure')} so far.`
   return failed === 0
-    ? `All ${plural(checks, 'check')} passed: what is computed here can be trusted.`
-    : `${done}, ${plural(failed, 'failure')}. Runs on this machine may learn wrongly.`
+    ? `All ${plural(checks, 'check')} passed: what ${device} computes can be trusted.`
+    : `${done}, ${plural(failed, 'failure')}. Runs on ${device} may learn wrongly.`
 }
 
 function partsOf(findings: readonly Finding[]): [string, Finding[]][] {

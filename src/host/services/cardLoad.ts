@@ -1,0 +1,118 @@
+/**
+ * How busy the graphics card is, where the system tells it without a library of ours: NVIDIA's driver brings nvidia-smi,
+ * AMD's has files. Where there is more than one card nobody can say here which of them a run computes on, and nothing is
+ * said.
+ */
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import type { DeviceKind } from '#shared/device.ts'
+
+export interface CardLoad {
+  readonly usedBytes: number
+  readonly totalBytes: number
+  /** Of the time; null where the driver does not tell. */
+  readonly share: number | null
+}
+
+const query = ['--query-gpu=memory.used,memory.total,utilization.gpu', '--format=csv,noheader,nounits']
+const limitMs = 5000
+
+/** One for all who ask. It answers with what it saw last: nobody waits for a driver. */
+export class CardMeter {
+  readonly #root: string
+  #nvidia: readonly CardLoad[] = []
+  #asking: Promise<void> | null = null
+  #hasNvidia = true
+
+  /** `root`: where the system lists its cards. */
+  constructor(root = '/sys/class/drm') {
+    this.#root = root
+  }
+
+  /** null: not told, or not known whose it is. */
+  read(kind: DeviceKind): CardLoad | null {
+    if (kind === 'cpu') return null
+    void this.refresh()
+    const cards = kind === 'cuda' ? this.#nvidia : this.#all()
+    return cards.length === 1 ? (cards[0] ?? null) : null
+  }
+
+  /** Those that a run may have got; null for one that tells nothing. */
+  #all(): readonly (CardLoad | null)[] {
+    // A driver that was chosen by hand, such as a software GPU, may be of no card; other systems list none.
+    const isChosen = ['VK_ICD_FILENAMES', 'VK_DRIVER_FILES'].some((name) => process.env[name] !== undefined)
+    return process.platform !== 'linux' || isChosen ? [] : [...this.#nvidia, ...otherCards(this.#root)]
+  }
+
+  /** Asks NVIDIA's driver again; resolves when it has answered. */
+  refresh(): Promise<void> {
+    this.#asking ??= this.#ask().finally(() => (this.#asking = null))
+    return this.#asking
+  }
+
+  async #ask(): Promise<void> {
+    if (!this.#hasNvidia) return
+    try {
+      const { stdout } = await promisify(execFile)('nvidia-smi', query, { timeout: limitMs })
+      this.#nvidia = nvidiaCards(stdout)
+    } catch (error) {
+      this.#nvidia = []
+      this.#hasNvidia = (error as NodeJS.ErrnoException).code !== 'ENOENT'
+    }
+  }
+}
+
+/** Lines such as “1311, 24564, 57”: MiB, MiB and percent, or “[N/A]”. */
+export function nvidiaCards(text: string): CardLoad[] {
+  return text
+    .trim()
+    .split('\n')
+    .flatMap((line) => {
+      const [used = NaN, total = NaN, percent = NaN] = line
+        .split(',')
+        .map((cell) => Number(cell.trim() || NaN))
+      if (!Number.isFinite(used) || !Number.isFinite(total)) return []
+      const share = Number.isFinite(percent) ? percent / 100 : null
+      return [{ usedBytes: used * 2 ** 20, totalBytes: total * 2 ** 20, share }]
+    })
+}
+
+const nvidiaVendor = '0x10de'
+
+/** All but NVIDIA's; of AMD's what their driver amdgpu tells, in bytes and percent. */
+function otherCards(root: string): (CardLoad | null)[] {
+  return namesIn(root).flatMap((name) => {
+    const file = (of: string) => path.join(root, name, 'device', of)
+    if (!/^card\d+$/.test(name) || textOf(file('vendor')) === nvidiaVendor) return []
+    const [usedBytes, totalBytes] = [
+      numberIn(file('mem_info_vram_used')),
+      numberIn(file('mem_info_vram_total')),
+    ]
+    const percent = numberIn(file('gpu_busy_percent'))
+    if (usedBytes === null || totalBytes === null) return [null]
+    return [{ usedBytes, totalBytes, share: percent === null ? null : percent / 100 }]
+  })
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
+
+function numberIn(file: string): number | null {
+  const text = textOf(file)
+  return /^\d+$/.test(text) ? Number(text) : null
+}

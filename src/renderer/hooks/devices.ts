@@ -1,0 +1,124 @@
+/** What is known of the devices of this machine, and the check of one of them: one at a time, whatever screen is shown. */
+import { useCallback, useEffect, useState } from 'react'
+import { create } from 'zustand'
+import type { DeviceCheck, DeviceKind } from '#shared/device.ts'
+import { useAnswer, useApi, type Answer } from './api.tsx'
+import { asError } from './failures.ts'
+import { useRuns } from './runs.ts'
+import { tellTask } from './tasks.ts'
+
+export type DeviceReport = Answer<'system.info'>['devices'][number]
+
+export interface CheckProgress {
+  readonly phase: string
+  readonly done: number
+  readonly total: number | null
+  readonly unit: string
+}
+
+interface CheckState {
+  readonly current: {
+    readonly device: DeviceKind
+    readonly progress: CheckProgress | null
+    readonly cancel: () => void
+  } | null
+  /** Of the last check, where it could not be made. */
+  readonly failure: { readonly device: DeviceKind; readonly error: Error } | null
+  /** Checked since the window was opened, to the end or not. */
+  readonly tried: ReadonlySet<DeviceKind>
+}
+
+const useCheckState = create<CheckState>(() => ({ current: null, failure: null, tried: new Set() }))
+
+/** What was found of each kind; undefined while it is on its way. */
+export const useDeviceChecks = (): Answer<'system.deviceChecks'> | undefined =>
+  useAnswer('system.deviceChecks', undefined).data
+
+/** Begins a check, unless one is under way. */
+function useCheckStart(): (device: DeviceKind) => void {
+  const client = useApi()
+  const { refetch } = useAnswer('system.deviceChecks', undefined)
+  return useCallback(
+    (device) => {
+      if (useCheckState.getState().current !== null) return
+      const controller = new AbortController()
+      const { signal } = controller
+      const tell = (progress: CheckProgress | null) =>
+        useCheckState.setState({ current: { device, progress, cancel: () => controller.abort() } })
+      tell(null)
+      useCheckState.setState(({ tried }) => ({ failure: null, tried: new Set([...tried, device]) }))
+      const tellEnd = tellTask('system.checkDevice')
+      const read = async () => {
+        for await (const item of client.stream('system.checkDevice', { device }, { signal }))
+          if ('progress' in item) tell(item.progress)
+      }
+      read()
+        .catch((thrown: unknown) => {
+          if (!signal.aborted) useCheckState.setState({ failure: { device, error: asError(thrown) } })
+        })
+        .finally(() => {
+          useCheckState.setState({ current: null })
+          tellEnd()
+          refetch()
+        })
+    },
+    [client, refetch],
+  )
+}
+
+export interface DeviceTask {
+  /** null: no check of this device is under way. */
+  readonly running: { readonly progress: CheckProgress | null; readonly cancel: () => void } | null
+  /** No check at all is. */
+  readonly canStart: boolean
+  readonly error: Error | null
+  readonly start: () => void
+}
+
+/** The check of one device; what it found is among `useDeviceChecks` when it has ended. */
+export function useDeviceCheck(device: DeviceKind): DeviceTask {
+  const { current, failure } = useCheckState()
+  const start = useCheckStart()
+  return {
+    running: current?.device === device ? current : null,
+    canStart: current === null,
+    error: failure?.device === device ? failure.error : null,
+    start: () => start(device),
+  }
+}
+
+/** It came to its end, and nothing was wrong. */
+export const isSound = ({ failures, problem }: DeviceCheck): boolean =>
+  failures.length === 0 && problem === null
+
+/** A window that has just been opened has other things to ask. */
+const settledMs = 10_000
+
+/**
+ * Checks a device that nobody has checked with the driver and the runtime there are now, so that `auto` comes to know it:
+ * once, while nothing trains. A run that begins ends the check, which would slow it down and tell nothing of speed.
+ */
+export function useNewDevices(): void {
+  const [isSettled, setSettled] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), settledMs)
+    return () => clearTimeout(timer)
+  }, [])
+  const { data: info } = useAnswer('system.info', undefined, { enabled: isSettled })
+  const checks = useDeviceChecks()
+  const { isLoaded, workers } = useRuns()
+  const { current, tried } = useCheckState()
+  const start = useCheckStart()
+  const isTraining = workers.length > 0
+  const unknown =
+    checks === undefined || !isSettled || !isLoaded || isTraining
+      ? undefined
+      : info?.devices.find(
+          ({ kind, available }) =>
+            available && kind !== 'cpu' && checks[kind] === undefined && !tried.has(kind),
+        )?.kind
+  useEffect(() => {
+    if (isTraining) current?.cancel()
+    else if (unknown !== undefined && current === null) start(unknown)
+  }, [isTraining, unknown, current, start])
+}

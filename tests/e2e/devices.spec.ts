@@ -1,0 +1,109 @@
+import path from 'node:path'
+import { missingSoftwareGpu, softwareGpu } from '../device/softwareDriver.ts'
+import { rememberProof, rememberSpeeds } from '../../src/host/workers/deviceRecords.ts'
+import { startHost } from './host.ts'
+import { demoConfig, expect, seriousProblems, test } from './support.ts'
+
+test('a device is checked in Settings, and the run says where it computes', async ({ app }) => {
+  const { page, client } = app
+  await app.open('/settings/devices')
+  const devices = page.getByRole('list', { name: 'Devices' })
+  const cpu = devices.getByRole('listitem', { name: 'CPU' })
+  await expect(cpu.getByText('Available', { exact: true })).toBeVisible({ timeout: 60_000 })
+  await cpu.getByRole('button', { name: 'Check CPU' }).click()
+  await expect(cpu.getByText('Self-test', { exact: true })).toBeVisible({ timeout: 30_000 })
+  // It goes on whatever screen is shown.
+  await app.go('/settings/about')
+  await expect(page.getByRole('contentinfo').getByText('Checking a device')).toBeVisible()
+  await app.go('/settings/devices')
+  await expect(
+    cpu.getByText(/^All \d+ checks of the self-test passed on .* with ONNX Runtime \d/),
+  ).toBeVisible({ timeout: 90_000 })
+  await expect(cpu.getByText('Passed', { exact: true })).toBeVisible()
+  await devices.getByRole('listitem', { name: 'CUDA' }).getByText('Why').click()
+  expect(await seriousProblems(page)).toEqual([])
+
+  const { runId } = await client.call('runs.start', { config: demoConfig({ name: 'placed', steps: 400 }) })
+  await app.go(`/runs/${runId}/overview`)
+  await expect(page.getByText(/on the CPU$/)).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByRole('contentinfo').getByText(/^CPU: [\d.]+ .B, .* of the processors$/)).toBeVisible(
+    {
+      timeout: 60_000,
+    },
+  )
+  await app.go(`/runs/${runId}/log`)
+  await expect(page.getByText('No other device has passed its check on this machine.')).toBeVisible()
+  await app.go('/settings/devices')
+  await cpu.getByRole('button', { name: 'Check CPU' }).click()
+  await expect(cpu.getByText(/A run is being trained/)).toBeVisible()
+  await client.call('runs.kill', { runId })
+})
+
+test.describe('on a software GPU', () => {
+  test.skip(missingSoftwareGpu !== null, missingSoftwareGpu ?? '')
+
+  test('a check that failed is told, cancelling keeps it, and a device that passed is chosen by size', async ({
+    app,
+  }) => {
+    const { page, dataDirectory } = app
+    const place = { kind: 'webgpu', deviceId: 0 } as const
+    const cache = path.join(dataDirectory, 'cache')
+    const finding = (name: string, passed: boolean) => ({
+      ...{ name, passed, sentence: '', limit: 1e-4 },
+      measured: passed ? 0 : 0.31,
+    })
+    const remember = (...names: readonly (readonly [string, boolean])[]) =>
+      rememberProof(place, cache, {
+        findings: names.map(([name, passed]) => finding(name, passed)),
+        seconds: 1,
+      })
+    const before = { ...process.env }
+    Object.assign(process.env, softwareGpu) // what a record was found with is part of it
+    try {
+      remember(['operators/Add', true], ['operators/RmsNorm', false])
+    } finally {
+      process.env = before
+    }
+    const host = await startHost(dataDirectory, undefined, softwareGpu)
+    try {
+      await page.goto(host.url)
+      await page.evaluate(() => void (location.hash = '/settings/devices'))
+      const webgpu = page.getByRole('listitem', { name: 'WebGPU' })
+      await expect(webgpu.getByText('Not used')).toBeVisible({ timeout: 60_000 })
+      await expect(webgpu.getByText(/^1 check of 2 failed .* The first is operators\/RmsNorm/)).toBeVisible()
+      await webgpu.getByRole('button', { name: 'Check WebGPU' }).click()
+      await expect(webgpu.getByText(/^[1-9]\d* checks$/)).toBeVisible({ timeout: 90_000 })
+      await webgpu.getByRole('button', { name: 'Cancel' }).click()
+      await expect(webgpu.getByText(/^1 check of 2 failed/)).toBeVisible()
+
+      Object.assign(process.env, softwareGpu)
+      remember(['operators/Add', true])
+      const speeds = [
+        { parameters: 1.7e6, ratio: 0.62 },
+        { parameters: 25e6, ratio: 7.34 },
+      ]
+      rememberSpeeds(place, cache, { speeds, problem: null })
+      process.env = before
+      await page.reload()
+      await expect(webgpu.getByText(/0\.62 times as fast .* 7\.3 times as fast/)).toBeVisible({
+        timeout: 60_000,
+      })
+      await page.evaluate(() => void (location.hash = '/settings/self-test'))
+      await page.getByRole('combobox', { name: 'Device' }).selectOption('WebGPU')
+      await page.getByRole('button', { name: 'Run the quick test' }).click()
+      await expect(page.getByText(/Quick test on WebGPU: [1-9]\d* checks? done/)).toBeVisible({
+        timeout: 90_000,
+      })
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await page.evaluate(() => void (location.hash = '/new-run'))
+      await page.getByRole('button', { name: 'Fill in the sample run' }).click()
+      await expect(page.getByText('WebGPU is not faster for models of this size here.')).toBeVisible({
+        timeout: 60_000,
+      })
+    } finally {
+      process.env = before
+      await page.goto('about:blank')
+      await host.stop()
+    }
+  })
+})
