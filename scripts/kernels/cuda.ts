@@ -106,7 +106,7 @@ async function askAll(): Promise<void> {
   const kernels = [...(await allKernels('loop')), ...unknownToCuda()]
   for (const [signature, node] of kernels) await place(signature, alone(node))
   for (const shape of familyShapes) {
-    await withPrograms(shape, 'loop', (programs) =>
+    await withPrograms({ shape }, 'loop', (programs) =>
       place(shape, writeChoice(shape, programs, dialectOf(device))),
     )
   }

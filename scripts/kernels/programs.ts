@@ -9,10 +9,11 @@ import { topologicalOrder, type OpNode, type Value } from '#engine/graph/value.t
 import { linearNames, type LoraConfig } from '#engine/models/config.ts'
 import { segmentsOf } from '#engine/models/segmentPrograms.ts'
 import type { ModelSource } from '#engine/models/source.ts'
-import { deviceWeights } from '#engine/runtime/deviceDecoder.ts'
 import { HostTensors } from '#engine/runtime/deviceTensors.ts'
+import { generationWeights } from '#engine/runtime/frozenWeights.ts'
 import { residentDefinitions, type Repetition } from '#engine/runtime/residentStep.ts'
 import { learningDefinitions } from '#engine/runtime/segmentLearner.ts'
+import { asPolicySource, type WeightPrecisions } from '#host/artifacts/baseCache.ts'
 import { openModelFolder } from '#host/artifacts/modelFolder.ts'
 import { modelShapes, type ModelShape } from '#host/artifacts/modelShapes.ts'
 import { writeRandomModel } from '#host/artifacts/randomModel.ts'
@@ -24,9 +25,20 @@ const shapes = new Map<string, ModelShape>(Object.entries(modelShapes))
 /** The small shape of every family. */
 export const familyShapes = [...shapes.keys()].filter((name) => name.startsWith('tiny-'))
 
+type Precisions = Omit<WeightPrecisions, 'int8Form'>
+
+const exact: Precisions = { base: 'f32', rollout: 'f32' }
+
+/** Every family with exact weights, and one with each of the others. */
+const variants = [
+  ...familyShapes.map((shape) => ({ shape, precisions: exact })),
+  ...(['int8', 'int4'] as const).map((base) => ({ shape: 'tiny-llama', precisions: { ...exact, base } })),
+  { shape: 'tiny-llama', precisions: { ...exact, rollout: 'int8' as const } },
+]
+
 /** A family's programs over random weights, as `use` needs them: the files are removed behind it. */
 export async function withPrograms<Result>(
-  shape: string,
+  { shape, precisions = exact }: { readonly shape: string; readonly precisions?: Precisions },
   repetition: Repetition,
   use: (programs: DevicePrograms, source: ModelSource) => Result | Promise<Result>,
 ): Promise<Result> {
@@ -36,21 +48,25 @@ export async function withPrograms<Result>(
   try {
     const directory = path.join(folder, shape)
     await writeRandomModel(directory, small, 11, 'F32')
-    const source = openModelFolder(directory)
-    return await use(programsOf(source, repetition), source)
+    const source = await asPolicySource(
+      openModelFolder(directory),
+      { ...precisions, int8Form: 'blocks' },
+      folder,
+    )
+    return await use(programsOf(source, precisions.rollout === 'int8', repetition), source)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function programsOf(source: ModelSource, repetition: Repetition): DevicePrograms {
+function programsOf(source: ModelSource, rounded: boolean, repetition: Repetition): DevicePrograms {
   const { config } = source
   const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames, dropout: 0.1 }
   const home = new HostTensors(source)
   const weight = (name: string) => home.value(name)
   const definitions = {
     ...learningDefinitions(segmentsOf(config.layers, config.layers), { config, lora, weight }),
-    ...residentDefinitions(source, lora, deviceWeights(home), repetition),
+    ...residentDefinitions(source, lora, generationWeights(source, { rounded, isOneRow: true }), repetition),
   }
   return Object.fromEntries(Object.entries(definitions).map(([name, { program }]) => [name, program()]))
 }
@@ -82,8 +98,8 @@ export function kernelsOf(programs: DevicePrograms): Map<string, OpNode> {
 /** The kernels of every family, by signature in order. */
 export async function allKernels(repetition: Repetition): Promise<Map<string, OpNode>> {
   const all = new Map<string, OpNode>()
-  for (const shape of familyShapes) {
-    await withPrograms(shape, repetition, (programs) => {
+  for (const variant of variants) {
+    await withPrograms(variant, repetition, (programs) => {
       for (const [signature, node] of kernelsOf(programs)) all.set(signature, node)
     })
   }

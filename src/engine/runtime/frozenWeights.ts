@@ -81,9 +81,14 @@ function dequantized(name: string, { precision, form, ...stored }: BlockWeight, 
   const [outputs, count] = scales.shape as readonly [number, number]
   const dtype: Dtype = bits === 4 ? 'uint4' : 'uint8'
   const zeroShape = { shape: [outputs, count], byteLength: Math.ceil((outputs * count * bits) / 8) }
+  // Other names than those of `blockProduct`, whose kernel wants the same bytes in other shapes and types.
   const whole = dequantize({
-    blocks: weight(blocksName(name, precision), { ...blocks, shape: [outputs, count * blockSize] }, dtype),
-    scales: weight(scalesName(name, precision), scales),
+    blocks: weight(
+      `${blocksName(name, precision)} to dequantize`,
+      { ...blocks, shape: [outputs, count * blockSize] },
+      dtype,
+    ),
+    scales: weight(`${scalesName(name, precision)} to dequantize`, scales),
     zeros: weight(`${name}.${precision}.zeros`, { ...zeros, ...zeroShape }, dtype),
     blockSize,
   })

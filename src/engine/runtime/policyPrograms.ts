@@ -8,7 +8,7 @@ import { AdapterUpload } from './deviceAdapter.ts'
 import { DeviceDecoder, decodingDefinitions, deviceWeights } from './deviceDecoder.ts'
 import { DeviceTensors, HostTensors } from './deviceTensors.ts'
 import { holdsTensors } from '#shared/device.ts'
-import { learningPurpose } from './frozenWeights.ts'
+import { generationWeights, learningPurpose } from './frozenWeights.ts'
 import type { Decoder } from './generation/decoder.ts'
 import { HostDecoder } from './generation/hostDecoder.ts'
 import { Learner, type LearnerOptions } from './learner.ts'
@@ -110,7 +110,7 @@ function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
 
 /** The same in one session: a device that gives every tensor back keeps nothing but the weights of a session. */
 function residentPrograms(
-  { source, lora, learning }: PolicyProgramOptions,
+  { source, lora, learning, precision }: PolicyProgramOptions,
   repetition: Repetition,
 ): PolicyPrograms {
   const { device } = learning
@@ -119,7 +119,13 @@ function residentPrograms(
   const weight = (name: string) => home.value(name)
   const definitions = {
     ...learningDefinitions(segments, { config: source.config, lora, weight }),
-    ...residentDefinitions(source, lora, deviceWeights(home), repetition),
+    // Whatever the number of rows, they are multiplied as one row is: in blocks, or with the matrix as it lies.
+    ...residentDefinitions(
+      source,
+      lora,
+      generationWeights(source, { rounded: precision === 'int8', isOneRow: true }),
+      repetition,
+    ),
   }
   const programs = new ResidentPrograms(definitions, device, learningPurpose(source))
   const adapters = new AdapterUpload(source.config, lora, device)

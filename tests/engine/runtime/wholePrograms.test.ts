@@ -5,6 +5,7 @@ import { segmentsOf } from '#engine/models/segmentPrograms.ts'
 import type { AccumulateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import type { ProgramForm } from '#engine/runtime/policyPrograms.ts'
+import { asRoundedBase } from '#host/artifacts/baseCache.ts'
 import { randomStream } from '#shared/random.ts'
 import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
@@ -126,6 +127,31 @@ describe.each(['shared', 'resident', 'unrolled'] as const)('decoding, %s', (form
     const windowed = await tinySource(folder, { modelType: 'mistral', config: { sliding_window: 7 } })
     expect(windowed.config.windows).toContain(7)
     await sameCompletions(form, windowed, requestsOf([3, 25, 9], 2), { ...unfiltered, maxNewTokens: 45 })
+  })
+})
+
+describe.each(['int8', 'int4'] as const)('a base in blocks of %s', (base) => {
+  test('learns in one session what it does layer by layer, and generates what it scores', async () => {
+    const rounded = await asRoundedBase(source, base, folder)
+    using layers = await openTiny(rounded)
+    using whole = await openTiny(rounded, { programs: { form: 'resident' } })
+    const gradientOf = async (policy: OrtPolicy) => {
+      const coefficients = randomCoefficients(sequences, 3, false)
+      await policy.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => coefficients)
+      return flatGradient(policy)
+    }
+    expectClose(await gradientOf(whole), await gradientOf(layers))
+    const promptIds = randomSequence(258, 9, 1).ids
+    const sampling = { ...unfiltered, maxNewTokens: 12 }
+    const [completion] = await completionsOf(whole, [{ promptIds, streams: [randomStream(3)] }], {
+      role: 'actor',
+      sampling,
+    })
+    const ids = Int32Array.from([...promptIds, ...completion!.ids])
+    const actionMask = Uint8Array.from(ids.slice(1), (_, index) => Number(index + 1 >= promptIds.length))
+    const [heads] = await whole.score([{ ids, actionMask }], { role: 'actor', temperature: 1 })
+    const scored = heads!.logprobs.slice(-completion!.ids.length)
+    expect(largestDifference(completion!.logprobs, scored)).toBeLessThan(1e-4)
   })
 })
 
