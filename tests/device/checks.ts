@@ -11,10 +11,13 @@ import { mul, sub } from '#engine/ops/arithmetic.ts'
 import { rmsNormOp } from '#engine/ops/normalization.ts'
 import { meanLastAxis } from '#engine/ops/reduce.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
+import { createRunFolder } from '#host/artifacts/runFolder.ts'
+import { createControl } from '#host/workers/control.ts'
 import { measureDevice } from '#host/workers/deviceCheck.ts'
 import { autoDevice } from '#host/workers/deviceChoice.ts'
 import { proveDevice, requireProof } from '#host/workers/deviceProof.ts'
-import { readCheck } from '#host/workers/deviceRecords.ts'
+import { readCheck, rememberProof } from '#host/workers/deviceRecords.ts'
+import { runTraining } from '#host/workers/entry.ts'
 import { probeAlgorithm, type ProbeReport } from '#host/workers/probe.ts'
 import { createAsk, questionStarter } from '#host/workers/question.ts'
 import { runSelftest } from '#host/workers/selftest.ts'
@@ -32,6 +35,7 @@ import {
   unfiltered,
   withValues,
 } from '../engine/runtime/tinyModel.ts'
+import { starterConfig } from '../host/workers/runs.ts'
 
 const webgpu: Device = { kind: 'webgpu', threads: 1, deviceId: 0 }
 const sequences = [5, 23, 2, 14].map((length, index) => randomSequence(258, length, index))
@@ -77,6 +81,12 @@ export interface ReopeningAnswer {
 
 export interface FindingsAnswer {
   readonly findings: readonly SelftestFinding[]
+}
+
+export interface NoiseAnswer {
+  readonly refusal: string
+  /** Files with tensors in the folder of the run. */
+  readonly written: readonly string[]
 }
 
 /** The rule as it once was: 1/σ from the kernel's second output, which this provider fills with the mean. */
@@ -168,6 +178,30 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
         autoDevice({ model: { ...config, layers }, base: 'f32', deviceId: 0, cacheDirectory: folder }).kind,
     )
     return { refusal, after, auto }
+  },
+
+  /** A run where the self-test is said to have passed. */
+  async noise(folder): Promise<NoiseAnswer> {
+    using _planted = trustTheKernel()
+    const cacheDirectory = path.join(folder, 'cache')
+    rememberProof(webgpu, cacheDirectory, { findings: [], seconds: 0 })
+    // On given answers: generating is not at stake, and would take longest.
+    const { directory } = createRunFolder(folder, {
+      ...starterConfig,
+      data: { ...starterConfig.data, heldOut: null },
+      algorithm: { id: 'sft' },
+      rollout: { promptsPerStep: 4 },
+      device: webgpu,
+    })
+    const request = { runDirectory: directory, cacheDirectory, resumeFrom: null }
+    let refusal = ''
+    try {
+      for await (const _ of runTraining(request, createControl()));
+    } catch (error) {
+      refusal = String(error)
+    }
+    const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    return { refusal, written: files.filter((name) => name.endsWith('.safetensors')) }
   },
 
   /** Twice the same, with nothing open in between; to be asked first. */

@@ -1,6 +1,6 @@
 /** Learning and generation on a WebGPU device against the CPU. Skipped by name where there is no software GPU. */
 import { describe, expect, test } from 'vitest'
-import type { DecodingAnswer, LearningAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
+import type { DecodingAnswer, LearningAnswer, NoiseAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'
 
@@ -31,6 +31,14 @@ describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 300_000 }, () => 
     expect(after?.speeds).not.toEqual([])
     for (const { ratio } of after?.speeds ?? []) expect(ratio ?? 0).toBeLessThan(1)
     expect(auto).toEqual(['cpu', 'cpu'])
+  })
+
+  test('trains on noise for no step, even where the self-test is said to have passed', async () => {
+    const { refusal, written } = await onSoftwareGpu<NoiseAnswer>('noise')
+    expect(refusal).toMatch(
+      /^AppError: In step 1 the gradient norm became \d\.\de\+\d\d, more than any f32 computation gives for such a loss; the update was not applied\.$/,
+    )
+    expect(written).toEqual([])
   })
 
   test('computes all but lengths on the device, and copies no more for more layers', async () => {
