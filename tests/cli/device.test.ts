@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { deviceKinds } from '#shared/device.ts'
 import { makeManifest } from '../../scripts/cuda/makeManifest.ts'
 import { eventually } from '../eventually.ts'
 import { honest, startIndex, tinyRecipe, type LoopbackIndex } from '../host/cuda/loopbackIndex.ts'
@@ -64,7 +65,13 @@ describe('device install cuda', () => {
     const third = await place.run(...install('--yes', '--json'))
     expect([third.status, linesOf(third.stdout)]).toEqual([
       0,
-      [expect.objectContaining({ isInstalled: true, index: server.index })],
+      [
+        expect.objectContaining({
+          isInstalled: true,
+          index: server.index,
+          device: expect.objectContaining({ kind: 'cuda', available: false }) as object,
+        }),
+      ],
     ])
     const [, from, to] = /runtime_gpu.* bytes=(\d+)-(\d+)/.exec(server.fault.asked.join('\n')) ?? []
     expect(Number(to) - Number(from)).toBeLessThan(300_000 - 19_000)
@@ -83,6 +90,43 @@ describe('device install cuda', () => {
     expect(others.map(({ status, stderr }) => [status, stderr.split('\n')[0]])).toEqual([
       [2, 'turnwise: Nothing has to be installed for webgpu.'],
       [2, 'turnwise: There is no device “tpu”.'],
+    ])
+  })
+})
+
+describe('device list and check', () => {
+  const isOffered = process.platform === 'linux' && process.arch === 'x64'
+
+  test('say of every device what it is and what is missing, with the size of what can be fetched', async () => {
+    const { stdout } = await place.run('device', 'list')
+    for (const kind of deviceKinds) expect(stdout).toMatch(new RegExp(`^${kind} +\\S`, 'm'))
+    if (!isOffered) return
+    expect(stdout).toMatch(
+      /^cuda +Not available\. Its library is not installed\.\n.*\n +The library: 0\.5 MB to fetch, 46\.\d MB on the disk/m,
+    )
+  })
+
+  test('a check is kept, and listed', async () => {
+    const done = await place.run('device', 'check', 'cpu')
+    expect([done.status, done.stdout]).toEqual([
+      0,
+      expect.stringMatching(/CPU: All \d+ checks passed on \d{4}-/),
+    ])
+    const [listed] = linesOf((await place.run('device', 'list', '--json')).stdout) as [{ devices: object[] }]
+    expect(listed.devices[0]).toMatchObject({
+      kind: 'cpu',
+      available: true,
+      check: { failures: [], problem: null },
+    })
+    expect(listed).toHaveProperty('cudaLibrary')
+  })
+
+  test('a device that is not there is refused in a sentence', async () => {
+    const absent = process.platform === 'darwin' ? 'dml' : 'coreml'
+    const done = await place.run('device', 'check', absent)
+    expect([done.status, done.stderr]).toEqual([
+      1,
+      expect.stringMatching(/is not available\. ONNX Runtime has it on \w+ only\./),
     ])
   })
 })

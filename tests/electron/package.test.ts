@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import {
   copyFileSync,
   cpSync,
@@ -11,7 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeManifest } from '../../scripts/cuda/makeManifest.ts'
+import { startIndex, tinyRecipe } from '../host/cuda/loopbackIndex.ts'
 import { buildProject, root } from './builtProject.ts'
 
 /** Packages of the real dependencies by the real packager; only Electron itself is a few empty files. */
@@ -210,5 +213,31 @@ describe.runIf(process.platform === 'linux')('the package', { timeout: 120_000 }
     expect(JSON.parse(done ?? '')).toMatchObject({ algorithm: 'grpo', steps: 1 })
     writeFileSync(path.join(built.folder, 'rows.csv'), 'prompt,answer\n1+1=,2\n')
     expect(alone('dataset', 'import', path.join(built.folder, 'rows.csv'), '--json')).toContain('"rows"')
+  })
+
+  // Resources of its own and the binaries of its own packages, as where an installed app lies on a read-only disk.
+  test('installs CUDA’s library beside the runs, which its processes then load, and stays as it is', async () => {
+    await using server = await startIndex()
+    const list = path.join(built.folder, 'wheels.json')
+    writeFileSync(list, JSON.stringify(await makeManifest(tinyRecipe, server.index)))
+    const before = filesOf().toSorted()
+    const script = path.join(contents, 'bin/turnwise.mjs')
+    const home = path.join(built.folder, 'cuda-home')
+    const env = { ...process.env, TURNWISE_HOME: home, TURNWISE_CUDA_MANIFEST: list }
+    const args = [script, 'device', 'install', 'cuda', '--yes', '--json', '--index', server.index]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: built.folder, env })
+    const { isInstalled, device } = JSON.parse(stdout) as {
+      isInstalled: boolean
+      device: { available: boolean; reason: string }
+    }
+    expect(isInstalled).toBe(true)
+    if (process.arch === 'x64')
+      expect(device.reason).toMatch(/No NVIDIA driver is installed here|of CUDA’s library cannot be loaded/)
+    expect(readdirSync(path.join(home, 'libraries/cuda'))).toContain('onnxruntime_binding.node')
+    expect(filesOf().toSorted()).toEqual(before)
+  })
+
+  test('holds the list of what CUDA’s library is made of', () => {
+    expect(readdirSync(path.join(contents, 'resources/libraries'))).toEqual(['cuda-linux-x64.json'])
   })
 })

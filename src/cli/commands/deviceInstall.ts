@@ -8,7 +8,7 @@ import { follow, orAbsent } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { flag, text, usageError } from '../options.ts'
 import { createProgress } from '../progress.ts'
-import { checkInstallable } from '../devices.ts'
+import { askDevices, checkInstallable, gigabytes, reasonOf } from '../devices.ts'
 
 export const deviceInstall = defineCommand({
   name: 'device install',
@@ -43,12 +43,12 @@ export const deviceInstall = defineCommand({
       if (!options.yes) throw usageError('Nothing was fetched.', 'Add --yes to fetch and install it.')
       await follow(installFrom(host, access), progress)
     }
-    output.json({
-      ...planCuda(dataDirectory, manifest),
-      fetchedBytes: plan.downloadBytes,
-      index: access.index,
-    })
+    const { devices } = await askDevices(dataDirectory)
+    const cuda = devices.find(({ kind }) => kind === 'cuda')
+    output.json({ ...planCuda(dataDirectory, manifest), index: access.index, device: cuda })
     output.line(plan.isInstalled ? 'CUDA’s library is installed already.' : 'Installed CUDA’s library.')
+    if (cuda?.available === false) output.line(`CUDA cannot be used yet. ${reasonOf(cuda)} ${cuda.hint}`)
+    else output.line('It starts here. Check whether it computes rightly: turnwise device check cuda')
   },
 })
 
@@ -57,6 +57,3 @@ const planLines = ({ downloadBytes, installedBytes, packages }: CudaPlan, index:
   `Parts of ${packages.join(', ')}.`,
   `NVIDIA’s packages come under NVIDIA’s licence. They need NVIDIA’s driver, ${oldestCudaDriver} or newer, which is not among them.`,
 ]
-
-const gigabytes = (bytes: number): string =>
-  bytes < 5e7 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`

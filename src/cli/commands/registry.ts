@@ -7,7 +7,9 @@ import { datasetImport } from './datasetImport.ts'
 import { datasetList } from './datasetList.ts'
 import { datasetShow } from './datasetShow.ts'
 import { demo } from './demo.ts'
+import { deviceCheck } from './deviceCheck.ts'
 import { deviceInstall } from './deviceInstall.ts'
+import { deviceList } from './deviceList.ts'
 import { deviceRemove } from './deviceRemove.ts'
 import { exportRun } from './export.ts'
 import { fork } from './fork.ts'
@@ -66,6 +68,8 @@ export const commands: readonly Command[] = [
   datasetImport,
   datasetList,
   datasetShow,
+  deviceList,
+  deviceCheck,
   deviceInstall,
   deviceRemove,
   selftest,

@@ -55,7 +55,7 @@ const selectionOf = ({ full, only, directions }: GivenSelection): Omit<SelftestR
 })
 
 /** One line per part: what comes before the slash in the names. */
-function summaryLines(findings: readonly SelftestFinding[]): string[] {
+export function summaryLines(findings: readonly SelftestFinding[]): string[] {
   const partOf = ({ name }: SelftestFinding) => name.slice(0, name.indexOf('/'))
   return [...new Set(findings.map(partOf))].map((part) => {
     const own = findings.filter((finding) => partOf(finding) === part)
@@ -64,10 +64,10 @@ function summaryLines(findings: readonly SelftestFinding[]): string[] {
   })
 }
 
-const findingLine = ({ passed, name, measured, limit, sentence }: SelftestFinding): string =>
+export const findingLine = ({ passed, name, measured, limit, sentence }: SelftestFinding): string =>
   `${passed ? 'ok  ' : 'FAIL'}  ${name.padEnd(40)} ${measured.toExponential(1)} of ${limit.toExponential(0)}${passed ? '' : `  ${sentence}`}`
 
-const failure = (failed: readonly SelftestFinding[], count: number): AppError =>
+export const failure = (failed: readonly SelftestFinding[], count: number): AppError =>
   new AppError(
     'runtime/failed',
     `${failed.length} of ${count} checks failed, the first is ${failed[0]?.name ?? ''}.`,

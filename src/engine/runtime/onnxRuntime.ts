@@ -11,12 +11,13 @@ import { telemetryOff } from '#shared/telemetry.ts'
 
 // An import would be carried out before this line, in a bundle even from another module.
 Object.assign(process.env, telemetryOff)
-const require = createRequire(import.meta.url)
+// Not called “require”: a bundle declares one of its own.
+const load = createRequire(import.meta.url)
 
 /** Where CUDA's library lies, a copy of the runtime with it; null where none is installed. */
 export const cudaFolder = loadBinding(process.env[cudaFolderVariable] ?? '')
 
-const runtime = require('onnxruntime-node') as typeof OnnxRuntime
+const runtime = load('onnxruntime-node') as typeof OnnxRuntime
 
 export const { InferenceSession, Tensor, listSupportedBackends } = runtime
 export type InferenceSession = OnnxRuntime.InferenceSession
@@ -27,8 +28,8 @@ function loadBinding(folder: string): string | null {
   const binding = join(folder, 'onnxruntime_binding.node')
   if (folder === '' || !existsSync(binding)) return null
   const place = `../bin/napi-v6/${process.platform}/${process.arch}/onnxruntime_binding.node`
-  const own = createRequire(require.resolve('onnxruntime-node')).resolve(place)
-  require(binding)
-  require.cache[own] = require.cache[binding]
+  const own = createRequire(load.resolve('onnxruntime-node')).resolve(place)
+  load(binding)
+  load.cache[own] = load.cache[binding]
   return folder
 }
