@@ -10,7 +10,7 @@ test('a device is checked in Settings, and the run says where it computes', asyn
   const devices = page.getByRole('list', { name: 'Devices' })
   const cpu = devices.getByRole('listitem', { name: 'CPU' })
   await expect(cpu.getByText('Available', { exact: true })).toBeVisible({ timeout: 60_000 })
-  await cpu.getByRole('button', { name: 'Check CPU' }).click()
+  await cpu.getByRole('button', { name: /^Check.*: CPU$/ }).click()
   await expect(cpu.getByText('Self-test', { exact: true })).toBeVisible({ timeout: 30_000 })
   // It goes on whatever screen is shown.
   await app.go('/settings/about')
@@ -34,9 +34,12 @@ test('a device is checked in Settings, and the run says where it computes', asyn
   await app.go(`/runs/${runId}/log`)
   await expect(page.getByText('No other device has passed its check on this machine.')).toBeVisible()
   await app.go('/settings/devices')
-  await cpu.getByRole('button', { name: 'Check CPU' }).click()
+  await cpu.getByRole('button', { name: /^Check.*: CPU$/ }).click()
   await expect(cpu.getByText(/A run is being trained/)).toBeVisible()
   await client.call('runs.kill', { runId })
+  await expect(page.getByRole('contentinfo').getByText('Nothing is training')).toBeVisible()
+  await cpu.getByRole('button', { name: /^Check.*: CPU$/ }).click()
+  await expect(cpu.getByText('Self-test', { exact: true })).toBeVisible()
 })
 
 test.describe('on a software GPU', () => {
@@ -71,7 +74,7 @@ test.describe('on a software GPU', () => {
       const webgpu = page.getByRole('listitem', { name: 'WebGPU' })
       await expect(webgpu.getByText('Not used')).toBeVisible({ timeout: 60_000 })
       await expect(webgpu.getByText(/^1 check of 2 failed .* The first is operators\/RmsNorm/)).toBeVisible()
-      await webgpu.getByRole('button', { name: 'Check WebGPU' }).click()
+      await webgpu.getByRole('button', { name: 'Check again: WebGPU' }).click()
       await expect(webgpu.getByText(/^[1-9]\d* checks$/)).toBeVisible({ timeout: 90_000 })
       await webgpu.getByRole('button', { name: 'Cancel' }).click()
       await expect(webgpu.getByText(/^1 check of 2 failed/)).toBeVisible()

@@ -36,6 +36,7 @@ interface AvailableProps {
 function AvailableDevice({ kind, check }: AvailableProps) {
   const { running, canStart, error, start } = useDeviceCheck(kind)
   const isRight = check === null || isSound(check)
+  const words = check === null ? 'Check' : 'Check again'
   return (
     <div className="grid gap-1 px-3 py-2">
       <div className="flex min-h-7 items-center gap-3">
@@ -47,8 +48,8 @@ function AvailableDevice({ kind, check }: AvailableProps) {
         <span className="grow font-medium">{deviceTitles[kind]}</span>
         <CheckBadge kind={kind} check={check} />
         {running === null && (
-          <Button small disabled={!canStart} aria-label={`Check ${deviceTitles[kind]}`} onClick={start}>
-            {check === null ? 'Check' : 'Check again'}
+          <Button small disabled={!canStart} aria-label={`${words}: ${deviceTitles[kind]}`} onClick={start}>
+            {words}
           </Button>
         )}
       </div>
