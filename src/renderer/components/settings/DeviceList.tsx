@@ -1,7 +1,7 @@
 import { ChevronRight, CircleCheck, CircleOff, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { isSound, useDeviceCheck, useDeviceChecks, type DeviceReport } from '#renderer/hooks/devices.ts'
-import { formatDate, formatNumber, plural } from '#renderer/format.ts'
+import { formatBytes, formatDate, formatNumber, plural } from '#renderer/format.ts'
 import { deviceTitles, type DeviceCheck, type DeviceSpeed } from '#shared/device.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
@@ -114,6 +114,7 @@ function CheckWords({ kind, check }: AvailableProps) {
         All {plural(check.checks, 'check')} of the self-test passed {made}.
       </p>
       {check.speeds.length > 0 && <p className="text-pretty">{speedWords(check.speeds)}</p>}
+      {check.memoryBytes !== null && <p>{formatBytes(check.memoryBytes)} of memory.</p>}
     </>
   )
 }
