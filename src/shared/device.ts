@@ -44,6 +44,8 @@ export interface DeviceCheck {
   readonly problem: string | null
   /** Smallest model first; none where nothing was measured. */
   readonly speeds: readonly DeviceSpeed[]
+  /** Of the card; null where the system does not tell. */
+  readonly memoryBytes: number | null
 }
 
 /** How a device compares with the CPU on one size of model. */

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { missingSoftwareGpu, softwareGpu } from '../device/softwareDriver.ts'
 import { rememberProof, rememberSpeeds } from '../../src/host/workers/deviceRecords.ts'
-import { startHost } from './host.ts'
+import { connectTo, startHost } from './host.ts'
 import { demoConfig, expect, seriousProblems, test } from './support.ts'
 
 test('a device is checked in Settings, and the run says where it computes', async ({ app }) => {
@@ -10,7 +10,7 @@ test('a device is checked in Settings, and the run says where it computes', asyn
   const devices = page.getByRole('list', { name: 'Devices' })
   const cpu = devices.getByRole('listitem', { name: 'CPU' })
   await expect(cpu.getByText('Available', { exact: true })).toBeVisible({ timeout: 60_000 })
-  await cpu.getByRole('button', { name: 'Check CPU' }).click()
+  await cpu.getByRole('button', { name: /^Check.*: CPU$/ }).click()
   await expect(cpu.getByText('Self-test', { exact: true })).toBeVisible({ timeout: 30_000 })
   // It goes on whatever screen is shown.
   await app.go('/settings/about')
@@ -34,7 +34,7 @@ test('a device is checked in Settings, and the run says where it computes', asyn
   await app.go(`/runs/${runId}/log`)
   await expect(page.getByText('No other device has passed its check on this machine.')).toBeVisible()
   await app.go('/settings/devices')
-  await cpu.getByRole('button', { name: 'Check CPU' }).click()
+  await cpu.getByRole('button', { name: /^Check.*: CPU$/ }).click()
   await expect(cpu.getByText(/A run is being trained/)).toBeVisible()
   await client.call('runs.kill', { runId })
 })
@@ -71,10 +71,18 @@ test.describe('on a software GPU', () => {
       const webgpu = page.getByRole('listitem', { name: 'WebGPU' })
       await expect(webgpu.getByText('Not used')).toBeVisible({ timeout: 60_000 })
       await expect(webgpu.getByText(/^1 check of 2 failed .* The first is operators\/RmsNorm/)).toBeVisible()
-      await webgpu.getByRole('button', { name: 'Check WebGPU' }).click()
+      await webgpu.getByRole('button', { name: 'Check again: WebGPU' }).click()
       await expect(webgpu.getByText(/^[1-9]\d* checks$/)).toBeVisible({ timeout: 90_000 })
       await webgpu.getByRole('button', { name: 'Cancel' }).click()
       await expect(webgpu.getByText(/^1 check of 2 failed/)).toBeVisible()
+      await webgpu.getByRole('button', { name: 'Check again: WebGPU' }).click()
+      await expect(webgpu.getByText(/^[1-9]\d* checks$/)).toBeVisible({ timeout: 90_000 })
+      const client = await connectTo(host.url)
+      const { runId } = await client.call('runs.start', { config: demoConfig({ steps: 400 }) })
+      await expect(webgpu.getByText(/^A run began, and the check was ended/)).toBeVisible()
+      await expect(webgpu.getByText(/^1 check of 2 failed/)).toBeVisible()
+      await client.call('runs.kill', { runId })
+      client.close()
 
       Object.assign(process.env, softwareGpu)
       remember(['operators/Add', true])
@@ -82,7 +90,7 @@ test.describe('on a software GPU', () => {
         { parameters: 1.7e6, ratio: 0.62 },
         { parameters: 25e6, ratio: 7.34 },
       ]
-      rememberSpeeds(place, cache, { speeds, problem: null })
+      rememberSpeeds(place, cache, { speeds, memoryBytes: null, problem: null })
       process.env = before
       await page.reload()
       await expect(webgpu.getByText(/0\.62 times as fast .* 7\.3 times as fast/)).toBeVisible({

@@ -6,8 +6,8 @@ import { device as deviceSchema } from '#shared/api/common.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import type { DeviceKind } from '#shared/device.ts'
+import { CardMeter } from '../workers/cardLoad.ts'
 import type { Host } from '../host.ts'
-import { CardMeter } from './cardLoad.ts'
 
 type RunLoad = OutputOf<Api, 'system.load'>['runs'][number]
 

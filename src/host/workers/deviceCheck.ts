@@ -4,6 +4,7 @@
  */
 import type { DeviceCheck, DeviceSpeed } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
+import { CardMeter } from './cardLoad.ts'
 import { readCheck, rememberProof, rememberSpeeds, type DevicePlace } from './deviceRecords.ts'
 import type { SpeedNews } from './deviceSpeed.ts'
 import type { Answers, Ask, Question } from './question.ts'
@@ -72,7 +73,15 @@ export async function* measureDevice(request: CheckRequest): AsyncGenerator<Chec
   if (signal.aborted) return
   const isGivenUp = ending.isSilent && tried !== null
   if (isGivenUp && tried !== null) speeds.push({ parameters: tried, ratio: null })
-  rememberSpeeds(place, cacheDirectory, { speeds, problem: isGivenUp ? null : ending.problem })
+  const problem = isGivenUp ? null : ending.problem
+  rememberSpeeds(place, cacheDirectory, { speeds, memoryBytes: await memoryOf(place), problem })
+}
+
+/** Of the card; null where the system does not tell. */
+async function memoryOf({ kind }: DevicePlace): Promise<number | null> {
+  const meter = new CardMeter()
+  await meter.refresh()
+  return meter.read(kind)?.totalBytes ?? null
 }
 
 /** How a process came to its end. */

@@ -1,5 +1,11 @@
 /** Which device `auto` means, from what checks of devices found (deviceRecords.ts): no device is asked for it. */
-import { deviceKinds, deviceTitles, type DeviceKind, type DeviceSpeed } from '#shared/device.ts'
+import {
+  deviceKinds,
+  deviceTitles,
+  type DeviceCheck,
+  type DeviceKind,
+  type DeviceSpeed,
+} from '#shared/device.ts'
 import type { BasePrecision } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
@@ -35,21 +41,37 @@ export function plannedDevice(
 export function autoDevice({ model, base, deviceId, cacheDirectory }: AutoWish): DeviceChoice {
   if (base !== 'f32') return { kind: 'cpu', reason: `A base in ${base} saves memory there for certain.` }
   const parameters = parameterCount(model)
-  const checked = deviceKinds.flatMap((kind) => {
-    if (kind === 'cpu') return []
-    const check = readCheck({ kind, deviceId }, cacheDirectory)
-    if (check === null || check.problem !== null || check.failures.length > 0) return []
-    const speed = speedFor(parameters, check.speeds)
-    return speed === null ? [] : [{ kind, ratio: speed.ratio ?? 0 }]
-  })
-  const [best] = checked.toSorted((a, b) => b.ratio - a.ratio)
+  const [best] = deviceKinds
+    .flatMap((kind) => candidate(parameters, kind, readCheck({ kind, deviceId }, cacheDirectory)) ?? [])
+    .toSorted((a, b) => Number(b.fits) - Number(a.fits) || b.ratio - a.ratio)
   if (best === undefined) {
     return { kind: 'cpu', reason: 'No other device has passed its check on this machine.' }
   }
-  const { kind, ratio } = best
+  const { kind, ratio, fits } = best
+  const title = deviceTitles[kind]
+  if (!fits) return { kind: 'cpu', reason: `The model is too large for the memory of ${title} here.` }
   if (ratio > 1)
     return { kind, reason: `For models of this size it is ${times(ratio)} as fast as the CPU here.` }
-  return { kind: 'cpu', reason: `${deviceTitles[kind]} is not faster for models of this size here.` }
+  return { kind: 'cpu', reason: `${title} is not faster for models of this size here.` }
+}
+
+interface Candidate {
+  readonly kind: DeviceKind
+  /** How many times as fast as the CPU. */
+  readonly ratio: number
+  readonly fits: boolean
+}
+
+/** The weights lie there once, in f32, and something has to be left for the rest. */
+const bytesPerParameter = 1.25 * 4
+
+/** null: the CPU itself, or a device that has not passed. */
+function candidate(parameters: number, kind: DeviceKind, check: DeviceCheck | null): Candidate | null {
+  if (kind === 'cpu' || check === null || check.problem !== null || check.failures.length > 0) return null
+  const speed = speedFor(parameters, check.speeds)
+  if (speed === null) return null
+  const fits = check.memoryBytes === null || bytesPerParameter * parameters <= check.memoryBytes
+  return { kind, ratio: speed.ratio ?? 0, fits }
 }
 
 /**

@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 import { availableParallelism, cpus, release } from 'node:os'
 import path from 'node:path'
 import { z } from 'zod'
-import type { Device, DeviceCheck, DeviceSpeed } from '#shared/device.ts'
+import type { Device, DeviceCheck } from '#shared/device.ts'
 import { makeFolder, writeFileAtomic } from '../artifacts/atomic.ts'
 import type { SelftestFinding } from './selftestReport.ts'
 
@@ -32,6 +32,7 @@ export type DeviceProof = z.output<typeof proofSchema>
 const speedSchema = z.object({
   on: z.string(),
   speeds: z.array(z.object({ parameters: z.number(), ratio: z.number().nullable() })),
+  memoryBytes: z.number().nullable(),
   problem: z.string().nullable(),
 })
 
@@ -66,12 +67,12 @@ export function rememberProof(
   return proof
 }
 
-/** `problem`: why nothing more was measured, in a sentence. */
-export function rememberSpeeds(
-  place: DevicePlace,
-  cacheDirectory: string,
-  measured: { readonly speeds: readonly DeviceSpeed[]; readonly problem: string | null },
-): void {
+export interface Measured extends Pick<DeviceCheck, 'speeds' | 'memoryBytes'> {
+  /** Why nothing more was measured, in a sentence. */
+  readonly problem: string | null
+}
+
+export function rememberSpeeds(place: DevicePlace, cacheDirectory: string, measured: Measured): void {
   write(speedFile(place, cacheDirectory), { on: besideCpu(place), ...measured })
 }
 
@@ -85,6 +86,7 @@ export function readCheck(place: DevicePlace, cacheDirectory: string): DeviceChe
     ...{ at, with: words, checks, failures },
     problem: problem ?? measured?.problem ?? null,
     speeds: measured?.speeds ?? [],
+    memoryBytes: measured?.memoryBytes ?? null,
   }
 }
 

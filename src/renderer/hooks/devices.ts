@@ -118,7 +118,13 @@ export function useNewDevices(): void {
             available && kind !== 'cpu' && checks[kind] === undefined && !tried.has(kind),
         )?.kind
   useEffect(() => {
-    if (isTraining) current?.cancel()
-    else if (unknown !== undefined && current === null) start(unknown)
-  }, [isTraining, unknown, current, start])
+    if (unknown !== undefined && current === null) start(unknown)
+  }, [unknown, current, start])
+  useEffect(() => {
+    const { current: ended } = useCheckState.getState()
+    if (!isTraining || ended === null) return
+    ended.cancel()
+    const error = new Error('A run began, and the check was ended: beside it no speed could be measured.')
+    useCheckState.setState({ failure: { device: ended.device, error } })
+  }, [isTraining])
 }

@@ -22,9 +22,16 @@ const passed = { name: 'operators/Add', passed: true, measured: 0, limit: 1, sen
 const failed = { ...passed, name: 'operators/Mul', passed: false, measured: NaN }
 const place = (kind: DeviceKind) => ({ kind, deviceId: 0 })
 
-function remember(kind: DeviceKind, speeds: readonly DeviceSpeed[], findings = [passed]): void {
+function remember(
+  kind: DeviceKind,
+  speeds: readonly DeviceSpeed[],
+  {
+    findings = [passed],
+    memoryBytes = null,
+  }: { findings?: (typeof passed)[]; memoryBytes?: number | null } = {},
+): void {
   rememberProof(place(kind), cacheDirectory, { findings, seconds: 1 })
-  rememberSpeeds(place(kind), cacheDirectory, { speeds, problem: null })
+  rememberSpeeds(place(kind), cacheDirectory, { speeds, memoryBytes, problem: null })
 }
 
 /** 1.6 million parameters. */
@@ -36,7 +43,7 @@ afterEach(() => vi.unstubAllEnvs())
 
 describe('what is kept of a check', () => {
   test('is read as it was found, and failures that are no number too', () => {
-    remember('webgpu', [{ parameters: 1e6, ratio: 2 }], [passed, failed])
+    remember('webgpu', [{ parameters: 1e6, ratio: 2 }], { findings: [passed, failed] })
     expect(readCheck(place('webgpu'), cacheDirectory)).toMatchObject({
       with: expect.stringMatching(/^ONNX Runtime \d+\.\d+\.\d+/) as string,
       checks: 2,
@@ -84,6 +91,16 @@ describe('auto', () => {
     expect(larger.kind).toBe('cuda')
   })
 
+  test('is no card whose memory is known to be too small for the weights', () => {
+    remember('webgpu', [{ parameters: 1e6, ratio: 9 }], { memoryBytes: 8e6 })
+    expect(auto()).toEqual({
+      kind: 'cpu',
+      reason: 'The model is too large for the memory of WebGPU here.',
+    })
+    remember('dml', [{ parameters: 1e6, ratio: 2 }], { memoryBytes: 9e6 })
+    expect(auto().kind).toBe('dml')
+  })
+
   test('is never a device that failed, was given up or is slower, and else the fastest', () => {
     const random = new SequentialRandom(randomStream(3))
     const others = deviceKinds.filter((kind) => kind !== 'cpu')
@@ -101,7 +118,11 @@ describe('auto', () => {
           seconds: 1,
           problem,
         })
-        rememberSpeeds(place(kind), cacheDirectory, { speeds: [{ parameters: 1e6, ratio }], problem: null })
+        rememberSpeeds(place(kind), cacheDirectory, {
+          speeds: [{ parameters: 1e6, ratio }],
+          memoryBytes: null,
+          problem: null,
+        })
         if (isRight && isWhole && ratio !== null) sound.set(kind, ratio)
       }
       const [[fastest]] = [...sound].toSorted(([, a], [, b]) => b - a) as [[DeviceKind, number]]

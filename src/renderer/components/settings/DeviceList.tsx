@@ -1,7 +1,7 @@
 import { ChevronRight, CircleCheck, CircleOff, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { isSound, useDeviceCheck, useDeviceChecks, type DeviceReport } from '#renderer/hooks/devices.ts'
-import { formatDate, formatNumber, plural } from '#renderer/format.ts'
+import { formatBytes, formatDate, formatNumber, plural } from '#renderer/format.ts'
 import { deviceTitles, type DeviceCheck, type DeviceSpeed } from '#shared/device.ts'
 import { Badge } from '../base/Badge.tsx'
 import { Button } from '../base/Button.tsx'
@@ -36,6 +36,7 @@ interface AvailableProps {
 function AvailableDevice({ kind, check }: AvailableProps) {
   const { running, canStart, error, start } = useDeviceCheck(kind)
   const isRight = check === null || isSound(check)
+  const words = check === null ? 'Check' : 'Check again'
   return (
     <div className="grid gap-1 px-3 py-2">
       <div className="flex min-h-7 items-center gap-3">
@@ -47,8 +48,8 @@ function AvailableDevice({ kind, check }: AvailableProps) {
         <span className="grow font-medium">{deviceTitles[kind]}</span>
         <CheckBadge kind={kind} check={check} />
         {running === null && (
-          <Button small disabled={!canStart} aria-label={`Check ${deviceTitles[kind]}`} onClick={start}>
-            {check === null ? 'Check' : 'Check again'}
+          <Button small disabled={!canStart} aria-label={`${words}: ${deviceTitles[kind]}`} onClick={start}>
+            {words}
           </Button>
         )}
       </div>
@@ -113,6 +114,7 @@ function CheckWords({ kind, check }: AvailableProps) {
         All {plural(check.checks, 'check')} of the self-test passed {made}.
       </p>
       {check.speeds.length > 0 && <p className="text-pretty">{speedWords(check.speeds)}</p>}
+      {check.memoryBytes !== null && <p>{formatBytes(check.memoryBytes)} of memory.</p>}
     </>
   )
 }

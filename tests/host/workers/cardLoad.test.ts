@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { CardMeter, nvidiaCards } from '#host/services/cardLoad.ts'
+import { CardMeter, nvidiaCards } from '#host/workers/cardLoad.ts'
 import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
 
 const folder = temporaryFolder()
