@@ -23,11 +23,12 @@ test('a bench of one part asks for that part only', () => {
   const options = {
     model: undefined,
     shape: 'tiny-llama',
+    device: 'cpu' as const,
     threads: 2,
     batch: [1, 4],
     precision: ['int8'] as const,
     base: 'int4' as const,
-    only: 'decode' as const,
+    only: 'decode',
     steps: 5,
     lengths: undefined,
     activations: 'save' as const,
@@ -35,6 +36,7 @@ test('a bench of one part asks for that part only', () => {
   }
   expect(benchRequest(options, '/data')).toMatchObject({
     subject: { shape: 'tiny-llama' },
+    device: 'cpu',
     threads: 2,
     parts: ['decode'],
     batches: [1, 4],
@@ -46,9 +48,22 @@ test('a bench of one part asks for that part only', () => {
   })
 })
 
+test('a device is measured in every part, and proves itself beside the CPU; unknown parts are wrong usage', () => {
+  const partsOf = (device: 'cpu' | 'webgpu', only?: string) => {
+    const others = { model: undefined, shape: undefined, threads: undefined, lengths: undefined, steps: 1 }
+    const kinds = { batch: [1], precision: ['f32'], base: 'f32', activations: 'save', rank: 4 } as const
+    return benchRequest({ ...others, ...kinds, device, only }, '/data').parts
+  }
+  expect(partsOf('cpu')).toEqual(['prefill', 'decode', 'train'])
+  expect(partsOf('webgpu')).toEqual(['prefill', 'decode', 'train', 'step', 'parity'])
+  expect(partsOf('webgpu', 'step, parity')).toEqual(['step', 'parity'])
+  expect(() => partsOf('cpu', 'train,fly')).toThrow('not “fly”')
+})
+
 test('the report is a table', () => {
   const report: BenchReport = {
     shape: 'smol-30m',
+    device: 'cpu',
     threads: 2,
     matmulPeakGflops: 101.25,
     prefill: { tokensPerSecond: 1500.4, groupOfEight: 1.02 },
@@ -60,6 +75,15 @@ test('the report is a table', () => {
       anonymousBytes: 5.1e8,
       mappedBytes: null,
     },
+    step: {
+      completions: 32,
+      promptTokens: 64,
+      newTokens: 64,
+      seconds: 1.5,
+      rolloutSeconds: 1,
+      updateSeconds: 0.5,
+    },
+    parity: { tokens: 128, sameTokens: 127, logprobs: 1e-6, gradient: 2e-7 },
   }
   expect(reportLines(report)).toEqual([
     'smol-30m on 2 threads; matmul peak 101.3 GFLOP/s',
@@ -71,6 +95,8 @@ test('the report is a table', () => {
     'A group of 8 reads its prompt in 1.02 times the time of one completion.',
     'Counting only what is really computed: 75 % of peak.',
     'Memory of training: 510 MB private, mapped weights unknown.',
+    'A GRPO step of 32 completions, 64 tokens and 64 new ones each: 1.50 s, rollout 1.00, update 0.50.',
+    'Beside the CPU: 127 of 128 greedy tokens the same, log-probabilities 1.0e-6 apart, gradients 2.0e-7.',
   ])
 })
 
@@ -94,7 +120,7 @@ test('measures for real, and says it as JSON', async () => {
   )
   expect(done.status).toBe(0)
   const [report] = linesOf(done.stdout) as [BenchReport]
-  expect(Object.keys(report)).toEqual(['shape', 'threads', 'matmulPeakGflops', 'train'])
+  expect(Object.keys(report)).toEqual(['shape', 'device', 'threads', 'matmulPeakGflops', 'train'])
   expect(report).toMatchObject({ shape: 'tiny-llama', threads: 1 })
   expect(report.train?.tokensPerSecond).toBeGreaterThan(0)
   expect(report.train?.peakFraction).toBeLessThan(1.2)

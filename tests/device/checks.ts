@@ -13,6 +13,8 @@ import { meanLastAxis } from '#engine/ops/reduce.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { createRunFolder } from '#host/artifacts/runFolder.ts'
 import { createControl } from '#host/workers/control.ts'
+import { runBench } from '#host/workers/bench.ts'
+import type { BenchReport } from '#host/workers/benchReport.ts'
 import { measureDevice } from '#host/workers/deviceCheck.ts'
 import { autoDevice } from '#host/workers/deviceChoice.ts'
 import { proveDevice, requireProof } from '#host/workers/deviceProof.ts'
@@ -216,6 +218,23 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
     const first = await scored()
     await setTimeout(200) // sessions are released behind promises
     return { first, again: await scored() }
+  },
+
+  async bench(folder): Promise<BenchReport> {
+    return runBench({
+      subject: { shape: 'tiny-llama' },
+      device: 'webgpu',
+      threads: 1,
+      parts: ['decode', 'train', 'parity'],
+      batches: [2],
+      precisions: ['f32', 'int8'],
+      base: 'f32',
+      steps: 1,
+      lengths: { rows: 1, from: 16, to: 16 },
+      activations: 'recompute',
+      rank: 4,
+      cacheDirectory: folder,
+    })
   },
 
   async architectures(): Promise<FindingsAnswer> {

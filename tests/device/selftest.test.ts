@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { architectures } from '#engine/models/registry.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
+import type { BenchReport } from '#host/workers/benchReport.ts'
 import type { ProbeReport } from '#host/workers/probe.ts'
 import type { FindingsAnswer, ReopeningAnswer } from './checks.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
@@ -26,6 +27,18 @@ describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 600_000 }, () => 
       expect(own.filter(({ name }) => name.includes('/gradient/')).length).toBeGreaterThanOrEqual(8)
       expect(own.some(({ name }) => name.endsWith('/samplerGap'))).toBe(true)
     }
+  })
+
+  test('a bench measures the device, and it computes what the CPU does', async () => {
+    const report = await onSoftwareGpu<BenchReport>('bench')
+    expect(report).toMatchObject({ device: 'webgpu', parity: { tokens: 128, sameTokens: 128 } })
+    expect(report.parity!.gradient).toBeLessThan(1e-4)
+    expect(report.parity!.gradient).toBeGreaterThan(0) // two devices did compute
+    expect(report.parity!.logprobs).toBeLessThan(1e-4)
+    expect(report.train!.tokensPerSecond).toBeGreaterThan(0)
+    // Rollouts read the weights that are there, whatever precisions are asked for.
+    expect(report.decode!.map(({ precision }) => precision)).toEqual(['f32'])
+    expect(report.matmulPeakGflops).toBeGreaterThan(0)
   })
 
   test('the constant probe is solved', async () => {

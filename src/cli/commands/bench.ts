@@ -1,3 +1,4 @@
+import { deviceKinds, deviceTitles, type DeviceKind } from '#shared/device.ts'
 import { basePrecisions, rolloutPrecisions, type BasePrecision } from '#shared/precision.ts'
 import {
   benchParts,
@@ -6,6 +7,7 @@ import {
   type BenchRequest,
 } from '#host/workers/benchReport.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
+import { plural } from '#shared/plural.ts'
 import { defineCommand } from '../command.ts'
 import { choice, choices, integer, integers, text, usageError } from '../options.ts'
 import { tableLines } from '../output.ts'
@@ -21,11 +23,12 @@ export const bench = defineCommand({
       'NAME',
       'a shape filled with random weights, such as qwen2.5-0.5b or smol-30m (default smol-30m)',
     ),
+    device: choice(deviceKinds, 'where to compute', 'cpu'),
     threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
     batch: integers('rows decoded together', [1, 8, 16]),
     precision: choices(rolloutPrecisions, 'weights of the decoding policy'),
     base: choice(basePrecisions, 'weights of the frozen base, for training and decoding', 'f32'),
-    only: choice(benchParts, 'measure one part only'),
+    only: text('PART,PART…', `of ${benchParts.join(', ')} (default: on the CPU the first three, else all)`),
     steps: integer('N', 'measured steps of each part', { minimum: 1, default: 3 }),
     lengths: text(
       'SPEC',
@@ -54,11 +57,12 @@ export const bench = defineCommand({
 interface GivenOptions {
   readonly model: string | undefined
   readonly shape: string | undefined
+  readonly device: DeviceKind
   readonly threads: number | undefined
   readonly batch: readonly number[]
   readonly precision: BenchRequest['precisions']
   readonly base: BasePrecision
-  readonly only: BenchRequest['parts'][number] | undefined
+  readonly only: string | undefined
   readonly steps: number
   readonly lengths: string | undefined
   readonly activations: BenchRequest['activations']
@@ -72,8 +76,9 @@ export function benchRequest(options: GivenOptions, dataDirectory: string): Benc
   return {
     subject:
       model === undefined ? { shape: shape ?? 'smol-30m' } : { model: findModel(model, dataDirectory) },
+    device: options.device,
     threads: options.threads ?? null,
-    parts: options.only === undefined ? benchParts : [options.only],
+    parts: partsOf(options),
     batches: options.batch,
     precisions: options.precision,
     base: options.base,
@@ -83,6 +88,15 @@ export function benchRequest(options: GivenOptions, dataDirectory: string): Benc
     rank: options.rank,
     cacheDirectory: dataFolders(dataDirectory).cache,
   }
+}
+
+function partsOf({ only, device }: Pick<GivenOptions, 'only' | 'device'>): BenchRequest['parts'] {
+  if (only === undefined) return device === 'cpu' ? benchParts.slice(0, 3) : benchParts
+  return only.split(',').map((given) => {
+    const part = benchParts.find((name) => name === given.trim())
+    if (part === undefined) throw usageError(`Option --only takes ${benchParts.join(', ')}, not “${given}”.`)
+    return part
+  })
 }
 
 /** `8x256`: 8 rows of 256 tokens; `8x32-512`: lengths drawn between. */
@@ -100,7 +114,7 @@ export function parseLengths(given: string): BenchLengths {
 const percent = (fraction: number): string => `${(fraction * 100).toFixed(0)} %`
 
 export function reportLines(report: BenchReport): string[] {
-  const { shape, threads, matmulPeakGflops, prefill, decode, train } = report
+  const { prefill, decode, train } = report
   const rows = [
     ...(prefill === undefined ? [] : [['prefill', '', '', rate(prefill.tokensPerSecond), '']]),
     ...(decode ?? []).map(({ batch, precision, tokensPerSecond }) => [
@@ -128,13 +142,34 @@ export function reportLines(report: BenchReport): string[] {
           `Memory of training: ${megabytes(train.anonymousBytes)} private, ${mapped(train.mappedBytes)}.`,
         ]
   return [
-    `${shape} on ${threads} ${threads === 1 ? 'thread' : 'threads'}; matmul peak ${matmulPeakGflops.toFixed(1)} GFLOP/s`,
+    titleOf(report),
     '',
-    ...tableLines(['part', 'batch', 'weights', 'tokens/s', 'of peak'], rows),
+    ...(rows.length === 0 ? [] : tableLines(['part', 'batch', 'weights', 'tokens/s', 'of peak'], rows)),
     ...group,
     ...memory,
+    ...stepLines(report.step),
+    ...parityLines(report.parity),
   ]
 }
+
+function titleOf({ shape, device, threads, matmulPeakGflops }: BenchReport): string {
+  const place = device === 'cpu' ? plural(threads, 'thread') : deviceTitles[device]
+  return `${shape} on ${place}; matmul peak ${matmulPeakGflops.toFixed(1)} GFLOP/s`
+}
+
+const stepLines = (step: BenchReport['step']): string[] =>
+  step === undefined
+    ? []
+    : [
+        `A GRPO step of ${plural(step.completions, 'completion')}, ${String(step.promptTokens)} tokens and ${String(step.newTokens)} new ones each: ${step.seconds.toFixed(2)} s, rollout ${step.rolloutSeconds.toFixed(2)}, update ${step.updateSeconds.toFixed(2)}.`,
+      ]
+
+const parityLines = (parity: BenchReport['parity']): string[] =>
+  parity === undefined
+    ? []
+    : [
+        `Beside the CPU: ${String(parity.sameTokens)} of ${String(parity.tokens)} greedy tokens the same, log-probabilities ${parity.logprobs.toExponential(1)} apart, gradients ${parity.gradient.toExponential(1)}.`,
+      ]
 
 const rate = (tokensPerSecond: number): string => tokensPerSecond.toFixed(tokensPerSecond < 100 ? 1 : 0)
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`

@@ -11,6 +11,7 @@ import { deviceCheck } from './deviceCheck.ts'
 import { deviceInstall } from './deviceInstall.ts'
 import { deviceList } from './deviceList.ts'
 import { deviceRemove } from './deviceRemove.ts'
+import { deviceReport } from './deviceReport.ts'
 import { exportRun } from './export.ts'
 import { fork } from './fork.ts'
 import { generate } from './generate.ts'
@@ -70,6 +71,7 @@ export const commands: readonly Command[] = [
   datasetShow,
   deviceList,
   deviceCheck,
+  deviceReport,
   deviceInstall,
   deviceRemove,
   selftest,

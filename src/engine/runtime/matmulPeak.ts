@@ -11,7 +11,11 @@ const [ROWS, NARROW, WIDE, PAIRS] = [1024, 896, 4864, 2]
  * other speeds. The mean over several rounds, not the best one, since processors change their clock within seconds and
  * what is compared with it takes seconds too. A chain of products with one small output, so copying does not count.
  */
-export async function matmulPeakGflops(device: Device, rounds: number): Promise<number> {
+export function matmulPeakGflops(device: Device, rounds: number): Promise<number> {
+  return device.kind === 'cpu' ? hostPeak(device, rounds) : devicePeak(device, rounds)
+}
+
+async function hostPeak(device: Device, rounds: number): Promise<number> {
   const wide = input('wide', 'float32', [WIDE, NARROW])
   let value = input('x', 'float32', [ROWS, NARROW])
   for (let pair = 0; pair < PAIRS; pair++) value = matmul(matmul(value, wide, { transB: true }), wide)
@@ -25,4 +29,33 @@ export async function matmulPeakGflops(device: Device, rounds: number): Promise<
   for (let round = 0; round < rounds; round++) await session.run(feeds)
   const milliseconds = (performance.now() - startedAt) / rounds
   return (2 * PAIRS * 2 * ROWS * NARROW * WIDE) / milliseconds / 1e6
+}
+
+/** Products of a device's chain, and its least and largest side. A run shorter than this measures how it is started. */
+const [CHAIN, LEAST_SIDE, MOST_SIDE, LEAST_MS] = [8, 256, 4096, 50]
+
+/**
+ * The same of a device: square products, made there of a column and a row and reduced to one number there, so that nothing
+ * large crosses the bus. The side doubles until a run takes long enough.
+ */
+async function devicePeak(device: Device, rounds: number): Promise<number> {
+  const [column, row] = [input('column', 'float32', ['N', 1]), input('row', 'float32', [1, 'N'])]
+  const square = matmul(column, row) // its own square, so numbers stay as they are however often it is multiplied
+  let value = square
+  for (let product = 0; product < CHAIN; product++) value = matmul(value, square)
+  const program = { value: matmul(matmul(row, value), column) }
+  using session = await Session.create({ name: 'matmul peak', program, device, purpose: 'learn' })
+  const milliseconds = async (side: number, times: number) => {
+    const feeds = {
+      column: floats(new Float32Array(side).fill(1), [side, 1]),
+      row: floats(new Float32Array(side).fill(1 / side), [1, side]),
+    }
+    await session.run(feeds)
+    const startedAt = performance.now()
+    for (let round = 0; round < times; round++) await session.run(feeds)
+    return (performance.now() - startedAt) / times
+  }
+  let side = LEAST_SIDE
+  while (side < MOST_SIDE && (await milliseconds(side, 1)) < LEAST_MS) side *= 2
+  return (2 * CHAIN * side ** 3) / (await milliseconds(side, rounds)) / 1e6
 }

@@ -1,27 +1,30 @@
 /** Measures prefill, decoding and training of a model on this machine, beside its own matrix-product peak. */
 import { plural } from '#shared/plural.ts'
-import { existsSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import type { RolloutPrecision } from '#shared/precision.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
-import type { Device } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
-import { linearNames, type LoraConfig } from '#engine/models/config.ts'
+import { holdsTensors } from '#shared/device.ts'
 import { conventionalFlops, learningFlops } from '#engine/models/work.ts'
-import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/policy.ts'
-import { int8Form } from '#engine/runtime/device.ts'
+import type { GenerationRequest, TokenSequence } from '#engine/policy.ts'
 import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
 import { watchMemory } from '#engine/runtime/memory.ts'
-import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { forMicroBatches, microBatches } from '#rl/training/packing.ts'
-import { asPolicySource } from '../artifacts/baseCache.ts'
 import { openModelFolder } from '../artifacts/modelFolder.ts'
-import { isModelShapeName, modelShapes } from '../artifacts/modelShapes.ts'
-import { writeRandomModel } from '../artifacts/randomModel.ts'
-import type { BenchReport, BenchRequest } from './benchReport.ts'
+import {
+  SEED,
+  adapterOf,
+  median,
+  openPolicy,
+  randomIds,
+  randomRequests,
+  sampling,
+  subjectFolder,
+  type Bench,
+} from './benchModel.ts'
+import { parityPart } from './benchParity.ts'
+import type { BenchPart, BenchReport, BenchRequest } from './benchReport.ts'
+import { stepPart } from './benchStep.ts'
 import { chooseDevice } from './model.ts'
 
-const SEED = 1
 const PEAK_ROUNDS = 5
 const PREFILL = { prompts: 2, tokens: 512 }
 /** Completions of one prompt. */
@@ -33,20 +36,12 @@ export interface BenchOptions {
   readonly onProgress?: (text: string) => void
 }
 
-interface Bench {
-  readonly lora: LoraConfig
-  readonly request: BenchRequest
-  readonly device: Device
-  readonly directory: string
-  readonly say: (text: string) => void
-}
-
 export async function runBench(
   request: BenchRequest,
   { onProgress }: BenchOptions = {},
 ): Promise<BenchReport> {
   const say = onProgress ?? (() => undefined)
-  const device = await chooseDevice({ kind: 'cpu', threads: request.threads })
+  const device = await chooseDevice({ kind: request.device, threads: request.threads })
   const bench: Bench = {
     request,
     device,
@@ -56,16 +51,23 @@ export async function runBench(
   }
   say('matrix-product peak')
   const before = await matmulPeakGflops(device, PEAK_ROUNDS)
-  const train = request.parts.includes('train') ? await trainPart(bench) : null
-  const prefill = request.parts.includes('prefill') ? await prefillPart(bench) : null
-  const decode = request.parts.includes('decode') ? await decodePart(bench) : null
+  const part = <Figures>(name: BenchPart, measure: (bench: Bench) => Promise<Figures>) =>
+    request.parts.includes(name) ? measure(bench) : Promise.resolve(null)
+  const train = await part('train', trainPart)
+  const prefill = await part('prefill', prefillPart)
+  const decode = await part('decode', decodePart)
+  const step = await part('step', stepPart)
+  const parity = await part('parity', parityPart)
   const after = await matmulPeakGflops(device, PEAK_ROUNDS)
   return {
     shape: 'shape' in request.subject ? request.subject.shape : request.subject.model,
+    device: device.kind,
     threads: device.threads,
     matmulPeakGflops: (before + after) / 2,
     ...(prefill && { prefill }),
     ...(decode && { decode }),
+    ...(step && { step }),
+    ...(parity && { parity }),
     ...(train && {
       train: {
         tokensPerSecond: train.tokens / median(train.steps.map(({ seconds }) => seconds)),
@@ -77,61 +79,6 @@ export async function runBench(
     }),
   }
 }
-
-function adapterOf({ rank, parts }: BenchRequest): LoraConfig {
-  if (rank > 0) return { rank, alpha: 2 * rank, rsLora: false, targets: linearNames }
-  if (!parts.includes('train')) return { rank: 1, alpha: 1, rsLora: false, targets: [] }
-  throw new AppError(
-    'usage/invalid',
-    'Training needs an adapter of rank 1 or more.',
-    'Measure only decode or prefill with rank 0.',
-  )
-}
-
-/** The model's folder; a shape is written once into the cache. */
-async function subjectFolder(
-  { subject, cacheDirectory }: BenchRequest,
-  say: (text: string) => void,
-): Promise<string> {
-  if ('model' in subject) return subject.model
-  const { shape } = subject
-  if (!isModelShapeName(shape)) {
-    const known = Object.keys(modelShapes).join(', ')
-    throw new AppError('usage/invalid', `There is no model shape called “${shape}”.`, `Shapes: ${known}.`)
-  }
-  const directory = join(cacheDirectory, 'bench', shape)
-  if (existsSync(join(directory, 'config.json'))) return directory
-  say(`writing ${shape} with random weights`)
-  rmSync(directory, { recursive: true, force: true }) // what an interrupted bench left there
-  await writeRandomModel(directory, modelShapes[shape], SEED, 'F32')
-  return directory
-}
-
-async function openPolicy(bench: Bench, precision: RolloutPrecision, rows: number): Promise<OrtPolicy> {
-  const folder = openModelFolder(bench.directory)
-  const { base, cacheDirectory } = bench.request
-  const source = await asPolicySource(
-    folder,
-    { base, rollout: precision, int8Form: int8Form(bench.device) },
-    cacheDirectory,
-  )
-  return createOrtPolicy({
-    source,
-    device: bench.device,
-    lora: bench.lora,
-    loraSeed: SEED,
-    rolloutPrecision: precision,
-    activations: bench.request.activations,
-    maxRows: rows,
-    packsWeights: rows === 1, // speed in the long run is what is asked for
-  })
-}
-
-const randomIds = (random: SequentialRandom, length: number, vocabSize: number): Int32Array =>
-  Int32Array.from({ length }, () => random.integer(vocabSize))
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 
 const peakFraction = ({ steps }: TrainFigures, flops: number): number =>
   median(steps.map(({ seconds, peak }) => flops / seconds / (peak * 1e9)))
@@ -189,7 +136,9 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
     before = after
   }
   const { config } = openModelFolder(bench.directory)
-  const work = { config, lora: bench.lora, lengths, recompute: request.activations === 'recompute' }
+  // Whole programs on a device always compute a segment again on its way back.
+  const recompute = request.activations === 'recompute' || holdsTensors(bench.device)
+  const work = { config, lora: bench.lora, lengths, recompute }
   return {
     tokens,
     flops: learningFlops(work),
@@ -209,27 +158,6 @@ async function learnOnce(policy: OrtPolicy, batch: readonly TokenSequence[], tok
       values: null,
     })),
   )
-}
-
-const sampling = (maxNewTokens: number): SamplingOptions => ({
-  greedy: false,
-  temperature: 1,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  repetitionPenalty: 1,
-  minNewTokens: 0,
-  maxNewTokens,
-  stopIds: [],
-  stopStrings: [],
-})
-
-function randomRequests(policy: OrtPolicy, count: number, tokens: number): GenerationRequest[] {
-  const random = new SequentialRandom(randomStream(SEED, 3))
-  return Array.from({ length: count }, (_, index) => ({
-    promptIds: randomIds(random, tokens, policy.vocabSize),
-    streams: [randomStream(SEED, 4, index)],
-  }))
 }
 
 /** Seconds to generate for all requests, sampling included. */
@@ -272,7 +200,9 @@ async function prefillPart(bench: Bench): Promise<NonNullable<BenchReport['prefi
 async function decodePart(bench: Bench): Promise<NonNullable<BenchReport['decode']>> {
   const results: NonNullable<BenchReport['decode']>[number][] = []
   const { base, precisions, batches } = bench.request
-  for (const rollout of base === 'f32' ? precisions : (['f32'] as const)) {
+  // Where weights are on the device once, rollouts read what learning reads.
+  const own = base === 'f32' && !holdsTensors(bench.device)
+  for (const rollout of own ? precisions : (['f32'] as const)) {
     const precision = base === 'f32' ? rollout : base
     using policy = await openPolicy(bench, rollout, Math.max(...batches))
     for (const batch of batches) {

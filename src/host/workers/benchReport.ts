@@ -1,7 +1,9 @@
 /** What a bench is asked and what it answers; `bench.ts` measures. */
+import type { DeviceKind } from '#shared/device.ts'
 import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
 
-export const benchParts = ['prefill', 'decode', 'train'] as const
+/** `step`: a whole GRPO step; `parity`: the device's tokens and gradients beside the CPU's. */
+export const benchParts = ['prefill', 'decode', 'train', 'step', 'parity'] as const
 export type BenchPart = (typeof benchParts)[number]
 
 /** Row lengths of a training batch: `rows` of `from`, or drawn evenly between `from` and `to`. */
@@ -14,6 +16,7 @@ export interface BenchLengths {
 export interface BenchRequest {
   /** A model folder, or the name of a shape filled with random weights. */
   readonly subject: { readonly model: string } | { readonly shape: string }
+  readonly device: DeviceKind
   /** CPU threads; null = one per physical core. */
   readonly threads: number | null
   readonly parts: readonly BenchPart[]
@@ -34,8 +37,9 @@ export interface BenchRequest {
 /** Parts that were not asked for are absent. */
 export interface BenchReport {
   readonly shape: string
+  readonly device: DeviceKind
   readonly threads: number
-  /** 10⁹ floating-point operations per second that this machine's matrix product sustains. */
+  /** 10⁹ floating-point operations per second that the device's f32 matrix product sustains. */
   readonly matmulPeakGflops: number
   readonly prefill?: {
     readonly tokensPerSecond: number
@@ -58,4 +62,27 @@ export interface BenchReport {
     readonly anonymousBytes: number
     readonly mappedBytes: number | null
   }
+  readonly step?: StepFigures
+  readonly parity?: ParityFigures
+}
+
+/** A step of GRPO in the median: rollout, rewards, advantages, gradients, update. */
+export interface StepFigures {
+  readonly completions: number
+  readonly promptTokens: number
+  readonly newTokens: number
+  readonly seconds: number
+  readonly rolloutSeconds: number
+  readonly updateSeconds: number
+}
+
+/** The same work on the device and on the CPU. */
+export interface ParityFigures {
+  /** Greedily chosen tokens, and how many of them are the CPU's before the first that differs. */
+  readonly tokens: number
+  readonly sameTokens: number
+  /** Largest difference of a log-probability of these, nats. */
+  readonly logprobs: number
+  /** Length of the difference of the adapter's gradients, relative to the length of the CPU's. */
+  readonly gradient: number
 }
