@@ -37,9 +37,10 @@ test('CUDA’s library is installed under Devices, goes on after a stop, and is 
   expect(await seriousProblems(page)).toEqual([])
 
   // At another screen it goes on.
-  server.fault.pauseMs = 300
+  server.fault.pauseMs = 1000
   await section.getByRole('button', { name: 'Install' }).click()
   await expect(section.getByRole('status')).toContainText(/\d+ kB of 50\d kB, about .* left/)
+  server.fault.pauseMs = Infinity
   await app.go('/runs')
   await expect(page.getByText('Installing CUDA’s library')).toBeVisible()
   await app.go('/settings/devices')

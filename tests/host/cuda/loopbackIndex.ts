@@ -102,7 +102,7 @@ export interface Fault {
   ignoresRanges: boolean
   /** Only the older pages of links. */
   hasHtmlOnly: boolean
-  /** Between two pieces of 20 kB. */
+  /** Between two pieces of 20 kB; Infinity: until it is changed. */
   pauseMs: number
   readonly asked: string[]
 }
@@ -158,12 +158,18 @@ async function sendWheel(fault: Fault, wheel: Buffer, request: IncomingMessage, 
 
 const pieceBytes = 20_000
 
-async function sendSlowly({ pauseMs }: Fault, body: Buffer, response: ServerResponse): Promise<void> {
-  for (let at = 0; at < body.length && !response.destroyed; at += pieceBytes) {
+async function sendSlowly(fault: Fault, body: Buffer, response: ServerResponse): Promise<void> {
+  for (let at = 0; at < body.length && isOpen(response); at += pieceBytes) {
     response.write(body.subarray(at, at + pieceBytes))
-    if (pauseMs > 0) await setTimeout(pauseMs)
+    for (let waited = 0; waited < fault.pauseMs && isOpen(response); waited += lookEveryMs)
+      await setTimeout(Math.min(lookEveryMs, fault.pauseMs - waited))
   }
 }
+
+/** A function: it changes while the loop waits. */
+const isOpen = ({ destroyed }: ServerResponse): boolean => !destroyed
+
+const lookEveryMs = 20
 
 export const honest = (): Fault => ({
   ...{ cutAfter: null, lies: false, statesOthers: false, ignoresRanges: false, hasHtmlOnly: false },
