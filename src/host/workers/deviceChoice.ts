@@ -2,6 +2,7 @@
 import {
   deviceKinds,
   deviceTitles,
+  holdsTensors,
   type DeviceCheck,
   type DeviceKind,
   type DeviceSpeed,
@@ -39,14 +40,12 @@ export function plannedDevice(
 
 /** The fastest device that passed its check, for models as large as this; the CPU where none is known to be faster. */
 export function autoDevice({ model, base, deviceId, cacheDirectory }: AutoWish): DeviceChoice {
-  if (base !== 'f32') return { kind: 'cpu', reason: `A base in ${base} saves memory there for certain.` }
   const parameters = parameterCount(model)
   const [best] = deviceKinds
+    .filter((kind) => keepsBase(kind, base))
     .flatMap((kind) => candidate(parameters, kind, readCheck({ kind, deviceId }, cacheDirectory)) ?? [])
     .toSorted((a, b) => Number(b.fits) - Number(a.fits) || b.ratio - a.ratio)
-  if (best === undefined) {
-    return { kind: 'cpu', reason: 'No other device has passed its check on this machine.' }
-  }
+  if (best === undefined) return { kind: 'cpu', reason: nobodyPassed(base) }
   const { kind, ratio, fits } = best
   const title = deviceTitles[kind]
   if (!fits) return { kind: 'cpu', reason: `The model is too large for the memory of ${title} here.` }
@@ -54,6 +53,15 @@ export function autoDevice({ model, base, deviceId, cacheDirectory }: AutoWish):
     return { kind, reason: `For models of this size it is ${times(ratio)} as fast as the CPU here.` }
   return { kind: 'cpu', reason: `${title} is not faster for models of this size here.` }
 }
+
+/** A device that holds tensors would have a rounded base in f32, with all the memory that it was to save. */
+const keepsBase = (kind: DeviceKind, base: BasePrecision): boolean =>
+  base === 'f32' || !holdsTensors({ kind })
+
+const nobodyPassed = (base: BasePrecision): string =>
+  base === 'f32'
+    ? 'No other device has passed its check on this machine.'
+    : `No other device that passed its check on this machine keeps a base in ${base}.`
 
 interface Candidate {
   readonly kind: DeviceKind

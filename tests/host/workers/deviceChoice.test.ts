@@ -68,14 +68,20 @@ describe('what is kept of a check', () => {
 })
 
 describe('auto', () => {
-  test('is the CPU where nothing is known, and where the base is rounded', () => {
+  test('is the CPU where nothing is known, and no device that would hold a rounded base in f32', () => {
     expect(auto()).toEqual({ kind: 'cpu', reason: 'No other device has passed its check on this machine.' })
     remember('webgpu', [{ parameters: 1e6, ratio: 30 }])
-    expect(auto('int4').kind).toBe('cpu')
+    expect(auto('int4')).toEqual({
+      kind: 'cpu',
+      reason: 'No other device that passed its check on this machine keeps a base in int4.',
+    })
     expect(auto()).toEqual({
       kind: 'webgpu',
       reason: 'For models of this size it is 30 times as fast as the CPU here.',
     })
+    remember('cuda', [{ parameters: 1e6, ratio: 20 }])
+    expect(auto('int4').kind).toBe('cuda')
+    expect(auto().kind).toBe('webgpu')
   })
 
   test('goes by the largest model measured that is no larger than the one that is trained', () => {

@@ -1,6 +1,7 @@
-import { deviceTitles } from '#shared/device.ts'
+import { deviceTitles, type DeviceCheck, type DeviceKind } from '#shared/device.ts'
 import { formatBytes, formatShare } from '#renderer/format.ts'
 import { useAnswer } from '#renderer/hooks/api.tsx'
+import { isSound, useDeviceChecks } from '#renderer/hooks/devices.ts'
 import { useLoad } from '#renderer/hooks/live.ts'
 import { link } from '#renderer/hooks/route.ts'
 import { Badge } from '../base/Badge.tsx'
@@ -11,6 +12,7 @@ import { Progress } from '../base/states.tsx'
 export function DeviceHealth() {
   const load = useLoad()
   const { data: info } = useAnswer('system.info', undefined)
+  const checks = useDeviceChecks()
   return (
     <Panel
       title="This machine"
@@ -27,9 +29,7 @@ export function DeviceHealth() {
         {info?.devices
           .filter(({ available }) => available)
           .map(({ kind }) => (
-            <Badge key={kind} tone="good">
-              {deviceTitles[kind]} ready
-            </Badge>
+            <DeviceBadge key={kind} kind={kind} check={checks?.[kind] ?? null} />
           ))}
       </div>
       {load !== null && (
@@ -49,6 +49,16 @@ export function DeviceHealth() {
     </Panel>
   )
 }
+
+/** That it can be started says little: it has to compute rightly. `check`: null where nobody has looked. */
+function DeviceBadge({ kind, check }: { kind: DeviceKind; check: DeviceCheck | null }) {
+  const title = deviceTitles[kind]
+  if (check === null) return <Badge tone={kind === 'cpu' ? 'good' : 'plain'}>{unchecked(kind)}</Badge>
+  return isSound(check) ? <Badge tone="good">{title} passed</Badge> : <Badge tone="bad">{title} failed</Badge>
+}
+
+const unchecked = (kind: DeviceKind): string =>
+  kind === 'cpu' ? 'CPU ready' : `${deviceTitles[kind]} not checked`
 
 const Meter = ({ name, share, value }: { name: string; share: number; value: string }) => (
   <>

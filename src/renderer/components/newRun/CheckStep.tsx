@@ -3,6 +3,7 @@ import type { Trial, Verdict } from '#renderer/hooks/newRun.ts'
 import { Button } from '../base/Button.tsx'
 import { ErrorNote, TaskProgress } from '../base/states.tsx'
 import { classes } from '../base/classes.ts'
+import { deviceWords } from '../run/runFacts.ts'
 import { CalibrationNumbers } from './CalibrationNumbers.tsx'
 import { CalibrationSamples } from './CalibrationSamples.tsx'
 import type { Problem } from './problems.ts'
@@ -51,6 +52,9 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
               The settings changed since: these numbers are of the ones before.
             </p>
           )}
+          <p className="text-sm text-muted text-pretty">
+            Tried on {deviceWords(result.device.kind)}. {result.device.reason}
+          </p>
           <CalibrationNumbers result={result} />
           <Warnings sentences={result.warnings} />
           <CalibrationSamples result={result} />
