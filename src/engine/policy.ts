@@ -155,6 +155,9 @@ export interface Policy {
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]>
 
+  /** What a person should know of how it computes, such as that a device ran out of memory; each is told once. */
+  takeNotes?(): readonly string[]
+
   /** Of what was accumulated since the last update; not finite where a gradient is not. */
   gradientNorms(): GradientNorms
 

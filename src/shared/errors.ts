@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'file/exists'
   | 'device/unavailable'
   | 'device/unsound'
+  | 'device/out-of-memory'
   | 'runtime/out-of-memory'
   | 'runtime/failed'
   | 'reward/failed'

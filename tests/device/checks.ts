@@ -5,14 +5,17 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import type { Device, DeviceCheck } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
 import { randomStream } from '#shared/random.ts'
-import { apply, type OpNode, type Value, type VjpRule } from '#engine/graph/value.ts'
+import { apply, input, type OpNode, type Value, type VjpRule } from '#engine/graph/value.ts'
 import { mul, sub } from '#engine/ops/arithmetic.ts'
+import { matmul } from '#engine/ops/matmul.ts'
 import { rmsNormOp } from '#engine/ops/normalization.ts'
 import { meanLastAxis } from '#engine/ops/reduce.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { createRunFolder } from '#host/artifacts/runFolder.ts'
 import { createControl } from '#host/workers/control.ts'
+import { Session, floats } from '#engine/runtime/session.ts'
 import { runBench } from '#host/workers/bench.ts'
 import type { BenchReport } from '#host/workers/benchReport.ts'
 import { measureDevice } from '#host/workers/deviceCheck.ts'
@@ -79,6 +82,11 @@ export interface ProofAnswer {
 export interface ReopeningAnswer {
   readonly first: number
   readonly again: number
+}
+
+export interface MemoryAnswer {
+  /** The number, or the code of the error. */
+  readonly answers: readonly string[]
 }
 
 export interface FindingsAnswer {
@@ -235,6 +243,26 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
       rank: 4,
       cacheDirectory: folder,
     })
+  },
+
+  /** Squares of numbers far larger than the device holds, and one that it does. */
+  async memory(): Promise<MemoryAnswer> {
+    const [column, row] = [input('column', 'float32', ['N', 1]), input('row', 'float32', [1, 'N'])]
+    const program = { y: matmul(matmul(row, matmul(column, row)), column) }
+    using session = await Session.create({ name: 'square', program, device: webgpu, purpose: 'learn' })
+    const answers: string[] = []
+    for (const side of [20_000, 33_000, 70_000, 64]) {
+      const feeds = {
+        column: floats(new Float32Array(side).fill(1), [side, 1]),
+        row: floats(new Float32Array(side).fill(1 / side), [1, side]),
+      }
+      const answer = session.run(feeds).then(
+        ({ y }) => y![0]!.toFixed(3),
+        (error: unknown) => (error instanceof AppError ? error.code : String(error)),
+      )
+      answers.push(await answer)
+    }
+    return { answers }
   },
 
   async architectures(): Promise<FindingsAnswer> {

@@ -4,7 +4,7 @@ import { architectures } from '#engine/models/registry.ts'
 import { modelShapes } from '#host/artifacts/modelShapes.ts'
 import type { BenchReport } from '#host/workers/benchReport.ts'
 import type { ProbeReport } from '#host/workers/probe.ts'
-import type { FindingsAnswer, ReopeningAnswer } from './checks.ts'
+import type { FindingsAnswer, MemoryAnswer, ReopeningAnswer } from './checks.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'
 
@@ -14,6 +14,11 @@ describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 600_000 }, () => 
   test('what was compiled for the device stays when the last session closes', async () => {
     const { first, again } = await onSoftwareGpu<ReopeningAnswer>('reopening')
     expect(again).toBeLessThan(first / 2)
+  })
+
+  test('too little memory is told apart from other errors, and what fits goes on', async () => {
+    const { answers } = await onSoftwareGpu<MemoryAnswer>('memory')
+    expect(answers).toEqual([...Array<string>(3).fill('device/out-of-memory'), '1.000'])
   })
 
   test('passes for every architecture: gradients of every linear, and the sampler gap', async () => {

@@ -28,6 +28,7 @@ import type {
 } from '../policy.ts'
 import { AdapterParameters, type AnsweringRole, type NamedAdapter } from './adapterParameters.ts'
 import type { GenerationStats } from './generation/generate.ts'
+import { FittingSizes, generateFitting, learnFitting, scoreFitting, type FittingWork } from './fitting.ts'
 import { generateCompletions } from './generation/generate.ts'
 import { SequenceOccurrences } from './dropoutMasks.ts'
 import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.ts'
@@ -127,6 +128,7 @@ export class OrtPolicy implements Policy {
   readonly #programs: PolicyPrograms
   readonly #queue: LearningQueue
   readonly #occurrences = new SequenceOccurrences()
+  readonly #sizes = new FittingSizes()
   readonly #trained: TrainedParameters
   readonly #reference: AdapterParameters
   readonly #base: AdapterParameters
@@ -192,15 +194,20 @@ export class OrtPolicy implements Policy {
     options: GenerateOptions<AnsweringRole>,
   ): AsyncGenerator<Completion> {
     const decoder = await this.#programs.decoder((role) => this.#adapter(role))
-    yield* generateCompletions(decoder, requests, {
-      ...options,
-      maxRows: this.#options.maxRows,
-      contextLength: this.contextLength,
-      prefillTokens: PREFILL_TOKENS,
-      onEnd: (stats) => {
-        this.lastGeneration = stats
-      },
-    })
+    const { maxRows } = this.#options
+    const fitting = { sizes: this.#sizes, maxRows, onToken: options.onToken }
+    yield* generateFitting(requests, fitting, (wanted, rows, onToken) =>
+      generateCompletions(decoder, wanted, {
+        ...options,
+        ...(onToken && { onToken }),
+        maxRows: rows,
+        contextLength: this.contextLength,
+        prefillTokens: PREFILL_TOKENS,
+        onEnd: (stats) => {
+          this.lastGeneration = stats
+        },
+      }),
+    )
   }
 
   async score(
@@ -209,12 +216,15 @@ export class OrtPolicy implements Policy {
   ): Promise<Heads[]> {
     const heads = new Array<Heads>(sequences.length)
     const target = this.#scoringTarget(role)
-    const scoreBatch = async (indices: readonly number[]) => {
-      const batch = indices.map((index) => sequences[index]!)
-      const scored = await this.#queue.add({
-        cost: costOf(batch),
-        work: (worker) => worker.score(batch, target, options),
+    const those = (indices: readonly number[]) => indices.map((index) => sequences[index]!)
+    const score = (indices: readonly number[]) =>
+      this.#queue.add({
+        cost: costOf(those(indices)),
+        work: (worker) => worker.score(those(indices), target, options),
       })
+    const cost = (indices: readonly number[]) => costOf(those(indices))
+    const scoreBatch = async (indices: readonly number[]) => {
+      const scored = await scoreFitting(indices, { sizes: this.#sizes, cost, score })
       indices.forEach((index, place) => {
         heads[index] = scored[place]!
       })
@@ -230,11 +240,36 @@ export class OrtPolicy implements Policy {
   ): Promise<Heads[]> {
     const { actor, critic, flat, updates } = this.#trained
     const targets: LearningTargets = { actor, critic: options.values === false ? null : critic, flat }
-    const place = { update: updates, occurrences: this.#occurrences.of(sequences) }
-    return this.#queue.add({
-      cost: costOf(sequences),
-      work: (worker) => worker.accumulate({ sequences, targets, place, options, coefficients }),
-    })
+    const occurrences = this.#occurrences.of(sequences)
+    const those = (places: readonly number[]) => places.map((place) => sequences[place]!)
+    const work: FittingWork = {
+      sizes: this.#sizes,
+      cost: (places) => costOf(those(places)),
+      run: (places, ask) => {
+        const place = { update: updates, occurrences: places.map((at) => occurrences[at]!) }
+        const part = those(places)
+        return this.#queue.add({
+          cost: costOf(part),
+          work: (worker) =>
+            worker.accumulate({ sequences: part, targets, place, options, coefficients: ask }),
+        })
+      },
+      keepGradients: () => this.#keepGradients(),
+    }
+    return learnFitting([...sequences.keys()], work, coefficients)
+  }
+
+  /** On the CPU nothing is ever put back: there memory is asked for before anything is computed. */
+  #keepGradients(): () => void {
+    const { device, programs } = this.#options
+    if (device.kind === 'cpu' && programs === undefined) return () => undefined
+    const { gradients } = this.#trained.flat
+    const kept = gradients.slice()
+    return () => gradients.set(kept)
+  }
+
+  takeNotes(): string[] {
+    return this.#sizes.takeNotes()
   }
 
   gradientNorms(): GradientNorms {

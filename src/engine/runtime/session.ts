@@ -73,6 +73,7 @@ function profile(name: string) {
 export class Session {
   readonly name: string
   readonly inputs: readonly SessionInput[]
+  readonly #device: Pick<Device, 'kind'>
   readonly #session: InferenceSession
   readonly #outputs: readonly string[]
   readonly #weights: Readonly<Record<string, Feed>>
@@ -84,12 +85,15 @@ export class Session {
       inputs,
       outputs,
       weights,
+      device,
     }: Pick<OnnxModel, 'inputs' | 'outputs'> & {
       readonly name: string
       readonly weights: Readonly<Record<string, Feed>>
+      readonly device: Pick<Device, 'kind'>
     },
   ) {
     this.name = name
+    this.#device = device
     this.inputs = inputs
     this.#session = session
     this.#outputs = outputs
@@ -128,10 +132,11 @@ export class Session {
       return new Session(created, {
         ...model,
         name,
+        device,
         weights: Object.fromEntries(fed) as Record<string, Feed>,
       })
     } catch (error) {
-      throw failure(`ONNX Runtime could not prepare ${name}`, error)
+      throw failure(`ONNX Runtime could not prepare ${name}`, error, device)
     }
   }
 
@@ -161,7 +166,7 @@ export class Session {
       const shapes = this.inputs
         .map(({ name }) => `${name} [${used[name]?.dims.join(', ') ?? ''}]`)
         .join(', ')
-      throw failure(`ONNX Runtime failed in ${this.name} (${shapes})`, error)
+      throw failure(`ONNX Runtime failed in ${this.name} (${shapes})`, error, this.#device)
     }
   }
 
@@ -170,10 +175,22 @@ export class Session {
   }
 }
 
-function failure(what: string, error: unknown): AppError {
+/** What runtimes and drivers say when there is too little memory; WebGPU of a tensor that is too large in three more ways. */
+const outOfMemory = /bad_alloc|Failed to allocate|out of memory|OUTOFMEMORY|8007000E|ALLOC_FAILED/i
+const tooLarge =
+  /is invalid due to a previous error|exceeds the max buffer size|exceeds the max.*binding size|maxStorageBuffersPerShaderStage/i
+
+function failure(what: string, error: unknown, { kind }: Pick<Device, 'kind'>): AppError {
   const text = error instanceof Error ? error.message : String(error)
-  const outOfMemory = /bad_alloc|Failed to allocate|out of memory/i.test(text)
-  return outOfMemory
+  if (kind !== 'cpu' && (outOfMemory.test(text) || tooLarge.test(text))) {
+    return new AppError(
+      'device/out-of-memory',
+      `${what}: the device has too little memory for it.`,
+      'Lower optimization.tokenBudget, rollout.maxNewTokens or the group size, or train on the CPU.',
+      error,
+    )
+  }
+  return outOfMemory.test(text)
     ? new AppError(
         'runtime/out-of-memory',
         `${what}: not enough memory.`,

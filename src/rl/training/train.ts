@@ -152,6 +152,7 @@ async function* trainStep(
   const state = stateAfter(before, collected, minibatches.length, guard)
   refreshReference(dependencies, plan, before, state)
   yield* warnings(trajectories, rows, step)
+  for (const message of policy.takeNotes?.() ?? []) yield { type: 'warning', step, message }
   const skipped = guard.warning(minibatches.length)
   if (skipped !== null) yield { type: 'warning', step, message: skipped }
   const metrics = {

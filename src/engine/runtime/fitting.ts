@@ -1,0 +1,223 @@
+/**
+ * What fits on a device is found by trying: work that runs out of its memory is done in halves, and what comes later is no
+ * larger than what fitted. Nothing of a failed try is kept, so results are those of smaller batches.
+ */
+import { AppError } from '#shared/errors.ts'
+import { noun, plural } from '#shared/plural.ts'
+import type { Completion, GenerateOptions, GenerationRequest, Heads, LossCoefficients } from '../policy.ts'
+
+const isOutOfDeviceMemory = (error: unknown): boolean =>
+  error instanceof AppError && error.code === 'device/out-of-memory'
+
+/** What a device was found to hold, for as long as a policy is open. */
+export class FittingSizes {
+  /** Most tokens learned from or scored at once, and most rows that decode together. */
+  tokens = Infinity
+  rows = Infinity
+  /** So many tokens were learned from without trouble. */
+  provenTokens = 0
+  #notes: string[] = []
+
+  halveTokens(tried: number): void {
+    this.tokens = Math.min(this.tokens, Math.max(1, Math.floor(tried / 2)))
+    this.#say(plural(tried, 'token'), `at most ${plural(this.tokens, 'token')} at once`)
+  }
+
+  halveRows(tried: number): void {
+    this.rows = Math.max(1, Math.floor(tried / 2))
+    this.#say(plural(tried, 'row'), `at most ${String(this.rows)} ${noun(this.rows, 'row')} together`)
+  }
+
+  #say(tried: string, now: string): void {
+    this.#notes.push(`The device ran out of memory with ${tried}; it goes on with ${now}.`)
+  }
+
+  /** What has to be told since the last time. */
+  takeNotes(): string[] {
+    const notes = this.#notes
+    this.#notes = []
+    return notes
+  }
+}
+
+/** A micro-batch, or a part of it, by the places of its sequences. */
+export interface FittingWork {
+  readonly sizes: FittingSizes
+  /** Tokens that are computed for these. */
+  readonly cost: (places: readonly number[]) => number
+  readonly run: (
+    places: readonly number[],
+    coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
+  ) => Promise<Heads[]>
+  /** Remembers the gradients as they are; what it returns puts them back. */
+  readonly keepGradients: () => () => void
+}
+
+type Ask = (heads: readonly Heads[]) => readonly LossCoefficients[]
+
+/** Learns from all of them as one micro-batch, in as many parts as fit. Errors: as `run`; of one sequence also that it does not fit. */
+export async function learnFitting(places: readonly number[], work: FittingWork, ask: Ask): Promise<Heads[]> {
+  let known: { heads: readonly Heads[]; coefficients: readonly LossCoefficients[] } | null = null
+  const whole = await tried(places, work, (heads) => {
+    const coefficients = ask(heads)
+    known = { heads, coefficients }
+    return coefficients
+  })
+  if (whole !== null) return whole
+  const answered = known as { heads: readonly Heads[]; coefficients: readonly LossCoefficients[] } | null
+  const heads = answered?.heads ?? (await headsOf(places, work))
+  const coefficients = answered?.coefficients ?? ask(heads)
+  for (const part of halves(places.map((_, at) => at))) {
+    const given = part.map((at) => coefficients[at] ?? missing())
+    await learnGiven(
+      part.map((at) => places[at] ?? missing()),
+      work,
+      given,
+    )
+  }
+  return [...heads]
+}
+
+async function learnGiven(
+  places: readonly number[],
+  work: FittingWork,
+  coefficients: readonly LossCoefficients[],
+): Promise<void> {
+  if ((await tried(places, work, () => coefficients)) !== null) return
+  const [first, second] = halves(places)
+  await learnGiven(first, work, coefficients.slice(0, first.length))
+  await learnGiven(second, work, coefficients.slice(first.length))
+}
+
+/** null where it is too much, and nothing was learned. */
+async function tried(places: readonly number[], work: FittingWork, ask: Ask): Promise<Heads[] | null> {
+  const { sizes, cost, run, keepGradients } = work
+  const tokens = cost(places)
+  if (tokens > sizes.tokens && places.length > 1) return null
+  const putBack = tokens > sizes.provenTokens ? keepGradients() : () => undefined
+  try {
+    const heads = await run(places, ask)
+    sizes.provenTokens = Math.max(sizes.provenTokens, tokens)
+    return heads
+  } catch (error) {
+    if (!isOutOfDeviceMemory(error) || places.length === 1) throw error
+    putBack()
+    sizes.halveTokens(tokens)
+    return null
+  }
+}
+
+/** Stops a pass before anything is learned. */
+class Seen extends Error {
+  readonly heads: readonly Heads[]
+  constructor(heads: readonly Heads[]) {
+    super('Seen.')
+    this.heads = heads
+  }
+}
+
+/** What learning from them would show, without learning. */
+async function headsOf(places: readonly number[], work: FittingWork): Promise<Heads[]> {
+  const { sizes, cost, run } = work
+  const tokens = cost(places)
+  if (tokens <= sizes.tokens || places.length === 1) {
+    try {
+      return await run(places, (heads) => {
+        throw new Seen(heads)
+      })
+    } catch (error) {
+      if (error instanceof Seen) return [...error.heads]
+      if (!isOutOfDeviceMemory(error) || places.length === 1) throw error
+      sizes.halveTokens(tokens)
+    }
+  }
+  const [first, second] = halves(places)
+  return [...(await headsOf(first, work)), ...(await headsOf(second, work))]
+}
+
+/** Scores them in as many parts as fit. Errors: as `score`. */
+export async function scoreFitting(
+  places: readonly number[],
+  work: Pick<FittingWork, 'sizes' | 'cost'> & {
+    readonly score: (places: readonly number[]) => Promise<Heads[]>
+  },
+): Promise<Heads[]> {
+  const { sizes, cost, score } = work
+  const tokens = cost(places)
+  if (tokens <= sizes.tokens || places.length === 1) {
+    try {
+      return await score(places)
+    } catch (error) {
+      if (!isOutOfDeviceMemory(error) || places.length === 1) throw error
+      sizes.halveTokens(tokens)
+    }
+  }
+  const [first, second] = halves(places)
+  return [...(await scoreFitting(first, work)), ...(await scoreFitting(second, work))]
+}
+
+type Generate = (
+  requests: readonly GenerationRequest[],
+  rows: number,
+  onToken: GenerateOptions['onToken'],
+) => AsyncGenerator<Completion>
+
+/**
+ * Generates with as many rows as fit: completions that were finished stay, the others begin anew. Their ids are the same, since
+ * each is chosen by a number of its own stream, so `onToken` hears of each once.
+ */
+export async function* generateFitting(
+  requests: readonly GenerationRequest[],
+  { sizes, maxRows, onToken }: { sizes: FittingSizes; maxRows: number; onToken: GenerateOptions['onToken'] },
+  generate: Generate,
+): AsyncGenerator<Completion> {
+  const open = requests.map(({ streams }) => [...streams.keys()])
+  const told = new Map<string, number>()
+  for (;;) {
+    const wanted = [...open.keys()].filter((request) => open[request]?.length)
+    const samples = wanted.map((request) => [...(open[request] ?? [])])
+    const rest = wanted.map((request, at) => pick(requests[request] ?? missing(), samples[at] ?? []))
+    const rows = Math.min(maxRows, sizes.rows, samples.flat().length)
+    const placeOf = (at: number, sample: number) => ({
+      request: wanted[at] ?? missing(),
+      sample: samples[at]?.[sample] ?? missing(),
+    })
+    const heard = new Map<string, number>()
+    const hear: GenerateOptions['onToken'] =
+      onToken &&
+      (({ request, sample, id }) => {
+        const place = placeOf(request, sample)
+        const key = `${String(place.request)} ${String(place.sample)}`
+        const count = (heard.get(key) ?? 0) + 1
+        heard.set(key, count)
+        if (count <= (told.get(key) ?? 0)) return
+        told.set(key, count)
+        onToken({ ...place, id })
+      })
+    try {
+      for await (const completion of generate(rest, Math.max(1, rows), hear)) {
+        const place = placeOf(completion.request, completion.sample)
+        open[place.request] = (open[place.request] ?? []).filter((sample) => sample !== place.sample)
+        yield { ...completion, ...place }
+      }
+      return
+    } catch (error) {
+      if (!isOutOfDeviceMemory(error) || rows <= 1) throw error
+      sizes.halveRows(rows)
+    }
+  }
+}
+
+const pick = ({ promptIds, streams }: GenerationRequest, samples: readonly number[]): GenerationRequest => ({
+  promptIds,
+  streams: samples.map((sample) => streams[sample] ?? missing()),
+})
+
+function halves<T>(items: readonly T[]): [T[], T[]] {
+  const middle = Math.ceil(items.length / 2)
+  return [items.slice(0, middle), items.slice(middle)]
+}
+
+const missing = (): never => {
+  throw new Error('Expected a place of every sequence.')
+}
