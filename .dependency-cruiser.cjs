@@ -89,8 +89,8 @@ const innerRules = [
   ),
   error(
     'inner-processes',
-    'Processes are started in two places only, and one asks the driver of a card.',
-    { path: '^src/', pathNot: '^src/host/((workers|sandbox)/|services/cardLoad[.]ts)' },
+    'Processes are started in two places only.',
+    { path: '^src/', pathNot: '^src/host/(workers|sandbox)/' },
     { path: '^(node:)?child_process$' },
   ),
 ]
