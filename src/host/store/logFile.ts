@@ -1,6 +1,7 @@
 /** Reads a growing log piece by piece: whole lines only. */
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { AppError } from '#shared/errors.ts'
 import { readError, systemCode } from '../artifacts/fileErrors.ts'
 import { regularFileSize } from '../artifacts/strictJson.ts'
 
@@ -49,7 +50,8 @@ function open(file: string): number | null {
     regularFileSize(file)
     return openSync(file, 'r')
   } catch (error) {
-    const isMissing = systemCode(error) === 'ENOENT' || !existsSync(file)
+    // Not asked of the file system a second time: the log may have been begun between the two questions.
+    const isMissing = systemCode(error instanceof AppError ? error.cause : error) === 'ENOENT'
     if (isMissing) return null
     throw readError(file, error)
   }
