@@ -103,7 +103,7 @@ function unknownToCuda(): Map<string, OpNode> {
 }
 
 async function askAll(): Promise<void> {
-  const kernels = [...(await allKernels('loop')), ...unknownToCuda()]
+  const kernels = [...(await allKernels('cuda')), ...unknownToCuda()]
   for (const [signature, node] of kernels) await place(signature, alone(node))
   for (const shape of familyShapes) {
     await withPrograms({ shape }, 'loop', (programs) =>

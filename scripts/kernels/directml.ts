@@ -60,7 +60,7 @@ const readTypes = (text: string): KernelRow['types'] =>
 const [file] = process.argv.slice(2)
 if (file === undefined) throw new Error('Name the list of kernels.')
 const all = readRows(readFileSync(file, 'utf8'))
-const asked = await allKernels('unrolled')
+const asked = await allKernels('dml')
 const wanted = new Set(Array.from(asked.keys(), (signature) => signature.slice(0, signature.indexOf('('))))
 const rows = ['If', 'Loop', ...wanted].sort().flatMap((name) => {
   const found = all.get(name)

@@ -2,6 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { computesIn, type DeviceKind } from '#shared/device.ts'
+import { roundedPrecisions } from '#shared/precision.ts'
 import { isLoop, valuesOf, type LoopProgram } from '#engine/graph/choice.ts'
 import type { Program } from '#engine/graph/onnx.ts'
 import { resolve } from '#engine/graph/substitute.ts'
@@ -29,12 +31,17 @@ type Precisions = Omit<WeightPrecisions, 'int8Form'>
 
 const exact: Precisions = { base: 'f32', rollout: 'f32' }
 
-/** Every family with exact weights, and one with each of the others. */
-const variants = [
+/** Every family with exact weights, and one with each of the others that such a device computes with. */
+const variantsOn = (kind: DeviceKind) => [
   ...familyShapes.map((shape) => ({ shape, precisions: exact })),
-  ...(['int8', 'int4'] as const).map((base) => ({ shape: 'tiny-llama', precisions: { ...exact, base } })),
+  ...roundedPrecisions
+    .filter((base) => computesIn(kind, base))
+    .map((base) => ({ shape: 'tiny-llama', precisions: { ...exact, base } })),
   { shape: 'tiny-llama', precisions: { ...exact, rollout: 'int8' as const } },
 ]
+
+/** How the programs of the kinds of devices that are looked up here repeat. */
+const repetitions = { cuda: 'loop', dml: 'unrolled' } as const
 
 /** A family's programs over random weights, as `use` needs them: the files are removed behind it. */
 export async function withPrograms<Result>(
@@ -96,10 +103,10 @@ export function kernelsOf(programs: DevicePrograms): Map<string, OpNode> {
 }
 
 /** The kernels of every family, by signature in order. */
-export async function allKernels(repetition: Repetition): Promise<Map<string, OpNode>> {
+export async function allKernels(kind: keyof typeof repetitions): Promise<Map<string, OpNode>> {
   const all = new Map<string, OpNode>()
-  for (const variant of variants) {
-    await withPrograms(variant, repetition, (programs) => {
+  for (const variant of variantsOn(kind)) {
+    await withPrograms(variant, repetitions[kind], (programs) => {
       for (const [signature, node] of kernelsOf(programs)) all.set(signature, node)
     })
   }

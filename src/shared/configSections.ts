@@ -57,7 +57,7 @@ export const baseSection = z.strictObject({
     .enum(basePrecisions)
     .default('f32')
     .describe(
-      'What the frozen matrices are held in, for generating and for learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much.',
+      'What the frozen matrices are held in, for generating and for learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much. bf16 and f16 take half, and GPUs multiply in them several times faster: bf16 needs CUDA, f16 CUDA or DirectML.',
     ),
 })
 

@@ -1,3 +1,5 @@
+import { isHalfPrecision, type BasePrecision, type HalfPrecision } from './precision.ts'
+
 /** Where the tensors of a run are computed. Part of the run config, so it says only what a person chooses. */
 export const deviceKinds = ['cpu', 'cuda', 'dml', 'webgpu', 'coreml'] as const
 
@@ -26,6 +28,23 @@ export const deviceTitles: Readonly<Record<DeviceKind, string>> = {
 
 /** Whether tensors can stay on the device between runs: the binding knows buffers of WebGPU only (onnxruntime-node 1.30). */
 export const holdsTensors = ({ kind }: Pick<Device, 'kind'>): boolean => kind === 'webgpu'
+
+/** Which 16 bits a kind of device multiplies matrices in. WebGPU’s are not used: nobody has tried them. */
+const halfProducts: Readonly<Partial<Record<DeviceKind, readonly HalfPrecision[]>>> = {
+  cuda: ['bf16', 'f16'],
+  dml: ['f16'],
+}
+
+/** Whether a device computes with a base that is held so. */
+export const computesIn = (kind: DeviceKind, precision: BasePrecision): boolean =>
+  !isHalfPrecision(precision) || (halfProducts[kind]?.includes(precision) ?? false)
+
+/** The devices that compute with a base that is held so, for a sentence. */
+export const devicesFor = (precision: BasePrecision): string =>
+  deviceKinds
+    .filter((kind) => computesIn(kind, precision))
+    .map((kind) => deviceTitles[kind])
+    .join(' and ')
 
 /** What a check of a device found: the self-test, and how fast it is. */
 export interface DeviceCheck {

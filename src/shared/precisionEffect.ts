@@ -1,8 +1,8 @@
-import type { BlockPrecision } from './precision.ts'
+import type { RoundedPrecision } from './precision.ts'
 
 /** What rounding the base does to a model, on texts and on completions that it drew itself. Nats per token. */
 export interface PrecisionEffect {
-  readonly precision: BlockPrecision
+  readonly precision: RoundedPrecision
   /** Predicted tokens of the texts. */
   readonly tokens: number
   /** Mean of exact − rounded log-probability: by how much the texts became less likely. */

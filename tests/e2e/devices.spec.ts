@@ -39,6 +39,20 @@ test('a device is checked in Settings, and the run says where it computes', asyn
   await client.call('runs.kill', { runId })
 })
 
+/** What a record was found with is part of it; later journeys find the environment as it was. */
+function withSoftwareGpu(action: () => void): void {
+  const before = Object.keys(softwareGpu).map((name) => [name, process.env[name]] as const)
+  Object.assign(process.env, softwareGpu)
+  try {
+    action()
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) Reflect.deleteProperty(process.env, name)
+      else process.env[name] = value
+    }
+  }
+}
+
 test.describe('on a software GPU', () => {
   test.skip(missingSoftwareGpu !== null, missingSoftwareGpu ?? '')
 
@@ -57,13 +71,7 @@ test.describe('on a software GPU', () => {
         findings: names.map(([name, passed]) => finding(name, passed)),
         seconds: 1,
       })
-    const before = { ...process.env }
-    Object.assign(process.env, softwareGpu) // what a record was found with is part of it
-    try {
-      remember(['operators/Add', true], ['operators/RmsNorm', false])
-    } finally {
-      process.env = before
-    }
+    withSoftwareGpu(() => remember(['operators/Add', true], ['operators/RmsNorm', false]))
     const host = await startHost(dataDirectory, undefined, softwareGpu)
     try {
       await page.goto(host.url)
@@ -84,14 +92,14 @@ test.describe('on a software GPU', () => {
       await client.call('runs.kill', { runId })
       client.close()
 
-      Object.assign(process.env, softwareGpu)
-      remember(['operators/Add', true])
       const speeds = [
         { parameters: 1.7e6, ratio: 0.62 },
         { parameters: 25e6, ratio: 7.34 },
       ]
-      rememberSpeeds(place, cache, { speeds, memoryBytes: null, problem: null })
-      process.env = before
+      withSoftwareGpu(() => {
+        remember(['operators/Add', true])
+        rememberSpeeds(place, cache, { speeds, memoryBytes: null, problem: null })
+      })
       await page.reload()
       await expect(webgpu.getByText(/0\.62 times as fast .* 7\.3 times as fast/)).toBeVisible({
         timeout: 60_000,

@@ -1,9 +1,14 @@
 /**
- * Matrices in rounded blocks: so many values of a row share a scale, x ≈ (value − zero) · scale. One layout serves the
+ * Matrices that are rounded. In 16 bits they stand beside `W` as `W.bf16` or `W.f16`. In blocks so many values of a row share a scale, x ≈ (value − zero) · scale. One layout serves the
  * product of generation (MatMulNBits) and the dequantised weights of learning; beside a matrix `W` that is
  * `W.int8` or `W.int4`, `W.int8.scales`, and for learning one tensor of zero points that all matrices read the beginning of.
  */
-import { blockPrecisions, type BlockPrecision } from '#shared/precision.ts'
+import {
+  blockPrecisions,
+  halfPrecisions,
+  type BlockPrecision,
+  type HalfPrecision,
+} from '#shared/precision.ts'
 import type { ModelConfig } from './config.ts'
 import type { ModelSource, TensorLocation } from './source.ts'
 import { layerPrefix, layerTensors } from './weightNames.ts'
@@ -92,6 +97,27 @@ export function blockWeight({ tensors }: ModelSource, name: string): BlockWeight
     const { bits, zero } = forms[precision]
     const blockSize = ((blocks.shape[2] ?? 0) * 8) / bits
     return { precision, form: { bits, blockSize, zero }, blocks, scales, zeros }
+  }
+  return null
+}
+
+/** F16 or BF16 [N, K] */
+export const halfName = (weight: string, precision: HalfPrecision): string => `${weight}.${precision}`
+
+/** What the source holds its linears in for products in 16 bits; null where it does not. */
+export function halfPrecisionOf({ config, tensors }: ModelSource): HalfPrecision | null {
+  const [first] = linearWeights(config)
+  return halfPrecisions.find((precision) => first && tensors.has(halfName(first.name, precision))) ?? null
+}
+
+/** A matrix as the source has it for products in 16 bits; null where it has none. */
+export function halfWeight(
+  { tensors }: ModelSource,
+  name: string,
+): { readonly name: string; readonly location: TensorLocation } | null {
+  for (const precision of halfPrecisions) {
+    const location = tensors.get(halfName(name, precision))
+    if (location) return { name: halfName(name, precision), location }
   }
   return null
 }

@@ -12,8 +12,8 @@ import { add, mul, scale } from '../ops/arithmetic.ts'
 import { CAUSAL_PARTS, causalAttention } from '../ops/attention.ts'
 import type { RowMap } from '../ops/gather.ts'
 import { packRows, unpackRows } from '../ops/gather.ts'
+import { frozenMatmul } from '../ops/halfMatmul.ts'
 import { reshape } from '../ops/layout.ts'
-import { matmul } from '../ops/matmul.ts'
 import { expandLike } from '../ops/reduce.ts'
 import { rotary } from '../ops/rotary.ts'
 import { slicedHead } from '../ops/slicedHead.ts'
@@ -163,7 +163,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
     vector: (path) => parameters.weight(path),
     linear(name, x) {
       const path = linearPath(name)
-      const product = matmul(x, parameters.weight(`${path}.weight`), { transB: true })
+      const product = frozenMatmul(x, parameters.weight(`${path}.weight`))
       const biased = config.biases[name] === true ? add(product, parameters.weight(`${path}.bias`)) : product
       const factors = parameters.adapter.get(name)
       return factors ? addReduced(biased, reduced(name, x), factors) : biased

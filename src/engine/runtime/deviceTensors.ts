@@ -55,6 +55,7 @@ export class DeviceTensors implements TensorHome, FedWeights {
   readonly weights = this
   readonly #uploads = new OnDemand<Session>()
   readonly #weights = new Map<string, Promise<Feed>>()
+  #lastWeight: Promise<void> = Promise.resolve()
   readonly #device: Device
   readonly #source: ModelSource
   readonly #shapes: ReadonlyMap<string, readonly number[]>
@@ -83,8 +84,19 @@ export class DeviceTensors implements TensorHome, FedWeights {
   weight(name: string): Promise<Feed> {
     const known = this.#weights.get(name)
     if (known) return known
-    const uploaded = this.#read(name).then((data) => this.upload(data, this.#shapes.get(name)!))
+    // One after the other: each needs a second buffer of its size until it is there, which the next one takes over.
+    const uploaded = this.#lastWeight.then(() => this.#uploadWeight(name))
+    this.#lastWeight = uploaded.then(nothing, nothing)
     this.#weights.set(name, uploaded)
+    return uploaded
+  }
+
+  async #uploadWeight(name: string): Promise<Feed> {
+    const dims = this.#shapes.get(name)!
+    const uploaded = await this.upload(await this.#read(name), dims)
+    // A session keeps what it was last fed: one number instead.
+    const point = dims.map(() => 1)
+    release(await this.upload(Float32Array.of(0), point))
     return uploaded
   }
 
@@ -127,6 +139,8 @@ export class DeviceTensors implements TensorHome, FedWeights {
     this.#uploads[Symbol.dispose]()
   }
 }
+
+const nothing = (): void => undefined
 
 const ONE = floats(Float32Array.of(1), [1])
 

@@ -9,6 +9,7 @@ import type { BlockWeight, RowWeight } from '../models/blocks.ts'
 import {
   blocksName,
   blockWeight,
+  halfWeight,
   linearWeights,
   rowScalesName,
   rowsName,
@@ -21,6 +22,7 @@ import type { ModelSource, TensorLocation } from '../models/source.ts'
 import { headWeightName } from '../models/weightNames.ts'
 import { cast } from '../ops/cast.ts'
 import { dequantize } from '../ops/dequantize.ts'
+import { frozenMatmul } from '../ops/halfMatmul.ts'
 import { integerMatmul, roundRows, type RoundedRows } from '../ops/integerMatmul.ts'
 import { splitSizes, transpose } from '../ops/layout.ts'
 import { matmul, quantizedMatmul } from '../ops/matmul.ts'
@@ -54,12 +56,21 @@ function requireTensor(source: ModelSource, name: string): TensorLocation {
   throw new AppError('model/invalid', `The model in ${source.directory} has no tensor ${name}.`)
 }
 
-/** A matrix [out, in] as learning reads it: exact where the source has it so, else out of its blocks. */
+/** A matrix [out, in] as learning reads it: exact or in 16 bits where the source has it so, else out of its blocks. */
 export function learningMatrix(source: ModelSource, name: string, inputs: number): Value {
   const exact = source.tensors.get(name)
   if (exact) return exactMatrix(name, exact)
+  const half = halfMatrix(source, name)
+  if (half) return half
   const blocked = blockWeight(source, name)
   return blocked ? dequantized(name, blocked, inputs) : mappedWeight(source, name)
+}
+
+/** [out, in] in 16 bits, which products read as they are; null where the source has no such matrix. */
+function halfMatrix(source: ModelSource, name: string): Value | null {
+  const half = halfWeight(source, name)
+  if (half === null) return null
+  return weight(half.name, half.location, halfTypes[half.location.dtype as keyof typeof halfTypes])
 }
 
 const halfTypes = { F16: 'float16', BF16: 'bfloat16' } as const
@@ -126,6 +137,8 @@ export function generationWeights(
   const roundedProduct = (x: Value, name: string): Value | null => {
     const rows = rounded ? rowWeight(source, name) : null
     if (rows) return rowProduct(rowsOf(x), name, rows)
+    const half = halfMatrix(source, name)
+    if (half) return frozenMatmul(x, half)
     const blocked = rounded || !source.tensors.has(name) ? blockWeight(source, name) : null
     return blocked && blockProduct(x, name, blocked)
   }

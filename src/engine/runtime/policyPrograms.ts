@@ -1,5 +1,7 @@
 /** Who computes for a policy: layer by layer, or in whole programs. */
-import type { DeviceKind } from '#shared/device.ts'
+import { computesIn, devicesFor, deviceTitles, holdsTensors, type DeviceKind } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import { halfPrecisionOf } from '../models/blocks.ts'
 import { segmentsOf } from '../models/segmentPrograms.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { LoraConfig } from '../models/config.ts'
@@ -7,7 +9,6 @@ import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import { AdapterUpload } from './deviceAdapter.ts'
 import { DeviceDecoder, decodingDefinitions, deviceWeights } from './deviceDecoder.ts'
 import { DeviceTensors, HostTensors } from './deviceTensors.ts'
-import { holdsTensors } from '#shared/device.ts'
 import { generationWeights, learningPurpose } from './frozenWeights.ts'
 import type { Decoder } from './generation/decoder.ts'
 import { HostDecoder } from './generation/hostDecoder.ts'
@@ -55,9 +56,21 @@ export interface PolicyPrograms extends Disposable {
 
 export function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPrograms> {
   const { form = forms[options.learning.device.kind] } = options
+  refuseHalves(options)
   if (form === 'layers') return layerPrograms(options)
   if (form === 'shared') return Promise.resolve(sharedPrograms(options))
   return Promise.resolve(residentPrograms(options, form === 'resident' ? 'loop' : 'unrolled'))
+}
+
+/** Errors: AppError 'device/unavailable' where the device has no products in the 16 bits that the base is held in. */
+function refuseHalves({ source, learning: { device }, form }: PolicyProgramOptions): void {
+  const precision = halfPrecisionOf(source)
+  if (precision === null || form !== undefined || computesIn(device.kind, precision)) return
+  throw new AppError(
+    'device/unavailable',
+    `${deviceTitles[device.kind]} does not multiply in ${precision}: a base in it needs ${devicesFor(precision)}.`,
+    'Set base.precision to f32 or int8, or choose another device.',
+  )
 }
 
 async function layerPrograms({

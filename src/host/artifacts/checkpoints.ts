@@ -15,7 +15,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { TrainerState } from '#shared/events.ts'
-import type { BlockPrecision } from '#shared/precision.ts'
+import type { RoundedPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { OptimizerState } from '#engine/optimizers/optimizer.ts'
@@ -58,7 +58,7 @@ export interface Checkpoint {
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
   /** What the base was rounded to; absent where it was exact. */
-  readonly base?: BlockPrecision
+  readonly base?: RoundedPrecision
   readonly actor: readonly NamedTensor[]
   /** null: the run has none of its own. */
   readonly reference: readonly NamedTensor[] | null

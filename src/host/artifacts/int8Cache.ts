@@ -144,8 +144,8 @@ function putColumns(
 
 const rowsPerPiece = (columns: number): number => Math.max(1, Math.floor(piecesOfRows / columns))
 
-/** Tensors that are computed from some rows of a matrix at a time. */
-function convertedRows(name: string, location: TensorLocation) {
+/** Tensors that are computed from some rows of a matrix at a time. `location` may be of any float type. */
+export function convertedRows(name: string, location: TensorLocation) {
   const [, columns = 1] = location.shape
   return (
     tensorName: string,

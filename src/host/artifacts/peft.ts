@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { blockPrecisions, type BlockPrecision } from '#shared/precision.ts'
+import { roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
 import { shorten } from '#shared/shorten.ts'
 import {
   type LinearName,
@@ -27,7 +27,7 @@ export interface Adapter {
   /** What a person should know of how it was read, in sentences; absent where there is nothing. */
   readonly warnings?: readonly string[]
   /** What the base it was trained on was rounded to; absent where it was exact, or nothing says so. */
-  readonly base?: BlockPrecision
+  readonly base?: RoundedPrecision
 }
 
 export interface AdapterToWrite extends Adapter {
@@ -159,7 +159,7 @@ export function readAdapter(given: string): Adapter {
     tensor: load(each, tensorsPath),
   }))
   const { warnings, ...even } = evened({ rank, alpha, rsLora, targets }, patterns, loaded)
-  const base = blockPrecisions.find((precision) => precision === metadata.get(baseKey))
+  const base = roundedPrecisions.find((precision) => precision === metadata.get(baseKey))
   const rounding = base === undefined ? {} : { base }
   return { ...even, baseModel, ...(warnings.length === 0 ? {} : { warnings }), ...rounding }
 }

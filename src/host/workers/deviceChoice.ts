@@ -1,5 +1,6 @@
 /** Which device `auto` means, from what checks of devices found (deviceRecords.ts): no device is asked for it. */
 import {
+  computesIn,
   deviceKinds,
   deviceTitles,
   holdsTensors,
@@ -56,7 +57,7 @@ export function autoDevice({ model, base, deviceId, cacheDirectory }: AutoWish):
 
 /** A device that holds tensors would have a rounded base in f32, with all the memory that it was to save. */
 const keepsBase = (kind: DeviceKind, base: BasePrecision): boolean =>
-  base === 'f32' || !holdsTensors({ kind })
+  base === 'f32' || (!holdsTensors({ kind }) && computesIn(kind, base))
 
 const nobodyPassed = (base: BasePrecision): string =>
   base === 'f32'

@@ -1,5 +1,5 @@
 /** A model opened to be asked: scored, differentiated or let speak. Training is opened in entry.ts. */
-import type { Device, DeviceKind, DeviceWishKind } from '#shared/device.ts'
+import { computesIn, type Device, type DeviceKind, type DeviceWishKind } from '#shared/device.ts'
 import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
@@ -43,8 +43,10 @@ export const noAdapter: LoraConfig = { rank: 1, alpha: 1, rsLora: false, targets
 export async function openModel(request: OpenModelRequest): Promise<OpenedModel> {
   const folder = openModelFolder(request.directory, request)
   const adapter = request.adapter === null ? null : openAdapter(request.adapter, folder)
-  const base = request.base ?? adapter?.base ?? 'f32'
-  const device = await chooseDevice(wishFor(folder, base, request))
+  const trainedOn = adapter?.base ?? 'f32'
+  const device = await chooseDevice(wishFor(folder, request.base ?? trainedOn, request))
+  // What was trained in 16 bits is nearly the same in f32, and so can be asked on every device.
+  const base = request.base ?? (computesIn(device.kind, trainedOn) ? trainedOn : 'f32')
   const precisions = { base, rollout: request.precision, int8Form: int8Form(device) }
   const source = await asPolicySource(folder, precisions, request.cacheDirectory)
   const policy = await createOrtPolicy({

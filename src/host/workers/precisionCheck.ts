@@ -7,10 +7,10 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import { blockPrecisions, type BlockPrecision } from '#shared/precision.ts'
+import { isHalfPrecision, roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
 import type { PrecisionEffect } from '#shared/precisionEffect.ts'
 import { randomStream } from '#shared/random.ts'
-import { blocksName, linearWeights, scalesName } from '#engine/models/blocks.ts'
+import { blocksName, halfName, linearWeights, scalesName } from '#engine/models/blocks.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import type { Completion, SamplingOptions, TokenSequence } from '#engine/policy.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
@@ -27,7 +27,7 @@ import { sampleTexts } from './sampleTexts.ts'
 export interface PrecisionCheck {
   readonly model: ModelFolder
   readonly tokenizer: Pick<Tokenizer, 'encode'>
-  readonly precision: BlockPrecision
+  readonly precision: RoundedPrecision
   /** null: texts of several kinds that come with the program. */
   readonly texts: readonly string[] | null
   readonly device: Device
@@ -43,9 +43,9 @@ const SEED = 42
  * weights. Errors: as opening a model; AppError 'data/invalid' where no text has two tokens.
  */
 export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEffect> {
-  const { model, precision, texts, cacheDirectory } = check
+  const { model, precision, texts, cacheDirectory, device } = check
   const rounded = await asRoundedBase(model, precision, cacheDirectory)
-  const kept = texts === null ? path.join(weightsFolder(rounded) ?? '', `effect-${precision}.json`) : null
+  const kept = texts === null ? path.join(weightsFolder(rounded) ?? '', effectName(precision, device)) : null
   const known = kept === null ? null : readKept(kept)
   if (known !== null) return known
   const effect = await measure(check, rounded)
@@ -53,9 +53,13 @@ export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEf
   return effect
 }
 
+/** Blocks are the same numbers everywhere; products in 16 bits are the device's. */
+const effectName = (precision: RoundedPrecision, { kind }: Device): string =>
+  isHalfPrecision(precision) ? `effect-${precision}-${kind}.json` : `effect-${precision}.json`
+
 const number = z.number()
 const effectSchema = z.strictObject({
-  precision: z.enum(blockPrecisions),
+  precision: z.enum(roundedPrecisions),
   ...{ tokens: number, loss: number, mean: number, largest: number, divergence: number, samplerGap: number },
   ...{ exactBytes: number, roundedBytes: number },
 })
@@ -181,12 +185,13 @@ const k3 = (difference: number): number => Math.expm1(difference) - difference
 const meanOf = (values: readonly number[]): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
 
-function baseBytes({ config, tensors }: ModelSource, precision: BlockPrecision) {
+function baseBytes({ config, tensors }: ModelSource, precision: RoundedPrecision) {
   const linears = linearWeights(config)
   const exactBytes = linears.reduce((sum, { shape }) => sum + 4 * elementCount(shape), 0)
-  const stored = linears.flatMap(({ name }) => [
-    tensors.get(blocksName(name, precision)),
-    tensors.get(scalesName(name, precision)),
-  ])
+  const names = ({ name }: { readonly name: string }) =>
+    isHalfPrecision(precision)
+      ? [halfName(name, precision)]
+      : [blocksName(name, precision), scalesName(name, precision)]
+  const stored = linears.flatMap(names).map((name) => tensors.get(name))
   return { exactBytes, roundedBytes: stored.reduce((sum, location) => sum + (location?.byteLength ?? 0), 0) }
 }

@@ -2,6 +2,7 @@
 import { deviceTitles, holdsTensors } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
+import { isHalfPrecision } from '#shared/precision.ts'
 import { groupSizeOf, type ModelFacts } from './conflicts.ts'
 import { pluginWarnings } from './pluginWarnings.ts'
 
@@ -30,7 +31,7 @@ function deviceWarnings({ device, base, rollout }: RunConfig): string[] {
       `rollout.precision is ${rollout.precision}, which changes nothing on ${title}: rollouts read the weights there that learning reads.`,
     ),
     ...when(
-      base.precision !== 'f32',
+      base.precision !== 'f32' && !isHalfPrecision(base.precision),
       `base.precision is ${base.precision}: the base is rounded to it, but takes the memory of f32 on ${title}.`,
     ),
   ]

@@ -1,4 +1,5 @@
 /** Settings that are each in range but do not fit each other, in sentences. */
+import { computesIn, devicesFor, deviceTitles } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
@@ -162,10 +163,15 @@ function referenceConflicts({ reference }: RunConfig): string[] {
   ]
 }
 
-const precisionConflicts = ({ base, rollout }: RunConfig): string[] =>
-  when(
+const precisionConflicts = ({ base, rollout, device: { kind } }: RunConfig): string[] => [
+  ...when(
     base.precision !== 'f32' && rollout.precision !== 'f32',
     `rollout.precision is ${rollout.precision}, but with base.precision ${base.precision} rollouts read the rounded base: it must be f32.`,
-  )
+  ),
+  ...when(
+    kind !== 'auto' && !computesIn(kind, base.precision),
+    `base.precision is ${base.precision}, in which ${deviceTitles[kind === 'auto' ? 'cpu' : kind]} does not multiply: it needs ${devicesFor(base.precision)}.`,
+  ),
+]
 
 const when = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : [])

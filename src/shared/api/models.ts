@@ -1,6 +1,6 @@
 /** Models on this machine, and trying them out with and without what was trained. */
 import { z } from 'zod'
-import { blockPrecisions } from '../precision.ts'
+import { blockPrecisions, roundedPrecisions } from '../precision.ts'
 import { chat, count, cursor, device, path, progressOr, runId } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 
@@ -59,7 +59,7 @@ const listedAdapter = z.union([
 
 /** As `PrecisionEffect` of shared/precisionEffect.ts. */
 const precisionEffect = z.object({
-  precision: z.enum(blockPrecisions),
+  precision: z.enum(roundedPrecisions),
   tokens: count,
   loss: z.number(),
   mean: z.number(),

@@ -1,7 +1,7 @@
 /** A checkpoint with a random adapter, neither factor zero, on a small model: what training would leave. */
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import type { BlockPrecision } from '#shared/precision.ts'
+import type { RoundedPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { saveCheckpoint } from '#host/artifacts/checkpoints.ts'
@@ -39,7 +39,7 @@ export async function randomFixture(
     readonly dtype?: 'F32' | 'BF16'
     readonly overrides?: Partial<ModelShape>
     readonly lora?: LoraConfig
-    readonly base?: BlockPrecision
+    readonly base?: RoundedPrecision
   } = {},
 ): Promise<ExportFixture> {
   const { dtype = 'F32', overrides = {}, lora = fixtureLora, base } = options

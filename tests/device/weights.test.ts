@@ -1,0 +1,39 @@
+/** How often the frozen weights lie on a device. Skipped by name where there is no software GPU, whose memory is the process's. */
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { missingSoftwareGpu, softwareGpu } from './softwareDriver.ts'
+
+const script = path.join(import.meta.dirname, 'openedModel.ts')
+
+/** Freed memory goes back to the system at once, so that what is left is in use. */
+const frugal = { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '65536' }
+
+interface Opened {
+  readonly weights: number
+  readonly used: number
+}
+
+async function opened(width: number): Promise<Opened> {
+  const env = { ...process.env, ...softwareGpu, ...frugal }
+  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', script, String(width)], {
+    env,
+  })
+  return JSON.parse(stdout.slice(stdout.lastIndexOf('{"weights"'))) as Opened
+}
+
+const title = 'scoring, learning and generation together have the weights on the device once'
+
+test.skipIf(missingSoftwareGpu !== null)(
+  missingSoftwareGpu === null ? title : `${title} (skipped: ${missingSoftwareGpu})`,
+  { timeout: 300_000 },
+  async () => {
+    // Two models that differ in width alone: the same programs, and so the same memory for all but weights.
+    const [small, large] = [await opened(256), await opened(1024)]
+    expect(large.weights).toBeGreaterThan(100e6)
+    const copies = (large.used - small.used) / (large.weights - small.weights)
+    expect(copies).toBeGreaterThan(0.9)
+    expect(copies).toBeLessThan(1.1)
+  },
+)

@@ -1,0 +1,118 @@
+/**
+ * A base in 16 bits, in the programs of devices that give every tensor back. The CPU runs them in f16; of bf16 it has no
+ * products, so that kernels.test.ts alone says something of it.
+ */
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { linearNames, type LoraConfig } from '#engine/models/config.ts'
+import type { ModelSource } from '#engine/models/source.ts'
+import type { GenerationRequest } from '#engine/policy.ts'
+import { asRoundedBase } from '#host/artifacts/baseCache.ts'
+import { openModelFolder } from '#host/artifacts/modelFolder.ts'
+import { readTensor, writeSafetensors, openSafetensors, bytesOf } from '#host/artifacts/safetensors.ts'
+import { asFloat32Source } from '#host/artifacts/weightCache.ts'
+import { randomStream } from '#shared/random.ts'
+import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { largestDifference, tensorErrors } from './differences.ts'
+import { readReference } from './referenceFixture.ts'
+import {
+  completionsOf,
+  openTiny,
+  randomCoefficients,
+  randomSequence,
+  tinySource,
+  unfiltered,
+} from './tinyModel.ts'
+
+const folder = temporaryFolder()
+const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames }
+const cacheOf = () => mkdtempSync(join(folder, 'cache-'))
+
+/** Separate, fused and transposed linears, in 32 and 16 bits on disk. */
+const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSource])[] = [
+  ...['llama-grouped', 'phi3', 'gpt2', 'qwen2-bf16', 'mistral-f16', 'gemma3'].map(
+    (name) => [name, () => openModelFolder(join(readReference(name).directory, 'model'))] as const,
+  ),
+  ['odd widths', () => tinySource(folder, { hiddenSize: 42, headDim: 10, intermediateSize: 131 })],
+]
+
+describe.each(models)('%s in f16', (_, open) => {
+  test('learns as the exact model does', async () => {
+    const model = await open()
+    const half = await asRoundedBase(model, 'f16', cacheOf())
+    const exact = await asFloat32Source(model, cacheOf())
+    const { vocabSize } = half.config
+    const sequences = [7, 19, 12].map((length) => randomSequence(vocabSize, length, length))
+    const coefficients = randomCoefficients(sequences, 3, true)
+    const options = { temperature: 0.9, entropyGradient: true }
+    using ours = await openTiny(half, { lora, programs: { form: 'resident' } })
+    using theirs = await openTiny(exact, { lora })
+    const found = await ours.accumulate(sequences, options, () => coefficients)
+    const expected = await theirs.accumulate(sequences, options, () => coefficients)
+    for (const [row, { logprobs }] of expected.entries()) {
+      expect(largestDifference(found[row]!.logprobs, logprobs)).toBeLessThan(5e-3)
+    }
+    const errors = Object.entries(tensorErrors(ours.gradientTensors(), theirs.gradientTensors()))
+    expect(errors.filter(([, error]) => !(error < 1e-2))).toEqual([])
+    expect(errors.some(([, error]) => error > 1e-6)).toBe(true)
+  })
+
+  test.each(['resident', 'unrolled'] as const)('generates what it learns from, %s', async (form) => {
+    const half = await asRoundedBase(await open(), 'f16', cacheOf())
+    using policy = await openTiny(half, { lora, programs: { form } })
+    const requests: GenerationRequest[] = [3, 9].map((length, index) => ({
+      promptIds: randomSequence(half.config.vocabSize, length, index).ids,
+      streams: [randomStream(1, index)],
+    }))
+    const completions = await completionsOf(policy, requests, {
+      role: 'actor',
+      sampling: { ...unfiltered, maxNewTokens: 12 },
+    })
+    const scored = await policy.score(
+      completions.map(({ request, ids }) => {
+        const prompt = requests[request]!.promptIds
+        const whole = Int32Array.from([...prompt, ...ids])
+        return { ids: whole, actionMask: new Uint8Array(whole.length - 1).fill(1) }
+      }),
+      { role: 'actor', temperature: 1 },
+    )
+    for (const [row, { logprobs }] of completions.entries()) {
+      const learned = scored[row]!.logprobs.slice(-logprobs.length)
+      expect(largestDifference(Float64Array.from(logprobs), learned)).toBeLessThan(2e-3)
+    }
+  })
+})
+
+test('a base in 16 bits is half as large as in 32', async () => {
+  const model = await tinySource(folder)
+  const half = await asRoundedBase(model, 'bf16', cacheOf())
+  const linear = (source: ModelSource, ending: string) =>
+    [...source.tensors]
+      .filter(([name]) => name.endsWith(ending))
+      .reduce((sum, [, at]) => sum + at.byteLength, 0)
+  expect(linear(half, 'proj.weight')).toBe(0)
+  expect(linear(half, 'proj.weight.bf16') * 2).toBe(linear(model, 'proj.weight'))
+})
+
+test('a weight beyond the range of f16 is refused by name', async () => {
+  const model = await tinySource(folder)
+  const name = [...model.tensors.keys()].find((each) => each.endsWith('down_proj.weight'))!
+  const path = join(cacheOf(), 'large.safetensors')
+  const tensors = [...model.tensors].map(([tensor, location]) => {
+    const data = readTensor(location)
+    if (tensor === name) data[3] = -70_000
+    return { name: tensor, dtype: 'F32' as const, shape: location.shape, pieces: () => [bytesOf(data)] }
+  })
+  await writeSafetensors(path, tensors)
+  const large = { ...model, tensors: openSafetensors(path).tensors }
+  await expect(asRoundedBase(large, 'f16', cacheOf())).rejects.toThrow(
+    `${name} has weights larger than 65,504, the largest number of f16.`,
+  )
+  await expect(asRoundedBase(large, 'bf16', cacheOf())).resolves.toBeDefined()
+})
+
+test('a device without such products refuses the base', async () => {
+  const half = await asRoundedBase(await tinySource(folder), 'bf16', cacheOf())
+  await expect(openTiny(half)).rejects.toThrow('CPU does not multiply in bf16: a base in it needs CUDA.')
+})
