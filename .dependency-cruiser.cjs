@@ -1,4 +1,4 @@
-/** Who may import whom. Three tables; the rules are derived from them. */
+/** Who may import whom. Five tables; the rules are derived from them. */
 
 /** A layer may import itself and these. */
 const layers = {
@@ -25,16 +25,36 @@ const doors = {
   zod: '^src/(shared|host|cli)/',
   electron: '^src/(main|preload)/',
   'react(-dom)?': '^src/renderer/',
-  recharts: '^src/renderer/components/',
+  recharts: '^src/renderer/charts/',
 }
 
 /** Folders whose files are plug-ins: alike, independent, listed in registry.ts. */
-const plugins = [
-  'src/rl/algorithms',
-  'src/rl/environments',
-  'src/host/store/migrations',
-  'src/renderer/screens',
-]
+const plugins = ['src/rl/algorithms', 'src/rl/environments', 'src/host/store/migrations']
+
+/** Inside the window, too, a folder may import itself and these. */
+const windowFolders = {
+  client: [],
+  kit: ['client'],
+  charts: ['kit', 'client'],
+  editor: ['kit', 'client'],
+  features: ['charts', 'editor', 'kit', 'client'],
+}
+
+/** The files of a feature that others may import: its screen, and what it has for other features. */
+const featureEntrances = {
+  arena: ['ArenaScreen', 'contenders'],
+  compare: ['CompareScreen', 'useCompared'],
+  data: ['DataScreen', 'DataPicker', 'preparation', 'promptForms', 'useData'],
+  home: ['HomeScreen', 'FirstRunGuide'],
+  models: ['ModelsScreen', 'ModelPicker', 'exportPlan'],
+  newRun: ['NewRunScreen', 'fieldWords', 'fields', 'toolNames', 'useDraft', 'useNewRun'],
+  queue: ['QueueList'],
+  rewards: ['RewardsScreen', 'EnvironmentPicker', 'RewardPicker', 'library', 'rewardChoice'],
+  run: ['RunScreen', 'runFacts', 'useRun'],
+  runs: ['RunsScreen', 'DeleteRuns', 'filter', 'useRunFiles', 'useRunsTable'],
+  samples: ['SamplesTab', 'groups'],
+  settings: ['SettingsScreen'],
+}
 
 const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
 
@@ -95,6 +115,37 @@ const innerRules = [
   ),
 ]
 
+const windowRules = [
+  ...Object.entries(windowFolders).map(([folder, allowed]) =>
+    error(
+      `window-${folder}`,
+      `In the window ${folder} may import ${allowed.join(', ') || 'nothing else'}.`,
+      { path: `^src/renderer/${folder}/` },
+      { path: '^src/renderer/', pathNot: `^src/renderer/(${[folder, ...allowed].join('|')})/` },
+    ),
+  ),
+  ...Object.entries(featureEntrances).map(([feature, files]) =>
+    error(
+      `feature-${feature}`,
+      `Only ${files.join(', ')} may be imported from outside of this feature.`,
+      { path: '^src/', pathNot: `^src/renderer/features/${feature}/` },
+      {
+        path: `^src/renderer/features/${feature}/`,
+        pathNot: `/(${files.join('|')})[.]tsx?$`,
+      },
+    ),
+  ),
+  error(
+    'feature-unlisted',
+    'A feature has its entrances in the table above.',
+    { path: '^src/' },
+    {
+      path: '^src/renderer/features/',
+      pathNot: `^src/renderer/features/(${Object.keys(featureEntrances).join('|')})/`,
+    },
+  ),
+]
+
 const siblingRules = plugins.map((folder) =>
   error(
     `siblings-${folder}`,
@@ -109,6 +160,7 @@ module.exports = {
     ...layerRules,
     ...doorRules,
     ...innerRules,
+    ...windowRules,
     ...siblingRules,
     error('no-cycles', 'Two files that need each other are one file or three.', {}, { circular: true }),
     error(

@@ -86,7 +86,7 @@ export default defineConfig(
   },
   {
     // Hooks are functions of functions.
-    files: ['src/renderer/hooks/**/*.ts'],
+    files: ['src/renderer/client/**/*.ts', 'src/renderer/**/use*.ts'],
     plugins: { 'react-hooks': reactHooks },
     rules: {
       ...reactHooks.configs.recommended.rules,
