@@ -16,11 +16,11 @@ const layers = {
 const doors = {
   'onnxruntime-(node|common)': '^src/engine/runtime/(onnxRuntime|device)[.]ts$',
   '@huggingface/(tokenizers|jinja)': '^src/engine/text/',
-  '@huggingface/hub': '^src/host/artifacts/',
+  '@huggingface/hub': '^src/host/hub/',
   'better-sqlite3': '^src/host/store/',
   'quickjs-emscripten-core': '^src/host/sandbox/',
   '@jitl/.*': '^src/host/sandbox/',
-  'papaparse|hyparquet(-compressors)?': '^src/host/artifacts/data/',
+  'papaparse|hyparquet(-compressors)?': '^src/host/data/',
   ws: '^src/host/transports/',
   zod: '^src/(shared|host|cli)/',
   electron: '^src/(main|preload)/',
@@ -55,6 +55,14 @@ const featureEntrances = {
   samples: ['SamplesTab', 'groups'],
   settings: ['SettingsScreen'],
 }
+
+/** Host files of the processes that train, answer or check with a model; the command line may open models itself. */
+const withRuntime = [
+  '^src/host/(training|checks)/',
+  '^src/host/processes/(trainingProcess|questionProcess|answering)[.]ts$',
+  '^src/host/models/(openModel|scoring)[.]ts$',
+  '^src/host/export/(exporting|exportWriters|parityReaders)[.]ts$',
+].join('|')
 
 const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
 
@@ -97,9 +105,15 @@ const innerRules = [
   ),
   error(
     'inner-host',
-    'The process with the window never loads ONNX Runtime.',
-    { path: '^src/host/', pathNot: '^src/host/workers/' },
+    'What loads ONNX Runtime is listed: the process with the window never does.',
+    { path: '^src/host/', pathNot: withRuntime },
     { path: '^src/engine/runtime/' },
+  ),
+  error(
+    'inner-host-with-runtime',
+    'Nor does it import what does; it may know its types.',
+    { path: '^src/(host|main)/', pathNot: withRuntime },
+    { path: withRuntime, dependencyTypesNot: ['type-only'] },
   ),
   error(
     'inner-window',
@@ -110,7 +124,7 @@ const innerRules = [
   error(
     'inner-processes',
     'Processes are started in two places only.',
-    { path: '^src/', pathNot: '^src/host/(workers|sandbox)/' },
+    { path: '^src/', pathNot: '^src/host/(processes|sandbox)/' },
     { path: '^(node:)?child_process$' },
   ),
 ]

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
-import { writeFileAtomic } from '../artifacts/atomic.ts'
-import { readJsonObject } from '../artifacts/strictJson.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
 import type { CodeSource } from '../sandbox/sandbox.ts'
 import { dryRun, type DryRunOptions, type DryRunRow } from './dryRun.ts'
 

@@ -5,7 +5,7 @@ import { tryCheating } from '#host/rewards/cheating.ts'
 import { dryRun } from '#host/rewards/dryRun.ts'
 import { rescore } from '#host/rewards/rescore.ts'
 import { readTestCases, runTestCases, writeTestCases } from '#host/rewards/testCases.ts'
-import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const all = temporaryFolder()
 const newFolder = () => mkdtempSync(path.join(all, 'one-'))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { mapItem, mappingSchema } from '#host/artifacts/data/mapping.ts'
-import { detectShape } from '#host/artifacts/data/shapes.ts'
+import { mapItem, mappingSchema } from '#host/data/mapping.ts'
+import { detectShape } from '#host/data/shapes.ts'
 import { columnFacts, type DataRow } from '#renderer/features/data/columnFacts.ts'
 import {
   formOf,

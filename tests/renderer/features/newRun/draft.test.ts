@@ -13,7 +13,7 @@ import {
 } from '#renderer/features/newRun/draft.ts'
 import { sectionsOf } from '#renderer/features/newRun/fields.ts'
 import { isEqual, isObject, valueAt, withValue, withValues } from '#renderer/features/newRun/json.ts'
-import { changeConfig } from '#host/workers/forkRun.ts'
+import { changeConfig } from '#host/runs/forkRun.ts'
 import { parseRunConfig, runConfigSchema } from '#shared/runConfig.ts'
 
 const fields = sectionsOf(z.toJSONSchema(runConfigSchema, { io: 'input' })).flatMap(

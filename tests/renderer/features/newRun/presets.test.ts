@@ -9,7 +9,7 @@ import {
   presetsFor,
   sizeOf,
 } from '#renderer/features/newRun/presets.ts'
-import { requireKnownParts } from '#host/workers/runConfigFile.ts'
+import { requireKnownParts } from '#host/runs/runConfigFile.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 
 const small = { model: 'starter', data: { train: 'rows.jsonl' }, rewards: [{ function: 'exact-match' }] }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openProblems, problemsAt, problemsOf } from '#renderer/features/newRun/problems.ts'
-import { requireKnownParts } from '#host/workers/runConfigFile.ts'
+import { requireKnownParts } from '#host/runs/runConfigFile.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRunConfig, runConfigSchema } from '#shared/runConfig.ts'
 
