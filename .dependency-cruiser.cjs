@@ -40,21 +40,20 @@ const windowFolders = {
   features: ['charts', 'editor', 'kit', 'client'],
 }
 
-/** The files of a feature that others may import: its screen, and what it has for other features. */
-const featureEntrances = {
-  arena: ['ArenaScreen', 'contenders'],
-  compare: ['CompareScreen', 'useCompared'],
-  data: ['DataScreen', 'DataPicker', 'preparation', 'promptForms', 'useData'],
-  home: ['HomeScreen', 'FirstRunGuide'],
-  models: ['ModelsScreen', 'ModelPicker', 'exportPlan'],
-  newRun: ['NewRunScreen', 'fieldWords', 'fields', 'toolNames', 'useDraft', 'useNewRun'],
-  queue: ['QueueList'],
-  rewards: ['RewardsScreen', 'EnvironmentPicker', 'RewardPicker', 'library', 'rewardChoice'],
-  run: ['RunScreen', 'runFacts', 'useRun'],
-  runs: ['RunsScreen', 'DeleteRuns', 'filter', 'useRunFiles', 'useRunsTable'],
-  samples: ['SamplesTab', 'groups'],
-  settings: ['SettingsScreen'],
-}
+/** A feature is entered by its screen, and by these: what it has for other features. */
+const featureEntrances = [
+  'arena/contenders',
+  'compare/useCompared',
+  'data/(DataPicker|preparation|promptForms|useData)',
+  'home/FirstRunGuide',
+  'models/(ModelPicker|exportPlan)',
+  'newRun/(fieldWords|fields|toolNames|useDraft|useNewRun)',
+  'queue/QueueList',
+  'rewards/(EnvironmentPicker|RewardPicker|library|rewardChoice)',
+  'run/(runFacts|useRun)',
+  'runs/(DeleteRuns|filter|useRunFiles|useRunsTable)',
+  'samples/(SamplesTab|groups)',
+]
 
 /** Host files of the processes that train, answer or check with a model; the command line may open models itself. */
 const withRuntime = [
@@ -129,34 +128,28 @@ const innerRules = [
   ),
 ]
 
+const entrance = `^src/renderer/features/([^/]+/[A-Z][A-Za-z]*Screen|${featureEntrances.join('|')})[.]tsx?$`
+
 const windowRules = [
   ...Object.entries(windowFolders).map(([folder, allowed]) =>
     error(
-      `window-${folder}`,
+      `window-folder-${folder}`,
       `In the window ${folder} may import ${allowed.join(', ') || 'nothing else'}.`,
       { path: `^src/renderer/${folder}/` },
       { path: '^src/renderer/', pathNot: `^src/renderer/(${[folder, ...allowed].join('|')})/` },
     ),
   ),
-  ...Object.entries(featureEntrances).map(([feature, files]) =>
-    error(
-      `feature-${feature}`,
-      `Only ${files.join(', ')} may be imported from outside of this feature.`,
-      { path: '^src/', pathNot: `^src/renderer/features/${feature}/` },
-      {
-        path: `^src/renderer/features/${feature}/`,
-        pathNot: `/(${files.join('|')})[.]tsx?$`,
-      },
-    ),
+  error(
+    'window-entrances',
+    'A feature is entered by its screen and what the table above names.',
+    { path: '^src/renderer/(?!features/)' },
+    { path: '^src/renderer/features/', pathNot: entrance },
   ),
   error(
-    'feature-unlisted',
-    'A feature has its entrances in the table above.',
-    { path: '^src/' },
-    {
-      path: '^src/renderer/features/',
-      pathNot: `^src/renderer/features/(${Object.keys(featureEntrances).join('|')})/`,
-    },
+    'window-features',
+    'A feature imports of another only what that is entered by.',
+    { path: '^src/renderer/features/([^/]+)/' },
+    { path: '^src/renderer/features/', pathNot: ['^src/renderer/features/$1/', entrance] },
   ),
 ]
 

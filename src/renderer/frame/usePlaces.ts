@@ -1,8 +1,8 @@
 /** Going to places by key, by menu of the shell, by palette. */
 import { useEffect } from 'react'
 import type { ShellEvent } from '#shared/bridge.ts'
+import { places } from '#shared/keyTable.ts'
 import { shell } from '#renderer/client/connection.ts'
-import { screens } from './screens.ts'
 import { useAddFile } from '#renderer/client/adding.ts'
 import { useLatest } from '#renderer/client/api.tsx'
 import { useKeys } from '#renderer/client/keys.ts'
@@ -13,11 +13,8 @@ import { useWindow } from '#renderer/client/window.ts'
 export function useGlobalKeys(): void {
   const { openPalette, openKeySheet } = useWindow.getState()
   const { chooseAndAdd } = useAddFile()
-  const places = screens.flatMap(({ id, place }) =>
-    place === undefined ? [] : [[place.key, () => navigate(`/${id}`)]],
-  )
   useKeys({
-    ...(Object.fromEntries(places) as Record<string, () => void>),
+    ...Object.fromEntries(places.map(({ id, route }) => [id, () => navigate(route)])),
     palette: openPalette,
     keySheet: openKeySheet,
     newRun: goToNewRun,
