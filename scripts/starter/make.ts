@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path'
 import { readModelConfig } from '#engine/models/registry.ts'
-import { FullTrainer } from '#engine/runtime/fullTrainer.ts'
+import { FullTrainer } from './fullTrainer.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { f32ToWrite, writeSafetensors } from '#host/files/safetensors.ts'
 import { conversations, makeDemoData, tokenSequence, type DemoData, type DemoRow } from './corpus.ts'

@@ -128,16 +128,6 @@ export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolde
   return readRunFolder(path.join(runs, match))
 }
 
-/** All runs, oldest first; folders that are no runs are passed over. */
-export function listRunFolders(dataDirectory: string): RunFolder[] {
-  const { runs } = dataFolders(dataDirectory)
-  return runNames(runs)
-    .map((name) => path.join(runs, name))
-    .filter(isRunFolder)
-    .map(readRunFolder)
-    .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
-}
-
 export const isRunFolder = (directory: string): boolean => existsSync(runPaths(directory).run)
 
 function runNames(runs: string): string[] {

@@ -11,7 +11,7 @@ import { createHost } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
 import { createServices } from '#host/api/services.ts'
 import { childProcessStarter } from '#host/processes/childProcess.ts'
-import { memoryPorts } from '#host/transports/memoryPort.ts'
+import { memoryPorts } from '../../shared/api/memoryPort.ts'
 import { starterConfig } from '../runs/runFixture.ts'
 
 export type Config = InputOf<Api, 'runs.start'>['config']

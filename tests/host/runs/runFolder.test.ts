@@ -4,14 +4,7 @@ import path from 'node:path'
 import { spawn } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openEventLog, openLogTail, readEvents } from '#host/runs/eventLog.ts'
-import {
-  createRunFolder,
-  listRunFolders,
-  lockRun,
-  openRunFolder,
-  runHolder,
-  runPaths,
-} from '#host/runs/runFolder.ts'
+import { createRunFolder, lockRun, openRunFolder, runHolder, runPaths } from '#host/runs/runFolder.ts'
 
 let data: string
 
@@ -30,11 +23,6 @@ describe('run folders', () => {
     for (const name of [run.id, run.id.slice(-8), run.directory])
       expect(openRunFolder(data, name)).toEqual(run)
     expect(JSON.parse(readFileSync(runPaths(run.directory).config, 'utf8'))).toEqual({ seed: 3 })
-  })
-
-  test('are listed oldest first', () => {
-    const ids = [1, 2, 3].map(() => createRunFolder(data, {}).id)
-    expect(listRunFolders(data).map(({ id }) => id)).toEqual(ids)
   })
 
   test('no run, or several, is an error in words', () => {

@@ -4,30 +4,30 @@
  */
 import type { Device } from '#shared/device.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
-import type { Value } from '../graph/value.ts'
-import { input } from '../graph/value.ts'
-import type { ModelConfig } from '../models/config.ts'
-import type { LayerParameters } from '../models/learningGraphs.ts'
-import { gradientName, layerPrograms, trainedHeadProgram } from '../models/learningGraphs.ts'
-import type { NamedTensor } from '../models/source.ts'
-import type { ExpectedTensor } from '../models/weightNames.ts'
+import type { Value } from '#engine/graph/value.ts'
+import { input } from '#engine/graph/value.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
+import type { LayerParameters } from '#engine/models/learningGraphs.ts'
+import { gradientName, layerPrograms, trainedHeadProgram } from '#engine/models/learningGraphs.ts'
+import type { NamedTensor } from '#engine/models/source.ts'
+import type { ExpectedTensor } from '#engine/models/weightNames.ts'
 import {
   expectedTensors,
   finalNormNames,
   headWeightName,
   layerPrefix,
   layerTensors,
-} from '../models/weightNames.ts'
-import type { AdamWSettings } from '../optimizers/adamw.ts'
-import { adamw, adamwStep } from '../optimizers/adamw.ts'
-import type { OptimizerState, ParameterGroup } from '../optimizers/optimizer.ts'
-import { initialState } from '../optimizers/optimizer.ts'
-import type { TokenSequence } from '../policy.ts'
-import type { PackedBatch } from './packedBatch.ts'
-import { packBatch } from './packedBatch.ts'
-import { RotaryTables } from './rotaryTables.ts'
-import type { Feed } from './session.ts'
-import { Session, floats, int64s } from './session.ts'
+} from '#engine/models/weightNames.ts'
+import type { AdamWSettings } from '#engine/optimizers/adamw.ts'
+import { adamw, adamwStep } from '#engine/optimizers/adamw.ts'
+import type { OptimizerState, ParameterGroup } from '#engine/optimizers/optimizer.ts'
+import { initialState } from '#engine/optimizers/optimizer.ts'
+import type { TokenSequence } from '#engine/policy.ts'
+import type { PackedBatch } from '#engine/runtime/packedBatch.ts'
+import { packBatch } from '#engine/runtime/packedBatch.ts'
+import { RotaryTables } from '#engine/runtime/rotaryTables.ts'
+import type { Feed } from '#engine/runtime/session.ts'
+import { Session, floats, int64s } from '#engine/runtime/session.ts'
 
 export interface FullTrainerOptions {
   readonly config: ModelConfig

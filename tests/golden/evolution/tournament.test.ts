@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { mutateOne, mutateSetting, usualFactors } from '#rl/evolution/mutation.ts'
-import { ranksOf, selectSuccessors, tournamentWinner } from '#rl/evolution/tournament.ts'
+import { mutateOne, mutateSetting, usualFactors } from './mutation.ts'
+import { ranksOf, selectSuccessors, tournamentWinner } from './tournament.ts'
 
 test('ranks ascend with fitness; of equals the later one is higher', () => {
   expect(ranksOf([0.5, 2, -1, 2])).toEqual([1, 2, 0, 3])

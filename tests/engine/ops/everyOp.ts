@@ -1,12 +1,12 @@
 /** Every operator of the expression graph. A new op is one definition and one line here; its gradient case is then demanded by name. */
-import type { Op } from '../graph/value.ts'
-import { addMaskOp } from './addMask.ts'
-import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from './activation.ts'
-import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from './arithmetic.ts'
-import { castOp } from './cast.ts'
-import { argMaxOp, cumulativeSumOp, gatherNdOp, lessOrEqualOp } from './choice.ts'
-import { dequantizeOp } from './dequantize.ts'
-import { gatherElementsOp, gatherOp } from './gather.ts'
+import type { Op } from '#engine/graph/value.ts'
+import { addMaskOp } from '#engine/ops/addMask.ts'
+import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
+import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from '#engine/ops/arithmetic.ts'
+import { castOp } from '#engine/ops/cast.ts'
+import { argMaxOp, cumulativeSumOp, gatherNdOp, lessOrEqualOp } from '#engine/ops/choice.ts'
+import { dequantizeOp } from '#engine/ops/dequantize.ts'
+import { gatherElementsOp, gatherOp } from '#engine/ops/gather.ts'
 import {
   concatOp,
   dimensionOp,
@@ -16,13 +16,13 @@ import {
   sliceOp,
   splitOp,
   transposeOp,
-} from './layout.ts'
-import { absOp, integerMatmulOp } from './integerMatmul.ts'
-import { matmulAddOp, matmulOp, matrixProductOp, quantizedMatmulOp } from './matmul.ts'
-import { layerNormOp, rmsNormOp } from './normalization.ts'
-import { expandOp, reduceMaxOp, reduceSumOp, reduceSumSquareOp, shapeOp } from './reduce.ts'
-import { rotaryOp } from './rotary.ts'
-import { oneHotOp } from './vocabularyHead.ts'
+} from '#engine/ops/layout.ts'
+import { absOp, integerMatmulOp } from '#engine/ops/integerMatmul.ts'
+import { matmulAddOp, matmulOp, matrixProductOp, quantizedMatmulOp } from '#engine/ops/matmul.ts'
+import { layerNormOp, rmsNormOp } from '#engine/ops/normalization.ts'
+import { expandOp, reduceMaxOp, reduceSumOp, reduceSumSquareOp, shapeOp } from '#engine/ops/reduce.ts'
+import { rotaryOp } from '#engine/ops/rotary.ts'
+import { oneHotOp } from '#engine/ops/vocabularyHead.ts'
 
 export const ops: readonly Op[] = [
   absOp,
