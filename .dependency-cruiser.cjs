@@ -1,4 +1,4 @@
-/** Who may import whom. Three tables; the rules are derived from them. */
+/** Who may import whom. Five tables; the rules are derived from them. */
 
 /** A layer may import itself and these. */
 const layers = {
@@ -16,25 +16,52 @@ const layers = {
 const doors = {
   'onnxruntime-(node|common)': '^src/engine/runtime/(onnxRuntime|device)[.]ts$',
   '@huggingface/(tokenizers|jinja)': '^src/engine/text/',
-  '@huggingface/hub': '^src/host/artifacts/',
+  '@huggingface/hub': '^src/host/hub/',
   'better-sqlite3': '^src/host/store/',
   'quickjs-emscripten-core': '^src/host/sandbox/',
   '@jitl/.*': '^src/host/sandbox/',
-  'papaparse|hyparquet(-compressors)?': '^src/host/artifacts/data/',
+  'papaparse|hyparquet(-compressors)?': '^src/host/data/',
   ws: '^src/host/transports/',
   zod: '^src/(shared|host|cli)/',
   electron: '^src/(main|preload)/',
   'react(-dom)?': '^src/renderer/',
-  recharts: '^src/renderer/components/',
+  recharts: '^src/renderer/charts/',
 }
 
 /** Folders whose files are plug-ins: alike, independent, listed in registry.ts. */
-const plugins = [
-  'src/rl/algorithms',
-  'src/rl/environments',
-  'src/host/store/migrations',
-  'src/renderer/screens',
+const plugins = ['src/rl/algorithms', 'src/rl/environments', 'src/host/store/migrations']
+
+/** Inside the window, too, a folder may import itself and these. */
+const windowFolders = {
+  client: [],
+  kit: ['client'],
+  charts: ['kit', 'client'],
+  editor: ['kit', 'client'],
+  features: ['charts', 'editor', 'kit', 'client'],
+}
+
+/** A feature is entered by its screen, and by these: what it has for other features. */
+const featureEntrances = [
+  'arena/contenders',
+  'compare/useCompared',
+  'data/(DataPicker|preparation|promptForms|useData)',
+  'home/FirstRunGuide',
+  'models/(ModelPicker|exportPlan)',
+  'newRun/(fieldWords|fields|toolNames|useDraft|useNewRun)',
+  'queue/QueueList',
+  'rewards/(EnvironmentPicker|RewardPicker|library|rewardChoice)',
+  'run/(runFacts|useRun)',
+  'runs/(DeleteRuns|filter|useRunFiles|useRunsTable)',
+  'samples/(SamplesTab|groups)',
 ]
+
+/** Host files of the processes that train, answer or check with a model; the command line may open models itself. */
+const withRuntime = [
+  '^src/host/(training|checks)/',
+  '^src/host/processes/(trainingProcess|questionProcess|answering)[.]ts$',
+  '^src/host/models/(openModel|scoring)[.]ts$',
+  '^src/host/export/(exporting|exportWriters|parityReaders)[.]ts$',
+].join('|')
 
 const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
 
@@ -77,9 +104,15 @@ const innerRules = [
   ),
   error(
     'inner-host',
-    'The process with the window never loads ONNX Runtime.',
-    { path: '^src/host/', pathNot: '^src/host/workers/' },
+    'What loads ONNX Runtime is listed: the process with the window never does.',
+    { path: '^src/host/', pathNot: withRuntime },
     { path: '^src/engine/runtime/' },
+  ),
+  error(
+    'inner-host-with-runtime',
+    'Nor does it import what does; it may know its types.',
+    { path: '^src/(host|main)/', pathNot: withRuntime },
+    { path: withRuntime, dependencyTypesNot: ['type-only'] },
   ),
   error(
     'inner-window',
@@ -90,8 +123,33 @@ const innerRules = [
   error(
     'inner-processes',
     'Processes are started in two places only.',
-    { path: '^src/', pathNot: '^src/host/(workers|sandbox)/' },
+    { path: '^src/', pathNot: '^src/host/(processes|sandbox)/' },
     { path: '^(node:)?child_process$' },
+  ),
+]
+
+const entrance = `^src/renderer/features/([^/]+/[A-Z][A-Za-z]*Screen|${featureEntrances.join('|')})[.]tsx?$`
+
+const windowRules = [
+  ...Object.entries(windowFolders).map(([folder, allowed]) =>
+    error(
+      `window-folder-${folder}`,
+      `In the window ${folder} may import ${allowed.join(', ') || 'nothing else'}.`,
+      { path: `^src/renderer/${folder}/` },
+      { path: '^src/renderer/', pathNot: `^src/renderer/(${[folder, ...allowed].join('|')})/` },
+    ),
+  ),
+  error(
+    'window-entrances',
+    'A feature is entered by its screen and what the table above names.',
+    { path: '^src/renderer/(?!features/)' },
+    { path: '^src/renderer/features/', pathNot: entrance },
+  ),
+  error(
+    'window-features',
+    'A feature imports of another only what that is entered by.',
+    { path: '^src/renderer/features/([^/]+)/' },
+    { path: '^src/renderer/features/', pathNot: ['^src/renderer/features/$1/', entrance] },
   ),
 ]
 
@@ -109,6 +167,7 @@ module.exports = {
     ...layerRules,
     ...doorRules,
     ...innerRules,
+    ...windowRules,
     ...siblingRules,
     error('no-cycles', 'Two files that need each other are one file or three.', {}, { circular: true }),
     error(

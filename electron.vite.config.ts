@@ -16,9 +16,9 @@ export default defineConfig({
         input: {
           index: 'src/main/index.ts',
           cli: 'src/cli/main.ts',
-          trainingProcess: 'src/host/workers/trainingProcess.ts',
-          questionProcess: 'src/host/workers/questionProcess.ts',
-          textProcess: 'src/host/workers/textProcess.ts',
+          trainingProcess: 'src/host/processes/trainingProcess.ts',
+          questionProcess: 'src/host/processes/questionProcess.ts',
+          textProcess: 'src/host/processes/textProcess.ts',
           sandboxProcess: 'src/host/sandbox/sandboxProcess.ts',
           replicaThread: 'src/engine/runtime/replicaThread.ts',
         },

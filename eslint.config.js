@@ -86,7 +86,7 @@ export default defineConfig(
   },
   {
     // Hooks are functions of functions.
-    files: ['src/renderer/hooks/**/*.ts'],
+    files: ['src/renderer/client/**/*.ts', 'src/renderer/**/use*.ts'],
     plugins: { 'react-hooks': reactHooks },
     rules: {
       ...reactHooks.configs.recommended.rules,
@@ -97,7 +97,7 @@ export default defineConfig(
   {
     // With noUncheckedIndexedAccess a read of a typed array is `number | undefined`; in number crunching `!` says that
     // the loop's bound is the array's length.
-    files: ['src/{engine,rl}/**/*.ts', 'tests/**/*.ts'],
+    files: ['src/{engine,rl}/**/*.ts', 'scripts/starter/fullTrainer.ts', 'tests/**/*.ts'],
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },
   {

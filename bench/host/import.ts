@@ -10,7 +10,7 @@ import path from 'node:path'
 import { once } from 'node:events'
 import { parquetWriteFile } from 'hyparquet-writer'
 import Papa from 'papaparse'
-import { importDataSet } from '#host/artifacts/data/importDataSet.ts'
+import { importDataSet } from '#host/data/importDataSet.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 
 const words =

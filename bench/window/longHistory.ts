@@ -1,7 +1,7 @@
 /** Runs as long as the window must bear, written as run folders; the host takes them in like any other. */
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { createRunFolder, runPaths, type RunFolder } from '#host/artifacts/runFolder.ts'
+import { createRunFolder, runPaths, type RunFolder } from '#host/runs/runFolder.ts'
 import { CounterStream } from './noise.ts'
 
 const config = (name: string) =>

@@ -8,7 +8,7 @@
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { writeFileAtomic } from '#host/artifacts/atomic.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { numberInWords } from '../starter/voices.ts'
 

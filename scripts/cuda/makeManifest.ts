@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { inflateRawSync } from 'node:zlib'
 import { z } from 'zod'
-import { parseCudaManifest, type CudaManifest } from '#host/cuda/cudaManifest.ts'
+import { parseCudaManifest, type CudaManifest } from '#host/devices/cudaManifest.ts'
 import { readZip } from './zipDirectory.ts'
 import type { CudaRecipe } from './recipe.ts'
 

@@ -7,8 +7,8 @@
  */
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { makeFolder, writeFileAtomic } from '#host/artifacts/atomic.ts'
-import { cudaManifestFile } from '#host/cuda/cudaManifest.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { cudaManifestFile } from '#host/devices/cudaManifest.ts'
 import { makeManifest } from './makeManifest.ts'
 import { recipe } from './recipe.ts'
 

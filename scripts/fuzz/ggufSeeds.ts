@@ -1,11 +1,11 @@
 /** GGUF files to fuzz with: an adapter as llama.cpp has it, and one with a value of every type. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { GgufValue } from '#host/artifacts/gguf.ts'
-import { encode, type GgufDtype } from '#host/artifacts/ggufLora.ts'
-import { openGguf } from '#host/artifacts/ggufReader.ts'
-import { writeGguf, type GgufToWrite } from '#host/artifacts/ggufWriter.ts'
-import { readTensor, type TensorToWrite } from '#host/artifacts/safetensors.ts'
+import type { GgufValue } from '#host/adapters/gguf.ts'
+import { encode, type GgufDtype } from '#host/adapters/ggufLora.ts'
+import { openGguf } from '#host/adapters/ggufReader.ts'
+import { writeGguf, type GgufToWrite } from '#host/adapters/ggufWriter.ts'
+import { readTensor, type TensorToWrite } from '#host/files/safetensors.ts'
 import type { FuzzReader, FuzzTarget } from './targets.ts'
 
 function tensor(name: string, dtype: GgufDtype, shape: readonly number[]): TensorToWrite {

@@ -15,10 +15,10 @@ import { HostTensors } from '#engine/runtime/deviceTensors.ts'
 import { generationWeights } from '#engine/runtime/frozenWeights.ts'
 import { residentDefinitions, type Repetition } from '#engine/runtime/residentStep.ts'
 import { learningDefinitions } from '#engine/runtime/segmentLearner.ts'
-import { asPolicySource, type WeightPrecisions } from '#host/artifacts/baseCache.ts'
-import { openModelFolder } from '#host/artifacts/modelFolder.ts'
-import { modelShapes, type ModelShape } from '#host/artifacts/modelShapes.ts'
-import { writeRandomModel } from '#host/artifacts/randomModel.ts'
+import { asPolicySource, type WeightPrecisions } from '#host/models/baseCache.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
 
 export type DevicePrograms = Readonly<Record<string, Program | LoopProgram>>
 

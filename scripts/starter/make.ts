@@ -6,9 +6,9 @@
  */
 import { join } from 'node:path'
 import { readModelConfig } from '#engine/models/registry.ts'
-import { FullTrainer } from '#engine/runtime/fullTrainer.ts'
-import { makeFolder, writeFileAtomic } from '#host/artifacts/atomic.ts'
-import { f32ToWrite, writeSafetensors } from '#host/artifacts/safetensors.ts'
+import { FullTrainer } from './fullTrainer.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { f32ToWrite, writeSafetensors } from '#host/files/safetensors.ts'
 import { conversations, makeDemoData, tokenSequence, type DemoData, type DemoRow } from './corpus.ts'
 import { learningRate, pretraining, rowCounts, seeds, starterConfig } from './recipe.ts'
 import { makeTokenizer, type StarterTokenizer } from './starterTokenizer.ts'

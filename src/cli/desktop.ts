@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Program } from '#host/workers/programs.ts'
+import type { Program } from '#host/processes/programs.ts'
 
 /** Of the project, or of the package: what Electron starts. */
 export const applicationFolder = fileURLToPath(new URL('../..', import.meta.url))

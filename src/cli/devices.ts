@@ -9,8 +9,8 @@ import {
   type DeviceReport,
   type DeviceSpeed,
 } from '#shared/device.ts'
-import { cudaEnvironment } from '#host/cuda/installedCuda.ts'
-import { forkProcess, scriptPath } from '#host/workers/childProcess.ts'
+import { cudaEnvironment } from '#host/devices/installedCuda.ts'
+import { forkProcess, scriptPath } from '#host/processes/childProcess.ts'
 import {
   askOnce,
   createAsk,
@@ -18,7 +18,7 @@ import {
   type Ask,
   type FromQuestion,
   type Question,
-} from '#host/workers/question.ts'
+} from '#host/processes/question.ts'
 import { usageError } from './options.ts'
 
 /** Asks processes of their own, which a driver may crash; what drivers write meanwhile is nothing to read. */

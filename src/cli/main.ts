@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
-import { keepPrivate } from '#host/artifacts/permissions.ts'
-import { cudaEnvironment } from '#host/cuda/installedCuda.ts'
+import { keepPrivate } from '#host/files/permissions.ts'
+import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
 import { findCommand, parseArguments } from './arguments.ts'
 import { commands } from './commands/registry.ts'

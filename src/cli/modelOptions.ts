@@ -2,8 +2,8 @@
 import { deviceWishes } from '#shared/device.ts'
 import { basePrecisions } from '#shared/precision.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { findModel } from '#host/artifacts/modelLibrary.ts'
-import type { OpenModelRequest } from '#host/workers/model.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import type { OpenModelRequest } from '#host/models/openModel.ts'
 import { choice, integer, requiredText, text, type OptionValues } from './options.ts'
 
 export const modelOptions = {

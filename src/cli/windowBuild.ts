@@ -1,7 +1,7 @@
 /** In a checkout the window is built where it is missing or older than its sources; a package brings it along. */
 import { existsSync, globSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { runProgram } from '#host/workers/programs.ts'
+import { runProgram } from '#host/processes/programs.ts'
 import { applicationFolder } from './desktop.ts'
 import type { Output } from './output.ts'
 

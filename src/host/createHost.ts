@@ -3,36 +3,36 @@
  * headless server) make one host and talk to its services. Reading guide of this folder:
  *
  *   createHost.ts   (here) the parts put together
- *   runHistory.ts   keeps SQLite in line with the runs' folders
- *   training.ts     starting, resuming and forking runs
- *   artifacts/      everything on disk: models, data sets, checkpoints, adapters, run folders
+ *   runs/           a run's folder, log, checkpoints; starting, resuming, forking, queueing (runLifecycle.ts)
+ *   data/ models/ adapters/ rewards/ environments/ export/ exchange/ hub/ devices/   a folder for each noun, with its
+ *                   procedures of the API (`…Service.ts`); api/ puts them together, transports/ carry them
  *   store/          run history and library in SQLite
- *   workers/        training processes
- *   sandbox/        user-written code under limits; rewards/ what it is used for
- *   services/       the API's procedures, one file per area; transports/ carry them
+ *   processes/      how processes are started and asked; training/ and checks/ are what happens in them
+ *   sandbox/        user-written code under limits
+ *   files/          writing and reading what the others keep on disk
  */
 import path from 'node:path'
-import { makeFolder } from './artifacts/atomic.ts'
-import { closeToOthers } from './artifacts/permissions.ts'
-import { Bell } from './bell.ts'
+import { makeFolder } from '#host/files/atomic.ts'
+import { closeToOthers } from '#host/files/permissions.ts'
+import { Bell } from '#host/api/bell.ts'
 import { ConnectionWatch } from './connections.ts'
-import { cudaEnvironment } from './cuda/installedCuda.ts'
+import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { dataFolders } from './dataDirectory.ts'
 import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
-import { clearLeftovers } from './leftovers.ts'
-import { LeftRuns } from './leftRuns.ts'
-import { RunHistory } from './runHistory.ts'
+import { clearLeftovers } from '#host/files/leftovers.ts'
+import { LeftRuns } from '#host/runs/leftRuns.ts'
+import { RunHistory } from '#host/runs/runHistory.ts'
 import { openStore, type Store } from './store/store.ts'
-import { resumePoint } from './training.ts'
-import { packError } from './workers/messages.ts'
-import { Trials } from './trials.ts'
-import { tidyTrash } from './trash.ts'
-import { createAsk, questionStarter, type StartQuestion } from './workers/question.ts'
-import { RunQueue, type QueuedRun, type RunQueueOptions } from './workers/runQueue.ts'
-import { Supervisor, type SupervisorOptions } from './workers/supervisor.ts'
-import { TextProcesses, type StartText } from './workers/textQuestion.ts'
-import type { StartWorker } from './workers/workerProcess.ts'
+import { resumePoint } from '#host/runs/runLifecycle.ts'
+import { packError } from '#host/processes/messages.ts'
+import { Trials } from '#host/runs/trials.ts'
+import { tidyTrash } from '#host/runs/trash.ts'
+import { createAsk, questionStarter, type StartQuestion } from '#host/processes/question.ts'
+import { RunQueue, type QueuedRun, type RunQueueOptions } from '#host/runs/runQueue.ts'
+import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
+import { TextProcesses, type StartText } from '#host/processes/textQuestion.ts'
+import type { StartWorker } from '#host/processes/workerProcess.ts'
 
 const lookEveryMs = 1000
 /** A host that answers others reads a long history so long at a time, and answers in between. */

@@ -1,14 +1,14 @@
 /** What a host is made of; `createHost.ts` makes one. */
-import type { Bell } from './bell.ts'
+import type { Bell } from '#host/api/bell.ts'
 import type { ConnectionWatch } from './connections.ts'
-import type { Cleared } from './leftovers.ts'
-import type { RunHistory } from './runHistory.ts'
+import type { Cleared } from '#host/files/leftovers.ts'
+import type { RunHistory } from '#host/runs/runHistory.ts'
 import type { Store } from './store/store.ts'
-import type { Trials } from './trials.ts'
-import type { Ask } from './workers/question.ts'
-import type { AskText } from './workers/textQuestion.ts'
-import type { RunQueue } from './workers/runQueue.ts'
-import type { Supervisor } from './workers/supervisor.ts'
+import type { Trials } from '#host/runs/trials.ts'
+import type { Ask } from '#host/processes/question.ts'
+import type { AskText } from '#host/processes/textQuestion.ts'
+import type { RunQueue } from '#host/runs/runQueue.ts'
+import type { Supervisor } from '#host/runs/supervisor.ts'
 
 export interface Host extends AsyncDisposable {
   readonly dataDirectory: string

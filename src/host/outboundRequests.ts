@@ -4,7 +4,7 @@
  */
 import { appendFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { makeFolder } from './artifacts/atomic.ts'
+import { makeFolder } from '#host/files/atomic.ts'
 
 const counterFile = (dataDirectory: string): string => path.join(dataDirectory, 'outbound-requests')
 

@@ -5,7 +5,7 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
-import { writeError } from './artifacts/fileErrors.ts'
+import { writeError } from '#host/files/fileErrors.ts'
 
 /** Where the runtime keeps them, by the variables it goes by. */
 function cacheFolder(): string {

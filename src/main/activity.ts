@@ -1,5 +1,5 @@
 /** What the shell shows of runs that are being trained: in words, as a bar, and whether the machine must stay awake. */
-import type { WorkerStatus } from '#host/workers/supervisor.ts'
+import type { WorkerStatus } from '#host/runs/supervisor.ts'
 
 export interface TrainedRun {
   readonly id: string

@@ -1,7 +1,7 @@
 /** The menu: the usual roles of the system, and the places and first actions of the window. */
 import type { MenuItemConstructorOptions } from 'electron'
 import type { ShellEvent } from '#shared/bridge.ts'
-import { keyTable, placeKeys, type KeyId } from '#shared/keyTable.ts'
+import { keyTable, places, type KeyId } from '#shared/keyTable.ts'
 
 export interface MenuWishes {
   readonly platform: NodeJS.Platform
@@ -65,8 +65,8 @@ const viewMenu = ({ tell, isPackaged }: MenuWishes): MenuItemConstructorOptions 
 
 const placesMenu = ({ tell }: MenuWishes): MenuItemConstructorOptions => ({
   label: '&Go',
-  submenu: placeKeys.map(({ label, route, key }) =>
-    keyed(label, accelerator(key), () => tell({ type: 'go', route })),
+  submenu: places.map(({ title, route, key }) =>
+    keyed(title, accelerator(key), () => tell({ type: 'go', route })),
   ),
 })
 

@@ -6,7 +6,7 @@ import { app, dialog, Menu, Notification, powerMonitor, powerSaveBlocker, sessio
 import type { BrowserWindow, MessageBoxOptions } from 'electron'
 import type { ShellEvent } from '#shared/bridge.ts'
 import type { Host } from '#host/host.ts'
-import { createServices } from '#host/services/services.ts'
+import { createServices } from '#host/api/services.ts'
 import type { Activity } from './activity.ts'
 import { countBlockedRequests } from './blockedRequests.ts'
 import { acceptConnections, offerDialogs } from './connection.ts'

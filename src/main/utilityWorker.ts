@@ -4,17 +4,17 @@ import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { utilityProcess, type UtilityProcess } from 'electron'
 import { telemetryOff } from '#shared/telemetry.ts'
-import { writeError } from '#host/artifacts/fileErrors.ts'
-import { scriptPath } from '#host/workers/childProcess.ts'
-import { heard, isLastWord } from '#host/workers/hostChannel.ts'
-import type { StartQuestion } from '#host/workers/question.ts'
-import type { StartText } from '#host/workers/textQuestion.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import { scriptPath } from '#host/processes/childProcess.ts'
+import { heard, isLastWord } from '#host/processes/hostChannel.ts'
+import type { StartQuestion } from '#host/processes/question.ts'
+import type { StartText } from '#host/processes/textQuestion.ts'
 import type {
   StartWorker,
   WorkerEnvironment,
   WorkerExit,
   WorkerProcess,
-} from '#host/workers/workerProcess.ts'
+} from '#host/processes/workerProcess.ts'
 
 /** `script` is what the process runs. */
 export const utilityWorkerStarter =

@@ -2,7 +2,7 @@
 import { statfs } from 'node:fs/promises'
 import type { FindingId } from '#shared/diagnosis.ts'
 import type { Host } from '#host/host.ts'
-import { newsOf } from '#host/services/feeds.ts'
+import { newsOf } from '#host/api/feeds.ts'
 import { activityOf, type Activity, type TrainedRun } from './activity.ts'
 import { alarmNotice, diskNotice, endingNotice, isDiskLow, type Notice } from './notices.ts'
 

@@ -1,20 +1,20 @@
 /**
- * The window. Reading guide: `connection.ts` reaches the host, `hooks/` ask it and listen to it, `components/base` are
- * the pieces everything is built of, `components/frame` what surrounds a page, `screens/` the pages, listed in
- * `screens/registry.ts`; `theme.css` holds the look.
+ * The window. Reading guide: `client/` reaches the host, asks it and listens to it, `kit/` are the pieces everything is
+ * built of, `features/` the pages, a folder each, `frame/` what surrounds a page, with the list of screens
+ * (`frame/screens.ts`); `theme.css` holds the look.
  */
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { App } from './App.tsx'
-import { TooltipProvider } from './components/base/Tooltip.tsx'
-import { connect, followToken, takeToken } from './connection.ts'
-import { ApiProvider } from './hooks/api.tsx'
-import { codeOf } from './hooks/failures.ts'
-import { tellConnection } from './hooks/live.ts'
-import { styleNonce } from './nonce.ts'
-import { startTheme } from './theme.ts'
+import { App } from '#renderer/frame/App.tsx'
+import { TooltipProvider } from '#renderer/kit/Tooltip.tsx'
+import { connect, followToken, takeToken } from '#renderer/client/connection.ts'
+import { ApiProvider } from '#renderer/client/api.tsx'
+import { codeOf } from '#renderer/client/failures.ts'
+import { tellConnection } from '#renderer/client/live.ts'
+import { styleNonce } from '#renderer/client/nonce.ts'
+import { startTheme } from '#renderer/client/theme.ts'
 import './theme.css'
 
 startTheme()

@@ -1,4 +1,7 @@
-/** Every shortcut, once: the page's listeners, key sheet and palette, and the menu of the desktop program read this table. */
+/**
+ * Every shortcut and every place, once: the page's listeners, rail, key sheet and palette, and the menu of the desktop
+ * program read this table.
+ */
 
 export interface KeyRow {
   readonly group: 'Everywhere' | 'Places' | 'Lists' | 'Charts and samples' | 'Editors'
@@ -37,19 +40,27 @@ const table = {
 export type KeyId = keyof typeof table
 export const keyTable: Readonly<Record<KeyId, KeyRow>> = table
 
-export interface PlaceKey {
-  readonly label: string
+/** What has a row in the group of places. */
+export type PlaceId = {
+  [Id in KeyId]: (typeof table)[Id]['group'] extends 'Places' ? Id : never
+}[KeyId]
+
+export interface Place {
+  readonly id: PlaceId
+  readonly title: string
   readonly route: string
   /** The key with Ctrl or ⌘. */
   readonly key: string
 }
 
-/** The places of the window in the order of their keys. */
-export const placeKeys: readonly PlaceKey[] = Object.entries(keyTable).flatMap(
-  ([id, { group, label, keys }]) => {
-    const key = keys.find((each) => each.startsWith('Mod+'))
-    return group !== 'Places' || key === undefined
-      ? []
-      : [{ label, route: id === 'home' ? '/' : `/${id}`, key }]
-  },
-)
+const isPlace = (id: string): id is PlaceId => keyTable[id as KeyId].group === 'Places'
+
+/** The places of the window in the order of rail, menu and keys. */
+export const places: readonly Place[] = Object.keys(table)
+  .filter(isPlace)
+  .map((id) => ({
+    id,
+    title: table[id].label,
+    route: id === 'home' ? '/' : `/${id}`,
+    key: table[id].keys.find((key) => key.startsWith('Mod+')) ?? '',
+  }))

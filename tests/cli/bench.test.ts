@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { benchRequest, parseLengths, reportLines } from '#cli/commands/bench.ts'
-import type { BenchReport } from '#host/workers/benchReport.ts'
+import type { BenchReport } from '#host/checks/benchReport.ts'
 import { createWorkplace, linesOf } from './turnwise.ts'
 
 describe('lengths', () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deviceKinds } from '#shared/device.ts'
 import { makeManifest } from '../../scripts/cuda/makeManifest.ts'
 import { eventually } from '../eventually.ts'
-import { honest, startIndex, tinyRecipe, type LoopbackIndex } from '../host/cuda/loopbackIndex.ts'
+import { honest, startIndex, tinyRecipe, type LoopbackIndex } from '../host/devices/loopbackIndex.ts'
 import { answer, createWorkplace, killGroup, linesOf } from './turnwise.ts'
 
 const place = createWorkplace()

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { DeviceFile } from '#host/workers/deviceFile.ts'
+import type { DeviceFile } from '#host/devices/deviceFile.ts'
 import { createWorkplace } from './turnwise.ts'
 
 test('a report says of a device why it cannot be used; a file that is there stays', async () => {

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { hubIdOf } from '#host/artifacts/hubId.ts'
-import { modelShapes } from '#host/artifacts/modelShapes.ts'
-import { writeRandomModel } from '#host/artifacts/randomModel.ts'
-import { startHub, type LoopbackHub } from '../host/artifacts/hub/loopbackHub.ts'
+import { hubIdOf } from '#host/hub/hubId.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
+import { startHub, type LoopbackHub } from '../host/hub/loopbackHub.ts'
 import { createWorkplace, linesOf } from './turnwise.ts'
 
 const place = createWorkplace()

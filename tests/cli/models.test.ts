@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hubIdOf } from '#host/artifacts/hubId.ts'
-import { openSafetensors, readTensor } from '#host/artifacts/safetensors.ts'
+import { hubIdOf } from '#host/hub/hubId.ts'
+import { openSafetensors, readTensor } from '#host/files/safetensors.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
 
 const place = createWorkplace()

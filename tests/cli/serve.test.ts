@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
 import { createClient } from '#shared/api/client.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
-import { smallConfig, stepReached } from '../host/services/hostFixture.ts'
+import { smallConfig, stepReached } from '../host/api/hostFixture.ts'
 import { answer, createWorkplace, killGroup, linesOf, type Running } from './turnwise.ts'
 
 const place = createWorkplace()

@@ -1,8 +1,8 @@
 /** Settings that are hardly meant are named on the command line in the words of the window. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createHost } from '#host/createHost.ts'
-import { readRunConfig } from '#host/workers/runConfigFile.ts'
-import { checkRunConfig } from '#host/workers/runVerdict.ts'
+import { readRunConfig } from '#host/runs/runConfigFile.ts'
+import { checkRunConfig } from '#host/runs/runVerdict.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
 
 const place = createWorkplace()

@@ -13,20 +13,20 @@ import { matmul } from '#engine/ops/matmul.ts'
 import { rmsNormOp } from '#engine/ops/normalization.ts'
 import { meanLastAxis } from '#engine/ops/reduce.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
-import { createRunFolder } from '#host/artifacts/runFolder.ts'
-import { createControl } from '#host/workers/control.ts'
+import { createRunFolder } from '#host/runs/runFolder.ts'
+import { createControl } from '#host/training/control.ts'
 import { Session, floats } from '#engine/runtime/session.ts'
-import { runBench } from '#host/workers/bench.ts'
-import type { BenchReport } from '#host/workers/benchReport.ts'
-import { measureDevice } from '#host/workers/deviceCheck.ts'
-import { autoDevice } from '#host/workers/deviceChoice.ts'
-import { proveDevice, requireProof } from '#host/workers/deviceProof.ts'
-import { readCheck, rememberProof } from '#host/workers/deviceRecords.ts'
-import { runTraining } from '#host/workers/entry.ts'
-import { probeAlgorithm, type ProbeReport } from '#host/workers/probe.ts'
-import { createAsk, questionStarter } from '#host/workers/question.ts'
-import { runSelftest } from '#host/workers/selftest.ts'
-import type { SelftestFinding } from '#host/workers/selftestReport.ts'
+import { runBench } from '#host/checks/bench.ts'
+import type { BenchReport } from '#host/checks/benchReport.ts'
+import { measureDevice } from '#host/devices/deviceCheck.ts'
+import { autoDevice } from '#host/devices/deviceChoice.ts'
+import { proveDevice, requireProof } from '#host/checks/deviceProof.ts'
+import { readCheck, rememberProof } from '#host/devices/deviceRecords.ts'
+import { runTraining } from '#host/training/entry.ts'
+import { probeAlgorithm, type ProbeReport } from '#host/checks/probe.ts'
+import { createAsk, questionStarter } from '#host/processes/question.ts'
+import { runSelftest } from '#host/checks/selftest.ts'
+import type { SelftestFinding } from '#host/devices/selftestReport.ts'
 import { largestDifference } from '../engine/runtime/differences.ts'
 import {
   completionsOf,
@@ -40,7 +40,7 @@ import {
   unfiltered,
   withValues,
 } from '../engine/runtime/tinyModel.ts'
-import { starterConfig } from '../host/workers/runs.ts'
+import { starterConfig } from '../host/runs/runFixture.ts'
 
 const webgpu: Device = { kind: 'webgpu', threads: 1, deviceId: 0 }
 const sequences = [5, 23, 2, 14].map((length, index) => randomSequence(258, length, index))

@@ -1,9 +1,9 @@
 /** What `selftest --full` and `probe` check, on a WebGPU device. Skipped by name where there is no software GPU. */
 import { describe, expect, test } from 'vitest'
 import { architectures } from '#engine/models/registry.ts'
-import { modelShapes } from '#host/artifacts/modelShapes.ts'
-import type { BenchReport } from '#host/workers/benchReport.ts'
-import type { ProbeReport } from '#host/workers/probe.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
+import type { BenchReport } from '#host/checks/benchReport.ts'
+import type { ProbeReport } from '#host/checks/probe.ts'
 import type { FindingsAnswer, MemoryAnswer, ReopeningAnswer } from './checks.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { openSafetensors, readTensor } from '#host/artifacts/safetensors.ts'
-import { temporaryFolder } from '../host/artifacts/temporaryFolder.ts'
+import { openSafetensors, readTensor } from '#host/files/safetensors.ts'
+import { temporaryFolder } from '../host/files/temporaryFolder.ts'
 import { missingSoftwareGpu, softwareGpu } from './softwareDriver.ts'
 
 const root = path.join(import.meta.dirname, '../..')

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { makeManifest } from '../../scripts/cuda/makeManifest.ts'
-import { startIndex, tinyRecipe } from '../host/cuda/loopbackIndex.ts'
+import { startIndex, tinyRecipe } from '../host/devices/loopbackIndex.ts'
 import { expect, seriousProblems, test } from './support.ts'
 
 /** Hosts that are started from now on know these tiny wheels instead of NVIDIA's. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
-import { startHub } from '../host/artifacts/hub/loopbackHub.ts'
+import { startHub } from '../host/hub/loopbackHub.ts'
 import { demoFile, expect, seriousProblems, test, type App } from './support.ts'
 
 const questions = [

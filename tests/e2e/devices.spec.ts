@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { missingSoftwareGpu, softwareGpu } from '../device/softwareDriver.ts'
-import { rememberProof, rememberSpeeds } from '../../src/host/workers/deviceRecords.ts'
+import { rememberProof, rememberSpeeds } from '#host/devices/deviceRecords.ts'
 import { connectTo, startHost } from './host.ts'
 import { demoConfig, expect, seriousProblems, test } from './support.ts'
 

@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
-import { formatCount } from '#renderer/format.ts'
+import { formatCount } from '#renderer/client/format.ts'
 import { demoConfig, demoFile, expect, test, trainDemo } from './support.ts'
 
 test('training on other rows takes their held-out part along and puts the unfinished run aside', async ({

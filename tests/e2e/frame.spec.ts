@@ -1,3 +1,4 @@
+import { places } from '#shared/keyTable.ts'
 import { expect, seriousProblems, test } from './support.ts'
 
 test('the palette finds places and the keys go to them', async ({ app }) => {
@@ -12,6 +13,17 @@ test('the palette finds places and the keys go to them', async ({ app }) => {
   await page.keyboard.press('Shift+Slash')
   await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
+})
+
+test('the key that the menu prints for a place goes there', async ({ app }) => {
+  const { page } = app
+  await app.open()
+  const rail = page.getByRole('navigation', { name: 'Places' })
+  await expect(rail.getByRole('link')).toHaveText(places.map(({ title }) => title))
+  for (const { title, key } of places.toReversed()) {
+    await page.keyboard.press(key.replace('Mod', 'Control'))
+    await expect(rail.locator('[aria-current=page]')).toHaveText(title)
+  }
 })
 
 test('the first key press on a page offers to skip the places', async ({ app }) => {

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
-import { startHub } from '../host/artifacts/hub/loopbackHub.ts'
+import { startHub } from '../host/hub/loopbackHub.ts'
 import { expect, seriousProblems, starter, test, trainDemo } from './support.ts'
 
 /** In light and dark. */

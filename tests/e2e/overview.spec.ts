@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { readNumber } from '#renderer/components/charts/summary.ts'
+import { readNumber } from '#renderer/charts/summary.ts'
 import { demoConfig, expect, test, trainDemo, untilEnded } from './support.ts'
 
 const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 }

@@ -1,4 +1,4 @@
-import { formatCount } from '#renderer/format.ts'
+import { formatCount } from '#renderer/client/format.ts'
 import type { Page } from '@playwright/test'
 import { demoConfig, expect, seriousProblems, test, trainDemo, untilEnded, type App } from './support.ts'
 

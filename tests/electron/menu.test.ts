@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest'
 import { menuTemplate } from '../../src/main/menu.ts'
-import { keyTable } from '#shared/keyTable.ts'
+import { keyTable, places } from '#shared/keyTable.ts'
+import type { ShellEvent } from '#shared/bridge.ts'
 import type { MenuEntry } from './fakeElectron.ts'
+
+const told: ShellEvent[] = []
 
 const menu = menuTemplate({
   platform: 'linux',
   isPackaged: true,
-  tell: () => undefined,
+  tell: (event) => told.push(event),
   showDataFolder: () => undefined,
 }) as unknown as readonly (MenuEntry & { readonly accelerator?: string })[]
 
@@ -14,10 +17,15 @@ const menu = menuTemplate({
 const codeOf = (key: string): string =>
   /^\d$/.test(key) ? `Digit${key}` : key === ',' ? 'Comma' : `Key${key}`
 
+interface Entry {
+  readonly label?: string
+  readonly accelerator?: string
+  readonly click?: () => void
+}
+
+const entries = menu.flatMap(({ submenu }) => (submenu ?? []) as readonly Entry[])
+
 test('the menu prints the keys that the page listens for', () => {
-  const entries = menu.flatMap(
-    ({ submenu }) => (submenu ?? []) as readonly { readonly label?: string; readonly accelerator?: string }[],
-  )
   const printed = new Map(
     entries.flatMap(({ label, accelerator }) =>
       accelerator === undefined
@@ -32,4 +40,18 @@ test('the menu prints the keys that the page listens for', () => {
   expect(printed.get('New run')).toBe(keyTable.newRun.keys[0])
   expect(printed.get('Add data…')).toBe(keyTable.addData.keys[0])
   expect(printed.get('Command palette')).toBe(keyTable.palette.keys[0])
+})
+
+test('the menu goes where the key beside it goes', () => {
+  const all = Object.keys(keyTable) as (keyof typeof keyTable)[]
+  const rows = all.filter((id) => keyTable[id].group === 'Places')
+  expect(places.map(({ id }) => id)).toEqual(rows)
+  for (const { title, route } of places) {
+    entries.find(({ label }) => label === title)?.click?.()
+    expect(told.at(-1)).toEqual({ type: 'go', route })
+  }
+  // The digits count the places from the top; settings have the key that programs have for them.
+  expect(rows.flatMap((id) => keyTable[id].keys.filter((key) => key.startsWith('Mod+Digit')))).toEqual(
+    rows.slice(0, -1).map((_, index) => `Mod+Digit${String(index + 1)}`),
+  )
 })

@@ -14,7 +14,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeManifest } from '../../scripts/cuda/makeManifest.ts'
-import { startIndex, tinyRecipe } from '../host/cuda/loopbackIndex.ts'
+import { startIndex, tinyRecipe } from '../host/devices/loopbackIndex.ts'
 import { buildProject, root } from './builtProject.ts'
 
 /** Packages of the real dependencies by the real packager; only Electron itself is a few empty files. */

@@ -195,7 +195,7 @@ describe('the window of a checkout', () => {
     expect(isStale(folder)).toBe(true)
     for (const file of results) touch(file, 200)
     expect(isStale(folder)).toBe(false)
-    touch('src/renderer/screens/Deep.tsx', 300)
+    touch('src/renderer/features/run/Deep.tsx', 300)
     expect(isStale(folder)).toBe(true)
   })
 

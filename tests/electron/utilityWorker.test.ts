@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import type { FromTrainer } from '#host/workers/messages.ts'
-import type { FromText } from '#host/workers/textQuestion.ts'
+import type { FromTrainer } from '#host/processes/messages.ts'
+import type { FromText } from '#host/processes/textQuestion.ts'
 import {
   utilityQuestionStarter,
   utilityTextStarter,
@@ -13,7 +13,7 @@ import {
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-utility-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const channel = path.resolve('src/host/workers/hostChannel.ts')
+const channel = path.resolve('src/host/processes/hostChannel.ts')
 
 /** A process that runs these lines, with `host` as its end of the line. */
 function startScript(name: string, lines: string) {

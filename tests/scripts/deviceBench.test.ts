@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { temporaryFolder } from '../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../host/files/temporaryFolder.ts'
 
 const root = path.join(import.meta.dirname, '../..')
 const folder = temporaryFolder()

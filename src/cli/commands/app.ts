@@ -1,4 +1,4 @@
-import { launchProgram, runProgram } from '#host/workers/programs.ts'
+import { launchProgram, runProgram } from '#host/processes/programs.ts'
 import { defineCommand } from '../command.ts'
 import { browserProgram, desktopProgram, findElectron, hasDisplay, redirectPage } from '../desktop.ts'
 import { flag, integer, usageError } from '../options.ts'

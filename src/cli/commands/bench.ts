@@ -5,13 +5,13 @@ import {
   type BenchLengths,
   type BenchReport,
   type BenchRequest,
-} from '#host/workers/benchReport.ts'
+} from '#host/checks/benchReport.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { plural } from '#shared/plural.ts'
 import { defineCommand } from '../command.ts'
 import { choice, choices, integer, integers, text, usageError } from '../options.ts'
 import { tableLines } from '../output.ts'
-import { findModel } from '#host/artifacts/modelLibrary.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
 
 export const bench = defineCommand({
   name: 'bench',
@@ -47,7 +47,7 @@ export const bench = defineCommand({
   },
   async run({ options }, context) {
     const request = benchRequest(options, context.dataDirectory)
-    const { runBench } = await import('#host/workers/bench.ts')
+    const { runBench } = await import('#host/checks/bench.ts')
     const report = await runBench(request, { onProgress: context.output.note })
     context.output.json(report)
     for (const line of reportLines(report)) context.output.line(line)

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { readError } from '#host/artifacts/fileErrors.ts'
-import { writeUserFile } from '#host/artifacts/userFile.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { writeUserFile } from '#host/files/userFile.ts'
 import { importConfig, type ImportNote } from '#host/exchange/importConfig.ts'
 import { toolIds, toolTitles } from '#shared/tools.ts'
-import { unfinishedWarnings } from '#host/workers/runVerdict.ts'
+import { unfinishedWarnings } from '#host/runs/runVerdict.ts'
 import { defineCommand } from '../command.ts'
 import { choice, force, text } from '../options.ts'
 

@@ -1,4 +1,4 @@
-import { listDataSets, type ListedDataSet } from '#host/artifacts/data/dataSetLibrary.ts'
+import { listDataSets, type ListedDataSet } from '#host/data/dataSetLibrary.ts'
 import { defineCommand } from '../command.ts'
 import { tableLines } from '../output.ts'
 

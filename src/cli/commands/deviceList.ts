@@ -1,8 +1,8 @@
 import type { DeviceCheck, DeviceReport } from '#shared/device.ts'
-import { readCudaManifest } from '#host/cuda/cudaManifest.ts'
-import { planCuda, type CudaPlan } from '#host/cuda/installCuda.ts'
+import { readCudaManifest } from '#host/devices/cudaManifest.ts'
+import { planCuda, type CudaPlan } from '#host/devices/installCuda.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { readCheck } from '#host/workers/deviceRecords.ts'
+import { readCheck } from '#host/devices/deviceRecords.ts'
 import { defineCommand } from '../command.ts'
 import { askDevices, checkWords, gigabytes, reasonOf } from '../devices.ts'
 

@@ -1,4 +1,4 @@
-import { removeCuda } from '#host/cuda/installedCuda.ts'
+import { removeCuda } from '#host/devices/installedCuda.ts'
 import { defineCommand } from '../command.ts'
 import { checkInstallable } from '../devices.ts'
 

@@ -1,6 +1,6 @@
 import { plural } from '#shared/plural.ts'
-import { findModel } from '#host/artifacts/modelLibrary.ts'
-import { checkpointChoices, resolveCheckpoint } from '#host/artifacts/runTarget.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import { checkpointChoices, resolveCheckpoint } from '#host/runs/runTarget.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import {
   defaultShardBytes,
@@ -8,8 +8,8 @@ import {
   exportFormats,
   type ExportProgress,
   type ExportReport,
-} from '#host/exports/exports.ts'
-import { baseOfCheckpoint } from '#host/exports/exportSource.ts'
+} from '#host/export/exports.ts'
+import { baseOfCheckpoint } from '#host/export/exportSource.ts'
 import { AppError } from '#shared/errors.ts'
 import { defineCommand } from '../command.ts'
 import { choice, flag, number, requiredText, text, usageError } from '../options.ts'
@@ -48,7 +48,7 @@ export const exportRun = defineCommand({
     const given = options.model === undefined ? null : findModel(options.model, dataDirectory)
     const { out, dtype = null, shardGb, adapterInputs } = options
     const shardBytes = Math.round((shardGb * defaultShardBytes) / 5)
-    const { exportCheckpoint } = await import('#host/workers/exporting.ts')
+    const { exportCheckpoint } = await import('#host/export/exporting.ts')
     const progress = createProgress(output, json)
     const report = await exportCheckpoint(
       {

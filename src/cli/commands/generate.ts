@@ -1,5 +1,5 @@
 import { rolloutPrecisions } from '#shared/precision.ts'
-import { readMessages, type AnsweredCompletion, type Question } from '#host/workers/completing.ts'
+import { readMessages, type AnsweredCompletion, type Question } from '#host/models/completing.ts'
 import { defineCommand } from '../command.ts'
 import { modelOptions, openRequest } from '../modelOptions.ts'
 import { choice, flag, integer, number, text, usageError } from '../options.ts'
@@ -38,8 +38,8 @@ export const generate = defineCommand({
   async run({ options }, context) {
     const question = questionOf(options.prompt, options.messages)
     const { samples, seed, precision } = options
-    const { openModel } = await import('#host/workers/model.ts')
-    const { complete, openText } = await import('#host/workers/completing.ts')
+    const { openModel } = await import('#host/models/openModel.ts')
+    const { complete, openText } = await import('#host/models/completing.ts')
     const request = openRequest(options, context.dataDirectory)
     const sampling = samplingOf(options)
     using model = await openModel({

@@ -1,4 +1,4 @@
-import { readGradInput } from '#host/workers/sequenceInput.ts'
+import { readGradInput } from '#host/models/sequenceInput.ts'
 import { defineCommand } from '../command.ts'
 import { modelOptions, openRequest } from '../modelOptions.ts'
 import { requiredText } from '../options.ts'
@@ -20,8 +20,8 @@ export const grad = defineCommand({
   async run({ options }, { dataDirectory, output }) {
     const request = openRequest(options, dataDirectory)
     const input = readGradInput(options.input, limitsOf(request.directory, request.contextLength))
-    const { openModel } = await import('#host/workers/model.ts')
-    const { adapterGradients, writeGradients } = await import('#host/workers/scoring.ts')
+    const { openModel } = await import('#host/models/openModel.ts')
+    const { adapterGradients, writeGradients } = await import('#host/models/scoring.ts')
     using model = await openModel(request)
     const gradients = await adapterGradients(model, input)
     const file = await writeGradients(options.output, gradients)

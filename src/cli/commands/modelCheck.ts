@@ -1,6 +1,6 @@
 import { blockPrecisions } from '#shared/precision.ts'
 import type { PrecisionEffect } from '#shared/precisionEffect.ts'
-import { findModel } from '#host/artifacts/modelLibrary.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { defineCommand } from '../command.ts'
 import { choices, integer, text } from '../options.ts'
@@ -20,11 +20,11 @@ export const modelCheck = defineCommand({
     'KL: of the rounded model from the exact one, on what it wrote itself; sampler: generating against learning.',
   ],
   async run({ options, positionals: [model = ''] }, { dataDirectory, output }) {
-    const { openModelFolder } = await import('#host/artifacts/modelFolder.ts')
-    const { readTexts } = await import('#host/workers/precisionTexts.ts')
-    const { checkPrecision } = await import('#host/workers/precisionCheck.ts')
-    const { openText } = await import('#host/workers/completing.ts')
-    const { chooseDevice } = await import('#host/workers/model.ts')
+    const { openModelFolder } = await import('#host/models/modelFolder.ts')
+    const { readTexts } = await import('#host/checks/precisionTexts.ts')
+    const { checkPrecision } = await import('#host/checks/precisionCheck.ts')
+    const { openText } = await import('#host/models/completing.ts')
+    const { chooseDevice } = await import('#host/models/openModel.ts')
     const folder = openModelFolder(findModel(model, dataDirectory))
     const subject = {
       model: folder,

@@ -1,4 +1,4 @@
-import { listModels, type ListedModel } from '#host/artifacts/modelLibrary.ts'
+import { listModels, type ListedModel } from '#host/models/modelLibrary.ts'
 import { defineCommand } from '../command.ts'
 import { tableLines } from '../output.ts'
 

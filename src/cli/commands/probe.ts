@@ -1,7 +1,7 @@
 import { plural } from '#shared/plural.ts'
 import { type Device, deviceKinds } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import type { ProbeReport, ProbeRun } from '#host/workers/probe.ts'
+import type { ProbeReport, ProbeRun } from '#host/checks/probe.ts'
 import { defineCommand } from '../command.ts'
 import { choice, integer, text } from '../options.ts'
 import type { Output } from '../output.ts'
@@ -23,7 +23,7 @@ export const probe = defineCommand({
     'turnwise probe all --algorithm all --seeds 3 tries everything and prints a table.',
   ],
   async run({ options, positionals: [name = ''] }, { output }) {
-    const { chooseDevice } = await import('#host/workers/model.ts')
+    const { chooseDevice } = await import('#host/models/openModel.ts')
     const { algorithm = 'grpo', seed, seeds, steps } = options
     const { device: kind = null, threads = null } = options
     const device = await chooseDevice({ kind, threads })
@@ -40,7 +40,7 @@ export const probe = defineCommand({
 })
 
 async function runOne(run: ProbeRun, output: Output): Promise<void> {
-  const { probeAlgorithm } = await import('#host/workers/probe.ts')
+  const { probeAlgorithm } = await import('#host/checks/probe.ts')
   const report = await probeAlgorithm(run)
   output.json(report)
   for (const line of reportLines(report)) output.line(line)
@@ -55,7 +55,7 @@ interface MatrixWish {
 }
 
 async function runMatrix({ name, algorithm, seeds, device }: MatrixWish, output: Output): Promise<void> {
-  const { probeAlgorithms, probeMatrix, probeNames } = await import('#host/workers/probe.ts')
+  const { probeAlgorithms, probeMatrix, probeNames } = await import('#host/checks/probe.ts')
   const wish = {
     probes: name === 'all' ? probeNames : [name],
     algorithms: algorithm === 'all' ? probeAlgorithms : [algorithm],

@@ -1,5 +1,5 @@
 import { createHost } from '#host/createHost.ts'
-import { resumePoint } from '#host/training.ts'
+import { resumePoint } from '#host/runs/runLifecycle.ts'
 import { defineCommand } from '../command.ts'
 import { followTraining } from '../training.ts'
 import { reportOutcome } from './train.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import { openRunFolder } from '#host/artifacts/runFolder.ts'
+import { openRunFolder } from '#host/runs/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
 import type { Store } from '#host/store/store.ts'
 import { defineCommand } from '../command.ts'

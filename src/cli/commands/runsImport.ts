@@ -1,5 +1,5 @@
 import { createHost } from '#host/createHost.ts'
-import { importBundle } from '#host/services/runBundle.ts'
+import { importBundle } from '#host/runs/runBundle.ts'
 import { defineCommand } from '../command.ts'
 
 export const runsImport = defineCommand({

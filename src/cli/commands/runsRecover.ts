@@ -1,7 +1,7 @@
 import { plural } from '#shared/plural.ts'
 import { renameSync } from 'node:fs'
 import { historyFile } from '#host/createHost.ts'
-import { writeError } from '#host/artifacts/fileErrors.ts'
+import { writeError } from '#host/files/fileErrors.ts'
 import { recoverStore } from '#host/store/recover.ts'
 import { defineCommand } from '../command.ts'
 import { flag } from '../options.ts'

@@ -1,5 +1,5 @@
 import { createHost } from '#host/createHost.ts'
-import { restoreRun, trashedRuns } from '#host/trash.ts'
+import { restoreRun, trashedRuns } from '#host/runs/trash.ts'
 import { defineCommand } from '../command.ts'
 import { oneRun } from './runsDelete.ts'
 

@@ -1,6 +1,6 @@
 import type { RunEntry } from '#shared/runs.ts'
-import { surveyCheckpoints } from '#host/artifacts/checkpoints.ts'
-import { openRunFolder } from '#host/artifacts/runFolder.ts'
+import { surveyCheckpoints } from '#host/runs/checkpoints.ts'
+import { openRunFolder } from '#host/runs/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
 import { defineCommand } from '../command.ts'
 import { formatTime } from './runsList.ts'

@@ -1,4 +1,4 @@
-import { emptyTrash, trashedRuns } from '#host/trash.ts'
+import { emptyTrash, trashedRuns } from '#host/runs/trash.ts'
 import { defineCommand } from '../command.ts'
 import { flag } from '../options.ts'
 

@@ -1,6 +1,6 @@
-import { openModelFolder } from '#host/artifacts/modelFolder.ts'
-import { writeUserFile } from '#host/artifacts/userFile.ts'
-import { readScoreInput } from '#host/workers/sequenceInput.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { writeUserFile } from '#host/files/userFile.ts'
+import { readScoreInput } from '#host/models/sequenceInput.ts'
 import { defineCommand } from '../command.ts'
 import { modelOptions, openRequest } from '../modelOptions.ts'
 import { requiredText } from '../options.ts'
@@ -20,8 +20,8 @@ export const score = defineCommand({
   async run({ options }, { dataDirectory, output }) {
     const request = openRequest(options, dataDirectory)
     const input = readScoreInput(options.input, limitsOf(request.directory, request.contextLength))
-    const { openModel } = await import('#host/workers/model.ts')
-    const { scoreSequences } = await import('#host/workers/scoring.ts')
+    const { openModel } = await import('#host/models/openModel.ts')
+    const { scoreSequences } = await import('#host/models/scoring.ts')
     using model = await openModel(request)
     const scores = await scoreSequences(model, input)
     writeUserFile(options.output, `${JSON.stringify(scores)}\n`, { overwrite: true })

@@ -1,8 +1,8 @@
 import { deviceKinds } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { SelftestRequest } from '#host/workers/selftest.ts'
-import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/workers/selftestReport.ts'
+import type { SelftestRequest } from '#host/checks/selftest.ts'
+import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/selftestReport.ts'
 import { defineCommand } from '../command.ts'
 import { choice, choices, flag, integer } from '../options.ts'
 
@@ -18,9 +18,9 @@ export const selftest = defineCommand({
     threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
   },
   async run({ options }, { dataDirectory, output }) {
-    const { chooseDevice } = await import('#host/workers/model.ts')
-    const { runSelftest } = await import('#host/workers/selftest.ts')
-    const { rememberProof } = await import('#host/workers/deviceRecords.ts')
+    const { chooseDevice } = await import('#host/models/openModel.ts')
+    const { runSelftest } = await import('#host/checks/selftest.ts')
+    const { rememberProof } = await import('#host/devices/deviceRecords.ts')
     const device = await chooseDevice({ kind: options.device ?? null, threads: options.threads ?? null })
     const findings: SelftestFinding[] = []
     const startedAt = performance.now()

@@ -9,7 +9,7 @@ import path from 'node:path'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { AdapterRole } from '#engine/policy.ts'
-import { writeAdapter } from '../artifacts/peft.ts'
+import { writeAdapter } from '#host/adapters/peft.ts'
 import type { RolloutServer } from './rolloutServer.ts'
 import type { ServerSettings } from './settings.ts'
 

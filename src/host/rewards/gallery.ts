@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
-import { readJsonObject } from '../artifacts/strictJson.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
 import { resourcesDirectory } from '../dataDirectory.ts'
 import type { CodeSource } from '../sandbox/sandbox.ts'
 import { testCaseSchema, type TestCase } from './testCases.ts'

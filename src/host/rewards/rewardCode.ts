@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
-import { makeFolder, writeFileAtomic } from '../artifacts/atomic.ts'
-import { readError } from '../artifacts/fileErrors.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { readError } from '#host/files/fileErrors.ts'
 import type { CodeSource } from '../sandbox/sandbox.ts'
 
 type RewardEntry = RunConfig['rewards'][number]

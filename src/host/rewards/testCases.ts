@@ -1,9 +1,5 @@
 /** Examples kept beside reward code, run after every change: what must be earned, and what must not. */
-import { existsSync } from 'node:fs'
 import { z } from 'zod'
-import { AppError } from '#shared/errors.ts'
-import { writeFileAtomic } from '../artifacts/atomic.ts'
-import { readJsonObject } from '../artifacts/strictJson.ts'
 import type { CodeSource } from '../sandbox/sandbox.ts'
 import { dryRun, type DryRunOptions, type DryRunRow } from './dryRun.ts'
 
@@ -28,8 +24,6 @@ export const testCaseSchema = z.strictObject({
 })
 
 export type TestCase = z.output<typeof testCaseSchema>
-
-const casesSchema = z.strictObject({ cases: z.array(testCaseSchema) })
 
 export interface TestCaseResult {
   readonly name: string
@@ -90,26 +84,4 @@ function wanted({ min, max, equals }: TestCase['expect']): string {
     max === undefined ? '' : `at most ${max}`,
   ]
   return parts.filter((part) => part !== '').join(' and ')
-}
-
-/** Beside the code: reward.ts has reward.cases.json. */
-const testCasesFile = (codeFile: string): string => codeFile.replace(/\.[cm]?[jt]s$/, '') + '.cases.json'
-
-/** None where there is no file. Errors: AppError 'data/invalid', 'file/unreadable'. */
-export function readTestCases(codeFile: string): TestCase[] {
-  const file = testCasesFile(codeFile)
-  if (!existsSync(file)) return []
-  const result = casesSchema.safeParse(readJsonObject(file, 'data/invalid'))
-  if (result.success) return result.data.cases
-  const issue = result.error.issues[0]
-  throw new AppError(
-    'data/invalid',
-    `The test cases in ${file} cannot be read: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
-    'A case has name, prompt, completion, row and expect with min, max or equals.',
-  )
-}
-
-/** Errors: AppError 'file/unwritable'. */
-export function writeTestCases(codeFile: string, cases: readonly TestCase[]): void {
-  writeFileAtomic(testCasesFile(codeFile), `${JSON.stringify({ cases }, null, 2)}\n`)
 }

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { makeFolder } from '../artifacts/atomic.ts'
+import { makeFolder } from '#host/files/atomic.ts'
 import { Connection } from './connection.ts'
 import { migrations } from './migrations/registry.ts'
 import { tooNew, unreadable } from './storeErrors.ts'

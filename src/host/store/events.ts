@@ -1,5 +1,5 @@
 /** What a run said, besides steps, evaluations and samples, which have tables of their own. */
-import type { LoggedEvent } from '../artifacts/eventLog.ts'
+import type { LoggedEvent } from '#host/runs/eventLog.ts'
 import type { Connection } from './connection.ts'
 
 /** A log line that could not be read is an event of type `damaged-line`. */

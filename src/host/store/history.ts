@@ -1,5 +1,5 @@
 /** One run's history being written: each event to its table, and back where a resume says so. */
-import { parseLogLine, type LoggedEvent } from '../artifacts/eventLog.ts'
+import { parseLogLine, type LoggedEvent } from '#host/runs/eventLog.ts'
 import type { RunStatus } from '#shared/runs.ts'
 import type { Connection } from './connection.ts'
 import type { StoredEvent } from './events.ts'

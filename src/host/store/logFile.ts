@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
-import { readError, systemCode } from '../artifacts/fileErrors.ts'
-import { regularFileSize } from '../artifacts/strictJson.ts'
+import { readError, systemCode } from '#host/files/fileErrors.ts'
+import { regularFileSize } from '#host/files/strictJson.ts'
 
 /** How far a log has been read. */
 export interface LogPosition {

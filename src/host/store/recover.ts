@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { writeError } from '../artifacts/fileErrors.ts'
+import { writeError } from '#host/files/fileErrors.ts'
 import { Connection } from './connection.ts'
 import { latestVersion, migrate } from './database.ts'
 import { copyRows, type Table } from './rowCopy.ts'

@@ -22,7 +22,7 @@ import {
   type HostAddress,
 } from '#shared/api/webSocketPort.ts'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
-import { systemCode } from '../artifacts/fileErrors.ts'
+import { systemCode } from '#host/files/fileErrors.ts'
 import { bearerToken, createToken, isLoopbackHost, isOwnOrigin, isToken } from './access.ts'
 import {
   contentSecurityPolicy,

@@ -7,8 +7,8 @@ import { existsSync } from 'node:fs'
 import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { makeFolder } from '../artifacts/atomic.ts'
-import { writeError } from '../artifacts/fileErrors.ts'
+import { makeFolder } from '#host/files/atomic.ts'
+import { writeError } from '#host/files/fileErrors.ts'
 
 export interface Upload {
   readonly uploadId: string

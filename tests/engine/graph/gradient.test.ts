@@ -8,7 +8,7 @@ import { add, exp, mul } from '#engine/ops/arithmetic.ts'
 import { defineOp } from '#engine/ops/define.ts'
 import { gather } from '#engine/ops/gather.ts'
 import { matmul } from '#engine/ops/matmul.ts'
-import { ops } from '#engine/ops/registry.ts'
+import { ops } from '../ops/everyOp.ts'
 import { countTypes, readOnnx } from './onnxReader.ts'
 import { evaluate } from './evaluate.ts'
 

@@ -7,7 +7,7 @@ import { add, exp, mul, neg } from '#engine/ops/arithmetic.ts'
 import { concat, reshape } from '#engine/ops/layout.ts'
 import { matmul } from '#engine/ops/matmul.ts'
 import { layerNorm } from '#engine/ops/normalization.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { evaluate } from './evaluate.ts'
 import { countTypes, readOnnx } from './onnxReader.ts'
 

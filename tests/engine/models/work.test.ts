@@ -8,7 +8,7 @@ import { loraInputs } from '#engine/models/lora.ts'
 import { layerTensors } from '#engine/models/weightNames.ts'
 import { conventionalFlops, learningFlops } from '#engine/models/work.ts'
 import { matmulAddOp, matmulOp } from '#engine/ops/matmul.ts'
-import { modelShapes } from '#host/artifacts/modelShapes.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
 import { exampleConfig } from './exampleConfig.ts'
 
 /** One sequence of eight tokens: the block has four parts of two. */

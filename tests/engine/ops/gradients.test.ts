@@ -3,7 +3,7 @@ import type { GradientCase } from '#engine/ops/gradientCase.ts'
 import { gradientCases } from '#engine/ops/gradientCases.ts'
 import { mul } from '#engine/ops/arithmetic.ts'
 import { defineOp, onlyCotangent } from '#engine/ops/define.ts'
-import { composites, ops } from '#engine/ops/registry.ts'
+import { composites, ops } from './everyOp.ts'
 import { apply } from '#engine/graph/value.ts'
 import { gradientError, gradientLimits } from '#engine/runtime/gradientCheck.ts'
 

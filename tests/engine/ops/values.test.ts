@@ -19,7 +19,7 @@ import { slicedHead } from '#engine/ops/slicedHead.ts'
 import { vocabularyHead } from '#engine/ops/vocabularyHead.ts'
 import { floats, int64s } from '#engine/runtime/session.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { evaluate } from '../graph/evaluate.ts'
 import { largestDifference } from '../runtime/differences.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { optimizerById, scheduleById, schedules } from '#engine/optimizers/registry.ts'
+import { scheduleById, schedules } from '#engine/optimizers/registry.ts'
 
 const cosine = scheduleById('cosine')
 const linear = scheduleById('linear')
@@ -68,6 +68,5 @@ describe('registry', () => {
     expect(() => scheduleById('step')).toThrow(
       expect.objectContaining({ code: 'config/invalid', hint: 'Use one of: constant, linear, cosine.' }),
     )
-    expect(() => optimizerById('sgd')).toThrow(expect.objectContaining({ code: 'config/invalid' }))
   })
 })

@@ -4,7 +4,7 @@ import type { ModelSource } from '#engine/models/source.ts'
 import { valueHeadNames } from '#engine/models/valueHead.ts'
 import type { LossCoefficients } from '#engine/policy.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
 import {
   flat,

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { driverProblem } from '#engine/runtime/cudaLibrary.ts'
 import { cudaFolderVariable } from '#shared/device.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 
 const folder = path.join(temporaryFolder(), 'cuda')
 const isLinux = process.platform === 'linux'

@@ -10,7 +10,7 @@ import {
   readTensor,
   type TensorToWrite,
   writeSafetensors,
-} from '#host/artifacts/safetensors.ts'
+} from '#host/files/safetensors.ts'
 
 /** [rows, columns] out of blocks. */
 function dequantizedValues({ form, blocks, scales }: BlockWeight, columns: number): Float32Array {

@@ -7,7 +7,7 @@ import { directionalDerivative } from '#engine/runtime/gradientCheck.ts'
 import { DropoutMasks, SequenceOccurrences } from '#engine/runtime/dropoutMasks.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { usedLength } from '#engine/runtime/packedBatch.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { exampleConfig } from '../models/exampleConfig.ts'
 import { largestDifference, relativeError } from './differences.ts'
 import {

@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream } from '#shared/random.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { Session } from '#engine/runtime/session.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
 import {
   completionsOf,

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSource } from '#engine/models/source.ts'
 import type { AccumulateOptions, LossCoefficients, TokenSequence } from '#engine/policy.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { policyGradientError, policyGradientLimit } from '#engine/runtime/policyGradient.ts'
-import { modelShapes } from '#host/artifacts/modelShapes.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { policyGradientError, policyGradientLimit } from './policyGradient.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference, relativeError } from './differences.ts'
 import {
   flatGradient,

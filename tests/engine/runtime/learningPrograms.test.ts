@@ -7,7 +7,7 @@ import { LearningPrograms } from '#engine/runtime/learningPrograms.ts'
 import { ProgramSet } from '#engine/runtime/programSet.ts'
 import { floats } from '#engine/runtime/session.ts'
 import { memoryUse } from '#engine/runtime/memory.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { oneThread, openTiny, randomCoefficients, randomSequence, tinyLora, tinySource } from './tinyModel.ts'
 
 const folder = temporaryFolder()

@@ -6,10 +6,10 @@ import { initialState } from '#engine/optimizers/optimizer.ts'
 import type { Completion, SamplingOptions } from '#engine/policy.ts'
 import { processorFeatures } from '#engine/runtime/device.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { asInt8Source } from '#host/artifacts/int8Cache.ts'
-import { modelShapes } from '#host/artifacts/modelShapes.ts'
+import { asInt8Source } from '#host/models/int8Cache.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
 import { randomStream } from '#shared/random.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
 import {
   completionsOf,

@@ -3,7 +3,7 @@ import type { LinearName, LoraConfig, ModelConfig } from '#engine/models/config.
 import { linearPath, loraScale } from '#engine/models/config.ts'
 import type { ModelSource, NamedTensor } from '#engine/models/source.ts'
 import type { ValueHead } from '#engine/models/valueHead.ts'
-import { readTensor } from '#host/artifacts/safetensors.ts'
+import { readTensor } from '#host/files/safetensors.ts'
 
 export interface PlainModel {
   readonly source: ModelSource

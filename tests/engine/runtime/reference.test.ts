@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { architectures } from '#engine/models/registry.ts'
 import type { Completion } from '#engine/policy.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference, tensorErrors } from './differences.ts'
 import type { Reference } from './referenceFixture.ts'
 import {

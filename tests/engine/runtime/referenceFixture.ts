@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { LossCoefficients, TokenSequence } from '#engine/policy.ts'
 import { createOrtPolicy, type OrtPolicy, type OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
-import { openModelFolder } from '#host/artifacts/modelFolder.ts'
-import { adapterForModel, readAdapter } from '#host/artifacts/peft.ts'
-import { openSafetensors, readTensor } from '#host/artifacts/safetensors.ts'
-import { asFloat32Source } from '#host/artifacts/weightCache.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
+import { openSafetensors, readTensor } from '#host/files/safetensors.ts'
+import { asFloat32Source } from '#host/models/weightCache.ts'
 
 interface ReferenceScores {
   readonly adapter: boolean

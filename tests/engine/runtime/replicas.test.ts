@@ -6,7 +6,7 @@ import type { AccumulateOptions, Heads, LossCoefficients, TokenSequence } from '
 import { sharedOut } from '#engine/runtime/learningQueue.ts'
 import { replicasOf } from '#engine/runtime/learningTokens.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference, relativeError } from './differences.ts'
 import {
   flatGradient,

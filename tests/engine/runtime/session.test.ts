@@ -9,7 +9,7 @@ import { matmul } from '#engine/ops/matmul.ts'
 import { memoryUse } from '#engine/runtime/memory.ts'
 import { Session, floats, int64s } from '#engine/runtime/session.ts'
 import { AppError } from '#shared/errors.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { oneThread } from './tinyModel.ts'
 
 const x = input('x', 'float32', ['N'])

@@ -14,10 +14,10 @@ import type {
 } from '#engine/policy.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { createOrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { openModelFolder } from '#host/artifacts/modelFolder.ts'
-import type { ModelShape } from '#host/artifacts/modelShapes.ts'
-import { modelShapes } from '#host/artifacts/modelShapes.ts'
-import { writeRandomModel } from '#host/artifacts/randomModel.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import type { ModelShape } from '#host/models/modelShapes.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 
 export const oneThread = { kind: 'cpu', threads: 1, deviceId: 0 } as const

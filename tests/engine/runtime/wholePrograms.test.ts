@@ -5,9 +5,9 @@ import { segmentsOf } from '#engine/models/segmentPrograms.ts'
 import type { AccumulateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import type { ProgramForm } from '#engine/runtime/policyPrograms.ts'
-import { asRoundedBase } from '#host/artifacts/baseCache.ts'
+import { asRoundedBase } from '#host/models/baseCache.ts'
 import { randomStream } from '#shared/random.ts'
-import { temporaryFolder } from '../../host/artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
 import {
   completionsOf,

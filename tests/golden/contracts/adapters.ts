@@ -1,5 +1,5 @@
 /** LoRA configs and matrices of two adapters brought together. */
-import { mergePeftFields, padMatrix, samePeftFields } from '#host/artifacts/peftMerge.ts'
+import { mergePeftFields, padMatrix, samePeftFields } from '#host/adapters/peftMerge.ts'
 import {
   asFloatRows,
   asList,

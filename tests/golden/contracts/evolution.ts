@@ -1,6 +1,6 @@
 /** Selection and mutation of a population. */
-import { mutateSetting, usualFactors } from '#rl/evolution/mutation.ts'
-import { ranksOf, tournamentWinner } from '#rl/evolution/tournament.ts'
+import { mutateSetting, usualFactors } from '../evolution/mutation.ts'
+import { ranksOf, tournamentWinner } from '../evolution/tournament.ts'
 import {
   asList,
   asNumber,

@@ -1,10 +1,10 @@
 /** What serves a model in the loopback server: our own engine, with adapters read from the folders it is told of. */
 import type { Policy } from '#engine/policy.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { openModelFolder } from '#host/artifacts/modelFolder.ts'
-import { adapterForModel, readAdapter } from '#host/artifacts/peft.ts'
-import { loadTokenizer } from '#host/artifacts/tokenizerFolder.ts'
-import { asFloat32Source } from '#host/artifacts/weightCache.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
+import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
+import { asFloat32Source } from '#host/models/weightCache.ts'
 import { randomStream } from '#shared/random.ts'
 
 const device = { kind: 'cpu', threads: 1, deviceId: 0 } as const

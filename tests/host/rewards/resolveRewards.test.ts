@@ -5,7 +5,7 @@ import { absoluteReward, codeReference } from '#host/rewards/rewardCode.ts'
 import { requireKnownRewards, resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { scoreRewards } from '#rl/rewards.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const all = temporaryFolder()
 const newFolder = () => mkdtempSync(path.join(all, 'one-'))

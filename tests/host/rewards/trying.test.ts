@@ -1,14 +1,8 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { tryCheating } from '#host/rewards/cheating.ts'
 import { dryRun } from '#host/rewards/dryRun.ts'
 import { rescore } from '#host/rewards/rescore.ts'
-import { readTestCases, runTestCases, writeTestCases } from '#host/rewards/testCases.ts'
-import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
-
-const all = temporaryFolder()
-const newFolder = () => mkdtempSync(path.join(all, 'one-'))
+import { runTestCases } from '#host/rewards/testCases.ts'
 
 const contains = {
   language: 'ts',
@@ -74,18 +68,6 @@ describe('test cases', () => {
     ])
     expect(results.map(({ isPassed }) => isPassed)).toEqual([true, false, false, true])
     expect(results[1]?.message).toBe('It earned 0; expected at least 0.5.')
-  })
-
-  test('are kept beside the code', () => {
-    const folder = newFolder()
-    const file = path.join(folder, 'reward.ts')
-    expect(readTestCases(file)).toEqual([])
-    const cases = [{ ...testCase, name: 'one', completion: '17', expect: { equals: 1 } }]
-    writeTestCases(file, cases)
-    expect(readTestCases(file)).toEqual(cases)
-    expect(readFileSync(path.join(folder, 'reward.cases.json'), 'utf8')).toContain('"one"')
-    writeFileSync(path.join(folder, 'reward.cases.json'), '{"cases": [{"name": "no expectation"}]}')
-    expect(() => readTestCases(file)).toThrow(expect.objectContaining({ code: 'data/invalid' }))
   })
 })
 

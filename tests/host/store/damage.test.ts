@@ -14,7 +14,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
 import { recoverStore } from '#host/store/recover.ts'
 import { openStore, type Store } from '#host/store/store.ts'
-import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { checkpoint, everythingOf, lineOf, newRun, samples, step } from './logs.ts'
 import { createRandom } from './random.ts'
 

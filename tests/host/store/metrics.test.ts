@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { MetricCursor, SeriesPoint } from '#host/store/metrics.ts'
 import { openStore, type Store } from '#host/store/store.ts'
-import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { evaluation, lineOf, newRun, resumed, step, writeLog } from './logs.ts'
 import { createRandom } from './random.ts'
 

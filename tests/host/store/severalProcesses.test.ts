@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '#host/store/store.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { everythingOf, newRun, randomLines } from './logs.ts'
 
 const folder = temporaryFolder()

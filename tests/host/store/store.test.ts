@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { migrations } from '#host/store/migrations/registry.ts'
 import { openStore, type Store } from '#host/store/store.ts'
-import { temporaryFolder } from '../artifacts/temporaryFolder.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { newRun, samples, step, writeLog } from './logs.ts'
 
 const root = temporaryFolder()

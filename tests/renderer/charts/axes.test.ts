@@ -1,15 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { parallelAxis } from '#renderer/components/charts/parallelScales.ts'
-import { clamped, extentOf, isClamped, valueScale } from '#renderer/components/charts/scales.ts'
-import {
-  axisNumber,
-  axisTime,
-  linearTicks,
-  logTicks,
-  timeTicks,
-  wholeTicks,
-} from '#renderer/components/charts/ticks.ts'
-import { placed, placementOf } from '#renderer/components/charts/xAxes.ts'
+import { parallelAxis } from '#renderer/charts/parallelScales.ts'
+import { clamped, extentOf, isClamped, valueScale } from '#renderer/charts/scales.ts'
+import { axisNumber, axisTime, linearTicks, logTicks, timeTicks, wholeTicks } from '#renderer/charts/ticks.ts'
+import { placed, placementOf } from '#renderer/charts/xAxes.ts'
 
 const values = (list: readonly (readonly [number, number])[]) =>
   list.map(([step, y]) => ({ step, lastStep: step, min: y, max: y, mean: y, last: y, count: 1 }))

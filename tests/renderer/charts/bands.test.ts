@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bandOf } from '#renderer/components/charts/bands.ts'
+import { bandOf } from '#renderer/charts/bands.ts'
 
 const line = (pairs: readonly (readonly [number, number])[]) => pairs.map(([x, y]) => ({ x, y }))
 

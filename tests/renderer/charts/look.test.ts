@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { hasLook, lookQuery, parseLook, usualLook } from '#renderer/components/charts/curveLook.ts'
-import { seriesLine, withBand } from '#renderer/components/charts/lines.ts'
-import { pointAt, type ChartLine } from '#renderer/components/charts/points.ts'
-import { nearestOf, placeText, readingOf, snapped } from '#renderer/components/charts/reading.ts'
-import { sceneOf } from '#renderer/components/charts/scene.ts'
-import { valueScale } from '#renderer/components/charts/scales.ts'
-import { readNumber } from '#renderer/components/charts/summary.ts'
-import { withEnd } from '#renderer/components/charts/ticks.ts'
-import { axesOf } from '#renderer/components/charts/xAxes.ts'
+import { hasLook, lookQuery, parseLook, usualLook } from '#renderer/charts/curveLook.ts'
+import { seriesLine, withBand } from '#renderer/charts/lines.ts'
+import { pointAt, type ChartLine } from '#renderer/charts/points.ts'
+import { nearestOf, placeText, readingOf, snapped } from '#renderer/charts/reading.ts'
+import { sceneOf } from '#renderer/charts/scene.ts'
+import { valueScale } from '#renderer/charts/scales.ts'
+import { readNumber } from '#renderer/charts/summary.ts'
+import { withEnd } from '#renderer/charts/ticks.ts'
+import { axesOf } from '#renderer/charts/xAxes.ts'
 
 const series = (values: readonly (readonly [step: number, value: number])[]) => ({
   points: values.map(([step, value]) => pointAt(step, step, value)),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { appended, halved, withDetail, type Series } from '#renderer/components/charts/live.ts'
-import { pointAt, type ChartPoint } from '#renderer/components/charts/points.ts'
-import { largestTriangles, mergeStretches, pieces, strokes } from '#renderer/components/charts/reduction.ts'
+import { appended, halved, withDetail, type Series } from '#renderer/charts/live.ts'
+import { pointAt, type ChartPoint } from '#renderer/charts/points.ts'
+import { largestTriangles, mergeStretches, pieces, strokes } from '#renderer/charts/reduction.ts'
 
 const single = (step: number, y: number) => pointAt(step, step, y)
 const stretch = (

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { createCursor } from '#renderer/components/charts/cursor.ts'
-import { lastValues, seriesLine, withBand } from '#renderer/components/charts/lines.ts'
-import { pointAt, type ChartLine } from '#renderer/components/charts/points.ts'
-import { placeText, readingOf, stepAt, walk } from '#renderer/components/charts/reading.ts'
-import { pointBudget } from '#renderer/components/charts/reduction.ts'
-import { sceneOf, type SceneOptions } from '#renderer/components/charts/scene.ts'
-import { legendRows, sceneSvg } from '#renderer/components/charts/sceneSvg.ts'
+import { createCursor } from '#renderer/charts/cursor.ts'
+import { lastValues, seriesLine, withBand } from '#renderer/charts/lines.ts'
+import { pointAt, type ChartLine } from '#renderer/charts/points.ts'
+import { placeText, readingOf, stepAt, walk } from '#renderer/charts/reading.ts'
+import { pointBudget } from '#renderer/charts/reduction.ts'
+import { sceneOf, type SceneOptions } from '#renderer/charts/scene.ts'
+import { legendRows, sceneSvg } from '#renderer/charts/sceneSvg.ts'
 
 const lineOf = (id: string, values: readonly number[], more: Partial<ChartLine> = {}): ChartLine => ({
   id,

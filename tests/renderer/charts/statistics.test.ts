@@ -5,7 +5,7 @@ import {
   quantile,
   seedDifference,
   studentQuantile,
-} from '#renderer/components/charts/statistics.ts'
+} from '#renderer/charts/statistics.ts'
 
 describe('is the gap real', () => {
   test('by seeds: Welch’s interval', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { csvOf, seriesCsv } from '#shared/csv.ts'
-import { pointAt, pointsOfValues, type ChartLine } from '#renderer/components/charts/points.ts'
-import { indexNear, lineFacts, tableRows, textSummary } from '#renderer/components/charts/summary.ts'
+import { pointAt, pointsOfValues, type ChartLine } from '#renderer/charts/points.ts'
+import { indexNear, lineFacts, tableRows, textSummary } from '#renderer/charts/summary.ts'
 
 const points = [
   [1, 0.12],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ambientTypes, type RowColumn } from '#renderer/workers/ambient.ts'
+import { ambientTypes, type RowColumn } from '#renderer/editor/types/ambient.ts'
 
 /** The declaration of the one column. */
 function typeOf(column: Omit<RowColumn, 'name'>): string {

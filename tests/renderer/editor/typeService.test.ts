@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { RowColumn } from '#renderer/workers/ambient.ts'
-import { libraries } from '#renderer/workers/libraries.ts'
-import { createTypeService } from '#renderer/workers/typeService.ts'
+import type { RowColumn } from '#renderer/editor/types/ambient.ts'
+import { libraries } from '#renderer/editor/types/libraries.ts'
+import { createTypeService } from '#renderer/editor/types/typeService.ts'
 
 const service = createTypeService(libraries)
 

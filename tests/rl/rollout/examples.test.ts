@@ -1,7 +1,7 @@
 /** Given answers as tokens. */
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { loadTokenizer } from '#host/artifacts/tokenizerFolder.ts'
+import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { encodeExamples, type ExampleEncoder } from '#rl/rollout/examples.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'

@@ -8,10 +8,10 @@ import { examplesOf } from '#rl/training/exampleSource.ts'
 import { promptsOf } from '#rl/training/rollOut.ts'
 import type { GivenAnswer } from '#rl/rollout/examples.ts'
 import { type DataRow, promptContent, type Prompt } from '#rl/rollout/prompts.ts'
-import { readRunData } from '#host/artifacts/data/readDataSet.ts'
-import type { SplitResult } from '#host/artifacts/data/split.ts'
-import type { ModelFolder } from '#host/artifacts/modelFolder.ts'
-import { loadTokenizer } from '#host/artifacts/tokenizerFolder.ts'
+import { readRunData } from '#host/data/readDataSet.ts'
+import type { SplitResult } from '#host/data/split.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 
 /** A line of data/train.jsonl and data/eval.jsonl. */
 export interface ProjectRow {

@@ -1,0 +1,369 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
+import { shorten } from '#shared/shorten.ts'
+import {
+  type LinearName,
+  linearNames,
+  linearPath,
+  type LoraConfig,
+  type ModelConfig,
+} from '#engine/models/config.ts'
+import { loraSlots } from '#engine/models/lora.ts'
+import type { NamedTensor, TensorLocation } from '#engine/models/source.ts'
+import { recoverFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { formatPeftConfig, isHubId, type PeftConfig, readPeftConfig } from './peftConfig.ts'
+import {
+  f32ToWrite,
+  firstNonFinite,
+  openSafetensors,
+  readTensor,
+  writeSafetensors,
+} from '#host/files/safetensors.ts'
+import { evened } from './peftPatterns.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+
+/** LoRA parameters in memory, named `model.layers.0.self_attn.q_proj.lora_A` [R, in] and `….lora_B` [out, R]. */
+export interface Adapter {
+  readonly config: LoraConfig
+  /** Hub id of the base model, if known. */
+  readonly baseModel: string | null
+  readonly tensors: readonly NamedTensor[]
+  /** What a person should know of how it was read, in sentences; absent where there is nothing. */
+  readonly warnings?: readonly string[]
+  /** What the base it was trained on was rounded to; absent where it was exact, or nothing says so. */
+  readonly base?: RoundedPrecision
+}
+
+export interface AdapterToWrite extends Adapter {
+  /** Provenance, kept in the tensors' file, where no reader trips over it. */
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+export const configName = 'adapter_config.json'
+/** Folder of the policy's adapter in a checkpoint. */
+export const actorName = 'actor'
+export const tensorsName = 'adapter_model.safetensors'
+const readmeName = 'README.md'
+/** Among the metadata of the tensors' file. */
+const baseKey = 'base'
+/** `model.…` of a causal language model inside PEFT's two wrappers. */
+const diskPrefix = 'base_model.model.'
+const diskSuffix = '.weight'
+const maxLayers = 1_024
+
+/** Path of the adapted linear in the model. */
+const moduleOf = ({ layers, layer, linear }: Omit<MatrixName, 'matrix'>): string =>
+  `${layers}${layer}.${linearPath(linear)}`
+
+/** The in-memory name of a LoRA matrix: that of its linear in the model, and which matrix it is. */
+const loraTensorName = ({ matrix, ...place }: MatrixName): string => `${moduleOf(place)}.lora_${matrix}`
+
+/** The name PEFT gives it on disk. */
+export const peftTensorName = (name: string): string => `${diskPrefix}${name}${diskSuffix}`
+
+/**
+ * Writes an adapter folder that PEFT, vLLM and llama.cpp's converter read. The folder appears whole; one that is there is
+ * replaced if it is an adapter or empty, and refused otherwise. Errors: AppError 'file/unwritable'.
+ */
+export async function writeAdapter(directory: string, adapter: AdapterToWrite): Promise<void> {
+  recoverFolder(directory)
+  if (existsSync(directory) && !isReplaceable(directory)) {
+    throw new AppError(
+      'file/unwritable',
+      `${directory} already holds something else than an adapter.`,
+      'Choose another folder; nothing was changed.',
+    )
+  }
+  await replaceFolder(directory, (temporary) => writeAdapterFiles(temporary, adapter))
+}
+
+/**
+ * Writes the files of an adapter into a folder that exists, each whole or not at all. Errors: AppError 'file/unwritable';
+ * 'run/diverged' where a number of it is not finite: such an adapter is never written.
+ */
+export async function writeAdapterFiles(directory: string, adapter: AdapterToWrite): Promise<void> {
+  const { config, baseModel, tensors, base } = adapter
+  requireFinite(tensors)
+  const metadata = { ...adapter.metadata, ...(base === undefined ? {} : { [baseKey]: base }), format: 'pt' }
+  const renamed = tensors.map((tensor) => f32ToWrite({ ...tensor, name: peftTensorName(tensor.name) }))
+  await writeSafetensors(join(directory, tensorsName), renamed, { metadata })
+  writeFileAtomic(join(directory, configName), formatPeftConfig(config, baseModel))
+  writeFileAtomic(join(directory, readmeName), formatReadme(config, baseModel))
+}
+
+export function requireFinite(tensors: readonly Pick<NamedTensor, 'name' | 'data'>[]): void {
+  const broken = tensors.find(({ data }) => firstNonFinite(data) !== -1)
+  if (broken === undefined) return
+  throw new AppError(
+    'run/diverged',
+    `${broken.name} has become infinite or not a number, so it was not written.`,
+    'Earlier checkpoints are sound. Go on from one of them with a lower learning rate.',
+  )
+}
+
+function formatReadme({ rank, alpha, rsLora, targets }: LoraConfig, baseModel: string | null): string {
+  const base = baseModel !== null && isHubId(baseModel) ? baseModel : null
+  return `---
+${base === null ? '' : `base_model: ${base}\n`}library_name: peft
+pipeline_tag: text-generation
+tags:
+- lora
+- turnwise
+---
+
+# LoRA adapter
+
+Trained with Turnwise${base === null ? '' : ` on \`${base}\``}: rank ${rank}, alpha ${alpha}${rsLora ? ', rsLoRA' : ''}, on ${targets.join(', ')}.
+
+${peftSnippet(base)}`
+}
+
+/** How peft opens an adapter's folder; without an id it cannot know where the base model is. */
+export const peftSnippet = (baseModel: string | null): string =>
+  baseModel !== null && isHubId(baseModel)
+    ? `\`\`\`python
+from peft import AutoPeftModelForCausalLM
+
+model = AutoPeftModelForCausalLM.from_pretrained("path/of/this/folder")
+\`\`\`
+`
+    : `\`\`\`python
+from peft import PeftModel
+from transformers import AutoModelForCausalLM
+
+base = AutoModelForCausalLM.from_pretrained("path/of/the/base/model")
+model = PeftModel.from_pretrained(base, "path/of/this/folder")
+\`\`\`
+`
+
+/**
+ * Reads an adapter folder and checks it in itself: every tensor known, in pairs, of the config's rank, on the same
+ * linears in every layer. The folder of a checkpoint stands for its actor. Errors: AppError 'file/unreadable' or
+ * 'adapter/invalid', naming file and tensor.
+ */
+export function readAdapter(given: string): Adapter {
+  recoverFolder(given)
+  const directory = adapterFolder(given)
+  const configPath = join(directory, configName)
+  const tensorsPath = join(directory, tensorsName)
+  requireFiles(directory, configPath, tensorsPath)
+  const peft = readPeftConfig(readJsonObject(configPath, 'adapter/invalid'), configPath)
+  const { tensors: locations, unreadable, metadata } = openSafetensors(tensorsPath, 'adapter/invalid')
+  for (const [name, dtype] of unreadable) throw wrongType(name, dtype, tensorsPath)
+  const matrices = [...locations].map(([name, location]) => parseMatrix(name, location, tensorsPath))
+  requireOnce(matrices, tensorsPath)
+  const targets = readLayout(matrices, peft, tensorsPath)
+  const { rank, alpha, rsLora, baseModel, patterns } = peft
+  const rankOf = patterns.ranksDiffer ? ownRanks(matrices) : () => rank
+  for (const matrix of matrices) requireRank(matrix, rankOf(matrix), tensorsPath)
+  requireAlike(matrices, tensorsPath)
+  const loaded = matrices.map((each) => ({
+    module: moduleOf(each),
+    matrix: each.matrix,
+    tensor: load(each, tensorsPath),
+  }))
+  const { warnings, ...even } = evened({ rank, alpha, rsLora, targets }, patterns, loaded)
+  const base = roundedPrecisions.find((precision) => precision === metadata.get(baseKey))
+  const rounding = base === undefined ? {} : { base }
+  return { ...even, baseModel, ...(warnings.length === 0 ? {} : { warnings }), ...rounding }
+}
+
+/** The folder of a checkpoint stands for its actor. */
+export function adapterFolder(given: string): string {
+  const actor = join(given, actorName)
+  return !existsSync(join(given, configName)) && existsSync(join(actor, configName)) ? actor : given
+}
+
+const adapterError = (path: string, problem: string, hint?: string): AppError =>
+  new AppError('adapter/invalid', `${path} ${problem}.`, hint)
+
+function requireFiles(directory: string, configPath: string, tensorsPath: string): void {
+  if (!existsSync(configPath)) {
+    throw adapterError(directory, `has no ${configName}, so it is not an adapter folder`)
+  }
+  if (existsSync(tensorsPath)) return
+  const isPickled = existsSync(join(directory, 'adapter_model.bin'))
+  const hint = isPickled
+    ? 'Its adapter_model.bin is a pickle, which can run code when opened and is never read; save the adapter as safetensors.'
+    : undefined
+  throw adapterError(directory, `has no ${tensorsName}`, hint)
+}
+
+interface MatrixName {
+  /** What stands before a layer's number, by family. */
+  readonly layers: string
+  readonly layer: number
+  readonly linear: LinearName
+  readonly matrix: 'A' | 'B'
+}
+
+interface Matrix extends MatrixName {
+  readonly location: TensorLocation
+}
+
+/** The decoder of a model that also sees has a name in front; an adapter's own name is left over from some savings. */
+const matrixPattern =
+  /^base_model\.model\.((?:language_model\.)?model\.(?:language_model\.)?layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.([a-z_]+\.[a-z_]+)\.lora_([AB])(?:\.default)?\.weight$/
+const linearOfPath = new Map(linearNames.map((name) => [linearPath(name), name]))
+
+function parseMatrix(name: string, location: TensorLocation, path: string): Matrix {
+  const [, found = '', layer = '', linearName = '', matrix] = matrixPattern.exec(name) ?? []
+  const layers = found.replaceAll('language_model.', '')
+  const linear = linearOfPath.get(linearName)
+  if (linear === undefined || Number(layer) >= maxLayers) throw unknownTensor(name, path)
+  if (location.dtype === 'U8') throw wrongType(name, 'U8', path)
+  return { layers, layer: Number(layer), linear, matrix: matrix === 'A' ? 'A' : 'B', location }
+}
+
+function unknownTensor(name: string, path: string): AppError {
+  const hint = name.includes('magnitude') ? 'It is a DoRA adapter; only plain LoRA is supported.' : undefined
+  const problem = `holds the tensor “${shorten(name)}”, which is not a LoRA matrix of a supported layer`
+  return adapterError(path, problem, hint)
+}
+
+const wrongType = (name: string, dtype: string, path: string): AppError =>
+  adapterError(path, `stores “${shorten(name)}” as ${dtype}; adapters must be F32, F16 or BF16`)
+
+/** Several spellings mean the same module. */
+function requireOnce(matrices: readonly Matrix[], path: string): void {
+  const seen = new Set<string>()
+  const twice = matrices.map(loraTensorName).find((name) => seen.size === seen.add(name).size)
+  if (twice !== undefined) throw adapterError(path, `holds “${peftTensorName(twice)}” twice`)
+}
+
+/** The rank of each module, as its A says it. */
+function ownRanks(matrices: readonly Matrix[]): (matrix: Matrix) => number {
+  const ranks = new Map(
+    matrices
+      .filter(({ matrix }) => matrix === 'A')
+      .map((each) => [moduleOf(each), each.location.shape[0] ?? 0]),
+  )
+  return (matrix) => ranks.get(moduleOf(matrix)) ?? 0
+}
+
+/** Times what is stored. */
+const maxPadding = 64
+
+/** Ranks are made equal by padding: a small file must not become a large adapter. */
+function requireAlike(matrices: readonly Matrix[], path: string): void {
+  const rank = matrices.reduce((most, { matrix, location }) => Math.max(most, rankAt(matrix, location)), 1)
+  const sizes = matrices.map(({ matrix, location: { shape } }) => ({
+    stored: (shape[0] ?? 0) * (shape[1] ?? 0),
+    padded: rank * (shape[matrix === 'A' ? 1 : 0] ?? 0),
+  }))
+  const sum = (key: 'stored' | 'padded') => sizes.reduce((total, size) => total + size[key], 0)
+  if (sum('padded') > maxPadding * sum('stored'))
+    throw adapterError(path, `has modules of ranks too different to be made equal, up to ${rank}`)
+}
+
+const rankAt = (matrix: 'A' | 'B', { shape }: TensorLocation): number => shape[matrix === 'A' ? 0 : 1] ?? 0
+
+/** The adapted linears, the same in every layer, each with both matrices. */
+function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string): readonly LinearName[] {
+  const present = new Set(matrices.map(loraTensorName))
+  const found = new Set(matrices.map(({ linear }) => linear))
+  const targets = peft.targets ?? linearNames.filter((name) => found.has(name))
+  if (targets.length === 0) throw adapterError(path, 'holds no LoRA matrices')
+  const surplus = matrices.find(({ linear }) => !targets.includes(linear))
+  if (surplus) throw adapterError(path, `adapts ${surplus.linear}, which ${configName} does not name`)
+  const layers = matrices.reduce((count, { layer }) => Math.max(count, layer + 1), 1)
+  const prefix = matrices[0]?.layers ?? ''
+  for (let layer = 0; layer < layers; layer++) {
+    for (const name of namesOfLayer({ layers: prefix, layer }, targets)) {
+      if (!present.has(name)) throw adapterError(path, `lacks the tensor “${peftTensorName(name)}”`)
+    }
+  }
+  return targets
+}
+
+const namesOfLayer = (
+  place: Pick<MatrixName, 'layers' | 'layer'>,
+  targets: readonly LinearName[],
+): string[] =>
+  targets.flatMap((linear) =>
+    (['A', 'B'] as const).map((matrix) => loraTensorName({ ...place, linear, matrix })),
+  )
+
+function requireRank(found: Matrix, rank: number, path: string): void {
+  const { matrix, location } = found
+  const { shape } = location
+  if (shape.length === 2 && rank >= 1 && rankAt(matrix, location) === rank) return
+  const name = peftTensorName(loraTensorName(found))
+  const form = matrix === 'A' ? `[${rank}, input]` : `[output, ${rank}]`
+  throw adapterError(path, `holds “${name}” as [${shape.join(', ')}]; for rank ${rank} it must be ${form}`)
+}
+
+function load(matrix: Matrix, path: string): NamedTensor {
+  const { location } = matrix
+  const name = loraTensorName(matrix)
+  const data = readTensor(location)
+  if (firstNonFinite(data) !== -1) {
+    throw adapterError(path, `holds a value in “${peftTensorName(name)}” that is not a finite number`)
+  }
+  return { name, shape: location.shape, data }
+}
+
+/**
+ * Checks an adapter against the model it is to adapt, and returns it with its tensors in the model's order: by layer,
+ * linear, A before B. `where` names the adapter in errors: AppError 'adapter/invalid'.
+ */
+export function adapterForModel(adapter: Adapter, model: ModelConfig, where: string): Adapter {
+  requireFamily(adapter, model, where)
+  const given = new Map(adapter.tensors.map((tensor) => [tensor.name, tensor]))
+  const tensors = loraSlots(model, adapter.config).map(({ name, shape }) => take(given, name, shape, where))
+  if (tensors.length !== given.size) {
+    throw adapterError(where, `adapts more layers than the ${model.layers} of this model`, wrongModelHint)
+  }
+  return { ...adapter, tensors }
+}
+
+/** Families name and fuse their linears in different ways. */
+function requireFamily(
+  { config: { targets }, tensors, baseModel }: Adapter,
+  model: ModelConfig,
+  where: string,
+): void {
+  const isForeign = targets.some((name) => !model.linears.includes(name))
+  const isElsewhere = tensors.some(({ name }) => !name.startsWith(model.names.layers))
+  if (!isForeign && !isElsewhere) return
+  const of = baseModel === null ? 'of another family' : `made for ${baseModel}`
+  throw adapterError(
+    where,
+    `is ${of}: it adapts ${targets.join(', ')}, but a ${model.architecture} model has ${model.linears.join(', ')}`,
+    wrongModelHint,
+  )
+}
+
+const wrongModelHint = 'It was probably trained on another model; adapter_config.json may name it.'
+
+function take(
+  given: ReadonlyMap<string, NamedTensor>,
+  name: string,
+  shape: readonly number[],
+  where: string,
+): NamedTensor {
+  const tensor = given.get(name)
+  if (!tensor) throw adapterError(where, `lacks “${name}”, which this model needs`, wrongModelHint)
+  if (tensor.shape.join() !== shape.join()) {
+    const found = tensor.shape.join(', ')
+    throw adapterError(
+      where,
+      `holds “${name}” as [${found}], but this model needs [${shape.join(', ')}]`,
+      wrongModelHint,
+    )
+  }
+  return tensor
+}
+
+const ownNames: readonly string[] = [configName, tensorsName, readmeName]
+
+/** Empty, or an adapter folder with nothing in it that a person would miss. */
+function isReplaceable(directory: string): boolean {
+  try {
+    return readdirSync(directory).every((name) => ownNames.includes(name))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,151 @@
+/** `adapter_config.json`, as PEFT writes it, vLLM and llama.cpp read it, and as far as this project computes it. */
+import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
+import { type LinearName, linearNames, linearPath, type LoraConfig } from '#engine/models/config.ts'
+import { readPatterns, type Invalid, type ModulePatterns } from './peftPatterns.ts'
+import { type JsonObject } from '#host/files/strictJson.ts'
+
+export interface PeftConfig {
+  readonly rank: number
+  readonly alpha: number
+  readonly rsLora: boolean
+  /** null: a pattern or a list of paths, so only the tensors tell. */
+  readonly targets: readonly LinearName[] | null
+  /** Ranks and alphas of single modules. */
+  readonly patterns: ModulePatterns
+  /** Hub id of the model the adapter was trained on. */
+  readonly baseModel: string | null
+}
+
+const maxRank = 4_096
+
+/** GPT-2's, stored as [in, out]. */
+const conv1dLinears: readonly LinearName[] = ['c_attn', 'attn.c_proj', 'c_fc', 'mlp.c_proj']
+
+/** A Hub id, such as `Qwen/Qwen2.5-0.5B`; never a path of someone's machine. */
+export const isHubId = (text: string): boolean =>
+  /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/.test(text) && text.length <= 200
+
+/** The document's text: sorted keys, indented by two. */
+export function formatPeftConfig(
+  { rank, alpha, rsLora, targets, dropout = 0 }: LoraConfig,
+  baseModel: string | null,
+): string {
+  const document = {
+    alpha_pattern: {},
+    base_model_name_or_path: baseModel !== null && isHubId(baseModel) ? baseModel : null,
+    bias: 'none',
+    // PEFT's word for weights stored as [in, out].
+    fan_in_fan_out: targets.some((name) => conv1dLinears.includes(name)),
+    inference_mode: true,
+    init_lora_weights: true,
+    lora_alpha: alpha,
+    lora_dropout: dropout,
+    modules_to_save: null,
+    peft_type: 'LORA',
+    r: rank,
+    rank_pattern: {},
+    revision: null,
+    target_modules: targets.toSorted(),
+    task_type: 'CAUSAL_LM',
+    use_dora: false,
+    use_rslora: rsLora,
+  }
+  // A dropout is a float for every reader; JSON.stringify would write it as a whole number.
+  return `${JSON.stringify(document, null, 2).replace('"lora_dropout": 0,', '"lora_dropout": 0.0,')}\n`
+}
+
+/** Keys that change what an adapter computes in ways that are not implemented, and what they mean. */
+const unsupportedKeys: ReadonlyMap<string, string> = new Map([
+  ['use_dora', 'DoRA magnitudes'],
+  ['modules_to_save', 'full copies of modules (modules_to_save)'],
+  ['lora_bias', 'biases of its own (lora_bias)'],
+  ['layers_to_transform', 'only some layers (layers_to_transform)'],
+  ['layer_replication', 'repeated layers (layer_replication)'],
+  ['exclude_modules', 'excluded modules (exclude_modules)'],
+  ['trainable_token_indices', 'trained token embeddings (trainable_token_indices)'],
+  ['target_parameters', 'adapted parameters (target_parameters)'],
+  ['alora_invocation_tokens', 'activation by tokens (aLoRA)'],
+  ['use_qalora', 'pooled inputs (QALoRA)'],
+  ['use_bdlora', 'block-diagonal matrices (BD-LoRA)'],
+  ['arrow_config', 'a choice among adapters (Arrow)'],
+  ['kasa_config', 'singular values (KaSA)'],
+  ['monteclora_config', 'random matrices (MonteCLoRA)'],
+])
+
+const changesBase = /^(pissa|olora|corda|loftq|lora_ga)/
+
+/** Reads and checks the document. Errors: AppError 'adapter/invalid' naming the file. */
+export function readPeftConfig(json: JsonObject, path: string): PeftConfig {
+  const invalid: Invalid = (problem, hint) => new AppError('adapter/invalid', `${path} ${problem}.`, hint)
+  refuseUnsupported(json, invalid)
+  const { use_rslora: rsLora = false } = json
+  if (typeof rsLora !== 'boolean') throw invalid('must give “use_rslora” as true or false')
+  return {
+    rank: readRank(json, invalid),
+    alpha: readAlpha(json, invalid),
+    rsLora,
+    targets: readTargets(json.target_modules, invalid),
+    patterns: readPatterns(json, invalid),
+    baseModel: readBaseModel(json),
+  }
+}
+
+function readRank({ r: rank = 8 }: JsonObject, invalid: Invalid): number {
+  if (typeof rank === 'number' && Number.isInteger(rank) && rank >= 1 && rank <= maxRank) return rank
+  throw invalid(`must give the rank “r” as a whole number from 1 to ${maxRank}`)
+}
+
+function readAlpha({ lora_alpha: alpha = 8 }: JsonObject, invalid: Invalid): number {
+  if (typeof alpha === 'number' && alpha > 0 && alpha <= 1e6) return alpha
+  throw invalid('must give “lora_alpha” as a positive number')
+}
+
+function refuseUnsupported(json: JsonObject, invalid: Invalid): void {
+  const { peft_type: type, bias, init_lora_weights: initialisation } = json
+  if (type !== 'LORA') {
+    const found =
+      typeof type === 'string' ? `is for an adapter of type “${shorten(type)}”` : 'names no “peft_type”'
+    throw invalid(`${found}; only “LORA” is supported`)
+  }
+  for (const [key, meaning] of unsupportedKeys) {
+    if (isSet(json[key])) throw invalid(`asks for ${meaning}, which is not supported`)
+  }
+  if (isSet(bias) && bias !== 'none') throw invalid('asks for trained biases, which is not supported')
+  if (typeof initialisation === 'string' && changesBase.test(initialisation)) {
+    throw invalid(
+      `was made with the initialisation “${shorten(initialisation)}”, which also changed the base model`,
+      'Convert it to a plain LoRA adapter with the tool that made it.',
+    )
+  }
+}
+
+/** Off in PEFT's sense: absent, null, false, or an empty list or object. */
+function isSet(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
+  return value !== undefined && value !== null && value !== false
+}
+
+function readTargets(value: unknown, invalid: Invalid): readonly LinearName[] | null {
+  // A pattern is never run: it may be built to take for ever, and the tensors name every module anyway.
+  if (typeof value === 'string') return null
+  if (!Array.isArray(value) || value.length === 0 || !value.every((item) => typeof item === 'string')) {
+    throw invalid('must list its “target_modules”')
+  }
+  const unknown = value.find((item) => !linearNames.some((name) => isPartOf(linearPath(name), item)))
+  if (unknown !== undefined) {
+    throw invalid(`adapts “${shorten(unknown)}”; only ${linearNames.join(', ')} can be adapted`)
+  }
+  // A path of one layer says nothing of the others.
+  if (value.some((item) => item.split('.').length > 2)) return null
+  return linearNames.filter((name) => value.some((item) => endsWith(linearPath(name), item)))
+}
+
+const endsWith = (path: string, end: string): boolean => path === end || path.endsWith(`.${end}`)
+
+/** One of the two is the end of the other. */
+const isPartOf = (a: string, b: string): boolean => endsWith(a, b) || endsWith(b, a)
+
+function readBaseModel({ base_model_name_or_path: name }: JsonObject): string | null {
+  return typeof name === 'string' && isHubId(name) ? name : null
+}

@@ -1,0 +1,94 @@
+/** Adapters whose modules have ranks and alphas of their own: PEFT's `rank_pattern` and `alpha_pattern`. */
+import type { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
+import { loraScale, type LoraConfig } from '#engine/models/config.ts'
+import type { NamedTensor } from '#engine/models/source.ts'
+import { inZeros } from './adapterUnion.ts'
+import { isJsonObject, type JsonObject } from '#host/files/strictJson.ts'
+
+/** Makes an error that names the file. */
+export type Invalid = (problem: string, hint?: string) => AppError
+
+export interface ModulePatterns {
+  /** Whether a module's tensors may have another rank than `r`: their shapes say which. */
+  readonly ranksDiffer: boolean
+  /** In their order: the first whose path is the end of a module's gives its alpha. */
+  readonly alphas: readonly (readonly [path: string, alpha: number])[]
+}
+
+/** Names of modules, or the ends of such; PEFT reads keys as patterns, which are never run. */
+const plainKey = /^\^?[A-Za-z_][\w.\\]*$/
+
+/** Errors: those of `invalid`. */
+export function readPatterns(
+  { rank_pattern: ranks, alpha_pattern: alphas }: JsonObject,
+  invalid: Invalid,
+): ModulePatterns {
+  const given = entriesOf(alphas)
+  const odd = given.find(([key]) => !plainKey.test(key))
+  if (odd !== undefined) {
+    throw invalid(
+      `names modules in “alpha_pattern” by the pattern “${shorten(odd[0])}”`,
+      'Patterns are never run; name the modules by their paths.',
+    )
+  }
+  return {
+    ranksDiffer: entriesOf(ranks).length > 0,
+    alphas: given.map(([key, alpha]) => {
+      if (typeof alpha === 'number' && alpha > 0 && alpha <= 1e6) return [key.replaceAll(/[\\^]/g, ''), alpha]
+      throw invalid(`must give alphas in “alpha_pattern” as positive numbers`)
+    }),
+  }
+}
+
+const entriesOf = (value: unknown): (readonly [string, unknown])[] =>
+  isJsonObject(value) ? Object.entries(value) : []
+
+/** A matrix of an adapter; `module` is its path in the model. */
+export interface PatternedMatrix {
+  readonly module: string
+  readonly matrix: 'A' | 'B'
+  readonly tensor: NamedTensor
+}
+
+export interface EvenAdapter {
+  readonly config: LoraConfig
+  readonly tensors: readonly NamedTensor[]
+  readonly warnings: readonly string[]
+}
+
+/** One rank and one scale for all modules, each computing what it did. */
+export function evened(
+  config: LoraConfig,
+  { alphas }: ModulePatterns,
+  matrices: readonly PatternedMatrix[],
+): EvenAdapter {
+  const formOf = ({ module, matrix, tensor }: PatternedMatrix) => ({
+    rank: tensor.shape[matrix === 'A' ? 0 : 1] ?? 0,
+    alpha: alphas.find(([path]) => module === path || module.endsWith(`.${path}`))?.[1] ?? config.alpha,
+  })
+  const forms = matrices.map(formOf)
+  const [first] = forms
+  const isEven =
+    first !== undefined && forms.every(({ rank, alpha }) => rank === first.rank && alpha === first.alpha)
+  const tensors = matrices.map(({ tensor }) => tensor)
+  if (isEven) return { config: { ...config, ...first }, tensors, warnings: [] }
+
+  const rank = Math.max(...forms.map((form) => form.rank))
+  const scale = loraScale(config)
+  const even = { ...config, rank, alpha: scale * (config.rsLora ? Math.sqrt(rank) : rank) }
+  const resized = matrices.map(({ matrix, tensor }, at) => {
+    const form = { ...config, ...forms[at] }
+    const [rows = 0, columns = 0] = tensor.shape
+    return matrix === 'A'
+      ? inZeros(tensor, [rank, columns], 1)
+      : inZeros(tensor, [rows, rank], loraScale(form) / scale)
+  })
+  return { config: even, tensors: resized, warnings: [unevenWords(forms, even)] }
+}
+
+function unevenWords(forms: readonly { readonly rank: number }[], { rank, alpha }: LoraConfig): string {
+  const smallest = Math.min(...forms.map((form) => form.rank))
+  const ranks = smallest === rank ? 'scales' : `ranks from ${smallest} to ${rank}`
+  return `The adapter's modules have ${ranks} of their own; it goes on with rank ${rank} and alpha ${Number(alpha.toPrecision(6))} for all, padded with zeros and scaled so that it computes the same.`
+}

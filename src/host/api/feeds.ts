@@ -1,0 +1,76 @@
+/** News for followers: look, tell what is new, wait for the bell, a few times a second at most. */
+import { hash } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import type { Bell } from './bell.ts'
+
+const leastPauseMs = 200
+
+export interface Watching {
+  readonly bell: Bell
+  readonly signal: AbortSignal
+  /** Looks that often too: for what changes without the bell. */
+  readonly everyMs?: number
+}
+
+/** Asks `look` now, after every item and after every ring until the signal aborts; null: nothing new. */
+export async function* newsOf<Item>(
+  { bell, signal, everyMs }: Watching,
+  look: () => Item | null | Promise<Item | null>,
+): AsyncGenerator<Item> {
+  while (!signal.aborted) {
+    const { rings } = bell
+    const item = await look()
+    if (item !== null) {
+      yield item
+      await pause(leastPauseMs, signal)
+    } else if (everyMs === undefined) await bell.after(rings, signal)
+    else await ringOrPause(bell, rings, { everyMs, signal })
+  }
+}
+
+/** Tells only that something is not as it was; the stamp says how it is, and is the cursor. */
+export const changesOf = (
+  watching: Watching,
+  from: string | null,
+  stamp: () => string,
+): AsyncGenerator<{ cursor: string }> => {
+  let seen = from
+  return newsOf(watching, () => {
+    const now = stamp()
+    if (now === seen) return null
+    seen = now
+    return { cursor: now }
+  })
+}
+
+/** Short, and another one when the value is. */
+export const stampOf = (value: unknown): string => hash('sha1', JSON.stringify(value), 'base64')
+
+async function ringOrPause(
+  bell: Bell,
+  rings: number,
+  { everyMs, signal }: { readonly everyMs: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const either = new AbortController()
+  const ended = AbortSignal.any([signal, either.signal])
+  await Promise.race([bell.after(rings, ended), pause(everyMs, ended)])
+  either.abort()
+}
+
+/** Ends early when the signal aborts. */
+async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await setTimeout(durationMs, undefined, { signal })
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+/** A cursor of whole numbers; anything else means: from the beginning. */
+export function readCursor(cursor: string | null, length: number): number[] {
+  const numbers = cursor?.split('.').map(Number) ?? []
+  const isValid = numbers.length === length && numbers.every(Number.isSafeInteger)
+  return isValid ? numbers : new Array<number>(length).fill(-1)
+}
+
+export const writeCursor = (...numbers: readonly number[]): string => numbers.join('.')

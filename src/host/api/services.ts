@@ -1,0 +1,31 @@
+/** All services of one host: what `serve` of #shared/api/serve.ts answers with. One file per area of the contract. */
+import type { Api } from '#shared/api/api.ts'
+import type { ContractHandlers } from '#shared/api/contract.ts'
+import type { Host } from '#host/host.ts'
+import { checkpointsService } from '#host/runs/checkpointsService.ts'
+import { datasetsService } from '#host/data/datasetsService.ts'
+import { librariesService } from '#host/devices/librariesService.ts'
+import { metricsService } from '#host/runs/metricsService.ts'
+import { modelsService } from '#host/models/modelsService.ts'
+import { queueService } from '#host/runs/queueService.ts'
+import { rewardsService } from '#host/rewards/rewardsService.ts'
+import { runsService } from '#host/runs/runsService.ts'
+import { samplesService } from '#host/runs/samplesService.ts'
+import { settingsService } from './settingsService.ts'
+import { systemService } from './systemService.ts'
+
+export function createServices(host: Host): ContractHandlers<Api> {
+  return {
+    runs: runsService(host),
+    metrics: metricsService(host),
+    samples: samplesService(host),
+    checkpoints: checkpointsService(host),
+    datasets: datasetsService(host),
+    rewards: rewardsService(host),
+    models: modelsService(host),
+    settings: settingsService(host),
+    queue: queueService(host),
+    system: systemService(host),
+    libraries: librariesService(host),
+  }
+}

@@ -1,0 +1,106 @@
+/** This machine and this installation. */
+import { readdirSync, statSync } from 'node:fs'
+import { availableParallelism, cpus, homedir } from 'node:os'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
+import type { systemApi } from '#shared/api/system.ts'
+import { AppError } from '#shared/errors.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { bytesOf } from '#host/files/leftovers.ts'
+import { removeTelemetryFiles, telemetryFiles } from '#host/telemetryFiles.ts'
+import { discardOldUploads, discardUpload } from '#host/transports/uploads.ts'
+import { appVersion, runtimeVersions } from '#host/version.ts'
+import { askOnce } from '#host/processes/question.ts'
+import { devicesHandlers } from '#host/devices/devicesHandlers.ts'
+import { clearFolder, LoadMeter, storedFolders } from '#host/devices/machine.ts'
+import { hasLeft } from '#host/runs/queueService.ts'
+
+/** An upload that somebody may still be looking at. */
+const onItsWayMs = 60_000
+
+const watchEveryMs = 2000
+
+export const systemService = (host: Host): Handlers<typeof systemApi> => {
+  const { dataDirectory, supervisor } = host
+  const meter = new LoadMeter(host)
+  return {
+    info: (_input, { signal }) => describe(host, signal),
+    load: () => meter.read(),
+
+    async *watch(_input, { signal }) {
+      while (!signal.aborted) {
+        yield { ...(await meter.read()), cursor: '' }
+        await setTimeout(watchEveryMs, undefined, { signal }).catch(() => undefined)
+      }
+    },
+
+    ...devicesHandlers(host),
+
+    storage: () => storedFolders(host),
+
+    telemetryFiles,
+    removeTelemetryFiles: () => ({ removed: removeTelemetryFiles() }),
+
+    async clearCache() {
+      await Promise.all(supervisor.list().map(({ runId }) => hasLeft(host, runId)))
+      if (supervisor.list().length > 0) {
+        throw new AppError(
+          'run/busy',
+          'A run that is being trained reads from the cache.',
+          'Wait for its end, or stop it.',
+        )
+      }
+      return { freedBytes: clearFolder(dataFolders(dataDirectory).cache) }
+    },
+
+    async clearUploads() {
+      const { uploads } = dataFolders(dataDirectory)
+      const before = bytesOf(uploads)
+      await discardOldUploads(uploads, onItsWayMs)
+      return { freedBytes: before - bytesOf(uploads) }
+    },
+
+    browse: ({ path: given }) => browse(path.resolve(given ?? homedir())),
+    discardUpload: ({ uploadId }) => discardUpload(dataFolders(dataDirectory).uploads, uploadId),
+  }
+}
+
+async function describe(host: Host, signal: AbortSignal): Promise<OutputOf<Api, 'system.info'>> {
+  const { devices, physicalCores, defaultThreads } = await askOnce(host.ask, { type: 'devices' }, signal)
+  return {
+    version: appVersion(),
+    versions: runtimeVersions(),
+    platform: `${process.platform}-${process.arch}`,
+    cpu: {
+      model: cpus()[0]?.model.trim() ?? '',
+      physicalCores,
+      threads: availableParallelism(),
+      defaultThreads,
+    },
+    dataDirectory: host.dataDirectory,
+    devices,
+  }
+}
+
+/** Folders first, by name; what may not be looked at is left out. Errors: AppError 'file/unreadable'. */
+function browse(folder: string): OutputOf<Api, 'system.browse'> {
+  let names: string[]
+  try {
+    names = readdirSync(folder)
+  } catch (error) {
+    throw readError(folder, error)
+  }
+  const entries = names.flatMap((name) => {
+    const status = statSync(path.join(folder, name), { throwIfNoEntry: false })
+    if (status === undefined || name.startsWith('.')) return []
+    const isFolder = status.isDirectory()
+    return [{ name, isFolder, sizeBytes: isFolder ? null : status.size }]
+  })
+  entries.sort((a, b) => Number(b.isFolder) - Number(a.isFolder) || a.name.localeCompare(b.name))
+  const parent = path.dirname(folder)
+  return { path: folder, parent: parent === folder ? null : parent, entries }
+}

@@ -1,0 +1,230 @@
+/** Measures prefill, decoding and training of a model on this machine, beside its own matrix-product peak. */
+import { plural } from '#shared/plural.ts'
+import { SequentialRandom, randomStream } from '#shared/random.ts'
+import { holdsTensors } from '#shared/device.ts'
+import { conventionalFlops, learningFlops } from '#engine/models/work.ts'
+import type { GenerationRequest, TokenSequence } from '#engine/policy.ts'
+import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
+import { watchMemory } from '#engine/runtime/memory.ts'
+import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { forMicroBatches, microBatches } from '#rl/training/packing.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import {
+  SEED,
+  adapterOf,
+  median,
+  openPolicy,
+  randomIds,
+  randomRequests,
+  sampling,
+  subjectFolder,
+  type Bench,
+} from './benchModel.ts'
+import { parityPart } from './benchParity.ts'
+import type { BenchPart, BenchReport, BenchRequest } from './benchReport.ts'
+import { stepPart } from './benchStep.ts'
+import { chooseDevice } from '#host/models/openModel.ts'
+
+const PEAK_ROUNDS = 5
+const PREFILL = { prompts: 2, tokens: 512 }
+/** Completions of one prompt. */
+const GROUP = 8
+const DECODE = { promptTokens: 64, newTokens: 64 }
+
+export interface BenchOptions {
+  /** Told what is being measured. */
+  readonly onProgress?: (text: string) => void
+}
+
+export async function runBench(
+  request: BenchRequest,
+  { onProgress }: BenchOptions = {},
+): Promise<BenchReport> {
+  const say = onProgress ?? (() => undefined)
+  const device = await chooseDevice({ kind: request.device, threads: request.threads })
+  const bench: Bench = {
+    request,
+    device,
+    say,
+    lora: adapterOf(request),
+    directory: await subjectFolder(request, say),
+  }
+  say('matrix-product peak')
+  const before = await matmulPeakGflops(device, PEAK_ROUNDS)
+  const part = <Figures>(name: BenchPart, measure: (bench: Bench) => Promise<Figures>) =>
+    request.parts.includes(name) ? measure(bench) : Promise.resolve(null)
+  const train = await part('train', trainPart)
+  const prefill = await part('prefill', prefillPart)
+  const decode = await part('decode', decodePart)
+  const step = await part('step', stepPart)
+  const parity = await part('parity', parityPart)
+  const after = await matmulPeakGflops(device, PEAK_ROUNDS)
+  return {
+    shape: 'shape' in request.subject ? request.subject.shape : request.subject.model,
+    device: device.kind,
+    threads: device.threads,
+    matmulPeakGflops: (before + after) / 2,
+    ...(prefill && { prefill }),
+    ...(decode && { decode }),
+    ...(step && { step }),
+    ...(parity && { parity }),
+    ...(train && {
+      train: {
+        tokensPerSecond: train.tokens / median(train.steps.map(({ seconds }) => seconds)),
+        peakFraction: peakFraction(train, train.conventionalFlops),
+        computedPeakFraction: peakFraction(train, train.flops),
+        anonymousBytes: train.anonymousBytes,
+        mappedBytes: train.mappedBytes,
+      },
+    }),
+  }
+}
+
+const peakFraction = ({ steps }: TrainFigures, flops: number): number =>
+  median(steps.map(({ seconds, peak }) => flops / seconds / (peak * 1e9)))
+
+interface TrainStep {
+  readonly seconds: number
+  /** Mean of the peaks just before and after it, in GFLOP/s: other guests of a machine slow both down. */
+  readonly peak: number
+}
+
+interface TrainFigures {
+  /** Tokens and operations of a step. */
+  readonly tokens: number
+  readonly flops: number
+  readonly conventionalFlops: number
+  readonly steps: readonly TrainStep[]
+  readonly anonymousBytes: number
+  readonly mappedBytes: number | null
+}
+
+/** Forward, head, backward and update of one step, after one that is not counted. */
+async function trainPart(bench: Bench): Promise<TrainFigures> {
+  const { request, say } = bench
+  using policy = await openPolicy(bench, 'f32', 1)
+  const random = new SequentialRandom(randomStream(SEED, 2))
+  const { rows, from, to } = request.lengths
+  const lengths = Array.from({ length: rows }, () => from + random.integer(to - from + 1))
+  const sequences: TokenSequence[] = lengths.map((length) => ({
+    ids: randomIds(random, length + 1, policy.vocabSize),
+    actionMask: new Uint8Array(length).fill(1),
+  }))
+  const tokens = lengths.reduce((total, length) => total + length, 0)
+  const load = { tokens: policy.learningTokens, isLimit: false, replicas: policy.replicas }
+  const cut = microBatches(lengths, load, 1)
+  const sequencesOf = (rows: readonly number[]) => rows.flatMap((row) => sequences[row] ?? [])
+  const step = async () => {
+    await forMicroBatches(cut, (rows) => learnOnce(policy, sequencesOf(rows), tokens))
+    policy.update({ learningRates: { actor: 1e-5, critic: 0 }, maxGradNorm: 1 })
+  }
+  say('training: warm-up')
+  await step()
+  say('training: memory')
+  const watch = watchMemory() // a step of its own: the watching thread would take time from the others
+  await step()
+  const memory = watch.stop()
+  const steps: TrainStep[] = []
+  let before = await matmulPeakGflops(bench.device, PEAK_ROUNDS)
+  for (let index = 1; index <= request.steps; index++) {
+    say(`training: step ${String(index)} of ${String(request.steps)}`)
+    const startedAt = performance.now()
+    await step()
+    const seconds = (performance.now() - startedAt) / 1000
+    const after = await matmulPeakGflops(bench.device, PEAK_ROUNDS)
+    steps.push({ seconds, peak: (before + after) / 2 })
+    before = after
+  }
+  const { config } = openModelFolder(bench.directory)
+  // Whole programs on a device always compute a segment again on its way back.
+  const recompute = request.activations === 'recompute' || holdsTensors(bench.device)
+  const work = { config, lora: bench.lora, lengths, recompute }
+  return {
+    tokens,
+    flops: learningFlops(work),
+    conventionalFlops: conventionalFlops(work),
+    steps,
+    anonymousBytes: memory.anonymousBytes,
+    mappedBytes: memory.mappedBytes,
+  }
+}
+
+async function learnOnce(policy: OrtPolicy, batch: readonly TokenSequence[], tokens: number): Promise<void> {
+  const options = { temperature: 1, entropyGradient: false }
+  await policy.accumulate(batch, options, (heads) =>
+    heads.map(({ logprobs }) => ({
+      logprobs: new Float64Array(logprobs.length).fill(-1 / tokens),
+      entropies: null,
+      values: null,
+    })),
+  )
+}
+
+/** Seconds to generate for all requests, sampling included. */
+async function generationSeconds(
+  policy: OrtPolicy,
+  requests: readonly GenerationRequest[],
+  newTokens: number,
+): Promise<number> {
+  const startedAt = performance.now()
+  let finished = 0
+  for await (const { ids } of policy.generate(requests, { role: 'actor', sampling: sampling(newTokens) }))
+    finished += ids.length
+  const samples = requests.reduce((total, { streams }) => total + streams.length, 0)
+  if (finished !== samples * newTokens)
+    throw new Error('The bench expected every completion to run to its end.')
+  return (performance.now() - startedAt) / 1000
+}
+
+async function prefillPart(bench: Bench): Promise<NonNullable<BenchReport['prefill']>> {
+  using policy = await openPolicy(bench, 'f32', GROUP)
+  const tokens = Math.min(PREFILL.tokens, policy.contextLength - 1)
+  const requests = randomRequests(policy, PREFILL.prompts, tokens)
+  const single = requests.slice(0, 1)
+  const streams = Array.from({ length: GROUP }, (_, sample) => randomStream(SEED, 5, sample))
+  const group = single.map((request) => ({ ...request, streams }))
+  bench.say('prefill')
+  await generationSeconds(policy, requests, 1)
+  const times: { all: number; one: number; group: number }[] = []
+  for (let round = 0; round < bench.request.steps; round++) {
+    const all = await generationSeconds(policy, requests, 1)
+    const one = await generationSeconds(policy, single, 1)
+    times.push({ all, one, group: await generationSeconds(policy, group, 1) })
+  }
+  return {
+    tokensPerSecond: (PREFILL.prompts * tokens) / median(times.map(({ all }) => all)),
+    groupOfEight: median(times.map((time) => time.group / time.one)),
+  }
+}
+
+async function decodePart(bench: Bench): Promise<NonNullable<BenchReport['decode']>> {
+  const results: NonNullable<BenchReport['decode']>[number][] = []
+  const { base, precisions, batches } = bench.request
+  // Where weights are on the device once, rollouts read what learning reads.
+  const own = base === 'f32' && !holdsTensors(bench.device)
+  for (const rollout of own ? precisions : (['f32'] as const)) {
+    const precision = base === 'f32' ? rollout : base
+    using policy = await openPolicy(bench, rollout, Math.max(...batches))
+    for (const batch of batches) {
+      bench.say(`decoding: ${precision}, ${plural(batch, 'row')}`)
+      results.push({
+        batch,
+        precision,
+        tokensPerSecond: await decodeSpeed(policy, batch, bench.request.steps),
+      })
+    }
+  }
+  return results
+}
+
+/** Tokens per second once the prompts are in: the time of a long generation less that of one that only reads them. */
+async function decodeSpeed(policy: OrtPolicy, batch: number, rounds: number): Promise<number> {
+  const requests = randomRequests(policy, batch, DECODE.promptTokens)
+  await generationSeconds(policy, requests, 2)
+  const seconds: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const reading = await generationSeconds(policy, requests, 1)
+    seconds.push((await generationSeconds(policy, requests, 1 + DECODE.newTokens)) - reading)
+  }
+  return (batch * DECODE.newTokens) / median(seconds)
+}

@@ -1,0 +1,141 @@
+/**
+ * How fast a device trains beside the CPU: the same few completions written and learned from on both, with random models
+ * of two sizes. A device has a cost for every kernel that it starts, whatever the kernel does, so on a small model it may
+ * well be slower than the CPU, and what it is ahead grows with the model.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Device, DeviceSpeed } from '#shared/device.ts'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
+import { linearNames, type LoraConfig } from '#engine/models/config.ts'
+import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/policy.ts'
+import { defaultDevice } from '#engine/runtime/device.ts'
+import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import type { ModelShape } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
+import { asFloat32Source } from '#host/models/weightCache.ts'
+import { parameterCount } from '#host/devices/deviceChoice.ts'
+
+export type SpeedNews =
+  /** What is being measured now. */
+  | { readonly on: 'cpu' | 'device'; readonly parameters: number }
+  | { readonly speed: DeviceSpeed & { readonly ratio: number } }
+
+const seed = 11
+const lora: LoraConfig = { rank: 8, alpha: 16, rsLora: false, targets: linearNames }
+const common = {
+  modelType: 'llama',
+  maxPositions: 128,
+  ropeTheta: 10_000,
+  normEpsilon: 1e-6,
+  tiedHead: true,
+  deviation: 0.02,
+} as const
+
+/** Smallest first; the small one is about as large as the starter model. */
+const shapes: readonly ModelShape[] = [
+  {
+    ...{ ...common, layers: 4, hiddenSize: 192, heads: 6, kvHeads: 2, headDim: 32 },
+    ...{ intermediateSize: 512, vocabSize: 512 },
+  },
+  {
+    ...{ ...common, layers: 8, hiddenSize: 512, heads: 8, kvHeads: 2, headDim: 64 },
+    ...{ intermediateSize: 1408, vocabSize: 4096 },
+  },
+]
+/** Of one round: groups, completions of each, and their tokens. */
+const [groups, samples, promptTokens, newTokens] = [4, 4, 24, 24]
+/** The fastest counts: whatever else the machine does only makes it slower. */
+const rounds = 2
+
+/** Yields what it does, and each speed as it is known. Errors: those of the device; AppError 'file/…'. */
+export async function* measureSpeed(device: Device): AsyncGenerator<SpeedNews> {
+  for (const shape of shapes) {
+    const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-speed-'))
+    try {
+      await writeRandomModel(directory, shape, seed, 'F32')
+      const parameters = parameterCount(openModelFolder(directory).config)
+      yield { on: 'cpu', parameters }
+      const cpuSeconds = await roundSeconds(directory, { ...defaultDevice(), threads: device.threads })
+      yield { on: 'device', parameters }
+      const seconds = await roundSeconds(directory, device)
+      yield { speed: { parameters, ratio: cpuSeconds / seconds } }
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  }
+}
+
+/** One round goes before that is not counted: programs are made, weights uploaded and kernels compiled in it. */
+async function roundSeconds(directory: string, device: Device): Promise<number> {
+  using policy = await createOrtPolicy({
+    source: await asFloat32Source(openModelFolder(directory), path.join(directory, 'cache')),
+    device,
+    lora,
+    loraSeed: seed,
+    rolloutPrecision: 'f32',
+    activations: 'auto',
+    maxRows: groups * samples,
+  })
+  const seconds: number[] = []
+  for (let round = 0; round <= rounds; round++) {
+    const startedAt = performance.now()
+    await learn(policy, await write(policy))
+    seconds.push((performance.now() - startedAt) / 1000)
+  }
+  return Math.min(...seconds.slice(1))
+}
+
+const sampling: SamplingOptions = {
+  greedy: false,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: newTokens,
+  maxNewTokens: newTokens,
+  stopIds: [],
+  stopStrings: [],
+}
+
+/** The completions with their prompts. */
+async function write(policy: OrtPolicy): Promise<TokenSequence[]> {
+  const random = new SequentialRandom(randomStream(seed, 1))
+  const requests = Array.from({ length: groups }, (_, group): GenerationRequest => ({
+    promptIds: Int32Array.from({ length: promptTokens }, () => random.integer(policy.vocabSize)),
+    streams: Array.from({ length: samples }, (_none, sample) => randomStream(seed, 2, group, sample)),
+  }))
+  const sequences: TokenSequence[] = []
+  for await (const { request, ids } of policy.generate(requests, { role: 'actor', sampling })) {
+    const whole = Int32Array.from([...(requests[request]?.promptIds ?? []), ...ids])
+    const actionMask = new Uint8Array(whole.length - 1).fill(1, promptTokens - 1)
+    sequences.push({ ids: whole, actionMask })
+  }
+  return sequences
+}
+
+/** One micro-batch for each replica. */
+async function learn(policy: OrtPolicy, sequences: readonly TokenSequence[]): Promise<void> {
+  const share = Math.ceil(sequences.length / policy.replicas)
+  const parts = Array.from({ length: policy.replicas }, (_, part) =>
+    sequences.slice(part * share, (part + 1) * share),
+  )
+  const options = { temperature: 1, entropyGradient: false }
+  await Promise.all(
+    parts
+      .filter(({ length }) => length > 0)
+      .map((part) =>
+        policy.accumulate(part, options, (heads) =>
+          heads.map(({ logprobs }) => ({
+            logprobs: new Float64Array(logprobs.length).fill(-1 / logprobs.length),
+            entropies: null,
+            values: null,
+          })),
+        ),
+      ),
+  )
+  policy.discardGradients()
+}

@@ -1,0 +1,197 @@
+/**
+ * What rounding the base does to a model: the same tokens scored with exact and with rounded matrices. The exact side is
+ * read from the model's own files, so that even a model in 16 bits needs no copy in f32.
+ */
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import type { Device } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import { isHalfPrecision, roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
+import type { PrecisionEffect } from '#shared/precisionEffect.ts'
+import { randomStream } from '#shared/random.ts'
+import { blocksName, halfName, linearWeights, scalesName } from '#engine/models/blocks.ts'
+import type { ModelSource } from '#engine/models/source.ts'
+import type { Completion, SamplingOptions, TokenSequence } from '#engine/policy.ts'
+import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
+import { asRoundedBase, exactBeside } from '#host/models/baseCache.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { elementCount } from '#host/files/safetensors.ts'
+import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
+import { weightsFolder } from '#host/models/weightCache.ts'
+import { noAdapter } from '#host/models/openModel.ts'
+import { sampleTexts } from './sampleTexts.ts'
+
+export interface PrecisionCheck {
+  readonly model: ModelFolder
+  readonly tokenizer: Pick<Tokenizer, 'encode'>
+  readonly precision: RoundedPrecision
+  /** null: texts of several kinds that come with the program. */
+  readonly texts: readonly string[] | null
+  readonly device: Device
+  readonly cacheDirectory: string
+}
+
+/** Tokens of a text that count, of its beginning that is completed, and of the completion. */
+const LENGTHS = { text: 128, prompt: 12, completion: 32 }
+const SEED = 42
+
+/**
+ * Measures it; takes a few passes over a thousand tokens. What was measured on the usual texts is kept beside the rounded
+ * weights. Errors: as opening a model; AppError 'data/invalid' where no text has two tokens.
+ */
+export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEffect> {
+  const { model, precision, texts, cacheDirectory, device } = check
+  const rounded = await asRoundedBase(model, precision, cacheDirectory)
+  const kept = texts === null ? path.join(weightsFolder(rounded) ?? '', effectName(precision, device)) : null
+  const known = kept === null ? null : readKept(kept)
+  if (known !== null) return known
+  const effect = await measure(check, rounded)
+  if (kept !== null) writeFileAtomic(kept, `${JSON.stringify(effect)}\n`)
+  return effect
+}
+
+/** Blocks are the same numbers everywhere; products in 16 bits are the device's. */
+const effectName = (precision: RoundedPrecision, { kind }: Device): string =>
+  isHalfPrecision(precision) ? `effect-${precision}-${kind}.json` : `effect-${precision}.json`
+
+const number = z.number()
+const effectSchema = z.strictObject({
+  precision: z.enum(roundedPrecisions),
+  ...{ tokens: number, loss: number, mean: number, largest: number, divergence: number, samplerGap: number },
+  ...{ exactBytes: number, roundedBytes: number },
+})
+
+/** null where nothing was kept, or something else. */
+function readKept(file: string): PrecisionEffect | null {
+  if (!existsSync(file)) return null
+  try {
+    const document = readJsonObject(file, 'model/invalid')
+    return isJsonObject(document) ? (effectSchema.safeParse(document).data ?? null) : null
+  } catch (error) {
+    if (error instanceof AppError) return null
+    throw error
+  }
+}
+
+async function measure(check: PrecisionCheck, rounded: ModelSource): Promise<PrecisionEffect> {
+  const { model, precision, device, cacheDirectory } = check
+  const texts = textSequences(check)
+  const own = await ownSide(rounded, device, texts)
+  const exact = await exactBeside(model, precision, cacheDirectory)
+  using policy = await open(exact, device)
+  const exactTexts = await policy.score(texts, scoring)
+  const exactOwn = await policy.score(own.sequences, scoring)
+  const onTexts = differences(exactTexts, own.texts)
+  const samples = own.completions.map(({ logprobs }, row) => ({
+    sampled: logprobs,
+    learned: tail(own.scored[row], logprobs.length),
+    exact: tail(exactOwn[row], logprobs.length),
+  }))
+  return {
+    precision,
+    tokens: onTexts.length,
+    loss: meanOf(onTexts),
+    mean: meanOf(onTexts.map(Math.abs)),
+    largest: onTexts.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0),
+    divergence: meanOf(
+      samples.flatMap(({ learned, exact: other }) => learned.map((own, at) => k3((other[at] ?? 0) - own))),
+    ),
+    samplerGap: meanOf(
+      samples.flatMap(({ sampled, learned }) => learned.map((own, at) => Math.abs(own - (sampled[at] ?? 0)))),
+    ),
+    ...baseBytes(rounded, precision),
+  }
+}
+
+const scoring = { role: 'base', temperature: 1 } as const
+
+/** Everything that the rounded model says; its sessions are gone afterwards. */
+async function ownSide(source: ModelSource, device: Device, texts: readonly TokenSequence[]) {
+  using policy = await open(source, device)
+  const completions = await completionsOf(policy, texts)
+  const sequences = completions.map(({ request, ids }) =>
+    wholeSequence([...promptOf(texts[request]), ...ids]),
+  )
+  return {
+    completions,
+    sequences,
+    texts: await policy.score(texts, scoring),
+    scored: await policy.score(sequences, scoring),
+  }
+}
+
+const open = (source: ModelSource, device: Device): Promise<OrtPolicy> =>
+  createOrtPolicy({
+    ...{ source, device, lora: noAdapter, loraSeed: 0 },
+    ...{ rolloutPrecision: 'f32', activations: 'recompute', maxRows: sampleTexts.length },
+  })
+
+function textSequences({ model, tokenizer, texts }: PrecisionCheck): TokenSequence[] {
+  const limit = Math.min(LENGTHS.text, model.config.contextLength)
+  const sequences = (texts ?? sampleTexts)
+    .map((text) => [...tokenizer.encode(text, { addSpecialTokens: true })].slice(0, limit))
+    .filter((ids) => ids.length >= 2)
+    .map(wholeSequence)
+  if (sequences.length > 0) return sequences
+  throw new AppError('data/invalid', 'None of the texts has two tokens, so there is nothing to predict.')
+}
+
+const wholeSequence = (ids: readonly number[]): TokenSequence => ({
+  ids: Int32Array.from(ids),
+  actionMask: new Uint8Array(ids.length - 1).fill(1),
+})
+
+const promptOf = (text: TokenSequence | undefined): Int32Array =>
+  text?.ids.subarray(0, Math.min(LENGTHS.prompt, text.ids.length - 1)) ?? new Int32Array()
+
+async function completionsOf(policy: OrtPolicy, texts: readonly TokenSequence[]): Promise<Completion[]> {
+  const requests = texts.map((text, index) => ({
+    promptIds: promptOf(text),
+    streams: [randomStream(SEED, index)],
+  }))
+  const longest = Math.max(...requests.map(({ promptIds }) => promptIds.length))
+  const maxNewTokens = Math.max(1, Math.min(LENGTHS.completion, policy.contextLength - longest))
+  const completions: Completion[] = []
+  const options = { role: 'base', sampling: { ...sampling, maxNewTokens } } as const
+  for await (const completion of policy.generate(requests, options)) completions.push(completion)
+  return completions.sort((a, b) => a.request - b.request)
+}
+
+const sampling: Omit<SamplingOptions, 'maxNewTokens'> = {
+  ...{ greedy: false, temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
+  ...{ minNewTokens: 0, stopIds: [], stopStrings: [] },
+}
+
+interface Scored {
+  readonly logprobs: Float64Array
+}
+
+/** exact − rounded of every prediction. */
+const differences = (exact: readonly Scored[], rounded: readonly Scored[]): number[] =>
+  exact.flatMap(({ logprobs }, row) =>
+    Array.from(logprobs, (value, at) => value - (rounded[row]?.logprobs[at] ?? NaN)),
+  )
+
+const tail = (scored: Scored | undefined, count: number): number[] => [
+  ...(scored?.logprobs.subarray(-count) ?? []),
+]
+
+/** r − 1 − ln r with r = e^difference, whose mean over own samples is the KL divergence. Schulman 2020, "Approximating KL divergence". */
+const k3 = (difference: number): number => Math.expm1(difference) - difference
+
+const meanOf = (values: readonly number[]): number =>
+  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
+
+function baseBytes({ config, tensors }: ModelSource, precision: RoundedPrecision) {
+  const linears = linearWeights(config)
+  const exactBytes = linears.reduce((sum, { shape }) => sum + 4 * elementCount(shape), 0)
+  const names = ({ name }: { readonly name: string }) =>
+    isHalfPrecision(precision)
+      ? [halfName(name, precision)]
+      : [blocksName(name, precision), scalesName(name, precision)]
+  const stored = linears.flatMap(names).map((name) => tensors.get(name))
+  return { exactBytes, roundedBytes: stored.reduce((sum, location) => sum + (location?.byteLength ?? 0), 0) }
+}

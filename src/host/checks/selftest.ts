@@ -1,0 +1,281 @@
+/**
+ * Whether this installation computes rightly: the gradient of every operator and, on small random models of every
+ * architecture, of every adapted linear against central differences; log-probabilities of the sampler against those of
+ * the learner; and, where all is checked, whether every algorithm learns a task of one digit.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
+import type { Device } from '#shared/device.ts'
+import { linearNames, linearPath, type LinearName, type LoraConfig } from '#engine/models/config.ts'
+import type { NamedTensor } from '#engine/models/source.ts'
+import { gradientCases } from '#engine/ops/gradientCases.ts'
+import type { SamplingOptions, TokenSequence } from '#engine/policy.ts'
+import { gradientError, gradientLimits } from '#engine/runtime/gradientCheck.ts'
+import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
+import { asFloat32Source } from '#host/models/weightCache.ts'
+import { probeAlgorithms, probeMatrix } from './probe.ts'
+import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/selftestReport.ts'
+
+export interface SelftestRequest {
+  readonly device: Device
+  /** Every architecture, many more directions and a probe of every algorithm, instead of one architecture and direction each. */
+  readonly full: boolean
+  /** What is checked; if absent everything, but probes only where all is checked. */
+  readonly parts?: readonly SelftestPart[]
+  /** Random directions along which each adapted linear is moved; if absent 4 where all is checked, else 1. */
+  readonly directions?: number
+}
+
+const seed = 7
+const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames }
+const quickShape: ModelShapeName = 'tiny-qwen3'
+/** One of each family. */
+const allShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) => name.startsWith('tiny-'))
+
+/** Relative; f32 rounding of the forward passes gives about a tenth of it. */
+const gradientLimit = 1e-3
+/** Nats; both sides compute in f32, in different orders. */
+const gapLimit = 1e-4
+
+/** Yields findings as they are made; all names of one part begin alike, up to a slash. */
+export async function* runSelftest({
+  device,
+  full,
+  parts = full ? selftestParts : ['operators', 'architectures'],
+  directions = full ? 4 : 1,
+}: SelftestRequest): AsyncGenerator<SelftestFinding> {
+  if (parts.includes('operators')) yield* operatorFindings(device)
+  if (parts.includes('architectures')) {
+    for (const shape of full ? allShapes : [quickShape]) yield* shapeFindings(shape, device, directions)
+  }
+  if (parts.includes('probes')) yield* probeFindings(device)
+}
+
+async function* shapeFindings(
+  shape: ModelShapeName,
+  device: Device,
+  directions: number,
+): AsyncGenerator<SelftestFinding> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-selftest-'))
+  try {
+    await writeRandomModel(directory, modelShapes[shape], seed, 'F32')
+    using policy = await openSelftestPolicy(directory, device)
+    yield* gradientFindings(policy, shape, directions)
+    yield await gapFinding(policy, shape)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** Every algorithm that learns by trying learns the simplest thing there is. */
+async function* probeFindings(device: Device): AsyncGenerator<SelftestFinding> {
+  for await (const report of probeMatrix({
+    probes: ['constant'],
+    algorithms: probeAlgorithms,
+    seeds: [seed],
+    device,
+  })) {
+    const { algorithm, sampledAccuracy, threshold } = report
+    yield finding(`probe/${algorithm}`, 1 - sampledAccuracy, 1 - threshold, {
+      good: 'The algorithm learned a task of one digit.',
+      bad: 'The algorithm did not learn a task of one digit: something between sampling and update is broken.',
+    })
+  }
+}
+
+async function* operatorFindings(device: Device): AsyncGenerator<SelftestFinding> {
+  for (const gradientCase of gradientCases) {
+    const { name, dtype } = gradientCase
+    yield finding(
+      `operators/${name}`,
+      await gradientError(gradientCase, seed, device),
+      gradientLimits[dtype],
+      {
+        good: 'The gradient rule agrees with differences of the operator.',
+        bad: 'The gradient rule does not agree with differences of the operator: every model that uses it would learn wrongly.',
+      },
+    )
+  }
+}
+
+/** With an adapter whose both factors matter: a fresh one has B = 0, and with it half of the gradient. */
+export async function openSelftestPolicy(directory: string, device: Device): Promise<OrtPolicy> {
+  const policy = await createOrtPolicy({
+    source: await asFloat32Source(openModelFolder(directory), path.join(directory, 'cache')),
+    device,
+    lora,
+    loraSeed: seed,
+    rolloutPrecision: 'f32',
+    activations: 'recompute',
+    maxRows: 4,
+  })
+  const random = new SequentialRandom(randomStream(seed, 1))
+  const tensors = policy.adapterTensors('actor')
+  policy.restoreAdapter(
+    'actor',
+    tensors.map((tensor) => mapValues(tensor, () => 0.1 * random.normal())),
+  )
+  return policy
+}
+
+const mapValues = (tensor: NamedTensor, change: (value: number, index: number) => number): NamedTensor => ({
+  ...tensor,
+  data: tensor.data.map(change),
+})
+
+/** One per adapted linear and factor: moves those tensors along a random direction and compares slopes. */
+export async function* gradientFindings(
+  policy: OrtPolicy,
+  shape: string,
+  directions: number,
+): AsyncGenerator<SelftestFinding> {
+  const random = new SequentialRandom(randomStream(seed, 2))
+  const task = lossTask(policy, random)
+  const gradients = await task.gradients()
+  const has = (linear: LinearName) => gradients.some(({ name }) => isOf(name, linear))
+  for (const linear of linearNames.filter(has)) {
+    for (const factor of ['A', 'B'] as const) {
+      let worst = 0
+      for (let round = 0; round < directions; round++) {
+        const slope = await slopeError(policy, task, { gradients, linear, factor, random })
+        worst = Math.max(worst, slope)
+      }
+      yield finding(`${shape}/gradient/${linear}.lora_${factor}`, worst, gradientLimit, {
+        good: 'The gradient agrees with the slope of the loss.',
+        bad: 'The gradient does not agree with the slope of the loss: training would go in a wrong direction.',
+      })
+    }
+  }
+}
+
+const isOf = (name: string, linear: LinearName): boolean => name.includes(`.${linearPath(linear)}.lora_`)
+
+interface LossTask {
+  loss(): Promise<number>
+  gradients(): Promise<NamedTensor[]>
+}
+
+/** Loss = Σ coefficient · log-probability + coefficient · entropy over random sequences of unlike lengths. */
+function lossTask(policy: OrtPolicy, random: SequentialRandom): LossTask {
+  const sequences = [5, 12, 9].map((length): TokenSequence => ({
+    ids: Int32Array.from({ length }, () => random.integer(policy.vocabSize)),
+    actionMask: Uint8Array.from({ length: length - 1 }, (_, at) => Number(at >= 2)),
+  }))
+  const masked = ({ actionMask }: TokenSequence) =>
+    Float64Array.from(actionMask, (mask) => mask * random.normal())
+  const coefficients = sequences.map((row) => ({
+    logprobs: masked(row),
+    entropies: masked(row),
+    values: null,
+  }))
+  return {
+    async loss() {
+      const heads = await policy.score(sequences, { role: 'actor', temperature: 1 })
+      return heads.reduce((sum, { logprobs, entropies }, row) => {
+        const { logprobs: c, entropies: e } = coefficients[row] ?? { logprobs: [], entropies: [] }
+        return sum + dot(logprobs, c) + dot(entropies, e)
+      }, 0)
+    },
+    async gradients() {
+      policy.discardGradients()
+      await policy.accumulate(sequences, { temperature: 1, entropyGradient: true }, () => coefficients)
+      return policy.gradientTensors()
+    },
+  }
+}
+
+const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
+  let sum = 0
+  for (let index = 0; index < a.length; index++) sum += (a[index] ?? 0) * (b[index] ?? 0)
+  return sum
+}
+
+interface Probe {
+  readonly gradients: readonly NamedTensor[]
+  readonly linear: LinearName
+  readonly factor: 'A' | 'B'
+  readonly random: SequentialRandom
+}
+
+/** |slope by differences − slope by gradient| relative to the larger of slope and gradient. */
+async function slopeError(
+  policy: OrtPolicy,
+  task: LossTask,
+  { gradients, linear, factor, random }: Probe,
+): Promise<number> {
+  const isMoved = ({ name }: NamedTensor) => isOf(name, linear) && name.endsWith(factor)
+  const start = policy.adapterTensors('actor')
+  const direction = start.map((tensor) =>
+    mapValues(tensor, () => (isMoved(tensor) ? (random.uniform() < 0.5 ? -1 : 1) : 0)),
+  )
+  const lossAt = async (distance: number) => {
+    policy.restoreAdapter(
+      'actor',
+      start.map((tensor, at) =>
+        mapValues(tensor, (value, index) => value + distance * (direction[at]?.data[index] ?? 0)),
+      ),
+    )
+    return task.loss()
+  }
+  const central = async (h: number) => ((await lossAt(h)) - (await lossAt(-h))) / (2 * h)
+  const h = 0.004
+  // Two distances, so that the error of the difference itself is of fourth order (Richardson 1911).
+  const slope = (4 * (await central(h)) - (await central(2 * h))) / 3
+  policy.restoreAdapter('actor', start)
+  const moved = gradients.filter(isMoved)
+  const byGradient = gradients.reduce((sum, { data }, at) => sum + dot(data, direction[at]?.data ?? []), 0)
+  const size = Math.sqrt(moved.reduce((sum, { data }) => sum + dot(data, data), 0))
+  return Math.abs(slope - byGradient) / Math.max(size, Math.abs(slope), 1e-6)
+}
+
+const sampling: SamplingOptions = {
+  greedy: false,
+  temperature: 0.8,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: 0,
+  maxNewTokens: 24,
+  stopIds: [],
+  stopStrings: [],
+}
+
+/** Largest difference between a log-probability recorded while sampling and the learner's for the same token. */
+export async function gapFinding(policy: OrtPolicy, shape: string): Promise<SelftestFinding> {
+  const random = new SequentialRandom(randomStream(seed, 3))
+  const requests = [3, 17, 8].map((length, index) => ({
+    promptIds: Int32Array.from({ length }, () => random.integer(policy.vocabSize)),
+    streams: [0, 1].map((sample) => randomStream(seed, 4, index, sample)),
+  }))
+  let gap = 0
+  for await (const { request, ids, logprobs } of policy.generate(requests, { role: 'actor', sampling })) {
+    const prompt = requests[request]?.promptIds ?? new Int32Array()
+    const actionMask = new Uint8Array(prompt.length + ids.length - 1).fill(1, prompt.length - 1)
+    const sequence = { ids: Int32Array.from([...prompt, ...ids]), actionMask }
+    const [heads] = await policy.score([sequence], { role: 'actor', temperature: sampling.temperature })
+    const scored = heads?.logprobs.subarray(prompt.length - 1) ?? []
+    logprobs.forEach((logprob, at) => {
+      gap = Math.max(gap, Math.abs(logprob - (scored[at] ?? Infinity)))
+    })
+  }
+  return finding(`${shape}/samplerGap`, gap, gapLimit, {
+    good: 'Sampler and learner give the same log-probabilities.',
+    bad: 'Sampler and learner disagree about the same tokens: every importance ratio would be wrong.',
+  })
+}
+
+function finding(
+  name: string,
+  measured: number,
+  limit: number,
+  words: { readonly good: string; readonly bad: string },
+): SelftestFinding {
+  const passed = measured <= limit // a NaN fails
+  return { name, passed, measured, limit, sentence: passed ? words.good : words.bad }
+}

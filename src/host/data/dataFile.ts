@@ -1,0 +1,171 @@
+/**
+ * A file somebody hands over as data, read in pieces. Reading guide of this folder: `jsonLines`, `jsonList`,
+ * `table` and `parquet` turn a file's bytes into rows (`formats.ts` lists them; `parquetGuard` checks what Parquet files say
+ * of themselves); `mapping` and `shapes` say what the columns mean; `importDataSet` writes rows and their problems as a version that never changes, `dataSetVersion`
+ * reads it; `split`, `overlap` and `preview` answer questions about rows; `readDataSet` is what a training run calls.
+ */
+import { open, type FileHandle } from 'node:fs/promises'
+import { AppError } from '#shared/errors.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { regularFileSize, type JsonObject } from '#host/files/strictJson.ts'
+
+export type DataRow = JsonObject
+
+/** A row of a file and where it stood. */
+export interface ReadRow {
+  readonly row: DataRow
+  /** Counts the rows of the file from 1, those with problems too. */
+  readonly number: number
+  /** Where it begins in a text file, from 1; null where the format has no lines. */
+  readonly line: number | null
+  /** The row's own JSON in UTF-8 where the file has it on one line: it need not be written anew. */
+  readonly source?: Buffer
+}
+
+/** A row that could not be read: it is left out and listed. */
+export interface RowProblem {
+  readonly number: number
+  readonly line: number | null
+  /** What is wrong, without the place. */
+  readonly sentence: string
+}
+
+export type ReadItem = ReadRow | RowProblem
+
+export const isProblem = (item: ReadItem): item is RowProblem => 'sentence' in item
+
+/** `row 3 (line 5): it is not a JSON object`. */
+export const problemText = ({ number, line, sentence }: RowProblem): string =>
+  line === null ? `row ${number}: ${sentence}` : `row ${number} (line ${line}): ${sentence}`
+
+export interface ReadOptions {
+  readonly onProgress?: (readBytes: number, totalBytes: number) => void
+  /** Ends reading with AppError 'api/cancelled'. */
+  readonly signal?: AbortSignal
+}
+
+/** Errors of its methods: AppError 'file/unreadable'. */
+export interface DataFile extends AsyncDisposable {
+  readonly path: string
+  readonly sizeBytes: number
+  /** The whole file in order, in pieces of at most a mebibyte. */
+  pieces(): AsyncGenerator<Buffer>
+  /** Bytes [start, end). */
+  read(start: number, end: number): Promise<Buffer>
+}
+
+const pieceBytes = 1 << 20
+
+/** Errors: AppError 'file/unreadable'. */
+export async function openDataFile(path: string, options: ReadOptions = {}): Promise<DataFile> {
+  const sizeBytes = regularFileSize(path)
+  let handle: FileHandle
+  try {
+    handle = await open(path, 'r')
+  } catch (error) {
+    throw readError(path, error)
+  }
+  const read = async (start: number, end: number) => {
+    if (options.signal?.aborted === true)
+      throw new AppError('api/cancelled', 'Reading the data was cancelled.')
+    const bytes = await readRange(handle, { path, start, end })
+    options.onProgress?.(Math.min(end, sizeBytes), sizeBytes)
+    return bytes
+  }
+  return {
+    path,
+    sizeBytes,
+    read,
+    async *pieces() {
+      for (let start = 0; start < sizeBytes; start += pieceBytes) {
+        yield await read(start, Math.min(start + pieceBytes, sizeBytes))
+      }
+    },
+    [Symbol.asyncDispose]: () => handle.close(),
+  }
+}
+
+interface Range {
+  readonly path: string
+  readonly start: number
+  readonly end: number
+}
+
+async function readRange(handle: FileHandle, { path, start, end }: Range): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(end - start)
+  let length = 0
+  try {
+    while (length < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, length, bytes.length - length, start + length)
+      if (bytesRead === 0) break
+      length += bytesRead
+    }
+  } catch (error) {
+    throw readError(path, error)
+  }
+  if (length < bytes.length) {
+    throw new AppError('file/unreadable', `${path} could not be read: it became shorter meanwhile.`)
+  }
+  return bytes
+}
+
+const lineFeed = 0x0a
+const maxLineBytes = 64 << 20
+
+/** The file cut at line ends: each block is one or more whole lines, or null for a line longer than 64 MiB. */
+export async function* lineBlocks(file: DataFile): AsyncGenerator<Buffer | null> {
+  const cutter = new LineCutter()
+  for await (const piece of withoutMark(file.pieces())) yield* cutter.push(piece)
+  yield* cutter.end()
+}
+
+/** Holds back what is behind the last line end until the rest of that line arrives. */
+class LineCutter {
+  #held: Buffer[] = []
+  #heldBytes = 0
+
+  push(piece: Buffer): (Buffer | null)[] {
+    const end = piece.lastIndexOf(lineFeed) + 1
+    if (end === 0) {
+      this.#hold(piece)
+      return []
+    }
+    const blocks =
+      this.#heldBytes > maxLineBytes ? this.#skipTo(piece.subarray(0, end)) : [this.#joined(piece, end)]
+    this.#held = []
+    this.#heldBytes = 0
+    this.#hold(piece.subarray(end))
+    return blocks
+  }
+
+  end(): (Buffer | null)[] {
+    if (this.#heldBytes === 0) return []
+    return [this.#heldBytes > maxLineBytes ? null : Buffer.concat(this.#held)]
+  }
+
+  #joined(piece: Buffer, end: number): Buffer {
+    return Buffer.concat([...this.#held, piece.subarray(0, end)])
+  }
+
+  /** What is behind the end of the line that was too long. */
+  #skipTo(lines: Buffer): (Buffer | null)[] {
+    const rest = lines.subarray(lines.indexOf(lineFeed) + 1)
+    return rest.length === 0 ? [null] : [null, rest]
+  }
+
+  #hold(tail: Buffer): void {
+    this.#heldBytes += tail.length
+    if (this.#heldBytes > maxLineBytes) this.#held = []
+    else if (tail.length > 0) this.#held.push(tail)
+  }
+}
+
+/** Drops the byte order mark some programs put before UTF-8. */
+export async function* withoutMark(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isFirst = true
+  for await (const piece of pieces) {
+    const hasMark = isFirst && piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf
+    yield hasMark ? piece.subarray(3) : piece
+    isFirst = false
+  }
+}

@@ -1,0 +1,64 @@
+/** The data sets in the data directory, found by name or by the beginning of their id. */
+import { existsSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { openDataSetVersion, type DataSetInfo, type DataSetVersion } from './dataSetVersion.ts'
+
+export type ListedDataSet =
+  | { readonly directory: string; readonly info: DataSetInfo }
+  | { readonly directory: string; readonly id: string; readonly problem: string }
+
+/** Newest first; a folder that cannot be read is listed with what is wrong. Errors: AppError 'file/unreadable'. */
+export function listDataSets(dataDirectory: string): ListedDataSet[] {
+  const { datasets } = dataFolders(dataDirectory)
+  if (!existsSync(datasets)) return []
+  let names: string[]
+  try {
+    names = readdirSync(datasets)
+  } catch (error) {
+    throw readError(datasets, error)
+  }
+  const createdAt = (listed: ListedDataSet) => ('info' in listed ? listed.info.createdAt : 0)
+  return names
+    .filter((name) => !name.startsWith('.'))
+    .map((name) => describe(path.join(datasets, name)))
+    .sort((a, b) => createdAt(b) - createdAt(a))
+}
+
+function describe(directory: string): ListedDataSet {
+  try {
+    const { info } = openDataSetVersion(directory)
+    return { directory, info }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { directory, id: path.basename(directory), problem: error.message }
+  }
+}
+
+/** Folder of the newest version of that name; null where there is none. */
+export function namedDataSet(name: string, dataDirectory: string): string | null {
+  const listed = listDataSets(dataDirectory).find((entry) => 'info' in entry && entry.info.name === name)
+  return listed?.directory ?? null
+}
+
+const shortestId = 4
+
+/** By name (the newest that has it) or by the beginning of the id. Errors: AppError 'data/invalid'. */
+export function findDataSet(wanted: string, dataDirectory: string): DataSetVersion {
+  const byId = listDataSets(dataDirectory).filter(({ directory }) =>
+    path.basename(directory).startsWith(wanted),
+  )
+  const found =
+    namedDataSet(wanted, dataDirectory) ??
+    (wanted.length >= shortestId && byId.length === 1 ? byId[0]?.directory : undefined)
+  if (found !== undefined) return openDataSetVersion(found)
+  throw new AppError(
+    'data/invalid',
+    byId.length > 1
+      ? `Several data sets have an id that begins with “${wanted}”.`
+      : `There is no data set “${wanted}”.`,
+    'turnwise dataset list shows names and ids.',
+  )
+}

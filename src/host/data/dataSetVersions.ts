@@ -1,0 +1,108 @@
+/** Imported data sets: folders hold the rows, the history their names and which version belongs to which. */
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { AppError } from '#shared/errors.ts'
+import { listDataSets } from './dataSetLibrary.ts'
+import { openDataSetVersion, type DataSetInfo, type DataSetVersion } from './dataSetVersion.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import type { DataSetRecord, DataSetVersionRecord } from '#host/store/dataSets.ts'
+import type { Store } from '#host/store/store.ts'
+
+export type DataSetItem = OutputOf<Api, 'datasets.get'>
+type VersionItem = DataSetItem['versions'][number]
+
+/** Makes known what the command line or another process imported, under the name it was given. */
+export function adoptDataSets({ store, dataDirectory }: Host): void {
+  for (const listed of listDataSets(dataDirectory)) {
+    if (!('info' in listed) || store.dataSets.findVersion(listed.info.id) !== null) continue
+    const named = store.dataSets.list().find(({ name }) => name === listed.info.name)
+    addVersion(store, named ?? store.dataSets.create(listed.info.name), listed)
+  }
+}
+
+export function addVersion(
+  store: Store,
+  { id: dataSetId }: DataSetRecord,
+  { directory, info }: { readonly directory: string; readonly info: DataSetInfo },
+): void {
+  const { id, rows, columns, source, mapping, problems, createdAt } = info
+  const facts = { rows, columns, source: source.path, mapping, problems: problems.count, createdAt }
+  store.dataSets.addVersion({ id, dataSetId, directory, ...facts })
+}
+
+export function describeDataSet(store: Store, dataSet: DataSetRecord): DataSetItem {
+  return { ...dataSet, versions: store.dataSets.versions(dataSet.id).map(describeVersion) }
+}
+
+export function describeVersion(record: DataSetVersionRecord): VersionItem {
+  const { id, dataSetId, directory, rows, source, problems, createdAt } = record
+  const facts = { id, dataSetId, directory, rows, source, problems, createdAt }
+  try {
+    const { sizeBytes, columns, mapping } = openDataSetVersion(directory).info
+    return { ...facts, unusable: null, sizeBytes, columns: columns.map(plainColumn), mapping }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { ...facts, unusable: error.message, sizeBytes: 0, columns: [], mapping: [] }
+  }
+}
+
+/** Kinds that do not occur are left out of the count. */
+export const plainColumn = ({ kinds, ...column }: DataSetInfo['columns'][number]) => ({
+  ...column,
+  kinds: Object.fromEntries(Object.entries(kinds).map(([kind, count]) => [kind, count])),
+})
+
+/** Errors: AppError 'data/invalid'. */
+export function findDataSet({ store }: Host, dataSetId: string): DataSetRecord {
+  const found = store.dataSets.find(dataSetId)
+  if (found !== null) return found
+  throw new AppError('data/invalid', 'There is no such data set.', 'It may have been removed.')
+}
+
+/** Errors: AppError 'data/invalid'. */
+export function findVersion(host: Host, versionId: string): DataSetVersionRecord {
+  adoptDataSets(host)
+  const found = host.store.dataSets.findVersion(versionId)
+  if (found !== null) return found
+  throw new AppError('data/invalid', 'There is no such version of a data set.', 'It may have been removed.')
+}
+
+/** Errors: AppError 'data/invalid', 'file/unreadable'. */
+export const openVersion = (host: Host, versionId: string): DataSetVersion =>
+  openDataSetVersion(findVersion(host, versionId).directory)
+
+/** Forgets a data set and removes the rows that no other one has. Errors: AppError 'api/refused' while a run reads them. */
+export function removeDataSet(host: Host, dataSetId: string): void {
+  const { store } = host
+  findDataSet(host, dataSetId)
+  const versions = store.dataSets.versions(dataSetId)
+  for (const version of versions) requireUnread(host, version)
+  store.dataSets.remove(dataSetId)
+  for (const { id, directory } of versions) {
+    if (store.dataSets.findVersion(id) === null) removeFolder(host, directory)
+  }
+}
+
+function requireUnread({ store }: Host, { directory }: DataSetVersionRecord): void {
+  const open = store.runs.list().filter(({ status }) => status !== 'finished')
+  const reading = open.find(({ id }) => store.runs.get(id).config.includes(JSON.stringify(directory)))
+  if (reading === undefined) return
+  throw new AppError(
+    'api/refused',
+    `The run ${reading.id}, which is not finished, reads this data set.`,
+    'Delete that run first.',
+  )
+}
+
+function removeFolder({ dataDirectory }: Host, directory: string): void {
+  if (path.dirname(directory) !== dataFolders(dataDirectory).datasets) return
+  try {
+    rmSync(directory, { recursive: true, force: true })
+  } catch (error) {
+    throw writeError(directory, error)
+  }
+}

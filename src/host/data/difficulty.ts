@@ -1,0 +1,197 @@
+/** How hard rows are: a model answers each several times, and rewards say what that is worth. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
+import type { datasetsApi } from '#shared/api/datasets.ts'
+import type { Difficulty } from '#shared/api/difficulty.ts'
+import { describeIssue } from '#shared/configProblems.ts'
+import { AppError } from '#shared/errors.ts'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
+import { runConfigSchema, type RunConfig } from '#shared/runConfig.ts'
+import { scoreRewards, type RewardSpec } from '#rl/rewards.ts'
+import type { DataRow } from './dataFile.ts'
+import type { DataSetVersion } from './dataSetVersion.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { absoluteReward } from '#host/rewards/rewardCode.ts'
+import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import type { RowCompletion } from '#host/processes/question.ts'
+import { openVersion } from './dataSetVersions.ts'
+import { difficultyId, keepDifficulty, usableDifficulty } from './difficultyFiles.ts'
+import { greedyAtZero, resolveContender } from '#host/models/modelsService.ts'
+import { parsePromptForm } from './promptForm.ts'
+
+type Request = Parameters<Handlers<typeof datasetsApi>['difficulty']>[0]
+type Item = OutputOf<Api, 'datasets.difficulty'>
+type RowResult = Difficulty['rows'][number] | Difficulty['problems'][number]
+
+/** Errors: AppError 'data/invalid', 'model/…', 'config/invalid', 'sandbox/failed', 'file/…'. */
+export async function* measureDifficulty(
+  host: Host,
+  request: Request,
+  signal: AbortSignal,
+): AsyncGenerator<Item> {
+  const version = openVersion(host, request.versionId)
+  const rewards = parseRewards(request.rewards, host.dataDirectory)
+  const cacheDirectory = dataFolders(host.dataDirectory).cache
+  const contender = resolveContender(host, request)
+  const { adapter: _, model: _model, rewards: _rewards, ...rest } = request
+  const id = await difficultyId({ contender, rewards, request: rest, cacheDirectory })
+  const known = usableDifficulty(version.directory, id)
+  if (known !== null) {
+    yield { result: known }
+    return
+  }
+  const chosen = chooseRows(version, request)
+  const answers = host.ask(
+    {
+      ...{ type: 'complete-rows', contender, cacheDirectory },
+      rows: chosen.map(({ columns }) => ({ ...columns })),
+      form: parsePromptForm(request.prompt),
+      samplesPerRow: request.samplesPerRow,
+      ...samplingOf(request),
+    },
+    signal,
+  )
+  const results: RowResult[] = []
+  const failures: string[] = []
+  await using scorer = await openScorer({ rewards })
+  for await (const row of gathered(answers, chosen, request.samplesPerRow)) {
+    const result = 'problem' in row ? row : await scoredRow(row, scorer.specs, failures)
+    results.push(result)
+    yield {
+      progress: { phase: 'Measuring', done: results.length, total: chosen.length, unit: 'rows' },
+      row: result,
+    }
+  }
+  if (signal.aborted) return
+  const difficulty = summarized({ id, request, results, failures })
+  keepDifficulty(version.directory, difficulty)
+  host.bell.ring()
+  yield { result: difficulty }
+}
+
+function parseRewards(given: Request['rewards'], dataDirectory: string): RunConfig['rewards'] {
+  const result = runConfigSchema.shape.rewards.safeParse(given, { reportInput: true })
+  if (!result.success) {
+    const problems = result.error.issues.flatMap(describeIssue)
+    throw new AppError('config/invalid', `The rewards cannot be read: ${problems.join(' ')}`)
+  }
+  return result.data.map((entry) => ({ ...entry, function: absoluteReward(entry.function, dataDirectory) }))
+}
+
+function samplingOf({ sampling }: Request) {
+  const { seed, temperature, ...filters } = sampling
+  return { seed, sampling: { ...filters, ...greedyAtZero(temperature), minNewTokens: 0 } }
+}
+
+interface ChosenRow {
+  /** Its number in the version. */
+  readonly row: number
+  readonly columns: DataRow
+}
+
+/** Drawn by the seed, in their order. */
+function chooseRows(version: DataSetVersion, { rows, sampling }: Request): ChosenRow[] {
+  const all = Array.from({ length: version.info.rows }, (_, row) => row)
+  const isPart = rows < all.length
+  const drawn = isPart ? new SequentialRandom(randomStream(sampling.seed)).shuffled(all).slice(0, rows) : all
+  return drawn.sort((a, b) => a - b).map((row) => ({ row, columns: version.rows(row, 1)[0] ?? {} }))
+}
+
+interface AnsweredRow extends ChosenRow {
+  readonly prompt: string
+  readonly completions: readonly string[]
+}
+
+/** Rows whose samples are all there. */
+async function* gathered(
+  answers: AsyncIterable<RowCompletion>,
+  chosen: readonly ChosenRow[],
+  samples: number,
+): AsyncGenerator<AnsweredRow | Difficulty['problems'][number]> {
+  const begun = new Map<number, string[]>()
+  for await (const answer of answers) {
+    const place = chosen[answer.row]
+    if (place === undefined) throw new Error(`Expected a row below ${chosen.length}, got ${answer.row}.`)
+    if ('problem' in answer) {
+      yield { row: place.row, problem: answer.problem }
+      continue
+    }
+    const completions = begun.get(answer.row) ?? new Array<string>(samples)
+    begun.set(answer.row, completions)
+    completions[answer.sample] = answer.completion
+    // Holes are not counted.
+    if (Object.keys(completions).length < samples) continue
+    begun.delete(answer.row)
+    yield { ...place, prompt: answer.prompt, completions }
+  }
+}
+
+interface Scorer extends AsyncDisposable {
+  readonly specs: readonly RewardSpec[]
+}
+
+/** Copies of reward code go where they are removed again. */
+async function openScorer({ rewards }: Pick<RunConfig, 'rewards'>): Promise<Scorer> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-difficulty-'))
+  const remove = () => rmSync(directory, { recursive: true, force: true })
+  try {
+    const rewardLimits = runConfigSchema.shape.rewardLimits.parse(undefined)
+    const resolved = await resolveRewards({ rewards, rewardLimits }, directory)
+    return {
+      specs: resolved.specs,
+      async [Symbol.asyncDispose]() {
+        await resolved[Symbol.asyncDispose]()
+        remove()
+      },
+    }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+const textLength = 200
+
+async function scoredRow(
+  { row, columns, prompt, completions }: AnsweredRow,
+  specs: readonly RewardSpec[],
+  failures: string[],
+): Promise<Difficulty['rows'][number]> {
+  const inputs = completions.map((completion) => ({ prompt, completion, row: columns, step: 0 }))
+  const rewards = await scoreRewards(specs, inputs, 'null')
+  for (const failure of rewards.flatMap((reward) => reward.failures)) {
+    failures.push(`${failure.name}: ${failure.message}`)
+  }
+  const values = rewards.map(({ total }) => total)
+  return { row, mean: meanOf(values), values, text: prompt.slice(0, textLength) }
+}
+
+function meanOf(values: readonly (number | null)[]): number | null {
+  const given = values.filter((value) => value !== null)
+  return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0) / given.length
+}
+
+interface Measured {
+  readonly id: string
+  readonly request: Request
+  readonly results: readonly RowResult[]
+  readonly failures: readonly string[]
+}
+
+function summarized({ id, request, results, failures }: Measured): Difficulty {
+  const byRow = results.toSorted((a, b) => a.row - b.row)
+  const rows = byRow.filter((result) => 'values' in result)
+  const problems = byRow.filter((result) => 'problem' in result)
+  const summary = {
+    ...{ id, request, createdAt: Date.now() },
+    ...{ rows: rows.length, problems: problems.length },
+    mean: meanOf(rows.map(({ mean }) => mean)),
+    withoutSpread: rows.filter(({ values }) => values.every((value) => value === values[0])).length,
+    failure: failures[0] ?? null,
+  }
+  return { summary, rows, problems }
+}

@@ -1,0 +1,212 @@
+/** A file, or several that are one table, become a version of a data set: its rows checked, mapped, counted and written whole or not at all. */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { AtomicFile, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import { isAlive } from '#host/processes/living.ts'
+import { TableStatistics } from './columnStatistics.ts'
+import {
+  isProblem,
+  problemText,
+  type ReadItem,
+  type ReadRow,
+  type ReadOptions,
+  type RowProblem,
+} from './dataFile.ts'
+import { describeFiles, listOf, readDataFiles, type DataFiles } from './dataFiles.ts'
+import {
+  indexStride,
+  isDataSetVersion,
+  openDataSetVersion,
+  versionFiles,
+  type DataSetInfo,
+  type DataSetVersion,
+} from './dataSetVersion.ts'
+import { mapItem, type Mapping } from './mapping.ts'
+
+export interface ImportOptions extends ReadOptions {
+  /** The folder that holds all data sets; the version's own folder in it is named by its id. */
+  readonly folder: string
+  /** The first file's name by default. */
+  readonly name?: string
+  /** Where the rows come from, in words; the path by default. */
+  readonly origin?: string
+  readonly mapping?: Mapping
+}
+
+export interface ImportedDataSet {
+  readonly version: DataSetVersion
+  /** False where the same rows had been imported before; then only name and source are new. */
+  readonly isNew: boolean
+}
+
+/**
+ * Reads data files in a stream. Rows with problems are left out and listed in the version.
+ * Errors: AppError 'data/invalid' where a file as a whole is wrong or no row is left; 'file/…'; 'api/cancelled'.
+ */
+export async function importDataSet(files: DataFiles, options: ImportOptions): Promise<ImportedDataSet> {
+  const { format, sizeBytes, path: place } = describeFiles(files)
+  const { origin = place, name = path.parse(listOf(files)[0]).name, mapping = [] } = options
+  const temporary = temporaryFolder(options.folder)
+  try {
+    using writer = new VersionWriter(temporary, mapping)
+    for await (const items of readDataFiles(files, options)) writer.take(items)
+    const info: DataSetInfo = {
+      format: 1,
+      ...writer.commit(origin),
+      name,
+      createdAt: Date.now(),
+      source: { path: origin, format: format.id, sizeBytes },
+      mapping,
+    }
+    return settle(temporary, path.join(options.folder, info.id), info)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+let temporaryCount = 0
+const temporaryName = /^\.import\.(\d+)\.\d+$/
+
+/** Removes what imports left whose process has died, too. */
+function temporaryFolder(folder: string): string {
+  makeFolder(folder)
+  try {
+    for (const name of readdirSync(folder)) {
+      const [, process = ''] = temporaryName.exec(name) ?? []
+      if (process !== '' && !isAlive(Number(process)))
+        rmSync(path.join(folder, name), { recursive: true, force: true })
+    }
+    const directory = path.join(folder, `.import.${process.pid}.${++temporaryCount}`)
+    mkdirSync(directory)
+    return directory
+  } catch (error) {
+    throw writeError(folder, error)
+  }
+}
+
+/** Puts the written rows in their place, unless the same rows are there whole. */
+function settle(temporary: string, directory: string, info: DataSetInfo): ImportedDataSet {
+  const isNew = !isWhole(directory)
+  const about = `${JSON.stringify(info, null, 2)}\n`
+  if (!isNew) writeFileAtomic(path.join(directory, versionFiles.about), about)
+  else {
+    writeFileAtomic(path.join(temporary, versionFiles.about), about)
+    try {
+      rmSync(directory, { recursive: true, force: true })
+      renameSync(temporary, directory)
+    } catch (error) {
+      throw writeError(directory, error)
+    }
+  }
+  return { version: openDataSetVersion(directory), isNew }
+}
+
+function isWhole(directory: string): boolean {
+  if (!existsSync(directory) || !isDataSetVersion(directory)) return false
+  try {
+    openDataSetVersion(directory)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const maxListed = 1_000
+const bufferedBytes = 1 << 20
+const lineFeed = Buffer.from('\n')
+
+/** Writes rows and index; counts what stands in the description. */
+class VersionWriter {
+  readonly #rowsFile: AtomicFile
+  readonly #indexFile: AtomicFile
+  readonly #mapping: Mapping
+  readonly #hash = createHash('sha256')
+  readonly #statistics = new TableStatistics()
+  readonly #problems: RowProblem[] = []
+  readonly #offsets: number[] = []
+  #problemCount = 0
+  #rows = 0
+  #sizeBytes = 0
+  #lines: Buffer[] = []
+  #lineCount = 0
+  #blocks: Buffer[] = []
+  #blockBytes = 0
+
+  constructor(directory: string, mapping: Mapping) {
+    this.#mapping = mapping
+    this.#rowsFile = new AtomicFile(path.join(directory, versionFiles.rows))
+    this.#indexFile = new AtomicFile(path.join(directory, versionFiles.index))
+  }
+
+  take(items: readonly ReadItem[]): void {
+    for (const item of items) {
+      const mapped = isProblem(item) ? item : mapItem(item, this.#mapping)
+      if (isProblem(mapped)) this.#list(mapped)
+      else this.#add(mapped)
+    }
+  }
+
+  #add({ row, source }: ReadRow): void {
+    this.#statistics.add(row)
+    this.#rows++
+    this.#lines.push(source ?? Buffer.from(JSON.stringify(row), 'utf8'), lineFeed)
+    if (++this.#lineCount === indexStride) this.#endBlock()
+  }
+
+  #list(problem: RowProblem): void {
+    this.#problemCount++
+    if (this.#problems.length < maxListed) this.#problems.push(problem)
+  }
+
+  #endBlock(): void {
+    if (this.#lineCount === 0) return
+    const block = Buffer.concat(this.#lines)
+    this.#lines = []
+    this.#lineCount = 0
+    this.#offsets.push(this.#sizeBytes)
+    this.#hash.update(block)
+    this.#sizeBytes += block.length
+    this.#blocks.push(block)
+    this.#blockBytes += block.length
+    if (this.#blockBytes >= bufferedBytes) this.#flush()
+  }
+
+  #flush(): void {
+    this.#rowsFile.write(Buffer.concat(this.#blocks))
+    this.#blocks = []
+    this.#blockBytes = 0
+  }
+
+  /** Errors: AppError 'data/invalid' where no row is left. */
+  commit(file: string): Pick<DataSetInfo, 'id' | 'rows' | 'sizeBytes' | 'columns' | 'problems'> {
+    this.#endBlock()
+    if (this.#rows === 0) throw noRows(file, this.#problemCount, this.#problems[0])
+    this.#flush()
+    this.#rowsFile.commit()
+    const index = Buffer.alloc(this.#offsets.length * 8)
+    for (const [at, offset] of this.#offsets.entries()) index.writeBigUInt64LE(BigInt(offset), at * 8)
+    this.#indexFile.write(index)
+    this.#indexFile.commit()
+    return {
+      id: this.#hash.digest('hex'),
+      rows: this.#rows,
+      sizeBytes: this.#sizeBytes,
+      columns: this.#statistics.summary(),
+      problems: { count: this.#problemCount, listed: this.#problems },
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#rowsFile[Symbol.dispose]()
+    this.#indexFile[Symbol.dispose]()
+  }
+}
+
+function noRows(file: string, count: number, first: RowProblem | undefined): AppError {
+  if (first === undefined) return new AppError('data/invalid', `${file} holds no rows.`)
+  const others = count === 1 ? '' : ` All ${count} rows have problems.`
+  return new AppError('data/invalid', `${file} has no usable row: ${problemText(first)}.${others}`)
+}

@@ -1,0 +1,98 @@
+/** Which device `auto` means, from what checks of devices found (deviceRecords.ts): no device is asked for it. */
+import {
+  computesIn,
+  deviceKinds,
+  deviceTitles,
+  holdsTensors,
+  type DeviceCheck,
+  type DeviceKind,
+  type DeviceSpeed,
+} from '#shared/device.ts'
+import type { BasePrecision } from '#shared/precision.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
+import { expectedTensors } from '#engine/models/weightNames.ts'
+import { elementCount } from '#host/files/safetensors.ts'
+import { readCheck } from './deviceRecords.ts'
+
+export interface DeviceChoice {
+  readonly kind: DeviceKind
+  /** Why this one, in a sentence. */
+  readonly reason: string
+}
+
+export interface AutoWish {
+  readonly model: ModelConfig
+  /** What the base is held in. */
+  readonly base: BasePrecision
+  readonly deviceId: number
+  readonly cacheDirectory: string
+}
+
+/** Where a run that begins with this config will compute, if nothing is amiss with the device then. */
+export function plannedDevice(
+  { device: { kind, deviceId }, base }: Pick<RunConfig, 'device' | 'base'>,
+  model: ModelConfig,
+  cacheDirectory: string,
+): DeviceChoice {
+  if (kind !== 'auto') return { kind, reason: 'As the config says.' }
+  return autoDevice({ model, base: base.precision, deviceId, cacheDirectory })
+}
+
+/** The fastest device that passed its check, for models as large as this; the CPU where none is known to be faster. */
+export function autoDevice({ model, base, deviceId, cacheDirectory }: AutoWish): DeviceChoice {
+  const parameters = parameterCount(model)
+  const [best] = deviceKinds
+    .filter((kind) => keepsBase(kind, base))
+    .flatMap((kind) => candidate(parameters, kind, readCheck({ kind, deviceId }, cacheDirectory)) ?? [])
+    .toSorted((a, b) => Number(b.fits) - Number(a.fits) || b.ratio - a.ratio)
+  if (best === undefined) return { kind: 'cpu', reason: nobodyPassed(base) }
+  const { kind, ratio, fits } = best
+  const title = deviceTitles[kind]
+  if (!fits) return { kind: 'cpu', reason: `The model is too large for the memory of ${title} here.` }
+  if (ratio > 1)
+    return { kind, reason: `For models of this size it is ${times(ratio)} as fast as the CPU here.` }
+  return { kind: 'cpu', reason: `${title} is not faster for models of this size here.` }
+}
+
+/** A device that holds tensors would have a rounded base in f32, with all the memory that it was to save. */
+const keepsBase = (kind: DeviceKind, base: BasePrecision): boolean =>
+  base === 'f32' || (!holdsTensors({ kind }) && computesIn(kind, base))
+
+const nobodyPassed = (base: BasePrecision): string =>
+  base === 'f32'
+    ? 'No other device has passed its check on this machine.'
+    : `No other device that passed its check on this machine keeps a base in ${base}.`
+
+interface Candidate {
+  readonly kind: DeviceKind
+  /** How many times as fast as the CPU. */
+  readonly ratio: number
+  readonly fits: boolean
+}
+
+/** The weights lie there once, in f32, and something has to be left for the rest. */
+const bytesPerParameter = 1.25 * 4
+
+/** null: the CPU itself, or a device that has not passed. */
+function candidate(parameters: number, kind: DeviceKind, check: DeviceCheck | null): Candidate | null {
+  if (kind === 'cpu' || check === null || check.problem !== null || check.failures.length > 0) return null
+  const speed = speedFor(parameters, check.speeds)
+  if (speed === null) return null
+  const fits = check.memoryBytes === null || bytesPerParameter * parameters <= check.memoryBytes
+  return { kind, ratio: speed.ratio ?? 0, fits }
+}
+
+/**
+ * Measured with the largest model that is no larger than this one: what a device is ahead only grows with the model. The
+ * smallest there is where all are larger.
+ */
+function speedFor(parameters: number, speeds: readonly DeviceSpeed[]): DeviceSpeed | null {
+  const ascending = speeds.toSorted((a, b) => a.parameters - b.parameters)
+  return ascending.findLast((speed) => speed.parameters <= parameters) ?? ascending[0] ?? null
+}
+
+export const parameterCount = (model: ModelConfig): number =>
+  expectedTensors(model).reduce((sum, { shape }) => sum + elementCount(shape), 0)
+
+const times = (ratio: number): string => `${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1)} times`

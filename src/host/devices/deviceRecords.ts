@@ -1,0 +1,161 @@
+/**
+ * What checks of devices found on this machine, kept in the cache folder. An answer holds for the runtime, the cards and
+ * the driver it was found with; with others it counts as never asked.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { availableParallelism, cpus, release } from 'node:os'
+import path from 'node:path'
+import { z } from 'zod'
+import type { Device, DeviceCheck } from '#shared/device.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import type { SelftestFinding } from './selftestReport.ts'
+
+/** Which device: threads do not count. */
+export type DevicePlace = Pick<Device, 'kind' | 'deviceId'>
+
+const proofSchema = z.object({
+  /** What the test ran on, as a digest and in words. */
+  on: z.string(),
+  with: z.string(),
+  /** Epoch milliseconds. */
+  at: z.number(),
+  checks: z.number(),
+  seconds: z.number(),
+  failures: z.array(z.object({ name: z.string(), measured: z.number().nullable(), limit: z.number() })),
+  /** Why it ended early, in a sentence. */
+  problem: z.string().nullable(),
+})
+export type DeviceProof = z.output<typeof proofSchema>
+
+const speedSchema = z.object({
+  on: z.string(),
+  speeds: z.array(z.object({ parameters: z.number(), ratio: z.number().nullable() })),
+  memoryBytes: z.number().nullable(),
+  problem: z.string().nullable(),
+})
+
+export interface ProvedFindings {
+  readonly findings: readonly SelftestFinding[]
+  readonly seconds: number
+  /** Why there are no more of them. */
+  readonly problem?: string | null
+}
+
+/** What the self-test found on this very device; null where nobody has looked, or something changed since. */
+export const readProof = (place: DevicePlace, cacheDirectory: string): DeviceProof | null =>
+  read(proofSchema, proofFile(place, cacheDirectory), identityOf(place))
+
+export function rememberProof(
+  place: DevicePlace,
+  cacheDirectory: string,
+  { findings, seconds, problem = null }: ProvedFindings,
+): DeviceProof {
+  const proof: DeviceProof = {
+    ...{ on: identityOf(place), with: withWords(), at: Date.now() },
+    ...{ checks: findings.length, seconds, problem },
+    failures: findings
+      .filter(({ passed }) => !passed)
+      .map(({ name, measured, limit }) => ({
+        name,
+        measured: Number.isFinite(measured) ? measured : null,
+        limit,
+      })),
+  }
+  write(proofFile(place, cacheDirectory), proof)
+  return proof
+}
+
+export interface Measured extends Pick<DeviceCheck, 'speeds' | 'memoryBytes'> {
+  /** Why nothing more was measured, in a sentence. */
+  readonly problem: string | null
+}
+
+export function rememberSpeeds(place: DevicePlace, cacheDirectory: string, measured: Measured): void {
+  write(speedFile(place, cacheDirectory), { on: besideCpu(place), ...measured })
+}
+
+/** Everything that is known of a device; null where it was never checked as it is now. */
+export function readCheck(place: DevicePlace, cacheDirectory: string): DeviceCheck | null {
+  const proof = readProof(place, cacheDirectory)
+  if (proof === null) return null
+  const { at, with: words, checks, failures, problem } = proof
+  const measured = read(speedSchema, speedFile(place, cacheDirectory), besideCpu(place))
+  return {
+    ...{ at, with: words, checks, failures },
+    problem: problem ?? measured?.problem ?? null,
+    speeds: measured?.speeds ?? [],
+    memoryBytes: measured?.memoryBytes ?? null,
+  }
+}
+
+function read<T extends { readonly on: string }>(schema: z.ZodType<T>, file: string, on: string): T | null {
+  try {
+    const found = schema.safeParse(JSON.parse(readFileSync(file, 'utf8')))
+    return found.success && found.data.on === on ? found.data : null
+  } catch {
+    return null // never asked, or a file that tells nothing: it is asked again
+  }
+}
+
+function write(file: string, content: object): void {
+  makeFolder(path.dirname(file))
+  writeFileAtomic(file, `${JSON.stringify(content, null, 2)}\n`)
+}
+
+const proofFile = ({ kind, deviceId }: DevicePlace, cacheDirectory: string): string =>
+  path.join(cacheDirectory, 'devices', `${kind}-${String(deviceId)}.json`)
+const speedFile = ({ kind, deviceId }: DevicePlace, cacheDirectory: string): string =>
+  path.join(cacheDirectory, 'devices', `${kind}-${String(deviceId)}-speed.json`)
+
+/** The runtime, the adapters and the driver, as far as the system tells without asking the device. */
+function identityOf({ kind, deviceId }: DevicePlace): string {
+  const parts = [kind, String(deviceId), runtimeVersion(), release(), ...linuxGraphics()]
+  return `${kind} ${digestOf(parts)}`
+}
+
+/** A cache folder may lie on a disk that several machines share. */
+const besideCpu = (place: DevicePlace): string =>
+  digestOf([identityOf(place), cpus()[0]?.model ?? '', String(availableParallelism())])
+
+const digestOf = (parts: readonly string[]): string =>
+  createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16)
+
+function runtimeVersion(): string {
+  const manifest: unknown = createRequire(import.meta.url)('onnxruntime-node/package.json')
+  return z.object({ version: z.string() }).parse(manifest).version
+}
+
+/** What a person knows of it. */
+function withWords(): string {
+  const driver = /(?:Kernel Module|for \S+)\s+([\d.]+)/.exec(contents('/proc/driver/nvidia/version'))?.[1]
+  return `ONNX Runtime ${runtimeVersion()}${driver === undefined ? '' : `, NVIDIA driver ${driver}`}`
+}
+
+/** Chosen Vulkan drivers, NVIDIA's driver, and vendor and device of each card. */
+function linuxGraphics(): string[] {
+  const chosen = ['VK_ICD_FILENAMES', 'VK_DRIVER_FILES'].map((name) => process.env[name] ?? '')
+  const cards = listed('/sys/class/drm').filter((name) => /^card\d+$/.test(name))
+  const ids = cards.flatMap((card) =>
+    ['vendor', 'device'].map((file) => contents(`/sys/class/drm/${card}/device/${file}`)),
+  )
+  const files = ['/usr/share/vulkan/icd.d', '/etc/vulkan/icd.d'].flatMap(listed)
+  return [...chosen, contents('/proc/driver/nvidia/version'), ...ids, ...files]
+}
+
+function listed(folder: string): string[] {
+  try {
+    return readdirSync(folder).toSorted()
+  } catch {
+    return []
+  }
+}
+
+function contents(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,250 @@
+/** Brings CUDA's library into the data directory: fetched in parts, each compared with its digest, whole or not at all. */
+import { createHash } from 'node:crypto'
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createInflateRaw } from 'node:zlib'
+import { AppError } from '#shared/errors.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { download, requireSpace, sizeAt } from '#host/files/download.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import { bytesOf } from '#host/files/leftovers.ts'
+import {
+  manifestId,
+  packedFiles,
+  total,
+  type CudaManifest,
+  type PackedFile,
+  type Wheel,
+} from './cudaManifest.ts'
+import {
+  cudaPaths,
+  discard,
+  installedCuda,
+  lockCuda,
+  recordName,
+  type InstalledRecord,
+} from './installedCuda.ts'
+import { bytesOf as bytesAt, findWheel, type IndexAccess } from './packageIndex.ts'
+
+export interface CudaInstallation {
+  readonly dataDirectory: string
+  readonly manifest: CudaManifest
+  readonly access: IndexAccess
+}
+
+export interface CudaProgress {
+  readonly doneBytes: number
+  readonly totalBytes: number
+}
+
+export interface CudaPlan {
+  /** Still to be fetched. */
+  readonly downloadBytes: number
+  /** To be fetched altogether. */
+  readonly totalBytes: number
+  /** What it takes up once it is installed. */
+  readonly installedBytes: number
+  /** Of these packages, in these versions. */
+  readonly packages: readonly string[]
+  /** Whole, in the version that is needed. */
+  readonly isInstalled: boolean
+  /** What lies on the disk of it now, also of an unfinished one. */
+  readonly presentBytes: number
+}
+
+/** What installing would mean; nobody is asked for it. */
+export function planCuda(dataDirectory: string, manifest: CudaManifest): CudaPlan {
+  const { folder, unfinished } = cudaPaths(dataDirectory)
+  const isInstalled = installedCuda(dataDirectory, manifest) !== null
+  const files = packedFiles(manifest)
+  const totalBytes = total(files.map(({ packedBytes }) => packedBytes))
+  const isStarted = isOfList(unfinished, manifest)
+  const fetched = isStarted ? total(files.map((file) => fetchedOf(file, unfinished))) : 0
+  return {
+    downloadBytes: isInstalled ? 0 : totalBytes - fetched,
+    totalBytes,
+    installedBytes: total(files.map(({ sizeBytes }) => sizeBytes)) + bytesOf(runtimeFolder()),
+    packages: manifest.wheels.map((wheel) => `${wheel.package} ${wheel.version}`),
+    isInstalled,
+    presentBytes: bytesOf(folder) + bytesOf(unfinished),
+  }
+}
+
+function fetchedOf({ name, packedBytes, sizeBytes }: PackedFile, folder: string): number {
+  if (bytesOf(path.join(folder, name)) === sizeBytes) return packedBytes
+  return Math.min(packedBytes, bytesOf(path.join(folder, partOf(name))))
+}
+
+const partOf = (name: string): string => `${name}.part`
+
+/**
+ * Yields how far it is. Broken off in whatever way, it goes on from there the next time. Errors: AppError 'store/busy'
+ * where another process is at it; those of asking the index; 'server/unsuitable' where it sends other bytes than the list
+ * says; 'file/unwritable', also where the disk is too small: nothing was fetched then.
+ */
+export async function* installCuda(installation: CudaInstallation): AsyncGenerator<CudaProgress> {
+  const { dataDirectory, manifest } = installation
+  const { libraries, folder, unfinished } = cudaPaths(dataDirectory)
+  makeFolder(libraries)
+  using _lock = lockCuda(dataDirectory)
+  if (installedCuda(dataDirectory, manifest) !== null) return
+  makeFolder(unfinished)
+  takeUp(unfinished, manifest)
+  await requireRoom(installation)
+  const totalBytes = total(packedFiles(manifest).map(({ packedBytes }) => packedBytes))
+  let before = 0
+  for (const wheel of manifest.wheels) {
+    for await (const bytes of fetchWheel(wheel, unfinished, installation)) {
+      yield { doneBytes: before + bytes, totalBytes }
+    }
+    before += total(wheel.files.map(({ packedBytes }) => packedBytes))
+    yield { doneBytes: before, totalBytes }
+  }
+  finish(unfinished, manifest)
+  discard(folder)
+  rename(unfinished, folder)
+}
+
+/** What was fetched for another list is of no use: files of the same name may differ. */
+function takeUp(folder: string, manifest: CudaManifest): void {
+  const isOurs = isOfList(folder, manifest)
+  const names = new Set(packedFiles(manifest).flatMap(({ name }) => [name, partOf(name)]))
+  for (const name of readdirSync(folder))
+    if (!isOurs || !names.has(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
+  writeFileAtomic(path.join(folder, listName), manifestId(manifest))
+}
+
+/** Says which list a folder is filled from. */
+const listName = 'list'
+
+function isOfList(folder: string, manifest: CudaManifest): boolean {
+  const file = path.join(folder, listName)
+  return existsSync(file) && readFileSync(file, 'latin1') === manifestId(manifest)
+}
+
+/** A part lies beside what is unpacked of it, but only one at a time. */
+async function requireRoom({ dataDirectory, manifest }: CudaInstallation): Promise<void> {
+  const { libraries, unfinished, folder } = cudaPaths(dataDirectory)
+  const { installedBytes } = planCuda(dataDirectory, manifest)
+  const largestPart = Math.max(...packedFiles(manifest).map(({ packedBytes }) => packedBytes))
+  const bytes = installedBytes + largestPart - bytesOf(unfinished)
+  const replaced = bytesOf(folder) > 0 ? ' remove the older one first (turnwise device remove cuda),' : ''
+  await requireSpace(libraries, {
+    bytes: Math.max(0, bytes),
+    what: 'CUDA’s library',
+    advice: `${replaced} keep the data directory on a larger disk (TURNWISE_HOME)`.trim(),
+  })
+}
+
+/** Yields the bytes of its parts that are there. The index is asked only where something is missing. */
+async function* fetchWheel(
+  wheel: Wheel,
+  folder: string,
+  { access }: CudaInstallation,
+): AsyncGenerator<number> {
+  let address: string | null = null
+  let before = 0
+  for (const file of wheel.files) {
+    if ((await sizeAt(path.join(folder, file.name))) !== file.sizeBytes) {
+      address ??= await findWheel(wheel, access)
+      for await (const bytes of fetchFile(file, { folder, address, wheel, access })) yield before + bytes
+    }
+    before += file.packedBytes
+    yield before
+  }
+}
+
+interface Source {
+  readonly folder: string
+  readonly address: string
+  readonly wheel: Wheel
+  readonly access: IndexAccess
+}
+
+const fetchFile = (file: PackedFile, { folder, address, wheel, access }: Source): AsyncGenerator<number> =>
+  download({
+    part: path.join(folder, partOf(file.name)),
+    sizeBytes: file.packedBytes,
+    from: (start) =>
+      bytesAt(address, { start: file.offset + start, end: file.offset + file.packedBytes }, access),
+    accept: (part) => unpack(part, path.join(folder, file.name), file),
+    refusal: () =>
+      new AppError(
+        'server/unsuitable',
+        `${file.name} of ${wheel.file} came with other bytes than Turnwise was made for.`,
+        'It was removed, and nothing is installed. Install again, or from another index.',
+      ),
+  })
+
+/** The file appears under its name only where it is the one that is meant. */
+async function unpack(part: string, target: string, { sizeBytes, sha256 }: PackedFile): Promise<boolean> {
+  const unpacked = `${target}.unpacked`
+  const hash = createHash('sha256')
+  let size = 0
+  const check = new Transform({
+    transform(chunk: Buffer, _encoding, pass) {
+      size += chunk.byteLength
+      hash.update(chunk)
+      // What unfolds to more than it may must not fill the disk.
+      pass(size > sizeBytes ? new Error(tooMuch) : null, chunk)
+    },
+  })
+  try {
+    const output = createWriteStream(unpacked, { flush: true })
+    await pipeline(createReadStream(part), createInflateRaw(), check, output)
+  } catch (error) {
+    rmSync(unpacked, { force: true })
+    if (isDamage(error)) return false
+    throw writeError(target, error)
+  }
+  const isMeant = hash.digest('hex') === sha256
+  if (isMeant) {
+    rename(unpacked, target)
+    rmSync(part)
+  } else rmSync(unpacked)
+  return isMeant
+}
+
+const tooMuch = 'more than is stated'
+
+/** Of the bytes, not of the disk. */
+const isDamage = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error.message === tooMuch || ('code' in error && /^Z_|^ERR_ZLIB/.test(String(error.code))))
+
+/** What ONNX Runtime's package brings: it looks for the library beside itself, and its own folder may be read-only. */
+function finish(folder: string, manifest: CudaManifest): void {
+  const own = runtimeFolder()
+  for (const name of readdirSync(own))
+    writeFileAtomic(path.join(folder, name), readFileSync(path.join(own, name)))
+  const names = [...packedFiles(manifest).map(({ name }) => name), ...readdirSync(own)]
+  const record: InstalledRecord = {
+    id: manifestId(manifest),
+    files: names.map((name) => ({ name, sizeBytes: bytesOf(path.join(folder, name)) })),
+  }
+  writeFileAtomic(path.join(folder, recordName), `${JSON.stringify(record, null, 2)}\n`)
+}
+
+function runtimeFolder(): string {
+  const manifest = createRequire(import.meta.url).resolve('onnxruntime-node/package.json')
+  return path.join(path.dirname(manifest), 'bin/napi-v6', process.platform, process.arch)
+}
+
+function rename(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    throw writeError(to, error)
+  }
+}

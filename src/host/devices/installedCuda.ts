@@ -1,0 +1,146 @@
+/**
+ * CUDA's library in the data directory. Reading guide of this folder: `cudaManifest` is the committed list of what makes
+ * it; `packageIndex` where that comes from; `installCuda` brings it here; `installedCuda` (here) whether it is here, and
+ * how it goes again. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
+ */
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import { cudaFolderVariable } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import { makeFolder } from '#host/files/atomic.ts'
+import { systemCode, writeError } from '#host/files/fileErrors.ts'
+import { livingOwner, ownerMark } from '#host/processes/living.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { bytesOf } from '#host/files/leftovers.ts'
+import { manifestId, readCudaManifest, type CudaManifest } from './cudaManifest.ts'
+
+export const cudaPaths = (dataDirectory: string) => {
+  const { libraries } = dataFolders(dataDirectory)
+  const inside = (name: string) => path.join(libraries, name)
+  return {
+    libraries,
+    /** Appears when it is whole. */
+    folder: inside('cuda'),
+    /** What was fetched of it so far; stays where installing is broken off. */
+    unfinished: inside('cuda-unfinished'),
+    lock: inside('.cuda.lock'),
+    /** Says what the folder holds. */
+    record: path.join(inside('cuda'), recordName),
+  }
+}
+
+export const recordName = 'installed.json'
+
+const record = z.object({
+  /** Of the list it was made from. */
+  id: z.string(),
+  files: z.array(z.object({ name: z.string(), sizeBytes: z.number() })),
+})
+export type InstalledRecord = z.output<typeof record>
+
+/** The folder of the library that this version needs, with every file in it; null where there is none. */
+export function installedCuda(dataDirectory: string, needed?: CudaManifest): string | null {
+  const { folder, record: file } = cudaPaths(dataDirectory)
+  const found = readRecord(file)
+  const manifest = found === null ? null : (needed ?? readCudaManifest())
+  const isWhole =
+    found !== null &&
+    manifest !== null &&
+    found.id === manifestId(manifest) &&
+    found.files.every(({ name, sizeBytes }) => sizeOf(path.join(folder, name)) === sizeBytes)
+  return isWhole ? folder : null
+}
+
+function readRecord(file: string): InstalledRecord | null {
+  try {
+    return record.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data ?? null
+  } catch {
+    return null // never installed, or damaged: it is installed again
+  }
+}
+
+const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
+
+/** For the environment of processes that load ONNX Runtime; empty where there is nothing for them. */
+export const cudaEnvironment = (dataDirectory: string): Readonly<Record<string, string>> => ({
+  [cudaFolderVariable]: installedCuda(dataDirectory) ?? '',
+})
+
+/** Gives back the disk space, of what was fetched for it too. Errors: AppError 'file/unwritable', 'store/busy'. */
+export function removeCuda(dataDirectory: string): { readonly freedBytes: number } {
+  const { libraries, folder, unfinished } = cudaPaths(dataDirectory)
+  makeFolder(libraries)
+  using _lock = lockCuda(dataDirectory)
+  const freedBytes = bytesOf(folder) + bytesOf(unfinished)
+  discard(folder)
+  discard(unfinished)
+  return { freedBytes }
+}
+
+/** At once for whoever looks for it, whatever happens while it goes. */
+export function discard(folder: string): void {
+  const leaving = path.join(path.dirname(folder), `.${path.basename(folder)}.${process.pid}.removed`)
+  try {
+    rmSync(leaving, { recursive: true, force: true })
+    renameSync(folder, leaving)
+    rmSync(leaving, { recursive: true, force: true })
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw writeError(folder, error)
+  }
+}
+
+/** One process at a time installs or removes; void when its process is gone. Errors: AppError 'store/busy', 'file/unwritable'. */
+export function lockCuda(dataDirectory: string): Disposable {
+  const { lock } = cudaPaths(dataDirectory)
+  const own = `${lock}.${process.pid}`
+  try {
+    // Linked, not written: whoever sees it sees whose it is.
+    writeFileSync(own, ownerMark())
+    if (!isLinked(own, lock)) {
+      const owner = livingOwner(lock)
+      if (owner !== null) throw busy(owner)
+      rmSync(lock, { force: true })
+      if (!isLinked(own, lock)) throw busy(livingOwner(lock))
+    }
+  } catch (error) {
+    throw writeError(lock, error)
+  } finally {
+    rmSync(own, { force: true })
+  }
+  return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
+}
+
+function isLinked(own: string, lock: string): boolean {
+  try {
+    linkSync(own, lock)
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+const busy = (owner: number | null): AppError =>
+  new AppError(
+    'store/busy',
+    `CUDA’s library is being installed or removed${owner === null ? '' : ` by process ${owner}`}.`,
+    'Wait for its end. If that process was ended, the same command goes on where it was.',
+  )
+
+/** Where there can be none. */
+const noCudaHere = (): AppError =>
+  new AppError(
+    'device/unavailable',
+    `ONNX Runtime has CUDA for Node on Linux x64 only, and this is ${process.platform}-${process.arch}.`,
+    process.platform === 'win32'
+      ? 'DirectML and WebGPU use the graphics card of any maker here and need nothing to be installed.'
+      : 'WebGPU uses the graphics card where there is a driver for it.',
+  )
+
+/** Errors: AppError 'device/unavailable' where there can be none. */
+export function requireCudaManifest(): CudaManifest {
+  const manifest = readCudaManifest()
+  if (manifest === null) throw noCudaHere()
+  return manifest
+}

@@ -1,0 +1,164 @@
+/** What this machine is busy with, and what the data directory takes up. */
+import { readFileSync, rmSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { cpus, freemem, totalmem } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { bytesOf, findLeftovers } from '#host/files/leftovers.ts'
+import { outboundRequests } from '#host/outboundRequests.ts'
+import { RunLoads } from './runLoads.ts'
+
+type Load = OutputOf<Api, 'system.load'>
+type StoredFolder = OutputOf<Api, 'system.storage'>[number]
+
+const measureEveryMs = 30_000
+/** A processor's share is that of at least so long. */
+const leastMs = 200
+
+/** Busy and total processor time, ms over all cores. */
+type Ticks = () => { readonly busy: number; readonly total: number }
+
+type MeteredHost = Pick<Host, 'supervisor' | 'store' | 'dataDirectory' | 'connections'>
+
+/** One for all who ask: it remembers what it saw last, and the processor's share is that of the time between. */
+export class LoadMeter {
+  readonly #host: MeteredHost
+  readonly #runs: RunLoads
+  readonly #now: Ticks
+  #ticks: ReturnType<Ticks>
+  #cpuShare: number | null = null
+  #measured: { readonly at: number; readonly bytes: number } | null = null
+
+  constructor(host: MeteredHost, now: Ticks = cpuTicks) {
+    this.#host = host
+    this.#runs = new RunLoads(host)
+    this.#now = now
+    this.#ticks = now()
+  }
+
+  async read(): Promise<Load> {
+    const { supervisor, dataDirectory, connections } = this.#host
+    const cpuShare = this.#readShare() ?? (await setTimeout(leastMs), this.#readShare()) ?? 0
+    const { bavail, bsize } = await statfs(dataDirectory)
+    return {
+      cpuShare,
+      memory: {
+        usedBytes: totalmem() - freemem(),
+        totalBytes: totalmem(),
+        training: supervisor.list().flatMap(({ runId, pid }) => memoryOf(runId, pid)),
+      },
+      runs: this.#runs.read(),
+      disk: { freeBytes: bavail * bsize, turnwiseBytes: this.#turnwiseBytes() },
+      outboundRequests: outboundRequests(dataDirectory),
+      connections: {
+        since: connections.isWatching ? connections.since : null,
+        count: connections.count,
+        latest: [...connections.latest],
+      },
+    }
+  }
+
+  /** Of the time since it was last measured; the last one where that is too short to tell. null: not known yet. */
+  #readShare(): number | null {
+    const [before, now] = [this.#ticks, this.#now()]
+    const elapsed = now.total - before.total
+    if (elapsed < leastMs / 2) return this.#cpuShare
+    this.#ticks = now
+    this.#cpuShare = Math.min(1, Math.max(0, (now.busy - before.busy) / elapsed))
+    return this.#cpuShare
+  }
+
+  /** Every file has to be looked at: not each time. */
+  #turnwiseBytes(): number {
+    const now = Date.now()
+    if (this.#measured === null || now - this.#measured.at > measureEveryMs)
+      this.#measured = { at: now, bytes: bytesOf(this.#host.dataDirectory) }
+    return this.#measured.bytes
+  }
+}
+
+function cpuTicks(): { readonly busy: number; readonly total: number } {
+  const times = cpus().map((cpu) => cpu.times)
+  const total = times.reduce((sum, each) => sum + Object.values(each).reduce((a, b) => a + b, 0), 0)
+  return { busy: total - times.reduce((sum, { idle }) => sum + idle, 0), total }
+}
+
+/** null where the system does not tell. */
+/** Nothing where the system does not tell, or the process has just ended. */
+function memoryOf(runId: string, pid: number | null): Load['memory']['training'] {
+  if (process.platform !== 'linux' || pid === null) return []
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const bytes = (name: string) =>
+      1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0)
+    const [privateBytes, mappedBytes] = [bytes('RssAnon'), bytes('RssFile')]
+    return privateBytes === 0 ? [] : [{ runId, privateBytes, mappedBytes }]
+  } catch {
+    return []
+  }
+}
+
+const descriptions = {
+  runs: { isDisposable: false, description: 'Runs with their checkpoints, samples and logs.' },
+  trash: { isDisposable: true, description: 'Deleted runs; each is removed for good after a week.' },
+  models: { isDisposable: false, description: 'Imported base models.' },
+  adapters: { isDisposable: false, description: 'Imported adapters.' },
+  datasets: { isDisposable: false, description: 'Imported data sets.' },
+  rewards: { isDisposable: false, description: 'Code of rewards and environments.' },
+  uploads: { isDisposable: true, description: 'Uploaded files that were not imported.' },
+  cache: {
+    isDisposable: true,
+    description: 'Converted and quantised weights; made again when they are needed.',
+  },
+  libraries: {
+    isDisposable: true,
+    description: 'CUDA’s library, where it was installed under Devices; it can be removed and fetched again.',
+  },
+} as const satisfies Record<keyof ReturnType<typeof dataFolders>, Omit<StoredFolder, 'folder' | 'sizeBytes'>>
+
+export function storedFolders({ dataDirectory, store }: Host): StoredFolder[] {
+  const history = ['', '-wal', '-shm'].reduce((sum, end) => sum + bytesOf(`${store.file}${end}`), 0)
+  return [
+    ...Object.entries(dataFolders(dataDirectory)).map(([name, folder]) => ({
+      folder,
+      sizeBytes: bytesOf(folder),
+      ...descriptions[name as keyof typeof descriptions],
+    })),
+    ...unfinished(dataDirectory),
+    {
+      folder: store.file,
+      sizeBytes: history,
+      isDisposable: false,
+      description: 'History of all runs, tags, notes and settings.',
+    },
+  ]
+}
+
+/** Nothing where there is none. */
+function unfinished(dataDirectory: string): StoredFolder[] {
+  const places = findLeftovers(dataDirectory)
+  if (places.length === 0) return []
+  return [
+    {
+      folder: dataDirectory,
+      sizeBytes: places.reduce((sum, place) => sum + bytesOf(place), 0),
+      isDisposable: true,
+      description: `Unfinished copies of killed processes: ${places.length}. They are removed when Turnwise starts.`,
+    },
+  ]
+}
+
+/** Returns how many bytes it took up. Errors: AppError 'file/unwritable'. */
+export function clearFolder(folder: string): number {
+  const sizeBytes = bytesOf(folder)
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } catch (error) {
+    throw writeError(folder, error)
+  }
+  return sizeBytes
+}

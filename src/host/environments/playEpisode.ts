@@ -1,0 +1,113 @@
+/**
+ * An episode of an environment with a person's actions. Environments remember nothing, so an episode is played anew from
+ * its first moment: the same row, seed and actions always lead to the same turns.
+ */
+import { randomStream } from '#shared/random.ts'
+import { framedObservation, type Environment, type Observation } from '#rl/environment.ts'
+import { builtInOf } from './resolveEnvironment.ts'
+import type { EnvironmentAnswer, SandboxFailure } from '#host/sandbox/answers.ts'
+import { openSandbox, type CodeSource, type Sandbox } from '#host/sandbox/sandbox.ts'
+import { sandboxedEnvironment } from './sandboxedEnvironment.ts'
+
+type Settings = Readonly<Record<string, string | number | boolean>>
+type Row = Readonly<Record<string, unknown>>
+
+export interface Play {
+  readonly environment: CodeSource | { readonly builtIn: string }
+  readonly settings: Settings
+  readonly row: Row
+  readonly seed: number
+  /** What comes after the end of the episode is not played. */
+  readonly actions: readonly string[]
+  /** Before a built-in environment asks another machine, at an address of its settings. */
+  readonly onRequest: () => void
+}
+
+export interface PlayedTurn {
+  /** null: the opening. */
+  readonly action: string | null
+  /** null where there is nothing more to read. */
+  readonly observation: Observation | null
+  readonly reward: number | null
+  readonly done: boolean
+  readonly state: unknown
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly metrics: Readonly<Record<string, number>>
+  /** What it wrote with console.log. */
+  readonly lines: readonly string[]
+  readonly failure: SandboxFailure | null
+}
+
+export interface PlayedEpisode {
+  /** Turns an episode may have where a run does not say. */
+  readonly maxTurns: number
+  /** The opening, then a turn per action. */
+  readonly turns: readonly PlayedTurn[]
+}
+
+/** Errors: AppError 'sandbox/failed' for code that does not load, 'config/invalid' for other code, settings or ids. */
+export async function playEpisode(play: Play): Promise<PlayedEpisode> {
+  if ('builtIn' in play.environment) return playWith(builtInWorld(play.environment.builtIn, play), play)
+  await using sandbox = await openSandbox(play.environment)
+  return await playWith(sandboxWorld(sandbox, play), play)
+}
+
+/** One episode at a time. */
+interface World {
+  readonly maxTurns: number
+  reset(seed: number): Promise<Omit<PlayedTurn, 'action'>>
+  step(state: unknown, action: string, seed: number): Promise<Omit<PlayedTurn, 'action'>>
+}
+
+async function playWith(world: World, { seed, actions }: Play): Promise<PlayedEpisode> {
+  const chance = randomStream(seed)
+  const seedAt = (position: number) => Math.floor(chance.uniformAt(position) * 0x100000000)
+  let last: PlayedTurn = { action: null, ...(await world.reset(seedAt(0))) }
+  const turns = [last]
+  for (const [k, action] of actions.entries()) {
+    if (last.done || last.failure !== null) break
+    last = { action, ...(await world.step(last.state, action, seedAt(k + 1))) }
+    turns.push(last)
+  }
+  return { maxTurns: world.maxTurns, turns }
+}
+
+/** Not as learning knows it, which hears nothing of lines and places. */
+function sandboxWorld(sandbox: Sandbox, { row, settings }: Play): World {
+  const { maxTurns } = sandboxedEnvironment(sandbox, { function: 'played', settings })
+  const turnOf = ([answer]: readonly EnvironmentAnswer[]): Omit<PlayedTurn, 'action'> => {
+    if (answer === undefined) throw new Error('Expected an answer, got none.')
+    if ('failure' in answer) return { ...nothing, lines: answer.lines, failure: answer.failure }
+    const { state, observation, reward, done, columns, metrics, lines } = answer
+    return { ...{ state, observation, reward, done }, ...{ columns, metrics, lines }, failure: null }
+  }
+  return {
+    maxTurns,
+    reset: async (seed) => turnOf(await sandbox.reset([{ row, seed, settings }])),
+    step: async (state, action, seed) => turnOf(await sandbox.step([{ row, seed, settings, state, action }])),
+  }
+}
+
+function builtInWorld(id: string, { row, settings, onRequest }: Play): World {
+  const environment = builtInOf({ function: id, settings }, onRequest)
+  const turnOf = ([answer]: Awaited<ReturnType<Environment['step']>>): Omit<PlayedTurn, 'action'> => {
+    if (answer === undefined) throw new Error('Expected an answer, got none.')
+    if ('failure' in answer) {
+      const place = { line: answer.line ?? null, column: answer.column ?? null }
+      return { ...nothing, failure: { kind: 'exception', message: answer.failure, ...place } }
+    }
+    const { state, reward, done, columns = {}, metrics = {} } = answer
+    const observation = answer.observation === null ? null : framedObservation(answer)
+    return { ...{ state, observation, reward, done, columns, metrics }, lines: [], failure: null }
+  }
+  return {
+    maxTurns: environment.maxTurns,
+    reset: async (seed) => turnOf(await environment.reset([{ row, seed }])),
+    step: async (state, action, seed) => turnOf(await environment.step([{ row, seed, state, action }])),
+  }
+}
+
+const nothing = {
+  ...{ observation: null, reward: null, done: false, state: null },
+  ...{ columns: {}, metrics: {}, lines: [], failure: null },
+} as const satisfies Omit<PlayedTurn, 'action'>

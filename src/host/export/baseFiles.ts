@@ -1,0 +1,83 @@
+/** The files of a base model as they lie on the disk: every tensor, known to us or not, and what belongs to them. */
+import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import type { TensorLocation } from '#engine/models/source.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { copyIfThere } from '#host/models/modelLibrary.ts'
+import {
+  maxHeaderLength,
+  parseSafetensorsHeader,
+  SafetensorsFormatError,
+} from '#host/files/safetensorsHeader.ts'
+
+/** A tensor of any type that the format has. */
+export interface RawTensor {
+  readonly name: string
+  readonly dtype: string
+  readonly shape: readonly number[]
+  readonly file: string
+  /** Bytes from the start of the file. */
+  readonly offset: number
+  readonly byteLength: number
+}
+
+/** Place of a tensor's bytes. */
+export const placeOf = ({ file, offset }: Pick<TensorLocation, 'file' | 'offset'>): string =>
+  `${file}:${offset}`
+
+/** Every tensor of a model's weight files, once each, in their order. Errors: AppError 'file/unreadable', 'model/invalid'. */
+export function rawTensors({ weightFiles, tensors }: ModelFolder): RawTensor[] {
+  const used = new Set([...tensors.values()].map(placeOf))
+  const found = new Map<string, RawTensor>()
+  for (const tensor of weightFiles.flatMap(tensorsOf)) {
+    // Of two with one name, the one that the model is computed with.
+    if (!found.has(tensor.name) || used.has(placeOf(tensor))) found.set(tensor.name, tensor)
+  }
+  return [...found.values()]
+}
+
+function tensorsOf(file: string): RawTensor[] {
+  try {
+    const handle = openSync(file, 'r')
+    try {
+      const size = fstatSync(handle).size
+      const length = Number(readBytes(handle, 8, 0).readBigUInt64LE(0))
+      if (length > Math.min(maxHeaderLength, size - 8))
+        throw new SafetensorsFormatError('its header is cut off')
+      const dataStart = 8 + length
+      const { entries } = parseSafetensorsHeader(readBytes(handle, length, 8), size - dataStart)
+      return entries.map(({ begin, end, ...entry }) => ({
+        ...entry,
+        file,
+        offset: dataStart + begin,
+        byteLength: end - begin,
+      }))
+    } finally {
+      closeSync(handle)
+    }
+  } catch (error) {
+    if (!(error instanceof SafetensorsFormatError)) throw readError(file, error)
+    throw new AppError('model/invalid', `${file} is not a valid safetensors file: ${error.message}.`)
+  }
+}
+
+function readBytes(handle: number, length: number, position: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  if (readSync(handle, bytes, 0, length, position) !== length) {
+    throw new SafetensorsFormatError('it became shorter while it was read')
+  }
+  return bytes
+}
+
+/** Names of what belongs to a model beside its weights; licences go where the weights go. */
+const companions =
+  /^((config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template)\.json|tokenizer\.model|merges\.txt|vocab\.txt|chat_template\.jinja|(LICENSE|LICENCE|NOTICE|USE_POLICY)(\.(md|txt))?)$/
+
+/** Copies configs, tokenizer and templates, byte by byte; returns their names. Errors: AppError 'file/unreadable', 'file/unwritable'. */
+export async function copyCompanions(directory: string, folder: string): Promise<readonly string[]> {
+  const names = readdirSync(directory).filter((name) => companions.test(name))
+  for (const name of names) await copyIfThere(path.join(directory, name), path.join(folder, name))
+  return names
+}

@@ -1,0 +1,90 @@
+/**
+ * A folder that has its name only when it is whole and was compared: it is filled as `NAME-unchecked`, then becomes
+ * `NAME`, or `NAME-failed` where what was read back is not what was trained.
+ */
+import { existsSync, readdirSync, renameSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { makeFolder } from '#host/files/atomic.ts'
+import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
+import { share } from '#host/files/permissions.ts'
+
+/** Where the files are while nothing is proved. */
+const uncheckedFolder = (out: string): string => `${path.resolve(out)}-unchecked`
+
+const failedFolder = (out: string): string => `${path.resolve(out)}-failed`
+
+/** Errors: AppError 'file/unwritable' for a folder with something in it, or a file. */
+export function requireNewFolder(folder: string): void {
+  if (isFree(folder)) return
+  throw new AppError(
+    'file/unwritable',
+    `${folder} is not empty.`,
+    'Choose another folder; nothing was changed.',
+  )
+}
+
+function isFree(folder: string): boolean {
+  try {
+    return !existsSync(folder) || readdirSync(folder).length === 0
+  } catch (error) {
+    if (systemCode(error) === 'ENOTDIR') return false
+    throw readError(folder, error)
+  }
+}
+
+/** An empty folder to fill. What an earlier attempt at the same place left is removed. Errors: AppError 'file/unwritable'. */
+export function beginFolder(out: string): string {
+  requireNewFolder(out)
+  const folder = uncheckedFolder(out)
+  removeUnchecked(out)
+  makeFolder(folder)
+  return folder
+}
+
+/** Nothing stays of an export that did not come to its end. */
+export function removeUnchecked(out: string): void {
+  try {
+    rmSync(uncheckedFolder(out), { recursive: true, force: true })
+  } catch (error) {
+    throw writeError(uncheckedFolder(out), error)
+  }
+}
+
+/** Gives the filled folder its name, and returns it. Errors: AppError 'file/unwritable'. */
+export function finishFolder(out: string, passed: boolean): string {
+  const target = passed ? path.resolve(out) : failedFolder(out)
+  try {
+    if (!passed) rmSync(target, { recursive: true, force: true })
+    else if (existsSync(target)) rmdirSync(target)
+    share(uncheckedFolder(out))
+    renameSync(uncheckedFolder(out), target)
+    return target
+  } catch (error) {
+    throw writeError(target, error)
+  }
+}
+
+const slackBytes = 64 * 1024 * 1024
+
+/** Checks before writing that there is room on the disk. Errors: AppError 'file/unwritable'. */
+export function requireRoom(folder: string, neededBytes: number): void {
+  const { bavail, bsize } = statfsSync(folder)
+  const freeBytes = bavail * bsize
+  if (freeBytes >= neededBytes + slackBytes) return
+  const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
+  throw new AppError(
+    'file/unwritable',
+    `The export and reading it back need ${gigabytes(neededBytes)} GB in ${folder}, where ${gigabytes(freeBytes)} GB are free.`,
+    'Free some space or choose another folder; nothing was written.',
+  )
+}
+
+/** The files below a folder, absolute, with their sizes. */
+export function filesBelow(folder: string): { path: string; sizeBytes: number }[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .sort()
+    .map((file) => ({ path: file, sizeBytes: statSync(file).size }))
+}

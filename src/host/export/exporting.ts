@@ -1,0 +1,158 @@
+/**
+ * Exports a checkpoint's adapter, in the process that has ONNX Runtime: asks the policy as it was trained, writes the
+ * format, reads it back by its own reader and asks that, compares. exports.ts is the guide to the formats.
+ */
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { defaultDevice } from '#engine/runtime/device.ts'
+import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import type { ModelSource } from '#engine/models/source.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
+import { loadCheckpoint } from '#host/runs/checkpoints.ts'
+import { exportPeft } from './exportAdapter.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { adapterForModel, type Adapter } from '#host/adapters/peft.ts'
+import { share } from '#host/files/permissions.ts'
+import { firstNonFinite } from '#host/files/safetensors.ts'
+import { asFloat32Source } from '#host/models/weightCache.ts'
+import { formatProblem, optionProblem } from './exportFormats.ts'
+import { beginFolder, filesBelow, finishFolder, removeUnchecked, requireNewFolder } from './exportFolder.ts'
+import type { ExportFormat, ExportReport, ExportRequest, OnExportProgress, ParityLine } from './exports.ts'
+import { hubIdOf } from '#host/hub/hubId.ts'
+import { openBase } from './exportSource.ts'
+import { modelCard } from './modelCard.ts'
+import { parityLine } from './parity.ts'
+import { parityPrompts, type ParityPrompts } from './parityPrompts.ts'
+import { describeOrigin } from './provenance.ts'
+import { askLive, policyReader } from './parityReaders.ts'
+import { type ExportWork, formatWriters } from './exportWriters.ts'
+
+/**
+ * Exports whole or not at all. Where what was read back differs from what was trained the folder is called `NAME-failed`,
+ * and the report has lines that did not pass. Errors: AppError 'checkpoint/invalid', 'model/…', 'adapter/invalid',
+ * 'api/refused' for a format or option that cannot be had, 'file/…'.
+ */
+export async function exportCheckpoint(
+  request: ExportRequest,
+  onProgress: OnExportProgress,
+): Promise<ExportReport> {
+  const checkpoint = loadCheckpoint(request.checkpoint)
+  const base = findBase(request)
+  if (base === null) return exportAlone(request)
+  const problem = optionProblem(request) ?? formatProblem(request.format, base.config)
+  if (problem !== null) throw new AppError('api/refused', problem)
+  const { lora: config, actor: tensors } = checkpoint
+  const baseModel = checkpoint.baseModel ?? hubIdOf(base.directory)
+  const learnedOn = checkpoint.base === undefined ? {} : { base: checkpoint.base }
+  const adapter = adapterForModel(
+    { config, baseModel, tensors, ...learnedOn },
+    base.config,
+    request.checkpoint,
+  )
+  requireNumbers(adapter, request.checkpoint)
+  const folder = beginFolder(request.out)
+  try {
+    const { step } = checkpoint.trainer
+    return await exportInto(folder, { request, base, adapter, step, onProgress })
+  } finally {
+    removeUnchecked(request.out)
+  }
+}
+
+/** null: there is none, and the format can do without. Errors: AppError 'model/…', 'file/unreadable'. */
+function findBase(request: ExportRequest): ModelFolder | null {
+  try {
+    return openBase(request)
+  } catch (error) {
+    if (error instanceof AppError && request.format === 'peft') return null
+    throw error
+  }
+}
+
+/** An adapter whose base is not there: its values are compared, no policy can be asked. */
+async function exportAlone({ checkpoint, out }: ExportRequest): Promise<ExportReport> {
+  requireNewFolder(out)
+  const { directory, tensors, maxDifference } = await exportPeft(checkpoint, out)
+  share(directory)
+  const sentence = `The values of ${tensors} tensors. The base model is not there, so nothing could be computed.`
+  return finishedReport('peft', directory, [parityLine(sentence, maxDifference, 0)])
+}
+
+function requireNumbers({ tensors }: Adapter, where: string): void {
+  const broken = tensors.find(({ data }) => firstNonFinite(data) !== -1)
+  if (broken === undefined) return
+  throw new AppError(
+    'adapter/invalid',
+    `${where} holds a value in “${broken.name}” that is not a finite number.`,
+  )
+}
+
+interface Exporting extends Pick<ExportWork, 'request' | 'base' | 'adapter' | 'onProgress'> {
+  readonly step: number
+}
+
+async function exportInto(folder: string, exporting: Exporting): Promise<ExportReport> {
+  const { request, base, adapter, step, onProgress } = exporting
+  const { cacheDirectory, format } = request
+  const reading = (phase: string) => (done: number, total: number) =>
+    onProgress({ phase, done, total, unit: 'bytes' })
+  const prepare = reading('Preparing the base model')
+  const source = await asFloat32Source(base, cacheDirectory, (_, done, total) => prepare(done, total))
+  const hashing = { base, adapter, step, cacheDirectory, onProgress: reading('Reading the base model') }
+  const origin = await describeOrigin(hashing)
+  const prompts = parityPrompts(base)
+  using policy = await openLive(source, adapter)
+  onProgress({ phase: 'Asking the policy', done: 0, total: prompts.ids.length, unit: 'samples' })
+  const live = await askLive(policyReader(policy, 'actor'), policyReader(policy, 'base'), prompts)
+  const scratch = path.join(folder, '.reading')
+  const work = { request, folder, scratch, base, source, adapter, origin, live, policy, onProgress }
+  const parity = await formatWriters[format](work)
+  writeReports(work, prompts, parity)
+  const directory = finishFolder(
+    request.out,
+    parity.every(({ passed }) => passed),
+  )
+  return finishedReport(format, directory, parity)
+}
+
+function finishedReport(
+  format: ExportFormat,
+  directory: string,
+  parity: readonly ParityLine[],
+): ExportReport {
+  const files = filesBelow(directory)
+  const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0)
+  return { format, directory, sizeBytes, files, parity: [...parity] }
+}
+
+/** The exact base with the adapter beside it: what every other tool will have, also where the run learned on a rounded one. */
+const openLive = (source: ModelSource, { config, tensors }: Adapter): Promise<OrtPolicy> =>
+  createOrtPolicy({
+    source,
+    device: defaultDevice(),
+    lora: config,
+    loraSeed: 0,
+    adapter: tensors,
+    rolloutPrecision: 'f32',
+    activations: 'recompute',
+    maxRows: 8,
+  })
+
+function writeReports(
+  { request, folder, base, origin, live }: ExportWork,
+  prompts: ParityPrompts,
+  parity: readonly ParityLine[],
+): void {
+  const { format, adapterInputs } = request
+  const report = {
+    format,
+    passed: parity.every(({ passed }) => passed),
+    madeFrom: origin,
+    prompts: prompts.texts ?? prompts.ids.map((ids) => [...ids]),
+    adapterEffect: live.adapterEffect,
+    parity,
+  }
+  writeFileAtomic(path.join(folder, 'parity.json'), `${JSON.stringify(report, null, 2)}\n`)
+  const card = modelCard({ format, model: base.config, origin, adapterInputs, parity })
+  writeFileAtomic(path.join(folder, 'README.md'), card)
+}

@@ -1,0 +1,175 @@
+/** An ONNX folder: the graph, its weights in one file beside it, and an adapter of its own where that stays apart. */
+import path from 'node:path'
+import { type OnnxModel, writeOnnx } from '#engine/graph/onnx.ts'
+import { topologicalOrder, type WeightLocation } from '#engine/graph/value.ts'
+import type { ModelConfig, RopeConfig } from '#engine/models/config.ts'
+import type { ModelSource } from '#engine/models/source.ts'
+import { expectedTensors } from '#engine/models/weightNames.ts'
+import { AtomicFile, writeFileAtomic } from '#host/files/atomic.ts'
+import { alignedSize } from '#host/adapters/gguf.ts'
+import type { Adapter } from '#host/adapters/peft.ts'
+import {
+  bytesOf,
+  elementCount,
+  f32ToWrite,
+  readFloatPieces,
+  writeSafetensors,
+} from '#host/files/safetensors.ts'
+import { addRows, adaptedWeights, weightDelta, type WeightDelta } from './loraDelta.ts'
+import { onnxProgram, rotaryWeightNames } from './onnxGraph.ts'
+
+export const graphName = 'model.onnx'
+export const weightsName = 'model.onnx.data'
+export const adapterName = 'adapter.safetensors'
+
+/** Rows of the rotary tables, where the model's own context is longer. */
+const maxTableRows = 32_768
+/** Where a runtime may map a tensor: on a page of memory. */
+const pageBytes = 4096
+
+/** Longest sequence that an exported graph of this model takes. */
+export const exportedPositions = ({ contextLength }: ModelConfig): number =>
+  Math.min(contextLength, maxTableRows)
+
+interface Tensor {
+  readonly name: string
+  readonly shape: readonly number[]
+  readonly pieces: () => Iterable<Float32Array>
+}
+
+interface OnnxModelToWrite {
+  /** f32 tensors only. */
+  readonly base: ModelSource
+  readonly adapter: Adapter
+  /** The adapter's matrices are inputs of the graph; otherwise they are in the weights. */
+  readonly adapterInputs: boolean
+}
+
+export interface OnnxPlan extends OnnxModelToWrite {
+  readonly tensors: readonly Tensor[]
+  readonly places: ReadonlyMap<string, Omit<WeightLocation, 'file'>>
+  readonly totalBytes: number
+}
+
+/** What goes where in the file of weights. */
+export function planOnnx(given: OnnxModelToWrite): OnnxPlan {
+  const tensors = [...modelTensors(given), ...tableTensors(given.base.config)]
+  const places = new Map<string, Omit<WeightLocation, 'file'>>()
+  let offset = 0
+  for (const { name, shape } of tensors) {
+    const byteLength = elementCount(shape) * 4
+    places.set(name, { offset, byteLength, shape })
+    offset = alignedSize(offset + byteLength, pageBytes)
+  }
+  return { ...given, tensors, places, totalBytes: offset }
+}
+
+const pieceElements = 1 << 20
+
+function modelTensors({ base, adapter, adapterInputs }: OnnxModelToWrite): Tensor[] {
+  const adapted = adapterInputs ? [] : adaptedWeights(base.config, adapter.config, adapter.tensors)
+  const deltas = new Map(adapted.map(({ name, factors }) => [name, weightDelta(factors)]))
+  return expectedTensors(base.config).map(({ name, shape }) => ({
+    name,
+    shape,
+    pieces: () => weightPieces(base, name, deltas.get(name) ?? null),
+  }))
+}
+
+function* weightPieces(base: ModelSource, name: string, delta: WeightDelta | null): Generator<Float32Array> {
+  const location = base.tensors.get(name)
+  if (location?.dtype !== 'F32' || location.isTransposed === true) {
+    throw new Error(`Expected ${name} in f32 as it is computed with.`)
+  }
+  const columns = delta?.columns ?? 1
+  const rows = Math.max(1, Math.floor(pieceElements / columns))
+  let row = 0
+  for (const piece of readFloatPieces(location, rows * columns)) {
+    if (delta !== null) addRows(piece, delta, row)
+    row += rows
+    yield piece
+  }
+}
+
+const tableTensors = (config: ModelConfig): Tensor[] =>
+  config.ropes.flatMap((rope, index) => {
+    const names = rotaryWeightNames(index)
+    const shape = [exportedPositions(config), rope.inverseFrequencies.length]
+    return [
+      { name: names.cos, shape, pieces: () => [rotaryTable(rope, shape[0] ?? 0, Math.cos)] },
+      { name: names.sin, shape, pieces: () => [rotaryTable(rope, shape[0] ?? 0, Math.sin)] },
+    ]
+  })
+
+/** [positions, R/2]; the angle in f32, as the model's makers compute it. */
+function rotaryTable(
+  { inverseFrequencies, attentionFactor }: RopeConfig,
+  positions: number,
+  turn: (angle: number) => number,
+): Float32Array {
+  const half = inverseFrequencies.length
+  const table = new Float32Array(positions * half)
+  for (let position = 0; position < positions; position++) {
+    for (const [pair, frequency] of inverseFrequencies.entries()) {
+      const angle = Math.fround(position * Math.fround(frequency))
+      table[position * half + pair] = turn(angle) * attentionFactor
+    }
+  }
+  return table
+}
+
+/** Writes graph, weights and, where it stays apart, the adapter. Errors: AppError 'file/unwritable', 'file/unreadable'. */
+export async function writeOnnxModel(
+  folder: string,
+  plan: OnnxPlan,
+  onProgress: (writtenBytes: number) => void,
+): Promise<OnnxModel> {
+  const { base, adapter, adapterInputs } = plan
+  const file = path.join(folder, weightsName)
+  await writeWeights(file, plan, onProgress)
+  const places = new Map([...plan.places].map(([name, place]) => [name, { ...place, file }]))
+  const lora = adapterInputs ? adapter.config : null
+  const model = writeOnnx('turnwise', onnxProgram({ config: base.config, lora, places }))
+  writeFileAtomic(path.join(folder, graphName), model.bytes)
+  if (adapterInputs) {
+    await writeSafetensors(path.join(folder, adapterName), adapter.tensors.map(f32ToWrite))
+  }
+  return model
+}
+
+async function writeWeights(
+  path: string,
+  { tensors }: OnnxPlan,
+  onProgress: (writtenBytes: number) => void,
+): Promise<void> {
+  using file = new AtomicFile(path)
+  let written = 0
+  for (const tensor of tensors) {
+    for (const piece of tensor.pieces()) {
+      file.write(bytesOf(piece))
+      written += piece.byteLength
+    }
+    const padded = alignedSize(written, pageBytes)
+    file.write(new Uint8Array(padded - written))
+    written = padded
+    onProgress(written)
+    await new Promise((resolve) => setImmediate(resolve)) // the progress has to get out
+  }
+  file.commit()
+}
+
+/** Operators of the runtime's own domain that the graph has; the rest are ONNX's. */
+export function extensionOperators(config: ModelConfig): string[] {
+  const places = new Map(
+    [...expectedTensors(config), ...tableTensors(config)].map(({ name, shape }) => [
+      name,
+      { file: weightsName, offset: 0, byteLength: 0, shape },
+    ]),
+  )
+  const nodes = topologicalOrder(Object.values(onnxProgram({ config, lora: null, places })), true)
+  const found = nodes.flatMap((node) =>
+    node.kind === 'op' && node.op.domain !== '' ? [`${node.op.domain}.${node.op.type}`] : [],
+  )
+  const own = nodes.some((node) => node.kind === 'op' && node.op.type === 'SimplifiedLayerNormalization')
+  return [...new Set([...found, ...(own ? ['SimplifiedLayerNormalization'] : [])])].sort()
+}

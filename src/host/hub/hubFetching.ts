@@ -1,0 +1,161 @@
+/** Models and data sets from a hub, fetched into a folder of the uploads: looked at and imported like what a browser sent. */
+import { createHash } from 'node:crypto'
+import path from 'node:path'
+import type { Api } from '#shared/api/api.ts'
+import type { InputOf, OutputOf } from '#shared/api/contract.ts'
+import { AppError } from '#shared/errors.ts'
+import { readHubAddress, type HubKind, type HubPlace } from './address.ts'
+import {
+  chooseSplit,
+  fetchSplit,
+  openHubData,
+  originOf,
+  type HubData,
+  type SplitChoice,
+} from './fetchData.ts'
+import { writeFetched } from './fetched.ts'
+import type { HubProgress } from './fetchFiles.ts'
+import { fetchModel } from './fetchModel.ts'
+import type { HubAccess } from './hub.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { countOutboundRequest } from '#host/outboundRequests.ts'
+import { isLoopback, webAddress } from '#host/webAddress.ts'
+
+const usualEndpoint = 'https://huggingface.co'
+
+type Keeper = Pick<Host, 'dataDirectory' | 'store'>
+
+/** What a command line says of the hub; the settings count where it says nothing. */
+export interface GivenHub {
+  readonly endpoint?: string | undefined
+  readonly token?: string | undefined
+}
+
+/** Errors: AppError 'usage/invalid' for an endpoint that cannot be used. */
+export function hubAccess(
+  { dataDirectory, store }: Keeper,
+  signal: AbortSignal,
+  given: GivenHub = {},
+): HubAccess {
+  const own = readEndpoint(store.settings.get('hub.endpoint'))
+  const endpoint = given.endpoint === undefined ? own : readEndpoint(given.endpoint)
+  // A token is for the hub it was set for.
+  const kept = endpoint === own ? store.settings.get('hub.token') : null
+  const token = given.token ?? kept
+  return {
+    endpoint,
+    token: typeof token === 'string' && token !== '' ? token : null,
+    onRequest: () => {
+      if (!isLoopback(endpoint)) countOutboundRequest(dataDirectory)
+    },
+    signal,
+  }
+}
+
+export const placeAt = (address: string, { endpoint }: HubAccess, kind: HubKind): HubPlace =>
+  readHubAddress(address, endpoint, kind)
+
+export async function* fetchFromHub(
+  host: Keeper,
+  address: string,
+  signal: AbortSignal,
+): AsyncGenerator<OutputOf<Api, 'models.fetch'>> {
+  const access = hubAccess(host, signal)
+  const place = placeAt(address, access, 'model')
+  const { uploadId, folder } = fetchFolder(host, access, [place.repo, place.revision])
+  for await (const progress of fetchModel(place, folder, access)) yield progressItem(progress)
+  yield { result: { uploadId, name: path.basename(place.repo) } }
+}
+
+/** Which parts a data set has. */
+export async function listOnHub(
+  host: Keeper,
+  address: string,
+  signal: AbortSignal,
+): Promise<OutputOf<Api, 'datasets.listOnHub'>> {
+  const access = hubAccess(host, signal)
+  const data = await openHubData(placeAt(address, access, 'dataset'), access)
+  const { commit, configs, files } = data
+  const bytes = (names: readonly string[]) =>
+    names.reduce((sum, name) => sum + (files.get(name)?.size ?? 0), 0)
+  return {
+    repo: commit.place.repo,
+    commit: commit.commit,
+    configs: configs.map(({ name, splits }) => ({
+      name,
+      splits: splits.map((split) => ({
+        name: split.name,
+        files: split.files.length,
+        sizeBytes: bytes(split.files),
+      })),
+    })),
+  }
+}
+
+export async function* fetchDataFromHub(
+  host: Keeper,
+  { address, config, split }: InputOf<Api, 'datasets.fetch'>,
+  signal: AbortSignal,
+): AsyncGenerator<OutputOf<Api, 'datasets.fetch'>> {
+  const access = hubAccess(host, signal)
+  const data = await openHubData(placeAt(address, access, 'dataset'), access)
+  const fetching = splitFetch(host, data, { config, split })
+  for await (const progress of fetching.run()) yield progressItem(progress)
+  yield { result: { uploadId: fetching.uploadId, name: fetching.name } }
+}
+
+export interface SplitFetch {
+  readonly uploadId: string
+  readonly folder: string
+  /** What to call it. */
+  readonly name: string
+  readonly sizeBytes: number
+  /** Yields how far it is; then the folder says which files are the rows. */
+  run(): AsyncGenerator<HubProgress>
+}
+
+/** Errors: AppError 'usage/invalid' where there is no such config or split; `run`: those of fetching. */
+export function splitFetch(host: Keeper, data: HubData, choice: SplitChoice): SplitFetch {
+  const chosen = chooseSplit(data, choice)
+  const { place, commit, access } = data.commit
+  const { config, split } = chosen
+  const { uploadId, folder } = fetchFolder(host, access, [place.repo, commit, config, split.name])
+  const parts = [path.basename(place.repo), ...(config === 'default' ? [] : [config]), split.name]
+  return {
+    uploadId,
+    folder,
+    name: parts.join('-').replaceAll('/', '-'),
+    sizeBytes: split.files.reduce((sum, name) => sum + (data.files.get(name)?.size ?? 0), 0),
+    async *run() {
+      yield* fetchSplit(data, chosen, folder)
+      writeFetched(folder, originOf(data, chosen), split.files)
+    },
+  }
+}
+
+const progressItem = ({ doneBytes: done, totalBytes: total }: HubProgress) => ({
+  progress: { phase: 'Fetching', done, total, unit: 'bytes' as const },
+})
+
+function readEndpoint(given: unknown): string {
+  if (given === null || given === undefined || given === '') return usualEndpoint
+  const address = typeof given === 'string' ? webAddress(given) : null
+  if (address !== null) return address
+  throw new AppError(
+    'usage/invalid',
+    'The address of the hub cannot be used.',
+    'Give one that begins with https://, under Settings, Privacy or with --endpoint.',
+  )
+}
+
+/** The same for the same thing, so that what was fetched before is found again. */
+export function fetchFolder({ dataDirectory }: Keeper, { endpoint }: HubAccess, what: readonly string[]) {
+  const digest = createHash('sha256')
+    .update([endpoint, ...what].join(' '))
+    .digest('hex')
+  const places = [0, 8, 12, 16, 20, 32] as const
+  const parts = places.slice(1).map((end, i) => digest.slice(places[i], end))
+  const uploadId = `upl_${parts.join('-')}`
+  return { uploadId, folder: path.join(dataFolders(dataDirectory).uploads, uploadId) }
+}

@@ -1,0 +1,171 @@
+/**
+ * What the files of a data set say about its parts: configs (several tables in one repository) and splits (train, test …
+ * of one table). The README's front matter says it where it has `configs`, as the hub documents it; else the names do.
+ */
+import path from 'node:path'
+import { parseDocument } from 'yaml'
+import { dataFormats } from '#host/data/formats.ts'
+import { isJsonObject, type JsonObject } from '#host/files/strictJson.ts'
+import { fitsGlob } from './globs.ts'
+
+export interface DataSplit {
+  /** Such as `train`. */
+  readonly name: string
+  /** Paths in their order: all of one format, together one table. */
+  readonly files: readonly string[]
+}
+
+export interface DataConfig {
+  /** `default` where there is but one without a name. */
+  readonly name: string
+  readonly splits: readonly DataSplit[]
+}
+
+const usualConfig = 'default'
+const usualSplit = 'train'
+
+/** Files that say something about a data set and are no rows of it. */
+const descriptions = /^(?:config|dataset_infos?|dataset_dict|state|package)\.json$/i
+const extensions = dataFormats.flatMap((format) => format.extensions)
+
+/** Whether a path is one of a file with rows that can be read. */
+export const isDataFile = (file: string): boolean =>
+  extensions.includes(path.posix.extname(file).toLowerCase()) &&
+  !descriptions.test(path.posix.basename(file)) &&
+  !file.split('/').some((part) => part.startsWith('.') || part.startsWith('__'))
+
+/** Configs with at least one split; the first is the usual one. `paths`: all of the repository. */
+export function dataConfigs(paths: readonly string[], readme: string): DataConfig[] {
+  const files = paths.filter(isDataFile).sort(inOrder)
+  const told = frontMatterConfigs(readme).flatMap((entry) => toldConfig(entry, files))
+  return told.length > 0 ? told : namedConfigs(files)
+}
+
+/** `part-2` before `part-10`. */
+const inOrder = (a: string, b: string): number =>
+  a.localeCompare(b, 'en', { numeric: true }) || (a < b ? -1 : 1)
+
+/** The entries of `configs`; none where the front matter is not to be read: then the names of the files must do. */
+function frontMatterConfigs(readme: string): readonly JsonObject[] {
+  const [, text] = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme) ?? []
+  if (text === undefined) return []
+  const matter = parsed(text)
+  const configs = isJsonObject(matter) ? matter['configs'] : null
+  const entries = Array.isArray(configs) ? configs.filter(isJsonObject) : []
+  return entries.toSorted((a, b) => Number(b['default'] === true) - Number(a['default'] === true))
+}
+
+function parsed(yaml: string): unknown {
+  try {
+    const document = parseDocument(yaml, { schema: 'core' })
+    return document.errors.length > 0 ? null : document.toJS({ maxAliasCount: 10 })
+  } catch {
+    // Aliases that unfold without end, or nested deeper than a stack: nothing that a person wrote.
+    return null
+  }
+}
+
+function toldConfig(entry: JsonObject, files: readonly string[]): DataConfig[] {
+  const { config_name: given, data_files: patterns, data_dir: folder } = entry
+  const name = typeof given === 'string' && given !== '' ? given : usualConfig
+  const inside =
+    typeof folder === 'string' ? files.filter((file) => fitsGlob(file, `${clean(folder)}/**`)) : files
+  const base = typeof folder === 'string' ? `${clean(folder)}/` : ''
+  const splits =
+    patterns === undefined || patterns === null
+      ? splitsByName(inside)
+      : toldSplits(patterns).map(({ split, globs }) => ({
+          name: split,
+          files: matching(inside, globs, base),
+        }))
+  const whole = splits.map(({ name: split, files: found }) => ({ name: split, files: ofOneFormat(found) }))
+  const kept = whole.filter((split) => split.files.length > 0)
+  return kept.length === 0 ? [] : [{ name, splits: kept }]
+}
+
+const clean = (folder: string): string => folder.replace(/^\.?\/+|\/+$/g, '')
+
+interface ToldSplit {
+  readonly split: string
+  readonly globs: readonly string[]
+}
+
+/** A text or a list of texts is all of the training rows; else each entry names its split. */
+function toldSplits(patterns: unknown): ToldSplit[] {
+  const list: readonly unknown[] = Array.isArray(patterns) ? patterns : [patterns]
+  const plain = list.filter((item) => typeof item === 'string')
+  const named = list.filter(isJsonObject).map(({ split, path: globs }) => ({
+    split: typeof split === 'string' ? split : usualSplit,
+    globs: (Array.isArray(globs) ? globs : [globs]).filter((glob) => typeof glob === 'string'),
+  }))
+  return plain.length > 0 ? [{ split: usualSplit, globs: plain }, ...named] : named
+}
+
+/** In the order of the patterns, each file once. */
+const matching = (files: readonly string[], globs: readonly string[], base: string): string[] => [
+  ...new Set(
+    globs.flatMap((glob) => files.filter((file) => fitsGlob(file, glob) || fitsGlob(file, `${base}${glob}`))),
+  ),
+]
+
+/** By their folders, where those are not only names of splits. */
+function namedConfigs(files: readonly string[]): DataConfig[] {
+  const configs = Map.groupBy(files, configOf)
+  return [...configs].map(([name, own]) => ({ name, splits: splitsByName(own) }))
+}
+
+function configOf(file: string): string {
+  const folders = path.posix.dirname(file).split('/')
+  const isTable = (part: string) => part !== '.' && part !== 'data' && splitOfName(part) === null
+  // In converted repositories a folder of numbered files is a split, whatever it is called.
+  const own = isNumbered(file) ? folders.slice(0, -1) : folders
+  return own.filter(isTable).join('/') || usualConfig
+}
+
+const isNumbered = (file: string): boolean => /\/\d{4,6}\.\w+$/.test(file)
+
+const splitsByName = (files: readonly string[]): DataSplit[] =>
+  [...Map.groupBy(files, splitOf)]
+    .map(([name, own]) => ({ name, files: ofOneFormat(own) }))
+    .sort((a, b) => rank(a.name) - rank(b.name))
+
+const rank = (split: string): number => {
+  const at = splitWords.findIndex(([, word]) => word === split)
+  return at < 0 ? splitWords.length : at
+}
+
+/** Word in a name → the split it stands for. */
+const splitWords: readonly (readonly [RegExp, string])[] = [
+  [/^train(?:ing)?$/, 'train'],
+  [/^(?:validation|valid|val|dev)$/, 'validation'],
+  [/^(?:test|testing|eval|evaluation)$/, 'test'],
+]
+
+function splitOfName(name: string): string | null {
+  const words = name.toLowerCase().split(/[\W_\d]+/)
+  return splitWords.find(([pattern]) => words.some((word) => pattern.test(word)))?.[1] ?? null
+}
+
+/** `train-00000-of-00002.parquet` says it itself, whatever it is; else a word of the name, or of the folders. */
+function splitOf(file: string): string {
+  const { dir, name } = path.posix.parse(file)
+  const [, sharded] = /^(\w+(?:\.\w+)*)-\d{5}-of-\d{5}/.exec(name) ?? []
+  if (sharded !== undefined) return sharded
+  const folders = dir.split('/').toReversed()
+  if (isNumbered(file)) return folders[0] ?? usualSplit
+  const said = [name, ...folders].map(splitOfName).find((split) => split !== null)
+  return said ?? usualSplit
+}
+
+/** The same rows are often there in several formats: those of most files, of equally many the first in the list. */
+function ofOneFormat(files: readonly string[]): string[] {
+  const counts = preferred.map((format) => files.filter((file) => formatAt(file) === format).length)
+  const most = preferred[counts.indexOf(Math.max(...counts))]
+  return files.filter((file) => formatAt(file) === most)
+}
+
+/** Whose columns have types first. */
+const preferred = ['parquet', 'jsonl', 'json', 'csv', 'tsv'] as const
+
+const formatAt = (file: string) =>
+  dataFormats.find((format) => format.extensions.includes(path.posix.extname(file).toLowerCase()))?.id

@@ -1,0 +1,181 @@
+/** Letting a model speak: text or messages in, completions out. */
+import { AppError } from '#shared/errors.ts'
+import { randomStream } from '#shared/random.ts'
+import type { Completion, SamplingOptions, StopReason } from '#engine/policy.ts'
+import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import { createStreamingDecoder, type StreamingDecoder } from '#engine/text/streamingDecode.ts'
+import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { readSmallFile, parseStrictJson, isJsonObject, JsonSyntaxError } from '#host/files/strictJson.ts'
+import { loadTokenizer, type LoadedTokenizer } from './tokenizerFolder.ts'
+import type { ModelFolder } from './modelFolder.ts'
+import type { OpenedModel } from './openModel.ts'
+
+/** Plain text, which the model goes on with, or a conversation, which it answers. */
+export type Question = { readonly text: string } | { readonly messages: readonly ChatMessage[] }
+
+export interface CompletionRequest {
+  readonly question: Question
+  readonly samples: number
+  readonly seed: number
+  readonly sampling: Omit<SamplingOptions, 'stopIds'>
+  /** Text of a sample as it becomes certain; whole characters only. */
+  readonly onText?: (sample: number, text: string) => void
+}
+
+/** One answer. */
+export interface AnsweredCompletion {
+  readonly sample: number
+  readonly text: string
+  readonly ids: readonly number[]
+  /** Of each id under the unfiltered distribution at the sampling temperature; nats. */
+  readonly logprobs: readonly number[]
+  readonly stopReason: StopReason
+}
+
+/** What a model needs to be spoken with. Errors: AppError 'tokenizer/invalid', 'file/unreadable'. */
+export const openText = (folder: ModelFolder): LoadedTokenizer => loadTokenizer(folder.directory)
+
+/** Completions in the order of samples, each as soon as it and all before it are done. */
+export async function* complete(
+  { policy, role, folder }: OpenedModel,
+  text: LoadedTokenizer,
+  request: CompletionRequest,
+): AsyncGenerator<AnsweredCompletion> {
+  const { tokenizer } = text
+  const promptIds = encodeQuestion(request.question, text)
+  const sampling = samplingFor(request, promptIds.length, policy.contextLength, stopIdsOf(folder, text))
+  const streams = Array.from({ length: request.samples }, (_, sample) => randomStream(request.seed, sample))
+  const decode = (ids: readonly number[]) => tokenizer.decode(ids, { skipSpecialTokens: true })
+  const { onText } = request
+  const listen = onText === undefined ? null : textListener(tokenizer, onText)
+  const options = { role, sampling, decode, ...(listen === null ? {} : { onToken: listen.push }) }
+  const waiting = new Map<number, Completion>()
+  let next = 0
+  for await (const completion of policy.generate([{ promptIds, streams }], options)) {
+    listen?.finish(completion.sample)
+    waiting.set(completion.sample, completion)
+    for (let ready = waiting.get(next); ready !== undefined; ready = waiting.get(++next)) {
+      waiting.delete(next)
+      yield answer(ready, decode, sampling.stopStrings)
+    }
+  }
+}
+
+/** Turns tokens into text, sample by sample. */
+function textListener(tokenizer: Tokenizer, onText: (sample: number, text: string) => void) {
+  const decoders = new Map<number, StreamingDecoder>()
+  const decoderOf = (sample: number): StreamingDecoder => {
+    const decoder = decoders.get(sample) ?? createStreamingDecoder(tokenizer, { skipSpecialTokens: true })
+    decoders.set(sample, decoder)
+    return decoder
+  }
+  return {
+    push: ({ sample, id }: { readonly sample: number; readonly id: number }) => {
+      onText(sample, decoderOf(sample).push(id))
+    },
+    finish: (sample: number) => {
+      onText(sample, decoderOf(sample).finish())
+    },
+  }
+}
+
+/** Completions of several prompts, generated together, in the order in which they are done. */
+export async function* completeEach(
+  { policy, role, folder }: OpenedModel,
+  text: LoadedTokenizer,
+  { promptIds, samples, seed, sampling: wished }: EachRequest,
+): AsyncGenerator<AnsweredCompletion & { readonly prompt: number }> {
+  const longest = Math.max(...promptIds.map(({ length }) => length))
+  const sampling = samplingFor({ sampling: wished }, longest, policy.contextLength, stopIdsOf(folder, text))
+  const decode = (ids: readonly number[]) => text.tokenizer.decode(ids, { skipSpecialTokens: true })
+  const requests = promptIds.map((ids, prompt) => ({
+    promptIds: ids,
+    streams: Array.from({ length: samples }, (_, sample) => randomStream(seed, prompt, sample)),
+  }))
+  for await (const completion of policy.generate(requests, { role, sampling, decode })) {
+    yield { prompt: completion.request, ...answer(completion, decode, sampling.stopStrings) }
+  }
+}
+
+export interface EachRequest {
+  readonly promptIds: readonly Int32Array[]
+  /** Of each prompt. */
+  readonly samples: number
+  readonly seed: number
+  readonly sampling: CompletionRequest['sampling']
+}
+
+/** A stop string ends the completion and is not part of its text. */
+function answer(
+  { sample, ids, logprobs, stopReason }: Completion,
+  decode: (ids: readonly number[]) => string,
+  stopStrings: readonly string[],
+): AnsweredCompletion {
+  const whole = decode([...ids])
+  const ends =
+    stopReason === 'stop-string' ? stopStrings.map((stop) => whole.indexOf(stop)).filter((at) => at >= 0) : []
+  const text = ends.length === 0 ? whole : whole.slice(0, Math.min(...ends))
+  return { sample, text, ids: [...ids], logprobs: [...logprobs], stopReason }
+}
+
+/** Special tokens that end an answer, as the model's and the tokenizer's files name them. */
+export function stopIdsOf(folder: ModelFolder, { tokenizer }: LoadedTokenizer): number[] {
+  const { eos } = tokenizer.special
+  return [...new Set([...folder.config.eosIds, ...(eos === null ? [] : [eos])])]
+}
+
+function encodeQuestion(question: Question, { tokenizer, chatTemplate }: LoadedTokenizer): Int32Array {
+  if ('text' in question) return tokenizer.encode(question.text, { addSpecialTokens: true })
+  if (chatTemplate === null) {
+    throw new AppError(
+      'data/invalid',
+      'The model has no chat template, so it takes no messages.',
+      'Use --prompt TEXT.',
+    )
+  }
+  const prompt = chatTemplate.render(question.messages, { addGenerationPrompt: true })
+  return tokenizer.encode(prompt, { addSpecialTokens: false })
+}
+
+function samplingFor(
+  { sampling }: Pick<CompletionRequest, 'sampling'>,
+  promptTokens: number,
+  contextLength: number,
+  stopIds: readonly number[],
+): SamplingOptions {
+  if (promptTokens === 0)
+    throw new AppError('data/invalid', 'The prompt has no tokens.', 'Give it at least one character.')
+  const room = contextLength - promptTokens
+  if (room < 1) {
+    throw new AppError(
+      'data/invalid',
+      `The prompt has ${promptTokens} tokens; the model reads ${contextLength} in all.`,
+    )
+  }
+  return { ...sampling, stopIds, maxNewTokens: Math.min(sampling.maxNewTokens, room) }
+}
+
+const maxMessagesBytes = 16 * 1024 * 1024
+
+/** A list of {role, content}, or an object with such a list as "messages". Errors: AppError 'data/invalid'. */
+export function readMessages(file: string): ChatMessage[] {
+  const document = parseDocument(file)
+  const messages: unknown = isJsonObject(document) ? document['messages'] : document
+  if (Array.isArray(messages) && messages.length > 0 && messages.every(isMessage)) return messages
+  throw new AppError(
+    'data/invalid',
+    `${file} must hold a list of messages, each with a “role” and a “content” text.`,
+  )
+}
+
+function parseDocument(file: string): unknown {
+  try {
+    return parseStrictJson(readSmallFile(file, maxMessagesBytes))
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+    throw new AppError('data/invalid', `${file} is not a valid JSON file: ${error.message}.`)
+  }
+}
+
+const isMessage = (value: unknown): value is ChatMessage =>
+  isJsonObject(value) && typeof value['role'] === 'string' && typeof value['content'] === 'string'

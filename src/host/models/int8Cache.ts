@@ -1,0 +1,183 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import type { BlockPrecision } from '#shared/precision.ts'
+import {
+  blockForm,
+  blocksName,
+  blocksPerRow,
+  type Int8Form,
+  linearWeights,
+  rowScalesName,
+  rowsName,
+  scalesName,
+} from '#engine/models/blocks.ts'
+import type { ModelSource, TensorDtype, TensorLocation } from '#engine/models/source.ts'
+import { headWeightName } from '#engine/models/weightNames.ts'
+import { blockScales, quantizeRows } from './quantize.ts'
+import { bytesOf, openSafetensors, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
+import {
+  asFloat32Source,
+  type CacheProgress,
+  exactPieces,
+  gatherInOneFolder,
+  requireFreeSpace,
+  resolveCache,
+  weightsFolder,
+} from './weightCache.ts'
+
+const piecesOfRows = 1 << 20
+
+/** The weights that rollouts read rounded: every linear and the vocabulary projection (the embedding, where they are one). */
+export const quantizableWeights = ({ config }: ModelSource): string[] => [
+  ...linearWeights(config).map(({ name }) => name),
+  headWeightName(config),
+]
+
+/**
+ * The f32 source with 8-bit copies of its linears beside it, in a layout of engine/models/blocks.ts, for rollouts. All
+ * files lie in one folder of the cache (the f32 ones as hard links where the disk allows). Made once. Errors as
+ * `asFloat32Source`.
+ */
+export async function asInt8Source<Source extends ModelSource>(
+  source: Source,
+  cacheDirectory: string,
+  form: Int8Form,
+  onProgress: CacheProgress = () => undefined,
+): Promise<Source> {
+  const exact = await asFloat32Source(source, cacheDirectory, onProgress)
+  const folder = weightsFolder(exact)
+  const isInCache = folder !== null && dirname(folder) === resolveCache(cacheDirectory)
+  const gathered = isInCache ? exact : await gatherInOneFolder(exact, cacheDirectory, onProgress)
+  const home = weightsFolder(gathered)
+  if (home === null) throw new Error('Expected the files of a gathered source to lie in one folder.')
+  const tensors = quantizableWeights(gathered).flatMap((name) => {
+    const location = gathered.tensors.get(name)
+    if (!location) throw new Error(`Expected the source to have “${name}”.`)
+    return form === 'rows' ? rowTensors(name, location) : blockTensors(name, location, 'int8')
+  })
+  const written = await keepTensors(join(home, `int8-${form}.safetensors`), tensors, onProgress)
+  return { ...gathered, tensors: new Map([...gathered.tensors, ...written]) }
+}
+
+/** Those of a file of the cache, which is written if it is not there. Errors: AppError 'file/unwritable', those of reading. */
+export async function keepTensors(
+  path: string,
+  tensors: readonly TensorToWrite[],
+  onProgress: CacheProgress,
+): Promise<ReadonlyMap<string, TensorLocation>> {
+  const cached = reopen(path, tensors)
+  if (cached) return cached
+  requireFreeSpace(dirname(path), tensors)
+  await writeSafetensors(path, tensors, {
+    onProgress: (done, total) => {
+      onProgress('convert', done, total)
+    },
+  })
+  const written = reopen(path, tensors)
+  if (!written) throw new Error(`Expected ${path} to hold what was just written.`)
+  return written
+}
+
+/**
+ * A matrix in blocks: the values and their scales. The file keeps types apart, so each weight is read twice. `location`
+ * may be of any float type.
+ */
+export function blockTensors(
+  name: string,
+  location: TensorLocation,
+  precision: BlockPrecision,
+): TensorToWrite[] {
+  const [rows = 0, columns = 1] = location.shape
+  const form = blockForm(precision, columns)
+  const blocks = blocksPerRow(columns, form)
+  const tensor = convertedRows(name, location)
+  const blockBytes = (form.blockSize * form.bits) / 8
+  return [
+    tensor(blocksName(name, precision), 'U8', [rows, blocks, blockBytes], (weights) =>
+      quantizeRows(weights, blockScales(weights, columns, form), columns, form),
+    ),
+    tensor(scalesName(name, precision), 'F32', [rows, blocks], (weights) =>
+      bytesOf(blockScales(weights, columns, form)),
+    ),
+  ]
+}
+
+/** A matrix in rows of 8 bits: the values, transposed in memory as a whole, and the scales. */
+function rowTensors(name: string, location: TensorLocation): TensorToWrite[] {
+  const [rows = 0, columns = 1] = location.shape
+  const form = { bits: 8, blockSize: columns, zero: 128 } as const
+  const tensor = convertedRows(name, location)
+  return [
+    {
+      name: rowsName(name),
+      dtype: 'U8',
+      shape: [columns, rows],
+      *pieces() {
+        const transposed = new Uint8Array(rows * columns)
+        let row = 0
+        for (const weights of exactPieces(name, location, rowsPerPiece(columns) * columns)) {
+          const values = quantizeRows(weights, blockScales(weights, columns, form), columns, form)
+          putColumns(transposed, values, { columns, rows, row })
+          row += weights.length / columns
+        }
+        yield transposed
+      },
+    },
+    tensor(rowScalesName(name), 'F32', [rows], (weights) => bytesOf(blockScales(weights, columns, form))),
+  ]
+}
+
+/** Writes rows of bytes as columns, less 128 each. */
+function putColumns(
+  target: Uint8Array,
+  values: Uint8Array,
+  { columns, rows, row }: { readonly columns: number; readonly rows: number; readonly row: number },
+): void {
+  const count = values.length / columns
+  for (let column = 0; column < columns; column++) {
+    const place = column * rows + row
+    for (let index = 0; index < count; index++)
+      target[place + index] = (values[index * columns + column] ?? 0) ^ 128
+  }
+}
+
+const rowsPerPiece = (columns: number): number => Math.max(1, Math.floor(piecesOfRows / columns))
+
+/** Tensors that are computed from some rows of a matrix at a time. `location` may be of any float type. */
+export function convertedRows(name: string, location: TensorLocation) {
+  const [, columns = 1] = location.shape
+  return (
+    tensorName: string,
+    dtype: TensorDtype,
+    shape: readonly number[],
+    bytes: (weights: Float32Array) => Uint8Array,
+  ): TensorToWrite => ({
+    name: tensorName,
+    dtype,
+    shape,
+    *pieces() {
+      for (const weights of exactPieces(name, location, rowsPerPiece(columns) * columns)) yield bytes(weights)
+    },
+  })
+}
+
+/** The tensors of a cached file if it holds all that is expected; null if there is none or it is another or broken. */
+function reopen(
+  path: string,
+  expected: readonly TensorToWrite[],
+): ReadonlyMap<string, TensorLocation> | null {
+  if (!existsSync(path)) return null
+  let tensors: ReadonlyMap<string, TensorLocation>
+  try {
+    tensors = openSafetensors(path).tensors
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'model/invalid') return null
+    throw error
+  }
+  const isExpected = expected.every(({ name, dtype, shape }) => {
+    const location = tensors.get(name)
+    return location?.dtype === dtype && location.shape.join() === shape.join()
+  })
+  return isExpected ? tensors : null
+}

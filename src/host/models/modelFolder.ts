@@ -1,0 +1,213 @@
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { join, normalize, isAbsolute, sep } from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/shorten.ts'
+import { withGenerationConfig } from '#engine/models/common.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
+import { readModelConfig } from '#engine/models/registry.ts'
+import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
+import { expectedTensors, type ExpectedTensor } from '#engine/models/weightNames.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { openSafetensors, type SafetensorsFile } from '#host/files/safetensors.ts'
+import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
+
+/** A Hugging Face model folder, checked. */
+export interface ModelFolder extends ModelSource {
+  /** Absolute paths; null where the folder has none. Their content is not checked here. */
+  readonly tokenizerFile: string | null
+  readonly tokenizerConfigFile: string | null
+  readonly chatTemplateFile: string | null
+  /** The weight files, links resolved. */
+  readonly weightFiles: readonly string[]
+  /** Tensors in the files that this model does not use. */
+  readonly ignoredTensors: readonly string[]
+}
+
+const singleName = 'model.safetensors'
+const indexName = 'model.safetensors.index.json'
+const maxIndexBytes = 64 * 1024 * 1024
+
+/**
+ * Opens a folder with config.json and safetensors weights, in one file or in shards, and checks every tensor the config
+ * asks for: present, of a float type, of the right shape. Reads headers only. `contextLength` is the longest sequence that
+ * will be computed; null: as the model's own positions reach. Errors: AppError 'file/unreadable', 'model/invalid',
+ * 'model/unsupported', naming file and tensor; 'config/invalid' for a context that is too long.
+ */
+export function openModelFolder(
+  directory: string,
+  { contextLength = null }: { readonly contextLength?: number | null } = {},
+): ModelFolder {
+  const root = resolveFolder(directory)
+  const config = readConfig(root, contextLength)
+  const { files, shardOf } = openWeights(root)
+  const expected = expectedTensors(config)
+  const tensors = new Map(expected.map((tensor) => [tensor.name, locate(tensor, shardOf(tensor.name))]))
+  const wanted = new Set(expected.flatMap(({ name }) => [name, shortened(name)]))
+  const names = files.flatMap((file) => [...file.tensors.keys(), ...file.unreadable.keys()])
+  return {
+    directory: root,
+    config,
+    tensors,
+    tokenizerFile: presentFile(root, 'tokenizer.json'),
+    tokenizerConfigFile: presentFile(root, 'tokenizer_config.json'),
+    chatTemplateFile: presentFile(root, 'chat_template.jinja'),
+    weightFiles: [...new Set(files.map(({ file }) => file))],
+    ignoredTensors: names.filter((name) => !wanted.has(name) && !isDerivedBuffer(name)),
+  }
+}
+
+/** Old checkpoints store the rotary frequencies, which follow from the config, and GPT-2's its causal masks. */
+const isDerivedBuffer = (name: string): boolean =>
+  name.endsWith('.rotary_emb.inv_freq') || name.endsWith('.attn.bias') || name.endsWith('.attn.masked_bias')
+
+/** Checkpoints of a model without its head, such as the first GPT-2 ones, leave out the name of the part. */
+const shortened = (name: string): string => name.replace(/^transformer\./, '')
+
+function resolveFolder(directory: string): string {
+  try {
+    const root = realpathSync(directory)
+    if (statSync(root).isDirectory()) return root
+  } catch (error) {
+    throw readError(directory, error)
+  }
+  throw new AppError(
+    'file/unreadable',
+    `${directory} is a file; a model is a folder with config.json and weights.`,
+  )
+}
+
+function presentFile(root: string, name: string): string | null {
+  const path = join(root, name)
+  return existsSync(path) ? path : null
+}
+
+function readConfig(root: string, contextLength: number | null): ModelConfig {
+  const path = join(root, 'config.json')
+  if (!existsSync(path)) throw missingConfig(root)
+  const config = readModelConfig(readJsonObject(path, 'model/invalid'), path, contextLength)
+  const generationPath = presentFile(root, 'generation_config.json')
+  if (generationPath === null) return config
+  return withGenerationConfig(config, readJsonObject(generationPath, 'model/invalid'), generationPath)
+}
+
+function missingConfig(root: string): AppError {
+  const isAdapter = existsSync(join(root, 'adapter_config.json'))
+  const hint = isAdapter
+    ? 'It is an adapter: give the folder of its base model, and this one as the adapter.'
+    : foreignWeightsHint(root)
+  return new AppError('model/invalid', `${root} has no config.json, so it is not a model folder.`, hint)
+}
+
+function listNames(root: string): string[] {
+  try {
+    return readdirSync(root)
+  } catch (error) {
+    throw readError(root, error)
+  }
+}
+
+/** Why weights in another format are not read. */
+function foreignWeightsHint(root: string): string | undefined {
+  const names = listNames(root)
+  if (names.some((name) => /\.(bin|pt|pth|ckpt)$/.test(name))) {
+    return 'Its .bin or .pt files are pickles, which can run code when opened and are never read; get the safetensors files.'
+  }
+  if (names.some((name) => name.endsWith('.gguf'))) {
+    return 'GGUF files are made for inference and cannot be trained; get the original folder with safetensors files.'
+  }
+  return undefined
+}
+
+interface Weights {
+  readonly files: readonly SafetensorsFile[]
+  /** The file that must hold a tensor, with its path as the folder names it. */
+  readonly shardOf: (name: string) => Shard
+}
+
+interface Shard {
+  readonly path: string
+  readonly content: SafetensorsFile
+}
+
+function openWeights(root: string): Weights {
+  const single = presentFile(root, singleName)
+  if (single !== null) {
+    const shard = { path: single, content: openSafetensors(single) }
+    return { files: [shard.content], shardOf: () => shard }
+  }
+  const index = presentFile(root, indexName)
+  if (index !== null) return openShards(root, index)
+  const hint = foreignWeightsHint(root)
+  throw new AppError('model/invalid', `${root} has neither ${singleName} nor ${indexName}.`, hint)
+}
+
+function openShards(root: string, indexPath: string): Weights {
+  const { weight_map: weightMap } = readJsonObject(indexPath, 'model/invalid', maxIndexBytes)
+  if (!isJsonObject(weightMap)) throw new AppError('model/invalid', `${indexPath} has no “weight_map”.`)
+  const shards = new Map<string, Shard>()
+  const shardNames = new Map<string, string>()
+  for (const [tensor, name] of Object.entries(weightMap)) {
+    if (typeof name !== 'string' || !isPlainName(name)) {
+      throw new AppError(
+        'model/invalid',
+        `${indexPath} places tensor “${shorten(tensor)}” in ${shorten(JSON.stringify(name))}, which is not a file of this folder.`,
+      )
+    }
+    shardNames.set(tensor, name)
+  }
+  for (const name of new Set(shardNames.values())) {
+    const path = join(root, name)
+    shards.set(name, { path, content: openSafetensors(path) })
+  }
+  const shardOf = (tensor: string): Shard => {
+    const shard = shards.get(shardNames.get(tensor) ?? shardNames.get(shortened(tensor)) ?? '')
+    if (!shard) throw new AppError('model/invalid', `${indexPath} does not list the tensor “${tensor}”.`)
+    return shard
+  }
+  return { files: [...shards.values()].map(({ content }) => content), shardOf }
+}
+
+/** A relative path that stays in the folder. Links are followed later: download caches are made of them. */
+function isPlainName(name: string): boolean {
+  const path = normalize(name)
+  const leaves = path.startsWith('..') || isAbsolute(path) || /^[a-zA-Z]:/.test(path)
+  return (
+    name.endsWith('.safetensors') && !leaves && !name.includes('\0') && (sep === '\\' || !name.includes('\\'))
+  )
+}
+
+function locate({ name, shape, isTransposed = false }: ExpectedTensor, shard: Shard): TensorLocation {
+  const location = find(name, shard)
+  requireShape(location, isTransposed ? shape.toReversed() : shape, { name, path: shard.path })
+  return isTransposed ? { ...location, shape, isTransposed } : location
+}
+
+/** Where the file has the tensor, be it under its short name. */
+function find(fullName: string, { path, content }: Shard): TensorLocation {
+  const isThere = content.tensors.has(fullName) || content.unreadable.has(fullName)
+  const name = isThere ? fullName : shortened(fullName)
+  const location = content.tensors.get(name)
+  const dtype = location?.dtype ?? content.unreadable.get(name)
+  if (dtype === undefined) {
+    throw new AppError('model/invalid', `${path} lacks the tensor “${fullName}” that config.json asks for.`)
+  }
+  if (!location || dtype === 'U8') {
+    throw new AppError(
+      'model/unsupported',
+      `The tensor “${name}” in ${path} is of type ${dtype}; weights must be F32, F16 or BF16.`,
+    )
+  }
+  return location
+}
+
+function requireShape(
+  { shape: found }: TensorLocation,
+  shape: readonly number[],
+  { name, path }: { readonly name: string; readonly path: string },
+): void {
+  if (found.length === shape.length && found.every((size, axis) => size === shape[axis])) return
+  throw new AppError(
+    'model/invalid',
+    `The tensor “${name}” in ${path} is [${found.join(', ')}], but config.json asks for [${shape.join(', ')}].`,
+  )
+}

@@ -1,0 +1,160 @@
+/** The models a person can name: imported ones in the data directory, the starter model, any folder by its path. */
+import { constants, existsSync, readdirSync, statSync } from 'node:fs'
+import { copyFile, open } from 'node:fs/promises'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
+import { makeFolder, replaceFolder } from '#host/files/atomic.ts'
+import { readError, writeError } from '#host/files/fileErrors.ts'
+import { hubNoteName, requireHubId, writeHubId } from '#host/hub/hubId.ts'
+import { openModelFolder, type ModelFolder } from './modelFolder.ts'
+
+const starterName = 'starter'
+
+/** Folder of the model called `nameOrPath`. Errors: AppError 'model/invalid' where there is none. */
+export function findModel(nameOrPath: string, dataDirectory: string): string {
+  if (existsSync(nameOrPath)) return path.resolve(nameOrPath)
+  const known = namedModels(dataDirectory).find(({ name }) => name === nameOrPath)
+  if (known !== undefined) return known.directory
+  throw new AppError(
+    'model/invalid',
+    `There is no model “${nameOrPath}”.`,
+    'Give the path of a model folder, or a name of turnwise model list.',
+  )
+}
+
+export interface ModelSummary {
+  readonly name: string
+  readonly directory: string
+  readonly architecture: string
+  readonly parameters: number
+  readonly sizeBytes: number
+  readonly contextLength: number
+}
+
+/** What can be said of a model without reading its weights. */
+export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
+  const locations = [...model.tensors.values()]
+  return {
+    name,
+    directory: model.directory,
+    architecture: model.config.architecture,
+    parameters: locations.reduce((sum, { shape }) => sum + shape.reduce((size, side) => size * side, 1), 0),
+    sizeBytes: locations.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    contextLength: model.config.contextLength,
+  }
+}
+
+/** A model in the list, or the sentence that says why it cannot be used. */
+export type ListedModel =
+  ModelSummary | { readonly name: string; readonly directory: string; readonly problem: string }
+
+/** The starter model and the imported ones. */
+export function listModels(dataDirectory: string): ListedModel[] {
+  return namedModels(dataDirectory).map(({ name, directory }) => {
+    try {
+      return summarizeModel(name, openModelFolder(directory))
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { name, directory, problem: error.message }
+    }
+  })
+}
+
+function namedModels(dataDirectory: string): { name: string; directory: string }[] {
+  const starter = path.join(resourcesDirectory, starterName)
+  const { models } = dataFolders(dataDirectory)
+  const imported = existsSync(models) ? attemptRead(models, () => readdirSync(models)) : []
+  return [
+    ...(existsSync(starter) ? [{ name: starterName, directory: starter }] : []),
+    ...imported
+      .filter((name) => !name.startsWith('.'))
+      .sort()
+      .map((name) => ({ name, directory: path.join(models, name) })),
+  ]
+}
+
+/** Files besides the weights that belong to a model. */
+const companions = [
+  'config.json',
+  'generation_config.json',
+  'model.safetensors.index.json',
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  'chat_template.jinja',
+  'README.md',
+  'LICENSE',
+  hubNoteName,
+]
+
+/**
+ * Checks a Hugging Face folder and copies it into the data directory. `hubId`: what it is called on a hub; null: as the
+ * folder says. Errors: AppError of `openModelFolder`; 'usage/invalid' for a name or id that cannot be one, or a name that
+ * is taken; 'file/unwritable'.
+ */
+export async function importModel(
+  source: string,
+  name: string,
+  dataDirectory: string,
+  hubId: string | null = null,
+): Promise<ModelSummary> {
+  const model = openModelFolder(source)
+  if (!/^[\w][\w.-]{0,99}$/.test(name)) {
+    throw new AppError(
+      'usage/invalid',
+      `“${name}” cannot be a model's name.`,
+      'Choose letters, digits, dots and dashes.',
+    )
+  }
+  if (namedModels(dataDirectory).some((known) => known.name === name)) {
+    throw new AppError(
+      'usage/invalid',
+      `There is a model called “${name}” already.`,
+      'Choose another one with --name.',
+    )
+  }
+  const target = path.join(dataFolders(dataDirectory).models, name)
+  if (hubId !== null) requireHubId(hubId)
+  await replaceFolder(target, async (folder) => {
+    await copyModelFiles(model.directory, folder)
+    if (hubId !== null) writeHubId(folder, hubId)
+  })
+  return summarizeModel(name, openModelFolder(target))
+}
+
+/** Copies what belongs to a model into a folder, which is made. Errors: AppError 'file/unwritable', 'file/unreadable'. */
+export async function copyModelFiles(directory: string, folder: string): Promise<void> {
+  makeFolder(folder)
+  for (const file of [...companions, ...weightNames(directory)])
+    await copyIfThere(path.join(directory, file), path.join(folder, file))
+}
+
+/** Names as the folder has them: `weightFiles` are the ends of links. */
+function weightNames(directory: string): string[] {
+  const names = attemptRead(directory, () => readdirSync(directory))
+  return names.filter((name) => name.endsWith('.safetensors'))
+}
+
+/** Errors: AppError 'file/unwritable', 'file/unreadable'. */
+export async function copyIfThere(from: string, to: string): Promise<void> {
+  if (!existsSync(from) || !statSync(from).isFile()) return
+  try {
+    // Where the file system can share the bytes, nothing is copied.
+    await copyFile(from, to, constants.COPYFILE_FICLONE)
+    await using file = await open(to, 'r+')
+    // Copying copies the permissions too, and the copy is no file of the person's.
+    await file.chmod(0o600)
+    await file.sync()
+  } catch (error) {
+    throw writeError(to, error)
+  }
+}
+
+function attemptRead<T>(file: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw readError(file, error)
+  }
+}

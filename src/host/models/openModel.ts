@@ -1,0 +1,118 @@
+/** A model opened to be asked: scored, differentiated or let speak. Training is opened in entry.ts. */
+import { computesIn, type Device, type DeviceKind, type DeviceWishKind } from '#shared/device.ts'
+import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
+import type { LoraConfig } from '#engine/models/config.ts'
+import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
+import { defaultDevice, int8Form, requireDevice } from '#engine/runtime/device.ts'
+import { packingPays } from '#engine/runtime/ortDecodeStep.ts'
+import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { asPolicySource } from './baseCache.ts'
+import { openModelFolder, type ModelFolder } from './modelFolder.ts'
+import { adapterForModel, readAdapter, type Adapter } from '#host/adapters/peft.ts'
+import { autoDevice } from '#host/devices/deviceChoice.ts'
+
+export interface OpenModelRequest {
+  readonly directory: string
+  /** PEFT folder; null = the base alone. */
+  readonly adapter: string | null
+  /** Longest prompt plus completion; null: as the model's own positions reach. */
+  readonly contextLength?: number | null
+  readonly device: Omit<DeviceWish, 'kind'> & { readonly kind: DeviceWishKind | null }
+  /** What generating reads of a base in f32. */
+  readonly precision: RolloutPrecision
+  /** What the base is held in; null: as the adapter was trained on it. */
+  readonly base: BasePrecision | null
+  /** Rows generated together. */
+  readonly maxRows: number
+  /** Tokens of a completion at most, where it is known. */
+  readonly newTokens?: number
+  readonly cacheDirectory: string
+}
+
+export interface OpenedModel extends Disposable {
+  readonly folder: ModelFolder
+  readonly policy: OrtPolicy
+  /** Whose adapter answers; `base` without one. */
+  readonly role: AnsweringRole
+}
+
+/** Base without parameters to train. */
+export const noAdapter: LoraConfig = { rank: 1, alpha: 1, rsLora: false, targets: [] }
+
+/** Errors: AppError 'model/…', 'adapter/invalid', 'device/unavailable', 'file/…'. */
+export async function openModel(request: OpenModelRequest): Promise<OpenedModel> {
+  const folder = openModelFolder(request.directory, request)
+  const adapter = request.adapter === null ? null : openAdapter(request.adapter, folder)
+  const trainedOn = adapter?.base ?? 'f32'
+  const device = await chooseDevice(wishFor(folder, request.base ?? trainedOn, request))
+  // What was trained in 16 bits is nearly the same in f32, and so can be asked on every device.
+  const base = request.base ?? (computesIn(device.kind, trainedOn) ? trainedOn : 'f32')
+  const precisions = { base, rollout: request.precision, int8Form: int8Form(device) }
+  const source = await asPolicySource(folder, precisions, request.cacheDirectory)
+  const policy = await createOrtPolicy({
+    source,
+    device,
+    lora: adapter?.config ?? noAdapter,
+    loraSeed: 0,
+    ...(adapter === null ? {} : { adapter: adapter.tensors }),
+    rolloutPrecision: request.precision,
+    activations: 'recompute',
+    maxRows: request.maxRows,
+    packsWeights: packingPays(request.maxRows, request.newTokens ?? 0),
+  })
+  return {
+    folder,
+    policy,
+    role: adapter === null ? 'base' : 'actor',
+    [Symbol.dispose]: () => policy[Symbol.dispose](),
+  }
+}
+
+/** `auto` is answered for this model. */
+function wishFor(
+  { config: model }: ModelFolder,
+  base: BasePrecision,
+  { device, cacheDirectory }: OpenModelRequest,
+): DeviceWish {
+  const { kind, deviceId = 0 } = device
+  if (kind !== 'auto') return { ...device, kind }
+  return { ...device, kind: autoDevice({ model, base, deviceId, cacheDirectory }).kind }
+}
+
+/** Reads an adapter and checks it against the model. */
+export const openAdapter = (directory: string, { config }: ModelFolder): Adapter =>
+  adapterForModel(readAdapter(directory), config, directory)
+
+export interface DeviceWish {
+  readonly kind: DeviceKind | null
+  readonly threads: number | null
+  readonly deviceId?: number
+}
+
+/** The wished-for device, tried for real; unsaid parts are the default's. */
+export async function chooseDevice(wish: DeviceWish): Promise<Device> {
+  const usual = defaultDevice()
+  const device: Device = {
+    kind: wish.kind ?? usual.kind,
+    threads: wish.threads ?? usual.threads,
+    deviceId: wish.deviceId ?? 0,
+  }
+  await requireDevice(device)
+  return device
+}
+
+/** Sequences cut into batches of a bounded number of tokens, in order: memory must not grow with the input. */
+export function* tokenBatches<T extends { readonly ids: Int32Array }>(rows: readonly T[]): Generator<T[]> {
+  const limit = 2048
+  let batch: T[] = []
+  let tokens = 0
+  for (const row of rows) {
+    if (batch.length > 0 && tokens + row.ids.length > limit) {
+      yield batch
+      ;[batch, tokens] = [[], 0]
+    }
+    batch.push(row)
+    tokens += row.ids.length
+  }
+  if (batch.length > 0) yield batch
+}

@@ -1,0 +1,218 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
+import { readModelConfig } from '#engine/models/registry.ts'
+import { expectedTensors } from '#engine/models/weightNames.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { byteTokenizerConfigJson, byteTokenizerJson, endOfTextId, turnEndId } from './byteTokenizer.ts'
+import { digitEndId, digitPadId, digitTokenizerConfigJson, digitTokenizerJson } from './digitTokenizer.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import { f32ToBf16 } from '#host/files/float16.ts'
+import { randomModelClasses, type ModelShape, type RandomModelType } from './modelShapes.ts'
+import { share } from '#host/files/permissions.ts'
+import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
+
+export type RandomModelDtype = 'F32' | 'BF16'
+
+interface RandomModelTokenizer {
+  readonly json: () => object
+  readonly configJson: (maxPositions: number) => object
+  /** What ends an answer; the first is the config's. */
+  readonly endIds: readonly number[]
+  readonly padId: number
+}
+
+const tokenizers: Readonly<Record<'bytes' | 'digits', RandomModelTokenizer>> = {
+  bytes: {
+    json: byteTokenizerJson,
+    configJson: byteTokenizerConfigJson,
+    endIds: [turnEndId, endOfTextId],
+    padId: endOfTextId,
+  },
+  digits: {
+    json: digitTokenizerJson,
+    configJson: digitTokenizerConfigJson,
+    endIds: [digitEndId],
+    padId: digitPadId,
+  },
+}
+
+const tokenizerOf = ({ tokenizer }: ModelShape): RandomModelTokenizer => tokenizers[tokenizer ?? 'bytes']
+
+/**
+ * Writes a Hugging Face model folder with random weights and a simple tokenizer, the same bytes for the same seed: linears
+ * and embeddings N(0, deviation²), biases N(0, 0.02²), norms 1 + N(0, 0.02²). The folder must be new or empty. Errors:
+ * AppError 'file/unwritable', 'usage/invalid'.
+ */
+export async function writeRandomModel(
+  directory: string,
+  shape: ModelShape,
+  seed: number,
+  dtype: RandomModelDtype,
+): Promise<void> {
+  makeFolder(directory)
+  requireEmpty(directory)
+  const document = configJson(shape, dtype)
+  const config = readModelConfig(document, 'config.json')
+  const pool = normalPool(seed)
+  const tensors = expectedTensors(config).map(({ name, shape: size, isTransposed = false }, index) =>
+    randomTensor(
+      { name, shape: isTransposed ? size.toReversed() : size, dtype, ...distributionOf(name, shape) },
+      pool,
+      randomStream(seed, index),
+    ),
+  )
+  await writeSafetensors(join(directory, 'model.safetensors'), tensors, { metadata: { format: 'pt' } })
+  const tokenizer = tokenizerOf(shape)
+  writeJson(directory, 'tokenizer.json', tokenizer.json())
+  writeJson(directory, 'tokenizer_config.json', tokenizer.configJson(shape.maxPositions))
+  writeJson(directory, 'generation_config.json', {
+    eos_token_id: tokenizer.endIds,
+    pad_token_id: tokenizer.padId,
+  })
+  // Last: a folder with a config is a complete model.
+  writeJson(directory, 'config.json', document)
+  share(directory)
+}
+
+function requireEmpty(directory: string): void {
+  let names: string[]
+  try {
+    names = readdirSync(directory)
+  } catch (error) {
+    throw writeError(directory, error)
+  }
+  if (names.length === 0) return
+  throw new AppError('usage/invalid', `${directory} is not empty.`, 'Give a new folder; nothing was changed.')
+}
+
+function writeJson(directory: string, name: string, document: object): void {
+  writeFileAtomic(join(directory, name), `${JSON.stringify(document, null, 2)}\n`)
+}
+
+function configJson(shape: ModelShape, dtype: RandomModelDtype): object {
+  const { modelType } = shape
+  const common = {
+    architectures: [randomModelClasses[modelType]],
+    model_type: modelType,
+    vocab_size: shape.vocabSize,
+    tie_word_embeddings: shape.tiedHead,
+    torch_dtype: dtype === 'F32' ? 'float32' : 'bfloat16',
+    bos_token_id: null,
+    eos_token_id: tokenizerOf(shape).endIds[0],
+    pad_token_id: tokenizerOf(shape).padId,
+  }
+  if (modelType === 'gpt2') return { ...common, ...gpt2Sizes(shape), ...shape.config }
+  const activation = modelType.startsWith('gemma') ? 'gelu_pytorch_tanh' : 'silu'
+  return {
+    ...common,
+    hidden_size: shape.hiddenSize,
+    intermediate_size: shape.intermediateSize,
+    num_hidden_layers: shape.layers,
+    num_attention_heads: shape.heads,
+    num_key_value_heads: shape.kvHeads,
+    head_dim: shape.headDim,
+    hidden_act: activation,
+    ...(activation === 'silu' ? {} : { hidden_activation: activation }),
+    max_position_embeddings: shape.maxPositions,
+    [modelType === 'stablelm' ? 'layer_norm_eps' : 'rms_norm_eps']: shape.normEpsilon,
+    rope_theta: shape.ropeTheta,
+    rope_scaling: null,
+    ...families[modelType],
+    ...shape.config,
+  }
+}
+
+/** What the classes would otherwise fill in. */
+const families: Readonly<Partial<Record<RandomModelType, object>>> = {
+  llama: { attention_bias: false, mlp_bias: false },
+  qwen2: { use_sliding_window: false },
+  qwen3: { attention_bias: false, use_sliding_window: false },
+}
+
+const gpt2Sizes = (shape: ModelShape) => ({
+  n_embd: shape.hiddenSize,
+  n_inner: shape.intermediateSize,
+  n_layer: shape.layers,
+  n_head: shape.heads,
+  n_positions: shape.maxPositions,
+  activation_function: 'gelu_new',
+  layer_norm_epsilon: shape.normEpsilon,
+})
+
+interface Distribution {
+  readonly mean: number
+  readonly deviation: number
+}
+
+function distributionOf(name: string, { deviation, modelType }: ModelShape): Distribution {
+  if (name.endsWith('.bias')) return { mean: 0, deviation: 0.02 }
+  // Gemma's norms are stored as what is added to 1.
+  const isNorm = /norm|\.ln_/.test(name)
+  if (isNorm) return { mean: modelType.startsWith('gemma') ? 0 : 1, deviation: 0.02 }
+  return { mean: 0, deviation }
+}
+
+/** The largest prime below 2²⁰, so that every stride visits the whole pool. */
+const poolSize = 1_048_573
+
+/** Standard normal numbers, each used many times: drawing half a billion of them would take minutes. */
+function normalPool(seed: number): Float32Array {
+  const random = new SequentialRandom(randomStream(seed))
+  const pool = new Float32Array(poolSize)
+  for (let index = 0; index < poolSize; index += 2) {
+    const radius = Math.sqrt(-2 * Math.log(1 - random.uniform()))
+    const angle = 2 * Math.PI * random.uniform()
+    pool[index] = radius * Math.cos(angle)
+    if (index + 1 < poolSize) pool[index + 1] = radius * Math.sin(angle)
+  }
+  return pool
+}
+
+interface RandomTensor extends Distribution {
+  readonly name: string
+  readonly shape: readonly number[]
+  readonly dtype: RandomModelDtype
+}
+
+const pieceElements = 1 << 20
+
+/**
+ * Walks the pool from a start and with a stride of its own for every piece of a million numbers; so no two rows of a
+ * tensor are alike, as they would be if one walk went round and round.
+ */
+function randomTensor(
+  tensor: RandomTensor,
+  pool: Float32Array,
+  stream: ReturnType<typeof randomStream>,
+): TensorToWrite {
+  const { name, shape, dtype, mean, deviation } = tensor
+  return {
+    name,
+    dtype,
+    shape,
+    *pieces() {
+      const random = new SequentialRandom(stream)
+      const count = elementCount(shape)
+      for (let done = 0; done < count; done += pieceElements) {
+        const values = new Float32Array(Math.min(pieceElements, count - done))
+        let position = random.integer(poolSize)
+        const stride = 1 + random.integer(poolSize - 1)
+        for (let index = 0; index < values.length; index++) {
+          values[index] = mean + deviation * (pool[position] ?? 0)
+          position += stride
+          if (position >= poolSize) position -= poolSize
+        }
+        yield encode(values, dtype)
+      }
+    },
+  }
+}
+
+function encode(values: Float32Array, dtype: RandomModelDtype): Uint8Array {
+  if (dtype === 'F32') return bytesOf(values)
+  const bits = new Uint16Array(values.length)
+  f32ToBf16(values, bits)
+  return bytesOf(bits)
+}

@@ -1,0 +1,86 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { createChatTemplate, type ChatTemplate } from '#engine/text/chatTemplate.ts'
+import { createTokenizer, type Tokenizer } from '#engine/text/tokenizer.ts'
+import { AppError } from '#shared/errors.ts'
+import { readSmallFile } from '#host/files/strictJson.ts'
+
+export interface LoadedTokenizer {
+  readonly tokenizer: Tokenizer
+  /** `null` where the model came without one: it then takes plain prompts only. */
+  readonly chatTemplate: ChatTemplate | null
+}
+
+const mebibyte = 1024 * 1024
+/** The largest published tokenizer.json files are about 35 MB. */
+const maxBytes = { tokenizer: 128 * mebibyte, config: 16 * mebibyte, template: mebibyte }
+
+/** The tokenizer and chat template of a Hugging Face model folder. Errors: 'file/unreadable', 'tokenizer/invalid'. */
+export function loadTokenizer(directory: string): LoadedTokenizer {
+  const paths = {
+    tokenizer: join(directory, 'tokenizer.json'),
+    config: join(directory, 'tokenizer_config.json'),
+    template: join(directory, 'chat_template.jinja'),
+    additional: join(directory, 'additional_chat_templates'),
+  }
+  const tokenizerJson = readJson(paths.tokenizer, maxBytes.tokenizer)
+  const tokenizerConfig = existsSync(paths.config) ? readJson(paths.config, maxBytes.config) : null
+  const templateFile = existsSync(paths.template) ? readText(paths.template, maxBytes.template) : null
+  return {
+    tokenizer: createTokenizer({ tokenizerJson, tokenizerConfig, where: paths.tokenizer }),
+    chatTemplate: createChatTemplate({
+      tokenizerConfig,
+      templateFile,
+      additionalTemplates: readAdditional(paths.additional),
+      where: directory,
+    }),
+  }
+}
+
+const extension = '.jinja'
+/** Far more than any model has. */
+const maxTemplates = 32
+
+/** Texts of the templates beside the usual one, such as tool_use.jinja, by their names. */
+function readAdditional(directory: string): ReadonlyMap<string, string> {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return new Map()
+  const files = readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(extension))
+    .map(({ name }) => name)
+    .sort()
+  const texts = files
+    .slice(0, maxTemplates)
+    .map((name): [string, string] => [
+      name.slice(0, -extension.length),
+      readText(join(directory, name), maxBytes.template),
+    ])
+  return new Map(texts)
+}
+
+/** The runtime's own parser: these files are tens of megabytes, and what is in them is checked where it is used. */
+function readJson(path: string, limit: number): unknown {
+  const text = readText(path, limit)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw invalid(path, 'is not valid JSON, perhaps because its download was cut short', error)
+  }
+}
+
+function readText(path: string, limit: number): string {
+  const bytes = readSmallFile(path, limit)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    throw invalid(path, 'is not UTF-8 text', error)
+  }
+}
+
+function invalid(path: string, fault: string, cause: unknown): AppError {
+  return new AppError(
+    'tokenizer/invalid',
+    `${path} ${fault}.`,
+    'Nothing was changed. Get the file again.',
+    cause,
+  )
+}

@@ -1,0 +1,263 @@
+/**
+ * Weights converted once and kept. ONNX Runtime maps f32 weights straight from their file, but the file must lie in one
+ * folder with the others; what lies elsewhere, or is F16 or BF16, gets a converted copy in the cache, in a folder
+ * named after the content of the files it was made from.
+ */
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  constants,
+  existsSync,
+  linkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
+import { makeFolder } from '#host/files/atomic.ts'
+import { hashFiles } from '#host/files/contentHash.ts'
+import { readError, writeError } from '#host/files/fileErrors.ts'
+import {
+  bytesOf,
+  dtypeBytes,
+  elementCount,
+  firstNonFinite,
+  openSafetensors,
+  readFloatPieces,
+  readTensor,
+  type TensorToWrite,
+  writeSafetensors,
+} from '#host/files/safetensors.ts'
+import { regularFileSize } from '#host/files/strictJson.ts'
+
+/** `done` of `total` bytes of one phase: reading the files to know them by content, or writing the converted ones. */
+export type CacheProgress = (phase: 'hash' | 'convert', done: number, total: number) => void
+
+const convertedName = 'model.safetensors'
+const pieceElements = 1 << 20
+
+/** The files a source's tensors lie in. */
+const filesOf = ({ tensors }: ModelSource): string[] => [
+  ...new Set([...tensors.values()].map(({ file }) => file)),
+]
+
+/** The one folder that all tensors of a source lie in; null if there are several. */
+export function weightsFolder(source: ModelSource): string | null {
+  const [folder, ...others] = new Set(filesOf(source).map((file) => dirname(file)))
+  return folder === undefined || others.length > 0 ? null : folder
+}
+
+/**
+ * The same model with every tensor in F32, aligned, and all files in one folder: the source itself where that is so
+ * already, else a copy in `cacheDirectory`, made once. Memory stays bounded by a few megabytes. Errors: AppError
+ * 'model/invalid' for a value that is not a number, 'file/unreadable', 'file/unwritable'.
+ */
+export async function asFloat32Source<Source extends ModelSource>(
+  source: Source,
+  cacheDirectory: string,
+  onProgress: CacheProgress = () => undefined,
+): Promise<Source> {
+  if (isPlainFloat32(source)) {
+    return weightsFolder(source) === null ? gatherInOneFolder(source, cacheDirectory, onProgress) : source
+  }
+  const folder = await cacheFolder(source, cacheDirectory, onProgress)
+  const path = join(folder, convertedName)
+  const cached = reopen(path, source)
+  if (cached) return { ...source, tensors: cached }
+  const tensors = [...source.tensors].map(([name, location]) => convertedTensor(name, location))
+  requireFreeSpace(folder, tensors)
+  await writeSafetensors(path, tensors, {
+    metadata: { format: 'pt' },
+    onProgress: (done, total) => {
+      onProgress('convert', done, total)
+    },
+  })
+  const written = reopen(path, source)
+  if (!written) throw new Error(`Expected ${path} to hold what was just written.`)
+  return { ...source, tensors: written }
+}
+
+/** Whether all of it can be mapped as it is. */
+export const isPlainFloat32 = ({ tensors }: ModelSource): boolean =>
+  [...tensors.values()].every(
+    ({ dtype, offset, isTransposed = false }) => dtype === 'F32' && offset % 4 === 0 && !isTransposed,
+  )
+
+/** The cache's own path, links resolved; created if need be. */
+export function resolveCache(cacheDirectory: string): string {
+  makeFolder(cacheDirectory)
+  return realpathSync(cacheDirectory)
+}
+
+/** The cache's folder for exactly these tensors of exactly these files; created if need be. */
+export async function cacheFolder(
+  source: ModelSource,
+  cacheDirectory: string,
+  onProgress: CacheProgress,
+): Promise<string> {
+  const root = resolveCache(cacheDirectory)
+  const files = filesOf(source)
+  const hashes = await hashFiles(files, root, (done, total) => {
+    onProgress('hash', done, total)
+  })
+  const hashOf = new Map(files.map((file, index) => [file, hashes[index]]))
+  const content = [...source.tensors]
+    .map(([name, { file, offset, dtype, shape, isTransposed }]) =>
+      JSON.stringify([name, hashOf.get(file), offset, dtype, shape, ...(isTransposed ? ['transposed'] : [])]),
+    )
+    .sort()
+  const key = createHash('sha256').update(content.join('\n')).digest('hex')
+  const folder = join(root, key.slice(0, 32))
+  makeFolder(folder)
+  return folder
+}
+
+/** The tensors of a cached file if it holds all of the source's; null if there is none or it is another or broken. */
+function reopen(path: string, source: ModelSource): Map<string, TensorLocation> | null {
+  if (!existsSync(path)) return null
+  let cached: ReadonlyMap<string, TensorLocation>
+  try {
+    cached = openSafetensors(path).tensors
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'model/invalid') return null
+    throw error
+  }
+  const result = new Map<string, TensorLocation>()
+  for (const [name, { shape }] of source.tensors) {
+    const location = cached.get(name)
+    if (location?.dtype !== 'F32' || location.shape.join() !== shape.join()) return null
+    result.set(name, location)
+  }
+  return result
+}
+
+export const convertedTensor = (name: string, location: TensorLocation): TensorToWrite => ({
+  name,
+  dtype: 'F32',
+  shape: location.shape,
+  *pieces() {
+    for (const piece of exactPieces(name, location, pieceElements)) yield bytesOf(piece)
+  },
+})
+
+/**
+ * The values of a tensor as it is computed with, in pieces of so many; a transposed one in one piece. Each is valid until
+ * the next is asked for. Errors: AppError 'model/invalid' for a value that is not a number, 'file/unreadable'.
+ */
+export function* exactPieces(
+  name: string,
+  location: TensorLocation,
+  elements: number,
+): Generator<Float32Array> {
+  const pieces =
+    location.isTransposed === true ? [transposedTensor(location)] : readFloatPieces(location, elements)
+  for (const piece of pieces) {
+    requireFinite(piece, name, location.file)
+    yield piece
+  }
+}
+
+/** A matrix whose file has its transpose; whole in memory, since its columns lie scattered. */
+function transposedTensor(location: TensorLocation): Float32Array {
+  const [rows = 0, columns = 0] = location.shape
+  const stored = readTensor(location) // [columns, rows]
+  const result = new Float32Array(stored.length)
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      result[row * columns + column] = stored[column * rows + row] ?? 0
+    }
+  }
+  return result
+}
+
+/** Errors: AppError 'model/invalid' naming file and tensor. */
+function requireFinite(values: Float32Array, name: string, file: string): void {
+  if (firstNonFinite(values) === -1) return
+  throw new AppError(
+    'model/invalid',
+    `The tensor “${name}” in ${file} holds a value that is not a finite number.`,
+    'The checkpoint is damaged or its training had diverged; get another copy.',
+  )
+}
+
+const slackBytes = 64 * 1024 * 1024
+
+/** Checks before writing that the tensors fit on the disk. Errors: AppError 'file/unwritable'. */
+export function requireFreeSpace(folder: string, tensors: readonly TensorToWrite[]): void {
+  requireFreeBytes(
+    folder,
+    tensors.reduce((sum, { shape, dtype }) => sum + elementCount(shape) * dtypeBytes[dtype], 0),
+  )
+}
+
+function requireFreeBytes(folder: string, neededBytes: number): void {
+  let freeBytes: number
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    freeBytes = bavail * bsize
+  } catch (error) {
+    throw readError(folder, error)
+  }
+  if (freeBytes >= neededBytes + slackBytes) return
+  const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
+  throw new AppError(
+    'file/unwritable',
+    `The converted weights need ${gigabytes(neededBytes)} GB in ${folder}, where ${gigabytes(freeBytes)} GB are free.`,
+    'Free some space or choose another data directory; the model itself was not touched.',
+  )
+}
+
+/** Brings all files of an f32 source into one folder of the cache, as hard links where the disk allows. */
+export async function gatherInOneFolder<Source extends ModelSource>(
+  source: Source,
+  cacheDirectory: string,
+  onProgress: CacheProgress,
+): Promise<Source> {
+  const folder = await cacheFolder(source, cacheDirectory, onProgress)
+  const gathered = new Map(
+    filesOf(source).map((file, index) => [
+      file,
+      linkOrCopy(file, join(folder, `${index}-${basename(file)}`)),
+    ]),
+  )
+  const tensors = new Map(
+    [...source.tensors].map(([name, location]) => [
+      name,
+      { ...location, file: gathered.get(location.file) ?? location.file },
+    ]),
+  )
+  return { ...source, tensors }
+}
+
+function linkOrCopy(file: string, target: string): string {
+  const size = regularFileSize(file)
+  // The folder is named after the content, so a whole file in it is the right one.
+  if (existsSync(target) && regularFileSize(target) === size) return target
+  const temporary = `${target}.${process.pid}.partial`
+  try {
+    rmSync(temporary, { force: true })
+    if (!tryLink(file, temporary)) {
+      requireFreeBytes(dirname(target), size)
+      copyFileSync(file, temporary, constants.COPYFILE_FICLONE)
+    }
+    renameSync(temporary, target)
+    return target
+  } catch (error) {
+    throw writeError(target, error)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+/** False on another disk than the file's, or one without links. */
+function tryLink(file: string, target: string): boolean {
+  try {
+    linkSync(file, target)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,64 @@
+/** Processes of ours as child processes of Node. */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import path from 'node:path'
+import { telemetryOff } from '#shared/telemetry.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import type { FromTrainer, ToTrainer } from './messages.ts'
+import type { StartWorker, WorkerEnvironment, WorkerExit, WorkerProcess } from './workerProcess.ts'
+
+/** A script beside this one, in the sources and in what is built of them. */
+export const scriptPath = (name: string): string =>
+  path.join(import.meta.dirname, `${name}${path.extname(import.meta.filename)}`)
+
+/** `script` is what the process runs. */
+export function childProcessStarter(script: string = scriptPath('trainingProcess')): StartWorker {
+  return ({ logFile, environment }) => {
+    const output = openLog(logFile)
+    const child = forkProcess<ToTrainer, FromTrainer>(script, output, environment)
+    closeSync(output) // the process has its own
+    return child
+  }
+}
+
+/** Runs a script that talks over Node's channel; `output`: where it writes to. */
+export function forkProcess<Sent, Heard>(
+  script: string,
+  output: number | 'inherit',
+  environment: WorkerEnvironment = {},
+): WorkerProcess<Sent, Heard> {
+  const child = fork(script, {
+    serialization: 'advanced',
+    env: { ...process.env, ...environment, ...telemetryOff },
+    stdio: ['ignore', output, output, 'ipc'],
+  })
+  return {
+    pid: child.pid ?? null,
+    send(message) {
+      // The channel may close between the question and the sending.
+      if (child.connected) child.send(message as object, () => undefined)
+    },
+    kill: () => void child.kill('SIGKILL'),
+    onMessage: (listener) => void child.on('message', (message) => listener(message as Heard)),
+    ended: endOf(child),
+  }
+}
+
+function openLog(file: string): number {
+  try {
+    return openSync(file, 'a')
+  } catch (error) {
+    throw writeError(file, error)
+  }
+}
+
+async function endOf(child: ChildProcess): Promise<WorkerExit> {
+  try {
+    // Messages may still come between the exit and the end of the channel.
+    await Promise.all([once(child, 'exit'), once(child, 'disconnect')])
+  } catch (error) {
+    return { exitCode: null, signal: null, failure: error instanceof Error ? error.message : String(error) }
+  }
+  return { exitCode: child.exitCode, signal: child.signalCode, failure: null }
+}

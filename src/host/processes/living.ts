@@ -1,0 +1,46 @@
+/** Which processes live, and whose a file is. */
+import { existsSync, readFileSync } from 'node:fs'
+import { systemCode } from '#host/files/fileErrors.ts'
+import { readSmallFile } from '#host/files/strictJson.ts'
+
+/** What a file names its owner by: the process and when that began, for its number may go to another. */
+export const ownerMark = (): string => `${process.pid} ${birthOf(process.pid) ?? ''}\n`
+
+/** The living process that wrote its mark into a file; null where there is none. Errors: AppError 'file/unreadable'. */
+export function livingOwner(file: string): number | null {
+  const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(markIn(file).trim()) ?? []
+  return pid !== undefined && isAlive(Number(pid), birth) ? Number(pid) : null
+}
+
+/** Empty where there is no such file: it goes when its owner does, between a look and the reading too. */
+function markIn(file: string): string {
+  try {
+    return Buffer.from(readSmallFile(file, 100)).toString('latin1')
+  } catch (error) {
+    if (!existsSync(file)) return ''
+    throw error
+  }
+}
+
+/** Whether that very process lives: its id may have gone to another since, which only `birth` can tell. */
+export function isAlive(pid: number, birth = ''): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    return systemCode(error) === 'EPERM'
+  }
+  return process.platform !== 'linux' || birth === '' || birthOf(pid) === birth
+}
+
+/** When a process began, in ticks since the machine did; null where it is gone (dead but unburied too) or the system does not tell. */
+function birthOf(pid: number): string | null {
+  let stat: string
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  } catch {
+    return null
+  }
+  // The name in parentheses may hold anything; after it come the state and, as 20th from there, the start time.
+  const fields = stat.split(') ').at(-1)?.split(' ') ?? []
+  return fields[0] === 'Z' ? null : (fields[19] ?? null)
+}

@@ -1,0 +1,210 @@
+/**
+ * Questions that need ONNX Runtime, asked by a process that must not load it: each is answered by a short-lived process
+ * of its own (questionProcess.ts, answering.ts), which dies with whoever asked.
+ */
+import type { Device, DeviceReport } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import type { BlockPrecision } from '#shared/precision.ts'
+import type { PrecisionEffect } from '#shared/precisionEffect.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { SamplingOptions, StopReason } from '#engine/policy.ts'
+import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { Reward, RewardInput } from '#rl/rewards.ts'
+import type { PromptForm } from '#rl/rollout/prompts.ts'
+import type { DataRow } from '#host/data/dataFile.ts'
+import type { ProjectReport, ProjectRequest } from '#host/exchange/project/project.ts'
+import type { ExportProgress, ExportReport, ExportRequest } from '#host/export/exports.ts'
+import type { CalibrationNews } from '#host/runs/calibrationReport.ts'
+import type { DevicePlace } from '#host/devices/deviceRecords.ts'
+import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
+import { forkProcess, scriptPath } from './childProcess.ts'
+import { unpackError, type ErrorEnvelope } from './messages.ts'
+import type { SelftestFinding } from '#host/devices/selftestReport.ts'
+import type { WorkerEnvironment, WorkerProcess } from './workerProcess.ts'
+
+/** A model's folder, with an adapter's or a checkpoint's on top; null = the base alone. */
+export interface Contender {
+  readonly directory: string
+  readonly adapter: string | null
+  /** Longest prompt plus completion; null or absent: as the model's own positions reach. */
+  readonly contextLength?: number | null
+}
+
+type Sampling = Omit<SamplingOptions, 'stopIds'>
+
+export type Question =
+  | { readonly type: 'devices' }
+  | { readonly type: 'selftest'; readonly full: boolean; readonly place: DevicePlace }
+  /** How fast it is beside the CPU. */
+  | { readonly type: 'measure-device'; readonly place: DevicePlace }
+  | {
+      readonly type: 'complete'
+      /** One after the other; those of one base share it. */
+      readonly contenders: readonly Contender[]
+      readonly prompt: { readonly text: string } | { readonly messages: readonly ChatMessage[] }
+      readonly samples: number
+      readonly seed: number
+      readonly sampling: Sampling
+      /** null: the usual one. */
+      readonly device: Device | null
+      readonly cacheDirectory: string
+    }
+  | {
+      readonly type: 'complete-rows'
+      readonly contender: Contender
+      readonly rows: readonly DataRow[]
+      readonly form: PromptForm
+      readonly samplesPerRow: number
+      readonly seed: number
+      readonly sampling: Sampling
+      readonly cacheDirectory: string
+    }
+  /** What rounding does to the model in this folder, one answer for each precision. */
+  | {
+      readonly type: 'check-precision'
+      readonly directory: string
+      readonly precisions: readonly BlockPrecision[]
+      readonly cacheDirectory: string
+    }
+  | { readonly type: 'export'; readonly request: ExportRequest }
+  /** Needs no runtime, but the model's tokenizer on every row. */
+  | { readonly type: 'write-project'; readonly request: ProjectRequest }
+  /** What a run's rewards say of one completion; a pattern among their settings may never come to an end. */
+  | {
+      readonly type: 'score-text'
+      readonly config: Pick<RunConfig, 'rewards' | 'rewardLimits'>
+      readonly runDirectory: string
+      readonly input: RewardInput
+    }
+  /** What a run of this config would need; its paths are absolute. */
+  | { readonly type: 'calibrate'; readonly config: RunConfig; readonly cacheDirectory: string }
+
+/** A piece of a completion as it is generated; the last one says why it ended. */
+export interface CompletionPiece {
+  readonly contender: number
+  readonly sample: number
+  /** What was added. */
+  readonly text: string
+  /** So far. */
+  readonly tokens: number
+  readonly stopReason: StopReason | null
+  /** Of all samples of the contender; null before the end. */
+  readonly tokensPerSecond: number | null
+}
+
+/** A row that makes no prompt has a problem instead. */
+export type RowCompletion =
+  | {
+      readonly row: number
+      readonly sample: number
+      readonly prompt: string
+      readonly completion: string
+    }
+  | { readonly row: number; readonly problem: string }
+
+/** How far it is, and at last the report. */
+export type ExportNews = { readonly progress: ExportProgress } | { readonly result: ExportReport }
+
+/** What comes back, one or more of it. */
+export interface Answers {
+  readonly devices: {
+    readonly devices: readonly DeviceReport[]
+    readonly physicalCores: number
+    readonly defaultThreads: number
+  }
+  readonly selftest: SelftestFinding
+  readonly 'measure-device': SpeedNews
+  readonly complete: CompletionPiece
+  readonly 'complete-rows': RowCompletion
+  readonly calibrate: CalibrationNews
+  readonly export: ExportNews
+  readonly 'write-project': ProjectReport
+  readonly 'score-text': Reward
+  readonly 'check-precision': PrecisionEffect
+}
+
+export type FromQuestion =
+  | { readonly type: 'item'; readonly item: Answers[keyof Answers] }
+  | { readonly type: 'done' }
+  | { readonly type: 'failed'; readonly error: ErrorEnvelope }
+
+/** Starts the script `questionProcess`. */
+export type StartQuestion = (environment?: WorkerEnvironment) => WorkerProcess<Question, FromQuestion>
+
+export const questionStarter: StartQuestion = (environment) =>
+  forkProcess(scriptPath('questionProcess'), 'inherit', environment)
+
+/**
+ * Answers as they come; leaving the loop or aborting ends the process. Errors: what the answering failed with; AppError
+ * 'runtime/failed' when the process died.
+ */
+export type Ask = <Asked extends Question>(
+  question: Asked,
+  signal: AbortSignal,
+) => AsyncGenerator<Answers[Asked['type']]>
+
+/** `environment`: asked for each process, as it may change. */
+export const createAsk = (start: StartQuestion, environment: () => WorkerEnvironment = () => ({})): Ask =>
+  async function* (question, signal) {
+    if (signal.aborted) return
+    const process = start(environment())
+    const inbox = new Inbox()
+    const kill = () => process.kill()
+    process.onMessage((message) => inbox.add(message))
+    void process.ended.then(({ failure, signal: by }) => {
+      inbox.add({ type: 'failed', error: deathOf(failure ?? by ?? 'without a word') })
+    })
+    signal.addEventListener('abort', kill)
+    process.send(question)
+    try {
+      for (;;) {
+        const message = await inbox.next()
+        if (message.type === 'done' || hasGoneAway(signal)) return
+        if (message.type === 'failed') throw unpackError(message.error)
+        // Which answers belong to which question is the contract of answering.ts.
+        yield message.item as never
+      }
+    } finally {
+      signal.removeEventListener('abort', kill)
+      kill()
+    }
+  }
+
+/** A function: it changes while the loop waits. */
+const hasGoneAway = ({ aborted }: AbortSignal): boolean => aborted
+
+const deathOf = (how: string): ErrorEnvelope => ({
+  code: 'runtime/failed',
+  message: `The process that was asked ended unexpectedly (${how}).`,
+  hint: 'The system may have been short of memory: try a smaller model, or stop a run first.',
+  stack: undefined,
+})
+
+/** Messages that came and were not taken yet. */
+class Inbox {
+  readonly #messages: FromQuestion[] = []
+  #wake = () => {}
+
+  add(message: FromQuestion): void {
+    this.#messages.push(message)
+    this.#wake()
+  }
+
+  async next(): Promise<FromQuestion> {
+    for (;;) {
+      const message = this.#messages.shift()
+      if (message !== undefined) return message
+      await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+  }
+}
+
+/** The answer to a question that has one. Errors: as asking. */
+export async function askOnce<Asked extends Question>(
+  ask: Ask,
+  question: Asked,
+  signal: AbortSignal,
+): Promise<Answers[Asked['type']]> {
+  for await (const answer of ask(question, signal)) return answer
+  throw new AppError('api/cancelled', 'The question was cancelled.')
+}

@@ -1,0 +1,159 @@
+/** Reward code on rows of a data set, before anything is trained. */
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
+import type { rewardsApi } from '#shared/api/rewards.ts'
+import { AppError } from '#shared/errors.ts'
+import type { DataRow } from '#host/data/dataFile.ts'
+import { previewPrompts } from '#host/data/preview.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { tryCheating } from './cheating.ts'
+import { openDryRun, type DrySample, type OpenDryRun } from './dryRun.ts'
+import { openVersion } from '#host/data/dataSetVersions.ts'
+import { parsePromptForm } from '#host/data/promptForm.ts'
+import { sourceOf } from './rewardVersions.ts'
+
+export interface Trial {
+  readonly host: Host
+  readonly signal: AbortSignal
+}
+
+type DryRunRequest = Parameters<Handlers<typeof rewardsApi>['dryRun']>[0]
+type Rows = Exclude<DryRunRequest['on'], readonly unknown[]>
+type FreshRows = Rows & { readonly completions: Exclude<Rows['completions'], { column: string }> }
+type DryRunItem = OutputOf<Api, 'rewards.dryRun'>
+
+/** What a row came to: something to score, or why not. */
+type Prepared = { readonly index: number } & ({ readonly input: DrySample } | { readonly problem: string })
+
+/** So many samples are scored together. */
+const scoredAtOnce = 16
+
+export async function* dryRunOf(trial: Trial, request: DryRunRequest): AsyncGenerator<DryRunItem> {
+  const { code, settings, on } = request
+  const isGiven = Array.isArray(on)
+  const total = isGiven ? on.length : rowsOf(trial, on).length
+  await using opened = await openDryRun(sourceOf(trial.host.store, code), { settings })
+  let done = 0
+  const batches = isGiven ? [on.map((input, index) => ({ index, input }))] : prepare(trial, on)
+  for await (const batch of batches) {
+    for (let from = 0; from < batch.length && !trial.signal.aborted; from += scoredAtOnce) {
+      for (const item of await scored(opened, batch.slice(from, from + scoredAtOnce))) {
+        done++
+        yield { ...item, progress: { phase: 'Scoring', done, total, unit: 'samples' } }
+      }
+    }
+  }
+}
+
+async function scored(opened: OpenDryRun, batch: readonly Prepared[]) {
+  const samples = batch.flatMap((each) => ('input' in each ? [each] : []))
+  const scores = await opened.score(samples.map(({ input }) => input))
+  const problems = batch.flatMap((each) => ('problem' in each ? [each] : []))
+  return [
+    ...samples.flatMap((sample, at) => (scores[at] === undefined ? [] : [{ ...sample, score: scores[at] }])),
+    ...problems,
+  ]
+}
+
+const rowsOf = ({ host }: Trial, { versionId, from, count }: Pick<Rows, 'versionId' | 'from' | 'count'>) =>
+  openVersion(host, versionId).rows(from, count)
+
+async function* prepare(trial: Trial, on: Rows): AsyncGenerator<Prepared[]> {
+  const { completions } = on
+  const rows = rowsOf(trial, on)
+  if (!('column' in completions)) yield* freshlyCompleted(trial, { ...on, completions }, rows)
+  else {
+    const texts = await promptsOf(trial, on, rows)
+    yield rows.map((row, index) => withCompletion({ row, index, prompt: texts[index] }, completions.column))
+  }
+}
+
+interface Placed {
+  readonly row: DataRow
+  readonly index: number
+  readonly prompt: PromptOrProblem | undefined
+}
+
+function withCompletion({ row, index, prompt }: Placed, column: string): Prepared {
+  const completion = row[column]
+  if (prompt === undefined || 'problem' in prompt) return { index, problem: prompt?.problem ?? 'No prompt.' }
+  if (typeof completion !== 'string') return { index, problem: `Its column “${column}” holds no text.` }
+  return { index, input: { prompt: prompt.text, completion, row } }
+}
+
+async function* freshlyCompleted(
+  { host, signal }: Trial,
+  { model, prompt, completions }: FreshRows,
+  rows: readonly DataRow[],
+): AsyncGenerator<Prepared[]> {
+  if (model === undefined)
+    throw new AppError('api/invalid', 'Fresh completions need a model.', 'Choose one, or a column.')
+  const { adapter = null, temperature, maxNewTokens, seed } = completions
+  const sampling = { ...unfiltered, temperature, maxNewTokens }
+  const { dataDirectory } = host
+  const answers = host.ask(
+    {
+      type: 'complete-rows',
+      contender: { directory: findModel(model, dataDirectory), adapter },
+      rows: rows.map((row) => ({ ...row })),
+      form: parsePromptForm(prompt),
+      samplesPerRow: 1,
+      seed,
+      sampling,
+      cacheDirectory: dataFolders(dataDirectory).cache,
+    },
+    signal,
+  )
+  for await (const answer of answers) {
+    const { row: index } = answer
+    const row = rows[index] ?? {}
+    if ('problem' in answer) yield [{ index, problem: answer.problem }]
+    else yield [{ index, input: { prompt: answer.prompt, completion: answer.completion, row } }]
+  }
+}
+
+const unfiltered = {
+  ...{ greedy: false, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1, minNewTokens: 0 },
+  stopStrings: [],
+}
+
+type PromptOrProblem = { readonly text: string } | { readonly problem: string }
+
+/** As the policy would read them; without a model's chat template, messages as plain text. */
+async function promptsOf(
+  { host }: Trial,
+  { model, prompt }: Pick<Rows, 'model' | 'prompt'>,
+  rows: readonly DataRow[],
+): Promise<readonly PromptOrProblem[]> {
+  const form = parsePromptForm(prompt)
+  if (model === undefined) return previewPrompts(rows, form, null)
+  const directory = findModel(model, host.dataDirectory)
+  return host.askText({ type: 'preview', directory, rows, from: 0, form, template: {} })
+}
+
+type BatteryRequest = Parameters<Handlers<typeof rewardsApi>['battery']>[0]
+
+export async function tryBattery(
+  trial: Trial,
+  { code, settings, on }: BatteryRequest,
+): Promise<OutputOf<Api, 'rewards.battery'>> {
+  const rows = rowsOf(trial, on)
+  const texts = await promptsOf(trial, on, rows)
+  const cases = rows.flatMap((row, index) => {
+    const prompt = texts[index]
+    if (prompt === undefined || 'problem' in prompt) return []
+    const honest = on.honest === undefined ? undefined : row[on.honest]
+    return [{ prompt: prompt.text, row, ...(typeof honest === 'string' ? { honest } : {}) }]
+  })
+  if (cases.length === 0) throw new AppError('data/invalid', 'None of these rows makes a prompt.')
+  const report = await tryCheating(sourceOf(trial.host.store, code), cases, { settings })
+  return {
+    honestMean: report.honestMean,
+    cheats: report.cheats.map(({ cheat, mean, isPaid, message, example }) => ({
+      ...{ id: cheat, mean, passed: !isPaid },
+      ...{ sentence: message, example },
+    })),
+  }
+}

@@ -1,0 +1,84 @@
+/** Reward code that was saved: where a run finds it, and what keeps a run from using it. */
+import { existsSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import { AppError } from '#shared/errors.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { codeReference } from './rewardCode.ts'
+import { runTestCases, testCaseSchema, type TestCase } from './testCases.ts'
+import type { CodeSource } from '#host/sandbox/sandbox.ts'
+import type { RewardRecord, RewardVersionRecord } from '#host/store/rewards.ts'
+import type { Store } from '#host/store/store.ts'
+
+/** The history has the code; the file is for run configs and is written again where it is gone. */
+export function withFile(
+  { dataDirectory }: Pick<Host, 'dataDirectory'>,
+  version: RewardVersionRecord,
+): RewardVersionRecord & { readonly file: string } {
+  const folder = path.join(dataFolders(dataDirectory).rewards, version.rewardId)
+  const file = path.join(folder, `${version.hash}.${version.language}`)
+  if (!existsSync(file)) {
+    makeFolder(folder)
+    writeFileAtomic(file, version.code)
+  }
+  return { ...version, file }
+}
+
+/** Errors: AppError 'data/invalid'. */
+export function findReward(store: Store, rewardId: string): RewardRecord {
+  const found = store.rewards.find(rewardId)
+  if (found !== null) return found
+  throw new AppError('data/invalid', 'There is no such reward.', 'It may have been removed.')
+}
+
+export function removeReward({ store, dataDirectory }: Host, rewardId: string): void {
+  findReward(store, rewardId)
+  store.rewards.remove(rewardId)
+  rmSync(path.join(dataFolders(dataDirectory).rewards, rewardId), { recursive: true, force: true })
+}
+
+export type GivenCode = CodeSource | { readonly rewardId: string; readonly version: string }
+
+/** Errors: AppError 'data/invalid' where there is no such version. */
+export function sourceOf(store: Store, given: GivenCode): CodeSource {
+  if ('code' in given) return given
+  const found = store.rewards.versions(given.rewardId).find(({ hash }) => hash === given.version)
+  if (found !== undefined) return found
+  throw new AppError('data/invalid', 'There is no such version of the reward.', 'It may have been removed.')
+}
+
+export const testCasesOf = (store: Store, rewardId: string): TestCase[] =>
+  z.array(testCaseSchema).parse(store.rewards.testCases(rewardId))
+
+/**
+ * Versions that gate the start have passed their test cases. Errors: AppError 'reward/failed' with the first that has
+ * not.
+ */
+export async function requireGates(
+  { store, dataDirectory }: Host,
+  { rewards }: Pick<RunConfig, 'rewards'>,
+): Promise<void> {
+  const { rewards: folder } = dataFolders(dataDirectory)
+  for (const { function: id } of rewards) {
+    const file = codeReference(id)?.file
+    if (file === undefined || path.dirname(path.dirname(file)) !== folder) continue
+    const versions = store.rewards.versions(path.basename(path.dirname(file)))
+    const version = versions.find(({ hash }) => hash === path.parse(file).name)
+    if (version?.gatesStart === true) await requirePassed(store, version)
+  }
+}
+
+async function requirePassed(store: Store, version: RewardVersionRecord): Promise<void> {
+  const results = await runTestCases(version, testCasesOf(store, version.rewardId))
+  const failed = results.filter(({ isPassed }) => !isPassed)
+  const [first] = failed
+  if (first === undefined) return
+  throw new AppError(
+    'reward/failed',
+    `No run may start with the reward “${findReward(store, version.rewardId).name}”: ${failed.length} of its ${results.length} test cases fail. ${first.name}: ${first.message}`,
+    'Correct the code or the test case, or take the gate off this version.',
+  )
+}

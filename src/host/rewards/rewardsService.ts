@@ -1,0 +1,144 @@
+/** Reward functions and environments that people write: their versions, what comes with the program, and trying them out. */
+import type { Handlers } from '#shared/api/contract.ts'
+import type { rewardsApi } from '#shared/api/rewards.ts'
+import { AppError } from '#shared/errors.ts'
+import { builtInRewards } from '#rl/environments/registry.ts'
+import { builtInEnvironments, type BuiltInEnvironment } from '#rl/environments/tasks/registry.ts'
+import type { Host } from '#host/host.ts'
+import { countOutboundRequest } from '#host/outboundRequests.ts'
+import { readGallery } from './gallery.ts'
+import { playEpisode } from '#host/environments/playEpisode.ts'
+import { runTestCases } from './testCases.ts'
+import type { SandboxFailure } from '#host/sandbox/answers.ts'
+import { openSandbox } from '#host/sandbox/sandbox.ts'
+import type { RewardRecord } from '#host/store/rewards.ts'
+import { changesOf, stampOf } from '#host/api/feeds.ts'
+import { dryRunOf, tryBattery } from './rewardTrials.ts'
+import { findReward, removeReward, sourceOf, testCasesOf, withFile } from './rewardVersions.ts'
+import { usersOf } from './rewardUsers.ts'
+
+export const rewardsService = (host: Host): Handlers<typeof rewardsApi> => ({
+  ...library(host),
+  ...testing(host),
+  gallery: () => [...builtIns(), ...codeExamples()],
+  play: (request) => play(host, request),
+  dryRun: (request, { signal }) => dryRunOf({ host, signal }, request),
+  battery: (request, { signal }) => tryBattery({ host, signal }, request),
+})
+
+const library = (host: Host) => {
+  const { store, bell } = host
+  const item = (reward: RewardRecord) => ({ ...reward, versions: store.rewards.versions(reward.id).length })
+  return {
+    list: ({ kind }) => store.rewards.list(kind).map(item),
+
+    versions({ rewardId }) {
+      findReward(store, rewardId)
+      return store.rewards.versions(rewardId).map((version) => withFile(host, version))
+    },
+
+    create({ kind, name }) {
+      const reward = store.rewards.create(kind, name)
+      bell.ring()
+      return item(reward)
+    },
+
+    rename({ rewardId, name }) {
+      findReward(store, rewardId)
+      store.rewards.rename(rewardId, name)
+      bell.ring()
+    },
+
+    delete({ rewardId }) {
+      removeReward(host, rewardId)
+      bell.ring()
+    },
+
+    save({ rewardId, language, code, note, gatesStart }) {
+      findReward(store, rewardId)
+      const version = store.rewards.addVersion(rewardId, {
+        ...{ language, code },
+        ...(note === undefined ? {} : { note }),
+        ...(gatesStart === undefined ? {} : { gatesStart }),
+      })
+      bell.ring()
+      return withFile(host, version)
+    },
+
+    usedBy({ rewardId }) {
+      findReward(store, rewardId)
+      return usersOf(store, rewardId)
+    },
+
+    watch: (_input, { from, signal }) =>
+      changesOf({ bell, signal }, from, () => stampOf(store.rewards.list().map(item))),
+  } satisfies Partial<Handlers<typeof rewardsApi>>
+}
+
+const testing = ({ store, bell }: Host) =>
+  ({
+    async check({ code }) {
+      try {
+        await using sandbox = await openSandbox(sourceOf(store, code))
+        const { kind, functions, settings } = sandbox
+        return { kind, functions, settings }
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'sandbox/failed') return { problem: faultOf(error) }
+        throw error
+      }
+    },
+
+    tests({ rewardId }) {
+      findReward(store, rewardId)
+      return testCasesOf(store, rewardId)
+    },
+
+    setTests({ rewardId, tests }) {
+      findReward(store, rewardId)
+      store.rewards.setTestCases(rewardId, tests)
+      bell.ring()
+    },
+
+    async runTests({ rewardId, code }) {
+      findReward(store, rewardId)
+      const [newest] = store.rewards.versions(rewardId)
+      const given = code ?? newest
+      if (given === undefined) throw new AppError('data/invalid', 'The reward has no code yet.')
+      const results = await runTestCases(sourceOf(store, given), testCasesOf(store, rewardId))
+      return results.map(({ name, isPassed, message, row }) => ({
+        ...{ name, passed: isPassed },
+        ...{ sentence: message, score: row },
+      }))
+    },
+  }) satisfies Partial<Handlers<typeof rewardsApi>>
+
+type PlayRequest = Parameters<Handlers<typeof rewardsApi>['play']>[0]
+
+async function play({ store, dataDirectory }: Host, { code, ...episode }: PlayRequest) {
+  const environment = 'builtIn' in code ? code : sourceOf(store, code)
+  const onRequest = () => countOutboundRequest(dataDirectory)
+  const { maxTurns, turns } = await playEpisode({ ...episode, environment, onRequest })
+  return { maxTurns, turns: turns.map((turn) => ({ ...turn, lines: [...turn.lines] })) }
+}
+
+/** The sandbox gives its failure as the cause; without one the code never answered. */
+function faultOf({ cause, message }: AppError): SandboxFailure {
+  const nothing = { kind: 'timeout', message, line: null, column: null } as const
+  return typeof cause === 'object' && cause !== null && 'kind' in cause ? (cause as SandboxFailure) : nothing
+}
+
+const builtIns = () => [
+  ...builtInRewards.map((reward) => builtIn('reward', reward)),
+  ...builtInEnvironments.map((environment) => builtIn('environment', environment)),
+]
+
+const builtIn = (
+  kind: 'reward' | 'environment',
+  { id, description, settings }: Pick<BuiltInEnvironment, 'id' | 'description' | 'settings'>,
+) => ({ ...{ id, kind, title: id, description }, ...{ language: null, code: null, settings, examples: [] } })
+
+const codeExamples = () =>
+  readGallery().map(({ id, kind, title, description, source, examples }) => ({
+    ...{ id, kind, title, description },
+    ...{ language: source.language, code: source.code, settings: null, examples },
+  }))

@@ -1,0 +1,118 @@
+/** Checkpoints of runs, as they lie on the disk, and what is exported from them. */
+import { statSync } from 'node:fs'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
+import type { Api } from '#shared/api/api.ts'
+import type { checkpointsApi } from '#shared/api/checkpoints.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RunEntry, RunFailure } from '#shared/runs.ts'
+import { bestCheckpoint, removeCheckpoint } from './checkpointRetention.ts'
+import { checkpointProblem, surveyCheckpoints } from './checkpoints.ts'
+import { lockRun } from './runFolder.ts'
+import { rankingOf } from './runTarget.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { formatProblem } from '#host/export/exportFormats.ts'
+import { removeUnchecked, requireNewFolder } from '#host/export/exportFolder.ts'
+import { exportFormats } from '#host/export/exports.ts'
+import { baseOfCheckpoint, openBase } from '#host/export/exportSource.ts'
+import type { Host } from '#host/host.ts'
+import { runFiles } from './runFiles.ts'
+
+type CheckpointItem = OutputOf<Api, 'checkpoints.list'>[number]
+
+export const checkpointsService = ({
+  ask,
+  dataDirectory,
+  store,
+  bell,
+}: Host): Handlers<typeof checkpointsApi> => {
+  const listOf = (runId: string) => describeCheckpoints(store.runs.get(runId), store.checkpoints.list(runId))
+  const one = ({ runId, step }: { readonly runId: string; readonly step: number }) => {
+    const found = listOf(runId).find((checkpoint) => checkpoint.step === step)
+    if (found === undefined) throw noCheckpoint(runId, step)
+    return found
+  }
+  return {
+    list: ({ runId }) => listOf(runId),
+
+    verify(input) {
+      const checkpoint = one(input)
+      const problem = checkpointProblem(checkpoint.directory)
+      return { ...checkpoint, problem: problem === null ? null : damage(problem) }
+    },
+
+    delete(input) {
+      const { directory } = one(input)
+      using _lock = lockRun(store.runs.get(input.runId).directory)
+      removeCheckpoint(directory)
+      store.checkpoints.remove(input.runId, directory)
+      bell.ring()
+    },
+
+    formats: (input) => formatsOf(one(input).directory),
+
+    async *export({ runId, step, ...options }, { signal }) {
+      const { directory: checkpoint } = one({ runId, step })
+      const { out } = options
+      requireNewFolder(out)
+      const cacheDirectory = dataFolders(dataDirectory).cache
+      const request = { ...options, ...baseOfCheckpoint(checkpoint, null), checkpoint, cacheDirectory }
+      try {
+        yield* ask({ type: 'export', request }, signal)
+      } finally {
+        // A process that was ended could not tidy up.
+        removeUnchecked(out)
+      }
+    },
+  }
+}
+
+/** Which formats there are, and why one cannot be had: an adapter alone needs nothing of its base. */
+function formatsOf(checkpoint: string): OutputOf<Api, 'checkpoints.formats'> {
+  try {
+    const { config } = openBase(baseOfCheckpoint(checkpoint, null))
+    return exportFormats.map((format) => ({ format, problem: formatProblem(format, config) }))
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const problem = `The base model is needed for it. ${error.message}`
+    return exportFormats.map((format) => ({ format, problem: format === 'peft' ? null : problem }))
+  }
+}
+
+const damage = (message: string): RunFailure => ({ code: 'checkpoint/invalid', message, hint: null })
+
+/** The disk says which there are; the history remembers when they were saved. */
+function describeCheckpoints(
+  run: Pick<RunEntry, 'id' | 'directory'>,
+  history: readonly { readonly directory: string; readonly savedAt: number }[],
+): CheckpointItem[] {
+  const { entries, damaged } = surveyCheckpoints(run.directory)
+  const best = bestCheckpoint(entries, rankingOf(run.directory))
+  const savedAt = new Map(history.map((saved) => [saved.directory, saved.savedAt]))
+  const timeOf = (directory: string) => savedAt.get(directory) ?? Math.trunc(statSync(directory).mtimeMs)
+  const whole = entries.map((entry): CheckpointItem => {
+    const { step, directory, reward, sizeBytes } = entry
+    const facts = { runId: run.id, step, directory, reward, sizeBytes }
+    return { ...facts, savedAt: timeOf(directory), isBest: entry === best, problem: null }
+  })
+  const others = damaged.map(({ step, directory, problem }): CheckpointItem => {
+    const sizeBytes = runFiles(directory).reduce((sum, file) => sum + file.sizeBytes, 0)
+    const facts = { runId: run.id, step, directory, reward: null, sizeBytes }
+    return { ...facts, savedAt: timeOf(directory), isBest: false, problem: damage(problem) }
+  })
+  return [...whole, ...others].sort((a, b) => a.step - b.step)
+}
+
+/** Folder of the checkpoint of a step. Errors: AppError 'run/not-found'. */
+export function checkpointDirectory(run: Pick<RunEntry, 'id' | 'directory'>, step: number): string {
+  const { entries } = surveyCheckpoints(run.directory)
+  const found = entries.find((checkpoint) => checkpoint.step === step)
+  if (found === undefined) throw noCheckpoint(run.id, step)
+  return found.directory
+}
+
+const noCheckpoint = (runId: string, step: number): AppError =>
+  new AppError(
+    'run/not-found',
+    `The run ${runId} has no checkpoint of step ${step}.`,
+    'It may have been removed to save space; choose one that is listed.',
+  )

@@ -1,0 +1,30 @@
+/** What the history of a run says is wrong with it. */
+import type { Diagnosis } from '#shared/diagnosis.ts'
+import { diagnose } from '#rl/diagnosis/diagnose.ts'
+import type { Point } from '#rl/diagnosis/diagnosedRun.ts'
+import type { Store } from '#host/store/store.ts'
+import { configOf } from './runRows.ts'
+
+/** The newest so many show what a run does now. */
+const sampleLimit = 200
+const heldOutLimit = 48
+
+/** Errors: AppError 'run/not-found'; 'config/invalid' where its config is no longer understood. */
+export function diagnoseRun(store: Store, runId: string): Diagnosis {
+  const run = store.runs.get(runId)
+  return diagnose(configOf(run), {
+    metrics: metricsOf(store, runId),
+    samples: store.samples.list({ runId, source: 'rollout', limit: sampleLimit }),
+    heldOutPrompts: store.samples
+      .list({ runId, source: 'evaluation', limit: heldOutLimit })
+      .map(({ prompt }) => prompt),
+    checkpoints: store.checkpoints.list(runId).map(({ step }) => step),
+    failure: run.error,
+  })
+}
+
+/** Not as a table, in which a value that was no number looks like one that is missing. */
+function metricsOf(store: Store, runId: string): ReadonlyMap<string, readonly Point[]> {
+  const { rows } = store.metrics.rowsAfter([runId], {}, Number.MAX_SAFE_INTEGER)
+  return Map.groupBy(rows, ({ metric }) => metric)
+}

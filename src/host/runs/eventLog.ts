@@ -1,0 +1,219 @@
+/**
+ * Everything a run said, one JSON document per line, append-only: the truth from which histories are made. After a
+ * resume the log still holds the events of the steps that were lost with the process; a `resumed` line says how many of
+ * the earlier events count. The position of an event in the history is its sequence number: every whole line takes one,
+ * damaged and `resumed` lines too.
+ */
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
+import path from 'node:path'
+import { instant } from '#shared/api/common.ts'
+import { readError, runIsGone, writeError } from '#host/files/fileErrors.ts'
+import { regularFileSize } from '#host/files/strictJson.ts'
+
+/** `at` is the epoch in milliseconds. */
+export interface LoggedEvent {
+  readonly at: number
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+export interface EventLog extends Disposable {
+  /** Events of the history so far, lost steps not counted. */
+  readonly length: number
+  append(event: { readonly type: string }): void
+  /** Goes back to the first `keep` events: later ones no longer belong to the history. */
+  rewind(keep: number): void
+  /** Returns when everything appended is on the disk itself. */
+  flush(): void
+}
+
+const newline = 0x0a
+const pieceBytes = 1 << 20
+
+/** Opens a log for appending; a line cut short by a killed process is removed. Errors: AppError 'file/unwritable'. */
+export function openEventLog(file: string): EventLog {
+  const { events, bytes } = measure(file)
+  let [length, size] = [events, bytes]
+  const handle = attempt(file, () => openSync(file, 'a'))
+  attempt(file, () => ftruncateSync(handle, size))
+  const append = (event: { readonly type: string }) => {
+    const line = Buffer.from(`${JSON.stringify({ at: Date.now(), ...event })}\n`, 'utf8')
+    requireThere(file, handle)
+    attempt(file, () => appendWhole(handle, line, size))
+    size += line.length
+    length++
+  }
+  return {
+    get length() {
+      return length
+    },
+    append,
+    rewind(keep) {
+      length = Math.min(keep, length)
+      append({ type: 'resumed', ...{ keep: length } })
+    },
+    flush() {
+      requireThere(file, handle)
+      attempt(file, () => fsyncSync(handle))
+    },
+    [Symbol.dispose]: () => closeSync(handle),
+  }
+}
+
+/** What is written into a file that was removed is lost without a word. */
+function requireThere(file: string, handle: number): void {
+  if (fstatSync(handle).nlink === 0 && !existsSync(file)) throw runIsGone(path.dirname(file))
+}
+
+/** A full disk may take a part of a line: that part is removed again, or the next line would be lost with it. */
+function appendWhole(handle: number, line: Buffer, size: number): void {
+  try {
+    for (let done = 0; done < line.length;) done += writeSync(handle, line, done)
+  } catch (error) {
+    ftruncateSync(handle, size)
+    throw error
+  }
+}
+
+/** Events of the history and bytes of whole lines, without reading more into memory than a line. */
+function measure(file: string): { readonly events: number; readonly bytes: number } {
+  let [events, bytes] = [0, 0]
+  for (const line of wholeLines(file, 0)) {
+    events = Math.min(events, keptBy(line) ?? events) + 1
+    bytes += line.length + 1
+  }
+  return { events, bytes }
+}
+
+/** What a `resumed` line keeps; null for every other line. */
+function keptBy(line: Buffer): number | null {
+  if (line.length > 100) return null
+  const [, keep] = /^\{"at":\d+,"type":"resumed","keep":(\d+)\}$/.exec(line.toString('latin1')) ?? []
+  return keep === undefined ? null : Number(keep)
+}
+
+/**
+ * The history in order, without the events of steps that were done again after a resume. A line that cannot be read is
+ * an event of type `damaged-line`; a torn last line is passed over. With `types`, only events of these: much faster
+ * where samples are long. Errors: AppError 'file/unreadable'.
+ */
+export function readEvents(file: string, types?: readonly string[]): LoggedEvent[] {
+  const found: { readonly sequence: number; readonly event: LoggedEvent }[] = []
+  const isWanted = (type: string | null) => types === undefined || type === null || types.includes(type)
+  let length = 0
+  for (const line of wholeLines(file, 0)) {
+    length = Math.min(length, keptBy(line) ?? length)
+    while ((found.at(-1)?.sequence ?? -1) >= length) found.pop()
+    const event = isWanted(typeAhead(line)) ? parseEvent(line) : null
+    if (event !== null && isWanted(event.type)) found.push({ sequence: length, event })
+    length++
+  }
+  return found.map(({ event }) => event)
+}
+
+/** The type, read from the beginning of a line as we write it; null where it begins otherwise. */
+function typeAhead(line: Buffer): string | null {
+  const [, type] = /^\{"at":\d+,"type":"([\w-]+)"/.exec(line.toString('latin1', 0, 80)) ?? []
+  return type ?? null
+}
+
+export interface LogTail {
+  /** Whole lines that came since the last call, in the order of the file. */
+  read(): LoggedEvent[]
+}
+
+/** Follows a log that another process writes, from its present end or from its beginning. */
+export function openLogTail(file: string, from: 'end' | 'beginning'): LogTail {
+  let offset = from === 'end' ? measure(file).bytes : 0
+  return {
+    read() {
+      const events: LoggedEvent[] = []
+      for (const line of wholeLines(file, offset)) {
+        events.push(parseEvent(line))
+        offset += line.length + 1
+      }
+      return events
+    },
+  }
+}
+
+/** Lines with their end, from a byte on; the file is read in pieces. */
+function* wholeLines(file: string, from: number): Generator<Buffer> {
+  if (!existsSync(file)) return
+  regularFileSize(file)
+  const handle = attemptRead(file, () => openSync(file, 'r'))
+  try {
+    let rest: Buffer = Buffer.alloc(0)
+    for (let at = from; ;) {
+      const piece = Buffer.alloc(Math.min(pieceBytes, Math.max(1, fstatSync(handle).size - at)))
+      const count = attemptRead(file, () => readSync(handle, piece, 0, piece.length, at))
+      if (count === 0) return
+      at += count
+      const lines = splitLines(Buffer.concat([rest, piece.subarray(0, count)]))
+      yield* lines.whole
+      rest = lines.rest
+    }
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function splitLines(bytes: Buffer): { readonly whole: Buffer[]; readonly rest: Buffer } {
+  const whole: Buffer[] = []
+  let start = 0
+  for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, start)) {
+    whole.push(bytes.subarray(start, end))
+    start = end + 1
+  }
+  return { whole, rest: bytes.subarray(start) }
+}
+
+const parseEvent = (line: Buffer): LoggedEvent =>
+  parseLogLine(line.toString('utf8')) ?? { at: 0, type: 'damaged-line' }
+
+/** A line of a log, or null where it is damaged. */
+export function parseLogLine(line: string): LoggedEvent | null {
+  try {
+    const value: unknown = JSON.parse(line)
+    if (!isLoggedEvent(value)) return null
+    return instant.safeParse(value.at).success ? value : { ...value, at: wholeInstant(value.at) }
+  } catch {
+    return null
+  }
+}
+
+/** 0 where no clock could have said so. */
+const wholeInstant = (at: number): number => instant.safeParse(Math.trunc(at)).data ?? 0
+
+const isLoggedEvent = (value: unknown): value is LoggedEvent =>
+  typeof value === 'object' &&
+  value !== null &&
+  'type' in value &&
+  typeof value.type === 'string' &&
+  'at' in value &&
+  typeof value.at === 'number'
+
+function attempt<T>(file: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw writeError(file, error)
+  }
+}
+
+function attemptRead<T>(file: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw readError(file, error)
+  }
+}

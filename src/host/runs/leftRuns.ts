@@ -1,0 +1,52 @@
+/**
+ * Runs that were being trained when their host died. Their processes have finished a step, kept a checkpoint and ended;
+ * where the setting says so, the next host that serves the queue goes on with them.
+ */
+import { runHolder } from './runFolder.ts'
+import type { Store } from '#host/store/store.ts'
+
+/** Setting: true = go on by itself. */
+const wishKey = 'runs.resumeLeft'
+/** Kept as they start and end: what it names when a host opens was left by one that died. */
+const trainedKey = 'host.training'
+
+export class LeftRuns {
+  readonly #store: Store
+  /** Ids not yet looked after: their processes may still be finishing a step. */
+  #waiting: readonly string[]
+
+  constructor(store: Store) {
+    this.#store = store
+    this.#waiting = store.settings.get(wishKey) === true ? idsOf(store.settings.get(trainedKey)) : []
+  }
+
+  /** To be told whenever that changes. */
+  remember(trained: readonly string[]): void {
+    const ids = [...new Set([...this.#waiting, ...trained])]
+    if (ids.join() !== idsOf(this.#store.settings.get(trainedKey)).join()) {
+      this.#store.settings.set(trainedKey, ids)
+    }
+  }
+
+  /** Puts those whose processes have ended into the queue; whether there were any. */
+  queueEnded(): boolean {
+    const ended = this.#waiting.filter((id) => {
+      const run = this.#store.runs.find(id)
+      return run === null || runHolder(run.directory) === null
+    })
+    this.#waiting = this.#waiting.filter((id) => !ended.includes(id))
+    for (const id of ended) this.#queue(id)
+    return ended.length > 0
+  }
+
+  #queue(id: string): void {
+    const status = this.#store.runs.find(id)?.status
+    // One that failed or was finished in between has nothing to go on with by itself.
+    if (status !== 'stopped' && status !== 'interrupted') return
+    this.#store.queue.push(id)
+    this.#store.runs.setStatus(id, 'queued')
+  }
+}
+
+const idsOf = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((id) => typeof id === 'string') : []

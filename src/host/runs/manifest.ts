@@ -1,0 +1,114 @@
+/** Digests of everything that determines a run, so that two runs can be told apart and a resume knows what changed. */
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import type { RunManifest } from '#shared/events.ts'
+import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { hashFiles } from '#host/files/contentHash.ts'
+import { versionFiles } from '#host/data/dataSetVersion.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { runPaths } from './runFolder.ts'
+import { runEnvironmentCode, runRewardCode } from '#host/rewards/rewardCode.ts'
+import { describeVersions } from '#host/version.ts'
+
+const schema = z.object({
+  app: z.string(),
+  config: z.string(),
+  model: z.string(),
+  data: z.record(z.string(), z.string()),
+  rewards: z.record(z.string(), z.string()),
+})
+
+export interface ManifestSubject {
+  readonly config: RunConfig
+  readonly model: ModelFolder
+  readonly runDirectory: string
+  /** Remembers the digests of large files. */
+  readonly cacheDirectory: string
+}
+
+/** Errors: AppError 'file/unreadable'. */
+export async function computeManifest(subject: ManifestSubject): Promise<RunManifest> {
+  const { config, model, runDirectory, cacheDirectory } = subject
+  const digestsOf = (files: readonly string[]) => hashFiles(files, cacheDirectory, () => undefined)
+  const data = dataFiles(config)
+  const dataDigests = await digestsOf(data.map(({ file }) => file))
+  return {
+    app: describeVersions(),
+    config: sha256(readFileSync(runPaths(runDirectory).config)),
+    model: await modelDigest(model, cacheDirectory),
+    data: Object.fromEntries(data.map(({ name }, i) => [name, dataDigests[i] ?? ''])),
+    rewards: { ...rewardDigests(config, runDirectory), ...environmentDigest(config, runDirectory) },
+  }
+}
+
+/** SHA-256 in hex over names and digests of everything of the folder that a run reads. Errors: AppError 'file/unreadable'. */
+export async function modelDigest(model: ModelFolder, cacheDirectory: string): Promise<string> {
+  const files = modelFiles(model)
+  const digests = await hashFiles(files, cacheDirectory, () => undefined)
+  return sha256(files.map((file, i) => `${path.basename(file)} ${digests[i] ?? ''}\n`).join(''))
+}
+
+const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex')
+
+/** Everything of the model folder that a run reads. */
+function modelFiles(model: ModelFolder): string[] {
+  const texts = [
+    path.join(model.directory, 'config.json'),
+    model.tokenizerFile,
+    model.tokenizerConfigFile,
+    model.chatTemplateFile,
+  ]
+  return [...texts.filter((file) => file !== null), ...model.weightFiles]
+}
+
+/** The config's data paths, each with the file that holds the rows. */
+function dataFiles(config: RunConfig): { readonly name: string; readonly file: string }[] {
+  const given = stagesOf(config)
+    .flatMap(({ data }) => [data.train, data.heldOut])
+    .filter((entry) => typeof entry === 'string')
+  return [...new Set(given)].map((name) => {
+    const isVersion = existsSync(name) && statSync(name).isDirectory()
+    return { name, file: isVersion ? path.join(name, versionFiles.rows) : name }
+  })
+}
+
+const rewardDigests = (config: RunConfig, runDirectory: string): Record<string, string> =>
+  Object.fromEntries(
+    config.rewards.map((entry, i) => {
+      const code = runRewardCode(config, i, runDirectory)?.code ?? entry.function
+      return [rewardName(entry), rewardDigest(code, entry)]
+    }),
+  )
+
+/** Under the name its reward is charted by. */
+function environmentDigest({ environment }: RunConfig, runDirectory: string): Record<string, string> {
+  if (environment === null) return {}
+  const code = runEnvironmentCode(environment, runDirectory)?.code ?? environment.function
+  return { environment: rewardDigest(code, environment) }
+}
+
+/** Of user code its text; of a built-in its id. Settings count in both. */
+function rewardDigest(code: string, { settings }: Pick<RunConfig['rewards'][number], 'settings'>): string {
+  return sha256(JSON.stringify([code, Object.entries(settings).sort()]))
+}
+
+/** A manifest from a log; null where it is not one that this version can read. */
+export const readManifest = (value: unknown): RunManifest | null => schema.safeParse(value).data ?? null
+
+/** What is not as it was when the run began, in sentences. */
+export function manifestDifferences(before: RunManifest | null, now: RunManifest): string[] {
+  if (before === null) return []
+  const changed = (what: string) =>
+    `${what} changed since this run began: it goes on differently than it would have.`
+  const differs = (a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>) =>
+    Object.keys(b).filter((name) => a[name] !== undefined && a[name] !== b[name])
+  return [
+    ...(before.app === now.app ? [] : [changed(`The program (${before.app}; now ${now.app})`)]),
+    ...(before.config === now.config ? [] : [changed('The config')]),
+    ...(before.model === now.model ? [] : [changed('The model')]),
+    ...differs(before.data, now.data).map((name) => changed(`The data ${name}`)),
+    ...differs(before.rewards, now.rewards).map((name) => changed(`The reward “${name}”`)),
+  ]
+}

@@ -1,0 +1,84 @@
+/** A run config from a file: checked, its paths made absolute. */
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { builtInReward } from '#rl/environments/registry.ts'
+import { requireFitting } from '#rl/training/conflicts.ts'
+import { namedDataSet } from '#host/data/dataSetLibrary.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import { absoluteReward, codeReference } from '#host/rewards/rewardCode.ts'
+import { requireKnownEnvironment, requireWorkingEnvironment } from '#host/environments/resolveEnvironment.ts'
+import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+
+/** Paths in the file are relative to it; `model` may also be the name of a model, and rows that of a data set. Errors: AppError 'config/invalid'. */
+export function readRunConfig(file: string, dataDirectory: string): RunConfig {
+  const config = parseRunConfig(readJsonObject(file, 'config/invalid'))
+  requireKnownParts(config)
+  return withAbsolutePaths(config, path.dirname(file), dataDirectory)
+}
+
+/** A config given as data: checked with its reward code, paths absolute. Errors: AppError 'config/invalid', 'sandbox/failed'. */
+export async function resolveRunConfig(given: unknown, dataDirectory: string): Promise<RunConfig> {
+  const config = parseRunConfig(given)
+  requireKnownParts(config)
+  const resolved = withAbsolutePaths(config, dataDirectory, dataDirectory)
+  await requireKnownRewards(resolved)
+  await requireWorkingEnvironment(resolved)
+  return resolved
+}
+
+/** Relative paths are meant from `base`; names of models and data sets become paths too. Errors: AppError 'config/invalid'. */
+export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory: string): RunConfig {
+  const absolute = (given: string) => path.resolve(base, given)
+  const rowsAt = (given: string) => {
+    const file = absolute(given)
+    return existsSync(file) ? file : (namedDataSet(given, dataDirectory) ?? file)
+  }
+  const rowsOf = <Rows>(rows: Rows) => (typeof rows === 'string' ? rowsAt(rows) : rows)
+  const orNull = (given: string | null) => (given === null ? null : absolute(given))
+  const { adapter, reference, data, rewards, environment, stages } = config
+  return {
+    ...config,
+    model: existsSync(absolute(config.model))
+      ? absolute(config.model)
+      : findModel(config.model, dataDirectory),
+    adapter: { ...adapter, initial: orNull(adapter.initial) },
+    reference: { ...reference, adapter: orNull(reference.adapter) },
+    rewards: rewards.map((reward) => ({ ...reward, function: absoluteReward(reward.function, base) })),
+    environment: environment && { ...environment, function: absoluteReward(environment.function, base) },
+    data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
+    stages: stages.map((stage) => ({
+      ...stage,
+      ...(stage.data === undefined ? {} : { data: withRowsAt(stage.data, rowsOf) }),
+      ...(stage.reference === undefined ? {} : { reference: withAdapterAt(stage.reference, absolute) }),
+    })),
+  }
+}
+
+function withRowsAt(data: Readonly<Record<string, unknown>>, rowsOf: <Rows>(rows: Rows) => Rows | string) {
+  const named = Object.entries(data).map(([key, value]) => [
+    key,
+    key === 'train' || key === 'heldOut' ? rowsOf(value) : value,
+  ])
+  return Object.fromEntries(named) as Record<string, unknown>
+}
+
+const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (given: string) => string) =>
+  typeof reference['adapter'] === 'string'
+    ? { ...reference, adapter: absolute(reference['adapter']) }
+    : reference
+
+/** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
+export function requireKnownParts(config: RunConfig): void {
+  const { rewards, environment } = config
+  for (const stage of stagesOf(config)) {
+    const { id, settings } = stage.algorithm
+    requireFitting(stage, algorithmById(id).configure(settings))
+  }
+  for (const reward of rewards) {
+    if (codeReference(reward.function) === null) builtInReward(reward.function, reward.settings)
+  }
+  if (environment !== null) requireKnownEnvironment(environment)
+}

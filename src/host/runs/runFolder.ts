@@ -1,0 +1,184 @@
+/**
+ * A run on disk: `run.json` (what it is), `config.json` (its settings, paths absolute), `events.jsonl` (eventLog.ts),
+ * `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the checkpoint it
+ * began with), `adapter/` (the exported result), `worker.log` (what its processes wrote to stderr) and, while a process
+ * trains it, `lock`.
+ */
+import { randomUUIDv7 } from 'node:crypto'
+import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import { count, instant, runId } from '#shared/api/common.ts'
+import { AppError } from '#shared/errors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
+import { livingOwner, ownerMark } from '#host/processes/living.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+
+export interface RunFolder {
+  readonly id: string
+  readonly directory: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  /** null: a run of its own. */
+  readonly parent: RunParent | null
+}
+
+/** What a fork began with. */
+export interface RunParent {
+  readonly runId: string
+  /** Step of the checkpoint. */
+  readonly step: number
+}
+
+/** Paths inside a run's folder. */
+export const runPaths = (directory: string) => ({
+  run: path.join(directory, 'run.json'),
+  config: path.join(directory, 'config.json'),
+  events: path.join(directory, 'events.jsonl'),
+  checkpoints: path.join(directory, 'checkpoints'),
+  origin: path.join(directory, 'origin'),
+  rewards: path.join(directory, 'rewards'),
+  adapter: path.join(directory, 'adapter'),
+  workerLog: path.join(directory, 'worker.log'),
+  lock: path.join(directory, 'lock'),
+})
+
+export interface RunOrigin {
+  readonly parent: RunParent
+  /** Folder of the checkpoint; the run gets a copy, so that it needs nothing of its parent later. */
+  readonly checkpoint: string
+  /** Folder of reward code to copy; null: the run reads it where its config says. */
+  readonly rewards: string | null
+}
+
+/** Makes the folder of a new run and writes its config; it appears when all is there. Errors: AppError 'file/unwritable'. */
+export function createRunFolder(
+  dataDirectory: string,
+  config: unknown,
+  origin: RunOrigin | null = null,
+): RunFolder {
+  const id = `run_${randomUUIDv7()}`
+  const directory = path.join(dataFolders(dataDirectory).runs, id)
+  const createdAt = Date.now()
+  const parent = origin?.parent ?? null
+  createFolder(directory, (folder) => {
+    const paths = runPaths(folder)
+    makeFolder(paths.checkpoints)
+    writeFileAtomic(paths.config, `${JSON.stringify(config, null, 2)}\n`)
+    if (origin !== null) copyFolder(origin.checkpoint, paths.origin)
+    if (origin !== null && origin.rewards !== null) copyFolder(origin.rewards, paths.rewards)
+    writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent })}\n`)
+  })
+  return { id, directory, createdAt, parent }
+}
+
+function copyFolder(from: string, to: string): void {
+  makeFolder(to)
+  for (const entry of attemptRead(from, () => readdirSync(from, { withFileTypes: true }))) {
+    const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)]
+    if (entry.isDirectory()) copyFolder(source, target)
+    else copyFileAtomic(source, target)
+  }
+}
+
+function attemptRead<T>(from: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw readError(from, error)
+  }
+}
+
+function copyFileAtomic(from: string, to: string): void {
+  using file = new AtomicFile(to)
+  const handle = attemptRead(from, () => openSync(from, 'r'))
+  try {
+    const piece = Buffer.alloc(1 << 22)
+    for (let count = readSync(handle, piece); count > 0; count = readSync(handle, piece)) {
+      file.write(piece.subarray(0, count))
+    }
+  } finally {
+    closeSync(handle)
+  }
+  file.commit()
+}
+
+/** Finds a run by its id (or an unambiguous end or beginning of it), or by the path of its folder. */
+export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolder {
+  if (isRunFolder(idOrPath)) return readRunFolder(path.resolve(idOrPath))
+  const { runs } = dataFolders(dataDirectory)
+  const matches = runNames(runs).filter((name) => name.startsWith(idOrPath) || name.endsWith(idOrPath))
+  const [match, other] = matches
+  if (match === undefined) {
+    throw new AppError(
+      'run/not-found',
+      `There is no run “${idOrPath}”.`,
+      'turnwise runs list shows the runs there are.',
+    )
+  }
+  if (other !== undefined) {
+    throw new AppError(
+      'run/not-found',
+      `“${idOrPath}” fits ${matches.length} runs.`,
+      'Give more of the run id.',
+    )
+  }
+  return readRunFolder(path.join(runs, match))
+}
+
+export const isRunFolder = (directory: string): boolean => existsSync(runPaths(directory).run)
+
+function runNames(runs: string): string[] {
+  try {
+    return readdirSync(runs).filter((name) => name.startsWith('run_'))
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw readError(runs, error)
+  }
+}
+
+function readRunFolder(directory: string): RunFolder {
+  const file = runPaths(directory).run
+  const { data, error } = runSchema.safeParse(readJsonObject(file, 'file/unreadable'))
+  if (data !== undefined) return { id: data.id, directory, createdAt: data.createdAt, parent: data.parent }
+  const place = error.issues[0]?.path.join('.') ?? ''
+  throw new AppError(
+    'file/unreadable',
+    `${file} does not describe a run that this version can read${place === '' ? '' : ` (see ${place})`}.`,
+    'Other runs are not affected. Put the file right, or move the folder out of the data directory.',
+  )
+}
+
+const runSchema = z.object({
+  format: z.literal(1),
+  id: runId,
+  createdAt: instant,
+  parent: z.object({ runId: z.string(), step: count }).nullable().default(null),
+})
+
+/** Keeps a second process from training the same run; void when its process is gone. Errors: AppError 'run/busy'. */
+export function lockRun(directory: string): Disposable {
+  const { lock } = runPaths(directory)
+  const holder = runHolder(directory)
+  if (holder !== null) {
+    throw new AppError(
+      'run/busy',
+      `The run in ${directory} is being trained by process ${holder}.`,
+      `Stop that one first; if there is no such process, delete ${lock}.`,
+    )
+  }
+  rmSync(lock, { force: true })
+  try {
+    writeFileSync(lock, ownerMark(), { flag: 'wx' })
+  } catch (error) {
+    throw writeError(lock, error)
+  }
+  return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
+}
+
+/** Process id of the living process that trains the run, or null. */
+export function runHolder(directory: string): number | null {
+  return livingOwner(runPaths(directory).lock)
+}

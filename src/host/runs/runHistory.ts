@@ -1,0 +1,269 @@
+/**
+ * Keeps the history in line with the folders of the runs, which are the truth: a run that was made by another process
+ * or whose database was lost comes back from its folder, and what a log gained while no host looked is read when one
+ * looks again.
+ */
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import type { RunEntry, RunStatus } from '#shared/runs.ts'
+import { readError, systemCode } from '#host/files/fileErrors.ts'
+import { isRunFolder, openRunFolder, runHolder, runPaths, type RunFolder } from './runFolder.ts'
+import { readSmallFile } from '#host/files/strictJson.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { OnFault } from '#host/faults.ts'
+import type { Store } from '#host/store/store.ts'
+import type { WorkerEnding } from './supervisor.ts'
+
+/** States that only change when somebody trains the run again. */
+const settled: ReadonlySet<RunStatus> = new Set(['finished', 'stopped', 'failed', 'interrupted'])
+
+export interface RunHistoryOptions {
+  readonly dataDirectory: string
+  readonly store: Store
+  /** Whether a process of this host trains the run. */
+  readonly isTrainedHere: (runId: string) => boolean
+  readonly onFault: OnFault
+  /** So long at most runs are taken in at a time; the others follow with the next looks around. */
+  readonly sliceMs: number
+}
+
+/** A run that cannot be taken in, or whose log cannot be read on. */
+export interface UnreadableRun {
+  readonly directory: string
+  readonly error: AppError
+}
+
+interface Unread extends UnreadableRun {
+  /** Of the files that were read: they are tried again when one of them has changed, or after a while. */
+  readonly stamp: string
+  readonly triedAt: number
+}
+
+const tryAgainMs = 60_000
+const maxConfigBytes = 4 << 20
+
+export class RunHistory {
+  readonly #options: RunHistoryOptions
+  /** Runs known to the store. */
+  readonly #known: Set<string>
+  /** Why the history is behind, as long as it is. */
+  #problem: AppError | null = null
+  /** By folder. */
+  readonly #unread = new Map<string, Unread>()
+  #unreadChanges = 0
+  #pending = 0
+
+  /** Errors: those of the store. */
+  constructor(options: RunHistoryOptions) {
+    this.#options = options
+    this.#known = new Set(options.store.runs.list().map(({ id }) => id))
+    this.adopt()
+    for (const run of options.store.runs.list()) if (!settled.has(run.status)) this.refresh(run)
+  }
+
+  /** Why the last attempt to read a log into the history failed; null when the history is complete. */
+  get problem(): AppError | null {
+    return this.#problem
+  }
+
+  /** Runs whose folders cannot be read, with the reason: they concern no other run. */
+  get unreadable(): readonly UnreadableRun[] {
+    return [...this.#unread.values()]
+  }
+
+  /** How many runs are still to be taken in. */
+  get pending(): number {
+    return this.#pending
+  }
+
+  /** Takes in runs whose folder is new, as long as there is time. Returns their ids. Errors: those of the store. */
+  adopt(): string[] {
+    const { runs } = dataFolders(this.#options.dataDirectory)
+    for (const directory of this.#unread.keys()) if (!existsSync(directory)) this.#readable(directory)
+    const found = namesIn(runs).filter((name) => !this.#known.has(name) && isRunFolder(path.join(runs, name)))
+    const deadline = performance.now() + this.#options.sliceMs
+    const adopted: string[] = []
+    this.#pending = found.length
+    for (const name of found) {
+      if (performance.now() > deadline) break
+      if (this.adoptRun(name)) adopted.push(name)
+      this.#pending--
+    }
+    return adopted
+  }
+
+  /** Takes in the run of this id, whose folder is new; whether it could be read. Errors: those of the store. */
+  adoptRun(runId: string): boolean {
+    const directory = path.join(dataFolders(this.#options.dataDirectory).runs, runId)
+    const run = this.#ofRun(directory, () => this.add(this.#openNamed(directory, runId)))
+    if (run !== undefined) this.refresh(run)
+    return run !== undefined
+  }
+
+  /** A folder that was copied says that it is another run. */
+  #openNamed(directory: string, name: string): RunFolder {
+    const folder = openRunFolder(this.#options.dataDirectory, directory)
+    if (folder.id === name) return folder
+    throw new AppError(
+      'file/unreadable',
+      `${directory} says that it is the run ${folder.id}.`,
+      'A run cannot be copied by its folder. Move this one out of the data directory.',
+    )
+  }
+
+  /** Makes a run known. */
+  add(folder: RunFolder): RunEntry {
+    const config = new TextDecoder().decode(readSmallFile(runPaths(folder.directory).config, maxConfigBytes))
+    const run = this.#options.store.runs.add({ ...folder, config })
+    this.#known.add(run.id)
+    return run
+  }
+
+  /**
+   * Reads what is new in the run's log; whether there was anything. A failure is kept and no reason to stop training: the
+   * log holds everything and is read again next time.
+   */
+  ingest({ id, directory }: Pick<RunEntry, 'id' | 'directory'>): boolean {
+    return this.attempt(() => this.#ofRun(directory, () => this.#read(id, directory))) ?? false
+  }
+
+  #read(id: string, directory: string): boolean {
+    return this.#options.store.ingest(id, runPaths(directory).events).length > 0
+  }
+
+  /** Reads the log and finds out whether anybody still trains the run; whether anything changed. Errors: those of the store. */
+  refresh(run: RunEntry): boolean {
+    return this.#ofRun(run.directory, () => this.#refresh(run)) ?? false
+  }
+
+  #refresh({ id, directory }: RunEntry): boolean {
+    const { store, isTrainedHere } = this.#options
+    // Looked at first: a process that ends in between has written all it had to say.
+    const isLiving = isTrainedHere(id) || runHolder(directory) !== null
+    const hasGrown = this.#read(id, directory)
+    const status = store.runs.find(id)?.status
+    const isLeft = (status === 'running' || status === 'paused') && !isLiving
+    if (isLeft) store.runs.setStatus(id, 'interrupted')
+    return hasGrown || isLeft
+  }
+
+  /** Looks for runs that other processes made, trained or left; whether there was news. */
+  lookAround(): boolean {
+    const changes = this.#unreadChanges
+    const look = () => {
+      const isNew = this.adopt().length > 0
+      return this.#openElsewhere().filter((run) => this.refresh(run)).length > 0 || isNew
+    }
+    return this.attempt(look) === true || this.#unreadChanges > changes
+  }
+
+  /** What concerns one run alone is kept as that; what concerns the history is thrown. */
+  #ofRun<Result>(directory: string, action: () => Result): Result | undefined {
+    const stamp = stampOf(directory)
+    const known = this.#unread.get(directory)
+    if (known?.stamp === stamp && Date.now() - known.triedAt < tryAgainMs) return undefined
+    try {
+      const result = action()
+      this.#readable(directory)
+      return result
+    } catch (error) {
+      if (concernsHistory(error)) throw error
+      if (!(error instanceof AppError)) this.#options.onFault(`reading ${directory}`, error)
+      this.#unread.set(directory, {
+        directory,
+        error: asUnreadable(directory, error),
+        stamp,
+        triedAt: Date.now(),
+      })
+      if (known === undefined) this.#unreadChanges++
+      return undefined
+    }
+  }
+
+  #readable(directory: string): void {
+    if (this.#unread.delete(directory)) this.#unreadChanges++
+  }
+
+  /** Runs that other processes train, or that nobody has begun. */
+  #openElsewhere(): RunEntry[] {
+    const { store, isTrainedHere } = this.#options
+    const open = (['running', 'paused', 'new'] as const).flatMap((status) => store.runs.list({ status }))
+    return open.filter(({ id }) => !isTrainedHere(id))
+  }
+
+  /** What an action on the history gives; undefined where that failed, with the reason in `problem`. */
+  attempt<Result>(action: () => Result): Result | undefined {
+    try {
+      const answer = action()
+      this.#problem = null
+      return answer
+    } catch (error) {
+      if (!(error instanceof AppError)) this.#options.onFault('the history', error)
+      this.#problem = error instanceof AppError ? error : fault(error)
+      return undefined
+    }
+  }
+
+  /** Writes down how a process of this host ended. */
+  ended({ runId, directory, kind, error, lastWords }: WorkerEnding): void {
+    const { store } = this.#options
+    this.ingest({ id: runId, directory })
+    const details = error === null ? {} : { error: { ...error, hint: error.hint ?? null } }
+    if (kind === 'finished' || kind === 'stopped') return
+    const status = kind === 'failed' ? 'failed' : 'interrupted'
+    this.attempt(() => store.runs.setStatus(runId, status, { ...details, lastWords }))
+  }
+
+  forget(runId: string): void {
+    this.#options.store.runs.remove(runId)
+    this.#known.delete(runId)
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.startsWith('run_'))
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw readError(folder, error)
+  }
+}
+
+const concernsHistory = (error: unknown): boolean =>
+  error instanceof AppError && (error.code.startsWith('store/') || error.code === 'file/unwritable')
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+const asUnreadable = (directory: string, error: unknown): AppError =>
+  error instanceof AppError
+    ? error
+    : new AppError(
+        'file/unreadable',
+        `The run in ${directory} could not be taken into the history: ${messageOf(error)}.`,
+        'Other runs are not affected, and nothing in its folder was changed.',
+        error,
+      )
+
+const fault = (error: unknown): AppError =>
+  new AppError(
+    'store/unreadable',
+    `The history could not be brought up to date: ${messageOf(error)}.`,
+    'This is a fault in Turnwise. The folders of the runs hold everything; it is tried again.',
+    error,
+  )
+
+/** Changes with any of the files that are read, their permissions included. */
+function stampOf(directory: string): string {
+  const { run, config, events, lock } = runPaths(directory)
+  return [run, config, events, lock].map(fileStamp).join()
+}
+
+function fileStamp(file: string): string {
+  try {
+    const { ctimeMs, size } = statSync(file)
+    return `${ctimeMs}:${size}`
+  } catch {
+    return ''
+  }
+}

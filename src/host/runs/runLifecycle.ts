@@ -1,0 +1,125 @@
+/** Runs from a config to a process: made, started, gone on with, followed. */
+import path from 'node:path'
+import type { RunEvent } from '#shared/events.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { RunEntry } from '#shared/runs.ts'
+import { openLogTail, type LoggedEvent } from './eventLog.ts'
+import { createRunFolder, runPaths } from './runFolder.ts'
+import { fallBackSentence, resolveResume } from './runTarget.ts'
+import type { Host } from '#host/host.ts'
+import { forkName } from './forkName.ts'
+import { forkRun, type ConfigChanges } from './forkRun.ts'
+import { unpackError } from '#host/processes/messages.ts'
+import type { WorkerStatus } from './supervisor.ts'
+
+export interface ResumePoint {
+  /** Folder of the checkpoint; null = from the start. */
+  readonly resumeFrom: string | null
+  /** Step of that checkpoint, 0 from the start. */
+  readonly step: number
+  /** That a newer checkpoint cannot be used, in words; null where the newest one can. */
+  readonly fallBack: string | null
+}
+
+/** Where a run goes on. `target`: a run, or the folder of one of its checkpoints. Errors: AppError 'run/not-found'. */
+export function resumePoint(dataDirectory: string, target: string): ResumePoint & { readonly runId: string } {
+  const found = resolveResume(dataDirectory, target)
+  return {
+    runId: found.run.id,
+    resumeFrom: found.checkpoint?.directory ?? null,
+    step: found.checkpoint?.step ?? 0,
+    fallBack: fallBackSentence(found),
+  }
+}
+
+/** The folder of a new run and its place in the history; nothing is started. Errors: AppError 'file/unwritable'. */
+export function createRun({ dataDirectory, history, bell }: Host, config: RunConfig): RunEntry {
+  const run = history.add(createRunFolder(dataDirectory, config))
+  bell.ring()
+  return run
+}
+
+export interface ForkWish {
+  /** Folder of the checkpoint. */
+  readonly checkpoint: string
+  readonly changes: ConfigChanges
+  /** Relative paths among the changes are meant from here. */
+  readonly baseDirectory: string
+}
+
+/** A run that goes on from a checkpoint of another with some settings changed; nothing is started. Errors as `forkRun`. */
+export function createFork(host: Host, wish: ForkWish): RunEntry {
+  const { dataDirectory, history, bell } = host
+  const changes = 'name' in wish.changes ? wish.changes : { ...wish.changes, name: nameOfFork(host, wish) }
+  const run = history.add(forkRun({ dataDirectory, ...wish, changes }))
+  bell.ring()
+  return run
+}
+
+/** After its parent and what it does otherwise, and unlike every other run. */
+function nameOfFork({ store }: Host, { checkpoint, changes }: ForkWish): string {
+  const [step, , runId = ''] = path.resolve(checkpoint).split(path.sep).toReversed()
+  const parent = store.runs.find(runId)
+  const base = parent === null ? runId : (parent.name ?? `${parent.algorithm} · seed ${parent.seed}`)
+  const taken = new Set(store.runs.list().map(({ name }) => name))
+  return forkName({ base, step: Number(/\d+$/.exec(step ?? '')?.[0] ?? 0), changes, taken })
+}
+
+export interface StopSignals {
+  /** Stop after the current step and keep a checkpoint. */
+  readonly gently: AbortSignal
+  /** Kill the process; what was not yet in a checkpoint is done again on resume. */
+  readonly now: AbortSignal
+  /** Told what the process is at, a few times a second at most. */
+  readonly onWorker?: (worker: WorkerStatus) => void
+}
+
+/** An event with the time it was written down. */
+export type TimedEvent = RunEvent & { readonly at: number }
+
+/**
+ * Trains a run and yields its events as they come to lie in the log. Errors: what the trainer threw; AppError
+ * 'run/busy'; 'runtime/failed' when the process died, 'run/stopped' when it was told to stop at once.
+ */
+export async function* trainAndFollow(
+  { supervisor, bell }: Host,
+  run: Pick<RunEntry, 'id' | 'directory'>,
+  resumeFrom: string | null,
+  signals: StopSignals,
+): AsyncGenerator<TimedEvent> {
+  const tail = openLogTail(runPaths(run.directory).events, 'end')
+  const isLiving = () => supervisor.status(run.id) !== null
+  const askToStop = () => void (isLiving() && supervisor.stop(run.id))
+  const kill = () => void (isLiving() && supervisor.kill(run.id))
+  const ended = supervisor.start(run, { resumeFrom })
+  void ended.then(() => bell.ring())
+  signals.gently.addEventListener('abort', askToStop)
+  signals.now.addEventListener('abort', kill)
+  if (signals.gently.aborted) askToStop()
+  const never = new AbortController().signal
+  try {
+    for (let isOver = false; !isOver;) {
+      const { rings } = bell
+      const worker = supervisor.status(run.id)
+      isOver = worker === null
+      if (worker !== null) signals.onWorker?.(worker)
+      yield* runEvents(tail.read())
+      if (!isOver) await bell.after(rings, never)
+    }
+    const { error } = await ended
+    if (error !== null) throw unpackError(error)
+  } finally {
+    signals.gently.removeEventListener('abort', askToStop)
+    signals.now.removeEventListener('abort', kill)
+    // Left early (a consumer that broke off or failed): nobody else would end the process.
+    kill()
+    await ended
+  }
+}
+
+const runEvents = (events: readonly LoggedEvent[]): TimedEvent[] =>
+  events.flatMap((event: { readonly type: string }) => (isRunEvent(event) ? [event] : []))
+
+/** All but what only those need who keep histories. */
+const isRunEvent = (event: { readonly type: string }): event is TimedEvent =>
+  event.type !== 'resumed' && event.type !== 'damaged-line'

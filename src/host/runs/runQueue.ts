@@ -1,0 +1,95 @@
+/** Starts waiting runs one after the other; where they wait is the business of whoever keeps the list. */
+import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
+import type { Supervisor, WorkerEnding } from './supervisor.ts'
+import { packError } from '#host/processes/messages.ts'
+
+export interface QueuedRun {
+  readonly id: string
+  readonly directory: string
+  /** Folder of the checkpoint to go on from; null = from the start. */
+  readonly resumeFrom: string | null
+  /** The next run starts although this one failed. */
+  readonly continueOnError: boolean
+}
+
+export interface RunQueueOptions {
+  readonly supervisor: Supervisor
+  /** Removes the next run from the list and returns it; null when none waits. */
+  readonly takeNext: () => QueuedRun | null
+  /** Processes at the same time, those that were started by hand or are paused included. */
+  readonly limit?: number
+  /** The run whose failure the others wait behind from the beginning; null or absent: none. */
+  readonly haltedBy?: string | null
+  /** A run failed that the others must not pass over; null: `proceed` goes on all the same. */
+  readonly onHalted?: (runId: string | null) => void
+  /** A run of the list could not be started at all; `onHalted` follows where it applies. */
+  readonly onNotStarted?: (ending: WorkerEnding) => void
+  /** Told of what goes wrong in starting the next run when one has ended. */
+  readonly onFault?: OnFault
+}
+
+export class RunQueue {
+  readonly #options: RunQueueOptions
+  #haltedBy: string | null
+  #isClosed = false
+
+  constructor(options: RunQueueOptions) {
+    this.#options = options
+    this.#haltedBy = options.haltedBy ?? null
+  }
+
+  /** The run whose failure the others wait behind; null: they go on. */
+  get haltedBy(): string | null {
+    return this.#haltedBy
+  }
+
+  /** Starts what may be started now. To be called when a run was put into the list or any run has ended. */
+  advance(): void {
+    const { supervisor, takeNext, limit = 1 } = this.#options
+    while (this.#haltedBy === null && !this.#isClosed && supervisor.list().length < limit) {
+      const run = takeNext()
+      if (run === null) return
+      this.#start(run)
+    }
+  }
+
+  /** Goes on after a halt. */
+  proceed(): void {
+    this.#halt(null)
+    this.advance()
+  }
+
+  /** Starts nothing any more. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  #start(run: QueuedRun): void {
+    try {
+      const ended = this.#options.supervisor.start(run, { resumeFrom: run.resumeFrom })
+      const next = (ending: WorkerEnding) => {
+        this.#settle(run, ending)
+        this.advance()
+      }
+      void ended.then(guarded('the queue', this.#options.onFault ?? faultToStderr, next))
+    } catch (error) {
+      const { id: runId, directory } = run
+      const ending = { runId, directory, kind: 'failed', error: packError(error), lastWords: null } as const
+      this.#options.onNotStarted?.(ending)
+      this.#settle(run, ending)
+    }
+  }
+
+  /** A run that was ended on purpose is no failure. */
+  #settle({ continueOnError }: QueuedRun, ending: WorkerEnding): void {
+    const hasFailed = ending.kind === 'failed' || ending.kind === 'crashed'
+    if (!hasFailed || continueOnError) return
+    this.#halt(ending.runId)
+  }
+
+  #halt(runId: string | null): void {
+    if (this.#haltedBy === runId) return
+    this.#haltedBy = runId
+    this.#options.onHalted?.(runId)
+  }
+}

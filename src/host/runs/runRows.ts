@@ -1,0 +1,129 @@
+/** The rows that the samples of a run came from. */
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { AppError } from '#shared/errors.ts'
+import type { RunManifest } from '#shared/events.ts'
+import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import type { RunRecord } from '#shared/runs.ts'
+import { hashFiles } from '#host/files/contentHash.ts'
+import type { DataRow } from '#host/data/dataFile.ts'
+import { isDataSetVersion, versionFiles } from '#host/data/dataSetVersion.ts'
+import { readRunData } from '#host/data/readDataSet.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import type { SampleRecord } from '#host/store/samples.ts'
+
+export type RowOf = (sample: Pick<SampleRecord, 'row' | 'source'>) => DataRow
+
+/** Where a sample's row stands in its data set, from 0; null where that cannot be told any more. */
+export type PlaceOf = (sample: Pick<SampleRecord, 'row' | 'source'>) => number | null
+
+export interface SamplePlaces {
+  readonly placeOf: PlaceOf
+  /** The numbers under which samples know the row at a place: among the training rows, among those held out. */
+  readonly rowsAt: (place: number) => { readonly rollout: number | null; readonly evaluation: number | null }
+}
+
+/**
+ * Samples know their row among those that were trained on, or held out. A split of the same rows is always the same, so
+ * that what was found is kept for the last few runs.
+ */
+export function rowPlaces(host: Host): (run: RunRecord) => Promise<SamplePlaces> {
+  const found = new Map<string, Promise<SamplePlaces>>()
+  return (run) => {
+    const known = found.get(run.id)
+    if (known !== undefined) return known
+    const asked = placesOf(host, run)
+    found.set(run.id, asked)
+    // Data that cannot be read now may be there again later.
+    asked.then(
+      (places) => places === unknownPlaces && found.delete(run.id),
+      () => found.delete(run.id),
+    )
+    for (const old of [...found.keys()].slice(0, -mostKept)) found.delete(old)
+    return asked
+  }
+}
+
+const mostKept = 8
+
+const asTheyCome: SamplePlaces = {
+  placeOf: ({ row }) => row,
+  rowsAt: (place) => ({ rollout: place, evaluation: place }),
+}
+
+const unknownPlaces: SamplePlaces = {
+  placeOf: () => null,
+  rowsAt: () => ({ rollout: null, evaluation: null }),
+}
+
+async function placesOf(host: Host, run: RunRecord): Promise<SamplePlaces> {
+  try {
+    const { data } = onlyData(configOf(run))
+    if (data.heldOut === null || typeof data.heldOut === 'string') return asTheyCome
+    if (run.manifest !== null) await requireSameData(run.manifest, dataFolders(host.dataDirectory).cache)
+    const { train, heldOut } = (await readRunData(data)).places
+    const indexIn = (side: readonly number[], place: number) => {
+      const index = side.indexOf(place)
+      return index < 0 ? null : index
+    }
+    return {
+      placeOf: ({ row, source }) => (source === 'rollout' ? train : heldOut)[row] ?? null,
+      rowsAt: (place) => ({ rollout: indexIn(train, place), evaluation: indexIn(heldOut, place) }),
+    }
+  } catch (error) {
+    if (error instanceof AppError) return unknownPlaces
+    throw error
+  }
+}
+
+/** The imported version that a sample's row is of; null for a file, and for what an environment makes up. */
+export function versionOf(
+  { store }: Host,
+  run: RunRecord,
+  { source }: Pick<SampleRecord, 'source'>,
+): string | null {
+  const { train, heldOut } = onlyData(configOf(run)).data
+  const rows = source === 'evaluation' && typeof heldOut === 'string' ? heldOut : train
+  if (typeof rows !== 'string') return null
+  const version = store.dataSets.findVersion(path.basename(rows))
+  return version?.directory === rows ? version.id : null
+}
+
+export const configOf = (run: Pick<RunRecord, 'config'>): RunConfig => parseRunConfig(JSON.parse(run.config))
+
+/** Errors: AppError 'data/invalid' where the data are not those the run was trained on, 'file/unreadable'. */
+export async function rowsOfRun({ dataDirectory }: Host, run: RunRecord): Promise<RowOf> {
+  const { data } = onlyData(configOf(run))
+  if (run.manifest !== null) await requireSameData(run.manifest, dataFolders(dataDirectory).cache)
+  const rows = await readRunData(data)
+  return ({ row, source }) => {
+    const found = rows[source === 'rollout' ? 'train' : 'heldOut'][row]
+    if (found !== undefined) return found
+    throw new AppError('data/invalid', `The data of the run have no row ${row + 1} any more.`)
+  }
+}
+
+/** A sample does not know its stage. Errors: AppError 'data/invalid' where stages differ in their rows. */
+function onlyData(config: RunConfig): Pick<RunConfig, 'data'> {
+  const [first, ...others] = stagesOf(config)
+  const rowsOf = ({ data: { train, heldOut } }: RunConfig) => ({ train, heldOut })
+  if (others.every((stage) => isDeepStrictEqual(rowsOf(stage), rowsOf(first)))) return first
+  throw new AppError(
+    'data/invalid',
+    'The stages of the run have different data, so its samples cannot be told which row they came from.',
+  )
+}
+
+async function requireSameData({ data }: RunManifest, cacheDirectory: string): Promise<void> {
+  const names = Object.keys(data)
+  const files = names.map((name) => (isDataSetVersion(name) ? path.join(name, versionFiles.rows) : name))
+  const digests = await hashFiles(files, cacheDirectory, () => undefined)
+  const changed = names.find((name, at) => data[name] !== digests[at])
+  if (changed === undefined) return
+  throw new AppError(
+    'data/invalid',
+    `The data ${changed} have changed since the run began, so its samples cannot be told which row they came from.`,
+    'Import data before training: an imported version never changes.',
+  )
+}

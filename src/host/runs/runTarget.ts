@@ -1,0 +1,160 @@
+/** What a person means by RUN or CHECKPOINT on the command line. */
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import { AppError } from '#shared/errors.ts'
+import { bestCheckpoint, repairCheckpoints, usualRanking } from './checkpointRetention.ts'
+import {
+  checkpointProblem,
+  loadCheckpoint,
+  surveyCheckpoints,
+  type CheckpointEntry,
+  type DamagedCheckpoint,
+} from './checkpoints.ts'
+import { isCheckpoint } from './checkpointState.ts'
+import { isRunFolder, openRunFolder, runHolder, runPaths, type RunFolder } from './runFolder.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+
+export interface ResumeTarget {
+  readonly run: RunFolder
+  /** null: the run has none, so it begins again. */
+  readonly checkpoint: CheckpointEntry | null
+  /** Newer ones that are not whole. */
+  readonly passedOver: readonly DamagedCheckpoint[]
+}
+
+/**
+ * A run with its last whole checkpoint, or the one whose folder was given. Errors: AppError 'run/not-found';
+ * 'checkpoint/invalid' when none of those it has can be used.
+ */
+export function resolveResume(dataDirectory: string, target: string): ResumeTarget {
+  if (!isCheckpoint(target)) {
+    const run = openRunFolder(dataDirectory, target)
+    if (runHolder(run.directory) === null) repairCheckpoints(run.directory)
+    return { run, ...lastToResume(run) }
+  }
+  const directory = path.resolve(target)
+  const runDirectory = path.dirname(path.dirname(directory))
+  if (!isRunFolder(runDirectory)) {
+    throw new AppError(
+      'run/not-found',
+      `The checkpoint ${directory} does not lie in the folder of a run.`,
+      'Copied checkpoints can be exported and scored, but only the run they belong to can go on from them.',
+    )
+  }
+  const { trainer } = loadCheckpoint(directory)
+  const { entries } = surveyCheckpoints(runDirectory)
+  const checkpoint = entries.find((entry) => entry.step === trainer.step)
+  if (checkpoint?.directory !== directory) {
+    throw new AppError(
+      'run/not-found',
+      `The folder ${directory} does not have the name of a checkpoint of its run.`,
+      `It is of step ${trainer.step}; give the folder that was written for that step.`,
+    )
+  }
+  return { run: openRunFolder(dataDirectory, runDirectory), checkpoint, passedOver: [] }
+}
+
+function lastToResume(run: RunFolder): Omit<ResumeTarget, 'run'> {
+  const found = lastWhole(run.directory)
+  const [newest] = found.passedOver.toReversed()
+  if (found.checkpoint !== null || newest === undefined) return found
+  throw new AppError(
+    'checkpoint/invalid',
+    `The run ${run.id} cannot go on: ${noneWhole(found.passedOver.length)}. ${newest.problem}`,
+    'Nothing was changed. Train the same config again; the same seed gives the same run.',
+  )
+}
+
+const noneWhole = (count: number): string =>
+  count === 1 ? 'its only checkpoint cannot be used' : `none of its ${count} checkpoints can be used`
+
+/** The newest checkpoint whose every file is as it was written, and the newer ones of which that is not so. */
+function lastWhole(runDirectory: string): Omit<ResumeTarget, 'run'> {
+  const { entries, damaged } = surveyCheckpoints(runDirectory)
+  const passedOver: DamagedCheckpoint[] = []
+  for (const entry of entries.toReversed()) {
+    const problem = checkpointProblem(entry.directory)
+    if (problem === null) {
+      const isNewer = ({ step }: DamagedCheckpoint) => step > entry.step
+      return { checkpoint: entry, passedOver: inOrder([...passedOver, ...damaged.filter(isNewer)]) }
+    }
+    passedOver.push({ step: entry.step, directory: entry.directory, problem })
+  }
+  return { checkpoint: null, passedOver: inOrder([...passedOver, ...damaged]) }
+}
+
+const inOrder = (damaged: readonly DamagedCheckpoint[]): DamagedCheckpoint[] =>
+  damaged.toSorted((a, b) => a.step - b.step)
+
+/** Where the run goes on instead, in a sentence or two; null when nothing was passed over. */
+export function fallBackSentence({ checkpoint, passedOver }: Omit<ResumeTarget, 'run'>): string | null {
+  const [newest] = passedOver.toReversed()
+  if (newest === undefined || checkpoint === null) return null
+  return `The checkpoint of step ${newest.step} cannot be used, so the run goes on from step ${checkpoint.step}, the last whole one. ${newest.problem}`
+}
+
+export const checkpointChoices = ['last', 'best'] as const
+export type CheckpointChoice = (typeof checkpointChoices)[number]
+
+export interface ChosenCheckpoint {
+  readonly directory: string
+  /** That a newer one could not be used, in a sentence; null when it is what was asked for. */
+  readonly fallBack: string | null
+}
+
+/** The checkpoint to export: the given one, or the chosen one of the given run. Errors: AppError 'run/not-found'. */
+export function resolveCheckpoint(
+  dataDirectory: string,
+  target: string,
+  choice: CheckpointChoice,
+): ChosenCheckpoint {
+  if (isCheckpoint(target)) return { directory: path.resolve(target), fallBack: null }
+  const run = openRunFolder(dataDirectory, target)
+  return choice === 'best' ? chooseBest(run) : chooseLast(run)
+}
+
+function chooseLast(run: RunFolder): ChosenCheckpoint {
+  const found = lastWhole(run.directory)
+  const [newest] = found.passedOver.toReversed()
+  if (found.checkpoint === null) {
+    throw new AppError(
+      'run/not-found',
+      newest === undefined
+        ? `The run ${run.id} has no checkpoint.`
+        : `The run ${run.id} has no whole checkpoint. ${newest.problem}`,
+    )
+  }
+  const { directory, step } = found.checkpoint
+  const fallBack =
+    newest === undefined
+      ? null
+      : `The checkpoint of step ${newest.step} cannot be used, so this is step ${step}, the last whole one. ${newest.problem}`
+  return { directory, fallBack }
+}
+
+function chooseBest(run: RunFolder): ChosenCheckpoint {
+  const metric = rankingOf(run.directory)
+  const { entries, damaged } = surveyCheckpoints(run.directory)
+  const best = bestCheckpoint(entries, metric)
+  if (best !== null) return { directory: best.directory, fallBack: null }
+  if (entries.length + damaged.length === 0)
+    throw new AppError('run/not-found', `The run ${run.id} has no checkpoint.`)
+  throw new AppError(
+    'run/not-found',
+    metric === usualRanking
+      ? `No checkpoint of the run ${run.id} has an eval reward.`
+      : `No checkpoint of the run ${run.id} has a value of ${metric}, which its config ranks them by.`,
+    'Use the last one with --checkpoint last.',
+  )
+}
+
+const rankingConfig = z.object({ checkpoints: z.object({ bestBy: z.string() }) })
+
+/** The metric the run's own config ranks its checkpoints by. */
+export function rankingOf(runDirectory: string): string {
+  const { config } = runPaths(runDirectory)
+  if (!existsSync(config)) return usualRanking
+  const parsed = rankingConfig.safeParse(readJsonObject(config, 'config/invalid'))
+  return parsed.success ? parsed.data.checkpoints.bestBy : usualRanking
+}

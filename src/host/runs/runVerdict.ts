@@ -1,0 +1,119 @@
+/** What is said of a run config before it is trained: the same in the window and on the command line. */
+import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { promptContent } from '#rl/rollout/prompts.ts'
+import { configWarnings } from '#rl/training/configWarnings.ts'
+import { configConflicts, requireFitting, type ModelFacts } from '#rl/training/conflicts.ts'
+import { readRunData } from '#host/data/readDataSet.ts'
+import type { SplitResult } from '#host/data/split.ts'
+import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { plannedDevice, type DeviceChoice } from '#host/devices/deviceChoice.ts'
+import { promptRoomWarnings, type PromptModel } from './promptRoom.ts'
+import { resolveRunConfig } from './runConfigFile.ts'
+import type { AskText } from '#host/processes/textQuestion.ts'
+
+export interface RunVerdict {
+  /** Rows whose prompt turns out to be too long make it shorter. */
+  readonly steps: number
+  /** To train on. */
+  readonly rows: number
+  readonly device: DeviceChoice
+  /** What can be done but is hardly meant, in sentences. */
+  readonly warnings: readonly string[]
+}
+
+/** Of a config given as data. Errors: as `resolveRunConfig` and `verdictOf`. */
+export async function checkRunConfig(
+  given: unknown,
+  dataDirectory: string,
+  askText: AskText,
+): Promise<RunVerdict & { readonly config: RunConfig }> {
+  const config = await resolveRunConfig(given, dataDirectory)
+  return { config, ...(await verdictOf(config, dataDirectory, askText)) }
+}
+
+/** Of a checked config, its model and data looked at. Errors: AppError 'config/…', 'model/…', 'data/…', 'file/…'. */
+export async function verdictOf(
+  config: RunConfig,
+  dataDirectory: string,
+  askText: AskText,
+): Promise<RunVerdict> {
+  const model = openModelFolder(config.model, config)
+  const device = plannedDevice(config, model.config, dataFolders(dataDirectory).cache)
+  const warnings = settingWarnings(config, model.config, device.kind)
+  const stages = await Promise.all(stagesOf(config).map((stage) => verdictOfStage(stage, model, askText)))
+  const total = (count: 'rows' | 'steps') => stages.reduce((sum, stage) => sum + stage[count], 0)
+  return {
+    ...{ steps: total('steps'), rows: total('rows'), device },
+    warnings: [...warnings, ...stages.flatMap((stage) => stage.warnings)],
+  }
+}
+
+async function verdictOfStage(
+  stage: RunConfig,
+  model: ModelFolder,
+  askText: AskText,
+): Promise<Omit<RunVerdict, 'device'>> {
+  const { data, steps, passes, rollout, environment } = stage
+  const rows = await readRunData(data)
+  // An environment makes prompts of its own.
+  if (environment === null) requirePrompts(rows, data)
+  return {
+    warnings: hasPrompts(stage)
+      ? await promptRoomWarnings(stage, rows.train, promptModel(stage, model, askText))
+      : [],
+    rows: rows.train.length,
+    steps: steps ?? Math.ceil((passes * rows.train.length) / rollout.promptsPerStep),
+  }
+}
+
+/** Every row has the columns that its prompt is made of. Errors: AppError 'data/invalid' naming the first that has not. */
+function requirePrompts(rows: SplitResult, { prompt }: RunConfig['data']): void {
+  for (const part of ['train', 'heldOut'] as const)
+    for (const [i, row] of rows[part].entries()) promptContent(row, rows.places[part][i] ?? i, prompt)
+}
+
+const promptModel = (
+  { data: { prompt: form, tools, templateVariables } }: RunConfig,
+  { directory, config: { contextLength } }: ModelFolder,
+  askText: AskText,
+): PromptModel => ({
+  contextLength,
+  lengthsOf(rows) {
+    const template = { templateVariables, ...(tools === null ? {} : { tools }) }
+    return askText({ type: 'lengths', directory, rows, from: 0, form, template })
+  },
+})
+
+/** Of prompts that are completed: given answers are counted with their own, episodes write theirs as they go. */
+const hasPrompts = (stage: RunConfig): boolean =>
+  stage.environment === null && configured(stage).experience === 'rollout'
+
+/**
+ * Warnings for settings that fit together, those of all stages, on the device that `auto` means. Errors: AppError
+ * 'config/invalid' for what the model cannot do.
+ */
+export function settingWarnings(
+  config: RunConfig,
+  model: ModelFacts,
+  kind: RunConfig['device']['kind'] = config.device.kind,
+): string[] {
+  const stages = stagesOf({ ...config, device: { ...config.device, kind } })
+  const sentences = stages.flatMap((stage, i) => {
+    const algorithm = configured(stage)
+    requireFitting(stage, algorithm, model)
+    const lead = stages.length > 1 ? `Stage ${i + 1}: ` : ''
+    return configWarnings(stage, algorithm, model).map((sentence) => lead + sentence)
+  })
+  return [...new Set(sentences)]
+}
+
+/** Of a config whose model, rows and rewards are still to be chosen: what does not fit, and what is hardly meant. */
+export function unfinishedWarnings(config: RunConfig): string[] {
+  const algorithm = configured(config)
+  const conflicts = configConflicts(config, algorithm).filter((sentence) => !sentence.startsWith('rewards:'))
+  return [...conflicts, ...configWarnings(config, algorithm, null)]
+}
+
+const configured = ({ algorithm: { id, settings } }: RunConfig) => algorithmById(id).configure(settings)

@@ -1,0 +1,202 @@
+/** Runs: the one place where a stored run and a living process meet. */
+import type { Handlers } from '#shared/api/contract.ts'
+import type { runsApi } from '#shared/api/runs.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RunEntry, RunRecord } from '#shared/runs.ts'
+import { readTextTail } from '#host/files/fileTail.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { runPaths } from './runFolder.ts'
+import { readDemoConfig } from './demoConfig.ts'
+import type { Host } from '#host/host.ts'
+import type { RunHistory } from './runHistory.ts'
+import { emptyTrash, restoreRun, trashedRuns } from './trash.ts'
+import { createFork, createRun, resumePoint } from './runLifecycle.ts'
+import { resolveRunConfig } from './runConfigFile.ts'
+import { checkRunConfig, settingWarnings } from './runVerdict.ts'
+import type { WorkerStatus } from './supervisor.ts'
+import { calibrateRun } from './calibration.ts'
+import { checkpointDirectory } from './checkpointsService.ts'
+import { diagnoseRun } from './diagnosis.ts'
+import { failureOf } from './failures.ts'
+import { newsOf, readCursor, stampOf, writeCursor } from '#host/api/feeds.ts'
+import { hasLeft, leaveQueue, requireIdle } from './queueService.ts'
+import { runRemaining } from './remaining.ts'
+import { requireGates } from '#host/rewards/rewardVersions.ts'
+import { exportBundle, importBundle } from './runBundle.ts'
+import { exchanging } from '#host/exchange/exchanging.ts'
+import { deleteRun, runFiles } from './runFiles.ts'
+
+export const runsService = (host: Host): Handlers<typeof runsApi> => ({
+  ...reading(host),
+  ...beginning(host),
+  ...training(host),
+  ...describing(host),
+  ...exchanging(host),
+  ...following(host),
+})
+
+const reading = ({ store, supervisor }: Host) =>
+  ({
+    list: (filter) => store.runs.list(filter),
+    get: ({ runId }) => store.runs.get(runId),
+    tags: () => store.runs.tags(),
+    family: ({ runId }) => store.runs.family(runId),
+    events: ({ runId, ...page }) => store.events.list(runId, page),
+    diagnosis: ({ runId }) => diagnoseRun(store, runId),
+    log: ({ runId, maxBytes }) => readTextTail(runPaths(store.runs.get(runId).directory).workerLog, maxBytes),
+    files: ({ runId }) => runFiles(store.runs.get(runId).directory),
+    workers: () => supervisor.list().map(workerOf),
+  }) satisfies Partial<Handlers<typeof runsApi>>
+
+const beginning = (host: Host) =>
+  ({
+    sample: () => ({ config: readDemoConfig(host.dataDirectory), tag: 'sample' }),
+
+    async check({ config }) {
+      try {
+        const checked = await checkRunConfig(config, host.dataDirectory, host.askText)
+        await requireGates(host, checked.config)
+        return checked
+      } catch (error) {
+        if (error instanceof AppError) return { problem: failureOf(error) }
+        throw error
+      }
+    },
+
+    calibrate: ({ config }, { signal }) => calibrateRun(host, config, signal),
+
+    async start({ config, tags, queue, continueOnError }) {
+      const resolved = await resolveRunConfig(config, host.dataDirectory)
+      await requireGates(host, resolved)
+      settingWarnings(resolved, openModelFolder(resolved.model, resolved).config)
+      // Made first: a crash leaves a visible run.
+      const run = createRun(host, resolved)
+      if (tags.length > 0) host.store.runs.setTags(run.id, tags)
+      if (queue) enqueue(host, run, continueOnError)
+      else begin(host, run, null)
+      return { runId: run.id }
+    },
+
+    fork({ runId, step, changes, start }) {
+      const checkpoint = checkpointDirectory(host.store.runs.get(runId), step)
+      const run = createFork(host, { checkpoint, changes, baseDirectory: host.dataDirectory })
+      if (start) begin(host, run, null)
+      return { runId: run.id }
+    },
+  }) satisfies Partial<Handlers<typeof runsApi>>
+
+const training = (host: Host) =>
+  ({
+    pause: ({ runId }) => host.supervisor.pause(runId),
+    unpause: ({ runId }) => host.supervisor.unpause(runId),
+
+    async resume({ runId, step }) {
+      const run = host.store.runs.get(runId)
+      await requireIdle(host, runId)
+      const target = step === undefined ? runId : checkpointDirectory(run, step)
+      const { resumeFrom, fallBack, step: from } = resumePoint(host.dataDirectory, target)
+      leaveQueue(host, runId)
+      begin(host, run, resumeFrom)
+      return { step: from, fallBack }
+    },
+
+    async stop({ runId }) {
+      await host.supervisor.stop(runId)
+    },
+    async kill({ runId }) {
+      await host.supervisor.kill(runId)
+    },
+  }) satisfies Partial<Handlers<typeof runsApi>>
+
+const describing = (host: Host) => {
+  const { store, bell } = host
+  const change = (runId: string, action: (run: RunRecord) => void) => {
+    action(store.runs.get(runId))
+    bell.ring()
+  }
+  return {
+    async delete({ runId }) {
+      await hasLeft(host, runId)
+      deleteRun(host, runId)
+    },
+    trash: () => trashedRuns(host.dataDirectory),
+    restore({ runId }) {
+      restoreRun(host, runId)
+      bell.ring()
+    },
+    emptyTrash: ({ runIds }) => ({ freedBytes: emptyTrash(host.dataDirectory, runIds) }),
+    rename: ({ runId, name }) => change(runId, () => store.runs.setName(runId, name)),
+    setTags: ({ runId, tags }) => change(runId, () => store.runs.setTags(runId, tags)),
+    setNotes: ({ runId, notes }) => change(runId, () => store.runs.setNotes(runId, notes)),
+    exportBundle: ({ runId, path, overwrite }) => exportBundle(store, runId, path, { overwrite }),
+    importBundle: ({ source }) => importBundle(host, source),
+  } satisfies Partial<Handlers<typeof runsApi>>
+}
+
+const following = ({ store, supervisor, history, bell }: Host) =>
+  ({
+    async *watch(_input, { signal }) {
+      // A cursor tells nothing: after a lost connection a reader gets everything anew.
+      let known: ReadonlyMap<string, string> | null = null
+      let knownOthers = ''
+      yield* newsOf({ bell, signal }, () => {
+        const workers = supervisor.list().map(workerOf)
+        const now = store.runs.list().map((run) => ({ run, stamp: JSON.stringify(run) }))
+        const runs = now.filter(({ run, stamp }) => known?.get(run.id) !== stamp).map(({ run }) => run)
+        const ids = new Set(now.map(({ run }) => run.id))
+        const removed = [...(known?.keys() ?? [])].filter((id) => !ids.has(id))
+        const isWhole = known === null
+        const unreadable = unreadableRuns(history)
+        const remaining = now.flatMap(({ run }) => runRemaining(store, run) ?? [])
+        const { pending } = history
+        const others = stampOf([workers, unreadable, pending, remaining])
+        if (!isWhole && runs.length + removed.length === 0 && others === knownOthers) return null
+        known = new Map(now.map(({ run, stamp }) => [run.id, stamp]))
+        knownOthers = others
+        return { cursor: '', isWhole, runs, removed, workers, pending, unreadable, remaining }
+      })
+    },
+
+    async *follow({ runId }, { from, signal }) {
+      let [event = -1, sample = -1] = readCursor(from, 2)
+      let known = ''
+      yield* newsOf({ bell, signal }, () => {
+        const { config: _config, manifest: _manifest, ...run } = store.runs.get(runId)
+        const events = store.events.list(runId, { after: event, limit: eventsPerItem })
+        const samples = store.samples.stepsAfter(runId, sample)
+        const stamp = stampOf(run)
+        if (events.length === 0 && samples.steps.length === 0 && stamp === known) return null
+        known = stamp
+        event = events.at(-1)?.id ?? event
+        sample = samples.last
+        return { cursor: writeCursor(event, sample), run, events, sampleSteps: samples.steps }
+      })
+    },
+  }) satisfies Partial<Handlers<typeof runsApi>>
+
+function unreadableRuns({ unreadable, problem }: RunHistory) {
+  const runs = unreadable.map(({ directory, error }) => ({ directory, error: failureOf(error) }))
+  return problem === null ? runs : [{ directory: null, error: failureOf(problem) }, ...runs]
+}
+
+const eventsPerItem = 2000
+
+/** Without its folder, which the run's entry has. */
+const workerOf = ({ directory: _directory, ...worker }: WorkerStatus) => worker
+
+function begin(
+  { supervisor, bell }: Host,
+  run: Pick<RunEntry, 'id' | 'directory'>,
+  resumeFrom: string | null,
+): void {
+  // How it ends is written down by the host; whoever watches sees it there.
+  void supervisor.start(run, { resumeFrom })
+  bell.ring()
+}
+
+function enqueue({ store, queue, bell }: Host, run: RunEntry, continueOnError: boolean): void {
+  store.queue.push(run.id, { continueOnError })
+  store.runs.setStatus(run.id, 'queued')
+  queue.advance()
+  bell.ring()
+}

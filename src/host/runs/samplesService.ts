@@ -1,0 +1,160 @@
+/** Trajectories kept to look at, token by token, and what other versions of a reward say of them. */
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
+import type { samplesApi } from '#shared/api/samples.ts'
+import { AppError } from '#shared/errors.ts'
+import { packArray } from '#shared/packedArray.ts'
+import type { Reward } from '#rl/rewards.ts'
+import { promptContent } from '#rl/rollout/prompts.ts'
+import type { Host } from '#host/host.ts'
+import { rescore } from '#host/rewards/rescore.ts'
+import type { SampleRecord, SampleScore } from '#host/store/samples.ts'
+import type { Store } from '#host/store/store.ts'
+import { askOnce, type Ask, type Question } from '#host/processes/question.ts'
+import { configOf, rowPlaces, rowsOfRun, versionOf } from './runRows.ts'
+
+export const samplesService = (host: Host): Handlers<typeof samplesApi> => {
+  const { store } = host
+  const placesOf = rowPlaces(host)
+  const placed = async (sample: SampleRecord) => {
+    const { placeOf } = await placesOf(store.runs.get(sample.runId))
+    return { ...sample, dataRow: placeOf(sample) }
+  }
+  return {
+    steps: ({ runId, source }) =>
+      store.samples
+        .steps(runId)
+        .filter((each) => source === undefined || each.source === source)
+        .map(({ count, ...each }) => ({ ...each, samples: count })),
+    async list({ dataRow, ...filter }) {
+      if (dataRow === undefined) return Promise.all(store.samples.list(filter).map(placed))
+      const { rowsAt } = await placesOf(store.runs.get(filter.runId))
+      const at = rowsAt(dataRow)
+      const source = filter.source ?? (at.rollout === null ? 'evaluation' : 'rollout')
+      const row = at[source]
+      return row === null ? [] : Promise.all(store.samples.list({ ...filter, source, row }).map(placed))
+    },
+    get: ({ sampleId }) => placed(findSample(store, sampleId)),
+    arrays: ({ sampleId }) => arraysOf(host, sampleId),
+
+    async origin({ sampleId }) {
+      const sample = findSample(store, sampleId)
+      const run = store.runs.get(sample.runId)
+      const row = (await rowsOfRun(host, run))(sample)
+      const content = promptContent(row, sample.row, configOf(run).data.prompt)
+      return {
+        row,
+        messages: typeof content === 'string' ? null : content,
+        versionId: versionOf(host, run, sample),
+      }
+    },
+
+    scores: ({ runId, version }) => store.samples.scoresOf(runId, version),
+    rescore: (request, { signal }) => rescoring(host, request, signal),
+    scoreText: ({ sampleId, completion }, { signal }) =>
+      scoreText(host, findSample(store, sampleId), { completion, signal }),
+  }
+}
+
+function findSample(store: Store, sampleId: number): SampleRecord {
+  const sample = store.samples.find(sampleId)
+  if (sample !== null) return sample
+  throw new AppError('data/invalid', 'There is no such sample.', 'Its step may have been trained anew since.')
+}
+
+async function arraysOf(
+  { store, askText }: Host,
+  sampleId: number,
+): Promise<OutputOf<Api, 'samples.arrays'>> {
+  const { runId } = findSample(store, sampleId)
+  const arrays = store.samples.arrays(sampleId)
+  if (arrays === null) throw new AppError('data/invalid', 'No token arrays were kept of this sample.')
+  const directory = store.runs.get(runId).model
+  const packed = (values: Float32Array | null) => (values === null ? null : packArray(values))
+  return {
+    ids: packArray(arrays.ids),
+    texts: await askText({ type: 'token-texts', directory, ids: arrays.ids }),
+    actionMask: packArray(arrays.actionMask),
+    logprobs: packed(arrays.logprobs),
+    behaviorLogprobs: packed(arrays.behaviorLogprobs),
+    referenceLogprobs: packed(arrays.referenceLogprobs),
+    entropies: packed(arrays.entropies),
+    advantages: packed(arrays.advantages),
+  }
+}
+
+/** So many samples are scored by one sandbox. */
+const scoredAtOnce = 128
+
+type RescoreRequest = Parameters<Handlers<typeof samplesApi>['rescore']>[0]
+
+async function* rescoring(
+  host: Host,
+  { runId, version, fromStep, toStep }: RescoreRequest,
+  signal: AbortSignal,
+): AsyncGenerator<OutputOf<Api, 'samples.rescore'>> {
+  const { store } = host
+  const source = store.rewards.findVersion(version)
+  if (source === null) throw new AppError('data/invalid', 'There is no such version of a reward.')
+  const known = new Set(store.samples.scoresOf(runId, version).map(({ sampleId }) => sampleId))
+  const all = store.samples.list({ runId, fromStep, toStep })
+  const samples = all.filter(({ id }) => !known.has(id))
+  const rowOf = await rowsOfRun(host, store.runs.get(runId))
+  for (let from = 0; from < samples.length && !signal.aborted; from += scoredAtOnce) {
+    const batch = samples.slice(from, from + scoredAtOnce)
+    const { rewards } = await rescore(
+      source,
+      batch.map((sample) => ({ ...sample, row: rowOf(sample) })),
+    )
+    const scores = batch.map(({ id }, at): SampleScore => {
+      const { parts = {}, failures = [] } = rewards[at] ?? {}
+      return { sampleId: id, version, parts, error: failures[0]?.message ?? null }
+    })
+    store.samples.addScores(scores)
+    const done = all.length - samples.length + from + batch.length
+    yield { progress: { phase: 'Scoring', done, total: all.length, unit: 'samples' }, scores }
+  }
+}
+
+async function scoreText(
+  host: Host,
+  sample: SampleRecord,
+  { completion, signal }: { readonly completion: string; readonly signal: AbortSignal },
+): Promise<OutputOf<Api, 'samples.scoreText'>> {
+  const run = host.store.runs.get(sample.runId)
+  const row = (await rowsOfRun(host, run))(sample)
+  const { prompt, step } = sample
+  const { rewards, rewardLimits } = configOf(run)
+  const question = {
+    ...{ config: { rewards, rewardLimits }, runDirectory: run.directory },
+    input: { prompt, completion, row, step },
+  }
+  const reward = await scoredWithin(scoreMs, host.ask, { ...question, signal })
+  const failures = reward.failures.map(({ name, message }) => ({
+    ...{ code: 'reward/failed' as const, hint: null },
+    message: `${name}: ${message}`,
+  }))
+  return { reward: reward.total, parts: reward.parts, failures }
+}
+
+/** Code has limits of its own; what comes with the program has none. */
+const scoreMs = 30_000
+
+type Scoring = Omit<Extract<Question, { type: 'score-text' }>, 'type'> & { readonly signal: AbortSignal }
+
+/** Errors: AppError 'reward/failed' when it takes longer; those of resolving the rewards. */
+export async function scoredWithin(limitMs: number, ask: Ask, scoring: Scoring): Promise<Reward> {
+  const { signal, ...question } = scoring
+  const limit = AbortSignal.timeout(limitMs)
+  try {
+    return await askOnce(ask, { type: 'score-text', ...question }, AbortSignal.any([signal, limit]))
+  } catch (error) {
+    if (!limit.aborted) throw error
+    throw new AppError(
+      'reward/failed',
+      `The rewards of this run did not score the text within ${limitMs / 1000} s and were stopped.`,
+      'Nothing was changed. A pattern in their settings may take too long on such a text: try a shorter one.',
+      error,
+    )
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * Starts, watches and stops training processes, one per run. It reads no log and writes no history: it tells when a log
+ * grew, how each process is, and how it ended. A process outlives a supervisor that dies; it then ends by itself, with a
+ * checkpoint.
+ */
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
+import { runHolder, runPaths } from './runFolder.ts'
+import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
+import { childProcessStarter } from '#host/processes/childProcess.ts'
+import { prepareWorkerLog, readLastWords } from './lastWords.ts'
+import type { ErrorEnvelope, FromTrainer, TrainingRequest } from '#host/processes/messages.ts'
+import type {
+  StartWorker,
+  WorkerEnvironment,
+  WorkerExit,
+  WorkerProcess,
+} from '#host/processes/workerProcess.ts'
+
+const usualSilenceMs = 30_000
+
+export interface SupervisorOptions {
+  readonly cacheDirectory: string
+  /** How processes are started; child processes of Node where it is not said. */
+  readonly startWorker?: StartWorker
+  /** Asked for each process, as it may change. */
+  readonly environment?: () => WorkerEnvironment
+  /** A process says nothing for so long: it is marked as silent. */
+  readonly silentAfterMs?: number
+  /** What a trial of the run's settings expected of each stage. */
+  readonly expectedOf?: (runId: string) => TrainingRequest['expected']
+  /** The run's log holds more than before. */
+  readonly onGrown?: (runId: string) => void
+  readonly onChanged?: (worker: WorkerStatus) => void
+  /** A process went over to another part of its step. */
+  readonly onPhase?: (worker: WorkerStatus) => void
+  /** After the last `onGrown` of that process. */
+  readonly onEnded?: (ending: WorkerEnding) => void
+  /** Told of what the functions above throw: nobody else is there to catch it. */
+  readonly onFault?: OnFault
+}
+
+/** What a process is doing; `pausing` and `stopping` wait for the end of a step. */
+export type WorkerActivity = 'starting' | 'running' | 'pausing' | 'paused' | 'stopping'
+
+export interface WorkerStatus {
+  readonly runId: string
+  readonly directory: string
+  readonly pid: number | null
+  readonly activity: WorkerActivity
+  /** What its step is at; null until it has told. */
+  readonly stepPhase: StepPhase | null
+  readonly phaseProgress: PhaseProgress | null
+  /** Epoch milliseconds, as `lastHeardAt`. */
+  readonly startedAt: number
+  readonly lastHeardAt: number
+  /** Nothing was heard for a while: it may hang, be stopped by the system, or just be slow. It is left alone. */
+  readonly isSilent: boolean
+}
+
+/** `failed`: it said why; `killed`: on request; `crashed`: it died without a word of its own. */
+export type EndingKind = 'finished' | 'stopped' | 'failed' | 'killed' | 'crashed'
+
+export interface WorkerEnding {
+  readonly runId: string
+  readonly directory: string
+  readonly kind: EndingKind
+  /** Set where it failed, was killed or crashed. */
+  readonly error: ErrorEnvelope | null
+  /** The end of what it wrote to stdout and stderr; null when it was silent. */
+  readonly lastWords: string | null
+}
+
+export interface StartOptions {
+  /** Folder of the checkpoint to go on from; null = from the start. */
+  readonly resumeFrom: string | null
+}
+
+interface Worker {
+  status: WorkerStatus
+  readonly process: WorkerProcess
+  /** Byte of worker.log where its words begin. */
+  readonly wordsFrom: number
+  readonly ended: Promise<WorkerEnding>
+  isKilled: boolean
+  phase: RunPhase | null
+  error: ErrorEnvelope | null
+}
+
+export class Supervisor {
+  readonly #options: SupervisorOptions
+  readonly #startWorker: StartWorker
+  readonly #onFault: OnFault
+  readonly #workers = new Map<string, Worker>()
+  readonly #watch: NodeJS.Timeout
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options
+    this.#onFault = options.onFault ?? faultToStderr
+    this.#startWorker = options.startWorker ?? childProcessStarter()
+    const { silentAfterMs = usualSilenceMs } = options
+    this.#watch = setInterval(() => this.#markSilent(silentAfterMs), silentAfterMs / 4)
+    this.#watch.unref()
+  }
+
+  /**
+   * Starts training in a process of its own and resolves when that has ended, however it did: failures are data.
+   * Errors (thrown at once): AppError 'run/busy' when the run is being trained, here or elsewhere; 'file/unwritable'.
+   */
+  start(
+    run: { readonly id: string; readonly directory: string },
+    options: StartOptions,
+  ): Promise<WorkerEnding> {
+    const { id: runId, directory } = run
+    const holder = this.#workers.get(runId)?.status.pid ?? runHolder(directory)
+    if (holder !== null || this.#workers.has(runId)) throw busy(runId, holder)
+    const { cacheDirectory } = this.#options
+    const logFile = runPaths(directory).workerLog
+    const wordsFrom = prepareWorkerLog(logFile)
+    const process = this.#startWorker({ logFile, environment: this.#options.environment?.() ?? {} })
+    const now = Date.now()
+    const { pid } = process
+    const heard = {
+      activity: 'starting',
+      stepPhase: null,
+      phaseProgress: null,
+      startedAt: now,
+      lastHeardAt: now,
+      isSilent: false,
+    } as const
+    const worker: Worker = {
+      status: { runId, directory, pid, ...heard },
+      process,
+      wordsFrom,
+      ended: process.ended.then((exit) => this.#end(runId, exit)),
+      isKilled: false,
+      phase: null,
+      error: null,
+    }
+    this.#workers.set(runId, worker)
+    process.onMessage((message) => this.#hear(worker, message))
+    const expected = this.#options.expectedOf?.(runId) ?? null
+    const request: TrainingRequest = { runDirectory: directory, cacheDirectory, expected, ...options }
+    process.send({ type: 'start', request })
+    this.#tell('onChanged', worker.status)
+    return worker.ended
+  }
+
+  /** Every living process of this supervisor. */
+  list(): WorkerStatus[] {
+    return [...this.#workers.values()].map(({ status }) => status)
+  }
+
+  /** null: this supervisor has no process of that run. */
+  status(runId: string): WorkerStatus | null {
+    return this.#workers.get(runId)?.status ?? null
+  }
+
+  /** Lets the run wait after its current step, with a checkpoint. Errors, as of those below: AppError 'run/not-found'. */
+  pause(runId: string): void {
+    const worker = this.#find(runId)
+    if (worker.status.activity === 'stopping' || worker.status.activity === 'paused') return
+    worker.process.send({ type: 'pause' })
+    this.#change(worker, { activity: 'pausing' })
+  }
+
+  /** Lets a paused run go on. */
+  unpause(runId: string): void {
+    const worker = this.#find(runId)
+    if (worker.status.activity === 'stopping') return
+    worker.process.send({ type: 'unpause' })
+    const isHeld = worker.status.activity === 'pausing' || worker.status.activity === 'paused'
+    if (isHeld) this.#change(worker, { activity: 'running' })
+  }
+
+  /** Ends the run after its current step, with a checkpoint; resolves when it has ended. */
+  stop(runId: string): Promise<WorkerEnding> {
+    const worker = this.#find(runId)
+    worker.process.send({ type: 'stop' })
+    this.#change(worker, { activity: 'stopping' })
+    return worker.ended
+  }
+
+  /** Ends the process at once; what was not in a checkpoint is done again on resume. */
+  kill(runId: string): Promise<WorkerEnding> {
+    const worker = this.#find(runId)
+    worker.isKilled = true
+    worker.process.kill()
+    return worker.ended
+  }
+
+  /** Stops every run gently; resolves when all have ended. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#workers.keys()].map((runId) => this.stop(runId)))
+    clearInterval(this.#watch)
+  }
+
+  #find(runId: string): Worker {
+    const worker = this.#workers.get(runId)
+    if (worker !== undefined) return worker
+    throw new AppError('run/not-found', `The run ${runId} is not being trained here.`)
+  }
+
+  #change(worker: Worker, change: Partial<WorkerStatus>): void {
+    worker.status = { ...worker.status, ...change }
+    this.#tell('onChanged', worker.status)
+  }
+
+  #hear(worker: Worker, message: FromTrainer): void {
+    const wasSilent = worker.status.isSilent
+    // Some kinds of process have no number before they run.
+    const { pid } = worker.process
+    worker.status = { ...worker.status, pid, lastHeardAt: Date.now(), isSilent: false }
+    if (message.type === 'failed') worker.error = message.error
+    const phase = message.type === 'grown' ? message.phase : null
+    if (phase !== null) worker.phase = phase
+    const activity = activityAt(phase, worker.status.activity)
+    if (wasSilent || activity !== worker.status.activity) this.#change(worker, { activity })
+    if (message.type === 'phase') this.#step(worker, message)
+    if (message.type === 'grown') this.#tell('onGrown', worker.status.runId)
+  }
+
+  #step(worker: Worker, { phase, progress }: Extract<FromTrainer, { type: 'phase' }>): void {
+    worker.status = { ...worker.status, stepPhase: phase, phaseProgress: progress }
+    this.#tell('onPhase', worker.status)
+  }
+
+  #tell<Name extends 'onGrown' | 'onChanged' | 'onPhase' | 'onEnded'>(
+    name: Name,
+    what: Parameters<NonNullable<SupervisorOptions[Name]>>[0],
+  ): void {
+    const listener = this.#options[name] as ((what: unknown) => void) | undefined
+    if (listener !== undefined) guarded(name, this.#onFault, listener)(what)
+  }
+
+  #markSilent(silentAfterMs: number): void {
+    for (const worker of this.#workers.values()) {
+      const { isSilent, lastHeardAt } = worker.status
+      if (!isSilent && Date.now() - lastHeardAt > silentAfterMs) this.#change(worker, { isSilent: true })
+    }
+  }
+
+  #end(runId: string, exit: WorkerExit): WorkerEnding {
+    const worker = this.#find(runId)
+    this.#workers.delete(runId)
+    const { directory } = worker.status
+    const lastWords = readLastWords(runPaths(directory).workerLog, worker.wordsFrom)
+    const ending = { runId, directory, lastWords, ...howItEnded(worker, exit) }
+    this.#tell('onGrown', runId)
+    this.#tell('onEnded', ending)
+    return ending
+  }
+}
+
+/** A step may end between the wish for a pause or a stop and its arrival. */
+function activityAt(phase: RunPhase | null, activity: WorkerActivity): WorkerActivity {
+  const isEnding = activity === 'stopping' || phase === 'finished' || phase === 'stopped'
+  if (phase === null || isEnding) return activity
+  if (phase === 'paused') return 'paused'
+  return activity === 'pausing' ? 'pausing' : 'running'
+}
+
+function howItEnded(
+  { phase, error, isKilled, status }: Worker,
+  exit: WorkerExit,
+): Pick<WorkerEnding, 'kind' | 'error'> {
+  if (error !== null) return { kind: 'failed', error }
+  if (phase === 'finished' || phase === 'stopped') return { kind: phase, error: null }
+  const remedy = `Its checkpoints are whole; go on from the last one with: turnwise resume ${path.basename(status.directory)}`
+  if (isKilled) return { kind: 'killed', error: envelope('run/stopped', 'Stopped at once.', remedy) }
+  return { kind: 'crashed', error: envelope('runtime/failed', crashSentence(exit), crashHint(exit, remedy)) }
+}
+
+function crashSentence({ failure, signal, exitCode }: WorkerExit): string {
+  if (failure !== null) return `The training process could not be started: ${failure}.`
+  const how = signal === null ? `status ${exitCode ?? 'unknown'}` : `signal ${signal}`
+  return `The training process ended unexpectedly (${how}).`
+}
+
+const crashHint = ({ signal }: WorkerExit, remedy: string): string =>
+  signal === 'SIGKILL' ? `The system may have been short of memory: try a smaller batch. ${remedy}` : remedy
+
+const envelope = (code: 'run/stopped' | 'runtime/failed', message: string, hint: string): ErrorEnvelope => ({
+  code,
+  message,
+  hint,
+  stack: undefined,
+})
+
+const busy = (runId: string, holder: number | null): AppError =>
+  new AppError(
+    'run/busy',
+    `The run ${runId} is being trained by process ${holder ?? 'unknown'}.`,
+    'Stop that one first.',
+  )

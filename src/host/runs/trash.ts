@@ -1,0 +1,203 @@
+/**
+ * Deleted runs, kept for a week: `trash/<run id>` is the run's folder as it was, `trash/<run id>.json` what only the
+ * history knew of it. Every step is one rename, so that a process may be killed in between: what it left undone is
+ * finished by the next host (`tidyTrash`).
+ */
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import type { RunRecord } from '#shared/runs.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import { isRunFolder, lockRun, runPaths } from './runFolder.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { bytesOf } from '#host/files/leftovers.ts'
+import type { PlacedScore } from '#host/store/samples.ts'
+
+export const keptInTrashMs = 7 * 24 * 60 * 60 * 1000
+
+/** What tells a step of another process that is under way from one that was left. */
+const leftAfterMs = 60_000
+
+/** What no file of the run's own folder says. */
+type Described = Pick<RunRecord, 'name' | 'tags' | 'notes' | 'status' | 'error' | 'lastWords'> & {
+  readonly scores: readonly PlacedScore[]
+}
+
+export interface TrashedRun {
+  readonly runId: string
+  readonly name: string | null
+  /** Epoch milliseconds. */
+  readonly deletedAt: number
+  /** When it is removed for good. */
+  readonly until: number
+  readonly sizeBytes: number
+}
+
+type Parts = Pick<Host, 'dataDirectory' | 'store' | 'history'>
+
+/** Takes a run's folder out of the way, and the run out of the history. Errors: AppError 'run/busy', 'file/unwritable'. */
+export function trashRun({ dataDirectory, store, history }: Parts, runId: string): void {
+  const { directory, name, tags, notes, status, error, lastWords } = store.runs.get(runId)
+  if (existsSync(directory)) {
+    const { runs, trash } = dataFolders(dataDirectory)
+    if (path.dirname(directory) !== runs || !isRunFolder(directory)) {
+      throw new AppError(
+        'file/unwritable',
+        `${directory} is not the folder of a run in this data directory, so it is left alone.`,
+      )
+    }
+    lockRun(directory)[Symbol.dispose]()
+    makeFolder(trash)
+    removeFromTrash(trash, runId) // an imported run can come again and be deleted again
+    const described: Described = {
+      ...{ name, tags, notes, status, error, lastWords },
+      scores: store.samples.placedScores(runId),
+    }
+    const about = { deletedAt: Date.now(), ...described }
+    writeFileAtomic(aboutFile(trash, runId), `${JSON.stringify(about)}\n`)
+    move(directory, path.join(trash, runId))
+  }
+  history.forget(runId)
+}
+
+/** The last deleted first. */
+export function trashedRuns(dataDirectory: string): TrashedRun[] {
+  const { trash } = dataFolders(dataDirectory)
+  return runIdsIn(trash)
+    .map((runId) => {
+      const directory = path.join(trash, runId)
+      const about = readAbout(trash, runId)
+      const deletedAt = about.deletedAt ?? statSync(directory).ctimeMs
+      return {
+        ...{ runId, deletedAt, until: deletedAt + keptInTrashMs },
+        name: about.name ?? nameInConfig(directory),
+        sizeBytes: bytesOf(directory),
+      }
+    })
+    .sort((a, b) => b.deletedAt - a.deletedAt)
+}
+
+/** Puts a run back where it was, with all that was known of it. Errors: AppError 'run/not-found', 'file/unwritable'. */
+export function restoreRun(parts: Parts, runId: string): void {
+  const { runs, trash } = dataFolders(parts.dataDirectory)
+  if (!isRunFolder(path.join(trash, runId))) {
+    throw new AppError(
+      'run/not-found',
+      'That run is not in the trash any more.',
+      'Deleted runs are kept there for a week, unless the trash is emptied.',
+    )
+  }
+  makeFolder(runs)
+  move(path.join(trash, runId), path.join(runs, runId))
+  parts.history.adoptRun(runId)
+  describe(parts, runId)
+}
+
+/** Removes some or all of the trash for good; returns how many bytes that freed. Errors: AppError 'file/unwritable'. */
+export function emptyTrash(dataDirectory: string, runIds?: readonly string[]): number {
+  const { trash } = dataFolders(dataDirectory)
+  const removed = trashedRuns(dataDirectory).filter(({ runId }) => runIds?.includes(runId) ?? true)
+  for (const { runId } of removed) removeFromTrash(trash, runId)
+  return removed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+}
+
+function removeFromTrash(trash: string, runId: string): void {
+  const [kept, doomed] = [path.join(trash, runId), path.join(trash, `.${runId}.removed`)]
+  if (existsSync(kept)) {
+    remove(doomed)
+    // Renamed first: killed in between, it is no run that could be restored by half.
+    move(kept, doomed)
+    remove(doomed)
+  }
+  remove(aboutFile(trash, runId))
+}
+
+/** Finishes what a killed process left, and removes what has been here for a week. Errors: AppError 'file/unwritable'. */
+export function tidyTrash(parts: Parts): void {
+  const { dataDirectory, store, history } = parts
+  const { trash } = dataFolders(dataDirectory)
+  if (!existsSync(trash)) return
+  const names = readdirSync(trash)
+  for (const name of names.filter((each) => each.endsWith('.removed'))) remove(path.join(trash, name))
+  const abouts = names.flatMap((name) => /^(run_[\w-]+)\.json$/.exec(name)?.[1] ?? [])
+  for (const runId of abouts.filter((each) => isLeft(trash, each))) describe(parts, runId)
+  for (const runId of runIdsIn(trash)) {
+    const run = store.runs.find(runId)
+    if (run !== null && !existsSync(run.directory)) history.forget(runId)
+  }
+  const old = trashedRuns(dataDirectory).filter(({ until }) => until < Date.now())
+  if (old.length > 0)
+    emptyTrash(
+      dataDirectory,
+      old.map(({ runId }) => runId),
+    )
+}
+
+/** A description whose run was restored, or never came. */
+const isLeft = (trash: string, runId: string): boolean =>
+  !existsSync(path.join(trash, runId)) && statSync(aboutFile(trash, runId)).mtimeMs < Date.now() - leftAfterMs
+
+/** Gives a restored run back what only the history knew; one that is not taken in yet, at a later start. */
+function describe({ dataDirectory, store }: Parts, runId: string): void {
+  const { trash, runs } = dataFolders(dataDirectory)
+  const run = store.runs.find(runId)
+  if (run === null && existsSync(path.join(runs, runId))) return
+  if (run !== null) giveBack(store, run, readAbout(trash, runId))
+  remove(aboutFile(trash, runId))
+}
+
+function giveBack({ runs, samples }: Parts['store'], { id, status }: RunRecord, about: About): void {
+  if (about.name !== undefined) runs.setName(id, about.name)
+  if (about.tags !== undefined) runs.setTags(id, about.tags)
+  if (about.notes !== undefined) runs.setNotes(id, about.notes)
+  samples.addPlacedScores(id, about.scores ?? [])
+  // Its log ends without a word where its process died: only the host that saw it knows why.
+  const isKnownBetter = about.status === 'failed' || about.status === 'interrupted'
+  if (status === 'interrupted' && isKnownBetter)
+    runs.setStatus(id, about.status, { error: about.error ?? null, lastWords: about.lastWords ?? null })
+}
+
+const aboutFile = (trash: string, runId: string): string => path.join(trash, `${runId}.json`)
+
+type About = Partial<Described & { readonly deletedAt: number }>
+
+/** Our own file; a run without it, or with half of it, can be restored all the same. */
+function readAbout(trash: string, runId: string): About {
+  try {
+    return JSON.parse(readFileSync(aboutFile(trash, runId), 'utf8')) as About
+  } catch {
+    return {}
+  }
+}
+
+function nameInConfig(directory: string): string | null {
+  try {
+    const config = JSON.parse(readFileSync(runPaths(directory).config, 'utf8')) as { name?: unknown }
+    return typeof config.name === 'string' ? config.name : null
+  } catch {
+    return null
+  }
+}
+
+const runIdsIn = (trash: string): string[] =>
+  existsSync(trash)
+    ? readdirSync(trash).filter((name) => name.startsWith('run_') && isRunFolder(path.join(trash, name)))
+    : []
+
+function move(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    throw writeError(from, error)
+  }
+}
+
+function remove(target: string): void {
+  try {
+    rmSync(target, { recursive: true, force: true })
+  } catch (error) {
+    throw writeError(target, error)
+  }
+}

@@ -1,0 +1,29 @@
+/** What checks of settings expected of their runs, kept until the program ends: a run's first estimate of its time. */
+import { hash } from 'node:crypto'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { TrainingRequest } from '#host/processes/messages.ts'
+
+type Expected = NonNullable<TrainingRequest['expected']>
+
+const kept = 100
+
+export class Trials {
+  readonly #byConfig = new Map<string, Expected>()
+
+  /** `expected`: stage by stage. */
+  remember(config: RunConfig, expected: Expected): void {
+    const key = keyOf(config)
+    this.#byConfig.delete(key)
+    this.#byConfig.set(key, expected)
+    const [oldest] = this.#byConfig.keys()
+    if (this.#byConfig.size > kept && oldest !== undefined) this.#byConfig.delete(oldest)
+  }
+
+  /** Of a run by the text of its config; null where these settings were not tried. */
+  of(configText: string): Expected | null {
+    return this.#byConfig.get(keyOf(JSON.parse(configText) as RunConfig)) ?? null
+  }
+}
+
+/** The name says nothing of the time it takes. */
+const keyOf = ({ name: _, ...settings }: RunConfig): string => hash('sha1', JSON.stringify(settings))

@@ -1,0 +1,157 @@
+/**
+ * The adapters a run begins with: the policy's, fresh, a given one, or a given one under the run's own LoRA config; and the
+ * reference's, where it is another.
+ */
+import { AppError } from '#shared/errors.ts'
+import { adapterSection } from '#shared/configSections.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { type LinearName, type LoraConfig } from '#engine/models/config.ts'
+import type { NamedTensor } from '#engine/models/source.ts'
+import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
+import { fitsIn, underConfig, unionOf } from '#host/adapters/adapterUnion.ts'
+import { hubIdOf } from '#host/hub/hubId.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { mergeLora, padAdapter } from '#host/adapters/peftMerge.ts'
+import { openAdapter } from '#host/models/openModel.ts'
+
+export interface AdapterStart {
+  readonly lora: LoraConfig
+  /** Hub id of the base model, if known. */
+  readonly baseModel: string | null
+  /** null: fresh. */
+  readonly tensors: readonly NamedTensor[] | null
+  /** What a person should know about it, in sentences. */
+  readonly warnings: readonly string[]
+}
+
+/** Errors: AppError 'adapter/invalid', 'config/invalid' where it is not what the settings ask for, 'file/unreadable'. */
+export function firstAdapter({ adapter, seed }: RunConfig, folder: ModelFolder): AdapterStart {
+  const { rank, alpha, rsLora, targets, initial, mergeConfigs } = adapter
+  const own: LoraConfig = { rank, alpha, rsLora, targets: targetNames(targets, folder) }
+  if (initial === null)
+    return { lora: own, baseModel: hubIdOf(folder.directory), tensors: null, warnings: [] }
+  const { config, baseModel, tensors, warnings: read = [] } = openAdapter(initial, folder)
+  if (!mergeConfigs) {
+    requireSame(adapter, own, config)
+    return { lora: config, baseModel, tensors, warnings: read }
+  }
+  const { lora, warnings } = mergeLora(own, config)
+  return {
+    lora,
+    baseModel,
+    tensors: padded(lora, { folder, seed }, tensors),
+    warnings: [...read, ...warnings],
+  }
+}
+
+interface FreshFrom {
+  readonly folder: ModelFolder
+  readonly seed: number
+}
+
+/** In the corner of fresh ones: a fresh B is zero, so the product stays what it was, and what was added can learn. */
+const padded = (
+  lora: LoraConfig,
+  { folder, seed }: FreshFrom,
+  tensors: readonly NamedTensor[],
+): NamedTensor[] => padAdapter(new AdapterParameters(folder.config, lora).initialize(seed).tensors(), tensors)
+
+const usual = adapterSection.parse({})
+const loraKeys = ['rank', 'alpha', 'rsLora', 'targets'] as const
+
+/** A setting that nobody changed follows the adapter; one that says something else is not passed over in silence. */
+function requireSame(settings: RunConfig['adapter'], own: LoraConfig, adapter: LoraConfig): void {
+  const words = (lora: LoraConfig, key: (typeof loraKeys)[number]) =>
+    key === 'targets' ? lora.targets.join(', ') : String(lora[key])
+  const differing = loraKeys.filter(
+    (key) =>
+      JSON.stringify(settings[key]) !== JSON.stringify(usual[key]) && words(own, key) !== words(adapter, key),
+  )
+  if (differing.length === 0) return
+  const sides = differing.map(
+    (key) =>
+      `adapter.${key} is ${words(own, key)}, but the adapter of adapter.initial has ${words(adapter, key)}`,
+  )
+  throw new AppError(
+    'config/invalid',
+    `${sides.join('; ')}.`,
+    'Leave those settings out to go on with the adapter as it is, or set adapter.mergeConfigs to true to bring it to the larger rank and the targets of both.',
+  )
+}
+
+export interface StartWithReference {
+  readonly start: AdapterStart
+  /** Under the same LoRA config; null: what the policy begins as. */
+  readonly reference: readonly NamedTensor[] | null
+}
+
+/**
+ * Adds the reference of `reference.adapter`, which may have a smaller rank, fewer targets and another scale than the
+ * policy's adapter. Errors: as `firstAdapter`; 'config/invalid' where it does not fit and `adapter.mergeConfigs` is off.
+ */
+export function withReference(
+  start: AdapterStart,
+  config: RunConfig,
+  folder: ModelFolder,
+): StartWithReference {
+  const { adapter: place } = config.reference
+  if (place === null) return { start, reference: null }
+  const given = openAdapter(place, folder)
+  const isFitting = fitsIn(given.config, start.lora, folder.config)
+  if (!isFitting && !config.adapter.mergeConfigs) throw doesNotFit(given.config, start.lora)
+  const lora = isFitting ? start.lora : unionOf([start.lora, given.config])
+  const grown = { ...start, lora, warnings: [...start.warnings, grownWords(lora)] }
+  const { tensors } = start
+  const from = { folder, seed: config.seed }
+  return {
+    start: isFitting ? start : { ...grown, tensors: tensors === null ? null : padded(lora, from, tensors) },
+    reference: underConfig(given, lora, folder.config),
+  }
+}
+
+const sizeWords = ({ rank, targets }: LoraConfig): string => `rank ${rank} on ${targets.join(', ')}`
+
+const doesNotFit = (reference: LoraConfig, policy: LoraConfig): AppError =>
+  new AppError(
+    'config/invalid',
+    `The adapter of reference.adapter has ${sizeWords(reference)}; the policy's has ${sizeWords(policy)}, where it has no place.`,
+    `Give the policy's adapter at least that rank and those targets, or set adapter.mergeConfigs to true to let it grow.`,
+  )
+
+const grownWords = (lora: LoraConfig): string =>
+  `So that the reference fits beside it, the policy's adapter has ${sizeWords(lora)}, with alpha ${Number(lora.alpha.toPrecision(6))}: its scale stays what it was.`
+
+type TargetName = Exclude<RunConfig['adapter']['targets'], string>[number]
+
+/** What the run config calls a linear, whatever its family calls it. */
+const targetOf: Readonly<Record<LinearName, TargetName>> = {
+  q_proj: 'q',
+  k_proj: 'k',
+  v_proj: 'v',
+  qkv_proj: 'qkv',
+  c_attn: 'qkv',
+  o_proj: 'o',
+  'attn.c_proj': 'o',
+  gate_proj: 'gate',
+  up_proj: 'up',
+  gate_up_proj: 'gate_up',
+  c_fc: 'up',
+  down_proj: 'down',
+  'mlp.c_proj': 'down',
+}
+
+/** The config's short names in the model's order. Errors: AppError 'config/invalid' for one that the model does not have. */
+function targetNames(
+  targets: RunConfig['adapter']['targets'],
+  { config: { linears, architecture } }: ModelFolder,
+): readonly LinearName[] {
+  if (targets === 'all-linear') return linears
+  const known = linears.map((name) => targetOf[name])
+  const missing = targets.filter((target) => !known.includes(target))
+  if (missing.length === 0) return linears.filter((name) => targets.includes(targetOf[name]))
+  throw new AppError(
+    'config/invalid',
+    `adapter.targets asks for ${missing.join(', ')}, but a ${architecture} model has ${known.join(', ')}.`,
+    'Choose from those, or “all-linear”.',
+  )
+}

@@ -1,0 +1,179 @@
+/**
+ * The composition root of training: builds policy, rewards and algorithm from a run's config, lets `rl` train, and keeps
+ * the run's folder: every event in the log, checkpoints whole. Reading guide of this folder:
+ *
+ *   entry.ts            (here) one run, from config to finished checkpoint; recording.ts keeps its folder,
+ *                       stages.ts says which trainings it is made of, openTraining.ts opens one of them,
+ *                       adapterStart.ts says which adapter it begins with
+ *   calibrating.ts      one step of a run that is not made: what it will need
+ *
+ * processes/trainingProcess.ts is the process it happens in; runs/supervisor.ts starts, watches and stops such processes,
+ * runs/runQueue.ts starts one after the other.
+ */
+import path from 'node:path'
+import type { Device } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RunEvent, ScheduleEvent, TrainerState } from '#shared/events.ts'
+import { effectWords } from '#shared/precisionEffect.ts'
+import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
+import { RunWatch } from '#rl/diagnosis/watch.ts'
+import { initialState } from '#rl/training/plan.ts'
+import type { TrainDependencies } from '#rl/training/dependencies.ts'
+import { train } from '#rl/training/train.ts'
+import type { Retention } from '#host/runs/checkpointRetention.ts'
+import { loadCheckpoint } from '#host/runs/checkpoints.ts'
+import { isCheckpoint } from '#host/runs/checkpointState.ts'
+import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
+import { lockRun, runPaths } from '#host/runs/runFolder.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+import { countBeside } from '#host/outboundRequests.ts'
+import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
+import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import type { TrainingControl } from './control.ts'
+import { computeManifest } from '#host/runs/manifest.ts'
+import type { TrainingRequest } from '#host/processes/messages.ts'
+import { adapterOf, openTraining } from './openTraining.ts'
+import { checkPrecision } from '#host/checks/precisionCheck.ts'
+import { Recorder } from './recording.ts'
+import { chooseRunDevice, type RunDeviceWish } from './runDevice.ts'
+import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
+
+/** What a run is asked from outside, and told to it. */
+export type RunControl = Pick<TrainingControl, 'signal' | 'pause'> & Pick<TrainDependencies, 'onPhase'>
+
+/**
+ * Trains the run in a folder until its end, or until `control` says so: then after the current step. Yields what happens
+ * as it happens; a failure is in the log before it is thrown.
+ */
+export async function* runTraining(request: TrainingRequest, control: RunControl): AsyncGenerator<RunEvent> {
+  const { runDirectory, cacheDirectory, resumeFrom } = request
+  using _lock = lockRun(runDirectory)
+  using recorder = new Recorder(runDirectory)
+  try {
+    const config = parseRunConfig(readJsonObject(runPaths(runDirectory).config, 'config/invalid'))
+    const checkpoint = resumeFrom === null ? null : loadCheckpoint(resumeFrom)
+    yield* recorder.takeUp(checkpoint)
+    recorder.watch(new RunWatch(config))
+    const start = checkpoint === null ? originOf(runDirectory) : { checkpoint, isFork: false }
+    const step = start?.checkpoint.trainer.step ?? 0
+    yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
+    const model = openModelFolder(checkpoint?.model ?? config.model, config)
+    await using rewards = await resolveRewards(config, runDirectory)
+    await using world = await resolveEnvironment(config, runDirectory, () => countBeside(cacheDirectory))
+    const judging = { rewards: rewards.specs, environment: world.environment }
+    const stages = await readStages(config, model, judging)
+    yield* recorder.say(scheduleOf(stages, start, request.expected))
+    const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })
+    yield* recorder.sayManifest(manifest, step)
+    const device = yield* placeRun(recorder, step, { config, model, cacheDirectory })
+    const name = path.basename(runDirectory)
+    const run = { name, stages, model, device, cacheDirectory, recorder, control }
+    if (start === null) yield* recorder.say(...(await roundingNotice(run)))
+    yield* runStages(run, start)
+  } catch (error) {
+    recorder.fail(errorEvent(error))
+    throw error
+  }
+}
+
+/** The device of the run, said where it is not in the log yet. */
+async function* placeRun(
+  recorder: Recorder,
+  step: number,
+  wish: Omit<RunDeviceWish, 'before'>,
+): AsyncGenerator<RunEvent, Device> {
+  const before = recorder.deviceBefore()
+  const { device, reason } = await chooseRunDevice({ ...wish, before })
+  if (device.kind !== before) yield* recorder.say({ type: 'device', step, device, reason })
+  return device
+}
+
+/** What lies ahead of a process that begins here. A fork is evaluated where it leaves its parent. */
+function scheduleOf(
+  stages: readonly Stage[],
+  start: TrainingStart | null,
+  expected: TrainingRequest['expected'],
+): ScheduleEvent {
+  const step = start?.checkpoint.trainer.step ?? 0
+  const scheduled = stages.map(({ place, lastStep, parts }, index) => ({
+    firstStep: start?.isFork === true && step < lastStep ? Math.max(step, place.firstStep) : place.firstStep,
+    lastStep,
+    evaluateEvery: parts.config.evaluation.every,
+    checkpointEvery: parts.config.checkpoints.every,
+    heldOutRows: Math.min(parts.heldOutRows.length, parts.config.evaluation.rows ?? Infinity),
+    expected: expected?.[index] ?? null,
+  }))
+  return { type: 'schedule', step, stages: scheduled }
+}
+
+/** What rounding the base does to it, said once when a run begins. */
+async function roundingNotice({ stages, model, device, cacheDirectory }: Stages): Promise<RunEvent[]> {
+  const [first] = stages
+  if (first === undefined) return []
+  const { config, tokenizer } = first.parts
+  const { precision } = config.base
+  if (precision === 'f32') return []
+  const effect = await checkPrecision({ model, tokenizer, precision, texts: null, device, cacheDirectory })
+  return [{ type: 'warning', step: 0, message: effectWords(effect) }]
+}
+
+/** What the stages of a run have in common. */
+interface Stages {
+  /** Of the run's folder. */
+  readonly name: string
+  readonly stages: readonly Stage[]
+  readonly model: ModelFolder
+  readonly device: Device
+  readonly cacheDirectory: string
+  readonly recorder: Recorder
+  readonly control: RunControl
+}
+
+/** One after the other: the policy a stage ends with is start and reference of the next. */
+async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenerator<RunEvent> {
+  const { name, stages, model, device, cacheDirectory, recorder, control } = run
+  for (let next = beginStage(stages, start); next !== null;) {
+    const { stage, begin } = next
+    const { config } = stage.parts
+    await using training = await openTraining({ name, stage, model, device, cacheDirectory, begin })
+    const { step } = begin?.state ?? initialState
+    yield* recorder.say(...training.warnings.map((message) => ({ type: 'warning', step, message }) as const))
+    const ended: { state: TrainerState | null } = { state: null }
+    const events = remembering(train({ ...training.dependencies, ...control }), ended)
+    yield* recorder.record(events, retentionOf(config, model), training.state)
+    const { state } = ended
+    const isOver = state === null || state.step < stage.lastStep || control.signal.aborted
+    next = isOver ? null : nextStage(stages, state, adapterOf(training.state()))
+  }
+}
+
+/** Passes events on and keeps what the generator returns. */
+async function* remembering(
+  events: AsyncGenerator<RunEvent, TrainerState>,
+  ended: { state: TrainerState | null },
+): AsyncGenerator<RunEvent> {
+  ended.state = yield* events
+}
+
+/** A copy of the model in a checkpoint may be what this process computes with: then that checkpoint must stay. */
+const retentionOf = ({ checkpoints }: RunConfig, model: ModelFolder): Retention => ({
+  ...checkpoints,
+  inUse: path.dirname(model.directory),
+})
+
+/** The checkpoint of another run that this one began with; null for a run of its own. */
+function originOf(runDirectory: string): TrainingStart | null {
+  const { origin } = runPaths(runDirectory)
+  return isCheckpoint(origin) ? { checkpoint: loadCheckpoint(origin), isFork: true } : null
+}
+
+function errorEvent(error: unknown): RunEvent {
+  const message = error instanceof Error ? error.message : String(error)
+  if (!(error instanceof AppError)) return { type: 'error', code: null, message }
+  return {
+    type: 'error',
+    code: error.code,
+    message,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  }
+}

@@ -1,0 +1,198 @@
+/** The policy of a stage with everything that trains it, from a config or from a checkpoint. */
+import { holdsTensors, type Device } from '#shared/device.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { NamedTensor } from '#engine/models/source.ts'
+import { int8Form } from '#engine/runtime/device.ts'
+import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import type { TrainDependencies } from '#rl/training/dependencies.ts'
+import { exactResume, stateToRestore } from '#host/runs/checkpointRestore.ts'
+import type { Checkpoint, CriticState } from '#host/runs/checkpoints.ts'
+import { asPolicySource } from '#host/models/baseCache.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { countBeside } from '#host/outboundRequests.ts'
+import { openRemotePolicy, type RemotePolicy } from '#host/remote/remotePolicy.ts'
+import { isOnThisMachine } from '#host/remote/settings.ts'
+import { firstAdapter, withReference, type AdapterStart, type StartWithReference } from './adapterStart.ts'
+import type { TrainedState } from './recording.ts'
+import type { Stage, StageBeginning, TrainingStart } from './stages.ts'
+
+/** Rows generated together at most: more cost memory and bring a CPU nothing. */
+export const maxRows = 64
+
+/** Everything a run holds while it trains. */
+export interface Training extends AsyncDisposable {
+  readonly dependencies: TrainDependencies
+  /** What could not be taken over from a checkpoint, in sentences. */
+  readonly warnings: readonly string[]
+  readonly state: () => TrainedState
+}
+
+export interface TrainingSetup {
+  /** What a rollout server knows the run's adapters by; no other living process uses it. */
+  readonly name: string
+  readonly stage: Stage
+  readonly model: ModelFolder
+  readonly device: Device
+  readonly cacheDirectory: string
+  readonly begin: StageBeginning
+}
+
+export async function openTraining(setup: TrainingSetup): Promise<Training> {
+  const { stage, model, device, cacheDirectory, begin } = setup
+  const { config, algorithm } = stage.parts
+  const start = begin?.start ?? null
+  const { start: form, reference } = beginWith(setup)
+  // Dropout is how a run trains, whatever the adapter it goes on from was trained with.
+  const adapter = { ...form, lora: { ...form.lora, dropout: config.adapter.dropout } }
+  const hasCritic = algorithm.needs.values
+  const policy = await openPolicy(config, { model, device, cacheDirectory, adapter, reference, hasCritic })
+  const warnings = start === null ? adapter.warnings : restore(policy, stage, start, reference !== null)
+  const acting = await openActing(policy, setup, adapter)
+  return {
+    dependencies: {
+      ...stage.parts,
+      ...acting.dependencies,
+      device: device.kind,
+      stage: stage.place,
+      ...(begin === null ? {} : { state: begin.state, isFork: start?.isFork ?? false }),
+    },
+    warnings,
+    state: () => ({
+      lora: adapter.lora,
+      baseModel: adapter.baseModel,
+      ...roundingOf(config),
+      actor: policy.adapterTensors('actor'),
+      reference: policy.adapterTensors('reference'),
+      critic: hasCritic ? { adapter: policy.adapterTensors('critic'), valueHead: policy.valueHead() } : null,
+      optimizer: config.checkpoints.saveOptimizer ? policy.optimizerState() : null,
+      model: config.checkpoints.loraOnly ? null : model.directory,
+    }),
+    [Symbol.asyncDispose]: acting.close,
+  }
+}
+
+/** What a checkpoint says of its base. */
+const roundingOf = ({ base: { precision } }: RunConfig): Pick<TrainedState, 'base'> =>
+  precision === 'f32' ? {} : { base: precision }
+
+interface Acting {
+  readonly dependencies: Pick<TrainDependencies, 'policy' | 'rolloutMetrics'>
+  readonly close: () => Promise<void>
+}
+
+/** The policy as the run acts with it: here, or on a server. Errors: AppError 'server/…'; then the policy is disposed. */
+async function openActing(policy: OrtPolicy, setup: TrainingSetup, adapter: AdapterStart): Promise<Acting> {
+  try {
+    const remote = await openRemote(policy, setup, adapter)
+    const close = async () => {
+      await remote?.[Symbol.asyncDispose]()
+      policy[Symbol.dispose]()
+    }
+    if (remote === null) return { dependencies: { policy }, close }
+    return { dependencies: { policy: remote, rolloutMetrics: () => remote.takeMetrics() }, close }
+  } catch (error) {
+    policy[Symbol.dispose]()
+    throw error
+  }
+}
+
+/** null where the run acts here, or not at all. */
+async function openRemote(
+  policy: OrtPolicy,
+  { name, stage: { parts }, model, cacheDirectory }: TrainingSetup,
+  { lora, baseModel }: AdapterStart,
+): Promise<RemotePolicy | null> {
+  const { server: settings } = parts.config.rollout
+  if (settings === null || parts.algorithm.experience !== 'rollout') return null
+  return openRemotePolicy(policy, {
+    ...{ settings, lora, baseModel, name, tokenizer: parts.tokenizer },
+    modelFolder: model.directory,
+    environment: process.env,
+    onRequest: () => {
+      if (!isOnThisMachine(settings.url)) countBeside(cacheDirectory)
+    },
+  })
+}
+
+/** A fork may name another reference; one that follows the policy is where the checkpoint has it. */
+function beginWith({ stage, model, begin }: TrainingSetup): StartWithReference {
+  const { config } = stage.parts
+  const start = begin?.start ?? null
+  if (start === null) return withReference(begin?.adapter ?? firstAdapter(config, model), config, model)
+  const own = adapterOf(start.checkpoint)
+  const { refreshSteps, refreshPasses } = config.reference
+  const isMoved = refreshSteps !== null || refreshPasses !== null
+  if (!start.isFork || isMoved) return { start: own, reference: null }
+  // Moments are of the adapter as it is: it cannot grow.
+  return withReference(own, { ...config, adapter: { ...config.adapter, mergeConfigs: false } }, model)
+}
+
+/** A resume takes over everything, a fork what its config says. */
+function restore(
+  policy: OrtPolicy,
+  { parts: { config, algorithm } }: Stage,
+  { checkpoint, isFork }: TrainingStart,
+  hasReference: boolean,
+): readonly string[] {
+  const { optimizer: loadOptimizer, ...overwrite } = config.checkpoints.load
+  const restored = stateToRestore(checkpoint, isFork ? { loadOptimizer, ...overwrite } : exactResume)
+  if (restored.reference !== null && !hasReference) policy.restoreAdapter('reference', restored.reference)
+  if (algorithm.needs.values && restored.critic !== null) restoreCritic(policy, restored.critic)
+  // Moments of other parameters: a fork that goes on with a critic, or without one, has to begin anew.
+  const isSame = algorithm.needs.values === (checkpoint.critic !== null)
+  if (restored.optimizer === null) return restored.warnings
+  if (!isSame) return [...restored.warnings, otherParameters]
+  policy.restoreOptimizer(restored.optimizer)
+  return restored.warnings
+}
+
+const otherParameters =
+  'The optimizer begins anew: the checkpoint was made by an algorithm that trains other parameters.'
+
+function restoreCritic(policy: OrtPolicy, { adapter, valueHead }: CriticState): void {
+  policy.restoreAdapter('critic', adapter)
+  if (valueHead !== null) policy.restoreValueHead(valueHead)
+}
+
+export const adapterOf = ({
+  lora,
+  baseModel,
+  actor,
+}: Pick<Checkpoint, 'lora' | 'baseModel' | 'actor'>): AdapterStart => ({
+  lora,
+  baseModel,
+  tensors: actor,
+  warnings: [],
+})
+
+interface PolicySetup {
+  readonly model: ModelFolder
+  readonly device: Device
+  readonly cacheDirectory: string
+  readonly adapter: AdapterStart
+  /** null: what the policy begins as. */
+  readonly reference: readonly NamedTensor[] | null
+  readonly hasCritic: boolean
+}
+
+async function openPolicy(
+  { base, rollout, optimization, seed }: RunConfig,
+  { model, device, cacheDirectory, adapter: { lora, tensors }, reference, hasCritic }: PolicySetup,
+): Promise<OrtPolicy> {
+  const rolloutPrecision = holdsTensors(device) ? 'f32' : rollout.precision
+  const precisions = { base: base.precision, rollout: rolloutPrecision, int8Form: int8Form(device) }
+  const { beta1, beta2, epsilon, weightDecay, memory } = optimization
+  return createOrtPolicy({
+    source: await asPolicySource(model, precisions, cacheDirectory),
+    device,
+    lora,
+    loraSeed: seed,
+    critic: hasCritic,
+    ...(tensors === null ? {} : { adapter: tensors }),
+    ...(reference === null ? {} : { reference }),
+    rolloutPrecision,
+    activations: memory,
+    optimizer: { beta1, beta2, epsilon, weightDecay },
+    maxRows,
+  })
+}

@@ -1,0 +1,200 @@
+/**
+ * Keeps a run's folder while it trains: every event in the log, checkpoints whole, and after a resume one history
+ * without gaps or repetitions, whatever the process was doing when it was killed.
+ */
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import { device } from '#shared/api/common.ts'
+import type { DeviceKind } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import type { CheckpointDueEvent, CheckpointSavedEvent, RunEvent, RunManifest } from '#shared/events.ts'
+import type { Metrics } from '#shared/metrics.ts'
+import type { RunWatch } from '#rl/diagnosis/watch.ts'
+import { clearLaterCheckpoints, pruneCheckpoints, type Retention } from '#host/runs/checkpointRetention.ts'
+import {
+  listCheckpoints,
+  saveCheckpoint,
+  type Checkpoint,
+  type CheckpointEntry,
+} from '#host/runs/checkpoints.ts'
+import { openEventLog, readEvents, type EventLog } from '#host/runs/eventLog.ts'
+import { runPaths } from '#host/runs/runFolder.ts'
+import { manifestDifferences, readManifest } from '#host/runs/manifest.ts'
+
+const loggedDevice = z.object({ device })
+const watchedTypes = ['step', 'evaluation', 'samples', 'checkpoint-saved', 'checkpoints-removed', 'diagnosis']
+
+/** Parts of a checkpoint that only the training itself knows. */
+export type TrainedState = Omit<Checkpoint, 'trainer' | 'events' | 'reward' | 'metrics'>
+
+export class Recorder {
+  readonly #runDirectory: string
+  readonly #log: EventLog
+  /** What was measured last, and the held-out rows' part of it with its step. */
+  #metrics: Metrics = {}
+  #heldOut: { readonly step: number; readonly reward: number | null } | null = null
+  /** Step of the newest checkpoint of this history. */
+  #savedStep: number | null = null
+  #toldOfBudget = false
+  #watch: RunWatch | null = null
+
+  /** Errors: AppError 'file/unwritable'. */
+  constructor(runDirectory: string) {
+    this.#runDirectory = runDirectory
+    this.#log = openEventLog(runPaths(runDirectory).events)
+  }
+
+  /**
+   * Writes events down before anybody hears of them, and what the diagnosis has to say to them. Errors: AppError
+   * 'run/destroyed' where the run is to end on that.
+   */
+  *say(...events: readonly RunEvent[]): Generator<RunEvent> {
+    for (const event of events) {
+      this.#log.append(event)
+      yield event
+      const remark = this.#watch?.take(event) ?? null
+      if (remark === null) continue
+      this.#log.append(remark)
+      yield remark
+      this.#watch?.requireWorth(remark)
+    }
+  }
+
+  /** From here on events are watched; those of the history count as seen. */
+  watch(watch: RunWatch): void {
+    for (const event of readEvents(runPaths(this.#runDirectory).events, watchedTypes)) {
+      watch.remember(event as unknown as RunEvent)
+    }
+    this.#watch = watch
+  }
+
+  /** Events of the history end where the checkpoint was made, or are none; what lay behind is given up. */
+  *takeUp(checkpoint: Checkpoint | null): Generator<RunEvent> {
+    const step = checkpoint?.trainer.step ?? -1
+    const { damaged } = clearLaterCheckpoints(this.#runDirectory, step)
+    if (this.#log.length > 0) this.#log.rewind(checkpoint?.events ?? 0)
+    const entry = listCheckpoints(this.#runDirectory).find((candidate) => candidate.step === step)
+    // Its own announcement came after it was made, so that it is not in the history up to there.
+    if (entry !== undefined) yield* this.say(saved(entry))
+    yield* this.#sayWhatIsGone(step)
+    for (const { step: damagedStep, problem } of damaged) {
+      const message = `The checkpoint of step ${damagedStep} cannot be used and was put aside under a name that ends in .damaged; the run goes on from step ${Math.max(step, 0)}. ${problem}`
+      yield* this.say({ type: 'warning', step: Math.max(step, 0), message })
+    }
+    this.#savedStep = entry?.step ?? null
+  }
+
+  /** Checkpoints that are announced but not there: their removal was in the part that was given up. */
+  *#sayWhatIsGone(step: number): Generator<RunEvent> {
+    const { events, checkpoints } = runPaths(this.#runDirectory)
+    const announced = new Set<string>()
+    for (const event of readEvents(events, ['checkpoint-saved', 'checkpoints-removed'])) {
+      if (typeof event['directory'] === 'string') announced.add(event['directory'])
+      else for (const directory of strings(event['directories'])) announced.delete(directory)
+    }
+    const isGone = (directory: string) => !existsSync(path.join(checkpoints, path.basename(directory)))
+    const directories = [...announced].filter(isGone)
+    if (directories.length > 0) yield* this.say({ type: 'checkpoints-removed', step, directories })
+  }
+
+  /** The manifest where the history has none yet; else a warning for everything that changed since. */
+  *sayManifest(manifest: RunManifest, step: number): Generator<RunEvent> {
+    const known = readEvents(runPaths(this.#runDirectory).events, ['manifest']).at(-1)
+    if (known === undefined) {
+      yield* this.say({ type: 'manifest', manifest })
+      return
+    }
+    for (const message of manifestDifferences(readManifest(known['manifest']), manifest)) {
+      yield* this.say({ type: 'warning', step, message })
+    }
+  }
+
+  /** Where the run computed so far; null where it has not begun, or an earlier version that did not say so began it. */
+  deviceBefore(): DeviceKind | null {
+    const last = readEvents(runPaths(this.#runDirectory).events, ['device']).at(-1)
+    return loggedDevice.safeParse(last).data?.device.kind ?? null
+  }
+
+  /** Writes down what the loop says and answers its wish for checkpoints. */
+  async *record(
+    events: AsyncIterable<RunEvent>,
+    retention: Retention,
+    state: () => TrainedState,
+  ): AsyncGenerator<RunEvent> {
+    for await (const event of events) {
+      this.#remember(event)
+      if (event.type !== 'checkpoint-due') yield* this.say(event)
+      else if (event.step !== this.#savedStep) {
+        yield* this.#keepCheckpoint(event, state())
+        yield* this.#prune(event.step, retention)
+      }
+    }
+    this.#log.flush()
+  }
+
+  #remember(event: RunEvent): void {
+    if (event.type === 'step') this.#metrics = event.metrics
+    if (event.type !== 'evaluation') return
+    this.#metrics = { ...this.#metrics, ...event.metrics }
+    this.#heldOut = { step: event.step, reward: event.metrics.eval_reward ?? null }
+  }
+
+  async *#keepCheckpoint(
+    { step, state: trainer }: CheckpointDueEvent,
+    state: TrainedState,
+  ): AsyncGenerator<RunEvent> {
+    this.#log.flush() // a checkpoint counts on the events before it
+    const began = performance.now()
+    const entry = await saveCheckpoint(this.#runDirectory, {
+      ...state,
+      trainer,
+      events: this.#log.length,
+      reward: this.#heldOut?.step === step ? this.#heldOut.reward : null,
+      metrics: Object.fromEntries(Object.entries(this.#metrics).filter(isMeasured)),
+    })
+    this.#savedStep = step
+    yield* this.say({ ...saved(entry), seconds: (performance.now() - began) / 1000 })
+  }
+
+  *#prune(step: number, retention: Retention): Generator<RunEvent> {
+    const { removed, isOverBudget } = pruneCheckpoints(this.#runDirectory, {
+      ...retention,
+      ...this.#watch?.kept,
+    })
+    if (removed.length > 0) yield* this.say({ type: 'checkpoints-removed', step, directories: removed })
+    if (isOverBudget && !this.#toldOfBudget) {
+      this.#toldOfBudget = true
+      const message =
+        'The newest and the best checkpoint alone take more disk space than checkpoints.diskBudgetMb allows.'
+      yield* this.say({ type: 'warning', step, message })
+    }
+  }
+
+  /** The last thing a run says. Where the log cannot be written, what is thrown still says what happened first. */
+  fail(error: RunEvent): void {
+    try {
+      this.#log.append(error)
+      this.#log.flush()
+    } catch (second) {
+      if (!(second instanceof AppError)) throw second
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#log[Symbol.dispose]()
+  }
+}
+
+const isMeasured = (entry: [string, number | undefined]): entry is [string, number] => entry[1] !== undefined
+
+const saved = ({ step, directory, reward, sizeBytes }: CheckpointEntry): CheckpointSavedEvent => ({
+  type: 'checkpoint-saved',
+  step,
+  directory,
+  reward,
+  sizeBytes,
+})
+
+const strings = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : []

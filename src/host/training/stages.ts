@@ -1,0 +1,117 @@
+/** The stages of a run: what each of them trains with, and where a run that goes on takes it up. */
+import type { TrainerState } from '#shared/events.ts'
+import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { scheduleById } from '#engine/optimizers/registry.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import type { StagePlace, TrainDependencies } from '#rl/training/dependencies.ts'
+import { countSteps, stageState } from '#rl/training/plan.ts'
+import type { Checkpoint } from '#host/runs/checkpoints.ts'
+import { readRunData } from '#host/data/readDataSet.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
+import type { AdapterStart } from './adapterStart.ts'
+import { stopIdsOf } from '#host/models/completing.ts'
+
+/** Where training begins when not from nothing. */
+export interface TrainingStart {
+  readonly checkpoint: Checkpoint
+  /** The checkpoint is another run's. */
+  readonly isFork: boolean
+}
+
+export interface Stage {
+  readonly place: StagePlace
+  /** Steps of the run completed when the stage ends. */
+  readonly lastStep: number
+  /** All but the policy. */
+  readonly parts: StageParts
+}
+
+type StageParts = Omit<TrainDependencies, 'policy' | 'state' | 'isFork' | 'stage' | 'signal' | 'pause'>
+
+/** What a stage begins with; null: as its config says. */
+export type StageBeginning = {
+  readonly state: TrainerState
+  /** The state of the run inside the stage. */
+  readonly start: TrainingStart | null
+  /** The policy the stage before ended with. */
+  readonly adapter: AdapterStart | null
+} | null
+
+/** Cheap, and wrong configs end here before weights are touched. Errors: AppError 'config/invalid', 'data/invalid', 'file/…'. */
+export async function readStages(
+  config: RunConfig,
+  model: ModelFolder,
+  judging: Pick<StageParts, 'rewards' | 'environment'>,
+): Promise<readonly Stage[]> {
+  const text = loadTokenizer(model.directory)
+  const stopIds = stopIdsOf(model, text)
+  const policy = { contextLength: model.config.contextLength }
+  const parts = await Promise.all(
+    stagesOf(config).map(async (own): Promise<StageParts> => {
+      const { train, heldOut, places } = await readRunData(own.data)
+      const algorithm = algorithmById(own.algorithm.id).configure(own.algorithm.settings)
+      const rows = { trainRows: train, heldOutRows: heldOut, rowPlaces: places }
+      return {
+        config: own,
+        algorithm,
+        ...rows,
+        ...judging,
+        ...text,
+        stopIds,
+        learningRateAt: learningRates(own),
+      }
+    }),
+  )
+  const lengths = parts.map((own) => countSteps({ ...own, policy }))
+  const steps = lengths.reduce((sum, length) => sum + length, 0)
+  return parts.map((own, index) => {
+    const firstStep = lengths.slice(0, index).reduce((sum, length) => sum + length, 0)
+    const place = { index, firstStep, steps, isLast: index === parts.length - 1 }
+    return { place, lastStep: firstStep + (lengths[index] ?? 0), parts: own }
+  })
+}
+
+function learningRates({ optimization }: RunConfig): TrainDependencies['learningRateAt'] {
+  const { learningRate, criticLearningRate, warmupProportion } = optimization
+  const schedule = scheduleById(optimization.schedule)
+  return (update, updates) => {
+    const plan = { totalSteps: updates, warmupProportion }
+    return {
+      actor: schedule.rateAt(update, learningRate, plan),
+      critic: schedule.rateAt(update, criticLearningRate ?? learningRate, plan),
+    }
+  }
+}
+
+interface NextStage {
+  readonly stage: Stage
+  readonly begin: StageBeginning
+}
+
+/** The first one, the one a checkpoint is of, or, where that one was over, the one after it. */
+export function beginStage(stages: readonly Stage[], start: TrainingStart | null): NextStage | null {
+  if (start === null) return atIndex(stages, 0, null)
+  const { lora, baseModel, actor, trainer: saved } = start.checkpoint
+  // A fork may have fewer stages than its parent.
+  const trainer = { ...saved, stage: Math.min(saved.stage, stages.length - 1) }
+  const stage = stages[trainer.stage]
+  const isOver = stage !== undefined && !stage.place.isLast && trainer.step >= stage.lastStep
+  if (isOver) return nextStage(stages, trainer, { lora, baseModel, tensors: actor, warnings: [] })
+  return atIndex(stages, trainer.stage, { state: trainer, start, adapter: null })
+}
+
+/** What follows when the stage of `state` is over; null after the last one. */
+export function nextStage(
+  stages: readonly Stage[],
+  state: TrainerState,
+  adapter: AdapterStart,
+): NextStage | null {
+  const index = state.stage + 1
+  return atIndex(stages, index, { state: stageState(state, index), start: null, adapter })
+}
+
+function atIndex(stages: readonly Stage[], index: number, begin: StageBeginning): NextStage | null {
+  const stage = stages[index]
+  return stage === undefined ? null : { stage, begin }
+}

@@ -1,0 +1,50 @@
+import { Segmented, Select, Slider } from '#renderer/kit/choices.tsx'
+import type { CurveLook } from './curveLook.ts'
+import { maxSmoothing } from './smoothing.ts'
+import { xAxisSpecs, type XAxis } from './xAxes.ts'
+
+interface ControlsProps {
+  readonly look: CurveLook
+  /** Those that the runs have the numbers for. */
+  readonly axes: readonly XAxis[]
+  /** That is used where nobody has chosen. */
+  readonly smoothing: number
+  readonly onChange: (changes: Partial<CurveLook>) => void
+}
+
+/** X axis, smoothing and scale: the same wherever there are curves. */
+export const CurveControls = ({ look, axes, smoothing, onChange }: ControlsProps) => (
+  <>
+    <label className="flex items-center gap-1.5 text-sm text-muted">
+      Over
+      <Select
+        aria-label="X axis"
+        value={look.x}
+        options={axes.map((value) => ({ value, label: xAxisSpecs[value].title }))}
+        onChange={(x) => onChange({ x })}
+      />
+    </label>
+    <span className="flex items-center gap-2 text-sm text-muted">
+      Smoothing
+      <Slider
+        label="Smoothing"
+        value={smoothing}
+        min={0}
+        max={maxSmoothing}
+        step={0.01}
+        onChange={(value) => onChange({ smoothing: value })}
+        className="w-28"
+      />
+      <span className="w-8 font-mono tabular-nums">{smoothing.toFixed(2)}</span>
+    </span>
+    <Segmented
+      label="Scale"
+      value={look.scale}
+      options={[
+        { value: 'linear', label: 'Linear' },
+        { value: 'log', label: 'Log' },
+      ]}
+      onChange={(scale) => onChange({ scale })}
+    />
+  </>
+)

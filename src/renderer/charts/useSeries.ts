@@ -1,0 +1,220 @@
+/** Metrics over steps, live: read reduced, followed as they grow, read again in detail where someone looks closer. */
+import { useEffect, useMemo, useState } from 'react'
+import { seriesCsv } from '#shared/csv.ts'
+import { appended, emptySeries, withDetail, type Series } from './live.ts'
+import { useApi, type Answer, type ApiClient } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import { useFeed } from '#renderer/client/feeds.ts'
+
+/** Metric → run → series. */
+export type SeriesByMetric = ReadonlyMap<string, ReadonlyMap<string, Series>>
+
+export interface SeriesRequest {
+  readonly runIds: readonly string[]
+  readonly metrics: readonly string[]
+  /** Steps that are looked at closely. */
+  readonly zoom?: readonly [fromStep: number, toStep: number] | null
+  /** Per run and metric. */
+  readonly maxPoints?: number
+  /** Shows what was there when it began. */
+  readonly isPaused?: boolean
+}
+
+export interface SeriesState {
+  readonly byMetric: SeriesByMetric
+  readonly isLoaded: boolean
+  readonly error: Error | null
+}
+
+interface Loaded {
+  /** What was asked for. */
+  readonly key: string
+  readonly byMetric: SeriesByMetric
+  /** Where following goes on. */
+  readonly cursor: string | null
+  readonly error: Error | null
+}
+
+interface Question {
+  readonly runIds: readonly string[]
+  readonly metrics: readonly string[]
+  readonly maxPoints: number
+}
+
+const nothing: Loaded = { key: '', byMetric: new Map(), cursor: null, error: null }
+
+/** Runs and metrics are compared by their names, so the lists may be new ones every time. */
+export function useSeries(request: SeriesRequest): SeriesState {
+  const { maxPoints = 400, zoom = null, isPaused = false } = request
+  const key = JSON.stringify([request.runIds, [...new Set(request.metrics)], maxPoints])
+  const question = useMemo(() => questionOf(key), [key])
+  const { loaded, isCurrent } = useFollowed(question, key)
+  const detail = useDetail(question, zoom, isCurrent)
+  const [frozen, setFrozen] = useState<Loaded | null>(null)
+  if (isPaused && frozen === null && isCurrent) setFrozen(loaded)
+  if (!isPaused && frozen !== null) setFrozen(null)
+  const shown = frozen?.key === key ? frozen : loaded
+  const byMetric = useMemo(() => merged(shown.byMetric, detail), [shown.byMetric, detail])
+  return { byMetric, isLoaded: isCurrent, error: isCurrent ? shown.error : null }
+}
+
+function questionOf(key: string): Question {
+  const [runIds, metrics, maxPoints] = JSON.parse(key) as [string[], string[], number]
+  return { runIds, metrics, maxPoints }
+}
+
+/** What was asked for as it grows. Until the first answer, what was there before stays. */
+function useFollowed(question: Question, key: string) {
+  const client = useApi()
+  const [loaded, setLoaded] = useState(nothing)
+  const [reading, setReading] = useState(0)
+  const hasQuestion = question.runIds.length > 0 && question.metrics.length > 0
+  useEffect(() => {
+    if (!hasQuestion) return
+    const controller = new AbortController()
+    readAll(client, question, controller.signal).then(
+      (answer) => setLoaded({ key, ...answer, error: null }),
+      (thrown: unknown) => {
+        if (!controller.signal.aborted) setLoaded({ ...nothing, key, error: asError(thrown) })
+      },
+    )
+    return () => controller.abort()
+  }, [client, question, key, hasQuestion, reading])
+
+  const isCurrent = loaded.key === key
+  useFeed(
+    'metrics.follow',
+    { runIds: question.runIds, metrics: question.metrics },
+    (items) => {
+      // Stretches may reach over the step a run went back to, so all of it is read again.
+      if (items.some(({ rewound }) => rewound.length > 0)) setReading((count) => count + 1)
+      else setLoaded((before) => (before.key === key ? grown(before, items, question.maxPoints) : before))
+    },
+    { enabled: hasQuestion && isCurrent && loaded.cursor !== null, from: loaded.cursor },
+  )
+  return hasQuestion ? { loaded, isCurrent } : { loaded: nothing, isCurrent: true }
+}
+
+/** The first answer's cursor is the oldest: what the others know already is passed over when it comes again. */
+async function readAll(client: ApiClient, { runIds, metrics, maxPoints }: Question, signal: AbortSignal) {
+  const [first, ...others] = metrics
+  const read = (metric: string) => client.call('metrics.series', { runIds, metric, maxPoints }, { signal })
+  const firstAnswer = first === undefined ? null : await read(first)
+  const otherAnswers = await Promise.all(others.map(read))
+  const answers = firstAnswer ? [firstAnswer, ...otherAnswers] : []
+  const byMetric = new Map(metrics.map((metric, i) => [metric, byRun(answers[i])]))
+  return { byMetric, cursor: firstAnswer?.cursor ?? null }
+}
+
+const byRun = (answer: Answer<'metrics.series'> | undefined): ReadonlyMap<string, Series> =>
+  new Map(answer?.runs.map(({ runId, points, gaps }) => [runId, { points, gaps }]))
+
+function grown(
+  before: Loaded,
+  items: readonly { readonly columns: readonly Column[] }[],
+  maxPoints: number,
+): Loaded {
+  const byMetric = new Map(before.byMetric)
+  for (const { runId, metric, steps, values } of items.flatMap(({ columns }) => columns)) {
+    const runs = byMetric.get(metric)
+    if (!runs) continue
+    const series = appended(runs.get(runId) ?? emptySeries, steps, values, maxPoints)
+    byMetric.set(metric, new Map(runs).set(runId, series))
+  }
+  return { ...before, byMetric }
+}
+
+interface Column {
+  readonly runId: string
+  readonly metric: string
+  readonly steps: readonly number[]
+  readonly values: readonly (number | null)[]
+}
+
+interface Detail {
+  readonly key: string
+  readonly range: readonly [number, number]
+  readonly byMetric: SeriesByMetric
+}
+
+/** A range of steps read as finely as the whole. */
+function useDetail(question: Question, zoom: SeriesRequest['zoom'], isReady: boolean): Detail | null {
+  const client = useApi()
+  const [detail, setDetail] = useState<Detail | null>(null)
+  const range = useMemo(() => (zoom ? rangeOf(zoom) : null), [zoom])
+  const key = range ? JSON.stringify([question, range]) : ''
+  useEffect(() => {
+    if (range === null || !isReady) return
+    const controller = new AbortController()
+    const read = async () => {
+      const { runIds, metrics, maxPoints } = question
+      const [fromStep, toStep] = range
+      const answers = await Promise.all(
+        metrics.map((metric) =>
+          client.call(
+            'metrics.series',
+            { runIds, metric, fromStep, toStep, maxPoints },
+            { signal: controller.signal },
+          ),
+        ),
+      )
+      setDetail({ key, range, byMetric: new Map(metrics.map((metric, i) => [metric, byRun(answers[i])])) })
+    }
+    // Without the detail the whole is still there to look at.
+    read().catch(() => undefined)
+    return () => controller.abort()
+  }, [client, question, range, key, isReady])
+  return detail?.key === key ? detail : null
+}
+
+const rangeOf = ([from, to]: readonly [number, number]): readonly [number, number] => [
+  Math.max(0, Math.floor(from)),
+  Math.max(0, Math.ceil(to)),
+]
+
+function merged(byMetric: SeriesByMetric, detail: Detail | null): SeriesByMetric {
+  if (detail === null) return byMetric
+  const entries = [...byMetric].map(([metric, runs]) => {
+    const close = detail.byMetric.get(metric)
+    const both = [...runs].map(([runId, series]) => {
+      const fine = close?.get(runId)
+      return [runId, fine ? withDetail(series, fine, detail.range) : series] as const
+    })
+    return [metric, new Map(both)] as const
+  })
+  return new Map(entries)
+}
+
+const pageOfSteps = 10_000
+
+/** Every value of some metrics as CSV: one row per run and step. */
+export async function fullCsvOf(
+  client: ApiClient,
+  runs: readonly { readonly id: string; readonly label: string }[],
+  metrics: readonly string[],
+): Promise<string> {
+  const read = await Promise.all(
+    runs.map(async (run) => ({ ...run, rows: await allRows(client, run.id, metrics) })),
+  )
+  return seriesCsv(metrics, read)
+}
+
+async function allRows(client: ApiClient, runId: string, metrics: readonly string[]) {
+  const rows: { step: number; values: (number | null)[] }[] = []
+  for (let fromStep: number | null = 0; fromStep !== null;) {
+    const page: Answer<'metrics.table'> = await client.call('metrics.table', {
+      runId,
+      fromStep,
+      limit: pageOfSteps,
+    })
+    const columns = metrics.map((metric) => page.metrics.indexOf(metric))
+    rows.push(
+      ...page.rows.map(({ step, values }) => ({
+        step,
+        values: columns.map((column) => values[column] ?? null),
+      })),
+    )
+    fromStep = page.nextStep
+  }
+  return rows
+}

@@ -1,0 +1,96 @@
+/** Files and folders on their way in: each is taken to the place that shows what it is before anything happens. */
+import { useCallback } from 'react'
+import { create } from 'zustand'
+import { kindOfFolder, kindOfName, whatHappens } from './fileKinds.ts'
+import { sourceOfFile, sourceOfFolder, type FileSource } from './connection.ts'
+import { asError } from './failures.ts'
+import { useFileDialog } from './fileDialog.ts'
+import { navigate } from './route.ts'
+import { toast, toastError } from './toasts.ts'
+
+/** What a place was asked to show; the place takes it and clears it. */
+export interface Arrival {
+  readonly name: string
+  readonly source: FileSource
+}
+
+/** The folder of a model or an adapter. */
+export interface ArrivingFolder {
+  readonly name: string
+  readonly kind: 'model' | 'adapter'
+  /** null: its files are on their way to the host. */
+  readonly source: FileSource | null
+}
+
+interface Arrivals {
+  /** Data files, each to be looked at. */
+  readonly data: readonly Arrival[]
+  readonly model: ArrivingFolder | null
+  readonly reward: { readonly name: string; readonly code: string } | null
+}
+
+export const useArrivals = create<Arrivals>(() => ({ data: [], model: null, reward: null }))
+
+export interface AddedFile {
+  readonly name: string
+  readonly path?: string
+  readonly file?: File
+  /** What is in it, where it is a folder. */
+  readonly files?: readonly File[]
+}
+
+async function addOne(added: AddedFile): Promise<void> {
+  const { name, path, file, files } = added
+  const kind = files === undefined ? kindOfName(name) : kindOfFolder(files.map((inside) => inside.name))
+  if (kind === 'data') await addData(name, path, file)
+  else if (kind === 'reward' && file !== undefined) await addReward(name, file)
+  else if (kind === 'model' || kind === 'adapter') await addFolder(kind, added)
+  else toast({ title: `Unsupported file: ${name}`, detail: whatHappens.unknown, tone: 'bad' })
+}
+
+/** What a model or an adapter is made of; other weights beside them are not sent to the host. */
+const folderFile = /^[\w -][\w. -]*(?:\.json|\.jinja|\.safetensors|\.md|\.txt)$|^LICENSE$/
+
+async function addFolder(kind: 'model' | 'adapter', { name, path, files = [] }: AddedFile): Promise<void> {
+  const arriving = { name, kind, source: path === undefined ? null : { path } }
+  useArrivals.setState({ model: arriving })
+  navigate('/models')
+  if (path !== undefined) return
+  const isCurrent = () => useArrivals.getState().model === arriving
+  try {
+    const source = await sourceOfFolder(files.filter((inside) => folderFile.test(inside.name)))
+    if (isCurrent()) useArrivals.setState({ model: { ...arriving, source } })
+  } catch (thrown) {
+    if (isCurrent()) useArrivals.setState({ model: null })
+    throw thrown
+  }
+}
+
+async function addData(name: string, path: string | undefined, file: File | undefined): Promise<void> {
+  const source = path === undefined ? file && (await sourceOfFile(file)) : { path }
+  if (source === undefined) return
+  useArrivals.setState(({ data }) => ({ data: [...data, { name, source }] }))
+  navigate('/data')
+}
+
+async function addReward(name: string, file: File): Promise<void> {
+  useArrivals.setState({ reward: { name, code: await file.text() } })
+  navigate('/rewards')
+}
+
+export const dataFilter = { name: 'Data', extensions: ['csv', 'tsv', 'json', 'jsonl', 'ndjson', 'parquet'] }
+
+export function useAddFile() {
+  const choose = useFileDialog((state) => state.choose)
+  const add = useCallback((added: AddedFile) => {
+    addOne(added).catch((thrown: unknown) => toastError(asError(thrown)))
+  }, [])
+  /** Asks for a data file and adds it. */
+  const chooseAndAdd = useCallback(() => {
+    const asked = choose({ kind: 'file', title: 'Add data', filters: [dataFilter] })
+    void asked.then((path) => {
+      if (path !== null) add({ path, name: path.split(/[\\/]/).at(-1) ?? path })
+    })
+  }, [choose, add])
+  return { add, chooseAndAdd }
+}

@@ -1,0 +1,73 @@
+/** A model as runs and completions take it: a base model, alone or with something trained on it. */
+import type { Answer } from './api.tsx'
+import type { RunEntry } from './runs.ts'
+import { formatBytes, formatReward, formatShort } from './format.ts'
+import { runTitle } from './words.ts'
+
+export type ListedModel = Answer<'models.list'>[number]
+export type ListedAdapter = Answer<'models.adapters'>[number]
+export type Checkpoint = Answer<'checkpoints.list'>[number]
+
+/** As the API's `contender`. `model`: name in the list, or the path of a folder. */
+export interface ModelChoice {
+  readonly model: string
+  readonly adapter?: { readonly runId: string; readonly step: number } | { readonly path: string }
+}
+
+/** The model of the list that a name or path means. */
+export const findModel = (models: readonly ListedModel[], model: string): ListedModel | undefined =>
+  models.find(({ name, directory }) => name === model || directory === model)
+
+/** What people call it: its name in the list, or the last part of its path. */
+export const modelName = (models: readonly ListedModel[], model: string): string =>
+  findModel(models, model)?.name ?? lastPart(model)
+
+export const lastPart = (path: string): string => path.split(/[\\/]/).findLast(Boolean) ?? path
+
+/** “1.94 M parameters · llama · 7.8 MB”, or why it cannot be used. */
+export const modelFacts = (model: ListedModel): string =>
+  'problem' in model
+    ? model.problem
+    : [`${formatShort(model.parameters)} parameters`, model.architecture, formatBytes(model.sizeBytes)].join(
+        ' · ',
+      )
+
+/** The model that an adapter names, where there is one of that name. */
+export function baseOf(adapter: ListedAdapter, models: readonly ListedModel[]): string | undefined {
+  const named = 'problem' in adapter || adapter.baseModel === null ? null : lastPart(adapter.baseModel)
+  return models.find(({ name }) => name === named)?.name
+}
+
+/** Runs whose checkpoints may be there: those that made a step. */
+export const trainedRuns = (runs: readonly RunEntry[]): readonly RunEntry[] =>
+  runs.filter(({ step }) => step > 0)
+
+/** The one a person most likely means: the best by eval reward, else the last. */
+export const bestOf = (checkpoints: readonly Checkpoint[]): Checkpoint | undefined => {
+  const whole = checkpoints.filter(({ problem }) => problem === null)
+  return whole.find(({ isBest }) => isBest) ?? whole.at(-1)
+}
+
+/** “Step 30 · best · eval reward 0.88” */
+export function checkpointWords({ step, reward, isBest, problem }: Checkpoint): string {
+  const facts = [
+    `Step ${String(step)}`,
+    isBest && 'best',
+    reward !== null && `eval reward ${formatReward(reward)}`,
+    problem !== null && 'damaged',
+  ]
+  return facts.filter(Boolean).join(' · ')
+}
+
+/** What stands over a column of completions or in a sentence: “arith-grpo-1 · step 30”, “starter”. */
+export function choiceTitle(
+  { model, adapter }: ModelChoice,
+  models: readonly ListedModel[],
+  runs: readonly RunEntry[],
+): string {
+  const base = modelName(models, model)
+  if (adapter === undefined) return base
+  if ('path' in adapter) return `${base} + ${lastPart(adapter.path)}`
+  const run = runs.find(({ id }) => id === adapter.runId)
+  return `${run === undefined ? adapter.runId : runTitle(run)} · step ${String(adapter.step)}`
+}

@@ -1,0 +1,150 @@
+/** The runs of the history, live. One subscription for the whole window. */
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useMemo, useState } from 'react'
+import { create } from 'zustand'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { runStyle, type RunStyle } from './runColors.ts'
+import { invalidate } from './api.tsx'
+import { useFeed } from './feeds.ts'
+
+type RunsNews = OutputOf<Api, 'runs.watch'>
+export type RunEntry = RunsNews['runs'][number]
+export type WorkerView = RunsNews['workers'][number]
+/** A folder in which there is a run that cannot be read, and why; null: the history itself is behind. */
+type UnreadableRun = RunsNews['unreadable'][number]
+export type RemainingView = RunsNews['remaining'][number]
+export type StoredEvent = OutputOf<Api, 'runs.follow'>['events'][number]
+
+interface RunsState {
+  readonly byId: ReadonlyMap<string, RunEntry>
+  readonly workers: readonly WorkerView[]
+  readonly unreadable: readonly UnreadableRun[]
+  readonly remaining: readonly RemainingView[]
+  /** Runs whose folders are still to be read. */
+  readonly pending: number
+  readonly isLoaded: boolean
+}
+
+const useRunsStore = create<RunsState>(() => ({
+  byId: new Map(),
+  workers: [],
+  unreadable: [],
+  remaining: [],
+  pending: 0,
+  isLoaded: false,
+}))
+
+function applied(state: RunsState, items: readonly RunsNews[]): RunsState {
+  let byId = new Map(state.byId)
+  let { workers, unreadable, remaining, pending } = state
+  for (const item of items) {
+    if (item.isWhole) byId = new Map()
+    for (const run of item.runs) byId.set(run.id, run)
+    for (const id of item.removed) byId.delete(id)
+    ;({ workers, unreadable, remaining, pending } = item)
+  }
+  return { byId, workers, unreadable, remaining, pending, isLoaded: true }
+}
+
+const areasOfRun = ['runs', 'checkpoints', 'samples', 'metrics.names', 'metrics.latest'] as const
+/** Answers about a growing run are asked for again this often. */
+const againEveryMs = 1500
+
+/** Keeps the list up to date. Once, near the root. */
+export function useRunsNews(): void {
+  const queries = useQueryClient()
+  const [grown] = useState(() => new Set<string>())
+  useFeed('runs.watch', undefined, (items) => {
+    useRunsStore.setState((state) => applied(state, items))
+    for (const run of items.flatMap(({ runs }) => runs)) grown.add(run.id)
+  })
+  useEffect(() => {
+    const timer = setInterval(() => {
+      for (const runId of grown) invalidate(queries, areasOfRun, runId)
+      grown.clear()
+    }, againEveryMs)
+    return () => clearInterval(timer)
+  }, [queries, grown])
+}
+
+export interface RunsView {
+  /** The newest first. */
+  readonly runs: readonly RunEntry[]
+  readonly workers: readonly WorkerView[]
+  readonly unreadable: readonly UnreadableRun[]
+  /** Runs whose folders are still to be read. */
+  readonly pending: number
+  readonly isLoaded: boolean
+}
+
+export function useRuns(): RunsView {
+  const { byId, workers, unreadable, pending, isLoaded } = useRunsStore()
+  const runs = useMemo(() => [...byId.values()].sort((a, b) => b.createdAt - a.createdAt), [byId])
+  return { runs, workers, unreadable, pending, isLoaded }
+}
+
+/** undefined: not loaded yet or not there; `isLoaded` of useRuns tells. */
+export const useRunEntry = (runId: string): RunEntry | undefined =>
+  useRunsStore(({ byId }) => byId.get(runId))
+
+export const useWorkerOf = (runId: string): WorkerView | undefined =>
+  useRunsStore(({ workers }) => workers.find((worker) => worker.runId === runId))
+
+/** undefined: it does not train, or nothing is known yet. */
+export const useRemainingOf = (runId: string): RemainingView | undefined =>
+  useRunsStore(({ remaining }) => remaining.find((each) => each.runId === runId))
+
+/** Colour and dash of any run of the history. */
+export function useRunStyles(): (runId: string) => RunStyle {
+  const byId = useRunsStore((state) => state.byId)
+  return useMemo(() => {
+    const order = [...byId.keys()].sort()
+    const places = new Map(order.map((id, i) => [id, i]))
+    return (runId) => runStyle(places.get(runId) ?? 0)
+  }, [byId])
+}
+
+export interface RunView {
+  readonly run: RunEntry | undefined
+  /** All but steps and samples, in order; those a resumption voided are gone. */
+  readonly events: readonly StoredEvent[]
+  /** Steps that have samples, in order. */
+  readonly sampleSteps: readonly number[]
+  readonly error: Error | null
+}
+
+interface Followed {
+  readonly runId: string
+  readonly events: readonly StoredEvent[]
+  readonly sampleSteps: readonly number[]
+  readonly error: Error | null
+}
+
+const nothingOf = (runId: string): Followed => ({ runId, events: [], sampleSteps: [], error: null })
+
+/** One run with its events; for its page, once. */
+export function useRun(runId: string): RunView {
+  const run = useRunEntry(runId)
+  const [state, setState] = useState(() => nothingOf(runId))
+  const followed = state.runId === runId ? state : nothingOf(runId)
+  useFeed(
+    'runs.follow',
+    { runId },
+    (items) =>
+      setState((before) => {
+        const base = before.runId === runId ? before : nothingOf(runId)
+        const events = items.flatMap((item) => item.events).reduce(withEvent, base.events)
+        const steps = new Set([...base.sampleSteps, ...items.flatMap((item) => item.sampleSteps)])
+        return { runId, events, sampleSteps: [...steps].sort((a, b) => a - b), error: null }
+      }),
+    { onError: (error) => setState((before) => ({ ...before, error })) },
+  )
+  return { run, ...followed }
+}
+
+function withEvent(events: readonly StoredEvent[], added: StoredEvent): readonly StoredEvent[] {
+  const { type, keep } = added.event as { type: string; keep?: unknown }
+  if (type !== 'resumed' || typeof keep !== 'number') return [...events, added]
+  return [...events.filter(({ seq, event }) => seq < keep || event.type === 'resumed'), added]
+}

@@ -1,0 +1,117 @@
+/** Completion, explanations, problems and parameters in an editor, as the type checker knows them. */
+import {
+  autocompletion,
+  insertCompletionText,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+} from '@codemirror/autocomplete'
+import { linter, type Diagnostic } from '@codemirror/lint'
+import type { Extension } from '@codemirror/state'
+import { hoverTooltip, type EditorView } from '@codemirror/view'
+import type { CheckedCode, Completion as Offer, Explanation } from './types/protocol.ts'
+import { signatureHint } from './signatureHint.ts'
+import { checkedCode, orNothing, textNode, type TypedCode } from './typedCode.ts'
+
+/** `onErrors`: told how many type errors the code has, whenever it was checked. */
+export const typeExtensions = (typed: TypedCode, onErrors: (count: number) => void): Extension => [
+  autocompletion({ override: [(context) => complete(typed, context)], icons: false }),
+  linter(
+    async (view) => {
+      const found = await problems(typed, view)
+      onErrors(found.filter(({ severity }) => severity === 'error').length)
+      return found
+    },
+    { delay: 350 },
+  ),
+  hoverTooltip((view, at) => explain(typed, view, at), { hoverTime: 350 }),
+  signatureHint(typed),
+]
+
+async function complete(typed: TypedCode, context: CompletionContext): Promise<CompletionResult | null> {
+  const isInside = context.matchBefore(/(?:[\w$]|\.|\[['"])$/) !== null
+  if (!isInside && !context.explicit) return null
+  const given = checkedCode(typed, context.state)
+  const list = await orNothing(typed.checker.ask('complete', { ...given, at: context.pos }))
+  if (list === null || context.aborted) return null
+  const options = list.items.map((offer) => optionOf(typed, offer, { ...given, at: context.pos }))
+  return { from: list.from, options, validFor: /^[\w$]*$/ }
+}
+
+/** What the checker calls things, as the list's icons. */
+const kinds: Readonly<Record<string, string>> = {
+  property: 'property',
+  getter: 'property',
+  method: 'method',
+  function: 'function',
+  'local function': 'function',
+  const: 'constant',
+  let: 'variable',
+  var: 'variable',
+  'local var': 'variable',
+  parameter: 'variable',
+  keyword: 'keyword',
+  class: 'class',
+  interface: 'interface',
+  type: 'type',
+  module: 'namespace',
+  string: 'text',
+}
+
+function optionOf(typed: TypedCode, offer: Offer, place: CheckedCode & { readonly at: number }): Completion {
+  const { label, insert, from: own, kind, order } = offer
+  const describe = async (): Promise<HTMLElement | null> => {
+    const found = await orNothing(typed.checker.ask('describe', { ...place, label }))
+    return found === null ? null : explanationNode(found)
+  }
+  return {
+    label,
+    type: kinds[kind] ?? 'variable',
+    // 11 are members and locals, 15 the words of the language.
+    boost: 12 - Math.min(40, Number.parseInt(order.replace(/^\D+/, ''), 10) || 40),
+    info: describe,
+    ...(insert === null && own === null
+      ? {}
+      : {
+          apply: (view: EditorView, _: Completion, from: number, to: number) =>
+            view.dispatch(insertCompletionText(view.state, insert ?? label, own ?? from, to)),
+        }),
+  }
+}
+
+async function problems(typed: TypedCode, view: EditorView): Promise<Diagnostic[]> {
+  const given = checkedCode(typed, view.state)
+  const found = await orNothing(typed.checker.ask('problems', given))
+  const length = view.state.doc.length
+  return (found ?? []).map(({ from, to, severity, sentence }) => ({
+    from: Math.min(from, length),
+    to: Math.min(to, length),
+    severity,
+    message: sentence,
+  }))
+}
+
+async function explain(typed: TypedCode, view: EditorView, at: number) {
+  const found = await orNothing(typed.checker.ask('explain', { ...checkedCode(typed, view.state), at }))
+  if (found === null || found.signature === '') return null
+  return {
+    pos: found.from,
+    end: found.to,
+    above: true,
+    create: () => {
+      const dom = explanationNode(found)
+      dom.classList.add('cm-tw-hint')
+      return { dom }
+    },
+  }
+}
+
+function explanationNode({
+  signature,
+  documentation,
+}: Pick<Explanation, 'signature' | 'documentation'>): HTMLElement {
+  const node = document.createElement('div')
+  node.append(textNode('cm-tw-signature', signature))
+  if (documentation !== '') node.append(textNode('cm-tw-words', documentation))
+  return node
+}

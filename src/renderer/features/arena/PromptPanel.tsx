@@ -1,0 +1,160 @@
+import { ArrowLeft, ArrowRight } from 'lucide-react'
+import { useState } from 'react'
+import { formatCount } from '#renderer/client/format.ts'
+import { useDataSetPrompt, type Sampling } from './useArena.ts'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { Segmented, Switch } from '#renderer/kit/choices.tsx'
+import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
+import { DataPicker } from '#renderer/features/data/DataPicker.tsx'
+
+export interface PromptDraft {
+  readonly text: string
+  /** Put into the model's chat template; otherwise the model continues the text as it is. */
+  readonly asChat: boolean
+}
+
+interface PromptPanelProps {
+  readonly draft: PromptDraft
+  readonly onDraft: (draft: PromptDraft) => void
+  readonly sampling: Sampling
+  readonly onSampling: (sampling: Sampling) => void
+  readonly isBlind: boolean
+  readonly onBlind: (isBlind: boolean) => void
+  /** Its chat template marks up the rows of a data set. */
+  readonly model: string | null
+  /** Prompts to choose from. */
+  readonly suggestions: readonly string[]
+}
+
+/** What is asked, and how answers are drawn: the same for all columns. */
+export function PromptPanel(props: PromptPanelProps) {
+  const { draft, onDraft, sampling, onSampling, isBlind, onBlind, model, suggestions } = props
+  return (
+    <Panel>
+      <div className="grid grid-cols-[minmax(0,1fr)_300px] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
+        <div className="flex min-w-0 flex-col gap-2">
+          <Field
+            label="Prompt"
+            aside={
+              <Segmented
+                label="How the prompt is given"
+                value={draft.asChat ? 'chat' : 'text'}
+                options={[
+                  { value: 'chat', label: 'Chat message' },
+                  { value: 'text', label: 'Text to continue' },
+                ]}
+                onChange={(kind) => onDraft({ ...draft, asChat: kind === 'chat' })}
+              />
+            }
+          >
+            {(ids) => (
+              <TextArea
+                {...ids}
+                mono
+                rows={4}
+                placeholder="Type a prompt, or take one from a data set"
+                value={draft.text}
+                onChange={(text) => onDraft({ ...draft, text })}
+              />
+            )}
+          </Field>
+          {suggestions.length > 0 && (
+            <div className="flex flex-wrap gap-2">
+              {suggestions.map((text) => (
+                <Button key={text} small onClick={() => onDraft({ text, asChat: true })}>
+                  {text}
+                </Button>
+              ))}
+            </div>
+          )}
+          <RowPrompts model={model} onPrompt={(text) => onDraft({ text, asChat: false })} />
+        </div>
+        <div className="grid grid-cols-2 content-start gap-x-3 gap-y-2">
+          <Field
+            label="Temperature"
+            help="0 always takes the likeliest token; 1 draws as the model was trained to."
+          >
+            {(ids) => (
+              <NumberInput
+                {...ids}
+                value={sampling.temperature}
+                onChange={(temperature) =>
+                  onSampling({ ...sampling, temperature: Math.max(0, temperature ?? 0) })
+                }
+              />
+            )}
+          </Field>
+          <Field label="Max new tokens" help="A longer completion is truncated here.">
+            {(ids) => (
+              <NumberInput
+                {...ids}
+                value={sampling.maxNewTokens}
+                onChange={(tokens) =>
+                  onSampling({ ...sampling, maxNewTokens: Math.max(1, Math.round(tokens ?? 1)) })
+                }
+              />
+            )}
+          </Field>
+          <Field label="Seed" help="The same seed, prompt and model give the same answer.">
+            {(ids) => (
+              <NumberInput
+                {...ids}
+                value={sampling.seed}
+                onChange={(seed) => onSampling({ ...sampling, seed: Math.max(0, Math.round(seed ?? 0)) })}
+              />
+            )}
+          </Field>
+          <Field
+            label="Hide the names"
+            help="Columns are shuffled and their names hidden until you have voted. Only such votes count."
+          >
+            {({ id }) => <Switch id={id} checked={isBlind} onChange={onBlind} />}
+          </Field>
+        </div>
+      </div>
+    </Panel>
+  )
+}
+
+/** Goes through the prompts of a data set, as a run would show them to the model. */
+function RowPrompts({ model, onPrompt }: { model: string | null; onPrompt: (text: string) => void }) {
+  const [versionId, setVersion] = useState<string | null>(null)
+  const [index, setIndex] = useState(0)
+  const { rows, text } = useDataSetPrompt(versionId, index, model)
+  const isUsable = text !== null && rows > 0
+  return (
+    <div className="flex flex-wrap items-center gap-2 text-muted">
+      <DataPicker
+        value={versionId}
+        onChange={(next) => {
+          setVersion(next)
+          setIndex(0)
+        }}
+      />
+      {versionId !== null && (
+        <>
+          <IconButton
+            label="Previous row"
+            icon={<ArrowLeft size={14} aria-hidden />}
+            disabled={index === 0}
+            onClick={() => setIndex(index - 1)}
+          />
+          <span className="text-sm tabular-nums">
+            row {formatCount(index + 1)} of {formatCount(rows)}
+          </span>
+          <IconButton
+            label="Next row"
+            icon={<ArrowRight size={14} aria-hidden />}
+            disabled={index + 1 >= rows}
+            onClick={() => setIndex(index + 1)}
+          />
+          <Button disabled={!isUsable} onClick={() => text !== null && onPrompt(text)}>
+            Use this row
+          </Button>
+        </>
+      )}
+    </div>
+  )
+}

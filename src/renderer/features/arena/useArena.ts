@@ -1,0 +1,121 @@
+/** A round of the arena: who, which prompt, what came of it, and the votes so far. */
+import { useCallback, useMemo, useState } from 'react'
+import { completions, type Completion } from './completions.ts'
+import { columnKeys, readChoice, shuffled, writeChoice } from './contenders.ts'
+import type { Vote } from './votes.ts'
+import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+import { useAnswer, useApi, useTask } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import { setQuery, useRoute } from '#renderer/client/route.ts'
+import { useSetting } from '#renderer/client/settings.ts'
+import { toastError } from '#renderer/client/toasts.ts'
+
+export interface Sampling {
+  readonly temperature: number
+  readonly maxNewTokens: number
+  readonly seed: number
+}
+
+/** The contenders of the page's address, two where it names none; null: not chosen yet. */
+export function useContenders() {
+  const { query } = useRoute()
+  const named = columnKeys.map((key) => query.get(key))
+  const count = Math.max(2, named.filter((each) => each !== null).length)
+  const contenders = named.slice(0, count).map((each) => readChoice(each ?? ''))
+  const set = useCallback((next: readonly (ModelChoice | null)[]) => {
+    const entries = columnKeys.map((key, i) => {
+      const choice = next[i]
+      return [key, choice === undefined ? null : choice === null ? '' : writeChoice(choice)] as const
+    })
+    setQuery(Object.fromEntries(entries))
+  }, [])
+  return { contenders, set }
+}
+
+/** A row's prompt as a run would show it to the model; null where there is none. */
+export function useDataSetPrompt(versionId: string | null, index: number, model: string | null) {
+  const isAsked = versionId !== null
+  const id = versionId ?? ''
+  const { data: about } = useAnswer('datasets.version', { versionId: id }, { enabled: isAsked })
+  const prompt = about?.shape.prompt ?? {}
+  const withModel = model === null ? {} : { model }
+  const { data } = useAnswer(
+    'datasets.preview',
+    { versionId: id, prompt, from: index, count: 1, ...withModel },
+    { enabled: isAsked && Boolean(about?.shape.prompt), keep: true },
+  )
+  const [preview] = data ?? []
+  const text = preview !== undefined && 'text' in preview ? preview.text : null
+  return { rows: about?.version.rows ?? 0, text }
+}
+
+export interface Round {
+  readonly contenders: readonly ModelChoice[]
+  readonly prompt: string
+  readonly sampling: Sampling
+  /** Place on the screen → contender. */
+  readonly order: readonly number[]
+  readonly isBlind: boolean
+}
+
+export interface RoundView {
+  readonly round: Round | null
+  readonly completions: readonly Completion[]
+  readonly isRunning: boolean
+  readonly isDone: boolean
+  readonly error: Error | null
+  readonly start: (round: Omit<Round, 'order'>, asChat: boolean) => void
+  readonly cancel: () => void
+}
+
+export function useRound(): RoundView {
+  const task = useTask('models.generate')
+  const [round, setRound] = useState<Round | null>(null)
+  const { start: begin } = task
+  const start = useCallback(
+    (next: Omit<Round, 'order'>, asChat: boolean) => {
+      const { contenders, prompt, sampling, isBlind } = next
+      const order = isBlind ? shuffled(contenders.length, Math.random) : contenders.map((_, i) => i)
+      setRound({ ...next, order })
+      begin({
+        contenders: order.flatMap((index) => contenders[index] ?? []),
+        prompt: asChat ? { messages: [{ role: 'user', content: prompt }] } : { text: prompt },
+        sampling,
+      })
+    },
+    [begin],
+  )
+  const written = useMemo(() => completions(task.items, round?.order ?? []), [task.items, round?.order])
+  const isRunning = task.state === 'running'
+  return {
+    round,
+    completions: written,
+    isRunning,
+    isDone: task.state === 'done',
+    error: task.error,
+    start,
+    cancel: task.cancel,
+  }
+}
+
+const mostVotes = 2000
+const votesKey = 'arena.votes'
+
+const votesOf = (kept: unknown): readonly Vote[] => (Array.isArray(kept) ? (kept as readonly Vote[]) : [])
+
+export function useVotes() {
+  const client = useApi()
+  const [votes, setVotes] = useSetting<readonly Vote[]>(votesKey, [])
+  const add = useCallback(
+    (vote: Omit<Vote, 'at'>) => {
+      // Another tab may have voted a moment ago.
+      client.call('settings.get', { key: votesKey }).then(
+        (kept) => setVotes([...votesOf(kept), { ...vote, at: Date.now() }].slice(-mostVotes)),
+        (thrown: unknown) => toastError(asError(thrown)),
+      )
+    },
+    [client, setVotes],
+  )
+  const clear = useCallback(() => setVotes([]), [setVotes])
+  return { votes, add, clear }
+}

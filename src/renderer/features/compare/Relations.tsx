@@ -1,0 +1,141 @@
+import { useMemo, useState } from 'react'
+import { metricLabel } from '#shared/metrics.ts'
+import { navigate } from '#renderer/client/route.ts'
+import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { ParallelCoordinates } from '#renderer/charts/ParallelCoordinates.tsx'
+import type { ScaleKind } from '#renderer/charts/scales.ts'
+import { ScatterChart } from '#renderer/charts/ScatterChart.tsx'
+import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
+import {
+  dotsOf,
+  orderedKeys,
+  parallelRunsOf,
+  resultKey,
+  type RelatedRun,
+  type SettingsOfRuns,
+} from './relations.ts'
+
+interface RelationsProps {
+  readonly runs: readonly RelatedRun[]
+  readonly settings: SettingsOfRuns
+  /** Settings the runs differ in. */
+  readonly keys: readonly string[]
+  /** Names of metrics, and their value for a run. */
+  readonly metrics: readonly string[]
+  readonly valueOf: (runId: string, metric: string) => number | null
+  readonly metric: string
+}
+
+type Kind = 'scatter' | 'parallel'
+
+const maxAxes = 6
+const nothingDiffers = 'The runs differ in no setting. Change one in a fork to see what it does.'
+
+/** Settings against results: a dot or a line per run. */
+export function Relations({ runs, settings, keys, metrics, valueOf, metric }: RelationsProps) {
+  const [kind, setKind] = useState<Kind>('scatter')
+  const nameOf = (key: string) => (keys.includes(key) ? labelOf(key) : metricLabel(key))
+  const [chosen, setChosen] = useState<string | null>(null)
+  const [scale, setScale] = useState<ScaleKind>('linear')
+  const xKeys = useMemo(
+    () => [...orderedKeys(keys, runs, settings), ...metrics.filter((name) => name !== metric)],
+    [keys, runs, settings, metrics, metric],
+  )
+  const x = chosen !== null && xKeys.includes(chosen) ? chosen : xKeys[0]
+  const dots = useMemo(() => {
+    if (x === undefined) return []
+    return dotsOf(runs, (id) => (keys.includes(x) ? settings.get(id)?.get(x) : valueOf(id, x)))
+  }, [runs, settings, keys, x, valueOf])
+  const axisKeys = useMemo(() => keys.slice(0, maxAxes), [keys])
+  const axes = useMemo(
+    () => [
+      ...axisKeys.map((key) => ({ key, label: labelOf(key) })),
+      { key: resultKey(metric), label: metricLabel(metric) },
+    ],
+    [axisKeys, metric],
+  )
+  const lines = useMemo(
+    () => parallelRunsOf(runs, axisKeys, settings, metric),
+    [runs, axisKeys, settings, metric],
+  )
+  return (
+    <Panel
+      title="Settings and result"
+      isFlush
+      actions={
+        <>
+          {kind === 'scatter' && x !== undefined && (
+            <XActions keys={xKeys} nameOf={nameOf} x={x} onX={setChosen} scale={scale} onScale={setScale} />
+          )}
+          <Segmented<Kind>
+            label="Kind of picture"
+            value={kind}
+            options={[
+              { value: 'scatter', label: 'Scatter' },
+              { value: 'parallel', label: 'Parallel' },
+            ]}
+            onChange={setKind}
+          />
+        </>
+      }
+    >
+      {kind === 'scatter' ? (
+        <ScatterChart
+          title={`${metricLabel(metric)} by ${x === undefined ? 'setting' : nameOf(x)}`}
+          xLabel={x === undefined ? '' : nameOf(x)}
+          yLabel={metricLabel(metric)}
+          dots={dots}
+          xScale={scale}
+          emptyText={
+            x === undefined
+              ? nothingDiffers
+              : `No run has both “${nameOf(x)}” and “${metricLabel(metric)}” yet.`
+          }
+          onOpen={(runId) => navigate(`/runs/${runId}`)}
+        />
+      ) : (
+        <ParallelCoordinates
+          title="Settings of each run and its result"
+          axes={axes}
+          runs={lines}
+          emptyText={nothingDiffers}
+        />
+      )}
+    </Panel>
+  )
+}
+
+interface XActionsProps {
+  readonly keys: readonly string[]
+  readonly nameOf: (key: string) => string
+  readonly x: string
+  readonly onX: (key: string) => void
+  readonly scale: ScaleKind
+  readonly onScale: (scale: ScaleKind) => void
+}
+
+function XActions({ keys, nameOf, x, onX, scale, onScale }: XActionsProps) {
+  return (
+    <>
+      <Select
+        small
+        aria-label="Along x"
+        value={x}
+        options={keys.map((key) => ({ value: key, label: nameOf(key) }))}
+        title={x}
+        onChange={onX}
+        className="w-52 max-w-full"
+      />
+      <Segmented<ScaleKind>
+        label="Scale of x"
+        value={scale}
+        options={[
+          { value: 'linear', label: 'Linear' },
+          { value: 'log', label: 'Log' },
+        ]}
+        onChange={onScale}
+      />
+    </>
+  )
+}

@@ -1,0 +1,136 @@
+import { Eye, EyeOff, Flag, X } from 'lucide-react'
+import { metricLabel } from '#shared/metrics.ts'
+import { formatDelta, formatReward } from '#renderer/client/format.ts'
+import { link } from '#renderer/client/route.ts'
+import type { RunEntry } from '#renderer/client/runs.ts'
+import { IconButton } from '#renderer/kit/Button.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { Select } from '#renderer/kit/choices.tsx'
+import { LineMark } from '#renderer/charts/LineMark.tsx'
+import type { ComparedRun } from './data.ts'
+import { betterOf, isProgress, statisticWords } from './measures.ts'
+import { statistics, type Statistic } from './state.ts'
+
+export interface ListedRun extends ComparedRun {
+  readonly entry: RunEntry
+  readonly isHidden: boolean
+  readonly value: number | null
+}
+
+interface RunListProps {
+  readonly runs: readonly ListedRun[]
+  readonly metric: string | null
+  readonly metrics: readonly string[]
+  readonly statistic: Statistic
+  readonly onMetric: (metric: string) => void
+  readonly onStatistic: (statistic: Statistic) => void
+  readonly onHide: (runId: string) => void
+  readonly onBaseline: (runId: string) => void
+  readonly onRemove: (runId: string) => void
+}
+
+/** The chosen runs with colour, value of one metric, and what that is more or less than the baseline's. */
+export function RunList(props: RunListProps) {
+  const { runs, metric, metrics, statistic, onMetric, onStatistic } = props
+  const baseline = runs.find(({ isBaseline }) => isBaseline)
+  return (
+    <aside aria-label="Compared runs" className="flex min-h-0 grow flex-col">
+      <div className="flex flex-col gap-2 border-b border-line p-3">
+        <Select
+          aria-label="Metric of the list"
+          value={metric ?? ''}
+          options={metrics.map((name) => ({ value: name, label: metricLabel(name) }))}
+          title={metric ?? undefined}
+          onChange={onMetric}
+        />
+        <Select
+          small
+          aria-label="Which value"
+          value={statistic}
+          options={statistics.map((value) => ({ value, label: statisticWords[value] }))}
+          onChange={onStatistic}
+        />
+      </div>
+      <ul className="min-h-0 grow overflow-auto py-1">
+        {runs.map((run) => (
+          <RunLine key={run.id} run={run} baseline={baseline} {...props} />
+        ))}
+      </ul>
+      {baseline === undefined && runs.length > 1 && (
+        <p className="border-t border-line px-3 py-2 text-sm text-faint">
+          Mark a run as baseline to see differences from it.
+        </p>
+      )}
+    </aside>
+  )
+}
+
+interface LineProps extends RunListProps {
+  readonly run: ListedRun
+  readonly baseline: ListedRun | undefined
+}
+
+function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LineProps) {
+  const { id, label, style, isHidden, isBaseline, value, entry } = run
+  const delta =
+    baseline === undefined || isBaseline || value === null || baseline.value === null
+      ? null
+      : value - baseline.value
+  const progress = delta === null || metric === null ? null : isProgress(delta, betterOf(metric))
+  return (
+    <li className={classes('group px-3 py-1.5 hover:bg-panel', isHidden && 'opacity-60')}>
+      <div className="flex items-center gap-2">
+        <LineMark color={style.color} dash={style.dash} isThick={isBaseline} />
+        <a
+          href={link(`/runs/${id}`)}
+          title={label}
+          className="min-w-0 grow truncate font-medium hover:underline"
+        >
+          {label}
+        </a>
+        <span className="shrink-0 font-mono text-sm tabular-nums">{formatReward(value)}</span>
+      </div>
+      <div className="flex h-6 items-center gap-1 pl-6 text-sm">
+        <span className="min-w-0 truncate text-faint">
+          {isBaseline ? 'baseline' : `${entry.algorithm} · seed ${String(entry.seed)}`}
+        </span>
+        <span className="ml-auto hidden shrink-0 items-center group-focus-within:flex group-hover:flex">
+          <IconButton
+            small
+            label={isBaseline ? 'No longer the baseline' : `Set ${label} as baseline`}
+            icon={<Flag size={12} aria-hidden />}
+            pressed={isBaseline}
+            onClick={() => onBaseline(id)}
+          />
+          <IconButton
+            small
+            label={isHidden ? `Show ${label}` : `Hide ${label}`}
+            icon={isHidden ? <EyeOff size={12} aria-hidden /> : <Eye size={12} aria-hidden />}
+            pressed={isHidden}
+            onClick={() => onHide(id)}
+          />
+          <IconButton
+            small
+            label={`Remove ${label} from the comparison`}
+            icon={<X size={12} aria-hidden />}
+            onClick={() => onRemove(id)}
+          />
+        </span>
+        {delta !== null && (
+          <span
+            className={classes(
+              'shrink-0 font-mono tabular-nums group-focus-within:hidden group-hover:hidden',
+              progress === true && 'text-good',
+              progress === false && 'text-bad',
+              progress === null && 'text-muted',
+              // Beside the name of the run until its buttons take the place.
+              'ml-auto',
+            )}
+          >
+            {formatDelta(delta)}
+          </span>
+        )}
+      </div>
+    </li>
+  )
+}

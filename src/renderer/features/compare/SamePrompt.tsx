@@ -1,0 +1,199 @@
+import { ChevronLeft, ChevronRight } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import { formatReward } from '#renderer/client/format.ts'
+import { useRowSamples, useSamplesOf, type Sample } from './useCompared.ts'
+import { link } from '#renderer/client/route.ts'
+import { IconButton } from '#renderer/kit/Button.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { LineMark } from '#renderer/charts/LineMark.tsx'
+import type { ComparedRun } from './data.ts'
+import { promptLabels, sampleAt, sharedPrompts, type AnsweredPrompt } from './samePrompts.ts'
+import { wordDiff, type DiffPart } from './wordDiff.ts'
+
+const maxColumns = 4
+
+/** What the runs answered to the same prompt, word by word against the baseline. */
+export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
+  const shown = useMemo(
+    () =>
+      [...runs.filter(({ isBaseline }) => isBaseline), ...runs.filter(({ isBaseline }) => !isBaseline)].slice(
+        0,
+        maxColumns,
+      ),
+    [runs],
+  )
+  const ids = useMemo(() => shown.map(({ id }) => id), [shown])
+  const newest = useSamplesOf(ids, true)
+  const prompts = useMemo(() => sharedPrompts(ids.map((id) => newest.get(id) ?? [])), [ids, newest])
+  const [chosen, setChosen] = useState(0)
+  const [at, setAt] = useState<'first' | 'last'>('last')
+  const index = Math.min(chosen, prompts.length - 1)
+  const prompt = prompts[index]
+  const samples = useRowSamples(ids, prompt?.row ?? null)
+  const answers = shown.map((run) => ({
+    run,
+    sample: sampleAt(
+      (samples.get(run.id) ?? []).filter((sample) => sample.prompt === prompt?.prompt),
+      at,
+    ),
+  }))
+  const base = answers.find(({ sample }) => sample !== undefined)
+  return (
+    <Panel
+      title="The same prompt"
+      isFlush
+      actions={
+        prompt !== undefined && (
+          <PromptActions prompts={prompts} index={index} onIndex={setChosen} at={at} onAt={setAt} />
+        )
+      }
+    >
+      {prompt === undefined || base?.sample === undefined ? (
+        <p className="p-3 text-muted">
+          {newest.size < ids.length
+            ? 'Looking for prompts that several runs answered…'
+            : 'No prompt was answered by two of these runs. Runs keep samples of the rows they drew; validation rows are the same for all that share their data.'}
+        </p>
+      ) : (
+        <>
+          <p dir="auto" className="border-b border-line px-3 py-2 font-mono text-sm whitespace-pre-wrap">
+            {prompt.prompt}
+          </p>
+          <div
+            className="grid"
+            style={{ gridTemplateColumns: `repeat(${String(answers.length)}, minmax(0, 1fr))` }}
+          >
+            {answers.map(({ run, sample }) => (
+              <Answer
+                key={run.id}
+                run={run}
+                sample={sample}
+                base={sample === base.sample ? null : (base.sample ?? null)}
+              />
+            ))}
+          </div>
+          {runs.length > maxColumns && (
+            <p className="border-t border-line px-3 py-2 text-sm text-faint">
+              The first {maxColumns} runs are shown; hide some to see others.
+            </p>
+          )}
+        </>
+      )}
+    </Panel>
+  )
+}
+
+interface ActionsProps {
+  readonly prompts: readonly AnsweredPrompt[]
+  readonly index: number
+  readonly onIndex: (index: number) => void
+  readonly at: 'first' | 'last'
+  readonly onAt: (at: 'first' | 'last') => void
+}
+
+function PromptActions({ prompts, index, onIndex, at, onAt }: ActionsProps) {
+  const labels = useMemo(() => promptLabels(prompts.map(({ prompt }) => prompt)), [prompts])
+  return (
+    <>
+      <Segmented
+        label="Which sample"
+        value={at}
+        options={[
+          { value: 'first', label: 'First' },
+          { value: 'last', label: 'Last' },
+        ]}
+        onChange={onAt}
+      />
+      <IconButton
+        small
+        label="Previous prompt"
+        icon={<ChevronLeft size={14} aria-hidden />}
+        disabled={index <= 0}
+        onClick={() => onIndex(index - 1)}
+      />
+      <Select
+        small
+        aria-label="Prompt"
+        className="w-72 max-w-full"
+        value={String(index)}
+        options={prompts.map(({ runs }, i) => ({
+          value: String(i),
+          label: `${labels[i] ?? ''} (${String(runs)} runs)`,
+        }))}
+        onChange={(value) => onIndex(Number(value))}
+      />
+      <IconButton
+        small
+        label="Next prompt"
+        icon={<ChevronRight size={14} aria-hidden />}
+        disabled={index >= prompts.length - 1}
+        onClick={() => onIndex(index + 1)}
+      />
+    </>
+  )
+}
+
+interface AnswerProps {
+  readonly run: ComparedRun
+  readonly sample: Sample | undefined
+  /** What it is compared with; null: it is that itself. */
+  readonly base: Sample | null
+}
+
+function Answer({ run, sample, base }: AnswerProps) {
+  const parts: readonly DiffPart[] = useMemo(() => {
+    if (!sample) return []
+    return base ? wordDiff(base.completion, sample.completion) : [{ kind: 'same', text: sample.completion }]
+  }, [sample, base])
+  return (
+    <div className="min-w-0 border-l border-line p-3 first:border-l-0">
+      <div className="mb-2 flex items-center gap-2">
+        <LineMark color={run.style.color} dash={run.style.dash} isThick={run.isBaseline} />
+        <span className="min-w-0 truncate font-medium">{run.label}</span>
+        {sample && (
+          <a
+            href={link(`/runs/${run.id}/samples`, { step: String(sample.step) })}
+            className="ml-auto shrink-0 text-sm whitespace-nowrap text-faint hover:underline"
+          >
+            step {sample.step}
+          </a>
+        )}
+      </div>
+      {sample ? (
+        <>
+          <p dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
+            {parts.map((part, i) => (
+              <Part key={i} part={part} />
+            ))}
+          </p>
+          <p className="mt-2 text-sm text-muted">
+            reward <span className="font-mono tabular-nums text-text">{formatReward(sample.reward)}</span>
+            {base && sample.reward !== null && base.reward !== null && sample.reward !== base.reward && (
+              <span className={sample.reward > base.reward ? 'text-good' : 'text-bad'}>
+                {' '}
+                ({sample.reward > base.reward ? '+' : '−'}
+                {formatReward(Math.abs(sample.reward - base.reward))})
+              </span>
+            )}
+            {' · '}
+            {sample.source === 'evaluation' ? 'eval, greedy' : 'rollout'}
+          </p>
+        </>
+      ) : (
+        <p className="text-sm text-faint">No sample of this prompt.</p>
+      )}
+    </div>
+  )
+}
+
+/** Added words are underlined, removed ones struck through: colour is not the only sign. */
+const Part = ({ part: { kind, text } }: { part: DiffPart }) => {
+  if (kind === 'same') return <span>{text}</span>
+  return kind === 'added' ? (
+    <ins className={classes('rounded-sm bg-good-soft text-good underline')}>{text}</ins>
+  ) : (
+    <del className={classes('rounded-sm bg-bad-soft text-bad line-through')}>{text}</del>
+  )
+}

@@ -1,0 +1,192 @@
+/** From series to the lines of a panel. */
+import { formatNumber } from '#renderer/client/format.ts'
+import type { RunStyle } from '#renderer/client/runColors.ts'
+import { bandOf, type BandKind } from '#renderer/charts/bands.ts'
+import { seriesLine } from '#renderer/charts/lines.ts'
+import type { Series } from '#renderer/charts/live.ts'
+import type { ChartEvent, ChartLine, Dot } from '#renderer/charts/points.ts'
+import { forgettingUnit, smooth } from '#renderer/charts/smoothing.ts'
+import {
+  metricsOfAxis,
+  placementOf,
+  stepAtPlace,
+  type Placement,
+  type XAxis,
+} from '#renderer/charts/xAxes.ts'
+import type { RunGroup } from './groups.ts'
+
+export interface ComparedRun {
+  readonly id: string
+  readonly label: string
+  readonly style: RunStyle
+  readonly isBaseline: boolean
+}
+
+export type SeriesByMetric = ReadonlyMap<string, ReadonlyMap<string, Series>>
+
+/** How the steps of every run lie on the axis. */
+export function placements(
+  axis: XAxis,
+  runIds: readonly string[],
+  series: SeriesByMetric,
+): ReadonlyMap<string, Placement> {
+  return new Map(
+    runIds.map((id) => [
+      id,
+      placementOf(
+        axis,
+        metricsOfAxis[axis].map((metric) => series.get(metric)?.get(id)?.points ?? []),
+      ),
+    ]),
+  )
+}
+
+export interface LineSource {
+  readonly runs: readonly ComparedRun[]
+  readonly placements: ReadonlyMap<string, Placement>
+  /** null: every run its own line. */
+  readonly groups: readonly RunGroup[] | null
+  readonly band: BandKind
+  readonly smoothing: number
+}
+
+/** Of one metric. Runs that do not have it are left out. */
+export function metricLines(
+  series: ReadonlyMap<string, Series> | undefined,
+  source: LineSource,
+): readonly ChartLine[] {
+  const lines = source.runs.flatMap((run): readonly ChartLine[] => {
+    const own = series?.get(run.id)
+    if (!own || own.points.length + own.gaps.length === 0) return []
+    const style = {
+      id: run.id,
+      label: run.label,
+      color: run.style.color,
+      dash: run.style.dash,
+      isBaseline: run.isBaseline,
+    }
+    return [seriesLine(style, own, source.placements.get(run.id))]
+  })
+  return source.groups === null ? lines : groupLines(lines, source.groups, source)
+}
+
+/** Smoothed first, put together then: a band of raw values would be as ragged as they are. */
+function groupLines(
+  lines: readonly ChartLine[],
+  groups: readonly RunGroup[],
+  { band, smoothing }: LineSource,
+): readonly ChartLine[] {
+  const unit = forgettingUnit(lines.map(({ points }) => points))
+  return groups.flatMap((group): readonly ChartLine[] => {
+    const members = lines.filter(({ id }) => group.runIds.includes(id))
+    const [first] = members
+    if (!first) return []
+    const dots: readonly (readonly Dot[])[] = members.map(({ points }) => smooth(points, smoothing, unit))
+    const both = bandOf(dots, band)
+    return [
+      {
+        ...first,
+        id: group.id,
+        label: group.label,
+        isBaseline: members.some(({ isBaseline }) => isBaseline),
+        points: both.points,
+        gaps: [],
+        band: members.length > 1 ? both.band : undefined,
+      },
+    ]
+  })
+}
+
+/** Steps of all runs that lie in a stretch of the axis. */
+export function stepsOfZoom(
+  zoom: readonly [number, number],
+  runs: readonly { readonly id: string; readonly step: number }[],
+  placed: ReadonlyMap<string, Placement>,
+): readonly [number, number] | null {
+  const ends = runs.flatMap(({ id, step }) => {
+    const place = placed.get(id)
+    return place && Number.isFinite(place(step)) ? [zoom.map((x) => stepAtPlace(place, x, step))] : []
+  })
+  if (ends.length === 0) return null
+  return [Math.min(...ends.map(([from = 0]) => from)), Math.max(...ends.map(([, to = 0]) => to)) + 1]
+}
+
+interface LoggedEvent {
+  readonly type: string
+  readonly step?: unknown
+  readonly keep?: unknown
+  readonly message?: unknown
+}
+
+export interface EventSource {
+  readonly id: string
+  readonly label: string
+  readonly color: string
+  readonly parentStep: number | null
+  readonly events: readonly { readonly seq: number; readonly event: LoggedEvent }[]
+}
+
+const maxWithCheckpoints = 3
+
+/** Resumptions, checkpoints, warnings and forks as marks. */
+export function marksOf(
+  sources: readonly EventSource[],
+  placed: ReadonlyMap<string, Placement>,
+): readonly ChartEvent[] {
+  return sources.flatMap(({ id, label, color, parentStep, events }) => {
+    const place = placed.get(id)
+    if (!place) return []
+    const found = events.flatMap(({ seq, event }): readonly ChartEvent[] => {
+      const mark = markOf(event, (keep) => resumedAt(events, keep))
+      if (!mark) return []
+      const x = place(mark.step)
+      const isAlarm = mark.kind === 'alarm'
+      return [
+        {
+          id: `${id} ${String(seq)}`,
+          x,
+          kind: mark.kind,
+          label: `${label}: ${mark.words}`,
+          color: isAlarm ? undefined : color,
+        },
+      ]
+    })
+    const fork: readonly ChartEvent[] =
+      parentStep === null
+        ? []
+        : [
+            {
+              id: `${id} fork`,
+              x: place(parentStep),
+              kind: 'setting',
+              label: `${label}: forked at step ${formatNumber(parentStep, 9)}`,
+              color,
+            },
+          ]
+    // With many runs checkpoints would be a fence.
+    const shown = found.filter(({ kind }) => kind !== 'checkpoint' || sources.length <= maxWithCheckpoints)
+    return [...fork, ...shown].filter(({ x }) => Number.isFinite(x))
+  })
+}
+
+function markOf({ type, step, keep, message }: LoggedEvent, resumed: (keep: number) => number) {
+  if (type === 'resumed' && typeof keep === 'number') {
+    const from = resumed(keep)
+    return { step: from, kind: 'resume', words: `resumed at step ${String(from)}` } as const
+  }
+  if (typeof step !== 'number') return null
+  const at = `step ${String(step)}`
+  if (type === 'checkpoint-saved') return { step, kind: 'checkpoint', words: `checkpoint at ${at}` } as const
+  if (type !== 'warning') return null
+  return { step, kind: 'alarm', words: typeof message === 'string' ? message : `warning at ${at}` } as const
+}
+
+/** The step of the checkpoint that training went on from: the last one the log kept. */
+const resumedAt = (events: EventSource['events'], keep: number): number =>
+  events.reduce(
+    (last, { seq, event }) =>
+      seq < keep && event.type === 'checkpoint-saved' && typeof event.step === 'number'
+        ? Math.max(last, event.step)
+        : last,
+    0,
+  )

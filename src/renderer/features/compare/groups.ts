@@ -1,0 +1,56 @@
+/** Runs put together: those that differ in their seed only, or share the value of a setting. */
+import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
+import { differingKeys, shortSetting, type Settings } from './settingDiff.ts'
+
+export interface GroupedRun {
+  readonly id: string
+  readonly label: string
+  readonly settings: Settings
+}
+
+export interface RunGroup {
+  readonly id: string
+  readonly label: string
+  readonly runIds: readonly string[]
+}
+
+const bySeed = 'seed'
+
+/** `group` 'seed': all settings but the seed are the same. Groups stand where their first run does. */
+export function groupRuns(runs: readonly GroupedRun[], group: string): readonly RunGroup[] {
+  const keyOf = (run: GroupedRun) =>
+    group === bySeed ? withoutSeed(run.settings) : shortSetting(run.settings.get(group))
+  const found = Map.groupBy(runs, keyOf)
+  const differing = differingKeys(runs.map(({ settings }) => settings)).filter((key) => !isSeed(key))
+  return [...found].map(([key, members]) => ({
+    id: `group ${members[0]?.id ?? key}`,
+    label: group === bySeed ? seedLabel(members, differing) : `${labelOf(group)} ${key}`,
+    runIds: members.map(({ id }) => id),
+  }))
+}
+
+const isSeed = (key: string): boolean => key === 'seed'
+
+const withoutSeed = (settings: Settings): string =>
+  JSON.stringify([...settings].filter(([key]) => !isSeed(key) && key !== 'name').sort())
+
+/** What the names of the runs begin with alike, or what sets the group apart; a run alone keeps its name. */
+function seedLabel(members: readonly GroupedRun[], differing: readonly string[]): string {
+  const [first] = members
+  if (!first) return ''
+  if (members.length === 1) return first.label
+  const shared = sharedBeginning(members.map(({ label }) => label))
+  const traits = differing
+    .slice(0, 2)
+    .map((key) => `${labelOf(key)} ${shortSetting(first.settings.get(key))}`)
+  const name = shared.length >= 3 ? shared : traits.length > 0 ? traits.join(', ') : first.label
+  return `${name} · ${String(members.length)} seeds`
+}
+
+/** Without the numbers and signs that set the names apart. */
+function sharedBeginning(labels: readonly string[]): string {
+  const [first = '', ...others] = labels
+  let length = 0
+  while (length < first.length && others.every((label) => label[length] === first[length])) length++
+  return first.slice(0, length).replace(/[\s\d·_.-]+(?:seed|s)?[\s\d·_.-]*$/i, '')
+}

@@ -1,0 +1,37 @@
+/** One number per run and metric, and what it is worth beside the baseline's. */
+import { findDeclaration } from '#shared/metrics.ts'
+import { lastValues } from '#renderer/charts/lines.ts'
+import type { SeriesPoint } from '#renderer/charts/points.ts'
+import { mean } from '#renderer/charts/statistics.ts'
+import type { Better } from '#renderer/charts/summary.ts'
+import type { Statistic } from './state.ts'
+
+export const betterOf = (metric: string): Better => findDeclaration(metric)?.better ?? 'none'
+
+export const statisticWords: Readonly<Record<Statistic, string>> = {
+  last: 'last value',
+  best: 'best value',
+  tail: 'mean of the last tenth',
+}
+
+/** null: the run has no such number. */
+export function measure(points: readonly SeriesPoint[], statistic: Statistic, better: Better): number | null {
+  const last = points.at(-1)
+  if (!last) return null
+  if (statistic === 'last') return last.last
+  if (statistic === 'best' && better !== 'none')
+    return better === 'higher'
+      ? points.reduce((most, { max }) => Math.max(most, max), -Infinity)
+      : points.reduce((least, { min }) => Math.min(least, min), Infinity)
+  const count = points.reduce((sum, point) => sum + point.count, 0)
+  return mean(lastValues(points, tailLength(count)))
+}
+
+/** A tenth, but enough for a mean to be steady. */
+export const tailLength = (count: number): number => Math.min(count, Math.max(5, Math.round(count / 10)))
+
+/** Whether a difference is progress; null where neither way is. */
+export function isProgress(delta: number, better: Better): boolean | null {
+  if (better === 'none' || delta === 0) return null
+  return better === 'higher' ? delta > 0 : delta < 0
+}

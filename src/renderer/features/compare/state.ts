@@ -1,0 +1,108 @@
+/** What is compared and how it is looked at: all of it in the address, so that a link shows the same. */
+import type { Query } from '#renderer/client/route.ts'
+import type { BandKind } from '#renderer/charts/bands.ts'
+import { lookQuery, parseLook, type CurveLook } from '#renderer/charts/curveLook.ts'
+
+export const statistics = ['last', 'best', 'tail'] as const
+/** The last value, the best one, the mean of the last tenth. */
+export type Statistic = (typeof statistics)[number]
+
+export interface CompareState extends CurveLook {
+  readonly runIds: readonly string[]
+  readonly baseline: string | null
+  readonly hidden: readonly string[]
+  /** null: the usual ones of those there are. */
+  readonly panels: readonly string[] | null
+  /** A setting by dotted name, 'seed' for runs that differ in nothing else; null: every run its own line. */
+  readonly group: string | null
+  readonly band: BandKind
+  /** Of which the list tells values and differences; null: that of the first panel. */
+  readonly metric: string | null
+  readonly statistic: Statistic
+  readonly hasMarks: boolean
+  /** Far-off values may leave their panel. */
+  readonly clipsSpikes: boolean
+  /** On the x axis. */
+  readonly zoom: readonly [number, number] | null
+}
+
+const listOf = (text: string | null): readonly string[] =>
+  text === null ? [] : text.split(',').filter(Boolean)
+
+/** What does not belong into an address is passed over. */
+export function parseState(query: URLSearchParams): CompareState {
+  const runIds = [...new Set(listOf(query.get('runs')))].slice(0, maxRuns)
+  const baseline = query.get('baseline')
+  const panels = query.get('panels')
+  return {
+    runIds,
+    baseline: baseline !== null && runIds.includes(baseline) ? baseline : null,
+    hidden: listOf(query.get('hidden')).filter((id) => runIds.includes(id)),
+    panels: panels === null ? null : listOf(panels),
+    ...parseLook(query),
+    group: query.get('group'),
+    band: query.get('band') === 'deviation' ? 'deviation' : 'range',
+    metric: query.get('metric'),
+    statistic: oneOf(statistics, query.get('by')) ?? 'last',
+    hasMarks: query.get('marks') === '1',
+    clipsSpikes: query.get('spikes') === '0',
+    zoom: zoomOf(query.get('zoom')),
+  }
+}
+
+/** As many as `metrics.series` answers at once. */
+export const maxRuns = 64
+
+const oneOf = <T extends string>(known: readonly T[], text: string | null): T | undefined =>
+  known.find((candidate) => candidate === text)
+
+function zoomOf(text: string | null): readonly [number, number] | null {
+  const [from, to] = (text ?? '').split('~').map(Number)
+  return from !== undefined && to !== undefined && Number.isFinite(from) && Number.isFinite(to) && to > from
+    ? [from, to]
+    : null
+}
+
+/** What differs from the usual only. */
+export function stateQuery(state: CompareState): Query {
+  const { runIds, baseline, hidden, panels, zoom } = state
+  return {
+    runs: runIds.join(','),
+    baseline,
+    hidden: hidden.join(','),
+    panels: panels === null ? null : panels.join(','),
+    ...lookQuery(state),
+    group: state.group,
+    band: state.band === 'range' ? null : state.band,
+    metric: state.metric,
+    by: state.statistic === 'last' ? null : state.statistic,
+    marks: state.hasMarks ? '1' : null,
+    spikes: state.clipsSpikes ? '0' : null,
+    zoom: zoom === null ? null : zoom.map((value) => String(Number(value.toPrecision(6)))).join('~'),
+  }
+}
+
+const usualPanels = [
+  'reward',
+  'eval_reward',
+  'rewards/accuracies',
+  'frac_reward_zero_std',
+  'entropy',
+  'kl',
+  'completions/mean_length',
+  'eval_loss',
+  'eval_perplexity',
+  'grad_norm',
+  'clip_ratio/region_mean',
+  'rewards/margins',
+  'loss',
+  'step_time',
+]
+
+const firstPanels = 6
+
+/** The first six that there are. */
+export const panelsOf = (names: readonly string[]): readonly string[] => {
+  const known = new Set(names)
+  return usualPanels.filter((name) => known.has(name)).slice(0, firstPanels)
+}

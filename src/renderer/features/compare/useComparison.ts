@@ -1,0 +1,183 @@
+/** Everything a comparison shows, from the runs and choices in the address. */
+import { useCallback, useMemo } from 'react'
+import { marksOf, metricLines, placements, stepsOfZoom, type ComparedRun, type LineSource } from './data.ts'
+import { groupRuns } from './groups.ts'
+import { betterOf, measure } from './measures.ts'
+import { differingKeys } from './settingDiff.ts'
+import { panelsOf, parseState, stateQuery, type CompareState } from './state.ts'
+import { automaticSmoothing } from '#renderer/charts/smoothing.ts'
+import { metricsOfAxis, type Placement } from '#renderer/charts/xAxes.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { useEvents, useRecords, useSettingsOf, useTails } from './useCompared.ts'
+import { navigate, useRoute } from '#renderer/client/route.ts'
+import { useRuns, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
+import { useSeries, type SeriesByMetric } from '#renderer/charts/useSeries.ts'
+
+/** The comparison in the address and the way to change it. */
+export function useCompareState(): readonly [CompareState, (changes: Partial<CompareState>) => void] {
+  const { query } = useRoute()
+  const state = useMemo(() => parseState(query), [query])
+  const change = useCallback(
+    (changes: Partial<CompareState>) =>
+      // Read anew: several changes may come before the next picture.
+      navigate(
+        '/compare',
+        stateQuery({ ...parseState(new URLSearchParams(location.hash.split('?', 2)[1])), ...changes }),
+        {
+          replace: true,
+        },
+      ),
+    [],
+  )
+  return [state, change]
+}
+
+export interface ListedEntry extends ComparedRun {
+  readonly entry: RunEntry
+  readonly isHidden: boolean
+  readonly value: number | null
+}
+
+export type Comparison = ReturnType<typeof useComparison>
+
+/** Points of a series that are enough for what is drawn of it. */
+const pointsFor = (runs: number): number => Math.max(120, Math.min(400, Math.floor(3000 / Math.max(1, runs))))
+
+export function useComparison(state: CompareState) {
+  const { entries, runIds, isLoaded } = useChosenRuns(state.runIds)
+  const curves = useCurves(state, entries, runIds)
+  const { series, metric, placed, shownMetrics, smoothing } = curves
+  const styleOf = useRunStyles()
+  const listed = useMemo(
+    () => entries.map((entry) => listedRun(entry, { state, styleOf, metric, byMetric: series.byMetric })),
+    [entries, state, styleOf, metric, series.byMetric],
+  )
+  const visible = useMemo(() => listed.filter(({ isHidden }) => !isHidden), [listed])
+  const facts = useFacts(runIds, visible, state.group)
+  const marks = useMarksOf(state.hasMarks, runIds, visible, placed)
+  const { groups } = facts
+  const lines = useMemo(() => {
+    const source: LineSource = { runs: visible, placements: placed, groups, band: state.band, smoothing }
+    return new Map(shownMetrics.map((name) => [name, metricLines(series.byMetric.get(name), source)]))
+  }, [visible, placed, groups, state.band, smoothing, shownMetrics, series.byMetric])
+  const tails = useTails(
+    visible.map(({ entry }) => entry),
+    metric,
+  )
+  const valueOf = useCallback(
+    (runId: string, name: string) =>
+      measure(series.byMetric.get(name)?.get(runId)?.points ?? [], state.statistic, betterOf(name)),
+    [series.byMetric, state.statistic],
+  )
+  return { ...curves, ...facts, isLoaded, listed, visible, marks, lines, tails, valueOf }
+}
+
+/** Those of the address that there are, in its order. */
+function useChosenRuns(wanted: readonly string[]) {
+  const { runs: history, isLoaded } = useRuns()
+  const entries = useMemo(() => {
+    const byId = new Map(history.map((run) => [run.id, run]))
+    return wanted.flatMap((id) => byId.get(id) ?? [])
+  }, [history, wanted])
+  const idKey = entries.map(({ id }) => id).join()
+  const runIds = useMemo(() => idKey.split(',').filter(Boolean), [idKey])
+  return { entries, runIds, isLoaded }
+}
+
+/** The series of the panels, and how they lie along the axis. */
+function useCurves(state: CompareState, entries: readonly RunEntry[], runIds: readonly string[]) {
+  const { data: names = noNames } = useAnswer(
+    'metrics.names',
+    { runIds },
+    { enabled: runIds.length > 0, keep: true },
+  )
+  const panels = useMemo(() => state.panels ?? panelsOf(names), [state.panels, names])
+  const metric = state.metric ?? panels[0] ?? null
+  const shownMetrics = useMemo(
+    () => [...new Set([...panels, ...(metric === null ? [] : [metric])])],
+    [panels, metric],
+  )
+  const along = useSeries({ runIds, metrics: metricsOfAxis[state.x] })
+  const placed = useMemo(() => placements(state.x, runIds, along.byMetric), [state.x, runIds, along.byMetric])
+  const zoom = useMemo(
+    () => (state.zoom === null ? null : stepsOfZoom(state.zoom, entries, placed)),
+    [state.zoom, entries, placed],
+  )
+  const series = useSeries({ runIds, metrics: shownMetrics, zoom, maxPoints: pointsFor(runIds.length) })
+  return {
+    names,
+    panels,
+    metric,
+    shownMetrics,
+    placed,
+    series,
+    smoothing: state.smoothing === 'auto' ? automaticSmoothing(longestOf(entries)) : state.smoothing,
+    hasSeries: series.isLoaded && along.isLoaded,
+    error: series.error ?? along.error,
+  }
+}
+
+/** Settings, and what they put together. */
+function useFacts(runIds: readonly string[], visible: readonly ListedEntry[], group: string | null) {
+  const records = useRecords(runIds)
+  const settings = useSettingsOf(records)
+  const labelled = useMemo(
+    () =>
+      visible.flatMap(({ id, label }) => {
+        const own = settings.get(id)
+        return own ? [{ id, label, settings: own }] : []
+      }),
+    [visible, settings],
+  )
+  const keys = useMemo(() => differingKeys(labelled.map((run) => run.settings)), [labelled])
+  const seedGroups = useMemo(() => groupRuns(labelled, 'seed'), [labelled])
+  const groups = useMemo(() => (group === null ? null : groupRuns(labelled, group)), [labelled, group])
+  return { records, settings, keys, seedGroups, groups }
+}
+
+function useMarksOf(
+  hasMarks: boolean,
+  runIds: readonly string[],
+  visible: readonly ListedEntry[],
+  placed: ReadonlyMap<string, Placement>,
+) {
+  const events = useEvents(runIds, hasMarks)
+  return useMemo(() => {
+    if (!hasMarks) return []
+    const sources = visible.map(({ id, label, style, entry }) => ({
+      id,
+      label,
+      color: style.color,
+      parentStep: entry.parentCheckpointStep,
+      events: events.get(id) ?? [],
+    }))
+    return marksOf(sources, placed)
+  }, [hasMarks, visible, events, placed])
+}
+
+const noNames: readonly string[] = []
+
+/** Steps done by the longest run. */
+const longestOf = (entries: readonly RunEntry[]): number =>
+  entries.reduce((most, { step }) => Math.max(most, step), 0)
+
+interface Listing {
+  readonly state: CompareState
+  readonly styleOf: ReturnType<typeof useRunStyles>
+  readonly metric: string | null
+  readonly byMetric: SeriesByMetric
+}
+
+function listedRun(entry: RunEntry, { state, styleOf, metric, byMetric }: Listing): ListedEntry {
+  const points = metric === null ? [] : (byMetric.get(metric)?.get(entry.id)?.points ?? [])
+  return {
+    id: entry.id,
+    label: runTitle(entry),
+    style: styleOf(entry.id),
+    isBaseline: state.baseline === entry.id,
+    isHidden: state.hidden.includes(entry.id),
+    entry,
+    value: measure(points, state.statistic, betterOf(metric ?? '')),
+  }
+}

@@ -1,0 +1,86 @@
+import { Plus } from 'lucide-react'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { useAddData } from './useData.ts'
+import { useNow } from '#renderer/client/live.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Picker, PickerList, type PickerItem } from '#renderer/kit/Picker.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import { findVersion, versionFacts, versionNumber, type DataSet } from './dataSetItems.ts'
+
+export interface DataPickerProps {
+  /** Id of a version; null: nothing chosen. */
+  readonly value: string | null
+  readonly onChange: (versionId: string) => void
+  /** Of the control, for those who do not see where it stands. */
+  readonly label?: string
+  /** The list itself instead of a button that opens it. */
+  readonly isInline?: boolean
+  readonly id?: string
+  readonly 'aria-describedby'?: string | undefined
+  readonly 'aria-invalid'?: boolean
+}
+
+/** Chooses a data set, the newest version of it unless one says otherwise; adds one where none fits. */
+export function DataPicker({
+  value,
+  onChange,
+  label = 'Data set',
+  isInline = false,
+  ...ids
+}: DataPickerProps) {
+  const { data: dataSets } = useAnswer('datasets.list', undefined)
+  const now = useNow(60_000)
+  const addData = useAddData()
+  const chosen = findVersion(dataSets, value)
+  const list = {
+    label,
+    items: (dataSets ?? []).flatMap((dataSet) => itemOf(dataSet, now)),
+    value: chosen?.dataSet.id ?? null,
+    empty: 'No data set yet. Add a file: csv, tsv, json, jsonl or parquet.',
+    onChange(dataSetId: string) {
+      const versionId = dataSets?.find(({ id }) => id === dataSetId)?.versions[0]?.id
+      if (versionId !== undefined) onChange(versionId)
+    },
+  }
+  const add = (
+    <Button small variant="quiet" icon={<Plus size={13} aria-hidden />} onClick={addData}>
+      Add data
+    </Button>
+  )
+  const versions = chosen !== undefined && chosen.dataSet.versions.length > 1 && (
+    <Select
+      aria-label={`Version of ${chosen.dataSet.name}`}
+      value={chosen.version.id}
+      options={chosen.dataSet.versions.map(({ id }) => ({
+        value: id,
+        label: `Version ${String(versionNumber(chosen.dataSet.versions, id))}`,
+      }))}
+      onChange={onChange}
+      className="shrink-0"
+    />
+  )
+  if (isInline) {
+    return (
+      <div className="overflow-hidden rounded border border-line">
+        <PickerList {...list} className="max-h-64" />
+        <div className="flex items-center gap-2 border-t border-line p-1">
+          {add}
+          {versions}
+        </div>
+      </div>
+    )
+  }
+  return (
+    <div className="flex min-w-0 items-center gap-2">
+      <Picker {...list} {...ids} placeholder="Choose a data set" footer={add} className="grow" />
+      {versions}
+    </div>
+  )
+}
+
+function itemOf({ id, name, versions }: DataSet, now: number): PickerItem[] {
+  const [latest] = versions
+  if (latest === undefined) return []
+  const facts = { key: id, title: name, detail: versionFacts(latest, now) }
+  return [latest.unusable === null ? facts : { ...facts, problem: latest.unusable }]
+}

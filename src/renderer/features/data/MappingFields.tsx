@@ -1,0 +1,140 @@
+import { Segmented, Select, type Option } from '#renderer/kit/choices.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextArea } from '#renderer/kit/inputs.tsx'
+import type { ColumnFacts } from './columnFacts.ts'
+import { ColumnChips } from './ColumnChips.tsx'
+import { sourceColumns, withTaking, type MappingForm, type PromptSource, type Taking } from './mappingForm.ts'
+
+interface MappingFieldsProps {
+  readonly facts: readonly ColumnFacts[]
+  readonly form: MappingForm
+  readonly onChange: (form: MappingForm) => void
+}
+
+const templateKey = '\ntemplate'
+const noneKey = '\nnone'
+
+/** Where prompt and expected answer come from. */
+export function MappingFields({ facts, form, onChange }: MappingFieldsProps) {
+  const sources = sourceColumns(form, facts)
+  const { prompt } = form
+  const choosePrompt = (key: string) => onChange({ ...form, prompt: promptSource(key, prompt) })
+  const promptKey =
+    prompt.kind === 'column' ? prompt.column : prompt.kind === 'template' ? templateKey : noneKey
+  const isChat =
+    prompt.kind === 'column' && sources.find(({ name }) => name === prompt.column)?.kind === 'chat'
+  const prompts: Option<string>[] = [
+    ...sources
+      .filter(({ kind }) => kind === 'text' || kind === 'chat' || kind === 'number')
+      .map(({ name, kind }) => ({ value: name, label: kind === 'chat' ? `${name} (messages)` : name })),
+    { value: templateKey, label: 'Several columns, as a template' },
+    { value: noneKey, label: 'No prompt' },
+  ]
+  return (
+    <div className="flex flex-col gap-3">
+      <TakingField facts={facts} form={form} onChange={onChange} />
+      <Field label="Prompt comes from" help="What the model reads before it answers.">
+        {(ids) => <Select {...ids} value={promptKey} options={prompts} onChange={choosePrompt} />}
+      </Field>
+      {prompt.kind === 'template' && (
+        <div className="flex flex-col gap-1">
+          <TextArea
+            mono
+            rows={4}
+            aria-label="Template of the prompt"
+            value={prompt.text}
+            onChange={(text) => onChange({ ...form, prompt: { kind: 'template', text } })}
+          />
+          <ColumnChips
+            names={sources.map(({ name }) => name)}
+            onInsert={(name) =>
+              onChange({ ...form, prompt: { kind: 'template', text: `${prompt.text}{${name}}` } })
+            }
+          />
+        </div>
+      )}
+      {prompt.kind !== 'none' && !isChat && (
+        <div className="flex items-center justify-between gap-2">
+          <span className="text-sm font-medium text-muted">Sent as</span>
+          <Segmented
+            label="How the prompt is sent"
+            value={form.asMessage ? 'message' : 'text'}
+            options={[
+              { value: 'message', label: 'A user’s message' },
+              { value: 'text', label: 'Plain text' },
+            ]}
+            onChange={(as) => onChange({ ...form, asMessage: as === 'message' })}
+          />
+        </div>
+      )}
+      <Field
+        label="Expected answer comes from"
+        help="What rewards compare a completion with. Rewards can read every other column too."
+      >
+        {(ids) => (
+          <Select
+            {...ids}
+            value={form.answer ?? noneKey}
+            options={answerOptions(sources)}
+            onChange={(key) => onChange({ ...form, answer: key === noneKey ? null : key })}
+          />
+        )}
+      </Field>
+    </div>
+  )
+}
+
+function promptSource(key: string, before: PromptSource): PromptSource {
+  if (key === noneKey) return { kind: 'none' }
+  if (key !== templateKey) return { kind: 'column', column: key }
+  return { kind: 'template', text: before.kind === 'column' ? `{${before.column}}` : '' }
+}
+
+const answerOptions = (sources: readonly ColumnFacts[]): readonly Option<string>[] => [
+  { value: noneKey, label: 'No column' },
+  ...sources.flatMap(({ name, kind, paths }) => [
+    ...(kind === 'chat' ? [] : [{ value: name, label: name }]),
+    ...paths.map((path) => ({ value: path, label: path.replaceAll('.', ' › ') })),
+  ]),
+]
+
+/** Conversations can be split; nothing where there are none. */
+function TakingField({ facts, form, onChange }: MappingFieldsProps) {
+  const chats = facts.filter(({ kind }) => kind === 'chat' || kind === 'from-value chat')
+  const names = chats.map(({ name }) => name)
+  const isPair = names.includes('chosen') && names.includes('rejected') && !names.includes('prompt')
+  const takings: readonly { readonly taking: Taking; readonly label: string }[] = [
+    ...(isPair
+      ? [{ taking: { kind: 'shared-prompt' as const }, label: 'Begin alike: what they share is the prompt' }]
+      : []),
+    ...chats
+      .filter(({ name }) => name !== 'chosen' && name !== 'rejected' && name !== 'prompt')
+      .map(({ name }) => ({
+        taking: { kind: 'last-message' as const, column: name },
+        label: `Take the last answer off “${name}”`,
+      })),
+  ]
+  if (takings.length === 0) return null
+  const key = ({ kind, ...rest }: Taking) => `${kind} ${'column' in rest ? rest.column : ''}`
+  return (
+    <Field
+      label="Conversations"
+      help="A run needs what the model reads and, apart from it, what is expected."
+    >
+      {(ids) => (
+        <Select
+          {...ids}
+          value={form.taking === null ? noneKey : key(form.taking)}
+          options={[
+            ...takings.map(({ taking, label }) => ({ value: key(taking), label })),
+            { value: noneKey, label: 'Leave them whole' },
+          ]}
+          onChange={(chosen) => {
+            const taking = takings.find((candidate) => key(candidate.taking) === chosen)?.taking ?? null
+            onChange(withTaking(form, taking, facts))
+          }}
+        />
+      )}
+    </Field>
+  )
+}

@@ -1,0 +1,182 @@
+import { useMemo, useState } from 'react'
+import { formatCount, formatNumber, formatPercent, plural } from '#renderer/client/format.ts'
+import { Segmented } from '#renderer/kit/choices.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { Field } from '#renderer/kit/Field.tsx'
+import { NumberInput } from '#renderer/kit/inputs.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { cellText } from './columnFacts.ts'
+import {
+  bandCounts,
+  bandOf,
+  binLabel,
+  rateBins,
+  rated,
+  type Band,
+  type MeasuredRow,
+  type RatedRow,
+  type UnmeasuredRow,
+} from './passRates.ts'
+
+interface PassRatesProps {
+  readonly rows: readonly MeasuredRow[]
+  readonly problems: readonly UnmeasuredRow[]
+  readonly samplesPerRow: number
+}
+
+const usualPassMark = 0.5
+
+const bandLooks: Readonly<Record<Band, { readonly fill: string; readonly words: string }>> = {
+  hard: { fill: 'bg-run-2', words: 'Too hard' },
+  useful: { fill: 'bg-run-3', words: 'Worth training on' },
+  easy: { fill: 'bg-run-1', words: 'Too easy' },
+}
+
+/** What share of the completions of each row passes: how many rows a run can learn from, and which. */
+export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
+  const [passMark, setPassMark] = useState<number | null>(usualPassMark)
+  const [band, setBand] = useState<Band | 'all'>('all')
+  const all = useMemo(() => rated(rows, passMark ?? usualPassMark), [rows, passMark])
+  const shown = useMemo(
+    () => (band === 'all' ? all : all.filter(({ rate }) => bandOf(rate) === band)),
+    [all, band],
+  )
+  const counts = bandCounts(all)
+  return (
+    <div className="flex min-h-0 grow flex-col">
+      <div className="grid shrink-0 grid-cols-[minmax(0,1fr)_220px] gap-6 px-6 py-4 narrow:grid-cols-[minmax(0,1fr)]">
+        <RateChart rows={all} samplesPerRow={samplesPerRow} />
+        <div className="flex flex-col gap-2">
+          {(['hard', 'useful', 'easy'] as const).map((id) => (
+            <p key={id} className="flex items-center gap-2 tabular-nums">
+              <span className={classes('size-2 rounded-full', bandLooks[id].fill)} aria-hidden />
+              <span className="grow text-muted">{bandLooks[id].words}</span>
+              {formatCount(counts[id])}
+              <span className="w-14 text-right text-sm text-faint">
+                {formatPercent(all.length === 0 ? null : counts[id] / all.length)}
+              </span>
+            </p>
+          ))}
+          {counts.unrated > 0 && (
+            <p className="text-sm text-caution">{plural(counts.unrated, 'row')} without a reward</p>
+          )}
+          {problems.length > 0 && (
+            <p className="text-sm text-caution">{plural(problems.length, 'row')} without a prompt</p>
+          )}
+          <Field
+            label="Passes from a reward of"
+            help="A completion with at least this reward counts as passed. Rewards of 0 and 1 need no thought here. With several parts, say how much of them must be right."
+          >
+            {(ids) => <NumberInput {...ids} value={passMark} onChange={setPassMark} />}
+          </Field>
+        </div>
+      </div>
+      <div className="flex shrink-0 items-center gap-3 border-y border-line bg-panel px-6 py-2">
+        <Segmented
+          label="Rows shown"
+          value={band}
+          options={[
+            { value: 'all', label: 'All' },
+            { value: 'hard', label: 'Too hard' },
+            { value: 'useful', label: 'Worth training on' },
+            { value: 'easy', label: 'Too easy' },
+          ]}
+          onChange={setBand}
+        />
+        <span className="ml-auto text-sm text-faint tabular-nums">{plural(shown.length, 'row')}</span>
+      </div>
+      <Table
+        label="Rows by pass rate"
+        rows={shown}
+        columns={columns}
+        rowKey={({ row }) => String(row)}
+        rowHeight={28}
+        initialSorting={{ columnId: 'rate', isDescending: false }}
+        empty={<p className="p-4 text-muted">No row is like that.</p>}
+      />
+    </div>
+  )
+}
+
+const columns: readonly Column<RatedRow>[] = [
+  {
+    id: 'row',
+    title: 'Row',
+    width: '72px',
+    isNumber: true,
+    cell: ({ row }) => formatCount(row + 1),
+    sortBy: ({ row }) => row,
+  },
+  {
+    id: 'rate',
+    title: 'Pass rate',
+    width: '132px',
+    cell: ({ rate }) => <RateBar rate={rate} />,
+    sortBy: ({ rate }) => rate,
+  },
+  {
+    id: 'mean',
+    title: 'Mean reward',
+    width: '104px',
+    isNumber: true,
+    cell: ({ mean }) => formatNumber(mean),
+    sortBy: ({ mean }) => mean,
+  },
+  {
+    id: 'text',
+    title: 'Prompt',
+    width: 'minmax(240px, 1fr)',
+    cell: ({ text }) => (
+      <span dir="auto" className="font-mono text-sm" title={text}>
+        {cellText(text)}
+      </span>
+    ),
+  },
+]
+
+function RateBar({ rate }: { rate: number | null }) {
+  const band = bandOf(rate)
+  if (rate === null || band === null) return <span className="text-faint">no reward</span>
+  return (
+    <span className="flex items-center gap-2">
+      <span className="h-1.5 w-14 overflow-hidden rounded-full bg-raised">
+        <span
+          className={classes('block h-full', bandLooks[band].fill)}
+          style={{ width: `${String(rate * 100)}%` }}
+        />
+      </span>
+      <span className="font-mono text-sm tabular-nums">{formatPercent(rate)}</span>
+    </span>
+  )
+}
+
+/** Bars with their count on top and what they stand for below. */
+function RateChart({ rows, samplesPerRow }: { rows: readonly RatedRow[]; samplesPerRow: number }) {
+  const bins = rateBins(rows, samplesPerRow)
+  const most = Math.max(1, ...bins.map(({ count }) => count))
+  return (
+    <figure className="min-w-0">
+      <figcaption className="mb-2 text-sm text-muted">
+        Rows by how many of their {plural(samplesPerRow, 'completion passes', 'completions pass')}
+      </figcaption>
+      <ol className="flex h-36 items-stretch gap-1">
+        {bins.map((bin) => (
+          <li
+            key={`${bin.band} ${String(bin.to)}`}
+            className="flex min-w-0 grow basis-0 flex-col justify-end text-center"
+          >
+            <span className="text-xs text-muted tabular-nums">{formatCount(bin.count)}</span>
+            <span
+              className={classes('rounded-t-sm', bandLooks[bin.band].fill)}
+              style={{ height: `${String(Math.max(1, (bin.count / most) * 96))}px` }}
+              aria-hidden
+            />
+            <span className="truncate border-t border-line pt-1 text-xs text-faint">
+              {binLabel(bin, samplesPerRow)}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </figure>
+  )
+}

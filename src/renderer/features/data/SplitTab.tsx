@@ -1,0 +1,232 @@
+import { useState } from 'react'
+import { useAnswer, type Answer } from '#renderer/client/api.tsx'
+import { usePreparation, useSettled } from './useData.ts'
+import { formatCount, formatPercent, plural } from '#renderer/client/format.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Checkbox, Segmented } from '#renderer/kit/choices.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { NumberInput } from '#renderer/kit/inputs.tsx'
+import { SplitPane } from '#renderer/kit/SplitPane.tsx'
+import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { MatchList } from './MatchList.tsx'
+import type { SplitRule } from './preparation.ts'
+import { splitProblem, withAmount, withKind } from './splitRules.ts'
+import type { Opened } from './opened.ts'
+
+/** Which rows are the validation split, and whether any of them are trained on all the same. */
+export function SplitTab({ opened: { version } }: { opened: Opened }) {
+  const [{ heldOut }, change] = usePreparation(version.id)
+  const [seed, setSeed] = useState(heldOut?.seed ?? 42)
+  const [columns, setColumns] = useState<readonly string[]>([])
+  const kind = heldOut === null ? 'none' : 'share' in heldOut ? 'share' : 'rows'
+  const problem = heldOut === null ? null : splitProblem(heldOut, version.rows)
+  const set = (rule: SplitRule | null) => change({ heldOut: rule })
+  return (
+    <SplitPane id="data.split" sizes={[32, 68]} minimums={[300, 360]}>
+      <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-page">
+        <div>
+          <p className="mb-3 text-muted text-pretty">
+            Validation rows are never trained on. A run is evaluated on them now and then, so that you see
+            what it learned rather than what it remembers.
+          </p>
+          <Segmented
+            label="Validation split"
+            value={kind}
+            options={[
+              { value: 'share', label: 'A share' },
+              { value: 'rows', label: 'A number' },
+              { value: 'none', label: 'None' },
+            ]}
+            onChange={(next) => set(withKind(next, seed, version.rows))}
+          />
+        </div>
+        {heldOut !== null && (
+          <div className="grid grid-cols-2 gap-3">
+            <Field
+              label={kind === 'share' ? 'Share in percent' : 'Rows'}
+              error={problem}
+              help={
+                kind === 'share'
+                  ? 'Rows added later move none of these to the other side.'
+                  : 'So many rows, or a few more where copies must stay together.'
+              }
+            >
+              {(ids) => (
+                <NumberInput
+                  {...ids}
+                  value={'share' in heldOut ? Math.round(heldOut.share * 1000) / 10 : heldOut.rows}
+                  onChange={(value) => {
+                    const next = withAmount(heldOut, value)
+                    if (next !== null) set(next)
+                  }}
+                />
+              )}
+            </Field>
+            <Field label="Seed" help="The same seed gives the same split.">
+              {(ids) => (
+                <NumberInput
+                  {...ids}
+                  value={heldOut.seed}
+                  onChange={(value) => {
+                    if (value === null || value < 0 || !Number.isInteger(value)) return
+                    setSeed(value)
+                    set({ ...heldOut, seed: value })
+                  }}
+                />
+              )}
+            </Field>
+          </div>
+        )}
+        {heldOut !== null && (
+          <AlikeBy names={version.columns.map(({ name }) => name)} columns={columns} onChange={setColumns} />
+        )}
+      </div>
+      {heldOut === null || problem !== null ? (
+        <p className="px-6 py-4 text-muted">
+          {problem ?? 'No validation split: a run on this version measures only what it trains on.'}
+        </p>
+      ) : (
+        <Sides versionId={version.id} heldOut={heldOut} columns={columns} />
+      )}
+    </SplitPane>
+  )
+}
+
+interface AlikeByProps {
+  readonly names: readonly string[]
+  /** None: every column. */
+  readonly columns: readonly string[]
+  readonly onChange: (columns: readonly string[]) => void
+}
+
+function AlikeBy({ names, columns, onChange }: AlikeByProps) {
+  return (
+    <fieldset>
+      <legend className="mb-1 text-sm font-medium text-muted">Rows are alike if they agree in</legend>
+      <div className="flex flex-col">
+        <Checkbox label="Every column" checked={columns.length === 0} onChange={() => onChange([])} />
+        {names.map((name) => (
+          <Checkbox
+            key={name}
+            label={name}
+            checked={columns.includes(name)}
+            onChange={(isOn) =>
+              onChange(isOn ? [...columns, name] : columns.filter((other) => other !== name))
+            }
+          />
+        ))}
+      </div>
+      <p className="mt-1 text-xs text-faint">White space and case make no difference.</p>
+    </fieldset>
+  )
+}
+
+interface SidesProps {
+  readonly versionId: string
+  readonly heldOut: SplitRule
+  readonly columns: readonly string[]
+}
+
+function Sides(props: SidesProps) {
+  const { versionId, heldOut, columns } = useSettled(props)
+  const split = useAnswer('datasets.split', { versionId, split: heldOut }, { keep: true })
+  const alike = useAnswer('datasets.leaks', { versionId, heldOut, columns: [...columns] }, { keep: true })
+  const error = split.error ?? alike.error
+  if (error !== null) return <ErrorNote error={error} className="m-4" />
+  if (split.data === undefined) return <Loading label="Splitting" />
+  return (
+    <div className="flex min-h-0 grow flex-col">
+      <Shares train={split.data.train} heldOut={split.data.heldOut} />
+      {alike.data === undefined ? (
+        <Loading label="Looking for rows that are alike" />
+      ) : (
+        <Alike found={alike.data} />
+      )}
+    </div>
+  )
+}
+
+function Shares({ train, heldOut }: { train: number; heldOut: number }) {
+  const all = train + heldOut
+  return (
+    <div className="shrink-0 px-6 py-4">
+      <div className="flex h-2 gap-px overflow-hidden rounded-full" aria-hidden>
+        <span className="bg-run-1" style={{ width: `${String((train / all) * 100)}%` }} />
+        <span className="grow bg-run-2" />
+      </div>
+      <div className="mt-2 flex justify-between gap-4 tabular-nums">
+        <span className="flex items-center gap-2">
+          <span className="size-2 rounded-full bg-run-1" aria-hidden />
+          {plural(train, 'training row')} <span className="text-faint">{formatPercent(train / all)}</span>
+        </span>
+        <span className="flex items-center gap-2">
+          <span className="size-2 rounded-full bg-run-2" aria-hidden />
+          {plural(heldOut, 'validation row')}{' '}
+          <span className="text-faint">{formatPercent(heldOut / all)}</span>
+        </span>
+      </div>
+    </div>
+  )
+}
+
+const kinds = [
+  {
+    id: 'leaks',
+    title: 'Validation rows that are trained on too',
+    good: 'No validation row is trained on.',
+    places: ['Training row', 'Validation row'],
+  },
+  {
+    id: 'trainDuplicates',
+    title: 'Copies among the training rows',
+    good: 'No training row is there twice.',
+    places: ['First', 'Copy'],
+  },
+  {
+    id: 'heldOutDuplicates',
+    title: 'Copies among the validation rows',
+    good: 'No validation row is there twice.',
+    places: ['First', 'Copy'],
+  },
+] as const
+
+/** One list at a time; the marks tell what the others hold. */
+function Alike({ found }: { found: Answer<'datasets.leaks'> }) {
+  const [id, setId] = useState<(typeof kinds)[number]['id']>('leaks')
+  const shown = kinds.find((kind) => kind.id === id) ?? kinds[0]
+  const { count, pairs } = found[shown.id]
+  return (
+    <>
+      <div
+        className="flex shrink-0 flex-wrap items-center gap-2 border-y border-line bg-panel px-6 py-2"
+        role="group"
+        aria-label="Rows that are alike"
+      >
+        {kinds.map(({ id: other, title }) => (
+          <button
+            key={other}
+            type="button"
+            aria-pressed={other === id}
+            onClick={() => setId(other)}
+            className="inline-flex h-7 items-center gap-2 rounded px-2 text-sm text-muted hover:bg-raised aria-pressed:bg-accent-soft aria-pressed:text-accent-ink"
+          >
+            {title}
+            <Badge tone={found[other].count === 0 ? 'good' : 'caution'}>
+              {formatCount(found[other].count)}
+            </Badge>
+          </button>
+        ))}
+      </div>
+      {count === 0 ? (
+        <p className="px-6 py-4 text-muted">{shown.good}</p>
+      ) : (
+        <MatchList label={shown.title} pairs={pairs} places={shown.places} />
+      )}
+      {pairs.length < count && (
+        <p className="shrink-0 border-t border-line px-6 py-2 text-sm text-faint">
+          The first {formatCount(pairs.length)} of {formatCount(count)} are listed.
+        </p>
+      )}
+    </>
+  )
+}

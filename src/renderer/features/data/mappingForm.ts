@@ -1,0 +1,187 @@
+/**
+ * How a file's columns become what runs read, as a person says it: where the prompt comes from, where the expected
+ * answer comes from, which columns stay and what they are called. `mappingOf` puts it in the steps that the host does,
+ * `promptOf` in the prompt of a run's settings, `formOf` reads both back from what was detected.
+ */
+import { answerColumns } from '#shared/answerColumns.ts'
+import type { Answer } from '#renderer/client/api.tsx'
+import type { ColumnFacts } from './columnFacts.ts'
+import type { PromptForm } from './preparation.ts'
+import { placeholders, userMessage, withNames } from './promptForms.ts'
+
+export type Shape = Answer<'datasets.inspect'>['shape']
+
+export type MappingStep =
+  | { readonly kind: 'column'; readonly from: string; readonly to: string }
+  | { readonly kind: 'chat' | 'last-message' | 'drop'; readonly column: string }
+  | { readonly kind: 'shared-prompt' }
+
+export interface ColumnChoice {
+  readonly name: string
+  readonly to: string
+  readonly isKept: boolean
+}
+
+export type PromptSource =
+  | { readonly kind: 'column'; readonly column: string }
+  | { readonly kind: 'template'; readonly text: string }
+  | { readonly kind: 'none' }
+
+/** What takes conversations apart into `prompt` and answer. */
+export type Taking =
+  { readonly kind: 'last-message'; readonly column: string } | { readonly kind: 'shared-prompt' }
+
+export interface MappingForm {
+  readonly taking: Taking | null
+  /** Names as the file has them, or those that `taking` makes. */
+  readonly prompt: PromptSource
+  /** Texts are put in a user's message, so that the model's chat template applies. */
+  readonly asMessage: boolean
+  /** A column, or a dotted path into one; null: none. */
+  readonly answer: string | null
+  readonly columns: readonly ColumnChoice[]
+}
+
+/** The name that rewards look for by default. */
+export const answerName = 'answer'
+
+/** Columns there are after a conversation was taken apart: what prompts and answers are chosen from. */
+export function sourceColumns(
+  { taking }: Pick<MappingForm, 'taking'>,
+  facts: readonly ColumnFacts[],
+): ColumnFacts[] {
+  const asChat = facts.map((column) =>
+    column.kind === 'from-value chat' ? { ...column, kind: 'chat' as const } : column,
+  )
+  if (taking === null) return asChat
+  const made = (name: string, kind: 'chat' | 'text') => ({ name, kind, paths: [] })
+  if (taking.kind === 'shared-prompt') return [made('prompt', 'chat'), ...asChat]
+  const rest = asChat.filter(({ name }) => !['prompt', 'completion', taking.column].includes(name))
+  return [made('prompt', 'chat'), made('completion', 'text'), ...rest]
+}
+
+/** What a column is called in the end. */
+function finalName(form: MappingForm, name: string): string {
+  if (name === form.answer && renamesAnswer(form)) return answerName
+  return form.columns.find((column) => column.name === name)?.to ?? name
+}
+
+/** An answer cut out of a conversation keeps its name: demonstrations look for it. */
+const renamesAnswer = ({ answer }: MappingForm): boolean =>
+  answer !== null && answer !== answerName && answer !== 'completion'
+
+export function mappingOf(form: MappingForm, facts: readonly ColumnFacts[]): MappingStep[] {
+  const { taking, answer, columns } = form
+  const kept = new Set(columns.filter(({ isKept }) => isKept).map(({ name }) => name))
+  const gone = taking?.kind === 'last-message' ? taking.column : null
+  const isNeeded = (name: string) => kept.has(name) || name === gone
+  const chats = facts.filter(({ name, kind }) => kind === 'from-value chat' && isNeeded(name))
+  const renamed = columns.filter(
+    ({ name, to, isKept }) =>
+      isKept && name !== gone && to !== name && !(name === answer && renamesAnswer(form)),
+  )
+  const dropped = columns.filter(({ name, isKept }) => !isKept && name !== gone && name !== answer)
+  return [
+    ...chats.map(({ name }): MappingStep => ({ kind: 'chat', column: name })),
+    ...(taking === null ? [] : [taking]),
+    ...(answer !== null && renamesAnswer(form)
+      ? [{ kind: 'column' as const, from: answer, to: answerName }]
+      : []),
+    ...renamed.map(({ name, to }): MappingStep => ({ kind: 'column', from: name, to })),
+    ...dropped.map(({ name }): MappingStep => ({ kind: 'drop', column: name })),
+  ]
+}
+
+/** `data.prompt` of a run config, with the names after the mapping; null: none. */
+export function promptOf(form: MappingForm, facts: readonly ColumnFacts[]): PromptForm | null {
+  const { prompt, asMessage } = form
+  if (prompt.kind === 'none') return null
+  if (prompt.kind === 'column') {
+    const name = finalName(form, prompt.column)
+    const isChat = sourceColumns(form, facts).find((column) => column.name === prompt.column)?.kind === 'chat'
+    return isChat || !asMessage ? { column: name } : userMessage(`{${name}}`)
+  }
+  const text = withNames(prompt.text, (name) => finalName(form, name))
+  return asMessage ? userMessage(text) : { template: text }
+}
+
+/** The form that the detected shape comes to. */
+export function formOf(shape: Shape, facts: readonly ColumnFacts[]): MappingForm {
+  const steps = shape.mapping as unknown as readonly MappingStep[]
+  const taking = steps.find(
+    (step): step is Taking => step.kind === 'last-message' || step.kind === 'shared-prompt',
+  )
+  const moves = steps.filter((step) => step.kind === 'column')
+  const before = (name: string) => moves.find(({ to }) => to === name)?.from ?? name
+  const answer = shape.answer === null ? null : before(shape.answer)
+  const columns = facts.map(({ name }): ColumnChoice => {
+    const to = moves.find(({ from }) => from === name && from !== answer)?.to
+    return { name, to: to ?? name, isKept: true }
+  })
+  const prompt = sourceOf(shape.prompt as PromptForm | null, before)
+  return { taking: taking ?? null, prompt, asMessage: true, answer, columns }
+}
+
+function sourceOf(prompt: PromptForm | null, before: (name: string) => string): PromptSource {
+  if (prompt === null) return { kind: 'none' }
+  if ('column' in prompt) return { kind: 'column', column: before(prompt.column) }
+  const text = 'template' in prompt ? prompt.template : (prompt.messages.at(-1)?.content ?? '')
+  const named = withNames(text, before)
+  const [, only] = /^\{([^{}]+)\}$/.exec(named) ?? []
+  return only === undefined ? { kind: 'template', text: named } : { kind: 'column', column: only }
+}
+
+/** The form with conversations taken apart or left whole; prompt and answer follow. */
+export function withTaking(
+  form: MappingForm,
+  taking: Taking | null,
+  facts: readonly ColumnFacts[],
+): MappingForm {
+  const next = { ...form, taking }
+  const names = sourceColumns(next, facts).map(({ name }) => name)
+  if (taking !== null) {
+    const answer = taking.kind === 'last-message' ? 'completion' : null
+    return { ...next, prompt: { kind: 'column', column: 'prompt' }, answer }
+  }
+  const isThere = (name: string | undefined) =>
+    name !== undefined && names.includes(name.split('.')[0] ?? name)
+  const usual = answerColumns.find((name) => isThere(name)) ?? null
+  const answer = isThere(form.answer ?? undefined) ? form.answer : usual
+  return { ...next, prompt: promptLeftWhole(form, isThere), answer }
+}
+
+/** What was taken apart is now the prompt as it is. */
+function promptLeftWhole(
+  { prompt, taking }: MappingForm,
+  isThere: (name: string | undefined) => boolean,
+): PromptSource {
+  if (prompt.kind !== 'column' || isThere(prompt.column)) return prompt
+  const whole = taking?.kind === 'last-message' ? taking.column : undefined
+  return whole !== undefined && isThere(whole) ? { kind: 'column', column: whole } : { kind: 'none' }
+}
+
+/** What a person must change before an import can make sense, in sentences. */
+export function formProblems(form: MappingForm): readonly string[] {
+  const names = form.columns
+    .filter(({ name, isKept }) => isKept || name === form.answer)
+    .map(({ name }) => finalName(form, name))
+  const added = form.answer?.includes('.') === true && !names.includes(form.answer) ? [answerName] : []
+  const all = [...names, ...added]
+  const twice = [...new Set(all.filter((name, at) => all.indexOf(name) !== at))]
+  return [
+    ...(names.some((name) => name.trim() === '') ? ['A column has no name.'] : []),
+    ...twice.map((name) => `Two columns would be called “${name}”. Rename one or leave it out.`),
+    ...(form.columns.some(({ isKept }) => isKept) ? [] : ['No column is kept.']),
+    ...promptColumns(form)
+      .filter((name) =>
+        form.columns.some((column) => column.name === name && !column.isKept && name !== form.answer),
+      )
+      .map((name) => `The prompt needs “${name}”, which is left out.`),
+  ]
+}
+
+/** Columns that the prompt is made of. */
+export function promptColumns({ prompt }: Pick<MappingForm, 'prompt'>): readonly string[] {
+  if (prompt.kind === 'column') return [prompt.column]
+  return prompt.kind === 'template' ? placeholders(prompt.text) : []
+}

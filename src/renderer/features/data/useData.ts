@@ -1,0 +1,177 @@
+/** Data sets: files on their way in, and what is prepared for runs. */
+import { useQueries } from '@tanstack/react-query'
+import { useCallback, useEffect, useState } from 'react'
+import { create } from 'zustand'
+import { parsePreparation, type Preparation, type PromptForm } from './preparation.ts'
+import { plural } from '#renderer/client/format.ts'
+import { dataFilter, useAddFile, useArrivals, type Arrival } from '#renderer/client/adding.ts'
+import { useAnswer, useApi, useLatest, useTask } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import { useFileDialog } from '#renderer/client/fileDialog.ts'
+import { navigate, parseRoute } from '#renderer/client/route.ts'
+import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
+import { useSetting } from '#renderer/client/settings.ts'
+import { toast, toastError } from '#renderer/client/toasts.ts'
+
+interface Returning {
+  /** Where somebody was who needed a data set; told which in the query's `data`. */
+  readonly to: { readonly path: string; readonly query: Readonly<Record<string, string>> } | null
+}
+
+const useReturning = create<Returning>(() => ({ to: null }))
+
+/** Asks for a file and shows it in the Data place; once it is imported the person is taken back here. */
+export function useAddData(): () => void {
+  const { chooseAndAdd } = useAddFile()
+  return useCallback(() => {
+    const { path, query } = parseRoute(location.hash)
+    const isHere = path[0] === 'data'
+    useReturning.setState({
+      to: isHere ? null : { path: `/${path.join('/')}`, query: Object.fromEntries(query) },
+    })
+    chooseAndAdd()
+  }, [chooseAndAdd])
+}
+
+/** Fetches a split from a hub; then shows its rows, before they are imported. */
+export function useFetchData(onDone: () => void) {
+  const task = useTask('datasets.fetch')
+  const { last, state } = task
+  const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
+  const latest = useLatest(onDone)
+  useEffect(() => {
+    if (result === null) return
+    const { name, uploadId } = result
+    useArrivals.setState(({ data }) => ({ data: [...data, { name, source: { uploadId } }] }))
+    navigate('/data')
+    latest.current()
+  }, [result, latest])
+  return task
+}
+
+/** Where to go with a data set that was just imported. */
+function goOnWith(versionId: string): void {
+  const { to } = useReturning.getState()
+  useReturning.setState({ to: null })
+  if (to === null) navigate(`/data/${versionId}`)
+  else navigate(to.path, { ...to.query, data: versionId })
+}
+
+/** Asks for a file that becomes a new version of a data set. */
+export function useAddVersion(dataSetId: string): () => void {
+  const choose = useFileDialog((state) => state.choose)
+  return useCallback(() => {
+    void choose({ kind: 'file', title: 'New version from a file', filters: [dataFilter] }).then((path) => {
+      if (path === null) return
+      const arrival = { name: path.split(/[\\/]/).at(-1) ?? path, source: { path } }
+      useArrivals.setState(({ data }) => ({ data: [...data, arrival] }))
+      navigate('/data', { into: dataSetId })
+    })
+  }, [choose, dataSetId])
+}
+
+/** Runs whose settings name one of these folders. */
+export function useRunsReading(directories: readonly string[]): {
+  runs: readonly RunEntry[]
+  isLoaded: boolean
+} {
+  const { runs, isLoaded } = useRuns()
+  const client = useApi()
+  const named = directories.map((directory) => JSON.stringify(directory))
+  const records = useQueries({
+    queries: runs.map(({ id: runId }) => ({
+      queryKey: ['runs.get', { runId }],
+      queryFn: () => client.call('runs.get', { runId }),
+      staleTime: Infinity,
+    })),
+  })
+  const reading = records.flatMap(({ data }) =>
+    data !== undefined && named.some((name) => data.config.includes(name)) ? [data] : [],
+  )
+  return { runs: reading, isLoaded: isLoaded && records.every(({ isPending }) => !isPending) }
+}
+
+/** How runs are to read a version: prompt, longest prompt, validation split. Kept by the host. */
+export function usePreparation(
+  versionId: string,
+): readonly [Preparation, (changes: Partial<Preparation>) => void] {
+  const [stored, store] = useSetting<unknown>(`data.preparation.${versionId}`, null)
+  const preparation = parsePreparation(stored)
+  return [preparation, (changes) => store({ ...preparation, ...changes })]
+}
+
+/** The version that was opened, or chosen for a run, last; null: none yet. */
+export const useLastDataSet = () => useSetting<string | null>('data.last', null)
+
+/** The value once it has been the same for a moment: for questions asked while somebody types. Compared by its JSON. */
+export function useSettled<T>(value: T, ms = 300): T {
+  const [settled, setSettled] = useState(value)
+  const key = JSON.stringify(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(JSON.parse(key) as T), ms)
+    return () => clearTimeout(timer)
+  }, [key, ms])
+  return settled
+}
+
+/** Takes a file that was decided about out of the list, and removes what was sent of it. */
+export function useDiscard(): (arrival: Arrival) => void {
+  const client = useApi()
+  return useCallback(
+    (arrival) => {
+      forget(arrival)
+      if (!('uploadId' in arrival.source)) return
+      const { uploadId } = arrival.source
+      client
+        .call('system.discardUpload', { uploadId })
+        .catch((thrown: unknown) => toastError(asError(thrown)))
+    },
+    [client],
+  )
+}
+
+const forget = (arrival: Arrival): void =>
+  useArrivals.setState(({ data }) => ({ data: data.filter((other) => other !== arrival) }))
+
+/** Imports a file; what was decided about its prompt is kept for the version it becomes. */
+export function useImport(arrival: Arrival, prompt: PromptForm | null) {
+  const client = useApi()
+  const task = useTask('datasets.import')
+  const { last, state } = task
+  const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
+  const latest = useLatest(prompt)
+  useEffect(() => {
+    if (result === null) return
+    const { version, dataSet, isNew } = result
+    const decided = latest.current
+    if (isNew && decided !== null) {
+      const value = { ...parsePreparation(null), prompt: decided }
+      client
+        .call('settings.set', { key: `data.preparation.${version.id}`, value })
+        .catch((thrown: unknown) => toastError(asError(thrown)))
+    }
+    const left = version.problems > 0 ? ` ${plural(version.problems, 'row')} left out.` : ''
+    toast(
+      isNew
+        ? { title: `Imported ${plural(version.rows, 'row')} as “${dataSet.name}”.${left}`, tone: 'good' }
+        : { title: 'These rows are already there.', detail: `They are a version of “${dataSet.name}”.` },
+    )
+    forget(arrival)
+    if (useArrivals.getState().data.length === 0) goOnWith(version.id)
+  }, [result, arrival, client, latest])
+  return task
+}
+
+/** Measuring how hard rows are, and what was measured before. */
+export function useDifficulty(versionId: string) {
+  const task = useTask('datasets.difficulty')
+  const { data, refetch } = useAnswer('datasets.difficulties', { versionId })
+  const { last, state } = task
+  const id = state === 'done' && last !== undefined && 'result' in last ? last.result.summary.id : null
+  useEffect(() => {
+    if (id !== null) refetch()
+  }, [id, refetch])
+  // Not before it is in the list that it is chosen from.
+  const measured = data?.known.some((summary) => summary.id === id) === true ? id : null
+  return { task, known: data?.known, problems: data?.problems ?? [], measured }
+}

@@ -1,0 +1,131 @@
+import { useMemo } from 'react'
+import { formatFixed, formatNumber, plural } from '#renderer/client/format.ts'
+import { useRecords } from '#renderer/features/compare/useCompared.ts'
+import { link } from '#renderer/client/route.ts'
+import { readConfig, useDataNames } from '#renderer/features/run/useRun.ts'
+import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { Tooltip } from '#renderer/kit/Tooltip.tsx'
+import { tasksOf, type Task } from './tasks.ts'
+
+/** Settings are read of so many runs at most, the newest. */
+const mostRuns = 60
+
+/** For each task the best eval reward, among all that reached one. */
+export function BestPerTask({ runs }: { runs: readonly RunEntry[] }) {
+  const tasks = useTasks(runs)
+  if (tasks.length === 0) return null
+  return (
+    <Panel title="Best eval reward of each task" isFlush>
+      <ul className="divide-y divide-line">
+        {tasks.map((task) => (
+          <TaskRow key={task.key} task={task} />
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function useTasks(runs: readonly RunEntry[]): readonly Task<RunEntry>[] {
+  const measured = useMemo(
+    () => runs.filter(({ rewardAfter }) => rewardAfter !== null).slice(0, mostRuns),
+    [runs],
+  )
+  const key = measured.map(({ id }) => id).join()
+  const ids = useMemo(() => key.split(',').filter(Boolean), [key])
+  const records = useRecords(ids)
+  const names = useDataNames()
+  return useMemo(() => {
+    const configs = [...records].flatMap(([id, { config }]) => {
+      const read = readConfig(config)
+      return read === null ? [] : [[id, read] as const]
+    })
+    return tasksOf(measured, new Map(configs), names)
+  }, [measured, records, names])
+}
+
+function TaskRow({ task }: { task: Task<RunEntry> }) {
+  const { data, rewards, runs } = task
+  const [best] = runs
+  if (best === undefined) return null
+  const { run, reward } = best
+  return (
+    <li className="grid grid-cols-[minmax(0,1fr)_minmax(0,1.4fr)_minmax(96px,max-content)] items-center gap-x-5 gap-y-1 px-3 py-2.5 phone:grid-cols-[minmax(0,1fr)_max-content]">
+      <div className="min-w-0">
+        <p className="truncate font-medium" title={data}>
+          {data}
+        </p>
+        <p className="truncate text-sm text-muted" title={rewards}>
+          {rewards} · {plural(runs.length, 'run')}
+        </p>
+      </div>
+      <div className="phone:order-last phone:col-span-2">
+        <Strip task={task} />
+      </div>
+      <div className="min-w-0 text-right">
+        <p className="font-mono tabular-nums" title="Eval reward before and after training">
+          {run.rewardBefore !== null && (
+            <span className="text-sm text-faint">{formatFixed(run.rewardBefore)} → </span>
+          )}
+          <span className="font-medium">{formatFixed(reward)}</span>
+        </p>
+        <a
+          href={link(`/runs/${run.id}/overview`)}
+          className="block max-w-40 truncate text-sm text-accent-ink hover:underline"
+        >
+          {runTitle(run)}
+        </a>
+      </div>
+    </li>
+  )
+}
+
+/** Every run of the task as a dot on its own scale, and how far the best one has come. */
+function Strip({ task: { runs, range } }: { task: Task<RunEntry> }) {
+  const styleOf = useRunStyles()
+  const [low, high] = range
+  const at = (value: number) => `${String((100 * (value - low)) / (high - low || 1))}%`
+  const [best] = runs
+  const before = best?.run.rewardBefore ?? null
+  return (
+    <div className="flex items-center gap-2 text-xs text-faint tabular-nums">
+      <span>{formatNumber(low)}</span>
+      <div className="relative h-6 min-w-0 grow">
+        <span aria-hidden className="absolute inset-x-0 top-1/2 h-px bg-line-strong" />
+        {best !== undefined && before !== null && (
+          <span
+            aria-hidden
+            className="absolute top-1/2 h-1 -translate-y-1/2 rounded-full opacity-40"
+            style={{
+              left: at(Math.min(before, best.reward)),
+              right: `calc(100% - ${at(Math.max(before, best.reward))})`,
+              background: styleOf(best.run.id).color,
+            }}
+          />
+        )}
+        {runs.toReversed().map(({ run, reward }) => (
+          <Tooltip key={run.id} text={`${runTitle(run)}: ${formatFixed(reward)}`}>
+            <a
+              href={link(`/runs/${run.id}/overview`)}
+              aria-label={`${runTitle(run)}, eval reward ${formatFixed(reward)}`}
+              className="absolute top-1/2 inline-flex size-6 -translate-1/2 items-center justify-center rounded-full"
+              style={{ left: at(reward) }}
+            >
+              <span
+                className="block rounded-full border-2 bg-bg"
+                style={{
+                  width: run === best?.run ? 11 : 8,
+                  height: run === best?.run ? 11 : 8,
+                  borderColor: styleOf(run.id).color,
+                  background: run === best?.run ? styleOf(run.id).color : undefined,
+                }}
+              />
+            </a>
+          </Tooltip>
+        ))}
+      </div>
+      <span>{formatNumber(high)}</span>
+    </div>
+  )
+}

@@ -1,0 +1,117 @@
+import { X } from 'lucide-react'
+import { useState } from 'react'
+import { formatReward } from '#renderer/client/format.ts'
+import { useAddFile } from '#renderer/client/adding.ts'
+import { useGuidedRun, useGuideTarget, type Place } from './useGuide.ts'
+import { navigate } from '#renderer/client/route.ts'
+import type { RunEntry } from '#renderer/client/runs.ts'
+import { writePrompts } from '#renderer/features/arena/contenders.ts'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { guideSteps } from './guideSteps.ts'
+
+/** Explains the first run while it is at work, on the things that are on the screen. */
+export function FirstRunGuide() {
+  const { run, close } = useGuidedRun()
+  if (run === null) return null
+  return <Guide key={run.id} run={run} onClose={close} />
+}
+
+function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
+  const [index, setIndex] = useState(0)
+  const step = guideSteps[index]
+  const success = successWords(run)
+  const place = useGuideTarget(step?.target ?? null)
+  const go = (next: number) => {
+    setIndex(next)
+    const tab = guideSteps[next]?.tab
+    if (tab !== undefined) navigate(`/runs/${run.id}/${tab}`)
+  }
+  return (
+    <>
+      {place !== null && <Outline place={place} />}
+      <aside
+        aria-label="Guide"
+        className="fixed right-4 bottom-10 z-30 w-90 max-w-[calc(100vw-32px)] rounded border border-accent bg-bg p-4 shadow-float"
+      >
+        <header className="flex items-start gap-2">
+          <h2 className="grow font-semibold text-balance">
+            {step?.title ?? (success === null ? 'What to do next' : `It worked: ${success}`)}
+          </h2>
+          <IconButton small label="Close the guide" icon={<X size={13} aria-hidden />} onClick={onClose} />
+        </header>
+        {step === undefined ? (
+          <NextSteps run={run} onClose={onClose} />
+        ) : (
+          <>
+            <p className="mt-1 text-muted text-pretty">{step.words}</p>
+            {success !== null && (
+              <p className="mt-2 font-medium text-good" role="status">
+                It worked: eval reward {success}
+              </p>
+            )}
+            <footer className="mt-3 flex items-center gap-2">
+              <span className="grow text-sm text-faint tabular-nums">
+                {index + 1} of {guideSteps.length}
+              </span>
+              {index > 0 && <Button onClick={() => go(index - 1)}>Back</Button>}
+              <Button variant="primary" onClick={() => go(index + 1)}>
+                Next
+              </Button>
+            </footer>
+          </>
+        )}
+      </aside>
+    </>
+  )
+}
+
+/** “0.32 → 0.88”; null where it is not over, or did not rise. */
+function successWords({ status, rewardBefore, rewardAfter }: RunEntry): string | null {
+  if (status !== 'finished' || rewardBefore === null || rewardAfter === null || rewardAfter <= rewardBefore)
+    return null
+  return `${rewardBefore.toFixed(2)} → ${rewardAfter.toFixed(2)}`
+}
+
+/** Of the kinds that the sample's data has. */
+const tasks = ['Please add 42 and 45', 'Reverse 7 0 2 5', 'Sort 8 0 5 7']
+
+const air = 4
+
+const Outline = ({ place: { left, top, width, height } }: { place: Place }) => (
+  <div
+    aria-hidden
+    className="pointer-events-none fixed z-30 rounded border-2 border-accent"
+    style={{ left: left - air, top: top - air, width: width + 2 * air, height: height + 2 * air }}
+  />
+)
+
+function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
+  const { chooseAndAdd } = useAddFile()
+  const isOver = run.status === 'finished'
+  const compare = () =>
+    navigate('/arena', {
+      a: run.model,
+      b: `${run.model}~${run.id}@${String(run.step)}`,
+      prompts: writePrompts(tasks),
+    })
+  const then = (act: () => void) => () => {
+    onClose()
+    act()
+  }
+  return (
+    <>
+      <p className="mt-1 text-muted text-pretty">
+        {isOver
+          ? `The eval reward went from ${formatReward(run.rewardBefore)} to ${formatReward(run.rewardAfter)}.`
+          : 'The run goes on by itself; these are for when it is done.'}
+      </p>
+      <div className="mt-3 flex flex-col gap-2">
+        <Button variant="primary" disabled={!isOver} onClick={then(compare)}>
+          Compare before and after
+        </Button>
+        <Button onClick={then(() => navigate('/rewards/builtin.starter-correct'))}>Change the reward</Button>
+        <Button onClick={then(chooseAndAdd)}>Use my own data</Button>
+      </div>
+    </>
+  )
+}

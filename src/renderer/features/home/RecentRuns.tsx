@@ -1,0 +1,94 @@
+import { useMemo } from 'react'
+import { formatAgo, formatFixed } from '#renderer/client/format.ts'
+import { useNow } from '#renderer/client/live.ts'
+import { link } from '#renderer/client/route.ts'
+import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
+import { useSeries } from '#renderer/charts/useSeries.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { StatusBadge } from '#renderer/kit/Badge.tsx'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { Progress } from '#renderer/kit/states.tsx'
+import { SparkLine } from '#renderer/charts/Spark.tsx'
+
+const shown = 6
+
+/** The newest runs, each with its curve. */
+export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
+  const recent = useMemo(() => runs.slice(0, shown), [runs])
+  const { byMetric } = useSeries({ runIds: recent.map(({ id }) => id), metrics: ['reward'], maxPoints: 60 })
+  const styleOf = useRunStyles()
+  const now = useNow(30_000)
+  return (
+    <Panel
+      title="Last runs"
+      isFlush
+      actions={
+        <a href={link('/runs')} className="px-2 text-sm text-accent-ink hover:underline">
+          {runs.length === 1 ? 'All runs' : `All ${String(runs.length)} runs`}
+        </a>
+      }
+    >
+      <ul>
+        {recent.map((run) => (
+          <li key={run.id} className="border-b border-line last:border-b-0">
+            <a
+              href={link(`/runs/${run.id}/overview`)}
+              className="@container block -outline-offset-2 hover:bg-panel"
+            >
+              <span className="grid min-h-11 grid-cols-[minmax(0,1fr)_104px_96px_112px_88px] items-center gap-x-3 px-3 @max-[620px]:grid-cols-[minmax(96px,1fr)_104px_112px] @max-[620px]:py-1.5 @max-[400px]:grid-cols-[minmax(0,1fr)_max-content]">
+                <span className="flex min-w-0 items-center gap-2">
+                  <span
+                    aria-hidden
+                    className="size-2.5 shrink-0 rounded-full"
+                    style={{ background: styleOf(run.id).color }}
+                  />
+                  <span className="truncate font-medium">{runTitle(run)}</span>
+                  <span className="truncate text-muted @max-[620px]:hidden">{run.algorithm}</span>
+                </span>
+                <span className="@max-[400px]:justify-self-end">
+                  <StatusBadge status={run.status} finding={run.finding} />
+                </span>
+                <SparkLine
+                  className="@max-[620px]:hidden"
+                  width={96}
+                  height={24}
+                  color={styleOf(run.id).color}
+                  values={
+                    byMetric
+                      .get('reward')
+                      ?.get(run.id)
+                      ?.points.map(({ mean }) => mean) ?? []
+                  }
+                />
+                <Outcome run={run} />
+                <span className="text-right text-sm text-faint @max-[620px]:hidden">
+                  {formatAgo(run.createdAt, now)}
+                </span>
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function Outcome({ run }: { run: RunEntry }) {
+  if (run.status === 'running' || run.status === 'paused') {
+    return (
+      <span className="flex items-center gap-2 text-sm text-muted tabular-nums">
+        <Progress label="Steps" value={run.steps === null ? null : run.step / run.steps} className="grow" />
+        {run.step}/{run.steps ?? '?'}
+      </span>
+    )
+  }
+  return (
+    <span
+      className="text-right font-mono text-sm tabular-nums @max-[400px]:col-span-2"
+      title="Eval reward before and after"
+    >
+      <span className="text-faint">{formatFixed(run.rewardBefore)} → </span>
+      {formatFixed(run.rewardAfter)}
+    </span>
+  )
+}

@@ -1,0 +1,236 @@
+import { useEffect, useState } from 'react'
+import { useTask, type Answer } from '#renderer/client/api.tsx'
+import { useCheckpointsOf } from './useModels.ts'
+import { link, setQuery } from '#renderer/client/route.ts'
+import { usePhaseEta } from './usePhaseEta.ts'
+import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
+import { formatReward } from '#renderer/client/format.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { Page } from '#renderer/kit/Page.tsx'
+import { Picker, type PickerItem } from '#renderer/kit/Picker.tsx'
+import { SplitPane } from '#renderer/kit/SplitPane.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { ExportReport } from './ExportReport.tsx'
+import { ExportTarget } from './ExportTarget.tsx'
+import { bestOf, checkpointWords, trainedRuns, type Checkpoint } from '#renderer/client/modelChoice.ts'
+
+interface ExportPageProps {
+  readonly runId: string | null
+  readonly step: number | null
+}
+
+/**
+ * A trained adapter on its way out: which one, in what form, to where; and the proof that it is the same. The address
+ * always says which one: what is newest or best is looked up once, when it says nothing.
+ */
+export function ExportPage({ runId, step }: ExportPageProps) {
+  const { runs, isLoaded } = useRuns()
+  const trained = trainedRuns(runs)
+  const run = runs.find(({ id }) => id === runId)
+  const newest = trained[0]?.id
+  useEffect(() => {
+    if (runId === null && newest !== undefined) setQuery({ run: newest, step: null })
+  }, [runId, newest])
+  return (
+    <Page
+      isFull
+      title={
+        <>
+          <a href={link('/models')} className="font-normal text-muted hover:text-text">
+            Models
+          </a>
+          <span className="px-2 font-normal text-faint">/</span>
+          Export
+        </>
+      }
+    >
+      {!isLoaded && <Loading />}
+      {isLoaded && trained.length === 0 && (
+        <EmptyState title="Nothing to export yet">
+          When a run has made its first checkpoint, it can be written as an adapter for other programs here.
+        </EmptyState>
+      )}
+      {isLoaded && trained.length > 0 && runId !== null && (
+        <Exporting run={run} trained={trained} step={step} />
+      )}
+    </Page>
+  )
+}
+
+interface ExportingProps {
+  /** undefined: there is none of that id any more. */
+  readonly run: RunEntry | undefined
+  readonly trained: readonly RunEntry[]
+  readonly step: number | null
+}
+
+/** What is or was exported, apart from what the form says meanwhile. */
+interface Exported {
+  readonly runId: string
+  readonly step: number
+  readonly title: string
+}
+
+function Exporting({ run, trained, step }: ExportingProps) {
+  const checkpoints = useCheckpointsOf(run === undefined ? [] : [run.id]).get(run?.id ?? '')
+  const checkpoint = checkpoints?.find((candidate) => candidate.step === step)
+  useStepInAddress(step, checkpoints)
+  const task = useTask('checkpoints.export')
+  const [exported, setExported] = useState<Exported | null>(null)
+  return (
+    <SplitPane id="models.export" sizes={[42, 58]} minimums={[380, 360]}>
+      <div className="flex min-h-0 grow flex-col">
+        <div className="flex shrink-0 flex-col gap-3 py-4 pr-6 pl-page">
+          <WhichCheckpoint run={run} trained={trained} checkpoints={checkpoints} step={step} />
+        </div>
+        {run !== undefined && checkpoint !== undefined && (
+          <ExportTarget
+            key={`${run.id} ${String(checkpoint.step)}`}
+            runId={run.id}
+            title={runTitle(run)}
+            step={checkpoint.step}
+            isRunning={task.state === 'running'}
+            isDone={task.state === 'done' && exported?.runId === run.id && exported.step === checkpoint.step}
+            onCancel={task.cancel}
+            onExport={(asked) => {
+              const which = { runId: run.id, step: checkpoint.step }
+              setExported({ ...which, title: `${runTitle(run)}, step ${String(checkpoint.step)}` })
+              task.start({ ...which, ...asked })
+            }}
+            onAgain={task.clear}
+          />
+        )}
+      </div>
+      <section aria-label="Report" className="flex min-h-0 grow flex-col overflow-auto px-6 py-4">
+        <Outcome task={task} title={exported?.title ?? ''} />
+      </section>
+    </SplitPane>
+  )
+}
+
+/** The best at the time when the address names none. */
+function useStepInAddress(step: number | null, checkpoints: readonly Checkpoint[] | undefined): void {
+  const best = bestOf(checkpoints ?? [])?.step
+  useEffect(() => {
+    if (step === null && best !== undefined) setQuery({ step: String(best) })
+  }, [step, best])
+}
+
+function Outcome({ task, title }: { task: ReturnType<typeof useTask<'checkpoints.export'>>; title: string }) {
+  const report = task.last !== undefined && 'result' in task.last ? task.last.result : null
+  return (
+    <>
+      {task.state === 'idle' && <Beforehand />}
+      {task.state === 'running' && <UnderWay item={task.last} title={title} />}
+      {task.error !== null && <ErrorNote error={task.error} />}
+      {report !== null && <ExportReport report={report} title={title} />}
+      {task.state === 'cancelled' && <p className="text-muted">The export was cancelled.</p>}
+    </>
+  )
+}
+
+interface WhichCheckpointProps {
+  readonly run: RunEntry | undefined
+  readonly trained: readonly RunEntry[]
+  /** undefined: on their way. */
+  readonly checkpoints: readonly Checkpoint[] | undefined
+  /** As the address has it; null: the best of them is about to stand there. */
+  readonly step: number | null
+}
+
+function WhichCheckpoint({ run, trained, checkpoints, step }: WhichCheckpointProps) {
+  const choose = (runId: string | undefined, next: string | null) => setQuery({ run: runId, step: next })
+  const isThere = checkpoints?.some((one) => one.step === step) === true
+  return (
+    <>
+      <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-3 phone:grid-cols-[minmax(0,1fr)]">
+        <Field label="Run">
+          {(ids) => (
+            <Picker
+              {...ids}
+              label="Run"
+              className="w-full"
+              items={trained.map(runItem)}
+              value={run?.id ?? null}
+              onChange={(id) => choose(id, null)}
+              placeholder="Choose a run"
+              empty="No run has made a step yet."
+            />
+          )}
+        </Field>
+        <Field label="Checkpoint" help="The best is the one with the highest eval reward.">
+          {(ids) => (
+            <Select
+              {...ids}
+              value={isThere ? String(step) : ''}
+              disabled={checkpoints === undefined || checkpoints.length === 0}
+              options={[
+                ...(isThere ? [] : [{ value: '', label: 'Choose a checkpoint', disabled: true }]),
+                ...(checkpoints ?? []).map((one) => ({
+                  value: String(one.step),
+                  label: checkpointWords(one),
+                  disabled: one.problem !== null,
+                })),
+              ]}
+              onChange={(next) => choose(run?.id, next)}
+            />
+          )}
+        </Field>
+      </div>
+      {run === undefined && (
+        <p className="text-caution">That run is not there any more. Choose another one.</p>
+      )}
+      {checkpoints !== undefined && run !== undefined && !isThere && (
+        <p className="text-caution">
+          {step === null
+            ? 'This run has no complete checkpoint.'
+            : `The checkpoint of step ${String(step)} is not there any more. Choose another one.`}
+        </p>
+      )}
+    </>
+  )
+}
+
+interface UnderWayProps {
+  readonly item: Answer<'checkpoints.export'> | undefined
+  /** Of what is exported. */
+  readonly title: string
+}
+
+function UnderWay({ item, title }: UnderWayProps) {
+  const progress = item !== undefined && 'progress' in item ? item.progress : null
+  const eta = usePhaseEta(progress)
+  if (progress === null) return <Loading label={`Exporting ${title}`} />
+  return (
+    <>
+      <p className="mb-2 font-medium">{title}</p>
+      <TaskProgress progress={progress} />
+      {eta !== null && <p className="mt-1 text-sm text-faint">About {eta} left of this part</p>}
+    </>
+  )
+}
+
+/** What will stand here. */
+const Beforehand = () => (
+  <div className="max-w-100 text-muted text-pretty">
+    <p className="font-medium text-text">After writing, everything is read back</p>
+    <p>
+      The report compares numbers, log-probabilities and greedy tokens of what was read with what was trained.
+      An export that does not pass gets a folder that says so in its name.
+    </p>
+  </div>
+)
+
+const runItem = (run: RunEntry): PickerItem => ({
+  key: run.id,
+  title: runTitle(run),
+  detail: [
+    run.algorithm,
+    `step ${String(run.step)}`,
+    run.rewardAfter === null ? '' : `eval reward ${formatReward(run.rewardAfter)}`,
+  ]
+    .filter(Boolean)
+    .join(' · '),
+})

@@ -1,0 +1,163 @@
+import { RadioGroup } from 'radix-ui'
+import { useState } from 'react'
+import { useAnswer, type Answer } from '#renderer/client/api.tsx'
+import { useFileDialog } from '#renderer/client/fileDialog.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { ExportOptions } from './ExportOptions.tsx'
+import {
+  choiceFor,
+  folderName,
+  formatWords,
+  freeName,
+  joinPath,
+  usualChoice,
+  type ExportFormat,
+} from './exportPlan.ts'
+
+interface ExportTargetProps {
+  readonly runId: string
+  readonly title: string
+  readonly step: number
+  readonly isRunning: boolean
+  readonly isDone: boolean
+  readonly onExport: (asked: ReturnType<typeof choiceFor> & { readonly out: string }) => void
+  readonly onCancel: () => void
+  /** Makes room for another one. */
+  readonly onAgain: () => void
+}
+
+/** In what form, and where to. */
+export function ExportTarget(props: ExportTargetProps) {
+  const { runId, title, step, isRunning, isDone, onExport, onCancel, onAgain } = props
+  const { data: formats, error } = useAnswer('checkpoints.formats', { runId, step })
+  const { data: system } = useAnswer('system.info', undefined)
+  const [format, setFormat] = useState<ExportFormat>('peft')
+  const [choice, setChoice] = useState(usualChoice)
+  const [folder, setFolder] = useState<string | null>(null)
+  const choose = useFileDialog((state) => state.choose)
+  const exports = system === undefined ? '' : joinPath(system.dataDirectory, 'exports')
+  // The folder need not be there yet; then nothing is taken.
+  const {
+    data: there,
+    isPending: isLooking,
+    refetch: lookAgain,
+  } = useAnswer('system.browse', { path: exports }, { enabled: exports !== '', staleMs: 0 })
+  const taken = there?.path === exports ? there.entries.map((entry) => entry.name) : []
+  const name = freeName(folderName({ run: title, step, format }), taken)
+  const usual = exports === '' ? '' : joinPath(exports, name)
+  const out = folder ?? usual
+  // What is typed now would be mixed with it.
+  const isNameComing = folder === null && isLooking
+  const isOffered = formats?.find((offer) => offer.format === format)?.problem === null
+  const chooseFolder = () => {
+    void choose({ kind: 'folder', title: 'Export into' }).then((path) => {
+      if (path !== null) setFolder(joinPath(path, name))
+    })
+  }
+  if (error !== null) return <ErrorNote error={error} className="mx-8" />
+  if (formats === undefined) return <Loading />
+  return (
+    <>
+      <div className="min-h-0 grow overflow-auto pr-6 pb-4 pl-page">
+        <Formats formats={formats} value={format} onChange={setFormat} />
+        <ExportOptions format={format} value={choice} onChange={setChoice} />
+        <Field
+          label="Folder"
+          className="mt-4"
+          note="A new or empty folder on the machine where Turnwise runs."
+          aside={
+            folder !== null && (
+              <Button small variant="quiet" onClick={() => setFolder(null)}>
+                Usual folder
+              </Button>
+            )
+          }
+        >
+          {(ids) => (
+            <div className="flex gap-2">
+              <TextInput mono {...ids} value={out} readOnly={isNameComing} onChange={setFolder} />
+              <Button onClick={chooseFolder}>Choose</Button>
+            </div>
+          )}
+        </Field>
+      </div>
+      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
+        {isDone ? (
+          <Button
+            onClick={() => {
+              setFolder(null)
+              lookAgain()
+              onAgain()
+            }}
+          >
+            Export another
+          </Button>
+        ) : (
+          <Button
+            variant="primary"
+            disabled={isRunning || !isOffered || out.trim() === ''}
+            onClick={() => onExport({ ...choiceFor(format, choice), out: out.trim() })}
+          >
+            Export
+          </Button>
+        )}
+        {isRunning && <Button onClick={onCancel}>Cancel</Button>}
+      </footer>
+    </>
+  )
+}
+
+interface FormatsProps {
+  readonly formats: Answer<'checkpoints.formats'>
+  readonly value: ExportFormat
+  readonly onChange: (format: ExportFormat) => void
+}
+
+function Formats({ formats, value, onChange }: FormatsProps) {
+  return (
+    <RadioGroup.Root
+      aria-label="Format"
+      value={value}
+      onValueChange={(next) => onChange(next as ExportFormat)}
+      className="flex flex-col gap-2"
+    >
+      <p className="text-sm font-medium text-muted" aria-hidden>
+        Format
+      </p>
+      {formats.map(({ format, problem }) => (
+        <RadioGroup.Item
+          key={format}
+          value={format}
+          disabled={problem !== null}
+          aria-describedby={`format-${format}`}
+          aria-label={formatWords[format].title}
+          className={classes(
+            'flex items-start gap-3 rounded border border-line px-3 py-2 text-left data-[state=checked]:border-accent data-[state=checked]:bg-accent-soft',
+            problem === null && 'hover:bg-raised',
+          )}
+        >
+          <span
+            className={classes(
+              'mt-0.5 flex size-4 shrink-0 items-center justify-center rounded-full border border-line-strong bg-bg',
+              problem !== null && 'opacity-50',
+            )}
+          >
+            <RadioGroup.Indicator className="size-2 rounded-full bg-accent" />
+          </span>
+          <span className="min-w-0">
+            <span className={classes('block font-medium', problem !== null && 'text-muted')}>
+              {formatWords[format].title}
+            </span>
+            <span id={`format-${format}`} className="block text-sm text-muted text-pretty">
+              {problem ?? formatWords[format].use}
+            </span>
+          </span>
+        </RadioGroup.Item>
+      ))}
+    </RadioGroup.Root>
+  )
+}

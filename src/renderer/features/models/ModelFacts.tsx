@@ -1,0 +1,82 @@
+import { useState } from 'react'
+import { useAnswer, type Answer } from '#renderer/client/api.tsx'
+import { formatBytes, formatCount, formatShort } from '#renderer/client/format.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { KeyValue } from '#renderer/kit/Panel.tsx'
+import { CopyButton } from '#renderer/kit/states.tsx'
+
+export type ModelInfo = Answer<'models.info'>
+
+interface ModelFactsProps {
+  readonly info: ModelInfo
+  /** It is in the list: the host can tell its digest. */
+  readonly isListed?: boolean
+}
+
+/** The model's card. */
+export function ModelFacts({ info, isListed = false }: ModelFactsProps) {
+  return (
+    <KeyValue
+      entries={[
+        ['Architecture', info.architecture],
+        [
+          'Parameters',
+          <Exact key="parameters" short={formatShort(info.parameters)} exact={info.parameters} />,
+        ],
+        ['Layers', formatCount(info.layers)],
+        ['Hidden size', formatCount(info.hiddenSize)],
+        ['Vocabulary', `${formatCount(info.vocabulary)} tokens`],
+        ['Context', `${formatCount(info.contextLength)} tokens`],
+        ['Weights', `${info.dtypes.join(', ')} · ${formatBytes(info.sizeBytes)}`],
+        ['Chat template', info.hasChatTemplate ? 'Yes' : 'None: prompts are plain text'],
+        ['Licence', info.license ?? <span className="text-faint">Not stated</span>],
+        ...(info.hubId === null ? [] : [['Hub id', info.hubId] as const]),
+        ...(isListed ? [['Digest', <Digest key="digest" info={info} />] as const] : []),
+        [
+          'Folder',
+          <span key="folder" className="flex items-start gap-1">
+            <span className="min-w-0 font-mono text-sm break-all">{info.directory}</span>
+            <CopyButton text={info.directory} label="Copy path" />
+          </span>,
+        ],
+      ]}
+    />
+  )
+}
+
+/** Larger models are read for it only when someone asks. */
+const readAtOnceBytes = 500_000_000
+
+/** Tells whether two folders hold the same model; runs name it in their manifests. */
+function Digest({ info }: { info: ModelInfo }) {
+  const [isWanted, setWanted] = useState(info.sizeBytes <= readAtOnceBytes)
+  const { data, error } = useAnswer('models.digest', { model: info.directory }, { enabled: isWanted })
+  if (!isWanted) {
+    return (
+      <Button small onClick={() => setWanted(true)}>
+        Read {formatBytes(info.sizeBytes)} to tell
+      </Button>
+    )
+  }
+  if (error !== null) return <span className="text-bad">{error.message}</span>
+  if (data === undefined) return <span className="text-faint">Reading</span>
+  return (
+    <span className="flex items-start gap-1">
+      <span className="min-w-0 truncate font-mono text-sm" title={data.sha256}>
+        {data.sha256.slice(0, 16)}…
+      </span>
+      <CopyButton text={data.sha256} label="Copy digest" />
+    </span>
+  )
+}
+
+function Exact({ short, exact }: { short: string; exact: number }) {
+  const whole = formatCount(exact)
+  return short === whole ? (
+    short
+  ) : (
+    <>
+      {short} <span className="text-faint">({whole})</span>
+    </>
+  )
+}

@@ -1,0 +1,184 @@
+import { Plus } from 'lucide-react'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { useAddModel, useChooseRun } from './useModels.ts'
+import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
+import { formatReward } from '#renderer/client/format.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Picker, PickerList, type PickerItem } from '#renderer/kit/Picker.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import {
+  baseOf,
+  checkpointWords,
+  findModel,
+  lastPart,
+  modelFacts,
+  modelName,
+  trainedRuns,
+  type ListedAdapter,
+  type ListedModel,
+  type ModelChoice,
+} from '#renderer/client/modelChoice.ts'
+
+export interface ModelPickerProps {
+  readonly value: ModelChoice | null
+  readonly onChange: (choice: ModelChoice) => void
+  /** Checkpoints of runs can be chosen too. */
+  readonly withCheckpoints?: boolean
+  readonly label?: string
+  /** The list itself instead of a button that opens it. */
+  readonly isInline?: boolean
+  readonly id?: string
+  readonly 'aria-describedby'?: string | undefined
+  readonly 'aria-invalid'?: boolean
+}
+
+/** Chooses a model of this machine, or a checkpoint of a run: the best one unless a person says which. */
+export function ModelPicker({
+  value,
+  onChange,
+  withCheckpoints = false,
+  label = 'Model',
+  isInline = false,
+  ...ids
+}: ModelPickerProps) {
+  const { data: models = [] } = useAnswer('models.list', undefined)
+  const { runs } = useRuns()
+  const addModel = useAddModel()
+  const chooseRun = useChooseRun(onChange)
+  const { data: imported = [] } = useAnswer('models.adapters', undefined, { enabled: withCheckpoints })
+  const trained = withCheckpoints ? trainedRuns(runs) : []
+  const adapters = withCheckpoints ? imported : []
+  const list = {
+    label,
+    items: [
+      ...models.map(modelItem),
+      ...unlisted(value, models),
+      ...trained.map((run) => runItem(run, models)),
+      ...adapters.map(adapterItem),
+    ],
+    value: keyOf(value, models),
+    empty: 'No model yet. Add the folder of one.',
+    onChange(key: string) {
+      const run = trained.find(({ id }) => id === key)
+      const adapter = adapters.find(({ directory }) => directory === key)
+      if (run !== undefined) void chooseRun(run)
+      else if (adapter === undefined) onChange({ model: key })
+      else {
+        // Where it names none of the list, the one that is chosen, or the first.
+        const model = baseOf(adapter, models) ?? value?.model ?? models[0]?.name ?? 'starter'
+        onChange({ model, adapter: { path: adapter.directory } })
+      }
+    },
+  }
+  const add = (
+    <Button small variant="quiet" icon={<Plus size={13} aria-hidden />} onClick={addModel}>
+      Add a model
+    </Button>
+  )
+  if (isInline) {
+    return (
+      <div className="overflow-hidden rounded border border-line">
+        <PickerList {...list} className="max-h-64" />
+        <div className="flex items-center gap-2 border-t border-line p-1">
+          {add}
+          <StepSelect value={value} onChange={onChange} />
+          <BaseSelect value={value} models={models} onChange={onChange} />
+        </div>
+      </div>
+    )
+  }
+  return (
+    <div className="flex min-w-0 items-center gap-2">
+      <Picker {...list} {...ids} placeholder="Choose a model" footer={add} className="min-w-32 grow" />
+      <StepSelect value={value} onChange={onChange} />
+      <BaseSelect value={value} models={models} onChange={onChange} />
+    </div>
+  )
+}
+
+function keyOf(value: ModelChoice | null, models: readonly ListedModel[]): string | null {
+  if (value === null) return null
+  const { model, adapter } = value
+  if (adapter !== undefined) return 'runId' in adapter ? adapter.runId : adapter.path
+  return findModel(models, model)?.name ?? model
+}
+
+const modelItem = (model: ListedModel): PickerItem => ({
+  key: model.name,
+  title: model.name,
+  group: 'Models',
+  ...('problem' in model ? { problem: model.problem } : { detail: modelFacts(model) }),
+})
+
+const adapterItem = (adapter: ListedAdapter): PickerItem => ({
+  key: adapter.directory,
+  title: adapter.name,
+  group: 'Imported adapters',
+  ...('problem' in adapter
+    ? { problem: adapter.problem }
+    : { detail: `rank ${String(adapter.rank)} · ${adapter.baseModel ?? 'base model not stated'}` }),
+})
+
+/** A folder by its path is a model too. */
+function unlisted(value: ModelChoice | null, models: readonly ListedModel[]): PickerItem[] {
+  if (value === null || value.adapter !== undefined || findModel(models, value.model) !== undefined) return []
+  return [{ key: value.model, title: lastPart(value.model), detail: value.model, group: 'Models' }]
+}
+
+const runItem = (run: RunEntry, models: readonly ListedModel[]): PickerItem => ({
+  key: run.id,
+  title: runTitle(run),
+  group: 'Trained here',
+  detail: [
+    run.algorithm.toUpperCase(),
+    `on ${modelName(models, run.model)}`,
+    `step ${String(run.step)}`,
+    run.rewardAfter === null ? '' : `eval reward ${formatReward(run.rewardAfter)}`,
+  ]
+    .filter(Boolean)
+    .join(' · '),
+})
+
+interface BaseSelectProps extends Pick<ModelPickerProps, 'value' | 'onChange'> {
+  readonly models: readonly ListedModel[]
+}
+
+/** Which model an imported adapter is put on. */
+function BaseSelect({ value, models, onChange }: BaseSelectProps) {
+  if (value?.adapter === undefined || !('path' in value.adapter)) return null
+  return (
+    <Select
+      aria-label="Base model"
+      value={findModel(models, value.model)?.name ?? value.model}
+      options={models.map((model) => ({
+        value: model.name,
+        label: `on ${model.name}`,
+        disabled: 'problem' in model,
+      }))}
+      onChange={(model) => onChange({ ...value, model })}
+      className="max-w-44 shrink-0"
+    />
+  )
+}
+
+/** Which checkpoint of the run; nothing where a base model is chosen. */
+function StepSelect({ value, onChange }: Pick<ModelPickerProps, 'value' | 'onChange'>) {
+  const adapter = value?.adapter
+  const runId = adapter !== undefined && 'runId' in adapter ? adapter.runId : null
+  const { data } = useAnswer('checkpoints.list', { runId: runId ?? '' }, { enabled: runId !== null })
+  if (value === null || adapter === undefined || !('runId' in adapter) || data === undefined) return null
+  return (
+    <Select
+      aria-label="Checkpoint"
+      value={String(adapter.step)}
+      options={data.map((checkpoint) => ({
+        value: String(checkpoint.step),
+        label: checkpointWords(checkpoint),
+        disabled: checkpoint.problem !== null,
+      }))}
+      onChange={(step) => onChange({ ...value, adapter: { runId: adapter.runId, step: Number(step) } })}
+      className="max-w-44 shrink-0"
+    />
+  )
+}

@@ -1,0 +1,101 @@
+/** What an export will be called and where it goes. */
+import type { Answer } from '#renderer/client/api.tsx'
+
+export type ExportFormat = Answer<'checkpoints.formats'>[number]['format']
+
+export const formatWords: Readonly<Record<ExportFormat, { readonly title: string; readonly use: string }>> = {
+  peft: {
+    title: 'Adapter (PEFT)',
+    use: 'Small. Loads beside the base model in transformers, vLLM, and whatever else reads PEFT.',
+  },
+  merged: { title: 'Merged model', use: 'A model folder of its own with the adapter worked in.' },
+  gguf: {
+    title: 'GGUF',
+    use: 'The adapter as one file for llama.cpp and what is built on it, beside its base.',
+  },
+  onnx: { title: 'ONNX', use: 'A graph with its weights for ONNX Runtime in other programs.' },
+}
+
+/** `usual`: the base's own in a merged model, f32 elsewhere. */
+export type ExportNumbers = 'usual' | 'f32' | 'f16' | 'bf16'
+
+export interface ExportChoice {
+  readonly dtype: ExportNumbers
+  readonly adapterInputs: boolean
+}
+
+export const usualChoice: ExportChoice = { dtype: 'usual', adapterInputs: false }
+
+interface NumbersOffer {
+  readonly value: ExportNumbers
+  readonly label: string
+}
+
+const numberOffers: Readonly<Partial<Record<ExportFormat, readonly NumbersOffer[]>>> = {
+  merged: [
+    { value: 'usual', label: 'As in the base' },
+    { value: 'f32', label: 'f32' },
+  ],
+  gguf: [
+    { value: 'usual', label: 'f32' },
+    { value: 'f16', label: 'f16, half the size, rounded' },
+    { value: 'bf16', label: 'bf16, half the size, rounded more' },
+  ],
+}
+
+/** Types that the numbers of a format can have; none where there is nothing to choose. */
+export const dtypesOf = (format: ExportFormat): readonly NumbersOffer[] => numberOffers[format] ?? []
+
+/** What is asked of the host: only what the format knows. */
+export function choiceFor(format: ExportFormat, { dtype, adapterInputs }: ExportChoice) {
+  const isOffered = dtypesOf(format).some((offer) => offer.value === dtype)
+  return {
+    format,
+    dtype: dtype === 'usual' || !isOffered ? null : dtype,
+    adapterInputs: adapterInputs && format === 'onnx',
+  }
+}
+
+/** `arith-grpo-1` at step 30 → `arith-grpo-1-step-30-peft`; other signs than letters and digits become dashes. */
+export function folderName({
+  run,
+  step,
+  format,
+}: {
+  run: string
+  step: number
+  format: ExportFormat
+}): string {
+  const slug = run
+    .normalize('NFKD')
+    .replaceAll(/[^\w.-]+/g, '-')
+    .replaceAll(/^[-.]+|[-.]+$/g, '')
+  return `${slug === '' ? 'run' : slug}-step-${String(step)}-${format}`
+}
+
+/** The name, or with -2, -3 … where it is taken. */
+export function freeName(name: string, taken: readonly string[]): string {
+  if (!taken.includes(name)) return name
+  let number = 2
+  while (taken.includes(`${name}-${String(number)}`)) number += 1
+  return `${name}-${String(number)}`
+}
+
+/** A file's place in the folder that was written. */
+export const placeIn = (folder: string, file: string): string =>
+  file.startsWith(folder) ? file.slice(folder.length).replace(/^[\\/]+/, '') : file
+
+/** With the separator that the folder itself uses. */
+export function joinPath(folder: string, ...names: readonly string[]): string {
+  const separator = folder.includes('\\') && !folder.includes('/') ? '\\' : '/'
+  return [folder.replace(/[\\/]+$/, ''), ...names].join(separator)
+}
+
+/** A name that the list of models takes, from that of a folder. */
+export const importName = (folder: string): string =>
+  folder
+    .replaceAll(/[^\w.-]+/g, '-')
+    .replace(/^[^\w]+/, '')
+    .slice(0, 100)
+
+export const isImportName = (name: string): boolean => /^\w[\w.-]{0,99}$/.test(name)

@@ -1,0 +1,107 @@
+/** Models: adding them, and the checkpoints trained on them. */
+import { useQueries } from '@tanstack/react-query'
+import { useCallback, useEffect } from 'react'
+import { bestOf, lastPart, type Checkpoint, type ModelChoice } from '#renderer/client/modelChoice.ts'
+import type { FileSource } from '#renderer/client/connection.ts'
+import { useArrivals } from '#renderer/client/adding.ts'
+import { useApi, useLatest, useTask } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import { useFileDialog } from '#renderer/client/fileDialog.ts'
+import { navigate } from '#renderer/client/route.ts'
+import type { RunEntry } from '#renderer/client/runs.ts'
+import { toast, toastError } from '#renderer/client/toasts.ts'
+import { runTitle } from '#renderer/client/words.ts'
+
+/** Asks for the folder of a model and shows it in the Models place. */
+export function useAddModel(): () => void {
+  const choose = useFileDialog((state) => state.choose)
+  return useCallback(() => {
+    void choose({ kind: 'folder', title: 'Add a model', isForModels: true }).then((path) => {
+      if (path === null) return
+      // Whether it is a model or an adapter is seen when it is looked at.
+      useArrivals.setState({ model: { name: lastPart(path), kind: 'model', source: { path } } })
+      navigate('/models')
+    })
+  }, [choose])
+}
+
+/** Fetches a model from a hub; then shows what came, before it is imported. */
+export function useFetchModel(onDone: () => void) {
+  const task = useTask('models.fetch')
+  const { last, state } = task
+  const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
+  const latest = useLatest(onDone)
+  useEffect(() => {
+    if (result === null) return
+    const { name, uploadId } = result
+    useArrivals.setState({ model: { name, kind: 'model', source: { uploadId } } })
+    navigate('/models')
+    latest.current()
+  }, [result, latest])
+  return task
+}
+
+/** Takes a run's best checkpoint; says so where it has none. */
+export function useChooseRun(onChoice: (choice: ModelChoice) => void): (run: RunEntry) => Promise<void> {
+  const client = useApi()
+  const latest = useLatest(onChoice)
+  return useCallback(
+    async (run) => {
+      try {
+        const best = bestOf(await client.call('checkpoints.list', { runId: run.id }))
+        if (best === undefined) toast({ title: `${runTitle(run)} has no complete checkpoint.`, tone: 'bad' })
+        else latest.current({ model: run.model, adapter: { runId: run.id, step: best.step } })
+      } catch (thrown) {
+        toastError(asError(thrown))
+      }
+    },
+    [client, latest],
+  )
+}
+
+/** Checkpoints by run; a run is missing while its answer is on its way. */
+export function useCheckpointsOf(runIds: readonly string[]): ReadonlyMap<string, readonly Checkpoint[]> {
+  const client = useApi()
+  const answers = useQueries({
+    queries: runIds.map((runId) => ({
+      queryKey: ['checkpoints.list', { runId }],
+      queryFn: () => client.call('checkpoints.list', { runId }),
+      staleTime: Infinity,
+    })),
+  })
+  return new Map(
+    runIds.flatMap((runId, at) => {
+      const data = answers[at]?.data
+      return data === undefined ? [] : [[runId, data] as const]
+    }),
+  )
+}
+
+/** Copies a folder; then goes to the model it became. */
+export function useImportModel() {
+  const task = useTask('models.import')
+  const { last, state } = task
+  const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
+  useEffect(() => {
+    if (result === null) return
+    toast({ title: `“${result.name}” was imported.`, tone: 'good' })
+    useArrivals.setState({ model: null })
+    navigate(`/models/${encodeURIComponent(result.name)}`)
+  }, [result])
+  return task
+}
+
+/** Lets go of a folder that was looked at, and removes what was sent of it. */
+export function useDiscardFolder(): (source: FileSource) => void {
+  const client = useApi()
+  return useCallback(
+    (source) => {
+      useArrivals.setState({ model: null })
+      if (!('uploadId' in source)) return
+      client
+        .call('system.discardUpload', { uploadId: source.uploadId })
+        .catch((thrown: unknown) => toastError(asError(thrown)))
+    },
+    [client],
+  )
+}

@@ -1,0 +1,178 @@
+import { useDeferredValue, useState } from 'react'
+import { plural } from '#renderer/client/format.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Checkbox } from '#renderer/kit/choices.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { Help } from '#renderer/kit/Help.tsx'
+import { SearchInput } from '#renderer/kit/inputs.tsx'
+import {
+  baseValue,
+  changedFields,
+  effectiveValue,
+  isChanged,
+  withReset,
+  withSetting,
+  type Draft,
+} from './draft.ts'
+import { isReachable, matchesSearch, type FieldSection, type SettingField } from './fields.ts'
+import { problemsAt, type Problem } from './problems.ts'
+import { SettingRow } from './SettingRow.tsx'
+
+interface AllSettingsProps {
+  readonly draft: Draft
+  readonly sections: readonly FieldSection[]
+  readonly problems: readonly Problem[]
+  readonly onChange: (draft: Draft) => void
+}
+
+/** Every setting of a run, by section, to be searched by name. */
+export function AllSettings({ draft, sections, problems, onChange }: AllSettingsProps) {
+  const [search, setSearch] = useState('')
+  const [onlyChanged, setOnlyChanged] = useState(false)
+  const words = useDeferredValue(search)
+  const shown = sections
+    .map((section) => ({
+      ...section,
+      fields: section.fields.filter(
+        (field) =>
+          isReachable(draft.config, field) &&
+          isFound(field, section.fields, words) &&
+          (!onlyChanged || isChanged(draft, field)),
+      ),
+    }))
+    .filter(({ fields }) => fields.length > 0)
+  const changed = changedFields(
+    draft,
+    sections.flatMap(({ fields }) => fields),
+  )
+  const resetAll = () => onChange(changed.reduce(withReset, draft))
+  return (
+    <div>
+      <div className="sticky -top-6 z-10 -mx-1 flex flex-wrap items-center gap-3 bg-bg px-1 py-2">
+        <SearchInput label="Search settings" value={search} onChange={setSearch} className="w-64" />
+        <Checkbox label="Only what is changed" checked={onlyChanged} onChange={setOnlyChanged} />
+        <span className="text-faint">{plural(changed.length, 'setting changed', 'settings changed')}</span>
+        {changed.length > 0 && (
+          <Button small className="ml-auto" onClick={resetAll}>
+            Reset all
+          </Button>
+        )}
+      </div>
+      {shown.length === 0 && (
+        <p className="py-4 text-muted">
+          {onlyChanged && words === ''
+            ? 'Nothing is changed: every setting is as it is by default.'
+            : 'No setting has that name.'}
+        </p>
+      )}
+      {shown.map((section) => (
+        <Section key={section.id} draft={draft} section={section} problems={problems} onChange={onChange} />
+      ))}
+    </div>
+  )
+}
+
+/** A section that is not there yet is found by what would be in it. */
+const isFound = (field: SettingField, all: readonly SettingField[], words: string): boolean =>
+  matchesSearch(field, words) ||
+  (field.control.kind === 'section' &&
+    all.some((other) => other.within === field.key && matchesSearch(other, words)))
+
+interface SectionProps {
+  readonly draft: Draft
+  readonly section: FieldSection
+  readonly problems: readonly Problem[]
+  readonly onChange: (draft: Draft) => void
+}
+
+const settingsGrid = 'grid grid-cols-[repeat(auto-fill,minmax(208px,1fr))] gap-x-6 gap-y-2'
+
+function Section({ draft, section, problems, onChange }: SectionProps) {
+  const { id, title, help, fields } = section
+  const isFixed = draft.fork !== null && id === 'adapter'
+  const row = { draft, problems, onChange, disabled: isFixed }
+  return (
+    <section className="border-t border-line py-3 first-of-type:border-t-0">
+      <h4 className="mb-1 flex items-center font-medium">
+        {title}
+        {help !== '' && <Help about={title}>{help}</Help>}
+        {isFixed && (
+          <span className="ml-2 text-sm font-normal text-faint">
+            A fork goes on with the adapter of its checkpoint.
+          </span>
+        )}
+      </h4>
+      <div className={settingsGrid}>
+        {fields
+          .filter(({ within }) => within === undefined || within === id)
+          .map((field) =>
+            field.control.kind === 'section' ? (
+              <InnerSection key={field.key} head={field} fields={fields} {...row} />
+            ) : (
+              <DraftSetting key={field.key} field={field} {...row} />
+            ),
+          )}
+      </div>
+    </section>
+  )
+}
+
+interface InnerSectionProps extends Omit<DraftSettingProps, 'field'> {
+  readonly head: SettingField
+  /** Of the section around it, what is not to be shown left out. */
+  readonly fields: readonly SettingField[]
+}
+
+/** A section that may be left out: first whether it is there, then what is in it. */
+function InnerSection({ head, fields, ...row }: InnerSectionProps) {
+  const inner = fields.filter(({ within }) => within === head.key)
+  return (
+    <div className="col-span-full my-1 rounded border border-line bg-panel px-3 py-2">
+      <DraftSetting field={head} {...row} />
+      {inner.length > 0 && (
+        <div className={classes('mt-2', settingsGrid)}>
+          {inner.map((field) => (
+            <DraftSetting key={field.key} field={field} {...row} />
+          ))}
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface DraftSettingProps {
+  readonly draft: Draft
+  readonly field: SettingField
+  readonly problems: readonly Problem[]
+  readonly onChange: (draft: Draft) => void
+  readonly disabled?: boolean
+  readonly label?: string
+  readonly note?: string | undefined
+}
+
+/** A setting of the run being set up. */
+export function DraftSetting({ draft, field, problems, onChange, note, ...rest }: DraftSettingProps) {
+  const set = (value: unknown) =>
+    onChange(value === undefined ? withReset(draft, field) : withSetting(draft, field, value))
+  const problem = problemOf(field, problems)
+  const isMissing = problem?.isMissing === true
+  return (
+    <SettingRow
+      field={field}
+      value={effectiveValue(draft.config, field)}
+      base={baseValue(draft, field)}
+      isChanged={isChanged(draft, field)}
+      onChange={set}
+      onReset={() => onChange(withReset(draft, field))}
+      problem={isMissing ? undefined : problem?.sentence}
+      note={isMissing ? 'Needed.' : note}
+      {...rest}
+    />
+  )
+}
+
+/** What is wrong inside a section stands under the settings in it. */
+function problemOf({ key, control }: SettingField, problems: readonly Problem[]): Problem | undefined {
+  const own = problemsAt(problems, key)
+  return control.kind === 'section' ? own.find((problem) => problem.key === key) : own[0]
+}

@@ -1,0 +1,104 @@
+import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp, Ellipsis } from 'lucide-react'
+import { useRef, useState } from 'react'
+import { asError } from '#renderer/client/failures.ts'
+import { toast, toastError } from '#renderer/client/toasts.ts'
+import { toolTitles } from '#shared/tools.ts'
+import { fileNameOf, saveText } from '#renderer/charts/exportChart.ts'
+import { IconButton } from '#renderer/kit/Button.tsx'
+import { Menu } from '#renderer/kit/Menu.tsx'
+import { configText, parseConfigText } from './configFile.ts'
+import type { SettingField } from './fields.ts'
+import { JsonDialog } from './JsonDialog.tsx'
+import type { JsonObject } from './json.ts'
+import { takenOver } from './toolConfig.ts'
+import { ToolConfigDialog } from './ToolConfigDialog.tsx'
+
+interface ConfigMenuProps {
+  readonly config: JsonObject
+  /** Of the file. */
+  readonly name: string
+  readonly isFork: boolean
+  /** Of the draft's own settings. */
+  readonly fields: readonly SettingField[]
+  readonly onOpen: (config: JsonObject, words: string) => void
+  readonly onClear: () => void
+}
+
+/** The config as a file: the same one that the command line takes. */
+export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: ConfigMenuProps) {
+  const input = useRef<HTMLInputElement>(null)
+  const [isEditing, setEditing] = useState(false)
+  const [isTaking, setTaking] = useState(false)
+  const open = (file: File | undefined) => {
+    if (file === undefined) return
+    file
+      .text()
+      .then((text) => onOpen(parseConfigText(text), `${file.name} was opened.`))
+      .catch((thrown: unknown) => toastError(asError(thrown)))
+  }
+  const save = () => {
+    saveText(configText(config), `${fileNameOf(name)}.json`, 'application/json')
+    toast({ title: 'The config was saved.', detail: 'Start it anywhere with `turnwise train`.' })
+  }
+  return (
+    <>
+      <Menu
+        groups={[
+          [
+            {
+              label: 'Open a config file',
+              icon: <FileUp size={14} aria-hidden />,
+              disabled: isFork,
+              onSelect: () => input.current?.click(),
+            },
+            {
+              label: 'From another tool…',
+              icon: <ArrowRightLeft size={14} aria-hidden />,
+              disabled: isFork,
+              onSelect: () => setTaking(true),
+            },
+            { label: 'Save as a config file', icon: <FileDown size={14} aria-hidden />, onSelect: save },
+            {
+              label: 'Edit as JSON',
+              icon: <Braces size={14} aria-hidden />,
+              onSelect: () => setEditing(true),
+            },
+          ],
+          [{ label: 'Start over', icon: <Eraser size={14} aria-hidden />, onSelect: onClear }],
+        ]}
+      >
+        <IconButton label="Config file" icon={<Ellipsis size={16} aria-hidden />} />
+      </Menu>
+      <input
+        ref={input}
+        type="file"
+        accept=".json,application/json"
+        aria-label="Config file to open"
+        className="hidden"
+        onChange={(event) => {
+          open(event.target.files?.[0])
+          event.target.value = ''
+        }}
+      />
+      {isTaking && (
+        <ToolConfigDialog
+          onClose={() => setTaking(false)}
+          onTakeOver={(imported) => {
+            setTaking(false)
+            onOpen(takenOver(config, imported, fields), `${toolTitles[imported.tool]}: settings taken over.`)
+          }}
+        />
+      )}
+      {isEditing && (
+        <JsonDialog
+          config={config}
+          onClose={() => setEditing(false)}
+          onApply={(next) => {
+            setEditing(false)
+            onOpen(next, 'The JSON was taken over.')
+          }}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,202 @@
+import { Plus, X } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { useDebounced } from './useDebounced.ts'
+import { plural } from '#renderer/client/format.ts'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Help } from '#renderer/kit/Help.tsx'
+import { TextArea, TextInput } from '#renderer/kit/inputs.tsx'
+import { parsePromptForm, type PromptForm } from '#renderer/features/data/preparation.ts'
+import type { TemplateInput } from './variables.ts'
+
+interface PromptFieldsProps {
+  readonly value: unknown
+  /** Of the rows; empty where they are not known. */
+  readonly columns: readonly string[]
+  readonly versionId: string | null
+  readonly model: string | null
+  readonly problem: string | undefined
+  readonly onChange: (prompt: PromptForm) => void
+  /** What the chat template is given beside the prompt, as a config has it. */
+  readonly template: TemplateInput
+  /** Where that is set. */
+  readonly children: ReactNode
+}
+
+type Kind = 'column' | 'template' | 'messages'
+
+const kindOf = (form: PromptForm): Kind =>
+  'column' in form ? 'column' : 'template' in form ? 'template' : 'messages'
+
+/** How a row becomes a prompt, with the first one as it will be. */
+export function PromptFields(props: PromptFieldsProps) {
+  const { value, columns, versionId, model, problem, onChange, template, children } = props
+  const form = parsePromptForm(value) ?? { column: 'prompt' }
+  const kind = kindOf(form)
+  return (
+    <div className="grid max-w-180 gap-2">
+      <div className="flex items-center">
+        <span className="text-sm font-medium text-muted">Prompt</span>
+        <Help about="the prompt">
+          How a row becomes a prompt: a column as it is, text with columns filled in, or messages for the
+          model’s chat template.
+        </Help>
+        <span className="ml-2">
+          <Segmented
+            label="Prompt"
+            value={kind}
+            options={[
+              { value: 'column', label: 'Column' },
+              { value: 'template', label: 'Text' },
+              { value: 'messages', label: 'Messages' },
+            ]}
+            onChange={(next) => onChange(asKind(form, next, columns))}
+          />
+        </span>
+      </div>
+      {'column' in form &&
+        (columns.length === 0 ? (
+          <TextInput
+            aria-label="Column"
+            mono
+            value={form.column}
+            onChange={(column) => onChange({ column })}
+          />
+        ) : (
+          <Select
+            aria-label="Column"
+            className="max-w-64"
+            value={form.column}
+            options={[...new Set([form.column, ...columns])].map((name) => ({ value: name, label: name }))}
+            onChange={(column) => onChange({ column })}
+          />
+        ))}
+      {'template' in form && (
+        <TextArea
+          aria-label="Text with {column} placeholders"
+          mono
+          rows={3}
+          value={form.template}
+          onChange={(template) => onChange({ template })}
+        />
+      )}
+      {'messages' in form && (
+        <Messages messages={form.messages} onChange={(messages) => onChange({ messages })} />
+      )}
+      {kind !== 'column' && columns.length > 0 && (
+        <p className="text-sm text-faint">Columns: {columns.map((name) => `{${name}}`).join('  ')}</p>
+      )}
+      {problem !== undefined && <p className="text-xs text-bad">{problem}</p>}
+      {kind !== 'template' && children}
+      {versionId !== null && (
+        <FirstPrompt versionId={versionId} form={form} model={model} template={template} />
+      )}
+    </div>
+  )
+}
+
+type Message = Extract<PromptForm, { messages: unknown }>['messages'][number]
+
+function Messages({
+  messages,
+  onChange,
+}: {
+  messages: readonly Message[]
+  onChange: (messages: readonly Message[]) => void
+}) {
+  const set = (index: number, change: Partial<Message>) =>
+    onChange(messages.map((message, i) => (i === index ? { ...message, ...change } : message)))
+  const roles = [...new Set(['system', 'user', 'assistant', ...messages.map(({ role }) => role)])]
+  return (
+    <div className="grid gap-2">
+      {messages.map((message, i) => (
+        <div key={String(i)} className="flex items-start gap-2">
+          <Select
+            aria-label={`Role of message ${String(i + 1)}`}
+            className="w-28 shrink-0"
+            value={message.role}
+            options={roles.map((role) => ({ value: role, label: role }))}
+            onChange={(role) => set(i, { role })}
+          />
+          <TextArea
+            aria-label={`Message ${String(i + 1)}`}
+            mono
+            rows={Math.min(6, message.content.split('\n').length + (message.content.length > 80 ? 1 : 0))}
+            value={message.content}
+            onChange={(content) => set(i, { content })}
+          />
+          <IconButton
+            label={`Remove message ${String(i + 1)}`}
+            icon={<X size={14} aria-hidden />}
+            disabled={messages.length === 1}
+            onClick={() => onChange(messages.toSpliced(i, 1))}
+          />
+        </div>
+      ))}
+      <div>
+        <Button
+          small
+          icon={<Plus size={13} aria-hidden />}
+          onClick={() => onChange([{ role: 'system', content: '' }, ...messages])}
+        >
+          Add a message
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+function asKind(form: PromptForm, kind: Kind, columns: readonly string[]): PromptForm {
+  const column =
+    'column' in form ? form.column : (/\{([^{}]+)\}/.exec(textOf(form))?.[1] ?? columns[0] ?? 'prompt')
+  const text = 'column' in form ? `{${form.column}}` : textOf(form)
+  if (kind === 'column') return { column }
+  return kind === 'template' ? { template: text } : { messages: [{ role: 'user', content: text }] }
+}
+
+const textOf = (form: PromptForm): string => {
+  if ('template' in form) return form.template
+  return 'messages' in form ? (form.messages.at(-1)?.content ?? '') : ''
+}
+
+interface FirstPromptProps {
+  readonly versionId: string
+  readonly form: PromptForm
+  readonly model: string | null
+  readonly template: TemplateInput
+}
+
+function FirstPrompt({ versionId, form, model, template }: FirstPromptProps) {
+  const asked = useDebounced(JSON.stringify({ prompt: form, ...template }), 250)
+  const { data, error } = useAnswer(
+    'datasets.preview',
+    {
+      ...(JSON.parse(asked) as TemplateInput & { readonly prompt: Record<string, unknown> }),
+      ...{ versionId, count: 1 },
+      ...(model === null ? {} : { model }),
+    },
+    { keep: true },
+  )
+  const [first] = data ?? []
+  if (error !== null) return <p className="text-sm text-bad">{error.message}</p>
+  if (first === undefined) return null
+  if ('problem' in first) return <p className="text-sm text-bad">{first.problem}</p>
+  return (
+    <figure className="rounded border border-line bg-panel">
+      <figcaption className="flex justify-between px-3 pt-2 text-xs text-faint">
+        First prompt
+        {first.tokens !== null && (
+          <span className="tabular-nums">{plural(first.tokens.length, 'token')}</span>
+        )}
+      </figcaption>
+      <pre
+        dir="auto"
+        className="max-h-40 overflow-auto px-3 pt-1 pb-2 font-mono text-sm whitespace-pre-wrap"
+        tabIndex={0}
+      >
+        {first.text}
+      </pre>
+    </figure>
+  )
+}

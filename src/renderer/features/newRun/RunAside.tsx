@@ -1,0 +1,235 @@
+import { CircleAlert, CircleCheck, LoaderCircle, TriangleAlert } from 'lucide-react'
+import { deviceTitles } from '#shared/device.ts'
+import type { Knowledge, Verdict } from './useNewRun.ts'
+import { formatCount, plural } from '#renderer/client/format.ts'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { link } from '#renderer/client/route.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { KeyValue, Panel } from '#renderer/kit/Panel.tsx'
+import { checkpointWords } from '#renderer/client/modelChoice.ts'
+import { forkChanges, isEmptyDraft, type Draft, type ForkPoint } from './draft.ts'
+import { labelOf, valueWords } from './fieldWords.ts'
+import { valueAt, withValue } from './json.ts'
+import { openProblems, type Problem, type StepId } from './problems.ts'
+import { Sentence } from './Sentence.tsx'
+import { stagesOf } from './stages.ts'
+import { batchWords, lengthWords } from './summaries.ts'
+
+interface RunAsideProps {
+  readonly draft: Draft
+  readonly known: Knowledge
+  readonly verdict: Verdict
+  readonly missing: readonly StepId[]
+  readonly nameHint: string
+  /** Of the run that is forked. */
+  readonly parentName: string
+  readonly onChange: (draft: Draft) => void
+  readonly onShow: (step: StepId) => void
+  /** Fills in the run that comes with the program. */
+  readonly onSample: () => void
+}
+
+const stepTitles: Readonly<Record<StepId, string>> = {
+  model: 'Choose a model',
+  data: 'Choose data',
+  reward: 'Choose a reward',
+  method: 'Choose a method',
+  check: 'Run the check',
+}
+
+/** The run at a glance: its name, what one step is, what still stands in the way. */
+export function RunAside(props: RunAsideProps) {
+  const { draft, known, verdict, missing, nameHint, parentName, onChange, onShow, onSample } = props
+  const { config, fork } = draft
+  const stages = stagesOf(config).length
+  return (
+    <aside aria-label="The run" className="grid gap-4 self-start">
+      <Panel title="The run">
+        <div className="grid gap-3">
+          <Field label="Name">
+            {(ids) => (
+              <TextInput
+                {...ids}
+                value={typeof config['name'] === 'string' ? config['name'] : ''}
+                placeholder={nameHint}
+                onChange={(name) =>
+                  onChange({ ...draft, config: withValue(config, 'name', name === '' ? undefined : name) })
+                }
+              />
+            )}
+          </Field>
+          <KeyValue
+            entries={[
+              stages > 0 ? ['Stages', String(stages)] : ['Each step', batchWords(config, known)],
+              ['Length', lengthOf(verdict, lengthWords(config))],
+              ['Rows', verdict.rows === null ? '–' : formatCount(verdict.rows)],
+              ['Seed', valueWords(valueAt(config, 'seed') ?? 42)],
+              ...(verdict.device === null
+                ? []
+                : [['Device', <DeviceWords device={verdict.device} />] as const]),
+            ]}
+          />
+          <VerdictLine verdict={verdict} missing={missing} />
+          <ul className="-mx-1 grid">
+            {missing.map((step) => (
+              <li key={step}>
+                <button
+                  type="button"
+                  onClick={() => onShow(step)}
+                  className="min-h-6 rounded px-1 text-accent-ink hover:underline"
+                >
+                  {stepTitles[step]}
+                </button>
+              </li>
+            ))}
+            {[...openProblems(verdict.problems, missing), ...verdict.warnings].map((problem) => (
+              <ProblemLine
+                key={`${problem.key ?? ''}${problem.sentence}`}
+                problem={problem}
+                onShow={onShow}
+              />
+            ))}
+          </ul>
+        </div>
+      </Panel>
+      {isEmptyDraft(draft) && (
+        <div className="rounded border border-line bg-panel p-3">
+          <p className="text-muted text-pretty">
+            New here? The sample run trains the starter model on small sums, offline, in about a minute.
+          </p>
+          <Button className="mt-2" onClick={onSample}>
+            Fill in the sample run
+          </Button>
+        </div>
+      )}
+      {fork !== null && (
+        <Panel title="Fork">
+          <p className="text-muted">
+            Goes on from a checkpoint of{' '}
+            <a href={link(`/runs/${fork.runId}/overview`)} className="text-accent-ink underline">
+              {parentName}
+            </a>
+            , with its adapter, optimizer and place in the data.
+          </p>
+          <ForkStep fork={fork} onChange={(step) => onChange({ ...draft, fork: { ...fork, step } })} />
+          <Differences draft={draft} />
+        </Panel>
+      )}
+    </aside>
+  )
+}
+
+const DeviceWords = ({ device }: { device: NonNullable<Verdict['device']> }) => (
+  <>
+    {deviceTitles[device.kind]}
+    <span className="block text-sm text-muted text-pretty">{device.reason}</span>
+  </>
+)
+
+const lengthOf = ({ steps }: Verdict, words: string): string =>
+  steps === null || words.endsWith(plural(steps, 'step')) ? words : `${plural(steps, 'step')} · ${words}`
+
+function VerdictLine({ verdict, missing }: Pick<RunAsideProps, 'verdict' | 'missing'>) {
+  const problems = openProblems(verdict.problems, missing).length
+  if (missing.length > 0) return <p className="text-sm text-muted">Still to do:</p>
+  if (problems > 0)
+    return (
+      <p role="status" className="flex items-center gap-1.5 text-sm font-medium text-bad">
+        <CircleAlert size={14} aria-hidden />
+        {plural(problems, 'problem')}
+      </p>
+    )
+  if (verdict.isPending)
+    return (
+      <p role="status" className="flex items-center gap-1.5 text-sm text-faint">
+        <LoaderCircle size={14} aria-hidden />
+        Reading the settings
+      </p>
+    )
+  if (verdict.warnings.length > 0)
+    return (
+      <p role="status" className="flex items-center gap-1.5 text-sm text-caution">
+        <TriangleAlert size={14} aria-hidden />
+        {plural(verdict.warnings.length, 'warning')}
+      </p>
+    )
+  return (
+    <p role="status" className="flex items-center gap-1.5 text-sm text-good">
+      <CircleCheck size={14} aria-hidden />
+      The settings fit together
+    </p>
+  )
+}
+
+const ProblemLine = ({ problem, onShow }: { problem: Problem; onShow: (step: StepId) => void }) => (
+  <li>
+    <button
+      type="button"
+      onClick={() => onShow(problem.step)}
+      className="min-h-6 w-full rounded px-1 text-left text-sm break-words hover:bg-raised"
+    >
+      {problem.key !== null && (
+        <span className="font-medium" title={problem.key}>
+          {labelOf(problem.key)}:{' '}
+        </span>
+      )}
+      <span className="text-muted">
+        <Sentence text={problem.sentence} />
+      </span>
+    </button>
+  </li>
+)
+
+function ForkStep({ fork, onChange }: { fork: ForkPoint; onChange: (step: number) => void }) {
+  const { data = [] } = useAnswer('checkpoints.list', { runId: fork.runId })
+  const isListed = data.some(({ step }) => step === fork.step)
+  return (
+    <Field label="Checkpoint" className="mt-2">
+      {(ids) => (
+        <Select
+          {...ids}
+          value={String(fork.step)}
+          options={[
+            ...(isListed ? [] : [{ value: String(fork.step), label: `Step ${String(fork.step)}` }]),
+            ...data.map((checkpoint) => ({
+              value: String(checkpoint.step),
+              label: checkpointWords(checkpoint),
+              disabled: checkpoint.problem !== null,
+            })),
+          ]}
+          onChange={(step) => onChange(Number(step))}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** What the fork does otherwise; nothing: it would repeat its parent. */
+function Differences({ draft }: { draft: Draft }) {
+  const changes = Object.entries(forkChanges(draft))
+  if (changes.length === 0)
+    return (
+      <p className="mt-2 text-sm text-caution">Nothing is changed yet: it would do what its parent did.</p>
+    )
+  return (
+    <table className="mt-2 w-full text-sm">
+      <caption className="sr-only">What differs from the parent</caption>
+      <tbody>
+        {changes.map(([key, value]) => (
+          <tr key={key} className="border-t border-line align-top">
+            <th scope="row" title={key} className="py-1 pr-2 text-left font-normal text-muted">
+              {labelOf(key)}
+            </th>
+            <td className="py-1 text-right break-all">
+              <span className="text-faint line-through">{valueWords(valueAt(draft.fork?.parent, key))}</span>{' '}
+              <span className="font-medium">{valueWords(value)}</span>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,236 @@
+import { ArrowDown, ArrowUp, Plus, Trash2 } from 'lucide-react'
+import { useApi } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import type { Knowledge } from './useNewRun.ts'
+import { dataOf } from './usePrefill.ts'
+import { toastError } from '#renderer/client/toasts.ts'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { Menu } from '#renderer/kit/Menu.tsx'
+import { DataPicker } from '#renderer/features/data/DataPicker.tsx'
+import { algorithmFields } from './algorithmFields.ts'
+import { effectiveValue } from './draft.ts'
+import { isReachable, stageFieldsOf, type SettingField } from './fields.ts'
+import { valueAt, withValue } from './json.ts'
+import type { Problem } from './problems.ts'
+import { SettingRow } from './SettingRow.tsx'
+import {
+  algorithmOf,
+  movedStage,
+  newStage,
+  plannedStages,
+  stagePlans,
+  withStage,
+  type Stage,
+} from './stages.ts'
+
+interface StagesEditorProps {
+  readonly stages: readonly Stage[]
+  readonly known: Knowledge
+  readonly problems: readonly Problem[]
+  /** Of the whole run, to be shared out by a plan. */
+  readonly steps: number
+  readonly onChange: (stages: readonly Stage[]) => void
+}
+
+/** Trainings one after the other: what each does otherwise than the rest of the settings. */
+export function StagesEditor({ stages, known, problems, steps, onChange }: StagesEditorProps) {
+  return (
+    <div className="grid gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <p className="min-w-0 grow text-muted text-pretty">
+          The policy of a finished stage is start and reference of the next. What a stage does not say is as
+          in the settings below.
+        </p>
+        <Menu
+          groups={[
+            stagePlans.map((plan) => ({
+              label: plan.title,
+              onSelect: () => onChange(plannedStages(plan, steps)),
+            })),
+          ]}
+        >
+          <Button small>Use a plan</Button>
+        </Menu>
+      </div>
+      <ol className="grid gap-2">
+        {stages.map((stage, i) => (
+          <li key={String(i)} className="rounded border border-line">
+            <StageHead
+              stage={stage}
+              index={i}
+              count={stages.length}
+              known={known}
+              onChange={(next) => onChange(withStage(stages, i, next))}
+              onMove={(to) => onChange(movedStage(stages, i, to))}
+              onRemove={() => onChange(stages.toSpliced(i, 1))}
+            />
+            <StageBody
+              stage={stage}
+              known={known}
+              problems={problems.filter((problem) => problem.stage === i)}
+              onChange={(next) => onChange(withStage(stages, i, next))}
+            />
+          </li>
+        ))}
+      </ol>
+      <div>
+        <Button
+          icon={<Plus size={13} aria-hidden />}
+          onClick={() => onChange([...stages, newStage('grpo', `stage ${String(stages.length + 1)}`, 20)])}
+        >
+          Add a stage
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+interface StageHeadProps {
+  readonly stage: Stage
+  readonly index: number
+  readonly count: number
+  readonly known: Knowledge
+  readonly onChange: (stage: Stage) => void
+  readonly onMove: (to: number) => void
+  readonly onRemove: () => void
+}
+
+function StageHead({ stage, index, count, known, onChange, onMove, onRemove }: StageHeadProps) {
+  const place = String(index + 1)
+  return (
+    <div className="flex items-center gap-2 border-b border-line bg-panel px-3 py-2">
+      <span className="w-4 shrink-0 text-sm text-faint tabular-nums">{place}</span>
+      <TextInput
+        aria-label={`Name of stage ${place}`}
+        className="max-w-48"
+        value={typeof stage['name'] === 'string' ? stage['name'] : ''}
+        onChange={(name) => onChange(withValue(stage, 'name', name === '' ? undefined : name))}
+      />
+      <Select
+        aria-label={`Algorithm of stage ${place}`}
+        value={algorithmOf(stage)}
+        options={known.algorithms.map(({ id, title }) => ({ value: id, label: title }))}
+        onChange={(id) => onChange({ ...stage, algorithm: { id } })}
+      />
+      <span className="grow" />
+      <IconButton
+        label={`Move stage ${place} up`}
+        icon={<ArrowUp size={14} aria-hidden />}
+        disabled={index === 0}
+        onClick={() => onMove(index - 1)}
+      />
+      <IconButton
+        label={`Move stage ${place} down`}
+        icon={<ArrowDown size={14} aria-hidden />}
+        disabled={index === count - 1}
+        onClick={() => onMove(index + 1)}
+      />
+      <IconButton
+        label={`Remove stage ${place}`}
+        icon={<Trash2 size={14} aria-hidden />}
+        onClick={onRemove}
+      />
+    </div>
+  )
+}
+
+interface StageBodyProps {
+  readonly stage: Stage
+  readonly known: Knowledge
+  readonly problems: readonly Problem[]
+  readonly onChange: (stage: Stage) => void
+}
+
+function StageBody({ stage, known, problems, onChange }: StageBodyProps) {
+  const algorithm = known.algorithms.find(({ id }) => id === valueAt(stage, 'algorithm.id'))
+  const all = [
+    ...(algorithm === undefined ? [] : algorithmFields(algorithm)),
+    ...stageFieldsOf(known.schema).map((field) => withBaseDefault(field, known.fields)),
+  ]
+  const fields = all.filter((field) => isReachable(stage, field))
+  // A stage that has a section of its own has all of it.
+  const said = fields.filter(
+    ({ key, within }) => key === 'steps' || within !== undefined || valueAt(stage, key) !== undefined,
+  )
+  const others = fields.filter((field) => !said.includes(field))
+  return (
+    <div className="grid gap-3 p-3">
+      <div className="grid grid-cols-[repeat(auto-fill,minmax(200px,1fr))] gap-x-6 gap-y-2">
+        <StageRows stage={stage} known={known} onChange={onChange} />
+        {said.map((field) => (
+          <SettingRow
+            key={field.key}
+            field={field}
+            value={field.within === undefined ? valueAt(stage, field.key) : effectiveValue(stage, field)}
+            base={field.default}
+            isChanged={valueAt(stage, field.key) !== undefined}
+            onChange={(value) => onChange(withValue(stage, field.key, value))}
+            onReset={() => onChange(withValue(stage, field.key, undefined))}
+            problem={problems.find(({ key }) => key === field.key)?.sentence}
+          />
+        ))}
+      </div>
+      {problems
+        .filter(({ key }) => !said.some((field) => field.key === key))
+        .map(({ key, sentence }) => (
+          <p key={sentence} className="text-sm text-bad">
+            {key}: {sentence}
+          </p>
+        ))}
+      <Select
+        aria-label="Setting of its own"
+        small
+        className="w-56"
+        value=""
+        options={[
+          { value: '', label: 'Add a setting of its own' },
+          ...others.map(({ key, label }) => ({ value: key, label: `${label} (${key})` })),
+        ]}
+        onChange={(key) => {
+          const field = others.find((each) => each.key === key)
+          if (field !== undefined) onChange(withValue(stage, key, field.default ?? null))
+        }}
+      />
+    </div>
+  )
+}
+
+/** The schema of a stage has no defaults: those of the same setting of a run hold. */
+const withBaseDefault = (field: SettingField, fields: readonly SettingField[]): SettingField => {
+  const base = fields.find(({ key }) => key === field.key)
+  return base === undefined ? field : { ...base, help: field.help }
+}
+
+function StageRows({ stage, known, onChange }: Pick<StageBodyProps, 'stage' | 'known' | 'onChange'>) {
+  const client = useApi()
+  const train = valueAt(stage, 'data.train')
+  const versions = known.dataSets.flatMap((set) => set.versions)
+  const version = versions.find(({ directory }) => directory === train)
+  const choose = (versionId: string) => {
+    dataOf(client, versionId).then(
+      (data) => onChange({ ...stage, data }),
+      (thrown: unknown) => toastError(asError(thrown)),
+    )
+  }
+  return (
+    <Field
+      label="Rows of its own"
+      help="Without, the stage reads the rows of the run."
+      aside={
+        train !== undefined && (
+          <Button small variant="quiet" onClick={() => onChange(withValue(stage, 'data', undefined))}>
+            Take away
+          </Button>
+        )
+      }
+      note={typeof train === 'string' && version === undefined ? train : undefined}
+    >
+      {(ids) => (
+        <DataPicker {...ids} label="Rows of the stage" value={version?.id ?? null} onChange={choose} />
+      )}
+    </Field>
+  )
+}

@@ -1,0 +1,202 @@
+import { FileUp } from 'lucide-react'
+import { useRef, useState, type DragEvent } from 'react'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import { useDebounced } from './useDebounced.ts'
+import { plural } from '#renderer/client/format.ts'
+import { toolTitles, type ToolId } from '#shared/tools.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { Dialog } from '#renderer/kit/Dialog.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextArea } from '#renderer/kit/inputs.tsx'
+import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { valueWords } from './fieldWords.ts'
+import { noteGroups, readSettingsFile, type ImportedConfig } from './toolConfig.ts'
+
+interface ToolConfigDialogProps {
+  readonly onTakeOver: (imported: ImportedConfig) => void
+  readonly onClose: () => void
+}
+
+type Tool = ToolId | 'by-names'
+
+const tools = Object.entries(toolTitles) as readonly (readonly [ToolId, string])[]
+
+/** Settings written for another tool: what becomes of them is shown before anything changes. */
+export function ToolConfigDialog({ onTakeOver, onClose }: ToolConfigDialogProps) {
+  const [text, setText] = useState('')
+  const [tool, setTool] = useState<Tool>('by-names')
+  const asked = useDebounced(text, 250)
+  const { data, error } = useAnswer(
+    'runs.importConfig',
+    { text: asked, tool: tool === 'by-names' ? null : tool },
+    { enabled: asked.trim() !== '' },
+  )
+  const isGiven = text.trim() !== ''
+  const imported = isGiven && asked === text ? data : undefined
+  const byNames = imported !== undefined && tool === 'by-names' ? `, here ${toolTitles[imported.tool]}` : ''
+  return (
+    <Dialog
+      isOpen
+      width={820}
+      title="Settings from another tool"
+      description="What TRL, AgileRL, verl or AReaL was started with. Nothing changes before you take it over."
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={imported === undefined}
+            onClick={() => imported && onTakeOver(imported)}
+          >
+            Take over
+          </Button>
+        </>
+      }
+    >
+      <div className="grid gap-4">
+        <SourceText text={text} onText={setText} />
+        {isGiven && (
+          <Field label="Tool" className="max-w-80">
+            {(ids) => (
+              <Select
+                {...ids}
+                value={tool}
+                options={[
+                  { value: 'by-names', label: `By the names of its settings${byNames}` },
+                  ...tools.map(([value, label]) => ({ value, label })),
+                ]}
+                onChange={setTool}
+              />
+            )}
+          </Field>
+        )}
+        {isGiven && error !== null && <ErrorNote error={error} />}
+        {isGiven && error === null && imported === undefined && <Loading label="Reading the settings" />}
+        {imported !== undefined && <Outcome imported={imported} />}
+      </div>
+    </Dialog>
+  )
+}
+
+interface SourceProps {
+  readonly text: string
+  readonly onText: (text: string) => void
+}
+
+/** Pasted, dropped or chosen. */
+function SourceText({ text, onText }: SourceProps) {
+  const input = useRef<HTMLInputElement>(null)
+  const [name, setName] = useState<string | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const read = (file: File | undefined) => {
+    if (file === undefined) return
+    setError(null)
+    readSettingsFile(file).then(
+      (read) => {
+        setName(file.name)
+        onText(read)
+      },
+      (thrown: unknown) => setError(asError(thrown)),
+    )
+  }
+  const drop = (event: DragEvent) => {
+    event.preventDefault()
+    read(event.dataTransfer.files[0])
+  }
+  return (
+    <div className="grid gap-2" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
+      <Field
+        label="Its settings"
+        note={name ?? 'Drop a file here, or paste YAML, JSON or the command that starts the training.'}
+        aside={
+          <Button small icon={<FileUp size={13} aria-hidden />} onClick={() => input.current?.click()}>
+            Choose a file
+          </Button>
+        }
+      >
+        {(ids) => (
+          <TextArea
+            {...ids}
+            mono
+            rows={text === '' ? 8 : 5}
+            value={text}
+            placeholder={'learning_rate: 1.0e-6\nnum_generations: 8\nbeta: 0.04'}
+            onChange={(next) => {
+              setName(null)
+              onText(next)
+            }}
+          />
+        )}
+      </Field>
+      {error !== null && <ErrorNote error={error} />}
+      <input
+        ref={input}
+        type="file"
+        accept=".yaml,.yml,.json,.sh,.txt"
+        aria-label="Settings file to read"
+        className="hidden"
+        onChange={(event) => {
+          read(event.target.files?.[0])
+          event.target.value = ''
+        }}
+      />
+    </div>
+  )
+}
+
+/** What becomes of it, setting by setting. */
+function Outcome({ imported: { taken, notes } }: { imported: ImportedConfig }) {
+  return (
+    <div className="grid gap-4">
+      <section aria-label="Taken over">
+        <h3 className="mb-1 font-medium">Taken over: {plural(taken.length, 'setting')}</h3>
+        <table className="w-full table-fixed border-collapse text-sm">
+          <thead className="text-left text-muted">
+            <tr className="border-b border-line">
+              <th className={classes(cell, 'w-[42%] font-normal')}>Setting here</th>
+              <th className={classes(cell, 'w-[20%] font-normal')}>Value</th>
+              <th className={classes(cell, 'font-normal')}>In the file</th>
+            </tr>
+          </thead>
+          <tbody>
+            {taken.map(({ ours, value, theirs }) => (
+              <tr key={ours} className="border-b border-line">
+                <td className={cell}>
+                  <code className="block truncate" title={ours}>
+                    {ours}
+                  </code>
+                </td>
+                <td className={classes(cell, 'truncate font-mono')} title={valueWords(value)}>
+                  {valueWords(value)}
+                </td>
+                <td className={cell}>
+                  <code className="block truncate text-muted" title={theirs.join(', ')}>
+                    {theirs.join(', ')}
+                  </code>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {noteGroups(notes).map(({ kind, title, notes: own }) => (
+        <section key={kind} aria-label={title}>
+          <h3 className="mb-1 font-medium">{title}</h3>
+          <ul className="grid gap-1">
+            {own.map(({ name, text }) => (
+              <li key={`${name} ${text}`} className="text-sm text-pretty text-muted">
+                {text}
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  )
+}
+
+const cell = 'px-2 py-1 first:pl-0 last:pr-0'

@@ -1,0 +1,139 @@
+/** A step in one line, for when it is folded. */
+import { formatNumber, plural } from '#renderer/client/format.ts'
+import type { AlgorithmEntry } from './algorithmFields.ts'
+import { isObject, valueAt, type JsonObject } from './json.ts'
+import { algorithmOf, algorithmsOf, stagesOf } from './stages.ts'
+
+/** The last part of a path; a name stays what it is. */
+export const lastPart = (path: string): string => path.split(/[\\/]/).filter(Boolean).at(-1) ?? path
+
+export interface Known {
+  readonly models: readonly { readonly name: string; readonly directory: string }[]
+  readonly dataSets: readonly {
+    readonly name: string
+    readonly versions: readonly {
+      readonly id: string
+      readonly directory: string
+      readonly rows: number
+      readonly columns: readonly { readonly name: string }[]
+    }[]
+  }[]
+  readonly rewards: readonly { readonly id: string; readonly name: string }[]
+  readonly algorithms: readonly AlgorithmEntry[]
+}
+
+/** null: nothing was chosen. */
+export function modelWords(config: JsonObject, { models }: Known): string | null {
+  const { model } = config
+  if (typeof model !== 'string') return null
+  return models.find(({ directory, name }) => directory === model || name === model)?.name ?? lastPart(model)
+}
+
+/** With the adapter that is gone on with. */
+export function startWords(config: JsonObject, known: Known): string | null {
+  const [model, initial] = [modelWords(config, known), valueAt(config, 'adapter.initial')]
+  return model === null || typeof initial !== 'string' ? model : `${model} · continues ${lastPart(initial)}`
+}
+
+export function dataWords(config: JsonObject, known: Known): string | null {
+  const train = valueAt(config, 'data.train')
+  if (isObject(train)) return `${plural(Number(train['episodes']), 'episode')} of the environment`
+  if (typeof train !== 'string') return null
+  return [rowsName(train, known), heldOutWords(valueAt(config, 'data.heldOut'), known)].join(' · ')
+}
+
+function rowsName(path: string, { dataSets }: Known): string {
+  const set = dataSets.find(
+    ({ name, versions }) => name === path || versions.some(({ directory }) => directory === path),
+  )
+  const version = set?.versions.find(({ directory }) => directory === path) ?? set?.versions[0]
+  if (set === undefined) return lastPart(path)
+  return version === undefined ? set.name : `${set.name} · ${plural(version.rows, 'row')}`
+}
+
+function heldOutWords(heldOut: unknown, known: Known): string {
+  if (typeof heldOut === 'string') return `evaluated on ${rowsName(heldOut, known)}`
+  if (!isObject(heldOut)) return 'no validation split'
+  if (typeof heldOut['share'] === 'number') return `${formatNumber(heldOut['share'] * 100)} % validation`
+  return plural(Number(heldOut['rows']), 'validation row')
+}
+
+export function rewardWords(config: JsonObject, known: Known): string | null {
+  const { environment, rewards } = config
+  if (isObject(environment)) return `Environment ${rewardName(environment, known)}`
+  const list = Array.isArray(rewards) ? rewards.filter(isObject) : []
+  if (list.length > 0) return list.map((reward) => weighted(reward, known)).join(' + ')
+  const experiences = algorithmsOf(config).map(
+    (id) => known.algorithms.find((each) => each.id === id)?.experience,
+  )
+  return experiences.every((each) => each !== undefined && each !== 'rollout')
+    ? 'Not needed: learns from given answers'
+    : null
+}
+
+function weighted(reward: JsonObject, known: Known): string {
+  const { weight = 1 } = reward
+  const name = rewardName(reward, known)
+  return weight === 1 ? name : `${formatNumber(Number(weight))} × ${name}`
+}
+
+/** Its name on charts, else that of the library, else that of the file. */
+function rewardName({ name, function: id }: JsonObject, { rewards }: Known): string {
+  if (typeof name === 'string') return name
+  if (typeof id !== 'string') return 'unnamed'
+  const [path = '', exported] = id.split('#')
+  return (
+    rewards.find((reward) => path.includes(reward.id))?.name ??
+    exported ??
+    lastPart(path).replace(/\.[cm]?[jt]s$/, '')
+  )
+}
+
+const algorithmTitle = (id: string, { algorithms }: Known): string =>
+  algorithms.find((algorithm) => algorithm.id === id)?.title ?? id
+
+export function methodWords(config: JsonObject, known: Known, changes: string): string {
+  const parts = [
+    algorithmsOf(config)
+      .map((id) => algorithmTitle(id, known))
+      .join(' → '),
+    lengthWords(config),
+  ]
+  return [...parts, changes].join(' · ')
+}
+
+export function lengthWords(config: JsonObject): string {
+  const stages = stagesOf(config)
+  const steps = stages.length === 0 ? [config['steps']] : stages.map((stage) => stage['steps'])
+  if (steps.every((each) => typeof each === 'number'))
+    return plural(
+      steps.reduce((sum, each) => sum + each, 0),
+      'step',
+    )
+  const { passes = 1 } = config
+  return passes === 1 ? '1 pass over the rows' : `${formatNumber(Number(passes))} passes over the rows`
+}
+
+/** What one step learns from. */
+export function batchWords(config: JsonObject, { algorithms }: Known): string {
+  const algorithm = algorithms.find(({ id }) => id === algorithmOf(config))
+  const prompts = Number(valueAt(config, 'rollout.promptsPerStep') ?? 8)
+  if (algorithm !== undefined && algorithm.experience !== 'rollout') return plural(prompts, 'row')
+  const group = Number(valueAt(config, 'rollout.groupSize') ?? algorithm?.groupSize.default ?? 8)
+  return `${plural(prompts, 'prompt')} × ${plural(group, 'completion')}`
+}
+
+/** What a run is called when nobody names it. */
+export const suggestedName = (config: JsonObject, known: Known): string =>
+  [
+    algorithmsOf(config)
+      .map((id) => algorithmTitle(id, known))
+      .join('-'),
+    modelWords(config, known),
+    typeof valueAt(config, 'data.train') === 'string'
+      ? rowsName(String(valueAt(config, 'data.train')), known).split(' · ')[0]
+      : null,
+  ]
+    .filter(Boolean)
+    .join(' · ')
+    .toLowerCase()

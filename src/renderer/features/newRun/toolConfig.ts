@@ -1,0 +1,80 @@
+/** Settings of another tool on their way into the run being set up. */
+import { AppError } from '#shared/errors.ts'
+import type { Answer } from '#renderer/client/api.tsx'
+import { plural } from '#renderer/client/format.ts'
+import { pruned } from './draft.ts'
+import type { SettingField } from './fields.ts'
+import { isObject, valueAt, withValue, type JsonObject } from './json.ts'
+
+export type ImportedConfig = Answer<'runs.importConfig'>
+export type ImportNote = ImportedConfig['notes'][number]
+
+const largest = 1_000_000
+
+/** Errors: AppError 'config/invalid' for what no one wrote by hand, or the file cannot be read. */
+export async function readSettingsFile(file: File): Promise<string> {
+  if (file.size <= largest) return file.text()
+  throw new AppError(
+    'config/invalid',
+    `${file.name} is too large to hold the settings of a run.`,
+    'Choose the file that the training was started with; nothing was changed.',
+  )
+}
+
+/** What a file may leave open, what it then says without meaning it, and what of the draft answers it. */
+const open: readonly {
+  readonly name: string
+  readonly unmeant: readonly string[]
+  readonly kept: readonly string[]
+}[] = [
+  { name: 'model', unmeant: ['model'], kept: ['model'] },
+  { name: 'data.train', unmeant: ['data.train', 'data.heldOut', 'data.prompt'], kept: ['data'] },
+  { name: 'rewards', unmeant: ['rewards'], kept: ['rewards', 'environment'] },
+]
+
+/** Not of the training but of this machine and this run: no other tool has a say in it. */
+const ownKeys = ['name', 'device']
+
+/** The draft with the settings of the file; rows, model and rewards stay where the file names none. */
+export function takenOver(
+  now: JsonObject,
+  { config, notes }: Pick<ImportedConfig, 'config' | 'notes'>,
+  fields: readonly SettingField[],
+): JsonObject {
+  // What an algorithm's settings are by default depends on the algorithm, which may be another one than the draft's.
+  const common = fields.filter(({ key }) => !key.startsWith('algorithm.settings.'))
+  const filledIn = notes.filter(({ kind }) => kind === 'filled-in').map(({ name }) => name)
+  const answered = open.filter(({ name }) => filledIn.includes(name))
+  const said = answered
+    .flatMap(({ unmeant }) => unmeant)
+    .reduce((next, key) => withValue(next, key, undefined), pruned(config as unknown as JsonObject, common))
+  const kept = [...ownKeys, ...answered.flatMap(({ kept: keys }) => keys)]
+  return kept.reduce((next, key) => withOwn(next, key, valueAt(now, key)), said)
+}
+
+/** What the file says of a section stands over what the draft has. */
+function withOwn(config: JsonObject, key: string, own: unknown): JsonObject {
+  const said = config[key]
+  if (own === undefined) return config
+  if (isObject(said) && isObject(own)) return { ...config, [key]: { ...own, ...said } }
+  return said === undefined ? { ...config, [key]: own } : config
+}
+
+const headings: readonly (readonly [ImportNote['kind'], string])[] = [
+  ['left-out', 'Not taken over'],
+  ['changed', 'Taken over, but not quite the same'],
+  ['filled-in', 'Filled in'],
+]
+
+export interface NoteGroup {
+  readonly kind: ImportNote['kind']
+  readonly title: string
+  readonly notes: readonly ImportNote[]
+}
+
+/** What a person must know first comes first. */
+export const noteGroups = (notes: readonly ImportNote[]): readonly NoteGroup[] =>
+  headings.flatMap(([kind, title]) => {
+    const own = notes.filter((note) => note.kind === kind)
+    return own.length === 0 ? [] : [{ kind, title: `${title}: ${plural(own.length, 'setting')}`, notes: own }]
+  })

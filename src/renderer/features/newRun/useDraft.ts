@@ -1,0 +1,177 @@
+/** The draft of a run: kept by the host, as are those that others took the place of. */
+import { useCallback, useEffect } from 'react'
+import { create } from 'zustand'
+import { checkedPart, emptyDraft, isEmptyDraft, type Draft } from './draft.ts'
+import { isObject } from './json.ts'
+import type { StepId } from './problems.ts'
+import { useAnswer, useApi, type Answer, type ApiClient } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import { useFeed } from '#renderer/client/feeds.ts'
+import { toastError } from '#renderer/client/toasts.ts'
+
+export type Calibration = Extract<Answer<'runs.calibrate'>, { result: unknown }>['result']
+
+interface NewRunState {
+  readonly draft: Draft
+  /** Drafts that others took the place of, the last one first. */
+  readonly aside: readonly Draft[]
+  /** What a run was last started with: no longer unfinished. */
+  readonly started: string | null
+  /** It was changed in another window of this host, and nothing was changed here since. */
+  readonly isFromElsewhere: boolean
+  /** Read from the host; nothing is kept before. */
+  readonly isLoaded: boolean
+  readonly openSteps: readonly StepId[]
+  /** The last try and what it was of. */
+  readonly checked: { readonly part: string; readonly result: Calibration } | null
+}
+
+export const useNewRunStore = create<NewRunState>(() => ({
+  draft: emptyDraft,
+  aside: [],
+  started: null,
+  isFromElsewhere: false,
+  isLoaded: false,
+  openSteps: ['model'],
+  checked: null,
+}))
+
+const keptAt = 'newRun.draft' as const
+const asideKeptAt = 'newRun.aside' as const
+const mostAside = 5
+const keepAfterMs = 400
+
+function parseDraft(stored: unknown): Draft {
+  if (!isObject(stored) || !isObject(stored['config'])) return emptyDraft
+  const { config, fork } = stored
+  if (!isObject(fork) || typeof fork['runId'] !== 'string' || typeof fork['step'] !== 'number')
+    return { config, fork: null }
+  return {
+    config,
+    fork: {
+      runId: fork['runId'],
+      step: fork['step'],
+      parent: isObject(fork['parent']) ? fork['parent'] : {},
+    },
+  }
+}
+
+const parseAside = (stored: unknown): readonly Draft[] =>
+  (Array.isArray(stored) ? stored : []).map(parseDraft)
+
+let keepTimer: ReturnType<typeof setTimeout> | undefined
+
+/** What this window kept or took, as text: when the host tells of it, it is no news. */
+const known = { [keptAt]: new Set<string>(), [asideKeptAt]: new Set<string>() }
+const mostKnown = 200
+
+function remember(key: keyof typeof known, value: unknown): void {
+  if (known[key].size >= mostKnown) known[key].clear()
+  known[key].add(JSON.stringify(value))
+}
+
+/** Shown at once; the host is told when the hand rests. */
+export function change(client: ApiClient, draft: Draft): void {
+  useNewRunStore.setState({ draft, isFromElsewhere: false })
+  clearTimeout(keepTimer)
+  keepTimer = setTimeout(() => keep(client, draft), keepAfterMs)
+}
+
+function keep(client: ApiClient, draft: Draft): void {
+  clearTimeout(keepTimer)
+  keepTimer = undefined
+  const value = isEmptyDraft(draft) ? null : draft
+  remember(keptAt, value)
+  client.call('settings.set', { key: keptAt, value }).catch((thrown: unknown) => toastError(asError(thrown)))
+}
+
+/** Kept at once: what is put aside must not be lost with the window. */
+function setAside(client: ApiClient, aside: readonly Draft[]): void {
+  useNewRunStore.setState({ aside })
+  const value = aside.length === 0 ? null : aside
+  remember(asideKeptAt, value)
+  client
+    .call('settings.set', { key: asideKeptAt, value })
+    .catch((thrown: unknown) => toastError(asError(thrown)))
+}
+
+/** Another draft in the place of the one there is, which is put aside where it was unfinished. */
+export function exchange(client: ApiClient, next: Draft): boolean {
+  const { draft: before, aside, started } = useNewRunStore.getState()
+  const part = checkedPart(before)
+  useNewRunStore.setState({ draft: next, isFromElsewhere: false })
+  keep(client, next) // at once, as what is put aside: a reload must not find the old one in both places
+  const nextPart = checkedPart(next)
+  if (isEmptyDraft(before) || part === nextPart || part === started) return false
+  const others = aside.filter((other) => ![part, nextPart].includes(checkedPart(other)))
+  setAside(client, [before, ...others].slice(0, mostAside))
+  return true
+}
+
+export interface PutAside {
+  readonly drafts: readonly Draft[]
+  /** Changes places with the one that is being set up. */
+  readonly bringBack: (draft: Draft) => void
+  readonly discard: (draft: Draft) => void
+}
+
+export function usePutAside(): PutAside {
+  const client = useApi()
+  const drafts = useNewRunStore((state) => state.aside)
+  const discard = useCallback(
+    (draft: Draft) => {
+      const { aside } = useNewRunStore.getState()
+      setAside(
+        client,
+        aside.filter((other) => other !== draft),
+      )
+    },
+    [client],
+  )
+  const bringBack = useCallback(
+    (draft: Draft) => {
+      discard(draft)
+      exchange(client, draft)
+    },
+    [client, discard],
+  )
+  return { drafts, bringBack, discard }
+}
+
+/** Takes what another window of this host did to the draft: the newer one counts in all of them. Once, near the root. */
+export const useDraftNews = (): void =>
+  useFeed('settings.watch', undefined, (items) => {
+    for (const { changed } of items) {
+      if (asideKeptAt in changed && isNews(asideKeptAt, changed[asideKeptAt]))
+        useNewRunStore.setState({ aside: parseAside(changed[asideKeptAt]) })
+      if (keptAt in changed && isNews(keptAt, changed[keptAt]))
+        useNewRunStore.setState({ draft: parseDraft(changed[keptAt]), isFromElsewhere: true })
+    }
+  })
+
+/** What is changed here and not kept yet is newer than anything the host can tell. */
+function isNews(key: keyof typeof known, stored: unknown): boolean {
+  if (!useNewRunStore.getState().isLoaded || keepTimer !== undefined) return false
+  if (known[key].has(JSON.stringify(stored))) return false
+  // What was kept before may come back from the other window.
+  known[key].clear()
+  remember(key, stored)
+  return true
+}
+
+/** Takes what was kept, the first time the wizard is shown. */
+export function useKeptDraft(): boolean {
+  const isLoaded = useNewRunStore((state) => state.isLoaded)
+  const { data } = useAnswer('settings.all', undefined)
+  useEffect(() => {
+    if (data === undefined || useNewRunStore.getState().isLoaded) return
+    remember(keptAt, data[keptAt] ?? null)
+    remember(asideKeptAt, data[asideKeptAt] ?? null)
+    useNewRunStore.setState({
+      draft: parseDraft(data[keptAt]),
+      aside: parseAside(data[asideKeptAt]),
+      isLoaded: true,
+    })
+  }, [data])
+  return isLoaded
+}

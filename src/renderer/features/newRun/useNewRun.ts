@@ -1,0 +1,263 @@
+/** The run being set up: kept by the host, judged by it while it changes, tried out, started. */
+import { useCallback, useEffect, useMemo, useState } from 'react'
+import type { Api } from '#shared/api/api.ts'
+import type { InputOf } from '#shared/api/contract.ts'
+import { algorithmSection, type AlgorithmEntry } from './algorithmFields.ts'
+import { checkedPart, emptyDraft, forkChanges, type Draft } from './draft.ts'
+import { sectionsOf, type FieldSection, type SettingField } from './fields.ts'
+import { isObject, valueAt, type JsonObject } from './json.ts'
+import { problemsOf, warningsOf, type Problem } from './problems.ts'
+import { algorithmOf } from './stages.ts'
+import { suggestedName, type Known } from './summaries.ts'
+import { withToolNames } from './toolNames.ts'
+import { useAnswer, useApi, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import { change, exchange, useKeptDraft, useNewRunStore, type Calibration } from './useDraft.ts'
+import { useDebounced } from './useDebounced.ts'
+import { navigate } from '#renderer/client/route.ts'
+import { useRuns } from '#renderer/client/runs.ts'
+import { toast, toastError } from '#renderer/client/toasts.ts'
+
+export interface DraftView {
+  readonly draft: Draft
+  readonly isLoaded: boolean
+  readonly setDraft: (draft: Draft) => void
+  /** Changes the config from what it is by then. */
+  readonly update: (change: (config: JsonObject) => JsonObject) => void
+  /** Another draft in the place of this one, which is put aside. */
+  readonly replace: (draft: Draft, words: string) => void
+}
+
+export function useDraft(): DraftView {
+  const client = useApi()
+  const isLoaded = useKeptDraft()
+  const draft = useNewRunStore((state) => state.draft)
+  const setDraft = useCallback((next: Draft) => change(client, next), [client])
+  const update = useCallback(
+    (changeOf: (config: JsonObject) => JsonObject) => {
+      const { draft: now } = useNewRunStore.getState()
+      change(client, { ...now, config: changeOf(now.config) })
+    },
+    [client],
+  )
+  const replace = useCallback(
+    (next: Draft, words: string) => {
+      if (exchange(client, next)) toast({ title: words, detail: 'What was here before is put aside.' })
+    },
+    [client],
+  )
+  return { draft, isLoaded, setDraft, update, replace }
+}
+
+/** Tokens that a completion of the run being set up may have; null: nobody chose. */
+export function useCompletionLength(): number | null {
+  const { config } = useDraft().draft
+  const chosen = valueAt(config, 'rollout.maxNewTokens')
+  return typeof chosen === 'number' ? chosen : null
+}
+
+export interface Knowledge extends Known {
+  readonly isLoaded: boolean
+  /** Settings of the config and of its algorithm. */
+  readonly sections: readonly FieldSection[]
+  readonly fields: readonly SettingField[]
+  readonly topKeys: readonly string[]
+  readonly schema: unknown
+}
+
+const none: readonly never[] = []
+
+/** What the host tells of settings, models, data and rewards. */
+export function useKnowledge(config: JsonObject): Knowledge {
+  const { data: schema } = useAnswer('settings.runConfigSchema', undefined)
+  const { data: algorithms } = useAnswer('settings.algorithms', undefined)
+  const { data: toolNames } = useAnswer('settings.toolNames', undefined)
+  const { data: models } = useAnswer('models.list', undefined)
+  const { data: dataSets } = useAnswer('datasets.list', undefined)
+  const { data: rewards } = useAnswer('rewards.list', {})
+  const id = algorithmOf(config)
+  return useMemo(() => {
+    const list: readonly AlgorithmEntry[] = algorithms ?? none
+    const own = list.find((algorithm) => algorithm.id === id)
+    const sections = withToolNames(
+      [
+        ...(own === undefined ? [] : [algorithmSection(own)]),
+        ...(schema === undefined ? [] : sectionsOf(schema)),
+      ],
+      toolNames ?? {},
+    )
+    return {
+      isLoaded: schema !== undefined && algorithms !== undefined,
+      sections,
+      fields: sections.flatMap(({ fields }) => fields),
+      topKeys: Object.keys(isObject(schema?.['properties']) ? schema['properties'] : {}),
+      schema,
+      algorithms: list,
+      models: models ?? none,
+      dataSets: dataSets ?? none,
+      rewards: rewards ?? none,
+    }
+  }, [schema, algorithms, toolNames, models, dataSets, rewards, id])
+}
+
+/** The host is the one judge of a config; what is sent need not be one yet. */
+const asConfig = (config: JsonObject) => config as unknown as InputOf<Api, 'runs.check'>['config']
+
+type VerdictDevice = Extract<Answer<'runs.check'>, { readonly device: unknown }>['device']
+
+export interface Verdict {
+  readonly isPending: boolean
+  /** null: not known, or something is wrong. */
+  readonly steps: number | null
+  readonly rows: number | null
+  /** Where it would compute; null as above. */
+  readonly device: VerdictDevice | null
+  readonly problems: readonly Problem[]
+  /** What can be done but is hardly meant. */
+  readonly warnings: readonly Problem[]
+}
+
+const unknownVerdict = { steps: null, rows: null, device: null, problems: [], warnings: [] } as const
+
+/** What the host says of the config, a moment after it last changed. */
+export function useVerdict({ config }: Draft, topKeys: readonly string[], isReady: boolean): Verdict {
+  const text = useDebounced(JSON.stringify(config), 250)
+  const asked = useMemo(() => JSON.parse(text) as JsonObject, [text])
+  const { data: answer } = useAnswer(
+    'runs.check',
+    { config: asConfig(asked) },
+    { enabled: isReady && topKeys.length > 0, staleMs: 5000 },
+  )
+  // The answer before stays to be seen, but does not count, until the next one is here.
+  const [kept, setKept] = useState(answer)
+  if (answer !== undefined && answer !== kept) setKept(answer)
+  const data = answer ?? kept
+  const isBehind = answer === undefined || text !== JSON.stringify(config)
+  return useMemo(() => {
+    if (data === undefined) return { ...unknownVerdict, isPending: true }
+    if ('problem' in data)
+      return { ...unknownVerdict, isPending: isBehind, problems: problemsOf(data.problem, topKeys) }
+    const { steps, rows, device, warnings } = data
+    return { isPending: isBehind, steps, rows, device, problems: [], warnings: warningsOf(warnings, topKeys) }
+  }, [data, isBehind, topKeys])
+}
+
+export interface Trial {
+  readonly state: 'idle' | 'running' | 'done' | 'failed' | 'cancelled'
+  readonly progress: {
+    readonly phase: string
+    readonly done: number
+    readonly total: number | null
+    readonly unit: string
+  } | null
+  readonly error: Error | null
+  /** The last one there was, also of other settings. */
+  readonly result: Calibration | null
+  /** It is of the settings as they are now. */
+  readonly isCurrent: boolean
+  readonly start: () => void
+  readonly cancel: () => void
+}
+
+/** One real group on the longest row. */
+export function useTrial(draft: Draft): Trial {
+  const { start, cancel, state, last, error } = useTask('runs.calibrate')
+  const checked = useNewRunStore((store) => store.checked)
+  const part = checkedPart(draft)
+  const begin = useCallback(() => {
+    tried.part = part
+    start({ config: asConfig(draft.config) })
+  }, [draft, part, start])
+  useEffect(() => {
+    if (state === 'done' && last !== undefined && 'result' in last)
+      useNewRunStore.setState({ checked: { part: tried.part, result: last.result } })
+  }, [state, last])
+  return {
+    state,
+    progress: last !== undefined && 'progress' in last ? last.progress : null,
+    error: tried.part === part ? error : null,
+    result: checked?.result ?? null,
+    isCurrent: checked?.part === part,
+    start: begin,
+    cancel,
+  }
+}
+
+/** What the running try is of; one wizard is shown at a time. */
+const tried = { part: '' }
+
+export interface Starter {
+  readonly start: (options: { readonly queue: boolean }) => void
+  readonly isStarting: boolean
+}
+
+export function useStarter(draft: Draft, known: Known): Starter {
+  const client = useApi()
+  const { runs } = useRuns()
+  const begin = useCommand('runs.start')
+  const fork = useCommand('runs.fork')
+  const push = useCommand('queue.push')
+  const { config } = draft
+  const parent = runs.find(({ id }) => id === draft.fork?.runId)
+  const name =
+    typeof config['name'] === 'string' && config['name'].trim() !== ''
+      ? config['name'].trim()
+      : defaultName(draft, known, parent?.name ?? null)
+
+  const startRun = async (queue: boolean): Promise<string | undefined> => {
+    if (draft.fork === null) return (await begin.run({ config: asConfig({ ...config, name }), queue }))?.runId
+    const { runId, step } = draft.fork
+    const made = await fork.run({ runId, step, changes: forkChanges(draft), start: !queue })
+    if (made !== undefined && queue) await push.run({ runId: made.runId })
+    return made?.runId
+  }
+  const start = ({ queue }: { readonly queue: boolean }) => {
+    void startRun(queue).then((runId) => {
+      if (runId === undefined) return
+      // The next run begins with the same settings; a name is for one run only, and a fork is done.
+      const { name: _, ...rest } = config
+      useNewRunStore.setState({ started: checkedPart({ config: rest, fork: null }) })
+      change(client, draft.fork === null ? { config: rest, fork: null } : emptyDraft)
+      if (!queue) navigate(`/runs/${runId}/overview`)
+      else
+        toast({
+          title: `${name} waits in the queue.`,
+          tone: 'good',
+          action: { label: 'Show', run: () => navigate('/') },
+        })
+    })
+  }
+  return { start, isStarting: begin.isRunning || fork.isRunning || push.isRunning }
+}
+
+export const defaultName = (draft: Draft, known: Known, parentName: string | null): string =>
+  draft.fork === null
+    ? suggestedName(draft.config, known)
+    : `${parentName ?? 'run'} from step ${String(draft.fork.step)}`
+
+/** Where a checkpoint lies. */
+export function useCheckpointFolder(): (runId: string, step: number) => Promise<string | undefined> {
+  const client = useApi()
+  return useCallback(
+    async (runId: string, step: number) => {
+      const list = await client.call('checkpoints.list', { runId })
+      return list.find((checkpoint) => checkpoint.step === step)?.directory
+    },
+    [client],
+  )
+}
+
+/** Settings of the run that comes with the program, without its name. */
+export function useSample(): () => Promise<JsonObject | undefined> {
+  const client = useApi()
+  return useCallback(async () => {
+    try {
+      const { config } = await client.call('runs.sample')
+      const { name: _, ...rest } = config as unknown as JsonObject
+      return rest
+    } catch (thrown) {
+      toastError(asError(thrown))
+      return undefined
+    }
+  }, [client])
+}

@@ -1,0 +1,177 @@
+/** Where a run being set up gets its parts from: an address that asks for them, a version of a data set, another run. */
+import { useCallback, useEffect, useMemo } from 'react'
+import { parsePreparation, usualSplit } from '#renderer/features/data/preparation.ts'
+import { detectedPrompt } from '#renderer/features/data/promptForms.ts'
+import { bestOf } from '#renderer/client/modelChoice.ts'
+import { withModel, withRoom, modelFactsOf } from './chosenModel.ts'
+import { withData } from './chosenRows.ts'
+import { pruned, type Draft } from './draft.ts'
+import { isObject, valueAt, withValue, withValues, type JsonObject } from './json.ts'
+import { startingFrom } from './startAdapter.ts'
+import { useApi, useLatest, type ApiClient } from '#renderer/client/api.tsx'
+import { useLastDataSet } from '#renderer/features/data/useData.ts'
+import { asError } from '#renderer/client/failures.ts'
+import type { DraftView, Knowledge } from './useNewRun.ts'
+import { navigate, useRoute } from '#renderer/client/route.ts'
+import { toastError } from '#renderer/client/toasts.ts'
+
+/** Where a version's rows lie, and how a person wants them read. */
+export async function dataOf(client: ApiClient, versionId: string): Promise<JsonObject> {
+  const [{ version, shape }, stored] = await Promise.all([
+    client.call('datasets.version', { versionId }),
+    client.call('settings.get', { key: `data.preparation.${versionId}` }),
+  ])
+  const { prompt, maxPromptTokens, heldOut } = parsePreparation(stored)
+  const chosen = prompt ?? detectedPrompt(shape.prompt, version.columns)
+  return {
+    train: version.directory,
+    heldOut: heldOut ?? usualSplit,
+    ...(chosen === null ? {} : { prompt: chosen }),
+    ...(maxPromptTokens === null ? {} : { maxPromptTokens }),
+  }
+}
+
+/** Takes a version's rows for training. */
+export function useChooseData(update: DraftView['update']): (versionId: string) => void {
+  const client = useApi()
+  const [, setLast] = useLastDataSet()
+  return useCallback(
+    (versionId: string) => {
+      setLast(versionId)
+      Promise.all([dataOf(client, versionId), client.call('datasets.list')]).then(
+        ([data, dataSets]) => update((config) => withData(config, data, dataSets)),
+        (thrown: unknown) => toastError(asError(thrown)),
+      )
+    },
+    [client, update, setLast],
+  )
+}
+
+type Wanted = Readonly<
+  Partial<Record<'model' | 'adapter' | 'data' | 'reward' | 'fork' | 'step' | 'copy' | 'changes', string>>
+>
+
+/** What the address asks for is put into the draft and taken out of the address. */
+export function usePrefill(
+  { draft, isLoaded, setDraft, replace }: DraftView,
+  known: Knowledge,
+  onDone: (draft: Draft) => void,
+): void {
+  const client = useApi()
+  const { query } = useRoute()
+  const text = useMemo(() => query.toString(), [query])
+  const latest = useLatest({ draft, setDraft, replace, known, onDone })
+  const isReady = isLoaded && known.isLoaded
+  useEffect(() => {
+    if (text === '' || !isReady) return
+    let isCurrent = true
+    const wanted: Wanted = Object.fromEntries(new URLSearchParams(text))
+    prefilling(client, wanted, latest.current.known).then(
+      (prefill) => {
+        if (!isCurrent) return
+        const before = latest.current.draft
+        const next = prefill(before)
+        const words = replacedWords(wanted, before)
+        if (words === null) latest.current.setDraft(next)
+        else latest.current.replace(next, words)
+        latest.current.onDone(next)
+        navigate('/new-run', {}, { replace: true })
+      },
+      (thrown: unknown) => {
+        if (!isCurrent) return
+        toastError(asError(thrown))
+        navigate('/new-run', {}, { replace: true })
+      },
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [client, text, isReady, latest])
+}
+
+/** What is said of it where something that was chosen before makes room; null: something is only added. */
+function replacedWords(
+  { fork, copy, data, model, adapter, reward }: Wanted,
+  { config }: Draft,
+): string | null {
+  if (fork !== undefined) return 'A fork is being set up.'
+  if (copy !== undefined) return 'The settings of the run were copied.'
+  if (data !== undefined && hasData(config)) return 'A run on these rows is being set up.'
+  const isModelNew = (model ?? adapter) !== undefined && config['model'] !== undefined
+  if (isModelNew) return 'A run on this model is being set up.'
+  const isRewardNew = reward !== undefined && (config['rewards'] ?? config['environment']) !== undefined
+  return isRewardNew ? 'A run with this reward is being set up.' : null
+}
+
+const hasData = (config: JsonObject): boolean => valueAt(config, 'data.train') !== undefined
+
+/** What is to be done to the draft as it is then: until the host has answered, the person goes on choosing. */
+async function prefilling(
+  client: ApiClient,
+  wanted: Wanted,
+  known: Knowledge,
+): Promise<(draft: Draft) => Draft> {
+  const { model, adapter, data, reward, fork, copy, changes } = wanted
+  let other: Draft | null = null
+  if (copy !== undefined)
+    other = { config: pruned(await configOfRun(client, copy), known.fields), fork: null }
+  if (fork !== undefined) other = await forkOf(client, fork, wanted.step)
+  const rows = data === undefined ? null : await rowsAt(client, data)
+  const dataSets = await client.call('datasets.list')
+  const { algorithms } = known
+  const models = await client.call('models.list')
+  const rewards = reward === undefined ? {} : await rewardOf(client, reward)
+  return (draft) => {
+    const next = other ?? draft
+    let { config } = next
+    if (model !== undefined) config = withModel(config, model, { models, algorithms })
+    if (adapter !== undefined) config = startingFrom(config, adapter)
+    // Rewards and settings that were chosen for other rows are not taken for those of these.
+    if (rows !== null && other === null && isOtherData(config, rows))
+      config = withRoom(pick(config, ['model', 'adapter']), modelFactsOf(config, models))
+    if (rows !== null) config = withData(config, rows, dataSets)
+    return { ...next, config: withValues({ ...config, ...rewards }, parsedChanges(changes)) }
+  }
+}
+
+const isOtherData = (config: JsonObject, rows: JsonObject): boolean =>
+  hasData(config) && valueAt(config, 'data.train') !== rows['train']
+
+const pick = (config: JsonObject, keys: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => keys.includes(key)))
+
+/** Its name is its own. */
+async function configOfRun(client: ApiClient, runId: string): Promise<JsonObject> {
+  const { config } = await client.call('runs.get', { runId })
+  const json: unknown = JSON.parse(config)
+  return isObject(json) ? withValue(json, 'name', undefined) : {}
+}
+
+async function forkOf(client: ApiClient, runId: string, step: string | undefined): Promise<Draft> {
+  const parent = await configOfRun(client, runId)
+  const best = step === undefined ? bestOf(await client.call('checkpoints.list', { runId })) : undefined
+  return { config: parent, fork: { runId, step: Number(step ?? best?.step ?? 0), parent } }
+}
+
+/** A version, or whatever names rows in a config. */
+const rowsAt = (client: ApiClient, data: string): Promise<JsonObject> =>
+  /^[0-9a-f]{64}$/.test(data) ? dataOf(client, data) : Promise.resolve({ train: data, heldOut: usualSplit })
+
+/** The newest version of one of the library, or a built-in by its id. */
+async function rewardOf(client: ApiClient, reward: string): Promise<JsonObject> {
+  if (!reward.startsWith('rw_')) return { rewards: [{ function: reward.replace(/^builtin\./, '') }] }
+  const [versions, list] = await Promise.all([
+    client.call('rewards.versions', { rewardId: reward }),
+    client.call('rewards.list', {}),
+  ])
+  const file = versions[0]?.file
+  if (file === undefined) return {}
+  const isWorld = list.find(({ id }) => id === reward)?.kind === 'environment'
+  return isWorld ? { environment: { function: file } } : { rewards: [{ function: file }] }
+}
+
+function parsedChanges(text: string | undefined): JsonObject {
+  if (text === undefined) return {}
+  const json: unknown = JSON.parse(text)
+  return isObject(json) ? json : {}
+}

@@ -1,0 +1,170 @@
+/** The wizard as its screen shows it: steps, what is missing, what can be done now. */
+import { useMemo } from 'react'
+import { modelFactsOf, withModel } from './chosenModel.ts'
+import { changedFields, emptyDraft, pruned, type Draft } from './draft.ts'
+import { valueAt, type JsonObject } from './json.ts'
+import { changeWords, isActive, presetsFor } from './presets.ts'
+import { problemsOf, stepIds, type Problem, type StepId } from './problems.ts'
+import { algorithmOf } from './stages.ts'
+import { dataWords, methodWords, modelWords, rewardWords, startWords } from './summaries.ts'
+import { etaWords } from '#renderer/client/eta.ts'
+import { formatBytes } from '#renderer/client/format.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { codeOf } from '#renderer/client/failures.ts'
+import { useKeys } from '#renderer/client/keys.ts'
+import {
+  defaultName,
+  useDraft,
+  useKnowledge,
+  useSample,
+  useStarter,
+  useTrial,
+  useVerdict,
+  type Knowledge,
+  type Trial,
+} from './useNewRun.ts'
+import { useNewRunStore } from './useDraft.ts'
+import { usePrefill } from './usePrefill.ts'
+import { useRuns } from '#renderer/client/runs.ts'
+
+export interface Step {
+  readonly id: StepId
+  readonly summary: string | null
+  readonly next: StepId | null
+}
+
+export type Wizard = ReturnType<typeof useWizard>
+
+export function useWizard() {
+  const view = useDraft()
+  const { draft, setDraft, update, replace } = view
+  const { config, fork } = draft
+  const known = useKnowledge(config)
+  const { runs } = useRuns()
+  const steps = useSteps()
+  const isReady = view.isLoaded && known.isLoaded
+  const verdict = useVerdict(draft, known.topKeys, isReady)
+  const trial = useTrial(draft)
+  const starter = useStarter(draft, known)
+  const readSample = useSample()
+  usePrefill(view, known, (next) => steps.showOnly(firstOpen(next, known)))
+  const parent = runs.find(({ id }) => id === fork?.runId)
+  const problems = [...verdict.problems, ...triedProblems(trial.error, known.topKeys)]
+  const summaries = summariesOf(draft, known, trial)
+  const missing = stepIds.filter((id) => id !== 'check' && summaries[id] === null)
+  const isValid = isReady && missing.length === 0 && !verdict.isPending && verdict.problems.length === 0
+  const act = () => {
+    if (!isValid || trial.state === 'running' || starter.isStarting) return
+    if (trial.isCurrent) starter.start({ queue: false })
+    else {
+      steps.showOnly(['check'])
+      trial.start()
+    }
+  }
+  useKeys({ act })
+  return {
+    ...{ draft, setDraft, update, known, verdict, trial, isReady, missing, isValid, act },
+    ...{ start: starter.start, isStarting: starter.isStarting },
+    ...{ isOpen: steps.isOpen, toggle: steps.toggle, show: steps.show, goOn: steps.goOn },
+    modelFacts: modelFactsOf(config, known.models),
+    columns: columnsOf(config, known),
+    setModel: (model: string) => update((now) => withModel(now, model, known)),
+    problems,
+    problemsOf: (step: StepId): readonly Problem[] => problems.filter((problem) => problem.step === step),
+    name:
+      typeof config['name'] === 'string' ? config['name'] : defaultName(draft, known, parent?.name ?? null),
+    parentName: parent === undefined ? 'a run' : runTitle(parent),
+    open: (next: JsonObject, words: string) => replace({ ...draft, config: next }, words),
+    sample: () => {
+      void readSample().then(
+        (sample) => sample && setDraft({ config: pruned(sample, known.fields), fork: null }),
+      )
+    },
+    clear: () => {
+      replace(emptyDraft, 'Everything is as by default again.')
+      steps.showOnly(['model'])
+    },
+    steps: stepIds.map((id, i): Step => ({ id, summary: summaries[id], next: stepIds[i + 1] ?? null })),
+  }
+}
+
+/** What only the check could find, beside its setting as well. */
+function triedProblems(error: Error | null, topKeys: readonly string[]): readonly Problem[] {
+  if (error === null || codeOf(error) !== 'config/invalid') return []
+  return problemsOf({ code: 'config/invalid', message: error.message }, topKeys)
+}
+
+/** Id of the head of a step. */
+export const headOf = (id: StepId): string => `step-${id}`
+
+/** Takes the person to a step once it is drawn. */
+const goTo = (id: StepId) =>
+  requestAnimationFrame(() => {
+    const head = document.getElementById(headOf(id))
+    head?.focus({ preventScroll: true })
+    head?.scrollIntoView({ block: 'nearest' })
+  })
+
+/** Which steps are unfolded; kept while the window is open. */
+function useSteps() {
+  const open = useNewRunStore((state) => state.openSteps)
+  return useMemo(() => {
+    const set = (openSteps: readonly StepId[]) => useNewRunStore.setState({ openSteps })
+    const isOpen = (id: StepId) => open.includes(id)
+    return {
+      isOpen,
+      showOnly: set,
+      toggle: (id: StepId) => set(isOpen(id) ? open.filter((each) => each !== id) : [...open, id]),
+      show: (id: StepId) => {
+        set(isOpen(id) ? open : [...open, id])
+        goTo(id)
+      },
+      goOn: (id: StepId, next: StepId) => {
+        set([...open.filter((each) => each !== id && each !== next), next])
+        goTo(next)
+      },
+    }
+  }, [open])
+}
+
+const columnsOf = (config: JsonObject, { dataSets }: Knowledge): string[] => {
+  const versions = dataSets.flatMap((set) => set.versions)
+  const train = valueAt(config, 'data.train')
+  return versions.find(({ directory }) => directory === train)?.columns.map(({ name }) => name) ?? []
+}
+
+/** What is to be done next in a draft that was just filled in. */
+function firstOpen({ config, fork }: Draft, known: Knowledge): readonly StepId[] {
+  if (fork !== null) return ['method']
+  if (modelWords(config, known) === null) return ['model']
+  if (dataWords(config, known) === null) return ['data']
+  return rewardWords(config, known) === null ? ['reward'] : ['method']
+}
+
+function summariesOf(draft: Draft, known: Knowledge, trial: Trial): Readonly<Record<StepId, string | null>> {
+  const { config } = draft
+  return {
+    model: startWords(config, known),
+    data: dataWords(config, known),
+    reward: rewardWords(config, known),
+    method: methodWords(config, known, changesOf(draft, known)),
+    check: checkWords(trial),
+  }
+}
+
+function changesOf({ config, fork }: Draft, known: Knowledge): string {
+  const algorithm = known.algorithms.find(({ id }) => id === algorithmOf(config))
+  const presets = algorithm === undefined ? [] : presetsFor(modelFactsOf(config, known.models), algorithm)
+  return changeWords(
+    changedFields({ config, fork }, known.fields).map(({ key }) => key),
+    presets.find((preset) => isActive(config, preset)),
+  )
+}
+
+function checkWords({ state, result, isCurrent }: Trial): string | null {
+  if (state === 'running') return 'Trying one group'
+  if (result === null) return null
+  if (!isCurrent) return 'The settings changed since'
+  const { etaSeconds, memory } = result
+  return `${etaWords({ lowMs: 1000 * etaSeconds.low, highMs: 1000 * etaSeconds.high })} · ${formatBytes(memory.expectedBytes)} of private memory`
+}

@@ -1,0 +1,144 @@
+import { ArrowDown, ArrowUp, Play, X } from 'lucide-react'
+import type { KeyboardEvent } from 'react'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { link } from '#renderer/client/route.ts'
+import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Checkbox } from '#renderer/kit/choices.tsx'
+import { ErrorNote } from '#renderer/kit/states.tsx'
+import { keyMove } from './queueMoves.ts'
+
+/** Runs that wait for their turn, in order. Alt and an arrow key move the one with the focus. */
+export function QueueList() {
+  const { data } = useAnswer('queue.get', undefined)
+  const { runs } = useRuns()
+  const { run: move } = useCommand('queue.move')
+  const { run: remove } = useCommand('queue.remove')
+  const { run: setContinue } = useCommand('queue.setContinueOnError')
+  if (data === undefined) return null
+  const entries = data.runs.map((entry) => ({ ...entry, run: runs.find(({ id }) => id === entry.runId) }))
+  return (
+    <div className="grid gap-2">
+      {data.halted !== null && (
+        <Halted halted={data.halted} run={runs.find(({ id }) => id === data.halted?.runId)} />
+      )}
+      {entries.length === 0 ? (
+        <p className="text-muted">
+          No run waits. A new run can be put in the queue instead of being started at once.
+        </p>
+      ) : (
+        <ol aria-label="Queue" className="divide-y divide-line rounded border border-line">
+          {entries.map(({ runId, continueOnError, run }, i) => (
+            <QueueRow
+              key={runId}
+              runId={runId}
+              run={run}
+              place={i}
+              count={entries.length}
+              continueOnError={continueOnError}
+              onMove={(to) => void move({ runId, to })}
+              onContinue={(next) => void setContinue({ runId, continueOnError: next })}
+              onRemove={() => void remove({ runId })}
+            />
+          ))}
+        </ol>
+      )}
+    </div>
+  )
+}
+
+interface QueueRowProps {
+  readonly runId: string
+  readonly run: RunEntry | undefined
+  /** From 0. */
+  readonly place: number
+  readonly count: number
+  readonly continueOnError: boolean
+  readonly onMove: (to: number) => void
+  readonly onContinue: (continueOnError: boolean) => void
+  readonly onRemove: () => void
+}
+
+function QueueRow(props: QueueRowProps) {
+  const { runId, run, place, count, continueOnError, onMove, onContinue, onRemove } = props
+  const title = run === undefined ? runId : runTitle(run)
+  const onKeyDown = (event: KeyboardEvent) => {
+    const to = keyMove(event, place, count)
+    if (to === null) return
+    event.preventDefault()
+    onMove(to)
+  }
+  return (
+    <li className="flex min-h-9 items-center gap-2 py-1 pr-1 pl-3" onKeyDown={onKeyDown}>
+      <span className="w-5 shrink-0 text-sm text-faint tabular-nums">{place + 1}</span>
+      <a
+        href={link(`/runs/${runId}/overview`)}
+        aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown"
+        className="min-w-0 grow truncate hover:underline"
+      >
+        {title}
+      </a>
+      <span className="hidden text-sm text-muted sm:inline">
+        <Checkbox label="Continue on failure" checked={continueOnError} onChange={onContinue} />
+      </span>
+      <span className="flex shrink-0">
+        <IconButton
+          small
+          label={`Move ${title} up`}
+          icon={<ArrowUp size={13} aria-hidden />}
+          disabled={place === 0}
+          onClick={() => onMove(place - 1)}
+        />
+        <IconButton
+          small
+          label={`Move ${title} down`}
+          icon={<ArrowDown size={13} aria-hidden />}
+          disabled={place === count - 1}
+          onClick={() => onMove(place + 1)}
+        />
+        <IconButton
+          small
+          label={`Take ${title} out of the queue`}
+          icon={<X size={13} aria-hidden />}
+          onClick={onRemove}
+        />
+      </span>
+    </li>
+  )
+}
+
+interface HaltedProps {
+  readonly halted: {
+    readonly runId: string
+    readonly error: { readonly message: string; readonly hint: string | null } | null
+  }
+  readonly run: RunEntry | undefined
+}
+
+/** The queue waits behind a failure until someone says so. */
+function Halted({ halted: { runId, error }, run }: HaltedProps) {
+  const { run: proceed, isRunning } = useCommand('queue.proceed')
+  const title = run === undefined ? runId : runTitle(run)
+  return (
+    <ErrorNote
+      error={{
+        message: `The queue waits: ${title} failed.`,
+        hint:
+          error === null
+            ? 'The runs behind it are safe and have not begun.'
+            : `${error.message} The runs behind it are safe and have not begun.`,
+      }}
+      action={
+        <Button
+          small
+          disabled={isRunning}
+          icon={<Play size={12} aria-hidden />}
+          onClick={() => void proceed(undefined)}
+        >
+          Go on with the next
+        </Button>
+      }
+    />
+  )
+}

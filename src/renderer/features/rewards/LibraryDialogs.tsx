@@ -1,0 +1,254 @@
+import { useState } from 'react'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { useRuns } from '#renderer/client/runs.ts'
+import { plural } from '#renderer/client/format.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
+import { galleryKey } from './library.ts'
+import { guessKind, startCode } from './templates.ts'
+import type { Code, GalleryEntry, Reward, RewardKind, TestCase } from './types.ts'
+
+/** What a new reward begins as. */
+export interface Beginning extends Code {
+  readonly kind: RewardKind
+  readonly name: string
+  readonly note: string
+  readonly tests: readonly TestCase[]
+}
+
+interface NewDialogProps {
+  readonly gallery: readonly GalleryEntry[]
+  readonly taken: readonly string[]
+  readonly isBusy: boolean
+  readonly onClose: () => void
+  readonly onCreate: (beginning: Beginning) => void
+}
+
+/** A name, a kind, and what it begins with. */
+export function NewRewardDialog({ gallery, taken, isBusy, onClose, onCreate }: NewDialogProps) {
+  const [kind, setKind] = useState<RewardKind>('reward')
+  const [name, setName] = useState('')
+  const [from, setFrom] = useState('')
+  const copies = gallery.filter((entry) => entry.code !== null && entry.kind === kind)
+  const chosen = copies.find((entry) => galleryKey(entry) === from)
+  const fault = taken.includes(name.trim())
+    ? 'There is one of this name already; the list will show both.'
+    : null
+  const create = () => {
+    const code = chosen?.code ?? startCode[kind]
+    const note = chosen === undefined ? 'Beginning' : `Copy of “${chosen.title}”`
+    onCreate({
+      kind,
+      name: name.trim(),
+      language: chosen?.language ?? 'ts',
+      code,
+      note,
+      tests: chosen?.examples ?? [],
+    })
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="New reward"
+      description="Code that says what a completion is worth, or a world the policy acts in."
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="primary" type="submit" form="new-reward" disabled={name.trim() === '' || isBusy}>
+            Create
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="new-reward"
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (name.trim() !== '') create()
+        }}
+      >
+        <div className="flex">
+          <Segmented
+            label="Kind"
+            value={kind}
+            options={[
+              { value: 'reward', label: 'Reward function' },
+              { value: 'environment', label: 'Environment' },
+            ]}
+            onChange={setKind}
+          />
+        </div>
+        <Field label="Name" note={fault ?? undefined}>
+          {(ids) => (
+            <TextInput {...ids} autoFocus value={name} onChange={setName} placeholder="Sums are right" />
+          )}
+        </Field>
+        <Field label="Begin with" note={chosen?.description}>
+          {(ids) => (
+            <Select
+              {...ids}
+              value={chosen === undefined ? '' : from}
+              options={[
+                { value: '', label: 'A short example' },
+                ...copies.map((entry) => ({ value: galleryKey(entry), label: `Gallery: ${entry.title}` })),
+              ]}
+              onChange={setFrom}
+            />
+          )}
+        </Field>
+      </form>
+    </Dialog>
+  )
+}
+
+interface ArrivedDialogProps {
+  readonly file: { readonly name: string; readonly code: string }
+  readonly isBusy: boolean
+  readonly onClose: () => void
+  readonly onCreate: (beginning: Beginning) => void
+}
+
+/** Code that was dropped into the window: shown before it is taken; it has not been run. */
+export function ArrivedDialog({ file, isBusy, onClose, onCreate }: ArrivedDialogProps) {
+  const [kind, setKind] = useState<RewardKind>(guessKind(file.code))
+  const [name, setName] = useState(file.name.replace(/\.[cm]?[jt]s$/, ''))
+  const language = /\.[cm]?js$/.test(file.name) ? 'js' : 'ts'
+  const create = () =>
+    onCreate({
+      ...{ kind, language, code: file.code, tests: [] },
+      name: name.trim(),
+      note: `From ${file.name}`,
+    })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={`Add ${file.name}`}
+      description="Read it before you add it: it runs without files and network, but it decides what the model learns."
+      width={720}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="primary" disabled={name.trim() === '' || isBusy} onClick={create}>
+            Add to the library
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        <div className="flex items-end gap-3">
+          <Field label="Name" className="grow">
+            {(ids) => <TextInput {...ids} autoFocus value={name} onChange={setName} />}
+          </Field>
+          <Segmented
+            label="Kind"
+            value={kind}
+            options={[
+              { value: 'reward', label: 'Reward function' },
+              { value: 'environment', label: 'Environment' },
+            ]}
+            onChange={setKind}
+          />
+        </div>
+        <div className="h-80 rounded border border-line">
+          <LazyCodeView value={file.code} language={language} label={`Code of ${file.name}`} />
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+export function RenameDialog({ reward, onClose }: { reward: Reward; onClose: () => void }) {
+  const [name, setName] = useState(reward.name)
+  const rename = useCommand('rewards.rename', { onDone: onClose })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Rename"
+      width={400}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            type="submit"
+            form="rename-reward"
+            disabled={name.trim() === '' || rename.isRunning}
+          >
+            Rename
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="rename-reward"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void rename.run({ rewardId: reward.id, name: name.trim() })
+        }}
+      >
+        <Field label="Name">
+          {(ids) => <TextInput {...ids} autoFocus value={name} onChange={setName} />}
+        </Field>
+      </form>
+    </Dialog>
+  )
+}
+
+interface DeleteDialogProps {
+  readonly reward: Reward
+  readonly onClose: () => void
+  readonly onDeleted: () => void
+}
+
+/** Says which runs used it: they have copies of their own. */
+export function DeleteDialog({ reward, onClose, onDeleted }: DeleteDialogProps) {
+  const { data: uses } = useAnswer('rewards.usedBy', { rewardId: reward.id })
+  const { runs } = useRuns()
+  const remove = useCommand('rewards.delete', { onDone: onDeleted })
+  const ids = new Set(uses?.map(({ runId }) => runId))
+  const users = runs.filter(({ id }) => ids.has(id))
+  const shown = users.slice(0, 5)
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={`Delete “${reward.name}”`}
+      action={reward.kind === 'reward' ? 'Delete reward' : 'Delete environment'}
+      isDisabled={uses === undefined || remove.isRunning}
+      onConfirm={() => void remove.run({ rewardId: reward.id })}
+    >
+      <p>
+        {plural(reward.versions, 'version')} and the test cases are deleted; this cannot be undone.{' '}
+        {uses === undefined && 'Looking up which runs used it…'}
+        {uses?.length === 0 && 'No run has used it.'}
+      </p>
+      {shown.length > 0 && (
+        <>
+          <p className="mt-2">
+            {ids.size === 1 ? 'One run' : plural(ids.size, 'run')} used it. Each keeps the copy of the code it
+            was trained with:
+          </p>
+          <ul className="mt-1 list-disc pl-5 text-text">
+            {shown.map((run) => (
+              <li key={run.id}>
+                {runTitle(run)} <span className="text-xs text-faint">{run.id.slice(-4)}</span>
+              </li>
+            ))}
+          </ul>
+          {users.length > shown.length && (
+            <p className="mt-1">and {plural(users.length - shown.length, 'more', 'more')}.</p>
+          )}
+        </>
+      )}
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,237 @@
+import { ListChecks, Pencil, Play, Plus, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { formatNumber, plural } from '#renderer/client/format.ts'
+import { PassBadge } from '#renderer/kit/Badge.tsx'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Switch } from '#renderer/kit/choices.tsx'
+import { Help } from '#renderer/kit/Help.tsx'
+import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { TestCaseDialog } from './TestCaseDialog.tsx'
+import { expectWords, freeName } from './testForm.ts'
+import type { TestCase, TestResult } from './types.ts'
+
+export interface TestRun {
+  /** Of the tests as they stood, in order; null: not run yet. */
+  readonly results: readonly TestResult[] | null
+  readonly isRunning: boolean
+  readonly error: Error | null
+  readonly run: () => void
+}
+
+interface TestsTabProps {
+  readonly tests: readonly TestCase[]
+  readonly testRun: TestRun
+  /** null: they come with the program and are only read. */
+  readonly onChange: ((tests: readonly TestCase[]) => void) | null
+  readonly gate: {
+    readonly isOn: boolean
+    readonly isFixed: boolean
+    readonly set: (isOn: boolean) => void
+  } | null
+}
+
+interface Line {
+  readonly testCase: TestCase
+  readonly result: TestResult | null
+}
+
+const blank: TestCase = { name: '', prompt: '', completion: '', row: {}, settings: {}, expect: { equals: 1 } }
+
+/** Samples with what they must earn. */
+export function TestsTab({ tests, testRun, onChange, gate }: TestsTabProps) {
+  const [edited, setEdited] = useState<number | 'new' | null>(null)
+  const lines = tests.map((testCase): Line => ({
+    testCase,
+    result: testRun.results?.find(({ name }) => name === testCase.name) ?? null,
+  }))
+  const close = () => setEdited(null)
+  const keep = (testCase: TestCase) => {
+    onChange?.(
+      edited === 'new' ? [...tests, testCase] : tests.map((each, i) => (i === edited ? testCase : each)),
+    )
+    close()
+  }
+  const add = onChange !== null && (
+    <Button small icon={<Plus size={13} aria-hidden />} onClick={() => setEdited('new')}>
+      Add test
+    </Button>
+  )
+  const initial = edited === 'new' ? blank : edited === null ? undefined : tests[edited]
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      {tests.length === 0 ? (
+        <EmptyState
+          icon={<ListChecks size={24} aria-hidden />}
+          title="Write down what must be rewarded, and what must not."
+          action={add}
+        >
+          A test is a sample with the reward it must earn. Results of a dry-run become tests by one button.
+        </EmptyState>
+      ) : (
+        <>
+          <div
+            className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-4 text-sm"
+            hidden={onChange === null}
+          >
+            {onChange !== null && (
+              <Button
+                small
+                icon={<Play size={13} aria-hidden />}
+                disabled={testRun.isRunning}
+                onClick={testRun.run}
+              >
+                Run tests
+              </Button>
+            )}
+            {add}
+            <Outcome results={testRun.results} isRunning={testRun.isRunning} />
+            {gate !== null && <Gate {...gate} />}
+          </div>
+          {testRun.error !== null && <ErrorNote error={testRun.error} className="m-3 shrink-0" />}
+          <Table
+            label="Test cases"
+            rows={lines}
+            columns={columnsFor(
+              onChange === null
+                ? null
+                : { edit: setEdited, remove: (at) => onChange(tests.filter((_, i) => i !== at)) },
+            )}
+            rowKey={({ testCase }, i) => `${String(i)} ${testCase.name}`}
+            onOpen={(_, i) => onChange !== null && setEdited(i)}
+          />
+        </>
+      )}
+      {initial !== undefined && (
+        <TestCaseDialog
+          initial={initial}
+          taken={tests.filter((_, i) => i !== edited).map(({ name }) => name)}
+          onClose={close}
+          onKeep={keep}
+        />
+      )}
+    </div>
+  )
+}
+
+function Outcome({ results, isRunning }: Pick<TestRun, 'results' | 'isRunning'>) {
+  if (isRunning)
+    return (
+      <span role="status" className="text-muted">
+        Running…
+      </span>
+    )
+  if (results === null) return null
+  const failed = results.filter(({ passed }) => !passed).length
+  return (
+    <span role="status" className={failed === 0 ? 'text-good' : 'text-bad'}>
+      {failed === 0
+        ? `All ${plural(results.length, 'test')} passed`
+        : `${String(failed)} of ${plural(results.length, 'test')} failed`}
+    </span>
+  )
+}
+
+function Gate({ isOn, isFixed, set }: NonNullable<TestsTabProps['gate']>) {
+  return (
+    <span className="ml-auto flex items-center gap-1 text-muted">
+      <span id="gate-words">No run starts until these pass</span>
+      <Help about="the gate">
+        {isFixed
+          ? 'The gate belongs to a version: save the code first.'
+          : 'A run with this version is refused while one of its tests fails. Saving the code keeps the gate.'}
+      </Help>
+      <Switch checked={isOn} onChange={set} disabled={isFixed} aria-label="No run starts until these pass" />
+    </span>
+  )
+}
+
+interface RowActions {
+  readonly edit: (at: number) => void
+  readonly remove: (at: number) => void
+}
+
+function columnsFor(actions: RowActions | null): Column<Line>[] {
+  const base: Column<Line>[] = [
+    {
+      id: 'state',
+      title: 'Result',
+      width: '92px',
+      cell: ({ result }) =>
+        result === null ? <span className="text-faint">not run</span> : <PassBadge passed={result.passed} />,
+      sortBy: ({ result }) => (result === null ? null : Number(result.passed)),
+    },
+    { id: 'name', title: 'Test', width: 'minmax(140px, 1.2fr)', cell: ({ testCase }) => testCase.name },
+    {
+      id: 'completion',
+      title: 'Completion',
+      width: 'minmax(140px, 1.5fr)',
+      cell: ({ testCase: { completion } }) => (
+        <span dir="auto" className="font-mono text-sm text-muted" title={completion}>
+          {completion === '' ? 'empty' : completion.replaceAll(/\s*\n\s*/g, ' ⏎ ')}
+        </span>
+      ),
+    },
+    {
+      id: 'expect',
+      title: 'Expected',
+      width: '116px',
+      isNumber: true,
+      cell: ({ testCase }) => expectWords(testCase.expect),
+    },
+    {
+      id: 'earned',
+      title: 'Earned',
+      width: '84px',
+      isNumber: true,
+      cell: ({ result }) =>
+        result === null ? '' : result.score.total === null ? 'null' : formatNumber(result.score.total),
+    },
+    {
+      id: 'sentence',
+      title: 'Says',
+      width: 'minmax(160px, 2fr)',
+      cell: ({ result }) => (
+        <span className={result?.passed === false ? 'text-bad' : 'text-muted'} title={result?.sentence}>
+          {result?.sentence}
+        </span>
+      ),
+    },
+  ]
+  if (actions === null) return base.filter(({ id }) => ['name', 'completion', 'expect'].includes(id))
+  const buttons: Column<Line> = {
+    id: 'actions',
+    title: '',
+    label: 'Actions',
+    width: '72px',
+    cell: ({ testCase: { name } }, i) => (
+      <span className="flex justify-end" onClick={(event) => event.stopPropagation()}>
+        <IconButton
+          small
+          label={`Edit ${name}`}
+          icon={<Pencil size={13} aria-hidden />}
+          onClick={() => actions.edit(i)}
+        />
+        <IconButton
+          small
+          label={`Delete ${name}`}
+          icon={<Trash2 size={13} aria-hidden />}
+          onClick={() => actions.remove(i)}
+        />
+      </span>
+    ),
+  }
+  return [...base, buttons]
+}
+
+/** A copy under a name of its own. */
+export const withTest = (tests: readonly TestCase[], testCase: TestCase): readonly TestCase[] => [
+  ...tests,
+  {
+    ...testCase,
+    name: freeName(
+      testCase.name,
+      tests.map(({ name }) => name),
+    ),
+  },
+]

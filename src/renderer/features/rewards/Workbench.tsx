@@ -1,0 +1,78 @@
+/**
+ * Code on the left, rows on the right, what came of it below. Reading guide of this folder: Workbench.tsx (here) puts a
+ * reward's page together; OwnWorkbench.tsx and GalleryWorkbench.tsx say what stands in it; EditorPane, RowsPane and the
+ * …Tab files are its parts; Library.tsx is the list on the left of the page; RewardPicker.tsx serves other places.
+ * Pure logic: bench.ts, drafts.ts, results.ts, testForm.ts, library.ts, rescored.ts.
+ */
+import type { ReactNode } from 'react'
+import { Help } from '#renderer/kit/Help.tsx'
+import { SplitPane } from '#renderer/kit/SplitPane.tsx'
+import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
+import { SettingsFields } from './SettingsFields.tsx'
+import type { SettingValues } from './types.ts'
+
+export interface WorkbenchTab {
+  readonly tab: Tab<string>
+  readonly content: ReactNode
+}
+
+interface WorkbenchProps {
+  readonly editor: ReactNode
+  readonly rows: ReactNode
+  readonly settings: {
+    readonly known: SettingValues
+    readonly values: SettingValues
+    readonly onChange: (values: SettingValues) => void
+    readonly columns: readonly string[]
+  }
+  readonly tabs: readonly WorkbenchTab[]
+  readonly openTab: string
+  readonly onOpenTab: (id: string) => void
+}
+
+export function Workbench({ editor, rows, settings, tabs, openTab, onOpenTab }: WorkbenchProps) {
+  const open = tabs.find(({ tab }) => tab.id === openTab) ?? tabs[0]
+  return (
+    <SplitPane id="rewards.below" direction="vertical" sizes={[58, 42]} minimums={[200, 120]}>
+      <SplitPane id="rewards.rows" sizes={[60, 40]} minimums={[320, 260]}>
+        {editor}
+        <div className="flex min-h-0 min-w-0 grow flex-col">
+          {rows}
+          {Object.keys(settings.known).length > 0 && <SettingsSection {...settings} />}
+        </div>
+      </SplitPane>
+      {open !== undefined && (
+        <Tabs
+          label="What came of it"
+          tabs={tabs.map(({ tab }) => tab)}
+          value={open.tab.id}
+          onChange={onOpenTab}
+          className="flex flex-col"
+        >
+          {open.content}
+        </Tabs>
+      )}
+    </SplitPane>
+  )
+}
+
+const SettingsSection = ({ known, values, onChange, columns }: WorkbenchProps['settings']) => (
+  <section aria-label="Settings" className="flex max-h-44 shrink-0 flex-col border-t border-line">
+    <h2 className="flex h-7 shrink-0 items-center pl-3 text-sm font-medium text-muted">
+      Settings
+      <Help about="settings">
+        The code names them with their defaults. What you change here counts for dry-runs, the battery and new
+        runs you start from here.
+      </Help>
+    </h2>
+    <div className="min-h-0 overflow-auto px-3 pb-2">
+      <SettingsFields known={known} values={values} onChange={onChange} columns={columns} />
+    </div>
+  </section>
+)
+
+/** How many there are, beside a tab's name; nothing for none. */
+export const Count = ({ of: count }: { of: number }) =>
+  count === 0 ? null : (
+    <span className="rounded-full bg-raised px-1.5 text-xs text-muted tabular-nums">{count}</span>
+  )

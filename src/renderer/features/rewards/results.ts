@@ -1,0 +1,87 @@
+/** From what a dry run tells, item by item, to rows of a table, a summary, and places in the code. */
+import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
+import type { CodeFailure, DataRow, DryRunItem, Score } from './types.ts'
+
+export interface Failure extends CodeFailure {
+  /** The function it happened in. */
+  readonly part: string
+}
+
+export interface ResultRow {
+  /** Counts what was asked about, from 0. */
+  readonly index: number
+  /** Of the data set; null where the sample came from nowhere. */
+  readonly row: number | null
+  readonly input: { readonly prompt: string; readonly completion: string; readonly row: DataRow } | null
+  readonly score: Score | null
+  readonly failures: readonly Failure[]
+  /** Why there was nothing to score. */
+  readonly problem: string | null
+}
+
+/** In the order of the rows; `rows[index]` is an item's row of the data set. A later item of a row replaces an earlier one. */
+export function resultRows(items: readonly DryRunItem[], rows: readonly (number | null)[]): ResultRow[] {
+  const byIndex = new Map<number, ResultRow>()
+  for (const item of items) byIndex.set(item.index, resultRow(item, rows[item.index] ?? null))
+  return [...byIndex.values()].sort((a, b) => a.index - b.index)
+}
+
+function resultRow(item: DryRunItem, row: number | null): ResultRow {
+  const place = { index: item.index, row }
+  if ('problem' in item) return { ...place, input: null, score: null, failures: [], problem: item.problem }
+  const { input, score } = item
+  const failures = Object.entries(score.failures).map(([part, failure]) => ({ part, ...failure }))
+  return { ...place, input, score, failures, problem: null }
+}
+
+/** Functions in the order they were first seen; one alone needs no columns. */
+export function partNames(rows: readonly ResultRow[]): readonly string[] {
+  const names = [...new Set(rows.flatMap(({ score }) => Object.keys(score?.parts ?? {})))]
+  return names.length > 1 ? names : []
+}
+
+/** Columns that the code logged. */
+export const loggedNames = (rows: readonly ResultRow[]): readonly string[] => [
+  ...new Set(rows.flatMap(({ score }) => Object.keys(score?.columns ?? {}))),
+]
+
+export interface ResultSummary {
+  readonly rows: number
+  /** Over rows that have a score; null without any. */
+  readonly mean: number | null
+  readonly minimum: number | null
+  readonly maximum: number | null
+  readonly failed: number
+  /** No function applied. */
+  readonly notScored: number
+  readonly meanMs: number | null
+}
+
+export function summaryOf(rows: readonly ResultRow[]): ResultSummary {
+  const totals = rows.flatMap(({ score }) => (score?.total === null || score === null ? [] : [score.total]))
+  const times = rows.flatMap(({ score }) => (score === null ? [] : [score.durationMs]))
+  const failed = rows.filter(({ failures, problem }) => failures.length > 0 || problem !== null).length
+  return {
+    rows: rows.length,
+    mean: meanOf(totals),
+    minimum: totals.length === 0 ? null : Math.min(...totals),
+    maximum: totals.length === 0 ? null : Math.max(...totals),
+    failed,
+    notScored: rows.filter(({ score, failures }) => score?.total === null && failures.length === 0).length,
+    meanMs: meanOf(times),
+  }
+}
+
+export const meanOf = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** Lines on which the code failed, once per sample. */
+export const placesOf = (rows: readonly ResultRow[]): CodeFailurePlace[] =>
+  rows.flatMap(({ failures }) =>
+    failures.flatMap(({ line, column, message }) =>
+      line === null ? [] : [{ line, column, sentence: message }],
+    ),
+  )
+
+export const failureWords = ({ message, line }: Pick<Failure, 'message' | 'line'>): string =>
+  line === null ? message : `Line ${String(line)}: ${message}`

@@ -1,0 +1,64 @@
+/** Rewards and environments as a run names them: what can be set, and the files of library and gallery. */
+import { useCallback } from 'react'
+import type { ChoiceSource } from './rewardChoice.ts'
+import type { GalleryEntry } from './types.ts'
+import { useAnswer, useApi } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import { toastError } from '#renderer/client/toasts.ts'
+
+const noFunctions: readonly string[] = []
+
+/** What an entry of a run can be set to: the settings and functions of its code, and the versions there are. */
+export function useChoiceSettings(source: ChoiceSource) {
+  const { rewardId, version, isOwn, usual } = askedOf(source)
+  const versions = useAnswer('rewards.versions', { rewardId }, { enabled: isOwn })
+  const check = useAnswer('rewards.check', { code: { rewardId, version } }, { enabled: isOwn, keep: true })
+  const found = check.data !== undefined && 'settings' in check.data ? check.data : null
+  return {
+    versions: versions.data ?? [],
+    functions: found?.functions ?? noFunctions,
+    known: (isOwn ? found?.settings : usual) ?? {},
+  }
+}
+
+function askedOf(source: ChoiceSource) {
+  if (source.kind === 'own')
+    return { isOwn: true, rewardId: source.reward.id, version: source.hash, usual: null }
+  const usual = source.kind === 'builtin' ? source.entry.settings : null
+  return { isOwn: false, rewardId: '', version: '', usual }
+}
+
+/** Finds or makes the file that a config names; null where that failed, which was told. */
+export function useAddChoice() {
+  const client = useApi()
+  const newestFile = useCallback(
+    async (rewardId: string): Promise<string | null> => {
+      const [newest] = await client.call('rewards.versions', { rewardId })
+      return newest?.file ?? null
+    },
+    [client],
+  )
+  const told = (thrown: unknown): null => {
+    toastError(asError(thrown))
+    return null
+  }
+  return {
+    addOwn: useCallback((rewardId: string) => newestFile(rewardId).catch(told), [newestFile]),
+    /** Code of the gallery becomes a reward of one's own, with its examples as tests. */
+    addCopy: useCallback(
+      async ({ kind, title, language, code, examples }: GalleryEntry): Promise<string | null> => {
+        if (code === null || language === null) return null
+        try {
+          const { id: rewardId } = await client.call('rewards.create', { kind, name: title })
+          const note = `Copy of “${title}”`
+          const { file } = await client.call('rewards.save', { rewardId, language, code, note })
+          if (examples.length > 0) await client.call('rewards.setTests', { rewardId, tests: examples })
+          return file
+        } catch (thrown) {
+          return told(thrown)
+        }
+      },
+      [client],
+    ),
+  }
+}

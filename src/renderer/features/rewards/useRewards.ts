@@ -1,0 +1,343 @@
+/** The library of rewards, drafts of their code, and what they are tried on. */
+import { useQueryClient } from '@tanstack/react-query'
+import { useCallback, useEffect, useMemo, useState } from 'react'
+import { create } from 'zustand'
+import {
+  emptyHandSample,
+  usualBench,
+  usualColumn,
+  usualPrompt,
+  type Bench,
+  type HandSample,
+  type PromptForm,
+  type Shown,
+} from './bench.ts'
+import {
+  draftSetting,
+  laterDraft,
+  parseDraft,
+  readDraft,
+  versionOf,
+  writeDraft,
+  type Draft,
+} from './drafts.ts'
+import type {
+  Code,
+  CodeCheck,
+  DataSet,
+  DataVersion,
+  GalleryEntry,
+  Reward,
+  RewardVersion,
+  SettingValues,
+} from './types.ts'
+import { detectedPrompt } from '#renderer/features/data/promptForms.ts'
+import type { RowColumn } from '#renderer/editor/types/ambient.ts'
+import { useAnswer, useApi, useCommand, type ApiClient } from '#renderer/client/api.tsx'
+import { useLastDataSet, usePreparation } from '#renderer/features/data/useData.ts'
+import { asError } from '#renderer/client/failures.ts'
+import { useSetting } from '#renderer/client/settings.ts'
+import { toastError } from '#renderer/client/toasts.ts'
+
+export interface RewardLibrary {
+  readonly rewards: readonly Reward[]
+  readonly gallery: readonly GalleryEntry[]
+  readonly isLoaded: boolean
+  readonly error: Error | null
+}
+
+export function useRewardLibrary(): RewardLibrary {
+  const rewards = useAnswer('rewards.list', {})
+  const gallery = useAnswer('rewards.gallery', undefined)
+  return {
+    rewards: rewards.data ?? [],
+    gallery: gallery.data ?? [],
+    isLoaded: rewards.data !== undefined && gallery.data !== undefined,
+    error: rewards.error ?? gallery.error,
+  }
+}
+
+interface Drafts {
+  readonly byId: Readonly<Record<string, Draft | null>>
+}
+
+/** Drafts of this page, above what is stored; null: looked up, there is none. */
+const useDrafts = create<Drafts>(() => ({ byId: {} }))
+
+const hostDelayMs = 600
+const waiting = new Map<string, ReturnType<typeof setTimeout>>()
+
+function keepDraft(client: ApiClient, rewardId: string, draft: Draft | null): void {
+  useDrafts.setState(({ byId }) => ({ byId: { ...byId, [rewardId]: draft } }))
+  writeDraft(localStorage, rewardId, draft)
+  clearTimeout(waiting.get(rewardId))
+  const tell = (): void => {
+    waiting.delete(rewardId)
+    client
+      .call('settings.set', { key: draftSetting(rewardId), value: draft })
+      .catch((thrown: unknown) => toastError(asError(thrown)))
+  }
+  waiting.set(rewardId, setTimeout(tell, draft === null ? 0 : hostDelayMs))
+}
+
+/** Ids of rewards whose code was changed and not saved. */
+export function useDraftIds(): ReadonlySet<string> {
+  const { data } = useAnswer('settings.all', undefined)
+  const byId = useDrafts((state) => state.byId)
+  return useMemo(() => {
+    const prefix = draftSetting('')
+    const stored = Object.entries(data ?? {}).filter(
+      ([key, value]) => key.startsWith(prefix) && parseDraft(value),
+    )
+    const ids = new Set(stored.map(([key]) => key.slice(prefix.length).replace(/^rw-/, 'rw_')))
+    for (const [id, draft] of Object.entries(byId)) {
+      if (draft === null) ids.delete(id)
+      else ids.add(id)
+    }
+    return ids
+  }, [data, byId])
+}
+
+export interface OpenReward {
+  readonly code: Code
+  /** Newest first. */
+  readonly versions: readonly RewardVersion[]
+  /** The version whose code stands in the editor; null: it was changed. */
+  readonly version: RewardVersion | null
+  readonly isLoaded: boolean
+  readonly error: Error | null
+  readonly change: (code: Code) => void
+  /** Back to the newest version. */
+  readonly discard: () => void
+  readonly save: (also?: {
+    readonly note?: string
+    readonly gatesStart?: boolean
+  }) => Promise<RewardVersion | undefined>
+  readonly isSaving: boolean
+  /** What is written about a version; its code stays. */
+  readonly note: (version: RewardVersion, note: string) => void
+}
+
+const nothing: Code = { language: 'ts', code: '' }
+const noVersions: readonly RewardVersion[] = []
+
+/** The code of a reward of the library: its draft, else its newest version. */
+export function useOpenReward(rewardId: string): OpenReward {
+  const client = useApi()
+  const queries = useQueryClient()
+  const { data: versions = noVersions, isPending, error } = useAnswer('rewards.versions', { rewardId })
+  const { data: settings } = useAnswer('settings.all', undefined)
+  const own = useDrafts((state) => state.byId[rewardId])
+  const stored = useMemo(() => {
+    const atHost = parseDraft(settings?.[draftSetting(rewardId)])
+    return laterDraft(readDraft(localStorage, rewardId), atHost)
+  }, [settings, rewardId])
+  const draft = own === undefined ? stored : own
+  const { language: openLanguage, code: openText } = draft ?? versions[0] ?? nothing
+  const code = useMemo<Code>(() => ({ language: openLanguage, code: openText }), [openLanguage, openText])
+  const saving = useCommand('rewards.save')
+
+  const change = useCallback(
+    ({ language, code: text }: Code) => {
+      const isNewest = versions[0]?.code === text && versions[0].language === language
+      keepDraft(client, rewardId, isNewest ? null : { language, code: text, at: Date.now() })
+    },
+    [client, rewardId, versions],
+  )
+  const discard = useCallback(() => keepDraft(client, rewardId, null), [client, rewardId])
+  const { run } = saving
+  const save = useCallback<OpenReward['save']>(
+    async (also = {}) => {
+      const { language, code: text } = code
+      const saved = await run({ rewardId, language, code: text, ...also })
+      if (saved === undefined) return undefined
+      await queries.invalidateQueries({ queryKey: ['rewards.versions', { rewardId }] })
+      const newest = queries.getQueryData<readonly RewardVersion[]>(['rewards.versions', { rewardId }])?.[0]
+      // An older version that was saved again is not the newest: then the draft says which is open.
+      if (newest?.hash === saved.hash) keepDraft(client, rewardId, null)
+      return saved
+    },
+    [client, code, queries, rewardId, run],
+  )
+  const note = useCallback(
+    ({ language, code: text }: RewardVersion, words: string) =>
+      void run({ rewardId, language, code: text, note: words }),
+    [run, rewardId],
+  )
+  return {
+    ...{ code, versions, version: versionOf(code, versions), error, note },
+    isLoaded: !isPending && settings !== undefined,
+    ...{ change, discard, save, isSaving: saving.isRunning },
+  }
+}
+
+/** What the sandbox says of code that has not changed for a moment; the answer before until then. */
+export function useCodeCheck(code: Code): CodeCheck | undefined {
+  const { language, code: text } = useSettled(code, 800)
+  const { data } = useAnswer(
+    'rewards.check',
+    { code: { language, code: text } },
+    { enabled: text.trim() !== '', keep: true },
+  )
+  return data
+}
+
+/** The value once it has stayed the same for so long. */
+function useSettled<Value>(value: Value, ms: number): Value {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms)
+    return () => clearTimeout(timer)
+  }, [value, ms])
+  return settled
+}
+
+/** Settings of code as a person set them, without those that it no longer has. */
+export function useCodeSettings(key: string, check: CodeCheck | undefined) {
+  const [stored, setStored] = useSetting<SettingValues>(`rewards.values.${key.replaceAll('_', '-')}`, {})
+  const known = check !== undefined && 'settings' in check ? check.settings : null
+  const values = useMemo(
+    () =>
+      Object.fromEntries(
+        Object.entries(stored).filter(
+          ([name, value]) => known !== null && typeof known[name] === typeof value,
+        ),
+      ),
+    [stored, known],
+  )
+  return { known: known ?? {}, values, setValues: setStored }
+}
+
+interface Written {
+  readonly hand: HandSample
+  /** Completions typed beside rows, by version of the data set. */
+  readonly typed: Readonly<Record<string, Readonly<Record<number, string>>>>
+}
+
+const useWritten = create<Written>(() => ({ hand: emptyHandSample, typed: {} }))
+
+const noneTyped: Readonly<Record<number, string>> = {}
+
+export interface RewardBench {
+  readonly bench: Bench & { readonly prompt: PromptForm }
+  readonly change: (changes: Partial<Bench>) => void
+  readonly dataSets: readonly DataSet[]
+  readonly isLoaded: boolean
+  readonly dataSet: DataSet | null
+  readonly version: DataVersion | null
+  readonly isConversational: boolean
+  readonly shown: Shown
+  readonly problems: readonly (string | null)[]
+  readonly isShownLoaded: boolean
+  /** For the editor; null: nothing is known of the rows. */
+  readonly columns: readonly RowColumn[] | null
+  readonly hand: HandSample
+  readonly setHand: (hand: HandSample) => void
+  readonly type: (row: number, completion: string | null) => void
+}
+
+/** What rewards are tried on; one choice for all of them, kept by the host. */
+export function useRewardBench(): RewardBench {
+  const [stored, setStored] = useSetting<Partial<Bench>>('rewards.bench', {})
+  const { data: dataSets, isPending } = useAnswer('datasets.list', undefined)
+  const wanted = useMemo(() => ({ ...usualBench, ...stored }), [stored])
+  const [lastUsed] = useLastDataSet()
+  const { dataSet, version } = chosenVersion(
+    dataSets ?? [],
+    'versionId' in stored ? wanted.versionId : (lastUsed ?? undefined),
+  )
+  const versionId = version?.id ?? null
+  const about = useAnswer('datasets.version', { versionId: versionId ?? '' }, { enabled: versionId !== null })
+  const shape = about.data?.shape
+  const [preparation] = usePreparation(versionId ?? '')
+  const saved = JSON.stringify(preparation.prompt)
+  const bench = useMemo(() => {
+    const columns = version?.columns ?? []
+    const names = columns.map(({ name }) => name)
+    // As runs on this version have it.
+    const ofRuns = (JSON.parse(saved) as PromptForm | null) ?? detectedPrompt(shape?.prompt, columns)
+    const column = wanted.column !== null && names.includes(wanted.column) ? wanted.column : null
+    return {
+      ...wanted,
+      versionId,
+      column: column ?? usualColumn(columns, shape?.answer ?? null),
+      prompt: wanted.prompt ?? usualPrompt(columns, ofRuns),
+    }
+  }, [wanted, version, versionId, shape, saved])
+  const { shown, problems, isShownLoaded } = useShownRows(bench, versionId === null || shape !== undefined)
+  const columns = useMemo(
+    () => (version === null ? null : columnsOf(version, shown.rows)),
+    [version, shown.rows],
+  )
+  const change = useCallback(
+    (changes: Partial<Bench>) => setStored({ ...stored, ...changes }),
+    [setStored, stored],
+  )
+  const hand = useWritten((state) => state.hand)
+  return {
+    ...{ bench, change, dataSets: dataSets ?? [], isLoaded: !isPending, dataSet, version },
+    isConversational: shape?.isConversational === true || Array.isArray(bench.prompt['messages']),
+    ...{ shown, problems, isShownLoaded, columns, hand, setHand },
+    type: useCallback((row, completion) => typeCompletion(versionId, row, completion), [versionId]),
+  }
+}
+
+const setHand = (hand: HandSample): void => useWritten.setState({ hand })
+
+function typeCompletion(versionId: string | null, row: number, completion: string | null): void {
+  if (versionId === null) return
+  useWritten.setState(({ typed }) => {
+    const { [row]: _, ...others } = typed[versionId] ?? {}
+    return {
+      typed: { ...typed, [versionId]: completion === null ? others : { ...others, [row]: completion } },
+    }
+  })
+}
+
+/** undefined: nobody chose or used one, so the newest of the first; null: a sample by hand. */
+function chosenVersion(dataSets: readonly DataSet[], versionId: string | null | undefined) {
+  if (versionId === null) return { dataSet: null, version: null }
+  for (const dataSet of dataSets) {
+    const version = dataSet.versions.find(({ id, unusable }) => id === versionId && unusable === null)
+    if (version !== undefined) return { dataSet, version }
+  }
+  const dataSet = dataSets.find(({ versions }) => versions[0]?.unusable === null) ?? null
+  return { dataSet, version: dataSet?.versions[0] ?? null }
+}
+
+const noRows: readonly never[] = []
+
+function useShownRows(bench: RewardBench['bench'], isKnown: boolean) {
+  const { versionId, from, count, prompt, model } = bench
+  const id = versionId ?? ''
+  const enabled = versionId !== null && isKnown
+  const rows = useAnswer('datasets.rows', { versionId: id, from, count }, { enabled })
+  // Previews come in pages of at most so many.
+  const preview = useAnswer(
+    'datasets.preview',
+    { versionId: id, from, count: Math.min(100, count), prompt, ...(model === null ? {} : { model }) },
+    { enabled },
+  )
+  const typed = useWritten((state) => state.typed[id] ?? noneTyped)
+  const list = enabled ? (rows.data?.rows ?? noRows) : noRows
+  const shown = useMemo<Shown>(() => {
+    const byRow = new Map((preview.data ?? []).map((each) => [each.row, each]))
+    const prompts = list.map((_, i) => {
+      const each = byRow.get(from + i)
+      return each !== undefined && 'text' in each ? each.text : null
+    })
+    return { from, rows: list, prompts, typed }
+  }, [list, preview.data, from, typed])
+  const problems = useMemo(
+    () => (preview.data ?? []).map((each) => ('problem' in each ? each.problem : null)),
+    [preview.data],
+  )
+  return { shown, problems, isShownLoaded: !enabled || rows.data !== undefined }
+}
+
+/** Values of the rows at hand say what lists and objects hold. */
+const columnsOf = (version: DataVersion, rows: readonly Readonly<Record<string, unknown>>[]): RowColumn[] =>
+  version.columns.map(({ name, kinds, missing }) => ({
+    ...{ name, kinds, missing },
+    examples: rows.slice(0, 20).flatMap((row) => (name in row ? [row[name]] : [])),
+  }))

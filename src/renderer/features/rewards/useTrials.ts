@@ -1,0 +1,291 @@
+/** Trying code out: dry runs, tests, the reward-hacking tests, episodes by hand, stored samples scored again. */
+import { useCallback, useEffect, useMemo, useState } from 'react'
+import type { InputOf } from '#shared/api/contract.ts'
+import type { Api } from '#shared/api/api.ts'
+import { dryRunOn } from './bench.ts'
+import type { BatteryRun } from './BatteryTab.tsx'
+import { nameInRun } from './rewardChoice.ts'
+import { placesOf, resultRows, type ResultRow } from './results.ts'
+import type { TestRun } from './TestsTab.tsx'
+import type {
+  BatteryReport,
+  Code,
+  DataRow,
+  DryRunItem,
+  PlayedTurn,
+  SettingValues,
+  TestCase,
+  TestResult,
+} from './types.ts'
+import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
+import { useAnswer, useApi, useTask, type Answer, type Task } from '#renderer/client/api.tsx'
+import { asError, codeOf } from '#renderer/client/failures.ts'
+import type { RewardBench } from './useRewards.ts'
+
+const isSame = (one: Code | null, other: Code): boolean =>
+  one !== null && one.code === other.code && one.language === other.language
+
+export interface DryRun {
+  readonly run: () => void
+  readonly rows: readonly ResultRow[]
+  readonly task: Pick<Task<never, DryRunItem>, 'state' | 'error' | 'last' | 'cancel'>
+  readonly missing: string | null
+  /** The code has changed since. */
+  readonly isStale: boolean
+  readonly problems: readonly CodeFailurePlace[]
+}
+
+interface Trial {
+  readonly code: Code
+  readonly settings: SettingValues
+  readonly bench: RewardBench
+}
+
+/** Scores the rows of the bench with the code as it stands. */
+export function useDryRun({ code, settings, bench }: Trial): DryRun {
+  const { start, cancel, items, last, state, error } = useTask('rewards.dryRun')
+  const [asked, setAsked] = useState<{
+    readonly code: Code
+    readonly rows: readonly (number | null)[]
+  } | null>(null)
+  const [missing, setMissing] = useState<string | null>(null)
+  const run = useCallback(() => {
+    const request = dryRunOn(bench.bench, bench.shown, bench.hand)
+    if ('missing' in request) {
+      setMissing(request.missing)
+      return
+    }
+    setMissing(null)
+    const given = { language: code.language, code: code.code }
+    setAsked({ code: given, rows: request.rows })
+    start({ code: given, settings, on: request.on })
+  }, [bench.bench, bench.shown, bench.hand, code.language, code.code, settings, start])
+  const rows = useMemo(() => resultRows(items, asked?.rows ?? []), [items, asked])
+  const broken = useBrokenPlace(
+    error !== null && codeOf(error) === 'sandbox/failed' ? (asked?.code ?? null) : null,
+  )
+  const key = JSON.stringify(broken ?? placesOf(rows))
+  // The same places are the same list: the editor shows a new one once.
+  const problems = useMemo(() => JSON.parse(key) as CodeFailurePlace[], [key])
+  return {
+    ...{ run, rows, missing, problems },
+    task: { state, error, last, cancel },
+    isStale: asked !== null && !isSame(asked.code, code),
+  }
+}
+
+/** Where code that does not load is wrong. */
+function useBrokenPlace(code: Code | null): readonly CodeFailurePlace[] | null {
+  const { data } = useAnswer(
+    'rewards.check',
+    { code: code ?? { language: 'ts', code: '' } },
+    { enabled: code !== null },
+  )
+  if (code === null || data === undefined || !('problem' in data)) return null
+  const { line, column, message } = data.problem
+  return line === null ? [] : [{ line, column, sentence: message }]
+}
+
+interface Asking<Output> {
+  readonly output: Output | null
+  readonly isRunning: boolean
+  readonly error: Error | null
+  readonly ask: (call: () => Promise<Output>) => void
+}
+
+/** One question at a time whose answer stays until the next. */
+function useAsking<Output>(): Asking<Output> {
+  const [view, setView] = useState<Omit<Asking<Output>, 'ask'>>({
+    output: null,
+    isRunning: false,
+    error: null,
+  })
+  const ask = useCallback((call: () => Promise<Output>) => {
+    setView((before) => ({ ...before, isRunning: true, error: null }))
+    call().then(
+      (output) => setView({ output, isRunning: false, error: null }),
+      (thrown: unknown) => setView({ output: null, isRunning: false, error: asError(thrown) }),
+    )
+  }, [])
+  return { ...view, ask }
+}
+
+/** Runs the tests of a reward on the code as it stands. */
+export function useTestRun(rewardId: string, code: Code): TestRun {
+  const client = useApi()
+  const { output, isRunning, error, ask } = useAsking<readonly TestResult[]>()
+  const run = useCallback(() => {
+    const { language, code: text } = code
+    ask(() => client.call('rewards.runTests', { rewardId, code: { language, code: text } }))
+  }, [ask, client, rewardId, code])
+  return { results: output, isRunning, error, run }
+}
+
+export interface Battery extends BatteryRun {
+  readonly honest: string
+  readonly setHonest: (column: string) => void
+  readonly missing: string | null
+  readonly isStale: boolean
+}
+
+const noCheatRows = 'The battery needs rows of a data set: choose one on the right.'
+
+/** Runs the reward-hacking tests on the rows of the bench. */
+export function useBattery({ code, settings, bench: { bench } }: Trial): Battery {
+  const client = useApi()
+  const [honest, setHonest] = useState('')
+  const [tried, setTried] = useState<Code | null>(null)
+  const { output, isRunning, error, ask } = useAsking<BatteryReport>()
+  const run = useCallback(() => {
+    const { versionId, from, count, prompt, model } = bench
+    if (versionId === null) return
+    const given = { language: code.language, code: code.code }
+    setTried(given)
+    const on = { versionId, from, count, prompt, ...(model === null ? {} : { model }) }
+    ask(() =>
+      client.call('rewards.battery', { code: given, settings, on: honest === '' ? on : { ...on, honest } }),
+    )
+  }, [ask, bench, client, code.language, code.code, settings, honest])
+  return {
+    ...{ report: output, isRunning, error, run, honest, setHonest },
+    missing: bench.versionId === null ? noCheatRows : null,
+    isStale: tried !== null && !isSame(tried, code),
+  }
+}
+
+type Played = InputOf<Api, 'rewards.play'>
+
+export interface Episode {
+  readonly isStarted: boolean
+  readonly turns: readonly PlayedTurn[]
+  readonly maxTurns: number | null
+  readonly error: Error | null
+  readonly seed: number
+  readonly setSeed: (seed: number) => void
+  readonly start: () => void
+  readonly act: (action: string) => void
+  readonly takeBack: () => void
+  readonly isStale: boolean
+}
+
+interface World {
+  readonly code: Played['code']
+  readonly settings: SettingValues
+  readonly row: DataRow
+}
+
+const noTurns: readonly PlayedTurn[] = []
+
+/** An episode of an environment, played as it stood when the episode began. */
+export function useEpisode(world: World): Episode {
+  const [seed, setSeed] = useState(42)
+  const [asked, setAsked] = useState<Played | null>(null)
+  const { data, error } = useAnswer('rewards.play', asked ?? { code: { builtIn: '' } }, {
+    enabled: asked !== null,
+    keep: true,
+  })
+  const { code, settings, row } = world
+  const start = useCallback(
+    () => setAsked({ code, settings, row, seed, actions: [] }),
+    [code, settings, row, seed],
+  )
+  const change = (edit: (actions: readonly string[]) => readonly string[]) =>
+    setAsked((now) => (now === null ? null : { ...now, actions: edit(now.actions ?? []) }))
+  return {
+    isStarted: asked !== null,
+    turns: asked === null ? noTurns : (data?.turns ?? noTurns),
+    maxTurns: data?.maxTurns ?? null,
+    ...{ error, seed, setSeed, start },
+    act: (action) => change((actions) => [...actions, action]),
+    takeBack: () => change((actions) => actions.slice(0, -1)),
+    isStale: asked !== null && JSON.stringify(asked.code) !== JSON.stringify(code),
+  }
+}
+
+interface RescoreRequest {
+  readonly runId: string
+  readonly version: string
+  readonly rewardId: string
+}
+
+/** The samples a run has kept, under one version of a reward. Scores that are there already need no new run. */
+export function useRescore({ runId, version, rewardId }: RescoreRequest) {
+  const task = useTask('samples.rescore')
+  const { state } = task
+  const [asked, setAsked] = useState<string | null>(null)
+  const isAsked = asked === version
+  const samples = useSamples(runId, isAsked)
+  const scores = useAnswer(
+    'samples.scores',
+    { runId, version },
+    { enabled: isAsked && state === 'done', staleMs: 0 },
+  )
+  const run = useAnswer('runs.get', { runId })
+  const config = run.data?.config
+  const { start } = task
+  return {
+    task,
+    start: useCallback(() => {
+      setAsked(version)
+      start({ runId, version })
+    }, [start, runId, version]),
+    scores: isAsked && state === 'done' && samples !== null ? (scores.data ?? null) : null,
+    samples: samples ?? noSamples,
+    partName: useMemo(() => (config === undefined ? null : nameInRun(config, rewardId)), [config, rewardId]),
+  }
+}
+
+type Sample = Answer<'samples.list'>[number]
+
+const noSamples: readonly Sample[] = []
+const samplesAtOnce = 500
+
+/** All samples of a run, page by page; null: not there yet. */
+function useSamples(runId: string, isWanted: boolean): readonly Sample[] | null {
+  const client = useApi()
+  const [samples, setSamples] = useState<readonly Sample[] | null>(null)
+  useEffect(() => {
+    if (!isWanted) return
+    const controller = new AbortController()
+    const read = async () => {
+      const all: Sample[] = []
+      for (let before: number | undefined; ;) {
+        const page = await client.call(
+          'samples.list',
+          { runId, limit: samplesAtOnce, ...(before === undefined ? {} : { before }) },
+          { signal: controller.signal },
+        )
+        all.push(...page)
+        before = page.at(-1)?.id
+        if (page.length < samplesAtOnce || before === undefined) return all
+      }
+    }
+    read().then(setSamples, () => {})
+    return () => controller.abort()
+  }, [client, runId, isWanted])
+  return samples
+}
+
+/** Tests of a reward and the way to change them: shown at once. */
+export function useTests(rewardId: string) {
+  const client = useApi()
+  const { data, refetch } = useAnswer('rewards.tests', { rewardId })
+  const [pending, setPending] = useState<readonly TestCase[] | null>(null)
+  const { error, ask, isRunning } = useAsking<null>()
+  const set = useCallback(
+    (tests: readonly TestCase[]) => {
+      setPending(tests)
+      ask(async () => {
+        await client.call('rewards.setTests', { rewardId, tests })
+        refetch()
+        return null
+      })
+    },
+    [ask, client, refetch, rewardId],
+  )
+  // Once the host tells what was set, its word counts again.
+  const isTold = pending !== null && JSON.stringify(pending) === JSON.stringify(data)
+  return { tests: pending !== null && !isTold ? pending : (data ?? noTests), set, error, isSaving: isRunning }
+}
+
+const noTests: readonly TestCase[] = []

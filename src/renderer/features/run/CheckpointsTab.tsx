@@ -1,0 +1,360 @@
+import {
+  Check,
+  CirclePlus,
+  Ellipsis,
+  FileOutput,
+  GitFork,
+  Play,
+  Send,
+  ShieldCheck,
+  Swords,
+  Trash2,
+  TriangleAlert,
+} from 'lucide-react'
+import { useState } from 'react'
+import { metricLabel } from '#shared/metrics.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { link, navigate } from '#renderer/client/route.ts'
+import { useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
+import { useSeries } from '#renderer/charts/useSeries.ts'
+import { toast } from '#renderer/client/toasts.ts'
+import { formatBytes, formatDate, formatFixed, formatTime, plural } from '#renderer/client/format.ts'
+import { writeChoice } from '#renderer/features/arena/contenders.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
+import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { CheckpointTimeline, type CheckpointItem } from './CheckpointTimeline.tsx'
+import { ContinueElsewhere } from './ContinueElsewhere.tsx'
+import { FamilyTree } from './FamilyTree.tsx'
+import type { ForkWish } from './ForkDialog.tsx'
+import { useResume } from './RunHeader.tsx'
+
+interface Props {
+  readonly run: RunEntry
+  readonly config: RunConfig | null
+  readonly onFork: (wish: ForkWish) => void
+}
+
+/** Where one can go back to, go on from and take a model out. */
+export function CheckpointsTab({ run, config, onFork }: Props) {
+  const { data: checkpoints, error } = useAnswer('checkpoints.list', { runId: run.id }, { keep: true })
+  const [deleting, setDeleting] = useState<CheckpointItem | null>(null)
+  const [sentStep, setSentStep] = useState<number | null>(null)
+  const remove = useCommand('checkpoints.delete')
+  if (error !== null) return <ErrorNote error={error} className="m-8" />
+  if (checkpoints === undefined) return <Loading label="Looking at the checkpoints" />
+  const bytes = checkpoints.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+  const metric = config?.checkpoints.bestBy ?? 'eval_reward'
+  return (
+    <div className="flex min-w-0 flex-col gap-4 px-page py-6">
+      {checkpoints.length === 0 ? (
+        <EmptyState title={firstWords(config)}>
+          A checkpoint holds adapter, optimizer, random numbers and the place in the data: training goes on
+          from it as if it had never stopped.
+        </EmptyState>
+      ) : (
+        <>
+          <CheckpointTimeline run={run} checkpoints={checkpoints} metric={metric} />
+          <Panel
+            isFlush
+            title={`${plural(checkpoints.length, 'checkpoint')}, ${formatBytes(bytes)}`}
+            actions={
+              <span className="text-sm text-muted">{config === null ? '' : keptWords(config, bytes)}</span>
+            }
+          >
+            <CheckpointTable
+              run={run}
+              checkpoints={checkpoints}
+              metric={metric}
+              onFork={onFork}
+              onSend={setSentStep}
+              onDelete={setDeleting}
+            />
+          </Panel>
+        </>
+      )}
+      <FamilyTree run={run} />
+      {sentStep !== null && <ContinueElsewhere run={run} step={sentStep} onClose={() => setSentStep(null)} />}
+      <ConfirmDialog
+        isOpen={deleting !== null}
+        onClose={() => setDeleting(null)}
+        title={`Delete checkpoint ${String(deleting?.step ?? '')}?`}
+        action="Delete checkpoint"
+        onConfirm={() => {
+          if (deleting) void remove.run({ runId: run.id, step: deleting.step })
+          setDeleting(null)
+        }}
+      >
+        This frees {formatBytes(deleting?.sizeBytes ?? 0)} and cannot be taken back.{' '}
+        {checkpoints.length === 1
+          ? 'It is the only one: a resumed run would begin from the start.'
+          : `${plural(checkpoints.length - 1, 'other checkpoint')} of this run ${checkpoints.length === 2 ? 'stays' : 'stay'}.`}{' '}
+        Forks that began from it have a copy of their own.
+      </ConfirmDialog>
+    </div>
+  )
+}
+
+const firstWords = (config: RunConfig | null): string => {
+  const every = config?.checkpoints.every ?? 0
+  return every > 0
+    ? `The first checkpoint comes after step ${String(every)}`
+    : 'A checkpoint is kept when the run ends or is stopped'
+}
+
+/** What stays and what makes room, as the settings say. */
+function keptWords(
+  { checkpoints: { keepLast, keepBest, keepEvery, diskBudgetMb } }: RunConfig,
+  bytes: number,
+): string {
+  const kept = [
+    `the newest ${String(keepLast)}`,
+    ...(keepBest > 0 ? [`the best ${String(keepBest)}`] : []),
+    ...(keepEvery > 0 ? [`every ${String(keepEvery)} steps`] : []),
+  ]
+  const budget =
+    diskBudgetMb === null
+      ? 'no disk budget'
+      : `${formatBytes(bytes)} of a budget of ${formatBytes(diskBudgetMb * 1e6)}`
+  return `Kept: ${kept.join(', ')} · ${budget}`
+}
+
+interface TableProps {
+  readonly run: RunEntry
+  readonly checkpoints: readonly CheckpointItem[]
+  /** That ranks them. */
+  readonly metric: string
+  readonly onFork: (wish: ForkWish) => void
+  /** To another tool. */
+  readonly onSend: (step: number) => void
+  readonly onDelete: (checkpoint: CheckpointItem) => void
+}
+
+function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }: TableProps) {
+  const scoreOf = useScores(run.id, metric)
+  const isLiving = useWorkerOf(run.id) !== undefined
+  const resume = useResume()
+  const verify = useCommand('checkpoints.verify', {
+    onDone: ({ step, problem }) =>
+      toast(
+        problem === null
+          ? {
+              title: `Checkpoint ${String(step)} is complete`,
+              detail: 'Every file has the digest it was saved with.',
+              tone: 'good',
+            }
+          : { title: `Checkpoint ${String(step)} is damaged`, detail: problem.message, tone: 'bad' },
+      ),
+  })
+  const scored = checkpoints.filter((item) => scoreOf(item) !== null)
+  const first = scored[0]
+  const columns: readonly Column<CheckpointItem>[] = [
+    { id: 'step', title: 'Step', width: '72px', isNumber: true, cell: ({ step }) => step },
+    {
+      id: 'score',
+      title: metricLabel(metric),
+      width: '160px',
+      isNumber: true,
+      cell: (item) => (
+        <Score score={scoreOf(item)} first={first === undefined || item === first ? null : scoreOf(first)} />
+      ),
+    },
+    {
+      id: 'size',
+      title: 'Size',
+      width: '88px',
+      isNumber: true,
+      cell: ({ sizeBytes }) => formatBytes(sizeBytes),
+    },
+    {
+      id: 'saved',
+      title: 'Saved',
+      width: '88px',
+      cell: ({ savedAt }) => <time title={formatDate(savedAt)}>{formatTime(savedAt)}</time>,
+    },
+    { id: 'state', title: 'State', width: 'minmax(120px,1fr)', cell: (item) => <State item={item} /> },
+    {
+      id: 'actions',
+      title: '',
+      label: 'Actions',
+      width: '372px',
+      cell: (item) => (
+        <Actions
+          run={run}
+          item={item}
+          isLiving={isLiving}
+          isVerifying={verify.isRunning}
+          onVerify={() => void verify.run({ runId: run.id, step: item.step })}
+          onResume={() => void resume.run({ runId: run.id, step: item.step })}
+          onFork={() => onFork({ step: item.step, changes: {} })}
+          onSend={() => onSend(item.step)}
+          onDelete={() => onDelete(item)}
+        />
+      ),
+    },
+  ]
+  return (
+    <Table
+      label="Checkpoints"
+      rows={checkpoints.toReversed()}
+      columns={columns}
+      rowKey={({ step, directory }) => `${String(step)} ${directory}`}
+      rowHeight={36}
+      className="max-h-96"
+    />
+  )
+}
+
+function Score({ score, first }: { score: number | null; first: number | null }) {
+  return (
+    <>
+      {formatFixed(score)}
+      {score !== null && first !== null && (
+        <span className="ml-2 text-muted">
+          {score >= first && '+'}
+          {formatFixed(score - first)}
+        </span>
+      )}
+    </>
+  )
+}
+
+/** What ranks a checkpoint: the reward measured with it, or any other metric of its step. */
+function useScores(runId: string, metric: string): (item: CheckpointItem) => number | null {
+  const isReward = metric === 'eval_reward'
+  const { byMetric } = useSeries({ runIds: [runId], metrics: isReward ? [] : [metric] })
+  const points = byMetric.get(metric)?.get(runId)?.points ?? []
+  return ({ step, reward }) =>
+    isReward ? reward : (points.find(({ lastStep }) => lastStep === step)?.last ?? null)
+}
+
+function State({ item: { isBest, problem } }: { item: CheckpointItem }) {
+  if (problem !== null) {
+    return (
+      <span title={problem.message}>
+        <Badge tone="bad" icon={<TriangleAlert size={11} aria-hidden />}>
+          Damaged
+        </Badge>
+      </span>
+    )
+  }
+  return isBest ? (
+    <Badge tone="good" icon={<Check size={11} aria-hidden />}>
+      Best
+    </Badge>
+  ) : (
+    <span className="text-muted">Complete</span>
+  )
+}
+
+const trained = ({ id: runId, model }: RunEntry, step: number): string =>
+  writeChoice({ model, adapter: { runId, step } })
+
+interface ActionsProps {
+  readonly run: RunEntry
+  readonly item: CheckpointItem
+  readonly isLiving: boolean
+  readonly isVerifying: boolean
+  readonly onVerify: () => void
+  readonly onResume: () => void
+  readonly onFork: () => void
+  readonly onSend: () => void
+  readonly onDelete: () => void
+}
+
+function Actions(props: ActionsProps) {
+  const { run, item, isLiving, onResume, onFork } = props
+  const step = String(item.step)
+  const isWhole = item.problem === null
+  return (
+    <span className="flex items-center justify-end gap-1">
+      <Button
+        small
+        variant="quiet"
+        icon={<GitFork size={13} aria-hidden />}
+        disabled={!isWhole}
+        onClick={onFork}
+        aria-label={`Fork from step ${step}`}
+      >
+        Fork
+      </Button>
+      <Button
+        small
+        variant="quiet"
+        icon={<Play size={13} aria-hidden />}
+        disabled={!isWhole || isLiving || run.status === 'finished'}
+        onClick={onResume}
+        title={
+          run.status === 'finished' ? 'The run has reached its end: fork it to go on from here.' : undefined
+        }
+        aria-label={`Resume from step ${step}`}
+      >
+        Resume
+      </Button>
+      <Button
+        small
+        variant="quiet"
+        icon={<Swords size={13} aria-hidden />}
+        disabled={!isWhole}
+        onClick={() => navigate('/arena', { a: trained(run, item.step), b: run.model })}
+        aria-label={`Open step ${step} in the Arena`}
+      >
+        Arena
+      </Button>
+      <Button
+        small
+        variant="quiet"
+        icon={<FileOutput size={13} aria-hidden />}
+        disabled={!isWhole}
+        onClick={() => (location.hash = link('/models/export', { run: run.id, step }))}
+        aria-label={`Export step ${step}`}
+      >
+        Export
+      </Button>
+      <Menu groups={moreItems(props)}>
+        <IconButton small label={`More for step ${step}`} icon={<Ellipsis size={14} aria-hidden />} />
+      </Menu>
+    </span>
+  )
+}
+
+const moreItems = (props: ActionsProps): readonly (readonly MenuItem[])[] => {
+  const { run, item, isLiving, isVerifying, onVerify, onSend, onDelete } = props
+  const isWhole = item.problem === null
+  return [
+    [
+      {
+        label: 'Continue its adapter in a new run',
+        icon: <CirclePlus size={13} aria-hidden />,
+        disabled: !isWhole,
+        onSelect: () => navigate('/new-run', { model: run.model, adapter: item.directory }),
+      },
+      {
+        label: 'Continue elsewhere…',
+        icon: <Send size={13} aria-hidden />,
+        disabled: !isWhole,
+        onSelect: onSend,
+      },
+      {
+        label: 'Verify its files',
+        icon: <ShieldCheck size={13} aria-hidden />,
+        disabled: isVerifying,
+        onSelect: onVerify,
+      },
+    ],
+    [
+      {
+        label: 'Delete',
+        icon: <Trash2 size={13} aria-hidden />,
+        isDangerous: true,
+        disabled: isLiving,
+        onSelect: onDelete,
+      },
+    ],
+  ]
+}

@@ -1,0 +1,196 @@
+import { Download } from 'lucide-react'
+import { useMemo, useRef, useState } from 'react'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { useKeys } from '#renderer/client/keys.ts'
+import { navigate } from '#renderer/client/route.ts'
+import { useKnownSettings, type RunRecord } from './useRun.ts'
+import type { RunEntry } from '#renderer/client/runs.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Segmented } from '#renderer/kit/choices.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { Help } from '#renderer/kit/Help.tsx'
+import { SearchInput } from '#renderer/kit/inputs.tsx'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { CopyButton, EmptyState, Loading } from '#renderer/kit/states.tsx'
+import { saveText } from '#renderer/charts/exportChart.ts'
+import { searched, sectionsOf, settingRows, valueText, type SettingRow } from './configTree.ts'
+import { baseName } from './runFacts.ts'
+
+interface Props {
+  readonly run: RunEntry
+  readonly record: RunRecord | null
+  readonly config: RunConfig | null
+}
+
+/** Every setting the run has, what differs from the default, and what it depends on. */
+export function ConfigTab({ run, record, config }: Props) {
+  const known = useKnownSettings()
+  const [text, setText] = useState('')
+  const [shown, setShown] = useState<'all' | 'changed'>('all')
+  const search = useRef<HTMLInputElement>(null)
+  useKeys({ filter: () => search.current?.focus() })
+  const rows = useMemo(
+    () => (known === null || config === null ? [] : settingRows(config, known)),
+    [config, known],
+  )
+  if (record === null || config === null || known === null) return <Loading label="Reading the settings" />
+  const changed = rows.filter(({ isChanged }) => isChanged)
+  const found = searched(shown === 'changed' ? changed : rows, text, known.toolNames)
+  return (
+    <div className="flex min-w-0 flex-col gap-4 px-page py-6 min-[1100px]:flex-row min-[1100px]:items-start">
+      <section className="min-w-0 grow">
+        <div className="mb-3 flex flex-wrap items-center gap-2">
+          <SearchInput
+            ref={search}
+            label="Search settings"
+            value={text}
+            onChange={setText}
+            className="w-64"
+          />
+          <Segmented
+            label="Which settings"
+            value={shown}
+            onChange={setShown}
+            options={[
+              { value: 'all', label: `All ${String(rows.length)}` },
+              { value: 'changed', label: `Changed ${String(changed.length)}` },
+            ]}
+          />
+          <span className="ml-auto flex items-center gap-1">
+            <CopyButton text={record.config} label="Copy the settings as JSON" />
+            <Button
+              small
+              icon={<Download size={13} aria-hidden />}
+              onClick={() => saveText(record.config, `${fileName(run)}.json`, 'application/json')}
+            >
+              Save as file
+            </Button>
+            <Button small onClick={() => navigate('/new-run', { copy: run.id })}>
+              Copy to a new run
+            </Button>
+          </span>
+        </div>
+        {found.length === 0 && <EmptyState title="No setting fits." />}
+        <div className="flex flex-col gap-3">
+          {sectionsOf(found).map(({ name, rows: inside }) => (
+            <Panel key={name} isFlush title={<code>{name}</code>}>
+              <ul>
+                {inside.map((row) => (
+                  <Setting key={row.path} row={row} section={name} />
+                ))}
+              </ul>
+            </Panel>
+          ))}
+        </div>
+      </section>
+      <Manifest record={record} />
+    </div>
+  )
+}
+
+const fileName = ({ name, id }: RunEntry): string => (name ?? id).replace(/[^\w.-]+/g, '-')
+
+function Setting({
+  row: { path, value, usual, isChanged, description },
+  section,
+}: {
+  row: SettingRow
+  section: string
+}) {
+  const name = path.startsWith(`${section}.`) ? path.slice(section.length + 1) : path
+  const isLong = valueText(value).length > 48
+  return (
+    <li className="grid min-h-7 grid-cols-[12px_minmax(0,17rem)_minmax(0,1fr)] items-center gap-x-2 border-line px-3 py-0.5 not-first:border-t">
+      <span aria-hidden className={classes('size-1.5 rounded-full', isChanged && 'bg-accent')} />
+      <span className="flex min-w-0 items-center">
+        <code className={classes('truncate text-sm', isChanged && 'font-medium')} title={path}>
+          {name}
+        </code>
+        {description !== '' && <Help about={path}>{description}</Help>}
+      </span>
+      <span className="flex min-w-0 items-baseline gap-3">
+        <code
+          className={classes(
+            'min-w-0 text-sm',
+            isLong ? 'break-all' : 'truncate',
+            !isChanged && 'text-muted',
+          )}
+        >
+          {valueText(value)}
+        </code>
+        {isChanged && usual !== undefined && (
+          <span className="shrink-0 text-sm text-faint">
+            default <code>{valueText(usual)}</code>
+          </span>
+        )}
+      </span>
+    </li>
+  )
+}
+
+/** Digests of all that determines the run. */
+function Manifest({ record: { manifest, id, directory, seed } }: { record: RunRecord }) {
+  const entries: readonly (readonly [string, string])[] =
+    manifest === null
+      ? []
+      : [
+          ['Settings', manifest.config],
+          ['Model', manifest.model],
+          ...Object.entries(manifest.data).map(
+            ([file, digest]) => [`Data ${baseName(file)}`, digest] as const,
+          ),
+          ...Object.entries(manifest.rewards).map(([name, digest]) => [`Reward ${name}`, digest] as const),
+        ]
+  return (
+    <aside className="flex w-full shrink-0 flex-col gap-3 min-[1100px]:w-80">
+      <Panel
+        title={
+          <span className="inline-flex items-center">
+            Manifest
+            <Help about="the manifest">
+              Digests (SHA-256) of everything that determines the run: where they are equal, the same steps
+              give the same numbers on the same machine.
+            </Help>
+          </span>
+        }
+        actions={
+          manifest !== null && (
+            <CopyButton text={JSON.stringify(manifest, null, 2)} label="Copy the manifest" />
+          )
+        }
+      >
+        {manifest === null ? (
+          <p className="text-muted">Written down when training begins.</p>
+        ) : (
+          <dl className="flex flex-col gap-2">
+            <Digest name="Made with" text={manifest.app} isWhole />
+            {entries.map(([name, digest]) => (
+              <Digest key={`${name} ${digest}`} name={name} text={digest} />
+            ))}
+          </dl>
+        )}
+      </Panel>
+      <Panel title="Place">
+        <dl className="flex flex-col gap-2">
+          <Digest name="Run" text={id} isWhole />
+          <Digest name="Folder" text={directory} isWhole />
+          <Digest name="Seed" text={String(seed)} isWhole />
+        </dl>
+      </Panel>
+    </aside>
+  )
+}
+
+const Digest = ({ name, text, isWhole = false }: { name: string; text: string; isWhole?: boolean }) => (
+  <div className="min-w-0">
+    <dt className="truncate text-sm text-muted" title={name}>
+      {name}
+    </dt>
+    <dd className="flex items-center gap-1">
+      <code className={classes('min-w-0 grow text-sm', isWhole ? 'break-all' : 'truncate')}>
+        {isWhole ? text : text.slice(0, 16)}
+      </code>
+      <CopyButton text={text} label={`Copy ${name}`} />
+    </dd>
+  </div>
+)

@@ -1,0 +1,230 @@
+import { CircleCheck, FolderOpen } from 'lucide-react'
+import { useState } from 'react'
+import { shell } from '#renderer/client/connection.ts'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { useFileDialog } from '#renderer/client/fileDialog.ts'
+import type { RunEntry } from '#renderer/client/runs.ts'
+import { plural } from '#renderer/client/format.ts'
+import { toolTitles } from '#shared/tools.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Dialog } from '#renderer/kit/Dialog.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { freeName, joinPath } from '#renderer/features/models/exportPlan.ts'
+import { checkpointWords } from '#renderer/client/modelChoice.ts'
+import { projectName, startLines, type ProjectReport, type ProjectTool } from './projectPlan.ts'
+
+interface ContinueElsewhereProps {
+  readonly run: RunEntry
+  /** Of the checkpoint that is proposed; null: as the run began. */
+  readonly step: number | null
+  readonly onClose: () => void
+}
+
+/** A run as a folder that another tool starts from: data, rewards, every setting, and the adapter so far. */
+export function ContinueElsewhere({ run, step, onClose }: ContinueElsewhereProps) {
+  const [report, setReport] = useState<ProjectReport | null>(null)
+  if (report !== null) return <Written report={report} onAgain={() => setReport(null)} onClose={onClose} />
+  return <ProjectForm run={run} step={step} onDone={setReport} onClose={onClose} />
+}
+
+interface FormProps extends ContinueElsewhereProps {
+  readonly onDone: (report: ProjectReport) => void
+}
+
+const asBegun = 'begin'
+
+function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
+  const [tool, setTool] = useState<ProjectTool>('trl')
+  const [step, setStep] = useState(proposed)
+  const write = useCommand('runs.exportProject', { quiet: true, onDone })
+  const checkpoints = useAnswer('checkpoints.list', { runId: run.id }).data ?? []
+  const { out, own, setOwn, choose } = useProjectFolder(projectName(runTitle(run), step, tool))
+  const start = () =>
+    void write.run({
+      source: { runId: run.id, ...(step === null ? {} : { step }) },
+      tool,
+      path: out.trim(),
+    })
+  return (
+    <Dialog
+      isOpen
+      width={600}
+      title="Continue elsewhere"
+      description={`Writes “${runTitle(run)}” as a project for another tool: rows, rewards, every setting, and a README that says what is otherwise there. The run itself stays as it is.`}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="primary" disabled={write.isRunning || out.trim() === ''} onClick={start}>
+            Write project
+          </Button>
+        </>
+      }
+    >
+      <div className="grid gap-3">
+        <div className="flex flex-col items-start">
+          <span className="flex min-h-7 items-center text-sm font-medium text-muted">Tool</span>
+          <Segmented
+            label="Tool"
+            value={tool}
+            options={[
+              { value: 'trl', label: toolTitles.trl },
+              { value: 'agilerl', label: toolTitles.agilerl },
+            ]}
+            onChange={setTool}
+          />
+        </div>
+        <Field label="Training there begins with">
+          {(ids) => (
+            <Select
+              {...ids}
+              value={step === null ? asBegun : String(step)}
+              options={[
+                { value: asBegun, label: 'What this run began with' },
+                ...checkpoints.toReversed().map((checkpoint) => ({
+                  value: String(checkpoint.step),
+                  label: `Adapter of ${checkpointWords(checkpoint).replace(/^S/, 's')}`,
+                  disabled: checkpoint.problem !== null,
+                })),
+              ]}
+              onChange={(next) => setStep(next === asBegun ? null : Number(next))}
+            />
+          )}
+        </Field>
+        <Field
+          label="Folder"
+          note="A new or empty folder on the machine where Turnwise runs."
+          aside={
+            own !== null && (
+              <Button small variant="quiet" onClick={() => setOwn(null)}>
+                Usual folder
+              </Button>
+            )
+          }
+        >
+          {(ids) => (
+            <div className="flex gap-2">
+              <TextInput mono {...ids} value={out} onChange={setOwn} />
+              <Button onClick={choose}>Choose</Button>
+            </div>
+          )}
+        </Field>
+        {write.isRunning && <Loading label="Writing rows and rewards" />}
+        {write.error !== null && <ErrorNote error={write.error} />}
+      </div>
+    </Dialog>
+  )
+}
+
+/** Among the exports, under a name that is free, unless the person says otherwise. */
+function useProjectFolder(name: string) {
+  const [own, setOwn] = useState<string | null>(null)
+  const { data: system } = useAnswer('system.info', undefined)
+  const ask = useFileDialog((state) => state.choose)
+  const exports = system === undefined ? '' : joinPath(system.dataDirectory, 'exports')
+  const { data: there } = useAnswer(
+    'system.browse',
+    { path: exports },
+    { enabled: exports !== '', staleMs: 0 },
+  )
+  const taken = there?.path === exports ? there.entries.map((entry) => entry.name) : []
+  const free = freeName(name, taken)
+  const choose = () => {
+    void ask({ kind: 'folder', title: 'Write the project into' }).then((path) => {
+      if (path !== null) setOwn(joinPath(path, name))
+    })
+  }
+  return { own, setOwn, choose, out: own ?? (exports === '' ? '' : joinPath(exports, free)) }
+}
+
+interface WrittenProps {
+  readonly report: ProjectReport
+  readonly onAgain: () => void
+  readonly onClose: () => void
+}
+
+/** What is there now, how it is started, and what is otherwise there than here. */
+function Written({ report, onAgain, onClose }: WrittenProps) {
+  const { directory, files, fixtures, notes, version } = report
+  const lines = startLines(report)
+  return (
+    <Dialog
+      isOpen
+      width={720}
+      title={`Written for ${version}`}
+      onClose={onClose}
+      actions={
+        <>
+          <Button className="mr-auto" variant="quiet" onClick={onAgain}>
+            Write another
+          </Button>
+          {shell !== null && (
+            <Button icon={<FolderOpen size={14} aria-hidden />} onClick={() => void shell?.reveal(directory)}>
+              Show in folder
+            </Button>
+          )}
+          <Button variant="primary" onClick={onClose}>
+            Done
+          </Button>
+        </>
+      }
+    >
+      <div className="grid gap-4" role="status">
+        <div className="flex items-start gap-2">
+          <CircleCheck size={16} aria-hidden className="mt-0.5 shrink-0 text-good" />
+          <div className="min-w-0">
+            <p className="flex items-start gap-1">
+              <span className="min-w-0 pt-0.5 font-mono text-sm break-all">{directory}</span>
+              <CopyButton text={directory} label="Copy path" />
+            </p>
+            {fixtures > 0 && (
+              <p className="text-sm text-muted">
+                {plural(fixtures, 'scored sample')} in it check that rewards there are those of the run.
+              </p>
+            )}
+          </div>
+        </div>
+        <section aria-label="Start it">
+          <h3 className="mb-1 flex items-center gap-1 font-medium">
+            Start it
+            <CopyButton text={lines.join(' && ')} label="Copy the commands" />
+          </h3>
+          <pre
+            tabIndex={0}
+            className="overflow-auto rounded border border-line bg-panel px-3 py-2 font-mono text-sm"
+          >
+            {lines.join('\n')}
+          </pre>
+        </section>
+        <section aria-label="What is otherwise there">
+          <h3 className="mb-1 font-medium">What is otherwise there</h3>
+          {notes.length === 0 ? (
+            <p className="text-muted">Nothing that was found.</p>
+          ) : (
+            <ul className="grid gap-1">
+              {notes.map((note) => (
+                <li key={note} className="text-sm text-pretty text-muted">
+                  {note}
+                </li>
+              ))}
+            </ul>
+          )}
+        </section>
+        <section aria-label="Files">
+          <h3 className="mb-1 font-medium">{plural(files.length, 'file')}</h3>
+          <ul className="grid grid-cols-2 gap-x-4 font-mono text-sm text-muted">
+            {files.map((file) => (
+              <li key={file} className="truncate" title={file}>
+                {file}
+              </li>
+            ))}
+          </ul>
+        </section>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,223 @@
+import { ArrowRight, CircleCheck, GitFork, Info, OctagonAlert, TriangleAlert } from 'lucide-react'
+import { findDeclaration, metricLabel } from '#shared/metrics.ts'
+import type { Evidence, Finding, FindingSeverity, LookAt, Proposal } from '#shared/diagnosis.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { navigate } from '#renderer/client/route.ts'
+import { goToTab, type DiagnosisState } from './useRun.ts'
+import type { RunEntry } from '#renderer/client/runs.ts'
+import { formatNumber } from '#renderer/client/format.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { Explained, Help } from '#renderer/kit/Help.tsx'
+import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
+import { CheckList } from './CheckList.tsx'
+import { healthyWords, stepsWords } from './diagnosisWords.ts'
+import type { ForkWish } from './ForkDialog.tsx'
+import { valueText } from './configTree.ts'
+import { rewardRoute } from './runFacts.ts'
+
+interface Props {
+  readonly run: RunEntry
+  readonly config: RunConfig | null
+  readonly diagnosis: DiagnosisState
+  readonly onFork: (wish: ForkWish) => void
+}
+
+/** What the numbers say is wrong, what that rests on, and what to do about it. */
+export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }: Props) {
+  const checkpoints = useAnswer('checkpoints.list', { runId: run.id }).data ?? []
+  const newest = checkpoints.findLast(({ problem }) => problem === null)?.step ?? null
+  if (error !== null) return <ErrorNote error={error} className="m-8" />
+  if (data === undefined) return <Loading label="Looking at the numbers" />
+  const isHealthy = data.findings.every(({ severity }) => severity === 'note')
+  return (
+    <div className="mx-auto flex max-w-240 flex-col gap-3 px-page py-6">
+      {isHealthy && (
+        <section className="flex gap-3 rounded border border-line bg-bg p-4">
+          <CircleCheck size={18} aria-hidden className="mt-0.5 shrink-0 text-good" />
+          <div>
+            <h2 className="font-medium">{healthyWords(data)}</h2>
+          </div>
+        </section>
+      )}
+      {data.findings.map((finding) => (
+        <FindingCard
+          key={`${finding.id} ${finding.words}`}
+          finding={finding}
+          runId={run.id}
+          rewards={config?.rewards ?? []}
+          newest={newest}
+          onFork={onFork}
+        />
+      ))}
+      {data.checks.length > 0 && <CheckList checks={data.checks} />}
+    </div>
+  )
+}
+
+const looks: Readonly<
+  Record<FindingSeverity, { readonly Icon: typeof Info; readonly tone: string; readonly name: string }>
+> = {
+  problem: { Icon: OctagonAlert, tone: 'text-bad', name: 'Problem' },
+  warning: { Icon: TriangleAlert, tone: 'text-caution', name: 'Warning' },
+  note: { Icon: Info, tone: 'text-muted', name: 'Note' },
+}
+
+interface CardProps {
+  readonly finding: Finding
+  readonly runId: string
+  readonly rewards: RunConfig['rewards']
+  /** Step of the newest complete checkpoint. */
+  readonly newest: number | null
+  readonly onFork: (wish: ForkWish) => void
+}
+
+function FindingCard({ finding, runId, rewards, newest, onFork }: CardProps) {
+  const { Icon, tone, name } = looks[finding.severity]
+  return (
+    <article className="rounded border border-line bg-bg">
+      <header className="flex gap-3 p-4">
+        <Icon size={18} aria-hidden className={classes('mt-0.5 shrink-0', tone)} />
+        <div className="min-w-0">
+          <p className={classes('text-sm font-medium', tone)}>{name}</p>
+          <h2 className="max-w-160 text-pretty">{finding.words}</h2>
+          {finding.evidence.length > 0 && (
+            <ul aria-label="What it rests on" className="mt-2 flex flex-wrap gap-x-4 gap-y-0.5 text-sm">
+              {finding.evidence.map((each) => (
+                <EvidenceItem key={`${each.of} ${String(each.fromStep)}`} evidence={each} />
+              ))}
+            </ul>
+          )}
+        </div>
+      </header>
+      {finding.proposals.length > 0 && (
+        <ul aria-label="What to do" className="border-t border-line">
+          {finding.proposals.map((proposal) => (
+            <ProposalItem
+              key={proposal.words}
+              proposal={proposal}
+              runId={runId}
+              rewards={rewards}
+              newest={newest}
+              onFork={onFork}
+            />
+          ))}
+        </ul>
+      )}
+    </article>
+  )
+}
+
+function EvidenceItem({ evidence: { of, value, fromStep, toStep } }: { evidence: Evidence }) {
+  const explanation = findDeclaration(of)?.explanation
+  const label = metricLabel(of)
+  return (
+    <li className="inline-flex min-h-6 items-center gap-1.5">
+      <span className="text-muted" title={of}>
+        {label}
+      </span>
+      {explanation !== undefined && (
+        <Help about={label}>
+          <Explained name={of}>{explanation}</Explained>
+        </Help>
+      )}
+      <span className="font-mono font-medium tabular-nums">
+        {value === null ? 'no number' : formatNumber(value)}
+      </span>
+      <span className="text-faint">{stepsWords(fromStep, toStep)}</span>
+    </li>
+  )
+}
+
+type ItemProps = Omit<CardProps, 'finding'> & { readonly proposal: Proposal }
+
+function ProposalItem({ proposal, runId, rewards, newest, onFork }: ItemProps) {
+  const { words, changes, lookAt } = proposal
+  const changed = Object.entries(changes)
+  return (
+    <li className="flex min-h-10 items-center gap-3 border-line py-1.5 pr-3 pl-11.5 not-first:border-t">
+      <div className="min-w-0 grow">
+        <p>{words}</p>
+        {changed.map(([path, value]) => (
+          <p key={path} title={path} className="truncate text-sm text-muted">
+            {labelOf(path)} = <span className="font-mono">{valueText(value)}</span>
+          </p>
+        ))}
+      </div>
+      {lookAt !== null && <LookButton lookAt={lookAt} runId={runId} rewards={rewards} onFork={onFork} />}
+      {changed.length > 0 && (
+        <ApplyButton proposal={proposal} runId={runId} newest={newest} onFork={onFork} />
+      )}
+    </li>
+  )
+}
+
+/** Where no checkpoint is sound there is nothing to fork from: the settings go to a new run. */
+function ApplyButton({
+  proposal: { changes, from },
+  runId,
+  newest,
+  onFork,
+}: Pick<ItemProps, 'proposal' | 'runId' | 'newest' | 'onFork'>) {
+  if (from === 'start') {
+    const open = () => navigate('/new-run', { copy: runId, changes: JSON.stringify(changes) })
+    return (
+      <Button small icon={<ArrowRight size={13} aria-hidden />} onClick={open}>
+        Open in New run
+      </Button>
+    )
+  }
+  const step = from === 'newest' ? newest : from
+  const icon = <GitFork size={13} aria-hidden />
+  return (
+    <Button
+      small
+      icon={icon}
+      disabled={step === null}
+      title={
+        step === null
+          ? 'There is no complete checkpoint to fork from yet.'
+          : `From checkpoint ${String(step)}`
+      }
+      onClick={() => step !== null && onFork({ step, changes })}
+    >
+      {from === 'newest' ? 'Apply as a fork' : `Fork from step ${String(from)}`}
+    </Button>
+  )
+}
+
+interface LookProps {
+  readonly lookAt: LookAt
+  readonly runId: string
+  readonly rewards: RunConfig['rewards']
+  readonly onFork: (wish: ForkWish) => void
+}
+
+function LookButton({ lookAt, runId, rewards, onFork }: LookProps) {
+  const [label, go] = lookOf(lookAt, { runId, rewards, onFork })
+  return (
+    <Button small icon={<ArrowRight size={13} aria-hidden />} onClick={go}>
+      {label}
+    </Button>
+  )
+}
+
+type Action = readonly [label: string, go: () => void]
+
+function lookOf(at: LookAt, { runId, rewards, onFork }: Omit<LookProps, 'lookAt'>): Action {
+  switch (at.kind) {
+    case 'samples':
+      return [
+        `Look at samples of ${stepsWords(at.fromStep, at.toStep)}`,
+        () => goToTab(runId, 'samples', { from: String(at.fromStep), to: String(at.toStep) }),
+      ]
+    case 'reward':
+      return [`Open reward “${at.name}”`, () => navigate(rewardRoute(rewards, at.name))]
+    case 'checkpoint':
+      return [`Fork from step ${String(at.step)}`, () => onFork({ step: at.step, changes: {} })]
+    case 'selftest':
+      return ['Open the self-test', () => navigate('/settings/self-test')]
+  }
+}

@@ -1,0 +1,65 @@
+import { GitFork } from 'lucide-react'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { link } from '#renderer/client/route.ts'
+import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
+import { formatReward } from '#renderer/client/format.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { StatusBadge } from '#renderer/kit/Badge.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { LineMark } from '#renderer/charts/LineMark.tsx'
+import { treeOf } from './family.ts'
+
+/** Ancestors and forks of a run; nothing where it has none. */
+export function FamilyTree({ run }: { run: RunEntry }) {
+  const { data: family = [] } = useAnswer('runs.family', { runId: run.id })
+  const styleOf = useRunStyles()
+  if (family.length < 2) return null
+  const compared = family.map(({ id }) => id).join(',')
+  return (
+    <Panel
+      title="Family"
+      isFlush
+      actions={
+        <a
+          className="px-1 text-sm text-accent-ink hover:underline"
+          href={link('/compare', { runs: compared })}
+        >
+          Compare all
+        </a>
+      }
+    >
+      <ul className="py-1">
+        {treeOf(family).map(({ member, depth }) => {
+          const { color, dash } = styleOf(member.id)
+          const isThis = member.id === run.id
+          return (
+            <li
+              key={member.id}
+              aria-current={isThis ? 'page' : undefined}
+              className={classes('flex h-8 items-center gap-2 pr-3', isThis && 'bg-accent-soft')}
+              style={{ paddingLeft: 12 + depth * 24 }}
+            >
+              {depth > 0 && <GitFork size={13} aria-hidden className="shrink-0 text-faint" />}
+              <LineMark color={color} dash={dash} />
+              <a
+                className="min-w-0 truncate font-medium hover:underline"
+                href={link(`/runs/${member.id}/checkpoints`)}
+              >
+                {runTitle(member)}
+              </a>
+              <StatusBadge status={member.status} />
+              {member.parentCheckpointStep !== null && (
+                <span className="text-sm text-muted">from step {member.parentCheckpointStep}</span>
+              )}
+              <span className="ml-auto font-mono text-sm text-muted tabular-nums">
+                step {member.step}
+                {member.rewardAfter !== null && ` · eval reward ${formatReward(member.rewardAfter)}`}
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+    </Panel>
+  )
+}

@@ -1,0 +1,165 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { Circle, CircleCheck, OctagonAlert, TriangleAlert } from 'lucide-react'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { useKeys } from '#renderer/client/keys.ts'
+import { useWorkerOf, type RunEntry, type StoredEvent } from '#renderer/client/runs.ts'
+import { useFollowedScroll } from '#renderer/kit/scroll.ts'
+import { formatDate, formatTime } from '#renderer/client/format.ts'
+import { Checkbox } from '#renderer/kit/choices.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { SearchInput } from '#renderer/kit/inputs.tsx'
+import { SplitPane } from '#renderer/kit/SplitPane.tsx'
+import { CopyButton } from '#renderer/kit/states.tsx'
+import { eventWords, matchesEvent, type EventWords } from './eventWords.ts'
+
+interface Props {
+  readonly run: RunEntry
+  readonly events: readonly StoredEvent[]
+}
+
+/** What happened, in words, and what the process wrote. */
+export function LogTab({ run, events }: Props) {
+  const [text, setText] = useState('')
+  const [isFollowing, setFollowing] = useState(true)
+  const search = useRef<HTMLInputElement>(null)
+  useKeys({ filter: () => search.current?.focus() })
+  return (
+    <>
+      <div className="flex shrink-0 items-center gap-3 border-b border-line px-page py-2">
+        <SearchInput ref={search} label="Filter the log" value={text} onChange={setText} className="w-72" />
+        <Checkbox checked={isFollowing} onChange={setFollowing} label="Follow" />
+      </div>
+      <SplitPane id="run-log" sizes={[50, 50]} minimums={[280, 240]}>
+        <EventList events={events} text={text} isFollowing={isFollowing} />
+        <ProcessOutput run={run} text={text} isFollowing={isFollowing} />
+      </SplitPane>
+    </>
+  )
+}
+
+interface ListProps {
+  readonly events: readonly StoredEvent[]
+  readonly text: string
+  readonly isFollowing: boolean
+}
+
+const rowHeight = 42
+
+function EventList({ events, text, isFollowing }: ListProps) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const told = useMemo(() => events.map((stored) => ({ stored, words: eventWords(stored) })), [events])
+  const shown = useMemo(() => told.filter(({ words }) => matchesEvent(words, text)), [told, text])
+  const virtual = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+  })
+  useEffect(() => {
+    if (isFollowing && shown.length > 0) virtual.scrollToIndex(shown.length - 1)
+  }, [isFollowing, shown.length, virtual])
+  return (
+    <section aria-label="Events" className="flex min-h-0 grow flex-col">
+      <h2 className="flex h-8 shrink-0 items-center border-b border-line bg-panel pl-page text-sm font-medium text-muted">
+        Events {shown.length < events.length && `· ${String(shown.length)} of ${String(events.length)}`}
+      </h2>
+      <div
+        ref={scroller}
+        tabIndex={0}
+        aria-label="Events"
+        role="group"
+        className="min-h-0 grow overflow-auto -outline-offset-2"
+      >
+        <ol className="relative" style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const item = shown[index]
+            if (item === undefined) return null
+            return <EventRow key={item.stored.id} at={item.stored.event.at} words={item.words} top={start} />
+          })}
+        </ol>
+        {shown.length === 0 && (
+          <p className="px-page py-3 text-muted">
+            {text === '' ? 'Nothing has happened yet.' : 'No event has these words.'}
+          </p>
+        )}
+      </div>
+    </section>
+  )
+}
+
+const icons = { plain: Circle, good: CircleCheck, caution: TriangleAlert, bad: OctagonAlert } as const
+const tones = { plain: 'text-faint', good: 'text-good', caution: 'text-caution', bad: 'text-bad' } as const
+
+function EventRow({ at, words, top }: { at: number; words: EventWords; top: number }) {
+  const { title, detail, tone } = words
+  const Icon = icons[tone]
+  return (
+    <li
+      className="absolute inset-x-0 flex items-center gap-3 border-b border-line px-page"
+      style={{ height: rowHeight, transform: `translateY(${String(top)}px)` }}
+    >
+      <time
+        title={at === 0 ? undefined : formatDate(at)}
+        className="w-16 shrink-0 font-mono text-sm text-muted tabular-nums"
+      >
+        {at === 0 ? '' : formatTime(at)}
+      </time>
+      <Icon size={14} aria-hidden className={classes('shrink-0', tones[tone])} />
+      <div className="min-w-0 grow leading-[18px]">
+        <p className="truncate" title={title}>
+          {title}
+        </p>
+        {detail !== undefined && (
+          <p className="truncate text-sm text-muted" title={detail}>
+            {detail}
+          </p>
+        )}
+      </div>
+    </li>
+  )
+}
+
+interface OutputProps {
+  readonly run: RunEntry
+  readonly text: string
+  readonly isFollowing: boolean
+}
+
+function ProcessOutput({ run, text, isFollowing }: OutputProps) {
+  const isLiving = useWorkerOf(run.id) !== undefined
+  const { data = '' } = useAnswer('runs.log', { runId: run.id, maxBytes: 262_144 }, { keep: true })
+  const lines = useMemo(() => {
+    const wanted = text.trim().toLowerCase()
+    const all = data.split('\n')
+    return wanted === '' ? all : all.filter((line) => line.toLowerCase().includes(wanted))
+  }, [data, text])
+  const shown = lines.join('\n').trimEnd()
+  const scroller = useFollowedScroll<HTMLPreElement>(shown, isFollowing)
+  return (
+    <section aria-label="Output of the process" className="flex min-h-0 grow flex-col">
+      <h2 className="flex h-8 shrink-0 items-center border-b border-line bg-panel pr-2 pl-4 text-sm font-medium text-muted">
+        <span className="grow">Output of the process</span>
+        <CopyButton text={data} label="Copy the output" />
+      </h2>
+      <pre
+        ref={scroller}
+        tabIndex={0}
+        aria-label="Output of the process"
+        className="min-h-0 grow overflow-auto px-4 py-2 font-mono text-sm break-all whitespace-pre-wrap -outline-offset-2"
+      >
+        {shown === '' ? (
+          <span className="font-sans text-base break-normal text-muted">
+            {text !== '' && data !== ''
+              ? 'No line has these words.'
+              : isLiving
+                ? 'The process has written nothing, which is as it should be: it speaks up when something is wrong.'
+                : 'The process wrote nothing.'}
+          </span>
+        ) : (
+          shown
+        )}
+      </pre>
+    </section>
+  )
+}

@@ -1,0 +1,284 @@
+import {
+  Copy,
+  Ellipsis,
+  FileDown,
+  GitFork,
+  Pause,
+  Play,
+  Scale,
+  Send,
+  Skull,
+  Square,
+  Tag,
+  Trash2,
+} from 'lucide-react'
+import { useState, type KeyboardEvent } from 'react'
+import type { DeviceKind } from '#shared/device.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { navigate } from '#renderer/client/route.ts'
+import { useDataNames } from './useRun.ts'
+import { useRunStyles, useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
+import { useExportBundles } from '#renderer/features/runs/useRunsTable.ts'
+import { toast } from '#renderer/client/toasts.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { LineMark } from '#renderer/charts/LineMark.tsx'
+import { DeleteRuns } from '#renderer/features/runs/DeleteRuns.tsx'
+import { ContinueElsewhere } from './ContinueElsewhere.tsx'
+import type { ForkWish } from './ForkDialog.tsx'
+import { baseName, dataName, deviceWords, rewardWords, serverWords } from './runFacts.ts'
+import { TagsDialog } from './TagsDialog.tsx'
+
+/** The name, which a click lets one change in place. */
+export function RunName({ run }: { run: RunEntry }) {
+  const [draft, setDraft] = useState<string | null>(null)
+  const rename = useCommand('runs.rename')
+  const style = useRunStyles()(run.id)
+  const finish = (text: string | null) => {
+    setDraft(null)
+    const name = text?.trim() ?? null
+    if (name !== null && name !== (run.name ?? ''))
+      void rename.run({ runId: run.id, name: name === '' ? null : name })
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Enter') finish(draft)
+    if (event.key === 'Escape') setDraft(null)
+  }
+  if (draft !== null) {
+    return (
+      <TextInput
+        autoFocus
+        aria-label="Name of the run"
+        maxLength={200}
+        value={draft}
+        onChange={setDraft}
+        onBlur={() => finish(draft)}
+        onKeyDown={onKeyDown}
+        onFocus={(event) => event.target.select()}
+        className="w-64 font-semibold"
+      />
+    )
+  }
+  return (
+    <span className="inline-flex max-w-full items-center gap-2">
+      <LineMark color={style.color} dash={style.dash} />
+      <button
+        type="button"
+        title="Rename"
+        aria-label={`${runTitle(run)}, rename`}
+        onClick={() => setDraft(run.name ?? '')}
+        className="-ml-1 min-w-0 truncate rounded px-1 hover:bg-raised"
+      >
+        {runTitle(run)}
+      </button>
+    </span>
+  )
+}
+
+/** Status and what it learns from, in one line. */
+interface RunFactsProps {
+  readonly run: RunEntry
+  readonly config: RunConfig | null
+  /** null: it has not begun, or an earlier version that did not say so trained it. */
+  readonly device: DeviceKind | null
+}
+
+export function RunFacts({ run, config, device }: RunFactsProps) {
+  const worker = useWorkerOf(run.id)
+  const names = useDataNames()
+  const data = config === null ? null : dataName(config.data.train, names)
+  const rewards = config === null ? null : rewardWords(config)
+  const server = config === null ? null : serverWords(config)
+  const place = device === null ? null : `on ${deviceWords(device)}`
+  const facts = [run.algorithm.toUpperCase(), baseName(run.model), data, rewards, server, place].filter(
+    (fact) => fact !== null,
+  )
+  return (
+    <>
+      <StatusBadge status={run.status} finding={run.finding} />
+      {worker?.activity === 'pausing' && <Badge tone="caution">Pausing after this step</Badge>}
+      {worker?.activity === 'stopping' && <Badge tone="caution">Stopping after this step</Badge>}
+      <span className="min-w-0 truncate" title={facts.join(' · ')}>
+        {facts.join(' · ')}
+      </span>
+      {run.tags.map((tag) => (
+        <Badge key={tag}>{tag}</Badge>
+      ))}
+    </>
+  )
+}
+
+interface ActionsProps {
+  readonly run: RunEntry
+  readonly onFork: (wish: ForkWish) => void
+}
+
+/** Pause or go on, stop and save, and everything else behind ⋯. */
+export function RunActions({ run, onFork }: ActionsProps) {
+  const worker = useWorkerOf(run.id)
+  const pause = useCommand('runs.pause')
+  const unpause = useCommand('runs.unpause')
+  const stop = useCommand('runs.stop')
+  const resume = useResume()
+  const { id: runId } = run
+  const activity = worker?.activity
+  const isBusy = pause.isRunning || unpause.isRunning || stop.isRunning || resume.isRunning
+  const canResume = activity === undefined && resumable.has(run.status)
+  return (
+    <div className="flex shrink-0 items-center gap-2">
+      {(activity === 'running' || activity === 'starting' || activity === 'pausing') && (
+        <Button
+          icon={<Pause size={14} aria-hidden />}
+          disabled={isBusy || activity !== 'running'}
+          onClick={() => void pause.run({ runId })}
+        >
+          Pause
+        </Button>
+      )}
+      {activity === 'paused' && (
+        <Button
+          variant="primary"
+          icon={<Play size={14} aria-hidden />}
+          disabled={isBusy}
+          onClick={() => void unpause.run({ runId })}
+        >
+          Resume
+        </Button>
+      )}
+      {activity !== undefined && (
+        <Button
+          icon={<Square size={13} aria-hidden />}
+          disabled={isBusy || activity === 'stopping'}
+          onClick={() => void stop.run({ runId })}
+        >
+          Stop and save
+        </Button>
+      )}
+      {canResume && (
+        <Button
+          variant="primary"
+          icon={<Play size={14} aria-hidden />}
+          disabled={isBusy}
+          onClick={() => void resume.run({ runId })}
+        >
+          {run.status === 'new' || run.status === 'queued' ? 'Start now' : 'Resume'}
+        </Button>
+      )}
+      <MoreMenu run={run} onFork={onFork} />
+    </div>
+  )
+}
+
+const resumable: ReadonlySet<RunEntry['status']> = new Set([
+  'new',
+  'queued',
+  'stopped',
+  'failed',
+  'interrupted',
+  'paused',
+])
+
+/** Says from which step it goes on, and why not from the newest checkpoint where that is so. */
+export function useResume() {
+  return useCommand('runs.resume', {
+    onDone: ({ step, fallBack }) =>
+      toast({
+        title: step === 0 ? 'Training from the start' : `Training on from step ${String(step)}`,
+        ...(fallBack === null ? {} : { detail: fallBack }),
+      }),
+  })
+}
+
+type Asked = 'kill' | 'delete' | 'tags' | 'elsewhere' | null
+
+function MoreMenu({ run, onFork }: ActionsProps) {
+  const [asked, setAsked] = useState<Asked>(null)
+  const kill = useCommand('runs.kill')
+  const exportBundles = useExportBundles()
+  const isLiving = useWorkerOf(run.id) !== undefined
+  const checkpoints = useAnswer('checkpoints.list', { runId: run.id }).data ?? []
+  const newest = checkpoints.findLast(({ problem }) => problem === null)
+  const close = () => setAsked(null)
+  const groups: readonly (readonly MenuItem[])[] = [
+    [
+      {
+        label: newest === undefined ? 'Fork (no checkpoint yet)' : `Fork from step ${String(newest.step)}`,
+        icon: <GitFork size={13} aria-hidden />,
+        disabled: newest === undefined,
+        onSelect: () => newest && onFork({ step: newest.step, changes: {} }),
+      },
+      {
+        label: 'Copy settings to a new run',
+        icon: <Copy size={13} aria-hidden />,
+        onSelect: () => navigate('/new-run', { copy: run.id }),
+      },
+      {
+        label: 'Compare',
+        icon: <Scale size={13} aria-hidden />,
+        onSelect: () => navigate('/compare', { runs: comparedWith(run) }),
+      },
+      {
+        label: 'Export bundle',
+        icon: <FileDown size={13} aria-hidden />,
+        onSelect: () => exportBundles([run]),
+      },
+      {
+        label: 'Continue elsewhere…',
+        icon: <Send size={13} aria-hidden />,
+        onSelect: () => setAsked('elsewhere'),
+      },
+      { label: 'Tags and notes', icon: <Tag size={13} aria-hidden />, onSelect: () => setAsked('tags') },
+    ],
+    [
+      ...(isLiving
+        ? [
+            {
+              label: 'End at once',
+              icon: <Skull size={13} aria-hidden />,
+              isDangerous: true,
+              onSelect: () => setAsked('kill'),
+            },
+          ]
+        : []),
+      {
+        label: 'Delete',
+        icon: <Trash2 size={13} aria-hidden />,
+        isDangerous: true,
+        disabled: isLiving,
+        onSelect: () => setAsked('delete'),
+      },
+    ],
+  ]
+  return (
+    <>
+      <Menu groups={groups}>
+        <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
+      </Menu>
+      <ConfirmDialog
+        isOpen={asked === 'kill'}
+        onClose={close}
+        title="End this run at once?"
+        action="End at once"
+        onConfirm={() => void kill.run({ runId: run.id })}
+      >
+        {newest === undefined
+          ? 'There is no checkpoint yet: a resumed run begins from the start.'
+          : `Checkpoint ${String(newest.step)} stays complete. What came after it is trained again when you resume.`}{' '}
+        “Stop and save” loses nothing.
+      </ConfirmDialog>
+      {asked === 'elsewhere' && <ContinueElsewhere run={run} step={newest?.step ?? null} onClose={close} />}
+      {asked === 'tags' && <TagsDialog run={run} onClose={close} />}
+      {asked === 'delete' && (
+        <DeleteRuns runs={[run]} onClose={close} onDeleted={(ids) => ids.length > 0 && navigate('/runs')} />
+      )}
+    </>
+  )
+}
+
+const comparedWith = ({ id, parentRunId }: RunEntry): string =>
+  parentRunId === null ? id : `${parentRunId},${id}`

@@ -1,0 +1,103 @@
+import type { ReactNode } from 'react'
+import { useEta } from '#renderer/client/runEta.ts'
+import { useLoad, useNow } from '#renderer/client/live.ts'
+import { link } from '#renderer/client/route.ts'
+import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
+import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
+import {
+  formatAgo,
+  formatNumber,
+  formatReward,
+  formatRewardDelta,
+  memoryWords,
+} from '#renderer/client/format.ts'
+import { phaseWords, runTitle, stepShare } from '#renderer/client/words.ts'
+import { Progress } from '#renderer/kit/states.tsx'
+import { lastValues } from '#renderer/charts/lines.ts'
+
+interface Props {
+  readonly run: RunEntry
+  readonly byMetric: SeriesByMetric
+}
+
+/** How far it is, what it has gained, how fast it goes. */
+export function RunNumbers({ run, byMetric }: Props) {
+  const eta = useEta(run.id)
+  const worker = useWorkerOf(run.id)
+  const memory = useLoad()?.memory.training.find(({ runId }) => runId === run.id)
+  const now = useNow(30_000)
+  const parent = useRunEntry(run.parentRunId ?? '')
+  const perStep = eta?.secondsPerStep ?? meanStepTime(run, byMetric)
+  const isLiving = worker !== undefined && (run.status === 'running' || run.status === 'paused')
+  const { rewardBefore, rewardAfter } = run
+  return (
+    <dl className="flex min-w-0 flex-wrap items-center gap-x-6 gap-y-1">
+      <Fact name="Step">
+        {Math.max(run.step, run.parentCheckpointStep ?? 0)}
+        {run.steps !== null && <span className="text-muted">/{run.steps}</span>}
+        {worker !== undefined && (
+          <Progress
+            label="Steps of the run"
+            value={stepShare(run)}
+            className="ml-2 inline-block w-24 align-middle"
+          />
+        )}
+      </Fact>
+      {isLiving && <Fact name="Now">{phaseWords(run.phase, worker)}</Fact>}
+      {eta !== null && (
+        <Fact name="Left">
+          {eta.left}
+          {eta.later}
+        </Fact>
+      )}
+      {rewardBefore !== null && rewardAfter !== null && (
+        <EvalReward before={rewardBefore} after={rewardAfter} />
+      )}
+      {perStep !== null && <Fact name="Per step">{formatNumber(perStep)} s</Fact>}
+      {memory !== undefined && (
+        <Fact name="Memory">
+          <span title="Task managers count mapped weights with the process; the system may drop them and read them again from the file.">
+            {memoryWords(memory)}
+          </span>
+        </Fact>
+      )}
+      <Fact name="Started">{formatAgo(run.createdAt, now)}</Fact>
+      {parent !== undefined && (
+        <Fact name="Forked from">
+          <a className="text-accent-ink hover:underline" href={link(`/runs/${parent.id}/overview`)}>
+            {runTitle(parent)}
+          </a>{' '}
+          <span className="text-muted">step {run.parentCheckpointStep}</span>
+        </Fact>
+      )}
+    </dl>
+  )
+}
+
+/** Seconds, of the last steps; null before the first. */
+function meanStepTime(run: RunEntry, byMetric: SeriesByMetric): number | null {
+  const times = lastValues(byMetric.get('step_time')?.get(run.id)?.points ?? [], 20)
+  return times.length === 0 ? null : times.reduce((a, b) => a + b, 0) / times.length
+}
+
+const EvalReward = ({ before, after }: { before: number; after: number }) => (
+  <Fact name="Eval reward">
+    {formatReward(before)}
+    {after !== before && (
+      <>
+        {' '}
+        → {formatReward(after)}{' '}
+        <span className={after > before ? 'text-good' : 'text-muted'}>
+          {formatRewardDelta(after - before)}
+        </span>
+      </>
+    )}
+  </Fact>
+)
+
+const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div className="flex items-baseline gap-1.5 whitespace-nowrap">
+    <dt className="text-sm text-muted">{name}</dt>
+    <dd className="font-medium tabular-nums">{children}</dd>
+  </div>
+)

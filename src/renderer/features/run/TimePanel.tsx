@@ -1,0 +1,125 @@
+import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
+import { formatNumber, plural } from '#renderer/client/format.ts'
+import { Help } from '#renderer/kit/Help.tsx'
+import { lastValues } from '#renderer/charts/lines.ts'
+import { StackedTime, timeParts } from '#renderer/charts/StackedTime.tsx'
+import { timeShares } from './timeShares.ts'
+
+export const timeMetrics = [
+  'step_time',
+  'time/rollout',
+  'time/reward',
+  'time/score',
+  'time/update',
+  'eval_time',
+  'checkpoint_time',
+  'rollout/tokens_per_second',
+  'update/tokens_per_second',
+  'rollout/server_adapters',
+  'rollout/server_retries',
+] as const
+
+interface Props {
+  readonly runId: string
+  readonly byMetric: SeriesByMetric
+  /** It samples completions; otherwise answers are given. */
+  readonly isGenerating: boolean
+}
+
+const averaged = 20
+
+/** Where the time of a step goes, and how that changed. */
+export function TimePanel({ runId, byMetric, isGenerating }: Props) {
+  const points = (metric: string) => byMetric.get(metric)?.get(runId)?.points ?? []
+  const meanOf = (metric: string) => {
+    const values = lastValues(points(metric), averaged)
+    return values.length === 0 ? null : values.reduce((a, b) => a + b, 0) / values.length
+  }
+  const lastOf = (metric: string) => lastValues(points(metric), 1)[0] ?? null
+  const means = Object.fromEntries(timeMetrics.map((metric) => [metric, meanOf(metric)]))
+  const total = means['step_time'] ?? null
+  const columns = timeShares(points('step_time'), (name) => points(name))
+  return (
+    <section aria-label="Time per step" className="flex min-w-0 flex-col rounded border border-line bg-bg">
+      <header className="flex h-9 shrink-0 items-center gap-1.5 pr-1.5 pl-3">
+        <h3 className="font-medium">Time per step</h3>
+        <span className="text-sm text-faint">mean of the last {averaged}</span>
+        <Help about="time per step">
+          Generate: completions are sampled. Score: reward functions. Forward passes: the tokens under each
+          policy, before the update. Learn: gradients and optimizer. Other: the rest of the step. Evaluations
+          and checkpoints come between steps.
+        </Help>
+        {total !== null && (
+          <span className="ml-auto pr-2 font-mono text-sm tabular-nums">{formatNumber(total)} s</span>
+        )}
+      </header>
+      {total === null ? (
+        <p className="flex min-h-24 items-center justify-center px-6 text-center text-sm text-faint">
+          Appears after step 1.
+        </p>
+      ) : (
+        <div className="flex grow flex-col gap-3 px-3 pb-3">
+          <StackedTime label="Time per step" parts={timeParts(means)} totalSeconds={total} />
+          <Columns columns={columns} />
+          <p className="mt-auto text-sm text-muted tabular-nums">
+            {[
+              ['Generates', isGenerating ? means['rollout/tokens_per_second'] : null, 'tokens/s'],
+              ['Learns from', means['update/tokens_per_second'], 'tokens/s'],
+              ['Evaluation takes', means['eval_time'], 's'],
+              ['Checkpoint takes', means['checkpoint_time'], 's'],
+            ]
+              .flatMap(([words, value, unit]) =>
+                typeof value === 'number' ? [`${String(words)} ${formatNumber(value)} ${String(unit)}`] : [],
+              )
+              .concat(serverFacts(lastOf('rollout/server_adapters'), means['rollout/server_retries'] ?? null))
+              .join(' · ')}
+          </p>
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** Of a server that generates in place of this machine; nothing without one. */
+function serverFacts(adapters: number | null, retries: number | null): string[] {
+  return [
+    ...(adapters === null ? [] : [`The server holds ${plural(adapters, 'adapter version')}`]),
+    ...(retries === null || retries === 0 ? [] : [`asked again ${formatNumber(retries)} times per step`]),
+  ]
+}
+
+const chartHeight = 72
+
+/** One stacked bar per stretch of steps: what grows shows at a glance. */
+function Columns({ columns }: { columns: ReturnType<typeof timeShares> }) {
+  const highest = columns.reduce((most, { seconds }) => Math.max(most, seconds), 0)
+  if (columns.length < 2 || highest === 0) return null
+  const [first, last] = [columns[0], columns.at(-1)]
+  return (
+    <div aria-hidden className="flex flex-col gap-1">
+      <div className="flex items-end gap-px" style={{ height: chartHeight }}>
+        {columns.map((column) => (
+          <div
+            key={column.step}
+            title={`step ${String(column.step)}: ${formatNumber(column.seconds)} s`}
+            className="flex min-w-0 grow flex-col-reverse overflow-hidden rounded-t-sm"
+            style={{ height: `${String((column.seconds / highest) * 100)}%` }}
+          >
+            {timeParts(column.parts).map(({ id, seconds, color }) => (
+              <div
+                key={id}
+                style={{ height: `${String((seconds / column.seconds) * 100)}%`, background: color }}
+              />
+            ))}
+            <div className="grow bg-line-strong" />
+          </div>
+        ))}
+      </div>
+      <div className="flex justify-between font-mono text-xs text-faint tabular-nums">
+        <span>step {first?.step}</span>
+        <span>highest {formatNumber(highest)} s</span>
+        <span>step {last?.step}</span>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,56 @@
+/** What happened to a run, as marks on its charts. */
+import type { Finding } from '#shared/diagnosis.ts'
+import type { RunEntry, StoredEvent } from '#renderer/client/runs.ts'
+import type { ChartEvent } from '#renderer/charts/points.ts'
+
+interface Happened {
+  readonly run: Pick<RunEntry, 'parentRunId' | 'parentCheckpointStep'>
+  readonly events: readonly StoredEvent[]
+  readonly findings: readonly Finding[]
+}
+
+/** Checkpoints that are still there, resumptions, the point of a fork, and where findings begin, in order of step. */
+export function chartEvents({ run, events, findings }: Happened): readonly ChartEvent[] {
+  const marks: ChartEvent[] = []
+  if (run.parentRunId !== null && run.parentCheckpointStep !== null) {
+    const x = run.parentCheckpointStep
+    marks.push({ id: 'fork', x, kind: 'setting', label: `Forked at step ${String(x)}` })
+  }
+  const removed = removedSteps(events)
+  let reached = 0
+  for (const { id, event } of events) {
+    const step = typeof event['step'] === 'number' ? event['step'] : null
+    if (event.type === 'resumed') marks.push({ id: String(id), x: reached, kind: 'resume', label: 'Resumed' })
+    if (step === null) continue
+    reached = step
+    if (event.type === 'checkpoint-saved' && !removed.has(step))
+      marks.push({ id: String(id), x: step, kind: 'checkpoint', label: `Checkpoint ${String(step)}` })
+    if (event.type === 'warning')
+      marks.push({ id: String(id), x: step, kind: 'alarm', label: String(event['message']) })
+  }
+  return [...marks, ...findings.flatMap(alarmOf)].sort((a, b) => a.x - b.x)
+}
+
+/** For small charts: what one must see everywhere. */
+export const gravestEvents = (events: readonly ChartEvent[]): readonly ChartEvent[] =>
+  events.filter(({ kind }) => kind !== 'checkpoint')
+
+function removedSteps(events: readonly StoredEvent[]): ReadonlySet<number> {
+  const gone = events.filter(({ event }) => event.type === 'checkpoints-removed')
+  return new Set(gone.flatMap(({ event }) => stepsOfFolders(event['directories'])))
+}
+
+/** Folders of checkpoints end with their step. */
+export function stepsOfFolders(directories: unknown): readonly number[] {
+  if (!Array.isArray(directories)) return []
+  return (directories as readonly unknown[]).flatMap((directory) => {
+    const step = typeof directory === 'string' ? /step-0*(\d+)[\\/]?$/.exec(directory)?.[1] : undefined
+    return step === undefined ? [] : [Number(step)]
+  })
+}
+
+function alarmOf({ id, words, evidence }: Finding): readonly ChartEvent[] {
+  // Some of it says how things were before.
+  const x = evidence.reduce((latest, { fromStep }) => Math.max(latest, fromStep), -1)
+  return x < 0 ? [] : [{ id: `finding-${id}`, x, kind: 'alarm', label: words }]
+}

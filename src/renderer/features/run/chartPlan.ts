@@ -1,0 +1,259 @@
+/** Which charts a run gets: those its numbers and its way of learning call for. */
+import { findDeclaration, metricLabel } from '#shared/metrics.ts'
+import { unitOf } from '#renderer/charts/units.ts'
+import type { LearningKind } from './runFacts.ts'
+
+export interface PlannedLine {
+  readonly metric: string
+  readonly label: string
+}
+
+export interface PlannedChart {
+  readonly id: string
+  readonly title: string
+  readonly lines: readonly PlannedLine[]
+  /** Metric of the standard deviation to either side of the first line. */
+  readonly bandMetric?: string
+  readonly size: 'wide' | 'small'
+  readonly unit: string | undefined
+  readonly better: 'higher' | 'lower' | 'none'
+  readonly help: string
+  /** Always in view. */
+  readonly include?: readonly number[]
+  /** Smaller values are 0. */
+  readonly noise: number
+  readonly emptyText: string
+}
+
+interface ChartSpec {
+  /** That of its first metric, where it is left out. */
+  readonly title?: string
+  readonly metrics: readonly (readonly [metric: string, label: string])[]
+  readonly band?: string
+  readonly size?: 'wide'
+  readonly include?: readonly number[]
+  /** Shown before there are numbers. */
+  readonly expected?: readonly LearningKind[]
+  readonly help?: string
+  readonly noise?: number
+}
+
+export interface PlanFacts {
+  readonly kinds: readonly LearningKind[]
+  /** Steps between evaluations; null: none are made. */
+  readonly evaluationEvery: number | null
+}
+
+const specs: readonly ChartSpec[] = [
+  {
+    metrics: [
+      ['reward', 'training'],
+      ['eval_reward', 'eval'],
+    ],
+    band: 'reward_std',
+    size: 'wide',
+    expected: ['rewards'],
+    help: 'Mean reward of the completions of each step; the band is the standard deviation within groups. Eval: mean reward on the validation split, which is never trained on, with greedy decoding.',
+  },
+  {
+    metrics: [
+      ['perplexity', 'training'],
+      ['eval_perplexity', 'eval'],
+    ],
+    size: 'wide',
+    expected: ['demonstrations'],
+  },
+  {
+    metrics: [
+      ['rewards/margins', 'training'],
+      ['eval_rewards/margins', 'eval'],
+    ],
+    size: 'wide',
+    include: [0],
+    expected: ['preferences'],
+  },
+  {
+    metrics: [
+      ['rewards/accuracies', 'training'],
+      ['eval_rewards/accuracies', 'eval'],
+    ],
+    size: 'wide',
+    include: [0, 1],
+    expected: ['preferences'],
+  },
+  {
+    metrics: [['frac_reward_zero_std', 'share']],
+    include: [0, 1],
+    expected: ['rewards'],
+    help: 'Share of groups whose rewards are all equal: they teach nothing.',
+  },
+  { metrics: [['entropy', 'entropy']], include: [0], expected: ['rewards'] },
+  { metrics: [['kl', 'KL']], include: [0] },
+  {
+    metrics: [['completions/mean_length', 'mean length']],
+    include: [0],
+    expected: ['rewards'],
+  },
+  {
+    metrics: [['completions/clipped_ratio', 'share']],
+    include: [0],
+    expected: ['rewards'],
+  },
+  {
+    metrics: [['clip_ratio/region_mean', 'share']],
+    include: [0],
+    expected: ['rewards'],
+  },
+  {
+    title: 'Implicit reward',
+    metrics: [
+      ['rewards/chosen', 'chosen'],
+      ['rewards/rejected', 'rejected'],
+    ],
+    include: [0],
+    expected: ['preferences'],
+  },
+  {
+    title: 'Logprob',
+    metrics: [
+      ['logps/chosen', 'chosen'],
+      ['logps/rejected', 'rejected'],
+    ],
+  },
+  { metrics: [['value_loss', 'value loss']], include: [0] },
+  { metrics: [['value/explained_variance', 'share']], include: [0, 1] },
+  { metrics: [['environment/turns', 'turns']], include: [0] },
+  { metrics: [['environment/done_ratio', 'share']], include: [0, 1] },
+]
+
+const learning: readonly ChartSpec[] = [
+  { metrics: [['grad_norm', 'norm']], include: [0] },
+  { metrics: [['learning_rate', 'rate']], include: [0] },
+  {
+    metrics: [['sampling/sampling_logp_difference/mean', 'gap']],
+    include: [0],
+  },
+  {
+    metrics: [
+      ['sampling/server_logp_difference/mean', 'mean'],
+      ['sampling/server_logp_difference/max', 'largest'],
+    ],
+    include: [0],
+  },
+  { metrics: [['rollout/server_retries', 'requests']], include: [0] },
+  {
+    metrics: [['sampling/server_missing_logprobs', 'tokens']],
+    include: [0],
+  },
+  { metrics: [['reward/failures', 'failures']], include: [0] },
+]
+
+/** A mean of f32 numbers around 1 is no more exact. */
+const lossNoise = 1e-7
+
+/** On its own samples the loss of a policy gradient is no measure; on given answers it is. */
+const lossHelp =
+  'Near 0 is normal: on fresh samples the policy is compared with itself, so the value says little. Look at reward and gradient norm.'
+
+/** `names`: metrics that have values. */
+export function planCharts(names: readonly string[], facts: PlanFacts): readonly PlannedChart[] {
+  const known = new Set(names)
+  const plans = specs.flatMap((spec) => planOf(spec, known, facts) ?? [])
+  const parts = partsOf(names, facts)
+  return parts === null ? plans : plans.toSpliced(plans.findIndex(({ id }) => id === 'reward') + 1, 0, parts)
+}
+
+/** What is looked at when something is wrong. */
+export const planLearning = (names: readonly string[], facts: PlanFacts): readonly PlannedChart[] =>
+  [...learning, ...loggedSpecs(names)].flatMap((spec) => planOf(spec, new Set(names), facts) ?? [])
+
+export function planLoss(names: readonly string[], facts: PlanFacts): PlannedChart | null {
+  const isRewards = facts.kinds.includes('rewards')
+  const spec: ChartSpec = {
+    metrics: [
+      ['loss', 'training'],
+      ['eval_loss', 'eval'],
+    ],
+    size: 'wide',
+    noise: lossNoise,
+    expected: ['rewards', 'demonstrations', 'preferences'],
+    help: isRewards ? lossHelp : 'What the update minimised.',
+  }
+  return planOf(spec, new Set(names), facts)
+}
+
+/** Numbers that the code of rewards logs. */
+const loggedSpecs = (names: readonly string[]): readonly ChartSpec[] =>
+  names
+    .filter((name) => name.startsWith('logged/'))
+    .sort()
+    .map((name) => ({ title: name.slice('logged/'.length), metrics: [[name, name]] as const }))
+
+function partsOf(names: readonly string[], facts: PlanFacts): PlannedChart | null {
+  if (!facts.kinds.includes('rewards')) return null
+  const parts = names.flatMap((metric) => {
+    const label = /^rewards\/(.+)\/mean$/.exec(metric)?.[1]
+    return label === undefined ? [] : [{ metric, label }]
+  })
+  return {
+    id: 'parts',
+    title: 'Reward components',
+    lines: parts.sort((a, b) => a.label.localeCompare(b.label)),
+    size: 'wide',
+    unit: undefined,
+    better: 'higher',
+    help: 'Mean of each reward function, before its weight. One that never moves teaches nothing.',
+    include: [0],
+    noise: 0,
+    emptyText: 'One line per reward function, from step 1 on.',
+  }
+}
+
+function planOf(spec: ChartSpec, known: ReadonlySet<string>, facts: PlanFacts): PlannedChart | null {
+  const [main] = spec.metrics
+  const present = spec.metrics.filter(([metric]) => known.has(metric))
+  const isExpected = known.size === 0 && isExpectedOf(spec, facts)
+  if (main === undefined || (present.length === 0 && !isExpected)) return null
+  return {
+    ...{ id: main[0], noise: spec.noise ?? 0 },
+    lines: (present.length === 0 ? [main] : present).map(([metric, label]) => ({ metric, label })),
+    ...(spec.band !== undefined && known.has(spec.band) ? { bandMetric: spec.band } : {}),
+    ...(spec.include === undefined ? {} : { include: spec.include }),
+    ...meaningOf(main[0], spec),
+    emptyText: emptyWords(spec, facts),
+  }
+}
+
+const isExpectedOf = ({ expected = [] }: ChartSpec, { kinds }: PlanFacts): boolean =>
+  expected.some((kind) => kinds.includes(kind))
+
+function meaningOf(metric: string, { title, size: asked, help }: ChartSpec) {
+  const size = asked ?? 'small'
+  const declaration = findDeclaration(metric)
+  return {
+    title: title ?? metricLabel(metric),
+    size,
+    unit: unitOf(metric),
+    // Beside a small chart there is room for one number.
+    better: size === 'wide' ? (declaration?.better ?? 'none') : 'none',
+    help: help ?? declaration?.explanation ?? '',
+  } as const
+}
+
+function emptyWords({ metrics }: ChartSpec, { evaluationEvery }: PlanFacts): string {
+  const isEval = metrics.some(([metric]) => metric.startsWith('eval_'))
+  const first = 'Appears after step 1.'
+  return isEval && evaluationEvery !== null && evaluationEvery > 0
+    ? `${first} The validation split is evaluated every ${String(evaluationEvery)} steps.`
+    : first
+}
+
+/** Every metric that the charts read. */
+export const metricsOf = (charts: readonly PlannedChart[]): readonly string[] => [
+  ...new Set(
+    charts.flatMap(({ lines, bandMetric }) => [
+      ...lines.map(({ metric }) => metric),
+      ...(bandMetric === undefined ? [] : [bandMetric]),
+    ]),
+  ),
+]

@@ -1,0 +1,86 @@
+/** What a run is, in the few words of its header. */
+import { deviceKinds, deviceTitles, type DeviceKind } from '#shared/device.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { StoredEvent } from '#renderer/client/runs.ts'
+import { fileReference } from '#renderer/features/rewards/library.ts'
+
+/**
+ * How it learns: `rewards` from scored completions, `demonstrations` and `preferences` from given answers. A run of
+ * several stages may have several.
+ */
+export type LearningKind = 'rewards' | 'demonstrations' | 'preferences'
+
+const kindOf = (algorithm: string): LearningKind =>
+  algorithm === 'sft' ? 'demonstrations' : algorithm === 'dpo' ? 'preferences' : 'rewards'
+
+export function learningKinds({
+  algorithm,
+  stages,
+}: Pick<RunConfig, 'algorithm' | 'stages'>): readonly LearningKind[] {
+  const ids =
+    stages.length === 0 ? [algorithm.id] : stages.map((stage) => stage.algorithm?.id ?? algorithm.id)
+  return [...new Set(ids.map(kindOf))]
+}
+
+/** Weight of each reward by its name on charts. */
+export const rewardWeights = ({ rewards }: Pick<RunConfig, 'rewards'>): ReadonlyMap<string, number> =>
+  new Map(rewards.map((reward) => [rewardName(reward), reward.weight]))
+
+/** As runs call it: its name, of a file what stands behind # or the file's name, of a built-in its id. */
+export const rewardName = ({
+  function: id,
+  name,
+}: {
+  readonly function: string
+  readonly name?: string | undefined
+}) => name ?? /\.[cm]?[jt]s#(.+)$/.exec(id)?.[1] ?? baseName(id).replace(/\.[cm]?[jt]s$/, '')
+
+/** The last part of a path, however its parts are set apart. */
+export const baseName = (path: string): string => path.split(/[\\/]/).findLast((part) => part !== '') ?? path
+
+/** A data set has a folder named by a digest; those who know call it by its name. */
+export function dataName(train: RunConfig['data']['train'], names: ReadonlyMap<string, string>): string {
+  if (typeof train !== 'string') return `${String(train.episodes)} episodes`
+  const name = baseName(train)
+  return names.get(name) ?? (/^[0-9a-f]{64}$/.test(name) ? `data ${name.slice(0, 8)}` : name)
+}
+
+/** Where a run computes, as it said when it began. */
+export function deviceOf(events: readonly StoredEvent[]): DeviceKind | null {
+  const said = events.findLast(({ event }) => event.type === 'device')
+  return said === undefined ? null : deviceOfEvent(said.event)
+}
+
+export function deviceOfEvent({ device: said }: StoredEvent['event']): DeviceKind | null {
+  const kind = typeof said === 'object' && said !== null && 'kind' in said ? said.kind : null
+  return deviceKinds.find((known) => known === kind) ?? null
+}
+
+export const deviceWords = (kind: DeviceKind): string => (kind === 'cpu' ? 'the CPU' : deviceTitles[kind])
+
+const serverTitles = { vllm: 'vLLM', sglang: 'SGLang' } as const
+
+/** Where its completions come from, if not from this machine. */
+export function serverWords({ rollout: { server } }: Pick<RunConfig, 'rollout'>): string | null {
+  // A run of an earlier version has no such setting.
+  if (!server) return null
+  return `rollouts by ${serverTitles[server.kind]} on ${URL.parse(server.url)?.host ?? server.url}`
+}
+
+/** Where the code of a reward of a run is: in the library, among the built-ins, or in a file of one's own. */
+export function rewardRoute(rewards: RunConfig['rewards'], name: string): string {
+  const id = rewards.find((reward) => rewardName(reward) === name)?.function
+  if (id === undefined) return '/rewards'
+  const own = fileReference(id)
+  if (own !== null) return `/rewards/${own.rewardId}`
+  return /[\\/]/.test(id) ? '/rewards' : `/rewards/builtin.${id}`
+}
+
+export function rewardWords(config: Pick<RunConfig, 'rewards' | 'environment'>): string | null {
+  const names = config.rewards.map(rewardName)
+  if (names.length > 0)
+    return names.length > 3
+      ? `${names.slice(0, 2).join(' + ')} + ${String(names.length - 2)} more`
+      : names.join(' + ')
+  return config.environment === null ? null : rewardName(config.environment)
+}

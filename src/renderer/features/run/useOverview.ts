@@ -1,0 +1,77 @@
+/** The numbers of one run as its overview draws them: series, their places along the chosen axis, and what is zoomed. */
+import { useCallback, useMemo, useState } from 'react'
+import type { CurveLook } from '#renderer/charts/curveLook.ts'
+import type { Range } from '#renderer/charts/scene.ts'
+import { automaticSmoothing } from '#renderer/charts/smoothing.ts'
+import { metricsOfAxis, placementOf, stepAtPlace, type Placement } from '#renderer/charts/xAxes.ts'
+import { useCurveLook } from '#renderer/charts/useCurveLook.ts'
+import type { RunEntry } from '#renderer/client/runs.ts'
+import { useSeries, type SeriesByMetric } from '#renderer/charts/useSeries.ts'
+
+export interface OverviewRequest {
+  readonly run: RunEntry
+  /** Metrics there are. */
+  readonly names: readonly string[]
+  /** Those to be read. */
+  readonly metrics: readonly string[]
+  readonly isPaused: boolean
+}
+
+export interface Overview {
+  readonly byMetric: SeriesByMetric
+  readonly error: Error | null
+  /** With the smoothing that is used. */
+  readonly look: CurveLook & { readonly smoothing: number }
+  readonly setLook: (changes: Partial<CurveLook>) => void
+  readonly place: Placement
+  /** From the first to the last value of any series: one range for all charts, so that their cursors stand in line. */
+  readonly range: Range | null
+  /** On the x axis. */
+  readonly zoom: Range | null
+  readonly setZoom: (zoom: Range | null) => void
+}
+
+export function useOverview({ run, names, metrics, isPaused }: OverviewRequest): Overview {
+  const [look, change] = useCurveLook(names)
+  const [zoom, setZoom] = useState<Range | null>(null)
+  const setLook = useCallback(
+    (changes: Partial<CurveLook>) => {
+      // Places on one axis are none on another.
+      if (changes.x !== undefined) setZoom(null)
+      change(changes)
+    },
+    [change],
+  )
+  const runIds = useMemo(() => [run.id], [run.id])
+  const along = useSeries({ runIds, metrics: metricsOfAxis[look.x], isPaused })
+  const place = useMemo(
+    () =>
+      placementOf(
+        look.x,
+        metricsOfAxis[look.x].map((metric) => along.byMetric.get(metric)?.get(run.id)?.points ?? []),
+      ),
+    [look.x, along.byMetric, run.id],
+  )
+  const steps = useMemo(() => zoom && stepsBetween(zoom, place, run.step), [zoom, place, run.step])
+  const { byMetric, error } = useSeries({ runIds, metrics, zoom: steps, isPaused })
+  const range = useMemo(() => rangeOf(byMetric, place), [byMetric, place])
+  const smoothing = look.smoothing === 'auto' ? automaticSmoothing(run.step) : look.smoothing
+  const shown = useMemo(() => ({ ...look, smoothing }), [look, smoothing])
+  return { byMetric, error: error ?? along.error, look: shown, setLook, place, range, zoom, setZoom }
+}
+
+function stepsBetween([from, to]: Range, place: Placement, last: number): Range | null {
+  if (!Number.isFinite(place(last))) return null
+  return [stepAtPlace(place, from, last), stepAtPlace(place, to, last) + 1]
+}
+
+function rangeOf(byMetric: SeriesByMetric, place: Placement): Range | null {
+  const ends = [...byMetric.values()].flatMap((runs) =>
+    [...runs.values()].flatMap(({ points }) => {
+      const [first, last] = [points[0], points.at(-1)]
+      return first && last ? [place(first.step), place(last.lastStep)] : []
+    }),
+  )
+  const known = ends.filter((x) => Number.isFinite(x))
+  return known.length === 0 ? null : [Math.min(...known), Math.max(...known)]
+}

@@ -1,0 +1,122 @@
+/** What the page of one run asks for. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { KnownSettings } from './configTree.ts'
+import { slowPace, usualOf, type Pace } from './pace.ts'
+import { useAnswer, useApi, type Answer } from '#renderer/client/api.tsx'
+import { useNow } from '#renderer/client/live.ts'
+import { navigate } from '#renderer/client/route.ts'
+import { useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
+import { useSeries } from '#renderer/charts/useSeries.ts'
+
+export type RunRecord = Answer<'runs.get'>
+
+/** The settings of a run, every default filled in as its folder has them; null while they are on their way. */
+export function useRunConfig(runId: string): {
+  readonly record: RunRecord | null
+  readonly config: RunConfig | null
+} {
+  const { data } = useAnswer('runs.get', { runId })
+  const text = data?.config
+  const config = useMemo(() => readConfig(text), [text])
+  return { record: data ?? null, config }
+}
+
+const sections = [
+  'model',
+  'adapter',
+  'data',
+  'rewards',
+  'algorithm',
+  'rollout',
+  'optimization',
+  'evaluation',
+  'checkpoints',
+  'stages',
+] as const satisfies readonly (keyof RunConfig)[]
+
+/** A run of another version may lack what this page reads; then it shows what does not need its settings. */
+const isWhole = (config: unknown): config is RunConfig =>
+  typeof config === 'object' && config !== null && sections.every((key) => key in config)
+
+/** null: none, or of a version that this page cannot read. */
+export function readConfig(text: string | undefined): RunConfig | null {
+  if (text === undefined) return null
+  try {
+    const config: unknown = JSON.parse(text)
+    return isWhole(config) ? config : null
+  } catch {
+    return null
+  }
+}
+
+/** What every setting means; null while it is on its way. */
+export function useKnownSettings(): KnownSettings | null {
+  const schema = useAnswer('settings.runConfigSchema', undefined).data
+  const algorithms = useAnswer('settings.algorithms', undefined).data
+  const toolNames = useAnswer('settings.toolNames', undefined).data
+  return useMemo(
+    () => (schema && algorithms ? { schema, algorithms, toolNames: toolNames ?? {} } : null),
+    [schema, algorithms, toolNames],
+  )
+}
+
+/** Digest of a version → name of its data set. */
+export function useDataNames(): ReadonlyMap<string, string> {
+  const { data } = useAnswer('datasets.list', undefined)
+  return useMemo(
+    () =>
+      new Map((data ?? []).flatMap(({ name, versions }) => versions.map(({ id }) => [id, name] as const))),
+    [data],
+  )
+}
+
+export interface DiagnosisState {
+  readonly data: Answer<'runs.diagnosis'> | undefined
+  readonly error: Error | null
+}
+
+/** It reads all numbers of a run, so it is not made anew with every step. */
+const diagnosisEveryMs = 15_000
+
+/** What the numbers say is wrong with a run: when it says so itself, now and then while it goes on, and at its end. */
+export function useDiagnosis({ id: runId, status, finding }: RunEntry): DiagnosisState {
+  const client = useApi()
+  const isLiving = useWorkerOf(runId) !== undefined
+  const { data, error } = useQuery({
+    queryKey: ['diagnosis-of-run', runId, status, isLiving, finding],
+    queryFn: ({ signal }) => client.call('runs.diagnosis', { runId }, { signal }),
+    staleTime: Infinity,
+    refetchInterval: isLiving && diagnosisEveryMs,
+    placeholderData: keepPreviousData,
+  })
+  return { data, error }
+}
+
+const watchedSteps = 20
+
+/** Nothing has ended for much longer than usual; null where all is as usual. */
+export function useSlowPace(run: RunEntry): Pace | null {
+  const now = useNow(2000)
+  const worker = useWorkerOf(run.id)
+  const isWatched = run.status === 'running' && run.step > 2
+  const { byMetric } = useSeries({
+    runIds: isWatched ? [run.id] : [],
+    metrics: isWatched ? ['step_time'] : [],
+    maxPoints: 200,
+  })
+  const durations = byMetric.get('step_time')?.get(run.id)?.points.slice(-watchedSteps) ?? []
+  const usual = usualOf(durations.map(({ mean }) => mean * 1000))
+  if (!isWatched) return null
+  // A worker that was just started reads its model first.
+  return slowPace(now - Math.max(run.updatedAt, worker?.startedAt ?? 0), usual)
+}
+
+export const runTabs = ['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log'] as const
+export type RunTab = (typeof runTabs)[number]
+
+type Query = Parameters<typeof navigate>[1]
+
+export const goToTab = (runId: string, tab: RunTab, query: Query = {}): void =>
+  navigate(`/runs/${runId}/${tab}`, query)

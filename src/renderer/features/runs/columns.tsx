@@ -1,0 +1,282 @@
+import { Ellipsis } from 'lucide-react'
+import { StatusBadge } from '#renderer/kit/Badge.tsx'
+import { IconButton } from '#renderer/kit/Button.tsx'
+import { Checkbox } from '#renderer/kit/choices.tsx'
+import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { Progress } from '#renderer/kit/states.tsx'
+import type { Column } from '#renderer/kit/Table.tsx'
+import type { RunEntry } from '#renderer/client/runs.ts'
+import type { RunStyle } from '#renderer/client/runColors.ts'
+import { formatAgo, formatCount, formatDate, formatNumber, formatTime } from '#renderer/client/format.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import {
+  BestCell,
+  CurveCell,
+  DataCell,
+  DurationCell,
+  NameCell,
+  NotesCell,
+  RewardCell,
+  TagsCell,
+} from './cells.tsx'
+import { lastPart } from './filter.ts'
+import type { FamilyRow } from './families.ts'
+
+export type Row = FamilyRow<RunEntry>
+
+export type EditedField = 'name' | 'tags' | 'notes'
+
+export interface RowState {
+  readonly styleOf: (runId: string) => RunStyle
+  readonly pinned: ReadonlySet<string>
+  readonly baseline: string | null
+  readonly selected: ReadonlySet<string>
+  readonly editing: { readonly runId: string; readonly field: EditedField } | null
+  readonly now: number
+  readonly onEdit: (editing: RowState['editing']) => void
+  readonly onSelect: (runId: string, isRange: boolean) => void
+  readonly menuOf: (run: RunEntry) => readonly (readonly MenuItem[])[]
+}
+
+/** Those that may be left out, in their order. */
+export const optionalColumns = [
+  ['status', 'Status'],
+  ['algorithm', 'Method'],
+  ['model', 'Model'],
+  ['data', 'Data'],
+  ['progress', 'Steps'],
+  ['reward', 'Eval reward'],
+  ['curve', 'Reward'],
+  ['best', 'Best'],
+  ['duration', 'Duration'],
+  ['started', 'Started'],
+  ['tags', 'Tags'],
+  ['notes', 'Notes'],
+  ['seed', 'Seed'],
+] as const
+
+export type ColumnId = (typeof optionalColumns)[number][0]
+
+export const usualColumns: readonly ColumnId[] = [
+  'status',
+  'algorithm',
+  'model',
+  'data',
+  'progress',
+  'reward',
+  'curve',
+  'best',
+  'duration',
+  'started',
+  'tags',
+]
+
+/** `sorting`: how the rows are sorted; null: families stand together, so they cannot be. */
+export function columnsOf(
+  chosen: readonly ColumnId[],
+  state: RowState,
+  sorting: { readonly isDescending: boolean } | null,
+): readonly Column<Row>[] {
+  const wanted = new Set<string>(['select', 'name', ...chosen, 'menu'])
+  return allColumns(state)
+    .filter(({ id }) => wanted.has(id))
+    .map(({ sortBy, ...column }) =>
+      sortBy === undefined || sorting === null
+        ? column
+        : { ...column, sortBy: pinnedFirst(sortBy, state.pinned, sorting.isDescending) },
+    )
+}
+
+/** Pinned runs stand first whichever way the others are sorted. */
+function pinnedFirst(
+  sortBy: NonNullable<Column<Row>['sortBy']>,
+  pinned: ReadonlySet<string>,
+  isDescending: boolean,
+): NonNullable<Column<Row>['sortBy']> {
+  return (row) => {
+    const value = sortBy(row)
+    if (!pinned.has(row.run.id)) return value
+    if (typeof value === 'string') return isDescending ? '\uffff' : ''
+    return isDescending ? Infinity : -Infinity
+  }
+}
+
+function allColumns(state: RowState): readonly Column<Row>[] {
+  return [...fixedColumns(state), ...factColumns(), ...measureColumns(state), ...ownColumns(state)]
+}
+
+function fixedColumns(state: RowState): readonly Column<Row>[] {
+  return [
+    {
+      id: 'select',
+      title: '',
+      label: 'Selected',
+      width: '48px',
+      cell: ({ run }) => (
+        <span
+          className="inline-flex py-1"
+          // With shift held everything in between is meant; the checkbox itself cannot tell.
+          onClickCapture={(event) => {
+            event.preventDefault()
+            event.stopPropagation()
+            state.onSelect(run.id, event.shiftKey)
+          }}
+        >
+          <Checkbox
+            aria-label={`Select ${runTitle(run)}`}
+            checked={state.selected.has(run.id)}
+            onChange={() => undefined}
+          />
+        </span>
+      ),
+    },
+    {
+      id: 'name',
+      title: 'Name',
+      width: 'minmax(148px, 1.6fr)',
+      sortBy: ({ run }) => runTitle(run),
+      cell: (row) => (
+        <NameCell
+          row={row}
+          style={state.styleOf(row.run.id)}
+          isPinned={state.pinned.has(row.run.id)}
+          isBaseline={state.baseline === row.run.id}
+          isEditing={isEdited(state, row.run.id, 'name')}
+          onEdited={() => state.onEdit(null)}
+        />
+      ),
+    },
+  ]
+}
+
+const isEdited = ({ editing }: RowState, runId: string, field: EditedField): boolean =>
+  editing?.runId === runId && editing.field === field
+
+const factColumns = (): readonly Column<Row>[] => [
+  {
+    id: 'status',
+    title: 'Status',
+    width: '96px',
+    sortBy: ({ run }) => run.status,
+    cell: ({ run }) => <StatusBadge status={run.status} finding={run.finding} />,
+  },
+  {
+    id: 'algorithm',
+    title: 'Method',
+    width: '78px',
+    sortBy: ({ run }) => run.algorithm,
+    cell: ({ run }) => <span title={run.algorithm}>{run.algorithm}</span>,
+  },
+  {
+    id: 'model',
+    title: 'Model',
+    width: 'minmax(64px, 0.7fr)',
+    sortBy: ({ run }) => lastPart(run.model),
+    cell: ({ run }) => <span title={run.model}>{lastPart(run.model)}</span>,
+  },
+  { id: 'data', title: 'Data', width: 'minmax(84px, 0.8fr)', cell: ({ run }) => <DataCell run={run} /> },
+  {
+    id: 'progress',
+    title: 'Steps',
+    width: '80px',
+    isNumber: true,
+    sortBy: ({ run }) => run.step,
+    cell: ({ run }) => <Steps run={run} />,
+  },
+]
+
+const Steps = ({ run: { step, steps } }: { run: RunEntry }) => (
+  <span className="flex flex-col items-end gap-0.5">
+    <span>
+      {formatCount(step)}
+      <span className="text-faint"> / {formatCount(steps)}</span>
+    </span>
+    {steps !== null && step < steps && (
+      <Progress label="Steps done" value={step / steps} className="h-0.5 w-full" />
+    )}
+  </span>
+)
+
+const measureColumns = (state: RowState): readonly Column<Row>[] => [
+  {
+    id: 'reward',
+    title: 'Eval reward',
+    width: '112px',
+    isNumber: true,
+    sortBy: ({ run }) => run.rewardAfter ?? run.reward,
+    cell: ({ run }) => <RewardCell run={run} />,
+  },
+  {
+    id: 'curve',
+    title: 'Reward',
+    width: '92px',
+    cell: ({ run }) => <CurveCell run={run} color={state.styleOf(run.id).color} />,
+  },
+  { id: 'best', title: 'Best', width: '54px', isNumber: true, cell: ({ run }) => <BestCell run={run} /> },
+  {
+    id: 'duration',
+    title: 'Duration',
+    width: '104px',
+    isNumber: true,
+    cell: ({ run }) => <DurationCell run={run} />,
+  },
+  {
+    id: 'started',
+    title: 'Started',
+    width: '88px',
+    sortBy: ({ run }) => run.createdAt,
+    cell: ({ run }) => (
+      <span className="text-muted" title={`${formatDate(run.createdAt)} ${formatTime(run.createdAt)}`}>
+        {formatAgo(run.createdAt, state.now)}
+      </span>
+    ),
+  },
+]
+
+const ownColumns = (state: RowState): readonly Column<Row>[] => [
+  {
+    id: 'tags',
+    title: 'Tags',
+    width: 'minmax(92px, 1fr)',
+    cell: ({ run }) => (
+      <TagsCell
+        run={run}
+        isEditing={isEdited(state, run.id, 'tags')}
+        onEdit={(is) => state.onEdit(is ? { runId: run.id, field: 'tags' } : null)}
+      />
+    ),
+  },
+  {
+    id: 'notes',
+    title: 'Notes',
+    width: 'minmax(120px, 1fr)',
+    cell: ({ run }) => (
+      <NotesCell
+        run={run}
+        isEditing={isEdited(state, run.id, 'notes')}
+        onEdit={(is) => state.onEdit(is ? { runId: run.id, field: 'notes' } : null)}
+      />
+    ),
+  },
+  {
+    id: 'seed',
+    title: 'Seed',
+    width: '64px',
+    isNumber: true,
+    sortBy: ({ run }) => run.seed,
+    cell: ({ run }) => formatNumber(run.seed, 6),
+  },
+  {
+    id: 'menu',
+    title: '',
+    label: 'Actions',
+    width: '52px',
+    cell: ({ run }) => (
+      <span onClick={(event) => event.stopPropagation()}>
+        <Menu groups={state.menuOf(run)}>
+          <IconButton small label={`Actions of ${runTitle(run)}`} icon={<Ellipsis size={14} aria-hidden />} />
+        </Menu>
+      </span>
+    ),
+  },
+]

@@ -1,0 +1,72 @@
+/** Which runs of the history are shown. */
+import type { RunStatus } from '#shared/runs.ts'
+import { runTitle } from '#renderer/client/words.ts'
+
+export interface RunLike {
+  readonly id: string
+  readonly name: string | null
+  readonly algorithm: string
+  readonly model: string
+  readonly seed: number
+  readonly status: RunStatus
+  readonly tags: readonly string[]
+  readonly notes: string
+}
+
+export interface RunFilter {
+  /** A part of the name; else words that all must occur in name, tags, method, model or notes; `seed:1`, `id:…`. */
+  readonly text: string
+  /** Empty: any. */
+  readonly status: RunStatus | ''
+  readonly algorithm: string
+  readonly tag: string
+}
+
+export const noFilter: RunFilter = { text: '', status: '', algorithm: '', tag: '' }
+
+export const isFiltering = ({ text, status, algorithm, tag }: RunFilter): boolean =>
+  text.trim() !== '' || status !== '' || algorithm !== '' || tag !== ''
+
+/** What the search field takes, in few words. */
+export const searchHint = 'Name, tag, note, seed:1, id:…'
+
+export function filterRuns<Run extends RunLike>(runs: readonly Run[], filter: RunFilter): readonly Run[] {
+  const phrase = filter.text.trim().toLowerCase()
+  return runs.filter((run) => {
+    if (filter.status !== '' && run.status !== filter.status) return false
+    if (filter.algorithm !== '' && run.algorithm !== filter.algorithm) return false
+    if (filter.tag !== '' && !run.tags.includes(filter.tag)) return false
+    return runTitle(run).toLowerCase().includes(phrase) || hasAllWords(run, phrase.split(/\s+/))
+  })
+}
+
+function hasAllWords(run: RunLike, words: readonly string[]): boolean {
+  const said = [runTitle(run), ...run.tags, run.algorithm, lastPart(run.model), run.notes]
+  const text = said.join('\n').toLowerCase()
+  return words.every((word) => {
+    if (word.startsWith('seed:')) return String(run.seed) === word.slice('seed:'.length)
+    if (word.startsWith('id:')) return run.id.toLowerCase().includes(word.slice('id:'.length))
+    if (word.startsWith('run_')) return run.id.toLowerCase().startsWith(word)
+    // 1 is not part of 21.
+    return /^\d+$/.test(word) ? new RegExp(String.raw`(?<!\w)${word}(?!\w)`).test(text) : text.includes(word)
+  })
+}
+
+/** What is there to choose from, in order. */
+export function choicesOf(runs: readonly RunLike[]) {
+  const sorted = (values: readonly string[]) => [...new Set(values)].sort((a, b) => a.localeCompare(b))
+  return {
+    algorithms: sorted(runs.map(({ algorithm }) => algorithm)),
+    tags: sorted(runs.flatMap(({ tags }) => tags)),
+  }
+}
+
+/** Last part of a path: of a model folder, of a file with rows. */
+export const lastPart = (path: string): string => path.split(/[\\/]/).findLast((part) => part !== '') ?? path
+
+/** What one click with shift chooses: all between the last one and this one. */
+export function between(order: readonly string[], from: string | null, to: string): readonly string[] {
+  const [a, b] = [from === null ? -1 : order.indexOf(from), order.indexOf(to)]
+  if (a < 0 || b < 0) return [to]
+  return order.slice(Math.min(a, b), Math.max(a, b) + 1)
+}

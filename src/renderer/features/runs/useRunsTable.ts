@@ -1,0 +1,162 @@
+/** What a person has set up on the table of runs, and what can be done with its rows. */
+import { useCallback, useMemo, useState } from 'react'
+import type { Sorting } from '#renderer/kit/Table.tsx'
+import { usualColumns, type ColumnId } from './columns.tsx'
+import { familyRows, flatRows } from './families.ts'
+import { between, filterRuns, noFilter } from './filter.ts'
+import { focusedRunId, moveRowFocus } from './focusedRun.ts'
+import { shell } from '#renderer/client/connection.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { useApi } from '#renderer/client/api.tsx'
+import { asError, codeOf, hintOf } from '#renderer/client/failures.ts'
+import { useFileDialog } from '#renderer/client/fileDialog.ts'
+import { useKeys } from '#renderer/client/keys.ts'
+import type { RunEntry } from '#renderer/client/runs.ts'
+import { useSetting } from '#renderer/client/settings.ts'
+import { toast, toastError } from '#renderer/client/toasts.ts'
+
+const nobody: readonly string[] = []
+const compareLimit = 64
+
+/** Pinned runs stand first; the baseline is what others are compared with. Both are remembered. */
+function useMarks() {
+  const [pinnedIds, setPinned] = useSetting<readonly string[]>('runs.pinned', nobody)
+  const [baseline, setBaseline] = useSetting<string | null>('runs.baseline', null)
+  const pinned = useMemo(() => new Set(pinnedIds), [pinnedIds])
+  const togglePin = (runId: string) =>
+    setPinned(pinned.has(runId) ? pinnedIds.filter((id) => id !== runId) : [...pinnedIds, runId])
+  const toggleBaseline = (runId: string) => setBaseline(baseline === runId ? null : runId)
+  return { pinned, baseline, togglePin, toggleBaseline }
+}
+
+/** The rows of the table: what fits the filter, pinned ones first, forks under their parents where wanted. */
+export function useShownRuns(runs: readonly RunEntry[]) {
+  const [filter, setFilter] = useState(noFilter)
+  const [isTree, setTree] = useSetting('runs.tree', false)
+  const marks = useMarks()
+  const { pinned } = marks
+  const shown = useMemo(() => {
+    const isPinned = ({ id }: RunEntry) => Number(pinned.has(id))
+    const found = filterRuns(runs, filter).toSorted((a, b) => isPinned(b) - isPinned(a))
+    return isTree ? familyRows(found) : flatRows(found)
+  }, [runs, filter, isTree, pinned])
+  const order = useMemo(() => shown.map(({ run }) => run.id), [shown])
+  return { filter, setFilter, isTree, setTree, shown, order, marks }
+}
+
+/** Which columns there are and what they are sorted by; remembered. */
+export function useColumns() {
+  const [columns, setColumns] = useSetting<readonly ColumnId[]>('runs.columns', usualColumns)
+  const [sorting, setSorting] = useSetting<Sorting | null>('runs.sorting', null)
+  return { columns, setColumns, sorting, setSorting }
+}
+
+/** Which rows are chosen. `order`: ids as they stand, for choosing everything between two of them. */
+export function useSelection(order: readonly string[]) {
+  const [selected, setSelected] = useState<ReadonlySet<string>>(() => new Set())
+  const [last, setLast] = useState<string | null>(null)
+  const select = useCallback(
+    (runId: string, isRange: boolean) => {
+      setLast(runId)
+      setSelected((before) => {
+        const next = new Set(before)
+        if (isRange) for (const id of between(order, last, runId)) next.add(id)
+        else if (!next.delete(runId)) next.add(runId)
+        return next
+      })
+    },
+    [order, last],
+  )
+  const clear = useCallback(() => setSelected(new Set()), [])
+  const forget = useCallback(
+    (runIds: readonly string[]) =>
+      setSelected((before) => new Set([...before].filter((id) => !runIds.includes(id)))),
+    [],
+  )
+  return { selected, select, clear, forget }
+}
+
+/** Where the comparison of some runs is, the oldest first: it is the baseline where none is marked. */
+export function compareQuery(runs: readonly RunEntry[], baseline: string | null) {
+  const runIds = runs
+    .toSorted((a, b) => a.createdAt - b.createdAt)
+    .map(({ id }) => id)
+    .slice(0, compareLimit)
+  return {
+    runs: runIds.join(','),
+    baseline: baseline !== null && runIds.includes(baseline) ? baseline : runIds[0],
+  }
+}
+
+interface RunKeys {
+  readonly onFilter: () => void
+  readonly onSelect: (runId: string) => void
+  readonly onBaseline: (runId: string) => void
+  readonly onPin: (runId: string) => void
+  readonly onCompare: () => void
+  /** Where no row has the focus, the only one is meant; two or more can be compared. */
+  readonly chosen: readonly RunEntry[]
+}
+
+/** The keys of the table; most mean the row that has the focus. */
+export function useRunKeys({ onFilter, onSelect, onBaseline, onPin, onCompare, chosen }: RunKeys): void {
+  const onFocused = (act: (runId: string) => void) => () => {
+    const runId = focusedRunId() ?? (chosen.length === 1 ? chosen[0]?.id : undefined)
+    if (runId !== undefined) act(runId)
+  }
+  useKeys({
+    filter: onFilter,
+    select: onFocused(onSelect),
+    baseline: onFocused(onBaseline),
+    pin: onFocused(onPin),
+    nextRow: () => moveRowFocus(1),
+    previousRow: () => moveRowFocus(-1),
+    ...(chosen.length < 2 ? {} : { compareSelected: onCompare }),
+  })
+}
+
+/** Writes bundles where a person says: one file, or one per run into a folder. */
+export function useExportBundles(): (runs: readonly RunEntry[]) => void {
+  const client = useApi()
+  const choose = useFileDialog((state) => state.choose)
+  return useCallback(
+    (runs) => {
+      const write = async () => {
+        const [only] = runs
+        const target =
+          runs.length === 1 && only
+            ? await choose({ kind: 'save', title: 'Export bundle', suggestedName: bundleName(only) })
+            : await choose({ kind: 'folder', title: 'Folder for the bundles' })
+        if (target === null) return
+        // The system's dialog has asked by itself whether a file that is there may go.
+        await writeAll(target, runs.length === 1 && shell !== null)
+      }
+      const writeAll = async (target: string, overwrite: boolean) => {
+        try {
+          for (const run of runs) {
+            const path = runs.length === 1 ? target : `${target}/${bundleName(run)}`
+            await client.call('runs.exportBundle', { runId: run.id, path, overwrite })
+          }
+          toast({
+            title: runs.length === 1 ? 'Bundle written' : `${String(runs.length)} bundles written`,
+            detail: target,
+            tone: 'good',
+          })
+        } catch (thrown) {
+          const error = asError(thrown)
+          if (codeOf(error) !== 'file/exists') throw error
+          const action = { label: 'Overwrite', run: () => settle(writeAll(target, true)) }
+          toast({ title: error.message, detail: hintOf(error), tone: 'bad', action })
+        }
+      }
+      const settle = (writing: Promise<void>) =>
+        void writing.catch((thrown: unknown) => toastError(asError(thrown)))
+      settle(write())
+    },
+    [client, choose],
+  )
+}
+
+/** Unlike those of others, even where names are the same. */
+const bundleName = (run: RunEntry): string =>
+  `${runTitle(run).replace(/[^\w.-]+/g, '-')}-${run.id.slice(-6)}.run.json`

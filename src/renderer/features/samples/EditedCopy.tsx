@@ -1,0 +1,114 @@
+import { Pencil } from 'lucide-react'
+import { useState } from 'react'
+import { useTextScore, type TextScore } from './useSamples.ts'
+import { setQuery } from '#renderer/client/route.ts'
+import { formatDelta, formatNumber } from '#renderer/client/format.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { TextArea } from '#renderer/kit/inputs.tsx'
+import { ErrorNote } from '#renderer/kit/states.tsx'
+import type { Sample } from './groups.ts'
+import { partWords, scoreChange } from './scoring.ts'
+
+/** A copy of a completion that is scored while one types: what does the reward really look at? */
+export function EditedCopy({ sample }: { sample: Sample }) {
+  const [text, setText] = useState<string | null>(null)
+  if (text === null) {
+    return (
+      <div className="border-t border-line px-4 py-3">
+        <Button
+          small
+          icon={<Pencil size={13} aria-hidden />}
+          onClick={() => {
+            // The newest step is shown where the address names none: the next one must not take the place of this.
+            setQuery({ step: String(sample.step), sample: String(sample.id) })
+            setText(sample.completion)
+          }}
+        >
+          Edit a copy
+        </Button>
+        <span className="ml-2 text-sm text-faint">scored while you type</span>
+      </div>
+    )
+  }
+  return <Editor sample={sample} text={text} onText={setText} />
+}
+
+interface EditorProps {
+  readonly sample: Sample
+  readonly text: string
+  readonly onText: (text: string | null) => void
+}
+
+const longest = 200_000
+
+function Editor({ sample, text, onText }: EditorProps) {
+  const { score, error, isScoring } = useTextScore(sample.id, text)
+  return (
+    <section aria-label="Edited copy" className="border-t border-line px-4 py-3">
+      <header className="mb-2 flex min-h-6 items-center gap-2">
+        <h3 className="font-medium">Edited copy</h3>
+        <span className="ml-auto flex gap-1">
+          <Button
+            small
+            variant="quiet"
+            disabled={text === sample.completion}
+            onClick={() => onText(sample.completion)}
+          >
+            Undo changes
+          </Button>
+          <Button small variant="quiet" onClick={() => onText(null)}>
+            Close
+          </Button>
+        </span>
+      </header>
+      <TextArea
+        autoFocus
+        mono
+        aria-label="Completion to score"
+        rows={Math.min(12, Math.max(3, text.split('\n').length + 1))}
+        maxLength={longest}
+        value={text}
+        onChange={onText}
+      />
+      <div role="status" className="mt-1 min-h-6">
+        {error !== null && <ErrorNote error={error} />}
+        {error === null && (
+          <span className={classes(isScoring && 'opacity-60')}>
+            {score === null ? (
+              <span className="text-muted">Scoring…</span>
+            ) : (
+              <Change sample={sample} score={score} />
+            )}
+          </span>
+        )}
+      </div>
+      {score?.failures.map(({ message }, i) => (
+        <p key={`${String(i)} ${message}`} className="text-sm text-caution">
+          {message}
+        </p>
+      ))}
+    </section>
+  )
+}
+
+function Change({ sample, score }: { sample: Sample; score: TextScore }) {
+  const { delta, parts } = scoreChange(sample, score)
+  return (
+    <span className="tabular-nums">
+      Reward{' '}
+      <strong className="font-mono font-medium">
+        {score.reward === null ? 'none' : formatNumber(score.reward)}
+      </strong>{' '}
+      {delta !== null && delta !== 0 && (
+        <span className={classes('font-mono', delta > 0 ? 'text-good' : 'text-bad')}>
+          {formatDelta(delta)}
+        </span>
+      )}
+      {delta === 0 && parts.length === 0 && <span className="text-muted">as before</span>}
+      {parts.length > 0 && (
+        <span className="text-muted"> · {parts.map((part) => partWords(part, formatNumber)).join(', ')}</span>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,163 @@
+import { TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { setQuery } from '#renderer/client/route.ts'
+import { formatDelta, formatNumber, plural } from '#renderer/client/format.ts'
+import { classes } from '#renderer/kit/classes.ts'
+import { Segmented } from '#renderer/kit/choices.tsx'
+import type { SampleAddress } from './address.ts'
+import { isScored, meanOf, rewardText, stopWords, type Sample, type SampleGroup } from './groups.ts'
+import { VirtualList } from './VirtualList.tsx'
+
+interface Props {
+  readonly group: SampleGroup | undefined
+  readonly sampleId: number | null
+  readonly address: SampleAddress
+  /** Completions of a group as the run generates them, of which it may keep fewer; null: not known. */
+  readonly groupSize: number | null
+  readonly onMore: () => void
+}
+
+/** As high as the longest completion needs, up to three lines. */
+export const cardHeight = (samples: readonly Sample[], charactersPerLine = 34): number => {
+  const longest = samples.reduce(
+    (most, { completion }) => Math.max(most, linesOf(completion, charactersPerLine)),
+    1,
+  )
+  return 33 + 18 * Math.min(3, longest)
+}
+
+const linesOf = (text: string, width: number): number =>
+  text.split('\n').reduce((lines, line) => lines + Math.max(1, Math.ceil(line.length / width)), 0)
+
+/** The completions of one prompt in one step, with what they were worth. */
+export function GroupPane({ group, sampleId, address, groupSize, onMore }: Props) {
+  const samples = group?.samples ?? []
+  const spread = spreadOf(samples)
+  const isPart = groupSize !== null && samples.length < groupSize
+  const teaches = samples.some(({ advantage }) => advantage !== null && advantage !== 0)
+  return (
+    <section aria-label="Completions" className="flex min-h-0 grow flex-col">
+      <GroupHeader view={address.view}>
+        {isPart ? (
+          <span title="“shownTrajectories” in the settings says how many completions of a step are kept to look at.">
+            {samples.length} of {groupSize} kept
+          </span>
+        ) : (
+          groupWords(samples.length)
+        )}
+        {spread !== null && !isPart && (
+          <span className={classes('ml-2', spread === 0 && !teaches ? 'text-caution' : 'text-faint')}>
+            {spread > 0
+              ? `reward std ${formatNumber(spread)}`
+              : teaches
+                ? 'all the same reward'
+                : 'zero variance, nothing to learn'}
+          </span>
+        )}
+      </GroupHeader>
+      <VirtualList
+        label="Completions"
+        items={samples}
+        itemKey={({ id }) => String(id)}
+        itemHeight={cardHeight(samples)}
+        chosenKey={sampleId === null ? null : String(sampleId)}
+        onChoose={({ id, step, row }) =>
+          setQuery({ sample: String(id), row: String(row), step: String(step) })
+        }
+        onEnd={onMore}
+      >
+        {(sample, _i, isChosen) => <SampleCard sample={sample} isChosen={isChosen} />}
+      </VirtualList>
+    </section>
+  )
+}
+
+const groupWords = (count: number): string => (count === 1 ? 'One completion' : `Group of ${String(count)}`)
+
+export function GroupHeader({ view, children }: { view: SampleAddress['view']; children: ReactNode }) {
+  return (
+    <header className="flex h-9 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-4 text-sm text-muted">
+      <h2 className="min-w-0 grow truncate font-medium">{children}</h2>
+      <Segmented
+        label="Completions shown"
+        value={view}
+        onChange={(next) => setQuery({ view: next === 'group' ? null : next })}
+        options={[
+          { value: 'group', label: 'Group' },
+          { value: 'time', label: 'Over time' },
+        ]}
+      />
+    </header>
+  )
+}
+
+/** Standard deviation of the rewards; null where there are not two. */
+function spreadOf(samples: readonly Sample[]): number | null {
+  const rewards = samples.map(({ reward }) => reward).filter((reward) => reward !== null)
+  const mean = meanOf(rewards)
+  if (mean === null || rewards.length < 2) return null
+  const squares = rewards.reduce((sum, reward) => sum + (reward - mean) ** 2, 0)
+  const spread = Math.sqrt(squares / (rewards.length - 1))
+  return spread < 1e-9 ? 0 : spread
+}
+
+interface CardProps {
+  readonly sample: Sample
+  readonly isChosen: boolean
+  /** In front of the numbers. */
+  readonly place?: string
+}
+
+export function SampleCard({ sample, isChosen, place }: CardProps) {
+  const { reward, advantage, tokens, stopReason, completion, failures } = sample
+  return (
+    <div
+      className={classes(
+        'flex h-full flex-col gap-1 border-b border-line px-4 py-1.5',
+        isChosen && 'bg-accent-soft',
+      )}
+    >
+      <p className="flex h-[18px] items-baseline gap-2 overflow-hidden text-sm whitespace-nowrap tabular-nums">
+        {place !== undefined && <span className="min-w-14 text-muted">{place}</span>}
+        {isScored(sample) && <RewardMark reward={reward} />}
+        {advantage !== null && isScored(sample) && (
+          <span
+            className="text-muted"
+            title="Advantage: how much better or worse than expected it was judged"
+          >
+            advantage <span className="font-mono">{formatDelta(advantage)}</span>
+          </span>
+        )}
+        <span className="text-faint">{plural(tokens, 'token')}</span>
+        {stopReason === 'length' && (
+          <span className="truncate text-caution" title={stopWords(stopReason)}>
+            truncated
+          </span>
+        )}
+        {failures.length > 0 && (
+          <TriangleAlert
+            size={12}
+            className="shrink-0 self-center text-caution"
+            aria-label="A reward function failed"
+          />
+        )}
+      </p>
+      <p
+        dir="auto"
+        className="line-clamp-3 shrink-0 overflow-hidden font-mono text-sm break-words"
+        title={completion.slice(0, 500)}
+      >
+        {completion === '' ? <span className="font-sans text-faint">(empty)</span> : completion}
+      </p>
+    </div>
+  )
+}
+
+/** A reward that is seen at a glance, and read. */
+function RewardMark({ reward }: { reward: number | null }) {
+  return (
+    <span className="min-w-9 font-mono font-medium" title="Reward">
+      {rewardText(reward)}
+    </span>
+  )
+}

@@ -1,0 +1,170 @@
+import { ChevronLeft, ChevronRight, ListFilter } from 'lucide-react'
+import { useRef } from 'react'
+import { useKeys } from '#renderer/client/keys.ts'
+import { setQuery } from '#renderer/client/route.ts'
+import type { RunEntry } from '#renderer/client/runs.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Checkbox, Segmented } from '#renderer/kit/choices.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { NumberInput, SearchInput } from '#renderer/kit/inputs.tsx'
+import { Popover } from '#renderer/kit/Menu.tsx'
+import { filterCount, noFilter, type SampleAddress } from './address.ts'
+import { StepScrubber } from './StepScrubber.tsx'
+
+interface Props {
+  readonly run: RunEntry
+  readonly address: SampleAddress
+  readonly steps: readonly number[]
+  /** null: none has samples. */
+  readonly step: number | null
+}
+
+type Scope = 'step' | 'range' | 'all'
+
+/** Through time and into the heap: step, source, filter. All of it stands in the address. */
+export function SampleToolbar({ run, address, steps, step }: Props) {
+  const search = useRef<HTMLInputElement>(null)
+  useKeys({ filter: () => search.current?.focus() })
+  const { range, source, filter } = address
+  const scope: Scope = range === null ? 'step' : range === 'all' ? 'all' : 'range'
+  const setScope = (next: Scope) => {
+    const now = step ?? 0
+    setQuery({
+      steps: next === 'all' ? 'all' : null,
+      from:
+        next === 'range' ? String(range !== null && range !== 'all' ? range[0] : Math.max(0, now - 5)) : null,
+      to: next === 'range' ? String(range !== null && range !== 'all' ? range[1] : now) : null,
+    })
+  }
+  return (
+    <div className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2">
+      <Segmented
+        label="Steps shown"
+        value={scope}
+        onChange={setScope}
+        options={[
+          { value: 'step', label: 'One step' },
+          { value: 'range', label: 'Range' },
+          { value: 'all', label: 'All steps' },
+        ]}
+      />
+      {scope === 'step' && (
+        <StepControls run={run} steps={steps} step={step} isNewest={address.step === null} />
+      )}
+      {scope === 'range' && range !== null && range !== 'all' && (
+        <div className="flex grow items-center gap-2 text-muted">
+          Steps
+          <NumberInput
+            aria-label="From step"
+            value={range[0]}
+            onChange={(from) => from !== null && setQuery({ from: String(from) })}
+            className="max-w-20"
+          />
+          to
+          <NumberInput
+            aria-label="To step"
+            value={range[1]}
+            onChange={(to) => to !== null && setQuery({ to: String(to) })}
+            className="max-w-20"
+          />
+        </div>
+      )}
+      {scope === 'all' && <span className="grow" />}
+      <Segmented
+        label="Source"
+        value={source}
+        onChange={(next) => setQuery({ source: next === 'rollout' ? null : next, sample: null, row: null })}
+        options={[
+          { value: 'rollout', label: 'Rollouts' },
+          { value: 'evaluation', label: 'Eval' },
+        ]}
+      />
+      <SearchInput
+        ref={search}
+        label="Search text"
+        value={filter.text}
+        maxLength={200}
+        onChange={(text) => setQuery({ text, sample: null })}
+        className="w-44"
+      />
+      <FilterMenu address={address} />
+    </div>
+  )
+}
+
+interface ControlProps extends Pick<Props, 'run' | 'steps' | 'step'> {
+  /** It follows the run. */
+  readonly isNewest: boolean
+}
+
+function StepControls({ run, steps, step, isNewest }: ControlProps) {
+  const moveTo = (next: number | null) =>
+    setQuery({ step: next === null ? null : String(next), sample: null })
+  const place = step === null ? -1 : steps.indexOf(step)
+  const atPlace = (index: number) => steps[index]
+  return (
+    <div className="flex min-w-64 grow flex-wrap items-center gap-1">
+      <IconButton
+        label="Previous step ( [ )"
+        icon={<ChevronLeft size={15} aria-hidden />}
+        disabled={place <= 0}
+        onClick={() => moveTo(atPlace(place - 1) ?? null)}
+      />
+      <StepScrubber steps={steps} step={step} last={run.steps} onStep={moveTo} />
+      <IconButton
+        label="Next step ( ] )"
+        icon={<ChevronRight size={15} aria-hidden />}
+        disabled={place < 0 || place >= steps.length - 1}
+        onClick={() => moveTo(atPlace(place + 1) ?? null)}
+      />
+      <Button small variant="quiet" aria-pressed={isNewest} disabled={isNewest} onClick={() => moveTo(null)}>
+        Newest
+      </Button>
+    </div>
+  )
+}
+
+function FilterMenu({ address: { filter } }: { address: SampleAddress }) {
+  const count = filterCount(filter)
+  const number = (name: string) => (value: number | null) =>
+    setQuery({ [name]: value === null ? null : String(value), sample: null })
+  return (
+    <Popover
+      label="Filter"
+      trigger={
+        <Button icon={<ListFilter size={14} aria-hidden />}>
+          Filter
+          {count > 0 && <Badge tone="accent">{count}</Badge>}
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        <div className="grid grid-cols-2 gap-3">
+          <Field label="Reward from">
+            {(ids) => <NumberInput {...ids} value={filter.minReward} onChange={number('min')} />}
+          </Field>
+          <Field label="Reward to">
+            {(ids) => <NumberInput {...ids} value={filter.maxReward} onChange={number('max')} />}
+          </Field>
+        </div>
+        <Field label="Row of the data" note="As Data shows it.">
+          {(ids) => <NumberInput {...ids} value={filter.onlyRow} onChange={number('only')} />}
+        </Field>
+        <Checkbox
+          checked={filter.hasFailures}
+          onChange={(on) => setQuery({ failures: on ? '1' : null, sample: null })}
+          label="A reward function failed"
+        />
+        <Checkbox
+          checked={filter.isCutOff}
+          onChange={(on) => setQuery({ cut: on ? '1' : null, sample: null })}
+          label="Truncated at the length limit"
+        />
+        <Button disabled={count === 0} onClick={() => setQuery(noFilter)}>
+          Clear filter
+        </Button>
+      </div>
+    </Popover>
+  )
+}

@@ -1,0 +1,114 @@
+import { memo, useMemo, useState, type KeyboardEvent, type PointerEvent } from 'react'
+import { classes } from '#renderer/kit/classes.ts'
+import { heatLook, tokenWords, type HeatScale } from './heat.ts'
+import { segmentsOf, type Segment, type TokenRow } from './tokenRows.ts'
+
+interface Props {
+  readonly rows: readonly TokenRow[]
+  /** null: no colours. */
+  readonly scale: HeatScale | null
+}
+
+/**
+ * The tokens as running text on coloured ground; a dotted underline tells negative values, a plain one positive. What is
+ * known of a token stands under the text while the pointer is on it or the arrow keys are.
+ */
+export function TokenHeatMap({ rows, scale }: Props) {
+  const [active, setActive] = useState<number | null>(null)
+  const segments = useMemo(() => segmentsOf(rows), [rows])
+  const hasTurns = segments.length > 2
+  const firstAction = rows.findIndex(({ isAction }) => isAction)
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (by === undefined) return
+    event.preventDefault()
+    const next = active === null ? Math.max(0, firstAction) : active + by
+    reach(event.currentTarget, Math.min(rows.length - 1, Math.max(0, next)))
+  }
+  const reach = (map: HTMLElement, index: number) => {
+    setActive(index)
+    map.querySelector(`[data-token="${String(index)}"]`)?.scrollIntoView({ block: 'nearest' })
+  }
+  const onPointerOver = ({ target }: PointerEvent) => {
+    const at = target instanceof HTMLElement ? target.dataset['token'] : undefined
+    if (at !== undefined) setActive(Number(at))
+  }
+  const row = active === null ? undefined : rows[active]
+  return (
+    <>
+      <div
+        role="group"
+        tabIndex={0}
+        aria-label="Tokens; arrow keys tell their values"
+        onKeyDown={onKeyDown}
+        onPointerOver={onPointerOver}
+        onPointerLeave={() => setActive(null)}
+        onBlur={() => setActive(null)}
+        dir="auto"
+        className="flex max-h-[55vh] flex-col gap-2 overflow-auto rounded-sm p-0.5 font-mono break-words whitespace-pre-wrap"
+      >
+        {segments.map((segment) => (
+          <div key={segment.rows[0]?.index ?? 0}>
+            {hasTurns && <p className="mb-0.5 font-sans text-xs text-faint">{segmentTitle(segment)}</p>}
+            <p
+              className={classes(
+                segment.kind === 'turn' ? 'leading-6' : 'leading-5 text-faint',
+                segment.kind === 'reply' && 'border-l-2 border-line pl-3',
+              )}
+            >
+              {segment.rows.map((each) => (
+                <Token key={each.index} row={each} scale={scale} isActive={each.index === active} />
+              ))}
+            </p>
+          </div>
+        ))}
+      </div>
+      <p
+        role="status"
+        className={classes(
+          'mt-2 min-h-9 font-mono text-sm break-words tabular-nums',
+          row ? 'text-text' : 'text-faint',
+        )}
+      >
+        {row ? tokenWords(row) : 'Point at a token, or use the arrow keys, to read its values'}
+      </p>
+    </>
+  )
+}
+
+const segmentTitle = ({ kind, turn }: Segment): string =>
+  kind === 'prompt' ? 'Prompt' : kind === 'turn' ? `Turn ${String(turn)}` : `Answer to turn ${String(turn)}`
+
+interface TokenProps {
+  readonly row: TokenRow
+  readonly scale: HeatScale | null
+  readonly isActive: boolean
+}
+
+const underlines = {
+  none: '',
+  positive: 'underline decoration-[rgb(var(--heat-positive))] decoration-2 underline-offset-4',
+  negative:
+    'underline decoration-[rgb(var(--heat-negative))] decoration-2 decoration-dotted underline-offset-4',
+} as const
+
+/** Only the token that was left and the one that was reached are drawn again. */
+const Token = memo(({ row, scale, isActive }: TokenProps) => {
+  const look = scale === null ? null : heatLook(scale, row[scale.value])
+  return (
+    <span
+      data-token={row.index}
+      className={classes(
+        'rounded-[2px]',
+        isActive && 'outline-2 outline-accent',
+        look !== null && underlines[look.underline],
+      )}
+      style={look === null ? undefined : { backgroundColor: look.backgroundColor }}
+    >
+      {shownText(row)}
+    </span>
+  )
+})
+
+/** An end of line is seen as well as done. */
+const shownText = ({ text, isAction }: TokenRow): string => (isAction ? text.replaceAll('\n', '⏎\n') : text)

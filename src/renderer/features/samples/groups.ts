@@ -1,0 +1,141 @@
+/** Stored samples as groups: the completions of one prompt in one step. */
+import type { Answer } from '#renderer/client/api.tsx'
+import { formatCount, formatNumber } from '#renderer/client/format.ts'
+
+export type Sample = Answer<'samples.list'>[number]
+export type SampleSource = Sample['source']
+
+export interface SampleGroup {
+  /** Stable: step, source and row. */
+  readonly key: string
+  readonly runId: string
+  readonly step: number
+  readonly source: SampleSource
+  /** Among the rows that were trained on, or held out. */
+  readonly row: number
+  /** As Data shows it. */
+  readonly rowWords: string
+  readonly prompt: string
+  /** In the order they were generated. */
+  readonly samples: readonly Sample[]
+  /** Of those that were scored; null where none was. */
+  readonly meanReward: number | null
+}
+
+const groupKey = ({ step, source, row }: Pick<Sample, 'step' | 'source' | 'row'>): string =>
+  `${String(step)}:${source}:${String(row)}`
+
+/** The newest step first, prompts in the order in which they were drawn. */
+export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
+  const byKey = Map.groupBy(samples, groupKey)
+  const groups = [...byKey].flatMap(([key, members]) => {
+    const inOrder = members.toSorted((a, b) => a.position - b.position)
+    const [first] = inOrder
+    if (first === undefined) return []
+    const { runId, step, source, row, prompt } = first
+    const meanReward = meanOf(inOrder.map(({ reward }) => reward))
+    return [
+      {
+        ...{ key, runId, step, source, row, prompt, meanReward, samples: inOrder },
+        rowWords: rowWords(first),
+        place: first.position,
+      },
+    ]
+  })
+  return groups
+    .sort((a, b) => b.step - a.step || a.source.localeCompare(b.source) || a.place - b.place)
+    .map(({ place: _place, ...group }) => group)
+}
+
+/** «row 154» as Data counts; where that cannot be told any more, the number in the part that the run used. */
+export const rowWords = ({ dataRow, row, source }: Pick<Sample, 'dataRow' | 'row' | 'source'>): string =>
+  dataRow === null
+    ? `${source === 'rollout' ? 'training' : 'validation'} row ${formatCount(row + 1)}`
+    : `row ${formatCount(dataRow + 1)}`
+
+export function meanOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length
+}
+
+/** From the lowest to the highest reward, 0 always in it, so that bars of different prompts can be compared. */
+export function rewardRange(groups: readonly SampleGroup[]): readonly [number, number] {
+  let [low, high] = [0, 0]
+  for (const { samples } of groups) {
+    for (const { reward } of samples) {
+      low = Math.min(low, reward ?? 0)
+      high = Math.max(high, reward ?? 0)
+    }
+  }
+  return high > low ? [low, high] : [0, 1]
+}
+
+/** Whether rewards were asked about it at all: demonstrations and preferences have none. */
+export const isScored = ({ reward, parts }: Pick<Sample, 'reward' | 'parts'>): boolean =>
+  reward !== null || Object.keys(parts).length > 0
+
+/** Largest size of an advantage, so that the colours of a group's members mean the same. */
+export const advantageReach = (samples: readonly Sample[]): number =>
+  samples.reduce((most, { advantage }) => Math.max(most, Math.abs(advantage ?? 0)), 0)
+
+/** What templates put around the words of a chat. */
+const marks = [
+  /<\|im_start\|>\s*(?:system|user|assistant|tool)?\n?/g,
+  /<\|start_header_id\|>\s*\w+\s*<\|end_header_id\|>/g,
+  /<start_of_turn>\s*(?:user|model)?/g,
+  /<\|[^|>\s]{1,40}\|>|<\/?s>|<(?:bos|eos|end_of_turn)>|\[\/?INST\]|<<\/?SYS>>/g,
+]
+
+/** The words of a prompt without the marks of its chat template. */
+export function promptWords(prompt: string): string {
+  const words = marks
+    .reduce((text, mark) => text.replace(mark, ' '), prompt)
+    .replace(/\s+/g, ' ')
+    .trim()
+  return words === '' ? prompt.trim() : words
+}
+
+const leastShared = 24
+
+/** Where all begin alike, as with a long system prompt, what is common is left out: a list must tell them apart. */
+export function distinctWords(prompts: readonly string[]): readonly string[] {
+  const words = prompts.map(promptWords)
+  const [first, ...others] = words
+  if (first === undefined || others.length === 0) return words
+  if (others.every((other) => other === first)) return words
+  let shared = others.reduce((length, other) => commonLength(first, other, length), first.length)
+  while (shared > 0 && first[shared - 1] !== ' ') shared--
+  if (shared < leastShared) return words
+  return words.map((text) => `… ${text.slice(shared)}`)
+}
+
+function commonLength(a: string, b: string, most: number): number {
+  let length = 0
+  while (length < most && a[length] === b[length]) length++
+  return length
+}
+
+const stops: Readonly<Record<Sample['stopReason'], string>> = {
+  'stop-id': 'stopped (EOS)',
+  'stop-string': 'stop string',
+  length: 'length limit',
+}
+
+export const stopWords = (reason: Sample['stopReason']): string => stops[reason]
+
+/** A reward as it stands in lists: two decimals, one under the other. */
+export function rewardText(reward: number | null): string {
+  if (reward === null) return 'none'
+  return Math.abs(reward) < 100 ? reward.toFixed(2).replace('-', '−') : formatNumber(reward)
+}
+
+/** The neighbour in a list; the first where the current one is not in it. */
+export function neighbour<Item>(items: readonly Item[], at: number, by: 1 | -1): Item | undefined {
+  return at < 0 ? items[0] : items[at + by]
+}
+
+/** The step to show: that which was asked for or the nearest before it that has samples, else the newest. */
+export function stepShown(steps: readonly number[], asked: number | null): number | null {
+  if (asked === null) return steps.at(-1) ?? null
+  return steps.findLast((step) => step <= asked) ?? steps[0] ?? null
+}

@@ -1,0 +1,128 @@
+/** Stored samples of a run, page by page, and what its rewards say of an edited one. */
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { useEffect, useMemo, useState } from 'react'
+import type { Api } from '#shared/api/api.ts'
+import type { InputOf } from '#shared/api/contract.ts'
+import type { Sample, SampleSource } from './groups.ts'
+import { useAnswer, useApi, type Answer } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+
+/** As the host answers at most. */
+const pageSize = 500
+
+export type SampleRequest = Omit<InputOf<Api, 'samples.list'>, 'limit' | 'before'>
+
+export interface SamplePages {
+  readonly samples: readonly Sample[]
+  readonly isLoaded: boolean
+  readonly isLoadingMore: boolean
+  readonly hasMore: boolean
+  readonly loadMore: () => void
+  readonly error: Error | null
+}
+
+/**
+ * What is stored of a step never changes, so it is read once; `revision` tells histories apart after a run went back to
+ * an earlier step.
+ */
+export function useSamplePages(request: SampleRequest | null, revision: string | number): SamplePages {
+  const client = useApi()
+  const query = useInfiniteQuery({
+    queryKey: ['samples-of-run', request, revision],
+    queryFn: ({ pageParam, signal }) => {
+      const page = {
+        runId: '',
+        ...request,
+        limit: pageSize,
+        ...(pageParam === null ? {} : { before: pageParam }),
+      }
+      return client.call('samples.list', page, { signal })
+    },
+    initialPageParam: null as number | null,
+    getNextPageParam: (page: readonly Sample[]) =>
+      page.length < pageSize ? null : (page.at(-1)?.id ?? null),
+    enabled: request !== null,
+    staleTime: Infinity,
+    placeholderData: keepPreviousData,
+  })
+  const { data, fetchNextPage, hasNextPage, isFetchingNextPage, isFetching } = query
+  const samples = useMemo(() => data?.pages.flat() ?? [], [data])
+  return {
+    samples,
+    isLoaded: data !== undefined && !query.isPlaceholderData,
+    isLoadingMore: isFetchingNextPage,
+    hasMore: hasNextPage,
+    loadMore: () => {
+      if (hasNextPage && !isFetching) void fetchNextPage()
+    },
+    error: query.error,
+  }
+}
+
+/** Steps of one source that have samples, in order. */
+export function useSampleSteps(runId: string, source: SampleSource): readonly number[] {
+  const { data } = useAnswer('samples.steps', { runId, source }, { keep: true })
+  return useMemo(() => {
+    const steps = (data ?? []).filter((each) => each.source === source).map(({ step }) => step)
+    return steps.sort((a, b) => a - b)
+  }, [data, source])
+}
+
+/** The newest a person has seen of a list that grows at its front: it stands still until they ask for more. */
+export function useSeenUntil(newest: number | null): {
+  readonly until: number | null
+  readonly showNewest: () => void
+} {
+  const [seen, setSeen] = useState<number | null>(newest)
+  if (seen === null && newest !== null) setSeen(newest)
+  // The run went back.
+  if (seen !== null && newest !== null && newest < seen) setSeen(newest)
+  return { until: seen ?? newest, showNewest: () => setSeen(newest) }
+}
+
+export type TextScore = Answer<'samples.scoreText'>
+
+export interface TextScoring {
+  /** Of the text as it is now; null where it is on its way. */
+  readonly score: TextScore | null
+  readonly error: Error | null
+  readonly isScoring: boolean
+}
+
+const typingMs = 250
+
+interface Scored {
+  readonly key: string
+  readonly score: TextScore | null
+  readonly error: Error | null
+}
+
+/** Scores a text in the place of a sample's completion as soon as typing rests. */
+export function useTextScore(sampleId: number, completion: string): TextScoring {
+  const client = useApi()
+  const key = `${String(sampleId)}:${completion}`
+  const [scored, setScored] = useState<Scored | null>(null)
+  useEffect(() => {
+    const controller = new AbortController()
+    const ask = () =>
+      client.call('samples.scoreText', { sampleId, completion }, { signal: controller.signal }).then(
+        (score) => {
+          if (!controller.signal.aborted) setScored({ key, score, error: null })
+        },
+        (thrown: unknown) => {
+          if (!controller.signal.aborted) setScored({ key, score: null, error: asError(thrown) })
+        },
+      )
+    const timer = setTimeout(() => void ask(), typingMs)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [client, sampleId, completion, key])
+  const isCurrent = scored?.key === key
+  return {
+    score: isCurrent ? scored.score : null,
+    error: isCurrent ? scored.error : null,
+    isScoring: !isCurrent,
+  }
+}

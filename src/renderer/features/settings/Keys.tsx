@@ -1,0 +1,139 @@
+import { RotateCcw } from 'lucide-react'
+import { useState } from 'react'
+import { keysOf, useKeyBindings, type Bindings } from '#renderer/client/keys.ts'
+import { keyTable, type KeyId } from '#shared/keyTable.ts'
+import { isSingle, keyWords } from '#renderer/client/keyWords.ts'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Switch } from '#renderer/kit/choices.tsx'
+import { Kbd } from '#renderer/kit/states.tsx'
+import { conflictsOf, keyGroups, keyIds, rebound } from './keyRules.ts'
+import { Section } from './Section.tsx'
+import { useKeyCapture } from './useKeyCapture.ts'
+
+/** Every shortcut, to be set by pressing it. */
+export function KeysSection() {
+  const { bindings, setBindings, singles, setSingles } = useKeyBindings()
+  const [waiting, setWaiting] = useState<KeyId | null>(null)
+  useKeyCapture(waiting !== null, (capture) => {
+    if (waiting !== null && capture.kind !== 'cancel')
+      setBindings(rebound(bindings, waiting, capture.kind === 'key' ? [capture.key] : []))
+    setWaiting(null)
+  })
+  const changed = Object.keys(bindings).length
+  return (
+    <>
+      <Section title="Single letters">
+        <div className="flex items-center gap-3">
+          <Switch aria-label="Keys without Ctrl, Alt or ⌘" checked={singles} onChange={setSingles} />
+          <p className="text-muted text-pretty">
+            Keys such as J, K and [ act without holding another key. Turn them off if you use speech input or
+            press keys by accident.
+          </p>
+        </div>
+      </Section>
+      {keyGroups.map((group, i) => (
+        <Section
+          key={group}
+          title={group}
+          actions={
+            i === 0 && (
+              <Button small disabled={changed === 0} onClick={() => setBindings({})}>
+                Reset all
+              </Button>
+            )
+          }
+        >
+          <table className="w-full">
+            <caption className="sr-only">{group}</caption>
+            <thead className="sr-only">
+              <tr>
+                <th>What it does</th>
+                <th>Keys</th>
+                <th>Change</th>
+              </tr>
+            </thead>
+            <tbody>
+              {keyIds
+                .filter((id) => keyTable[id].group === group)
+                .map((id) => (
+                  <KeyRow
+                    key={id}
+                    id={id}
+                    bindings={bindings}
+                    areSinglesOn={singles}
+                    isWaiting={waiting === id}
+                    onChange={() => setWaiting(waiting === id ? null : id)}
+                    onReset={() => setBindings(rebound(bindings, id, null))}
+                  />
+                ))}
+            </tbody>
+          </table>
+        </Section>
+      ))}
+    </>
+  )
+}
+
+interface KeyRowProps {
+  readonly id: KeyId
+  readonly bindings: Bindings
+  readonly areSinglesOn: boolean
+  readonly isWaiting: boolean
+  readonly onChange: () => void
+  readonly onReset: () => void
+}
+
+function KeyRow({ id, bindings, areSinglesOn, isWaiting, onChange, onReset }: KeyRowProps) {
+  const { label } = keyTable[id]
+  const keys = keysOf(id, bindings)
+  const conflicts = conflictsOf(id, bindings)
+  const isOff = !areSinglesOn && keys.length > 0 && keys.every(isSingle)
+  return (
+    <tr className="border-b border-line last:border-b-0">
+      <td className="py-1 pr-3">
+        {label}
+        {conflicts.length > 0 && (
+          <span className="block text-sm text-caution">
+            Also: {conflicts.join(', ')}. The first in this list wins.
+          </span>
+        )}
+        {isOff && <span className="block text-sm text-faint">Off with the single letters</span>}
+      </td>
+      <td className="w-52 py-1">
+        {isWaiting ? (
+          <span role="status" className="text-sm text-accent-ink">
+            Press the new keys
+            <span className="block text-xs text-faint">Esc keeps it, Delete takes it away</span>
+          </span>
+        ) : (
+          <span className="flex flex-wrap gap-1">
+            {keys.length === 0 && <span className="text-faint">none</span>}
+            {keys.map((key) => (
+              <Kbd key={key}>{keyWords(key)}</Kbd>
+            ))}
+          </span>
+        )}
+      </td>
+      <td className="w-28 py-1">
+        <span className="flex items-center justify-end gap-1">
+          {bindings[id] !== undefined && (
+            <IconButton
+              small
+              label={`Reset the keys of ${label}`}
+              icon={<RotateCcw size={12} aria-hidden />}
+              onClick={onReset}
+            />
+          )}
+          <Button
+            small
+            aria-label={`Change the keys of ${label}`}
+            aria-pressed={isWaiting}
+            onClick={onChange}
+          >
+            {isWaiting ? 'Cancel' : 'Change'}
+          </Button>
+        </span>
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,181 @@
+import { useState } from 'react'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { useLoad } from '#renderer/client/live.ts'
+import { link } from '#renderer/client/route.ts'
+import { useRunFiles } from '#renderer/features/runs/useRunFiles.ts'
+import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
+import { toast } from '#renderer/client/toasts.ts'
+import { formatBytes, plural } from '#renderer/client/format.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
+import { CopyButton, ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
+import { DeleteRuns } from '#renderer/features/runs/DeleteRuns.tsx'
+import { Section } from './Section.tsx'
+
+/** What takes up the disk, and what of it can go. */
+export function StorageSection() {
+  const { data: info } = useAnswer('system.info', undefined)
+  const { data: folders, error, refetch } = useAnswer('system.storage', undefined, { staleMs: 0 })
+  const load = useLoad()
+  const total = folders?.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) ?? 0
+  const free = load?.disk.freeBytes
+  const hasUploads = folders?.some(({ folder, sizeBytes }) => lastPart(folder) === 'uploads' && sizeBytes > 0)
+  return (
+    <>
+      <Section
+        title="Data directory"
+        about="Everything Turnwise keeps is in this folder, and nothing outside it is ever removed."
+      >
+        {info !== undefined && (
+          <p className="flex items-center gap-1">
+            <code className="min-w-0 truncate rounded bg-raised px-2 py-1 font-mono text-sm">
+              {info.dataDirectory}
+            </code>
+            <CopyButton text={info.dataDirectory} label="Copy the path" />
+          </p>
+        )}
+        {free !== undefined && (
+          <p className="mt-1 text-sm text-faint">
+            {formatBytes(total)} in use, {formatBytes(free)} free on the disk. To keep it elsewhere, start
+            Turnwise with TURNWISE_HOME set to another folder.
+          </p>
+        )}
+      </Section>
+      <Section
+        title="What takes space"
+        actions={
+          <div className="flex gap-2">
+            {hasUploads && <Clear command="system.clearUploads" onDone={refetch} />}
+            <Clear command="system.clearCache" onDone={refetch} />
+          </div>
+        }
+      >
+        {error !== null && <ErrorNote error={error} />}
+        {folders === undefined && error === null && <Loading label="Measuring" />}
+        <ul className="divide-y divide-line rounded border border-line">
+          {folders
+            ?.toSorted((a, b) => b.sizeBytes - a.sizeBytes)
+            .map(({ folder, sizeBytes, description }) => (
+              <li
+                key={folder}
+                className="grid grid-cols-[minmax(0,1fr)_120px_88px] items-center gap-4 px-3 py-2"
+              >
+                <div className="min-w-0">
+                  <p className="truncate font-medium" title={folder}>
+                    {lastPart(folder)}
+                  </p>
+                  <p className="text-sm text-muted text-pretty">{description}</p>
+                </div>
+                <Progress
+                  label={`Share of ${lastPart(folder)}`}
+                  value={total === 0 ? 0 : sizeBytes / total}
+                />
+                <span className="text-right font-mono text-sm tabular-nums">{formatBytes(sizeBytes)}</span>
+              </li>
+            ))}
+        </ul>
+      </Section>
+      <RunSizes onDeleted={refetch} />
+    </>
+  )
+}
+
+const lastPart = (path: string): string => path.split(/[\\/]/).findLast(Boolean) ?? path
+
+const clearing = {
+  'system.clearCache': {
+    title: 'Clear the cache',
+    about:
+      'Converted weights are removed and made again when a model is next used, which takes a moment. Runs, data and models stay.',
+  },
+  'system.clearUploads': {
+    title: 'Clear uploads',
+    about:
+      'Files that were handed over and not imported are removed, such as those of a tab that was closed meanwhile. What is being looked at in another tab has to be chosen again.',
+  },
+} as const
+
+function Clear({ command, onDone }: { command: keyof typeof clearing; onDone: () => void }) {
+  const [isAsking, setAsking] = useState(false)
+  const { run, isRunning } = useCommand(command, {
+    onDone: ({ freedBytes }) => {
+      toast({ title: `${formatBytes(freedBytes)} freed.`, tone: 'good' })
+      onDone()
+    },
+  })
+  const { title, about } = clearing[command]
+  return (
+    <>
+      <Button small disabled={isRunning} onClick={() => setAsking(true)}>
+        {title}
+      </Button>
+      <ConfirmDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={`${title}?`}
+        action={title}
+        isDangerous={false}
+        onConfirm={() => {
+          setAsking(false)
+          void run(undefined)
+        }}
+      >
+        {about}
+      </ConfirmDialog>
+    </>
+  )
+}
+
+const mostRuns = 100
+
+/** The newest runs by what they take up. */
+function RunSizes({ onDeleted }: { onDeleted: () => void }) {
+  const { runs } = useRuns()
+  const [newest] = useState(() => runs.slice(0, mostRuns).map(({ id }) => id))
+  const shown = newest.length === 0 ? runs.slice(0, mostRuns).map(({ id }) => id) : newest
+  const found = useRunFiles(shown)
+  const [deleting, setDeleting] = useState<RunEntry | null>(null)
+  if (runs.length === 0) return null
+  const sizes = (found ?? [])
+    .flatMap(({ runId, files }) => {
+      const run = runs.find(({ id }) => id === runId)
+      return run === undefined
+        ? []
+        : [{ run, bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) }]
+    })
+    .sort((a, b) => b.bytes - a.bytes)
+  return (
+    <Section
+      title="Runs"
+      about={
+        runs.length > mostRuns
+          ? `The newest ${plural(mostRuns, 'run')}, the largest first.`
+          : 'The largest first.'
+      }
+    >
+      {found === null && <Loading label="Measuring" />}
+      <ul className="divide-y divide-line rounded border border-line">
+        {sizes.map(({ run, bytes }) => (
+          <li key={run.id} className="flex h-9 items-center gap-4 px-3">
+            <a href={link(`/runs/${run.id}/checkpoints`)} className="min-w-0 grow truncate hover:underline">
+              {runTitle(run)}
+            </a>
+            <span className="font-mono text-sm tabular-nums">{formatBytes(bytes)}</span>
+            <Button
+              small
+              variant="quiet"
+              aria-label={`Delete ${runTitle(run)}`}
+              onClick={() => setDeleting(run)}
+            >
+              Delete
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {deleting !== null && (
+        <DeleteRuns runs={[deleting]} onClose={() => setDeleting(null)} onDeleted={onDeleted} />
+      )}
+    </Section>
+  )
+}

@@ -1,0 +1,202 @@
+import { ArrowUp, CircleCheck, File, Folder } from 'lucide-react'
+import { useState } from 'react'
+import type { FileFilter } from '#shared/bridge.ts'
+import { formatBytes } from '#renderer/client/format.ts'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { useFileDialog, type Choosing } from '#renderer/client/fileDialog.ts'
+import { useSetting } from '#renderer/client/settings.ts'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { Dialog } from '#renderer/kit/Dialog.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { modelIn } from './modelIn.ts'
+
+/** In a browser the host's files are chosen here: a page cannot know their paths. */
+export function FileDialogs() {
+  const asked = useFileDialog((state) => state.asked)
+  if (asked === null) return null
+  return <FileDialog key={asked.title} choosing={asked} onAnswer={asked.answer} />
+}
+
+const actionWords = { file: 'Open', folder: 'Use this folder', save: 'Save here' } as const
+
+function FileDialog({ choosing, onAnswer }: FileDialogProps) {
+  const { kind, title, filters, suggestedName = '', isForModels = false } = choosing
+  const [remembered, remember] = useSetting<string | null>('files.lastFolder', null)
+  const [folder, setFolder] = useState<string | null>(null)
+  const [name, setName] = useState(suggestedName)
+  const at = folder ?? remembered
+  const { entries, error, here, parent, isSettled } = useFolder(at)
+  const isLoading = entries === null && error === null
+  const join = (entry: string) => `${here.replace(/[\\/]$/, '')}/${entry}`
+  const answer = (path: string) => {
+    remember(here)
+    onAnswer(path)
+  }
+  const chosen = kind === 'folder' ? here : join(name)
+  const isChosen = isSettled && (kind === 'folder' || name !== '')
+  return (
+    <Dialog
+      isOpen
+      width={640}
+      title={title}
+      description={`On the machine where Turnwise runs${filters === undefined ? '' : ` · ${filterWords(filters)}`}`}
+      onClose={() => onAnswer(null)}
+      actions={
+        <>
+          <Button onClick={() => onAnswer(null)}>Cancel</Button>
+          <Button variant="primary" disabled={!isChosen} onClick={() => answer(chosen)}>
+            {actionWords[kind]}
+          </Button>
+        </>
+      }
+    >
+      <PathInput
+        key={folder ?? ''}
+        path={isSettled ? here : at}
+        isUnknown={at === null && isLoading}
+        parent={parent}
+        onGo={setFolder}
+      />
+      {error !== null && (
+        <ErrorNote
+          error={error}
+          className="mt-2"
+          action={<Button onClick={() => setFolder(parent ?? '/')}>Go back</Button>}
+        />
+      )}
+      {isLoading && <Loading />}
+      {isForModels && entries !== null && <FoundModel names={entries.map((entry) => entry.name)} />}
+      {entries !== null && (
+        <ul className="mt-2 h-72 overflow-auto rounded border border-line py-1">
+          {entries
+            .filter((entry) => entry.isFolder || (kind !== 'folder' && matches(entry.name, filters)))
+            .map((entry) => (
+              <EntryLine
+                key={entry.name}
+                entry={entry}
+                isChosen={entry.name === name}
+                onClick={() => (entry.isFolder ? setFolder(join(entry.name)) : setName(entry.name))}
+                onOpen={() => !entry.isFolder && kind === 'file' && answer(join(entry.name))}
+              />
+            ))}
+        </ul>
+      )}
+      {kind === 'save' && (
+        <Field label="Name" className="mt-2">
+          {(ids) => <TextInput {...ids} value={name} onChange={setName} />}
+        </Field>
+      )}
+    </Dialog>
+  )
+}
+
+/** Folders of models often hold no other folder: an empty list would look like a wrong place. */
+function FoundModel({ names }: { names: readonly string[] }) {
+  const found = modelIn(names)
+  return (
+    <p
+      role="status"
+      className={classes(
+        'mt-2 flex items-center gap-1.5 text-sm',
+        found === null ? 'text-faint' : 'text-good',
+      )}
+    >
+      {found === null ? (
+        'No model in this folder: it would hold config.json and safetensors.'
+      ) : (
+        <>
+          <CircleCheck size={14} aria-hidden />
+          {found} found: use this folder.
+        </>
+      )}
+    </p>
+  )
+}
+
+/** What is in a folder of the host's machine, the one before while it is read. `at`: null = where the host begins. */
+function useFolder(at: string | null) {
+  const input = at === null ? {} : { path: at }
+  const { data, error, isPrevious } = useAnswer('system.browse', input, { keep: true, staleMs: 0 })
+  const { path: here = '', parent = null, entries = null } = data ?? {}
+  return { here, parent, entries, error, isSettled: data !== undefined && !isPrevious }
+}
+
+interface FileDialogProps {
+  readonly choosing: Choosing
+  readonly onAnswer: (path: string | null) => void
+}
+
+interface EntryLineProps {
+  readonly entry: { readonly name: string; readonly isFolder: boolean; readonly sizeBytes: number | null }
+  readonly isChosen: boolean
+  readonly onClick: () => void
+  /** Twice at once. */
+  readonly onOpen: () => void
+}
+
+function EntryLine({ entry, isChosen, onClick, onOpen }: EntryLineProps) {
+  const Icon = entry.isFolder ? Folder : File
+  return (
+    <li>
+      <button
+        type="button"
+        aria-pressed={entry.isFolder ? undefined : isChosen}
+        onClick={onClick}
+        onDoubleClick={onOpen}
+        className="flex h-7 w-full items-center gap-2 px-3 text-left -outline-offset-2 hover:bg-raised aria-pressed:bg-accent-soft"
+      >
+        <Icon size={14} aria-hidden className="text-faint" />
+        <span className="grow truncate">{entry.name}</span>
+        <span className="text-sm text-faint tabular-nums">
+          {entry.isFolder ? '' : formatBytes(entry.sizeBytes)}
+        </span>
+      </button>
+    </li>
+  )
+}
+
+function PathInput({
+  path,
+  isUnknown,
+  parent,
+  onGo,
+}: {
+  /** What is asked for until the host has answered with its own spelling. */
+  path: string | null
+  /** Nothing can be typed yet: the path that comes would be mixed with it. */
+  isUnknown: boolean
+  parent: string | null
+  onGo: (path: string) => void
+}) {
+  // What is typed stays when the folder's own path arrives late.
+  const [typed, setTyped] = useState<string | null>(null)
+  const shown = typed ?? path ?? ''
+  return (
+    <form
+      className="flex gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (shown !== '') onGo(shown)
+      }}
+    >
+      <IconButton
+        label="Parent folder"
+        icon={<ArrowUp size={14} aria-hidden />}
+        disabled={parent === null}
+        onClick={() => parent !== null && onGo(parent)}
+      />
+      <TextInput mono aria-label="Folder" readOnly={isUnknown} value={shown} onChange={setTyped} />
+      <Button type="submit">Go</Button>
+    </form>
+  )
+}
+
+const matches = (name: string, filters: readonly FileFilter[] | undefined): boolean =>
+  filters === undefined ||
+  filters.some(({ extensions }) => extensions.some((ending) => name.toLowerCase().endsWith(`.${ending}`)))
+
+const filterWords = (filters: readonly FileFilter[]): string =>
+  filters.flatMap(({ extensions }) => extensions).join(', ')

@@ -1,0 +1,114 @@
+import { useEta } from '#renderer/client/runEta.ts'
+import { useConnection, useLoad, type Connection, type Load } from '#renderer/client/live.ts'
+import { link } from '#renderer/client/route.ts'
+import { useRuns, type RunEntry, type WorkerView } from '#renderer/client/runs.ts'
+import { useTaskWords } from '#renderer/client/tasks.ts'
+import { formatBytes, formatNumber, formatShare, plural } from '#renderer/client/format.ts'
+import {
+  deviceLoadWords,
+  networkWords,
+  phaseWords,
+  runTitle,
+  stepShare,
+  stepWords,
+} from '#renderer/client/words.ts'
+import { Progress } from '#renderer/kit/states.tsx'
+import { Tooltip } from '#renderer/kit/Tooltip.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+
+/** The foot of the window: what the machine does, always. */
+export function StatusStrip() {
+  const connection = useConnection()
+  const isConnected = connection.state === 'connected'
+  const load = useLoad()
+  const { runs, workers, isLoaded } = useRuns()
+  const atWork = workers.flatMap((worker) => {
+    const run = runs.find(({ id }) => id === worker.runId)
+    return run === undefined ? [] : [{ run, worker }]
+  })
+  const tasks = useTaskWords()
+  const queued = runs.filter(({ status }) => status === 'queued').length
+  const [first] = atWork
+  return (
+    <footer className="flex h-6.5 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-sm whitespace-nowrap text-muted tabular-nums">
+      <ConnectionState {...connection} />
+      {/* What was known when the connection ended may be so no longer. */}
+      {isConnected && (
+        <>
+          {isLoaded && first === undefined && tasks === '' && (
+            <span className="phone:hidden">Nothing is training</span>
+          )}
+          {first !== undefined && <AtWork {...first} others={atWork.length - 1} />}
+          {tasks !== '' && <span className="min-w-0 truncate">{tasks}</span>}
+          {queued > 0 && <a href={link('/')}>{plural(queued, 'run')} waiting</a>}
+          <span className="grow" />
+          {load !== null && <Meters load={load} />}
+        </>
+      )}
+    </footer>
+  )
+}
+
+function ConnectionState({ state, problem }: Connection) {
+  const trying =
+    problem === null ? 'Connection to the host lost, trying again' : `${problem.message} Trying again`
+  const words = {
+    connecting: problem === null ? 'Connecting' : trying,
+    connected: 'Connected',
+    disconnected: trying,
+    refused: problem?.message ?? 'Not connected',
+  }
+  const isConnected = state === 'connected'
+  return (
+    <span
+      role="status"
+      className={classes('inline-flex items-center gap-1.5', !isConnected && 'text-caution')}
+    >
+      <span aria-hidden className={classes('size-2 rounded-full', isConnected ? 'bg-good' : 'bg-caution')} />
+      <span className="truncate">{words[state]}</span>
+    </span>
+  )
+}
+
+function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; others: number }) {
+  const eta = useEta(run.id)
+  const device = deviceLoadWords(useLoad(), run.id)
+  return (
+    <span className="inline-flex min-w-0 items-center gap-2">
+      <a
+        href={link(`/runs/${run.id}/overview`)}
+        className="min-w-0 truncate font-medium text-text hover:underline"
+      >
+        {runTitle(run)}
+      </a>
+      <span>step {stepWords(run)}</span>
+      <span>{worker.isSilent ? 'gives no sign of life' : phaseWords(run.phase, worker)}</span>
+      <Progress label="Steps of the run" value={stepShare(run)} className="w-24" />
+      {eta !== null && (
+        <span>
+          {eta.secondsPerStep !== null && `${formatNumber(eta.secondsPerStep)} s/step · `}
+          {eta.left} left{eta.later}
+        </span>
+      )}
+      {device !== '' && <span className="min-w-0 truncate narrow:hidden">{device}</span>}
+      {others > 0 && <span>and {plural(others, 'run')} more</span>}
+    </span>
+  )
+}
+
+function Meters({ load: { cpuShare, memory, disk, ...network } }: { load: Load }) {
+  return (
+    <>
+      <span className="phone:hidden">CPU {formatShare(cpuShare)}</span>
+      <span className="narrow:hidden">
+        Memory {formatBytes(memory.usedBytes)} of {formatBytes(memory.totalBytes)}
+      </span>
+      <span className="narrow:hidden">Disk {formatBytes(disk.freeBytes)} free</span>
+      <Tooltip text={`${networkWords(network).since} None is made unless you ask for one.`}>
+        <a href={link('/settings/privacy')} className="hover:underline">
+          {networkWords(network).total}
+        </a>
+      </Tooltip>
+    </>
+  )
+}

@@ -1,0 +1,82 @@
+/** Every screen: what is shown at each place of #shared/keyTable.ts, and the pages that are reached from one. */
+import {
+  Award,
+  Box,
+  ChartNoAxesCombined,
+  GitCompareArrows,
+  House,
+  Settings,
+  Swords,
+  Table2,
+  type LucideIcon,
+} from 'lucide-react'
+import type { ComponentType } from 'react'
+import { places, type PlaceId } from '#shared/keyTable.ts'
+
+interface Page {
+  /** Only when someone goes there. */
+  readonly load: () => Promise<ComponentType>
+}
+
+interface Screen extends Page {
+  /** First part of the route; empty for home. */
+  readonly id: string
+  readonly title: string
+  /** Shows one of its place, such as /runs/run_…; the place itself is another screen of the same id. */
+  readonly isItem?: boolean
+  /** Stands in the rail; the others are reached from their place. */
+  readonly place?: { readonly icon: LucideIcon; readonly key: PlaceId }
+}
+
+const shownAt: Readonly<Record<PlaceId, Page & { readonly icon: LucideIcon }>> = {
+  home: {
+    icon: House,
+    load: async () => (await import('#renderer/features/home/HomeScreen.tsx')).HomeScreen,
+  },
+  data: {
+    icon: Table2,
+    load: async () => (await import('#renderer/features/data/DataScreen.tsx')).DataScreen,
+  },
+  rewards: {
+    icon: Award,
+    load: async () => (await import('#renderer/features/rewards/RewardsScreen.tsx')).RewardsScreen,
+  },
+  runs: {
+    icon: ChartNoAxesCombined,
+    load: async () => (await import('#renderer/features/runs/RunsScreen.tsx')).RunsScreen,
+  },
+  compare: {
+    icon: GitCompareArrows,
+    load: async () => (await import('#renderer/features/compare/CompareScreen.tsx')).CompareScreen,
+  },
+  arena: {
+    icon: Swords,
+    load: async () => (await import('#renderer/features/arena/ArenaScreen.tsx')).ArenaScreen,
+  },
+  models: {
+    icon: Box,
+    load: async () => (await import('#renderer/features/models/ModelsScreen.tsx')).ModelsScreen,
+  },
+  settings: {
+    icon: Settings,
+    load: async () => (await import('#renderer/features/settings/SettingsScreen.tsx')).SettingsScreen,
+  },
+}
+
+export const screens: readonly Screen[] = [
+  ...places.map(({ id, title, route }) => {
+    const { icon, load } = shownAt[id]
+    return { id: route.slice(1), title, place: { icon, key: id }, load }
+  }),
+  {
+    id: 'runs',
+    title: 'Run',
+    isItem: true,
+    load: async () => (await import('#renderer/features/run/RunScreen.tsx')).RunScreen,
+  },
+  {
+    id: 'new-run',
+    title: 'New run',
+    load: async () => (await import('#renderer/features/newRun/NewRunScreen.tsx')).NewRunScreen,
+  },
+]

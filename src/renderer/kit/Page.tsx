@@ -1,0 +1,54 @@
+import { Search } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useWindow } from '#renderer/client/window.ts'
+import { keyTable } from '#shared/keyTable.ts'
+import { keyWords } from '#renderer/client/keyWords.ts'
+
+export interface PageProps {
+  readonly title: ReactNode
+  /** Beside the title: status, facts in a few words. */
+  readonly about?: ReactNode
+  /** Buttons, the main action last. */
+  readonly main?: ReactNode
+  /** A row under the title: filters, tabs. */
+  readonly toolbar?: ReactNode
+  readonly children: ReactNode
+  /** The page divides its space itself; otherwise its content scrolls with 32 px of margin. */
+  readonly isFull?: boolean
+}
+
+/** Of the element the skip link leads to. */
+export const contentId = 'content'
+
+/** What every screen looks like: title and main action at the top, one scrolling body. */
+export function Page({ title, about, main, toolbar, children, isFull = false }: PageProps) {
+  const openPalette = useWindow((state) => state.openPalette)
+  return (
+    <main id={contentId} tabIndex={-1} className="flex min-h-0 min-w-0 grow flex-col outline-none">
+      <header className="flex min-h-11 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1.5 pr-4 pl-page min-[840px]:flex-nowrap">
+        <h1 className="max-w-full shrink-0 truncate min-[840px]:max-w-1/2 text-lg font-semibold">{title}</h1>
+        <div className="flex min-w-0 grow items-center gap-2 overflow-hidden text-muted">{about}</div>
+        <button
+          type="button"
+          onClick={openPalette}
+          className="inline-flex h-7 shrink-0 items-center gap-2 rounded border border-line bg-panel px-2 text-sm text-faint hover:text-text"
+        >
+          <Search size={13} aria-hidden />
+          <span className="narrow:sr-only">Search</span>
+          <kbd className="font-sans narrow:hidden">{keyWords(keyTable.palette.keys[0] ?? '')}</kbd>
+        </button>
+        {main}
+      </header>
+      {toolbar !== undefined && (
+        <div className="flex min-h-11 shrink-0 flex-wrap items-center gap-2 border-b border-line px-page py-2">
+          {toolbar}
+        </div>
+      )}
+      {isFull ? (
+        <div className="flex min-h-0 min-w-0 grow flex-col">{children}</div>
+      ) : (
+        <div className="min-h-0 grow overflow-auto px-page py-6">{children}</div>
+      )}
+    </main>
+  )
+}

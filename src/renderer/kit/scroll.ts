@@ -1,0 +1,34 @@
+import { useEffect, useRef, type RefObject } from 'react'
+import { useLatest } from '#renderer/client/api.tsx'
+
+/** Keeps the end of growing text in view as long as one wants to follow it. */
+export function useFollowedScroll<Element extends HTMLElement>(
+  content: string,
+  isFollowing: boolean,
+): RefObject<Element | null> {
+  const element = useRef<Element>(null)
+  useEffect(() => {
+    if (isFollowing) element.current?.scrollTo({ top: element.current.scrollHeight })
+  }, [content, isFollowing])
+  return element
+}
+
+/** Scrolls to what was chosen when that changes, not while one scrolls oneself. */
+export function useScrolledTo(index: number, scrollTo: (index: number) => void): void {
+  const latest = useLatest(scrollTo)
+  useEffect(() => {
+    if (index >= 0) latest.current(index)
+  }, [index, latest])
+}
+
+/** Asks for more when the end of a list comes into view, and again until the list reaches beyond what is seen. */
+export function useEndReached(
+  isAtEnd: boolean,
+  items: readonly unknown[],
+  onEnd: (() => void) | undefined,
+): void {
+  const latest = useLatest(onEnd)
+  useEffect(() => {
+    if (isAtEnd) latest.current?.()
+  }, [isAtEnd, items, latest])
+}

@@ -1,0 +1,137 @@
+import { CircleAlert, Copy, Check } from 'lucide-react'
+import { useState, type ReactNode } from 'react'
+import { formatCount } from '#renderer/client/format.ts'
+import { codeOf, hintOf } from '#renderer/client/failures.ts'
+import { Button, IconButton } from './Button.tsx'
+import { classes } from './classes.ts'
+
+interface EmptyStateProps {
+  readonly icon?: ReactNode
+  /** One sentence: what will be here. */
+  readonly title: string
+  readonly children?: ReactNode
+  /** One main button. */
+  readonly action?: ReactNode
+}
+
+export function EmptyState({ icon, title, children, action }: EmptyStateProps) {
+  return (
+    <div className="mx-auto flex max-w-100 flex-col items-center gap-3 px-4 py-12 text-center">
+      {icon !== undefined && <div className="text-faint">{icon}</div>}
+      <p className="text-lg font-medium text-balance">{title}</p>
+      {children !== undefined && <div className="text-muted text-pretty">{children}</div>}
+      {action}
+    </div>
+  )
+}
+
+interface ErrorNoteProps {
+  readonly error:
+    Error | { readonly message: string; readonly hint?: string | null; readonly code?: string | null }
+  /** Something to press: “Try again”. */
+  readonly action?: ReactNode
+  readonly className?: string
+}
+
+/** What happened, what is safe and what to do; the details can be copied. */
+export function ErrorNote({ error, action, className }: ErrorNoteProps) {
+  const hint = error instanceof Error ? hintOf(error) : error.hint
+  const code = error instanceof Error ? codeOf(error) : error.code
+  const details = [code, error.message, hint].filter(Boolean).join('\n')
+  return (
+    <div
+      role="alert"
+      className={classes('flex items-start gap-2 rounded border border-bad bg-bad-soft px-3 py-2', className)}
+    >
+      <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-bad" />
+      <div className="min-w-0 grow break-words">
+        <p className="font-medium text-text">{error.message}</p>
+        {hint && <p className="text-muted">{hint}</p>}
+      </div>
+      {action}
+      <CopyButton text={details} label="Copy details" />
+    </div>
+  )
+}
+
+export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = () => {
+    void navigator.clipboard.writeText(text).then(() => setCopied(true))
+  }
+  return (
+    <IconButton
+      small
+      label={isCopied ? 'Copied' : label}
+      icon={isCopied ? <Check size={13} aria-hidden /> : <Copy size={13} aria-hidden />}
+      onClick={copy}
+      onBlur={() => setCopied(false)}
+    />
+  )
+}
+
+interface ProgressProps {
+  readonly label: string
+  /** 0 to 1; null: nobody can tell. */
+  readonly value: number | null
+  readonly className?: string
+}
+
+export function Progress({ label, value, className }: ProgressProps) {
+  const share = value === null ? null : Math.min(1, Math.max(0, value))
+  return (
+    <div
+      role="progressbar"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={share === null ? undefined : Math.round(share * 100)}
+      className={classes('h-1 min-w-16 overflow-hidden rounded-full bg-raised', className)}
+    >
+      <div
+        className={classes('h-full rounded-full bg-accent', share === null && 'w-1/3 animate-pulse')}
+        style={share === null ? undefined : { width: `${String(share * 100)}%` }}
+      />
+    </div>
+  )
+}
+
+interface TaskProgressProps {
+  readonly progress: {
+    readonly phase: string
+    readonly done: number
+    readonly total: number | null
+    readonly unit: string
+  }
+  readonly onCancel?: () => void
+}
+
+/** Long work: what it does, how far it is, and the way out. */
+export function TaskProgress({ progress: { phase, done, total, unit }, onCancel }: TaskProgressProps) {
+  const counted = `${formatCount(done)}${total === null ? '' : ` of ${formatCount(total)}`} ${unit}`
+  return (
+    <div className="flex items-center gap-3" role="status">
+      <span className="shrink-0 text-muted">{phase}</span>
+      <Progress label={phase} value={total === null || total === 0 ? null : done / total} className="grow" />
+      <span className="shrink-0 text-sm text-faint tabular-nums">{unit === 'bytes' ? '' : counted}</span>
+      {onCancel !== undefined && (
+        <Button small onClick={onCancel}>
+          Cancel
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** In the place of something on its way. */
+export const Loading = ({ label = 'Loading' }: { label?: string }) => (
+  <p role="status" className="p-4 text-faint">
+    {label}…
+  </p>
+)
+
+export const Kbd = ({ children }: { children: ReactNode }) => (
+  <kbd className="inline-flex h-5 min-w-5 items-center justify-center rounded-sm border border-line bg-panel px-1 font-sans text-xs text-muted">
+    {children}
+  </kbd>
+)

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { modelShapes } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
+import { gapFinding, gradientFindings, openSelftestPolicy, runSelftest } from '#host/checks/selftest.ts'
+import type { SelftestFinding } from '#host/devices/selftestReport.ts'
+import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+
+const device = { kind: 'cpu', threads: 1, deviceId: 0 } as const
+const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-selftest-'))
+let policy: OrtPolicy
+
+beforeAll(async () => {
+  await writeRandomModel(directory, modelShapes['tiny-llama'], 5, 'F32')
+  policy = await openSelftestPolicy(directory, device)
+})
+
+afterAll(() => {
+  policy[Symbol.dispose]()
+  rmSync(directory, { recursive: true })
+})
+
+async function collect(findings: AsyncIterable<SelftestFinding>): Promise<SelftestFinding[]> {
+  const all: SelftestFinding[] = []
+  for await (const finding of findings) all.push(finding)
+  return all
+}
+
+/** The same policy with one answer changed. */
+const changed = <Name extends keyof OrtPolicy>(name: Name, answer: OrtPolicy[Name]): OrtPolicy =>
+  new Proxy(policy, {
+    get: (target, key) => {
+      if (key === name) return answer
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+
+test('a right installation passes', async () => {
+  const findings = await collect(runSelftest({ device, full: false }))
+  expect(findings.filter(({ passed }) => !passed)).toEqual([])
+  expect(new Set(findings.map(({ name }) => name.split('/')[0]))).toEqual(
+    new Set(['operators', 'tiny-qwen3']),
+  )
+  expect(findings.filter(({ name }) => name.includes('/gradient/')).length).toBe(14)
+})
+
+test('a gradient that is one percent off in one kind of tensor is found, and no other blamed', async () => {
+  const wrong = changed('gradientTensors', () =>
+    policy
+      .gradientTensors()
+      .map((tensor) =>
+        tensor.name.endsWith('v_proj.lora_B')
+          ? { ...tensor, data: tensor.data.map((value) => value * 1.01) }
+          : tensor,
+      ),
+  )
+  const findings = await collect(gradientFindings(wrong, 'wrong', 2))
+  expect(findings.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual([
+    'wrong/gradient/v_proj.lora_B',
+  ])
+})
+
+test('a gradient that is missing is found', async () => {
+  const wrong = changed('gradientTensors', () =>
+    policy
+      .gradientTensors()
+      .map((tensor) =>
+        tensor.name.endsWith('gate_proj.lora_A') ? { ...tensor, data: tensor.data.map(() => 0) } : tensor,
+      ),
+  )
+  const findings = await collect(gradientFindings(wrong, 'wrong', 1))
+  expect(findings.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual([
+    'wrong/gradient/gate_proj.lora_A',
+  ])
+})
+
+test('a sampler that records other log-probabilities is found', async () => {
+  const wrong = changed('generate', async function* (requests, options) {
+    for await (const completion of policy.generate(requests, options)) {
+      yield { ...completion, logprobs: completion.logprobs.map((logprob) => logprob + 1e-3) }
+    }
+  })
+  expect((await gapFinding(policy, 'right')).passed).toBe(true)
+  expect(await gapFinding(wrong, 'wrong')).toMatchObject({
+    passed: false,
+    sentence: expect.stringContaining('disagree') as string,
+  })
+})

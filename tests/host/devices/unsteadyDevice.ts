@@ -1,0 +1,23 @@
+/** A process asked about a device whose driver does what TURNWISE_DEVICE says: crash or hang, in the test or after it. */
+import type { FromQuestion, Question } from '#host/processes/question.ts'
+
+const plan = process.env['TURNWISE_DEVICE'] ?? ''
+const say = (message: FromQuestion) => process.send?.(message)
+const stay = () => setInterval(() => undefined, 1000)
+const finding = { name: 'operators/Add', passed: true, measured: 0, limit: 1, sentence: '' }
+
+process.on('message', (question: Question) => {
+  const isTest = question.type === 'selftest'
+  if (isTest) say({ type: 'item', item: finding })
+  else {
+    say({ type: 'item', item: { on: 'cpu', parameters: 2e6 } })
+    say({ type: 'item', item: { on: 'device', parameters: 2e6 } })
+  }
+  if (plan === `crash in ${isTest ? 'test' : 'speed'}`) process.kill(process.pid, 'SIGSEGV')
+  else if (plan === `hang in ${isTest ? 'test' : 'speed'}`) stay()
+  else {
+    if (!isTest) say({ type: 'item', item: { speed: { parameters: 2e6, ratio: 3 } } })
+    say({ type: 'done' })
+    stay()
+  }
+})

@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { play } from '../../rl/environments/play.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-environment-'))
+afterAll(() => {
+  rmSync(folder, { recursive: true })
+})
+
+const quiet = () => {
+  throw new Error('No other machine may be asked.')
+}
+
+const configOf = (environment: object) =>
+  parseRunConfig({ model: 'm', data: { train: { episodes: 4 } }, environment })
+
+const doubling = `
+export const settings = { start: 2, maxTurns: 3 }
+export default {
+  reset({ settings, row }) {
+    return { state: { value: row.start ?? settings.start }, observation: 'double ' + (row.start ?? settings.start) }
+  },
+  step({ state, action, log }) {
+    if (action === 'boom') throw new Error('too loud')
+    const isRight = Number(action) === 2 * state.value
+    log.metric('correct', isRight ? 1 : 0)
+    return { state: { value: Number(action) }, observation: 'double ' + action, reward: isRight ? 1 : -1, done: !isRight }
+  },
+}
+`
+
+describe('environment code', () => {
+  test('is an environment like any other', async () => {
+    const file = path.join(folder, 'doubling.js')
+    writeFileSync(file, doubling)
+    await using world = await resolveEnvironment(
+      configOf({ function: file, settings: { start: 3 } }),
+      folder,
+      quiet,
+    )
+    const environment = world.environment!
+    expect(environment.maxTurns).toBe(3)
+    const played = await play(environment, { actions: ['6', '12', '13'] })
+    expect(played).toMatchObject({
+      observations: ['double 3', 'double 6', 'double 12', 'double 13'],
+      done: true,
+    })
+    expect(played.rewards).toEqual([1, 1, -1])
+    expect(played.last.metrics).toEqual({ correct: 0 })
+    const broken = await environment.step([
+      { row: {}, seed: 1, state: { value: 1 }, action: 'boom' },
+      { row: {}, seed: 1, state: { value: 1 }, action: '2' },
+    ])
+    expect(broken).toMatchObject([{ failure: 'Error: too loud', line: 8 }, { reward: 1 }])
+  })
+
+  test('is copied into the run, which goes on with its copy', async () => {
+    const [file, run] = [path.join(folder, 'changing.js'), mkdtempSync(path.join(folder, 'run-'))]
+    const opening = async () => {
+      await using world = await resolveEnvironment(configOf({ function: file }), run, quiet)
+      return (await play(world.environment!, { actions: [] })).observations[0]
+    }
+    writeFileSync(file, doubling)
+    expect(await opening()).toBe('double 2')
+    writeFileSync(file, doubling.replaceAll('double', 'triple'))
+    expect(await opening()).toBe('double 2')
+  })
+
+  test('that is a reward function is refused', async () => {
+    const file = path.join(folder, 'reward.js')
+    writeFileSync(file, 'export default () => 1')
+    const run = mkdtempSync(path.join(folder, 'run-'))
+    await expect(resolveEnvironment(configOf({ function: file }), run, quiet)).rejects.toThrow(
+      'not an environment',
+    )
+  })
+})
+
+test('search asks at the configured address and nowhere else', async () => {
+  const asked: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url)
+    if (request.url?.includes('moved') === true) {
+      response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()
+      return
+    }
+    const content = request.url?.includes('huge') === true ? 'x'.repeat(3 << 20) : 'It is blue.'
+    response.end(JSON.stringify({ results: [{ content }] }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    const settings = { url: `http://127.0.0.1:${port}/search` }
+    await using world = await resolveEnvironment(configOf({ function: 'search', settings }), folder, quiet)
+    const row = { question: 'What is the sky?', answer: 'blue' }
+    const actions = ['sky', 'moved', 'huge'].map((word) => `<search>${word}</search>`)
+    const { observations } = await play(world.environment!, { row, actions })
+    expect(asked).toEqual(['sky', 'moved', 'huge'].map((word) => `/search?q=${word}&format=json`))
+    expect(observations[1]).toContain('  It is blue.\n')
+    expect(observations[2]).toContain('[SearchTool Error:')
+    expect(observations[3]).toContain('[SearchTool Error: the answer is too large]')
+  } finally {
+    server.close()
+  }
+})
+
+test('a request to another machine is told of before it is made', async () => {
+  let told = 0
+  const settings = { url: 'http://search.invalid/' }
+  const config = configOf({ function: 'search', settings })
+  await using world = await resolveEnvironment(config, folder, () => told++)
+  const row = { question: 'What is the sky?', answer: 'blue' }
+  const { observations } = await play(world.environment!, { row, actions: ['<search>sky</search>'] })
+  expect(observations[1]).toContain('[SearchTool Error:')
+  expect(told).toBe(1)
+})
+
+test('a run without an environment has none', async () => {
+  const config = parseRunConfig({ model: 'm', data: { train: 'x' }, rewards: [{ function: 'a' }] })
+  await using world = await resolveEnvironment(config, folder, quiet)
+  expect(world.environment).toBeNull()
+})

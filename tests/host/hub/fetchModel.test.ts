@@ -1,0 +1,103 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { HubPlace } from '#host/hub/address.ts'
+import type { HubProgress } from '#host/hub/fetchFiles.ts'
+import { hubIdOf } from '#host/hub/hubId.ts'
+import { fetchModel } from '#host/hub/fetchModel.ts'
+import type { HubAccess } from '#host/hub/hub.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
+import { isLarge, repo, startHub, type Fault, type LoopbackHub } from './loopbackHub.ts'
+
+const home = mkdtempSync(path.join(tmpdir(), 'turnwise-hub-'))
+const source = path.join(home, 'source')
+let hub: LoopbackHub
+let fault: Fault
+
+beforeAll(async () => {
+  await writeRandomModel(source, modelShapes['tiny-llama'], 1, 'F32')
+  writeFileSync(path.join(source, 'README.md'), '---\nlicense: mit\n---\n')
+  hub = await startHub(source)
+  fault = hub.fault
+})
+
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]()
+  rmSync(home, { recursive: true, force: true })
+})
+
+beforeEach(() => {
+  Object.assign(fault, { cutAfter: null, lies: false })
+  fault.asked.length = 0
+  fault.tokens.clear()
+})
+
+let requests = 0
+const access = (): HubAccess => ({
+  endpoint: hub.endpoint,
+  token: null,
+  onRequest: () => (requests += 1),
+  signal: new AbortController().signal,
+})
+
+const tiny: HubPlace = { kind: 'model', repo, revision: 'main' }
+
+async function fetchInto(name: string, model = tiny): Promise<HubProgress[]> {
+  const told: HubProgress[] = []
+  for await (const progress of fetchModel(model, path.join(home, name), access())) told.push(progress)
+  return told
+}
+
+describe('a model from a hub', () => {
+  test('comes whole, file by file, without code, and is a model', async () => {
+    requests = 0
+    const told = await fetchInto('whole')
+    expect(readdirSync(path.join(home, 'whole')).sort()).toEqual([...readdirSync(source), '.hub.json'].sort())
+    expect(hubIdOf(path.join(home, 'whole'))).toBe(repo)
+    for (const name of readdirSync(source)) {
+      expect(readFileSync(path.join(home, 'whole', name)).equals(readFileSync(path.join(source, name)))).toBe(
+        true,
+      )
+    }
+    expect(openModelFolder(path.join(home, 'whole')).config.architecture).toBe('llama')
+    expect(told.at(-1)?.doneBytes).toBe(told.at(-1)?.totalBytes)
+    expect(requests).toBe(fault.asked.length)
+    expect(requests).toBeGreaterThan(2)
+  })
+
+  test('goes on where the connection was lost', async () => {
+    fault.cutAfter = 2000
+    await expect(fetchInto('resumed')).rejects.toMatchObject({ code: 'api/disconnected' })
+    const part = readdirSync(path.join(home, 'resumed')).find((name) => name.endsWith('.part')) ?? ''
+    const kept = readFileSync(path.join(home, 'resumed', part)).length
+    expect(kept).toBeGreaterThan(0)
+    fault.asked.length = 0
+    await fetchInto('resumed')
+    expect(fault.asked.some((line) => line.includes(`bytes=${kept}-`))).toBe(true)
+    expect(openModelFolder(path.join(home, 'resumed')).config.architecture).toBe('llama')
+  })
+
+  test('is not asked for again where it is whole', async () => {
+    await fetchInto('again')
+    fault.asked.length = 0
+    await fetchInto('again')
+    expect(fault.asked.filter((line) => line.includes('/resolve/'))).toEqual([])
+  })
+
+  test('of other bytes than stated is refused and not kept', async () => {
+    fault.lies = true
+    await expect(fetchInto('lies')).rejects.toMatchObject({ code: 'model/invalid' })
+    expect(readdirSync(path.join(home, 'lies')).filter(isLarge)).toEqual([])
+    expect(readdirSync(path.join(home, 'lies')).filter((name) => name.endsWith('.part'))).toEqual([])
+  })
+
+  test('that is not there is named', async () => {
+    await expect(fetchInto('none', { ...tiny, repo: 'someone/else' })).rejects.toMatchObject({
+      code: 'model/invalid',
+      message: expect.stringContaining('someone/else') as string,
+    })
+  })
+})

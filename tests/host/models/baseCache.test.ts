@@ -1,0 +1,83 @@
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { blockForm, blockWeight, linearWeights } from '#engine/models/blocks.ts'
+import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
+import { asRoundedBase, exactBeside } from '#host/models/baseCache.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
+import { blockScales, quantizeRows } from '#host/models/quantize.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
+import { readPieces, readTensor } from '#host/files/safetensors.ts'
+import { weightsFolder } from '#host/models/weightCache.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+
+const root = temporaryFolder()
+const brainFolder = join(root, 'brain')
+let cacheCount = 0
+const newCache = (): string => join(root, `cache-${++cacheCount}`)
+
+beforeAll(() => writeRandomModel(brainFolder, modelShapes['tiny-llama'], 1, 'BF16'))
+
+const get = ({ tensors }: ModelSource, name: string): TensorLocation => tensors.get(name) ?? expect.fail(name)
+
+describe('a rounded base', () => {
+  test.each(['int8', 'int4'] as const)(
+    '%s: linears as blocks, the rest exact, no f32 copy of linears',
+    async (precision) => {
+      const source = openModelFolder(brainFolder)
+      const cache = newCache()
+      const base = await asRoundedBase(source, precision, cache)
+      const linears = linearWeights(source.config)
+      expect(linears).toHaveLength(14)
+      for (const { name } of linears) {
+        expect(base.tensors.has(name)).toBe(false)
+        const { blocks, scales } = blockWeight(base, name) ?? expect.fail(name)
+        const exact = readTensor(get(source, name))
+        const columns = get(source, name).shape[1] ?? 0
+        const form = blockForm(precision, columns)
+        expect(readTensor(scales)).toEqual(blockScales(exact, columns, form))
+        const bytes = Buffer.concat([...readPieces(blocks, 1 << 24)])
+        expect(bytes.equals(quantizeRows(exact, blockScales(exact, columns, form), columns, form))).toBe(true)
+      }
+      const matrices = new Set(linears.map(({ name }) => name))
+      const others = [...source.tensors].filter(([name]) => !matrices.has(name))
+      expect(others.map(([name]) => name)).toContain('lm_head.weight')
+      for (const [name, location] of others) {
+        expect(get(base, name).dtype).toBe('F32')
+        expect(readTensor(get(base, name))).toEqual(readTensor(location))
+      }
+      const [folder, ...rest] = readdirSync(cache).filter((name) => name !== 'hashes.json')
+      expect(rest).toEqual([])
+      expect(readdirSync(join(cache, folder ?? ''))).toEqual([`base-${precision}.safetensors`])
+      const { mtimeMs } = statSync(get(base, 'lm_head.weight').file)
+      expect((await asRoundedBase(source, precision, cache)).tensors).toEqual(base.tensors)
+      expect(statSync(get(base, 'lm_head.weight').file).mtimeMs).toBe(mtimeMs)
+    },
+  )
+
+  test('has the exact linears of the model’s own file beside it', async () => {
+    const source = openModelFolder(brainFolder)
+    const cache = newCache()
+    const exact = await exactBeside(source, 'int8', cache)
+    expect(weightsFolder(exact)?.startsWith(cache)).toBe(true)
+    const name = 'model.layers.0.mlp.up_proj.weight'
+    expect(get(exact, name)).toMatchObject({ dtype: 'BF16' })
+    expect(statSync(get(exact, name).file).ino).toBe(statSync(get(source, name).file).ino)
+    expect(get(exact, 'lm_head.weight').dtype).toBe('F32')
+    expect(readTensor(get(exact, name))).toEqual(readTensor(get(source, name)))
+  })
+
+  test('a weight that is no number is named', async () => {
+    const folder = join(root, 'diverged-base')
+    cpSync(brainFolder, folder, { recursive: true })
+    const path = join(folder, 'model.safetensors')
+    const { offset } = get(openModelFolder(folder), 'model.layers.1.mlp.up_proj.weight')
+    const bytes = readFileSync(path)
+    bytes.writeUInt16LE(0x7fc0, offset + 10)
+    writeFileSync(path, bytes)
+    await expect(asRoundedBase(openModelFolder(folder), 'int4', newCache())).rejects.toThrow(
+      'The tensor “model.layers.1.mlp.up_proj.weight”',
+    )
+  })
+})

@@ -1,0 +1,251 @@
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { AppError } from '#shared/errors.ts'
+import type { TensorLocation } from '#engine/models/source.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
+import {
+  bytesOf,
+  openSafetensors,
+  readTensor,
+  type TensorToWrite,
+  writeSafetensors,
+} from '#host/files/safetensors.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+
+const root = temporaryFolder()
+const original = join(root, 'original')
+let folderCount = 0
+
+beforeAll(async () => {
+  await writeRandomModel(original, modelShapes['tiny-qwen2'], 1, 'F32')
+})
+
+function copyOfModel(): string {
+  const folder = join(root, `copy-${++folderCount}`)
+  cpSync(original, folder, { recursive: true })
+  return folder
+}
+
+const weightsIn = (folder: string): ReadonlyMap<string, TensorLocation> =>
+  openSafetensors(join(folder, 'model.safetensors')).tensors
+
+const copied = ([name, location]: readonly [string, TensorLocation]): TensorToWrite => ({
+  name,
+  dtype: 'F32',
+  shape: location.shape,
+  pieces: () => [bytesOf(readTensor(location))],
+})
+
+function editConfig(folder: string, change: Record<string, unknown>): void {
+  const path = join(folder, 'config.json')
+  const config = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
+  writeFileSync(path, JSON.stringify({ ...config, ...change }))
+}
+
+function errorOf(folder: string): AppError {
+  try {
+    openModelFolder(folder)
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+  throw new Error('Expected an error, got a model.')
+}
+
+/** Splits the model into two shards with an index; returns the index. */
+async function shard(folder: string): Promise<Record<string, string>> {
+  const tensors = [...weightsIn(folder)].map(copied)
+  const halves = [
+    tensors.filter((_, index) => index % 2 === 0),
+    tensors.filter((_, index) => index % 2 === 1),
+  ]
+  const weightMap: Record<string, string> = {}
+  for (const [index, half] of halves.entries()) {
+    const name = `model-0000${index + 1}-of-00002.safetensors`
+    await writeSafetensors(join(folder, name), half)
+    for (const tensor of half) weightMap[tensor.name] = name
+  }
+  renameSync(join(folder, 'model.safetensors'), join(folder, 'original.weights'))
+  writeIndex(folder, weightMap)
+  return weightMap
+}
+
+const writeIndex = (folder: string, weightMap: unknown): void => {
+  writeFileSync(
+    join(folder, 'model.safetensors.index.json'),
+    JSON.stringify({ metadata: {}, weight_map: weightMap }),
+  )
+}
+
+describe('a model folder', () => {
+  test('one file', () => {
+    const model = openModelFolder(original)
+    expect(model.directory).toBe(original)
+    expect(model.tokenizerFile).toBe(join(original, 'tokenizer.json'))
+    expect(model.chatTemplateFile).toBeNull()
+    expect(model.tensors.get('model.layers.1.self_attn.v_proj.bias')).toMatchObject({
+      shape: [16],
+      dtype: 'F32',
+    })
+  })
+
+  test('shards hold the same tensors', async () => {
+    const folder = copyOfModel()
+    await shard(folder)
+    const sharded = openModelFolder(folder)
+    expect(sharded.weightFiles).toHaveLength(2)
+    for (const [name, location] of openModelFolder(original).tensors) {
+      expect(readTensor(sharded.tensors.get(name) ?? expect.fail(name))).toEqual(readTensor(location))
+    }
+  })
+
+  test('a download cache, where every file is a link to a blob', () => {
+    const blobs = join(root, 'blobs')
+    const snapshot = join(root, 'snapshots', 'abc')
+    mkdirSync(blobs)
+    mkdirSync(snapshot, { recursive: true })
+    for (const name of ['config.json', 'model.safetensors']) {
+      copyFileSync(join(original, name), join(blobs, `hash-of-${name}`))
+      symlinkSync(join('..', '..', 'blobs', `hash-of-${name}`), join(snapshot, name))
+    }
+    const location = openModelFolder(snapshot).tensors.get('model.norm.weight')
+    expect(location?.file).toBe(join(blobs, 'hash-of-model.safetensors'))
+  })
+
+  test('a tied model may carry a head; frequencies are silent, other extras are listed', async () => {
+    const folder = copyOfModel()
+    const extra = (name: string): TensorToWrite => ({
+      name,
+      dtype: 'F32',
+      shape: [1],
+      pieces: () => [new Uint8Array(4)],
+    })
+    const tensors = [...weightsIn(original)].map(copied)
+    const extras = ['lm_head.weight', 'model.layers.0.self_attn.rotary_emb.inv_freq', 'visual.patch'].map(
+      extra,
+    )
+    await writeSafetensors(join(folder, 'model.safetensors'), [...tensors, ...extras])
+    expect(openModelFolder(folder).ignoredTensors).toEqual(['lm_head.weight', 'visual.patch'])
+    expect(openModelFolder(folder).tensors.has('lm_head.weight')).toBe(false)
+  })
+})
+
+describe('refused folders', () => {
+  test('a missing tensor, named with its file', async () => {
+    const folder = copyOfModel()
+    const kept = [...weightsIn(original)].filter(([name]) => name !== 'model.layers.1.mlp.up_proj.weight')
+    await writeSafetensors(join(folder, 'model.safetensors'), kept.map(copied))
+    expect(errorOf(folder).message).toBe(
+      `${join(folder, 'model.safetensors')} lacks the tensor “model.layers.1.mlp.up_proj.weight” that config.json asks for.`,
+    )
+  })
+
+  test('a shape that contradicts the config', () => {
+    const folder = copyOfModel()
+    editConfig(folder, { intermediate_size: 81 })
+    expect(errorOf(folder).message).toContain(
+      'model.layers.0.mlp.gate_proj.weight” in ' +
+        join(folder, 'model.safetensors') +
+        ' is [80, 48], but config.json asks for [81, 48]',
+    )
+  })
+
+  test('more layers than there are', () => {
+    const folder = copyOfModel()
+    editConfig(folder, { num_hidden_layers: 3 })
+    expect(errorOf(folder).message).toContain('lacks the tensor “model.layers.2.')
+  })
+
+  test('an untied model without a head', () => {
+    const folder = copyOfModel()
+    editConfig(folder, { tie_word_embeddings: false })
+    expect(errorOf(folder).message).toContain('lacks the tensor “lm_head.weight”')
+  })
+
+  test('weights of a type that cannot be trained on', async () => {
+    const folder = copyOfModel()
+    const tensors = [...weightsIn(original)].map((entry) => {
+      const tensor = copied(entry)
+      const count = tensor.shape.reduce((product, size) => product * size, 1)
+      return entry[0] === 'model.norm.weight'
+        ? { ...tensor, dtype: 'U8' as const, pieces: () => [new Uint8Array(count)] }
+        : tensor
+    })
+    await writeSafetensors(join(folder, 'model.safetensors'), tensors)
+    expect(errorOf(folder)).toMatchObject({ code: 'model/unsupported' })
+    expect(errorOf(folder).message).toContain('“model.norm.weight”')
+  })
+
+  test('a truncated file', () => {
+    const folder = copyOfModel()
+    const path = join(folder, 'model.safetensors')
+    writeFileSync(path, readFileSync(path).subarray(0, -1))
+    expect(errorOf(folder).message).toContain(`${path} is not a valid safetensors file: it is cut off`)
+  })
+
+  test.each([
+    ['../outside.safetensors'],
+    ['/etc/outside.safetensors'],
+    ['a/../../outside.safetensors'],
+    ['C:\\outside.safetensors'],
+    ['weights.bin'],
+    [7],
+  ])('an index that points to %j', async (name) => {
+    const folder = copyOfModel()
+    writeIndex(folder, { ...(await shard(folder)), 'model.norm.weight': name })
+    expect(errorOf(folder).message).toContain('which is not a file of this folder')
+  })
+
+  test('an index that forgets a tensor, or misplaces it, or names a shard that is not there', async () => {
+    const folder = copyOfModel()
+    const { 'model.norm.weight': place, ...others } = await shard(folder)
+    writeIndex(folder, others)
+    expect(errorOf(folder).message).toContain('does not list the tensor “model.norm.weight”')
+    writeIndex(folder, {
+      ...others,
+      'model.norm.weight': place?.includes('00001')
+        ? place.replace('00001-', '00002-')
+        : place?.replace('00002-', '00001-'),
+    })
+    expect(errorOf(folder).message).toContain('lacks the tensor “model.norm.weight”')
+    writeIndex(folder, { ...others, 'model.norm.weight': 'model-00003-of-00003.safetensors' })
+    expect(errorOf(folder)).toMatchObject({ code: 'file/unreadable' })
+  })
+
+  test.each([
+    ['pytorch_model.bin', 'pickles'],
+    ['model.gguf', 'GGUF'],
+  ])('only %s: the hint explains', (name, word) => {
+    const folder = copyOfModel()
+    renameSync(join(folder, 'model.safetensors'), join(folder, name))
+    expect(errorOf(folder).message).toContain('neither model.safetensors nor')
+    expect(errorOf(folder).hint).toContain(word)
+  })
+
+  test('no config, a file instead of a folder, nothing at all, an adapter', () => {
+    const empty = join(root, 'empty')
+    mkdirSync(empty)
+    expect(errorOf(empty).message).toContain('has no config.json')
+    writeFileSync(join(empty, 'adapter_config.json'), '{}')
+    expect(errorOf(empty).hint).toContain('adapter')
+    expect(errorOf(join(original, 'config.json')).message).toContain('is a file')
+    expect(errorOf(join(root, 'none')).message).toContain('does not exist')
+  })
+
+  test('a config that is too large to be one', () => {
+    const folder = copyOfModel()
+    writeFileSync(join(folder, 'config.json'), ' '.repeat(5_000_000))
+    expect(errorOf(folder).message).toContain('is larger than')
+  })
+})

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { promptRoomWarnings } from '#host/runs/promptRoom.ts'
+
+/** A token a letter. */
+const model = {
+  contextLength: 40,
+  lengthsOf: (rows: readonly Readonly<Record<string, unknown>>[]) =>
+    Promise.resolve(rows.map(({ prompt }) => String(prompt).length)),
+}
+const configOf = (maxNewTokens: number, maxPromptTokens: number | null = null) =>
+  parseRunConfig({
+    ...{ model: 'm', rewards: [{ function: 'c' }] },
+    data: { train: 'rows.jsonl', maxPromptTokens },
+    rollout: { maxNewTokens },
+  })
+const rows = ['abc', 'a'.repeat(30), 'abcd', 'ab', 'abcde'].map((prompt) => ({ prompt }))
+
+test('rows too long for the context together with a completion are told before the run', async () => {
+  expect(await promptRoomWarnings(configOf(10), rows, model)).toEqual([])
+  expect(await promptRoomWarnings(configOf(11), rows, model)).toEqual([
+    'rollout.maxNewTokens is 11, and the longest prompt has 30 tokens: together they are more than the 40 tokens the model reads, so that such rows are left out.',
+  ])
+  // Somebody asked for it.
+  expect(await promptRoomWarnings(configOf(11, 20), rows, model)).toEqual([])
+})
+
+test('no row at all is an error', async () => {
+  await expect(promptRoomWarnings(configOf(39), rows, model)).rejects.toThrow(
+    'rollout.maxNewTokens is 39, and even short prompts have 2 tokens',
+  )
+})

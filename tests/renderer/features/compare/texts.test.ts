@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest'
+import { gapInWords, yardstick } from '#renderer/features/compare/gapWords.ts'
+import { gapsOf } from '#renderer/features/compare/gaps.ts'
+import { reportHtml, type Report } from '#renderer/features/compare/report.ts'
+import { promptLabels, sampleAt, sharedPrompts } from '#renderer/features/compare/samePrompts.ts'
+import { wordDiff } from '#renderer/features/compare/wordDiff.ts'
+import { seedDifference, singleDifference } from '#renderer/charts/statistics.ts'
+
+describe('word diff', () => {
+  const text = (before: string, after: string) =>
+    wordDiff(before, after).map(
+      ({ kind, text: words }) => `${{ same: '=', added: '+', removed: '-' }[kind]}${words}`,
+    )
+
+  test('words replaced, added, removed', () => {
+    expect(text('the sum is 12', 'the sum is 13')).toEqual(['=the sum is ', '-12', '+13'])
+    expect(text('a b c', 'a c')).toEqual(['=a ', '-b ', '=c'])
+    expect(text('', 'new')).toEqual(['+new'])
+    expect(text('same', 'same')).toEqual(['=same'])
+  })
+
+  test('both texts can be read from it', () => {
+    const [a, b] = ['one two  three\nfour five two', 'two three\nfour  six five']
+    const parts = wordDiff(a, b)
+    const read = (without: string) =>
+      parts
+        .filter(({ kind }) => kind !== without)
+        .map((part) => part.text)
+        .join('')
+    expect(read('added')).toBe(a)
+    expect(read('removed')).toBe(b)
+  })
+
+  test('very long texts end too', () => {
+    const long = (seed: number) => Array.from({ length: 4000 }, (_, i) => String((i * seed) % 7919)).join(' ')
+    expect(wordDiff(long(3), long(5)).length).toBeGreaterThan(0)
+  })
+})
+
+describe('the same prompt', () => {
+  const sample = (
+    row: number,
+    prompt: string,
+    step: number,
+    source: 'rollout' | 'evaluation' = 'rollout',
+  ) => ({
+    row,
+    prompt,
+    step,
+    source,
+  })
+
+  test('rows are the same where their prompts are; most runs first', () => {
+    const found = sharedPrompts([
+      [sample(1, 'a', 0), sample(1, 'a', 5), sample(2, 'b', 0)],
+      [sample(1, 'a', 0), sample(2, 'other data', 0), sample(3, 'c', 0)],
+      [sample(1, 'a', 0), sample(3, 'c', 0)],
+    ])
+    expect(found).toEqual([
+      { row: 1, prompt: 'a', runs: 3 },
+      { row: 3, prompt: 'c', runs: 2 },
+    ])
+  })
+
+  test('the last step, evaluations before rollouts', () => {
+    const samples = [sample(1, 'a', 5), sample(1, 'a', 9), sample(1, 'a', 9, 'evaluation')]
+    expect(sampleAt(samples, 'last')).toBe(samples[2])
+    expect(sampleAt(samples, 'first')).toBe(samples[0])
+  })
+
+  test('a prompt is known by where it differs from the others', () => {
+    expect(promptLabels(['<|user|>  What is\n2 + 2?<|end|>'])).toEqual(['What is 2 + 2?'])
+    expect(promptLabels(['x'.repeat(100)])[0]).toHaveLength(60)
+    const ask = (what: string) =>
+      `You answer questions about numbers. ${what} Reply with only the number.\nassistant`
+    expect(promptLabels(['How many apples are left?', 'What is 3 + 4?'].map(ask))).toEqual([
+      '… How many apples are left? Reply with only the number. ass…',
+      '… What is 3 + 4? Reply with only the number. assistant',
+    ])
+  })
+})
+
+describe('the gap in words', () => {
+  const context = { metric: 'reward', better: 'higher', name: 'b', baseline: 'a' } as const
+
+  test('real and better', () => {
+    const told = gapInWords(seedDifference([0.9, 0.91, 0.92], [0.5, 0.51, 0.52]), context)
+    expect(told.verdict).toBe('better')
+    expect(told.finding).toContain(
+      'reward of “b” is 0.4 higher than that of “a”, and that is more than chance',
+    )
+    expect(told.ground).toContain('3 seeds against 3 seeds')
+  })
+
+  test('chance, downwards, too little', () => {
+    expect(gapInWords(seedDifference([0.5, 0.9], [0.6, 0.7]), context).verdict).toBe('open')
+    expect(
+      gapInWords(seedDifference([0.1, 0.11], [0.6, 0.61]), { ...context, better: 'lower' }).verdict,
+    ).toBe('better')
+    expect(gapInWords(null, context).verdict).toBe('unknown')
+  })
+
+  test('one run against seeds: where another seed would lie', () => {
+    // Seeds 1, 2, 3: mean 2, deviation 1; t(2) = 4.303, so another would lie within ±4.303·√(4/3).
+    const found = singleDifference(8, [1, 2, 3])!
+    expect(found.difference).toBe(6)
+    expect(found.interval.low).toBeCloseTo(6 - 4.303 * Math.sqrt(4 / 3), 6)
+    expect(found.isReal).toBe(true)
+    expect(singleDifference(6, [1, 2, 3])?.isReal).toBe(false)
+    expect(singleDifference(8, [1, 2])).toBeNull()
+  })
+
+  test('every run against the baseline, its own seeds aside', () => {
+    const run = (id: string, value: number, isBaseline = false) => ({
+      id,
+      label: id,
+      value,
+      isBaseline,
+      style: { color: 'red', dash: undefined },
+    })
+    const runs = [run('a', 0.5, true), run('b', 0.52), run('c', 0.9), run('d', 0.1)]
+    const groups = [
+      { id: 'g1', label: 'base · 2 seeds', runIds: ['a', 'b'] },
+      { id: 'g2', label: 'c', runIds: ['c'] },
+      { id: 'g3', label: 'd', runIds: ['d'] },
+    ]
+    const steady = (value: number) => Array.from({ length: 30 }, (_, i) => value + (i % 3) * 0.01)
+    const tails = new Map([
+      ['a', steady(0.5)],
+      ['c', steady(0.9)],
+    ])
+    const gaps = gapsOf({ metric: 'reward', better: 'higher', runs, groups, tails })
+    expect(gaps.map(({ id, verdict }) => [id, verdict])).toEqual([
+      ['c', 'better'],
+      ['d', 'unknown'],
+    ])
+    expect(yardstick('reward', 'base', [0.5, 0.52])).toContain('between 0.5 and 0.52')
+  })
+})
+
+describe('the report', () => {
+  const report: Report = {
+    title: 'Comparison of <2> runs',
+    about: 'over step',
+    madeAt: 'today',
+    metrics: ['reward'],
+    runs: [
+      {
+        id: 'a',
+        label: 'a & b',
+        status: 'finished',
+        algorithm: 'grpo',
+        seed: 1,
+        steps: '3 of 3',
+        isBaseline: true,
+        color: '#123456',
+        values: ['0.5'],
+      },
+      {
+        id: 'b',
+        label: '"c"',
+        status: 'failed',
+        algorithm: 'ppo',
+        seed: 2,
+        steps: '1 of 3',
+        isBaseline: false,
+        color: '#654321',
+        values: ['–'],
+      },
+    ],
+    pictures: ['<svg></svg>'],
+    gaps: [{ verdict: 'open', finding: 'f', ground: 'g' }],
+    settings: [{ key: 'seed', values: [1, 2], isDifferent: true }],
+  }
+
+  test('needs nothing else and runs nothing', () => {
+    const html = reportHtml(report)
+    expect(html).toMatch(/^<!doctype html>/)
+    expect(html).not.toMatch(/<script|https?:|<link|src=/)
+    expect(html).toContain('Comparison of &lt;2&gt; runs')
+    expect(html).toContain('a &amp; b')
+    expect(html).toContain('&quot;c&quot;')
+    expect(html).toContain('<td class="d">2</td>')
+  })
+})

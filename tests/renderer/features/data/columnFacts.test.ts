@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { cellText, columnFacts, columnWords, messagesOf } from '#renderer/features/data/columnFacts.ts'
+
+test('a column is what all its values are', () => {
+  const rows = [
+    { text: 'a', mixed: 'a', chat: [{ role: 'user', content: 'x' }], gap: null },
+    { text: 'b', mixed: 1, chat: [], gap: undefined },
+  ]
+  expect(columnFacts(['text', 'mixed', 'chat', 'gap', 'nowhere'], rows).map(({ kind }) => kind)).toEqual([
+    'text',
+    'object',
+    'chat',
+    'empty',
+    'empty',
+  ])
+})
+
+test('a column in words says what may be wrong with it', () => {
+  const column = {
+    name: 'q',
+    kinds: { text: 90, null: 4 },
+    missing: 6,
+    unique: 88,
+    length: { min: 3, mean: 10, max: 120 },
+    value: null,
+  }
+  expect(columnWords(column)).toBe('text · 3–120 characters · 88 different · 10 missing')
+})
+
+test('a cell is one line', () => {
+  expect(cellText('one\n  two')).toBe('one ⏎ two')
+  expect(cellText([{ from: 'human', value: 'hi' }])).toBe('1 message: hi')
+  expect(cellText({ a: 1 })).toBe('{"a":1}')
+  expect(cellText(null)).toBe('')
+})
+
+test('messages of either spelling; content that is no text is shown all the same', () => {
+  expect(messagesOf([{ from: 'gpt', value: 'yes' }])).toEqual([{ role: 'gpt', content: 'yes' }])
+  expect(messagesOf([{ role: 'assistant', content: null }])).toEqual([{ role: 'assistant', content: 'null' }])
+  expect(messagesOf('text')).toEqual([])
+})
