@@ -117,7 +117,6 @@ test.describe('on a software GPU', () => {
         timeout: 60_000,
       })
     } finally {
-      process.env = before
       await page.goto('about:blank')
       await host.stop()
     }

@@ -13,7 +13,7 @@ import { reduceMax } from './reduce.ts'
 
 export type HalfType = 'float16' | 'bfloat16'
 
-export const isHalf = (dtype: Dtype): dtype is HalfType => dtype === 'float16' || dtype === 'bfloat16'
+const isHalf = (dtype: Dtype): dtype is HalfType => dtype === 'float16' || dtype === 'bfloat16'
 
 /** A row of zeros is divided by this. */
 const SMALLEST_SCALE = 2 ** -100

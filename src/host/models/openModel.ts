@@ -43,18 +43,16 @@ export const noAdapter: LoraConfig = { rank: 1, alpha: 1, rsLora: false, targets
 export async function openModel(request: OpenModelRequest): Promise<OpenedModel> {
   const folder = openModelFolder(request.directory, request)
   const adapter = request.adapter === null ? null : openAdapter(request.adapter, folder)
-  const trainedOn = adapter?.base ?? 'f32'
-  const device = await chooseDevice(wishFor(folder, request.base ?? trainedOn, request))
-  // What was trained in 16 bits is nearly the same in f32, and so can be asked on every device.
-  const base = request.base ?? (computesIn(device.kind, trainedOn) ? trainedOn : 'f32')
+  const wished = request.base ?? adapter?.base ?? 'f32'
+  const device = await chooseDevice(wishFor(folder, wished, request))
+  const base = request.base ?? baseOn(device, wished)
   const precisions = { base, rollout: request.precision, int8Form: int8Form(device) }
   const source = await asPolicySource(folder, precisions, request.cacheDirectory)
   const policy = await createOrtPolicy({
     source,
     device,
-    lora: adapter?.config ?? noAdapter,
+    ...(adapter === null ? { lora: noAdapter } : { lora: adapter.config, adapter: adapter.tensors }),
     loraSeed: 0,
-    ...(adapter === null ? {} : { adapter: adapter.tensors }),
     rolloutPrecision: request.precision,
     activations: 'recompute',
     maxRows: request.maxRows,
@@ -67,6 +65,10 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
     [Symbol.dispose]: () => policy[Symbol.dispose](),
   }
 }
+
+/** What was trained in 16 bits is nearly the same in f32, and so can be asked on every device. */
+const baseOn = ({ kind }: Device, trainedOn: BasePrecision): BasePrecision =>
+  computesIn(kind, trainedOn) ? trainedOn : 'f32'
 
 /** `auto` is answered for this model. */
 function wishFor(
