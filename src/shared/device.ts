@@ -81,7 +81,7 @@ export type DeviceReport =
   | { readonly kind: DeviceKind; readonly available: false; readonly reason: string; readonly hint: string }
 
 /**
- * Holds the folder of CUDA's library where one is installed, in the environment of processes that load ONNX Runtime: they
+ * Holds the folder of the CUDA library where one is installed, in the environment of processes that load ONNX Runtime: they
  * load the runtime itself from there too, since it looks for the library beside itself.
  */
 export const cudaFolderVariable = 'TURNWISE_CUDA_FOLDER'
@@ -89,5 +89,5 @@ export const cudaFolderVariable = 'TURNWISE_CUDA_FOLDER'
 /** Of NVIDIA's drivers for Linux the oldest that CUDA 13 runs on. */
 export const oldestCudaDriver = '580.65.06'
 
-/** Where CUDA's library comes from unless a person says otherwise. */
+/** Where the CUDA library comes from unless a person says otherwise. */
 export const usualPackageIndex = 'https://pypi.org/simple'

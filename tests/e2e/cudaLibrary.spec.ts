@@ -22,15 +22,13 @@ async function tinyIndex() {
   }
 }
 
-test('CUDA’s library is installed under Devices, goes on after a stop, and is removed', async ({ app }) => {
+test('the CUDA library is installed under Devices, goes on after a stop, and is removed', async ({ app }) => {
   const { page } = app
   await using server = await tinyIndex()
   await app.restart()
   await app.client.call('settings.set', { key: 'packages.index', value: server.index })
   await app.open('/settings/devices')
-  const section = page
-    .locator('section')
-    .filter({ has: page.getByRole('heading', { name: 'CUDA’s library' }) })
+  const section = page.locator('section').filter({ has: page.getByRole('heading', { name: 'CUDA library' }) })
   await expect(section.getByText(/Installing fetches 50\d kB from .* takes 46\.\d MB/)).toContainText(
     server.index,
   )
@@ -42,7 +40,7 @@ test('CUDA’s library is installed under Devices, goes on after a stop, and is 
   await expect(section.getByRole('status')).toContainText(/\d+ kB of 50\d kB, about .* left/)
   server.fault.pauseMs = Infinity
   await app.go('/runs')
-  await expect(page.getByText('Installing CUDA’s library')).toBeVisible()
+  await expect(page.getByText('Installing the CUDA library')).toBeVisible()
   await app.go('/settings/devices')
   await section.getByRole('button', { name: 'Cancel' }).click()
   await expect(section.getByRole('button', { name: 'Go on installing' })).toBeVisible()
@@ -58,7 +56,7 @@ test('CUDA’s library is installed under Devices, goes on after a stop, and is 
   server.fault.lies = false
   await section.getByRole('button', { name: 'Install' }).click()
   await expect(section.getByText(/Installed: 46\.\d MB/)).toBeVisible()
-  await expect(page.getByText('CUDA’s library is installed.')).toBeVisible()
+  await expect(page.getByText('The CUDA library is installed.')).toBeVisible()
   // The devices were asked again, with the library; these tiny files are none.
   await page.getByText('Why').nth(0).waitFor()
   await page.locator('summary').filter({ hasText: 'CUDA' }).click()

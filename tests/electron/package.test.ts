@@ -216,7 +216,7 @@ describe.runIf(process.platform === 'linux')('the package', { timeout: 120_000 }
   })
 
   // Resources of its own and the binaries of its own packages, as where an installed app lies on a read-only disk.
-  test('installs CUDA’s library beside the runs, which its processes then load, and stays as it is', async () => {
+  test('installs the CUDA library beside the runs, which its processes then load, and stays as it is', async () => {
     await using server = await startIndex()
     const list = path.join(built.folder, 'wheels.json')
     writeFileSync(list, JSON.stringify(await makeManifest(tinyRecipe, server.index)))
@@ -232,12 +232,12 @@ describe.runIf(process.platform === 'linux')('the package', { timeout: 120_000 }
     }
     expect(isInstalled).toBe(true)
     if (process.arch === 'x64')
-      expect(device.reason).toMatch(/No NVIDIA driver is installed here|of CUDA’s library cannot be loaded/)
+      expect(device.reason).toMatch(/No NVIDIA driver is installed here|of the CUDA library cannot be loaded/)
     expect(readdirSync(path.join(home, 'libraries/cuda'))).toContain('onnxruntime_binding.node')
     expect(filesOf().toSorted()).toEqual(before)
   })
 
-  test('holds the list of what CUDA’s library is made of', () => {
+  test('holds the list of what the CUDA library is made of', () => {
     expect(readdirSync(path.join(contents, 'resources/libraries'))).toEqual(['cuda-linux-x64.json'])
   })
 })

@@ -12,7 +12,7 @@ import { askDevices, checkInstallable, gigabytes, reasonOf } from '../devices.ts
 
 export const deviceInstall = defineCommand({
   name: 'device install',
-  summary: 'Fetch what a device needs and the program does not bring: CUDA’s library',
+  summary: 'Fetch what a device needs and the program does not bring: the CUDA library',
   positionals: [{ name: 'DEVICE', description: 'cuda' }],
   options: {
     yes: flag('fetch and install; without it the sizes are told, and nothing happens'),
@@ -46,14 +46,14 @@ export const deviceInstall = defineCommand({
     const { devices } = await askDevices(dataDirectory)
     const cuda = devices.find(({ kind }) => kind === 'cuda')
     output.json({ ...planCuda(dataDirectory, manifest), index: access.index, device: cuda })
-    output.line(plan.isInstalled ? 'CUDA’s library is installed already.' : 'Installed CUDA’s library.')
+    output.line(plan.isInstalled ? 'The CUDA library is installed already.' : 'Installed the CUDA library.')
     if (cuda?.available === false) output.line(`CUDA cannot be used yet. ${reasonOf(cuda)} ${cuda.hint}`)
     else output.line('It starts here. Check whether it computes rightly: turnwise device check cuda')
   },
 })
 
 const planLines = ({ downloadBytes, installedBytes, packages }: CudaPlan, index: string): string[] => [
-  `CUDA’s library: ${gigabytes(downloadBytes)} to fetch from ${index}, ${gigabytes(installedBytes)} on the disk.`,
+  `The CUDA library: ${gigabytes(downloadBytes)} to fetch from ${index}, ${gigabytes(installedBytes)} on the disk.`,
   `Parts of ${packages.join(', ')}.`,
   `NVIDIA’s packages come under NVIDIA’s licence. They need NVIDIA’s driver, ${oldestCudaDriver} or newer, which is not among them.`,
 ]

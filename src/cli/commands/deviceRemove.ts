@@ -13,8 +13,8 @@ export const deviceRemove = defineCommand({
     output.json({ freedBytes })
     output.line(
       freedBytes === 0
-        ? 'There was nothing of CUDA’s library to remove.'
-        : `Removed CUDA’s library: ${(freedBytes / 1e6).toFixed(0)} MB are free again.`,
+        ? 'There was nothing of the CUDA library to remove.'
+        : `Removed the CUDA library: ${(freedBytes / 1e6).toFixed(0)} MB are free again.`,
     )
   },
 })

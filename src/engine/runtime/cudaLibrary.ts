@@ -40,7 +40,7 @@ export function openCudaLibraries(): CudaProblem | null {
   for (const name of names) {
     const problem = load(join(cudaFolder, name))
     if (problem !== null)
-      return { reason: `${name} of CUDA’s library cannot be loaded: ${problem}.`, remedy: remedies.library }
+      return { reason: `${name} of the CUDA library cannot be loaded: ${problem}.`, remedy: remedies.library }
   }
   return null
 }

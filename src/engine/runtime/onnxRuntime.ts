@@ -1,5 +1,5 @@
 /**
- * The one place that loads ONNX Runtime: quietly, whoever started the process, and from the folder of CUDA's library where
+ * The one place that loads ONNX Runtime: quietly, whoever started the process, and from the folder of the CUDA library where
  * one is installed.
  */
 import { existsSync } from 'node:fs'
@@ -14,7 +14,7 @@ Object.assign(process.env, telemetryOff)
 // Not called “require”: a bundle declares one of its own.
 const load = createRequire(import.meta.url)
 
-/** Where CUDA's library lies, a copy of the runtime with it; null where none is installed. */
+/** Where the CUDA library lies, a copy of the runtime with it; null where none is installed. */
 export const cudaFolder = loadBinding(process.env[cudaFolderVariable] ?? '')
 
 const runtime = load('onnxruntime-node') as typeof OnnxRuntime

@@ -1,5 +1,5 @@
 /**
- * What of which wheels makes CUDA's library, and where in them it lies: written by scripts/cuda/manifest.ts, committed,
+ * What of which wheels makes the CUDA library, and where in them it lies: written by scripts/cuda/manifest.ts, committed,
  * and the only thing that is trusted of what a package index sends.
  */
 import { createHash } from 'node:crypto'

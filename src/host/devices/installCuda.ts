@@ -1,4 +1,4 @@
-/** Brings CUDA's library into the data directory: fetched in parts, each compared with its digest, whole or not at all. */
+/** Brings the CUDA library into the data directory: fetched in parts, each compared with its digest, whole or not at all. */
 import { createHash } from 'node:crypto'
 import {
   createReadStream,
@@ -142,7 +142,7 @@ async function requireRoom({ dataDirectory, manifest }: CudaInstallation): Promi
   const replaced = bytesOf(folder) > 0 ? ' remove the older one first (turnwise device remove cuda),' : ''
   await requireSpace(libraries, {
     bytes: Math.max(0, bytes),
-    what: 'CUDA’s library',
+    what: 'The CUDA library',
     advice: `${replaced} keep the data directory on a larger disk (TURNWISE_HOME)`.trim(),
   })
 }

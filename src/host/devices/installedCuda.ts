@@ -1,5 +1,5 @@
 /**
- * CUDA's library in the data directory. Reading guide of this folder: `cudaManifest` is the committed list of what makes
+ * the CUDA library in the data directory. Reading guide of this folder: `cudaManifest` is the committed list of what makes
  * it; `packageIndex` where that comes from; `installCuda` brings it here; `installedCuda` (here) whether it is here, and
  * how it goes again. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
  */
@@ -124,7 +124,7 @@ function isLinked(own: string, lock: string): boolean {
 const busy = (owner: number | null): AppError =>
   new AppError(
     'store/busy',
-    `CUDA’s library is being installed or removed${owner === null ? '' : ` by process ${owner}`}.`,
+    `The CUDA library is being installed or removed${owner === null ? '' : ` by process ${owner}`}.`,
     'Wait for its end. If that process was ended, the same command goes on where it was.',
   )
 

@@ -1,4 +1,4 @@
-/** CUDA's library, fetched and removed when a person asks for it. */
+/** The CUDA library, fetched and removed when a person asks for it. */
 import type { Handlers } from '#shared/api/contract.ts'
 import type { librariesApi } from '#shared/api/libraries.ts'
 import { AppError } from '#shared/errors.ts'
@@ -53,7 +53,7 @@ export const librariesService = (host: Host): Handlers<typeof librariesApi> => {
       if (supervisor.list().length > 0) {
         throw new AppError(
           'run/busy',
-          'A run that is being trained may compute with CUDA’s library.',
+          'A run that is being trained may compute with the CUDA library.',
           'Wait for its end, or stop it.',
         )
       }

@@ -116,7 +116,8 @@ const descriptions = {
   },
   libraries: {
     isDisposable: true,
-    description: 'CUDA’s library, where it was installed under Devices; it can be removed and fetched again.',
+    description:
+      'The CUDA library, where it was installed under Devices; it can be removed and fetched again.',
   },
 } as const satisfies Record<keyof ReturnType<typeof dataFolders>, Omit<StoredFolder, 'folder' | 'sizeBytes'>>
 

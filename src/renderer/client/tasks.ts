@@ -7,7 +7,7 @@ type TaskName = StreamName<Api>
 
 const words: Readonly<Record<TaskName, string>> = {
   'system.selftest': 'Self-test',
-  'libraries.installCuda': 'Installing CUDA’s library',
+  'libraries.installCuda': 'Installing the CUDA library',
   'system.checkDevice': 'Checking a device',
   'checkpoints.export': 'Exporting',
   'models.fetch': 'Fetching a model',

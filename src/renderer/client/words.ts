@@ -108,7 +108,7 @@ export function deviceLoadWords(load: Load | null, runId: string): string {
   const run = load?.runs.find((each) => each.runId === runId)
   if (!run?.device) return ''
   const process = load?.memory.training.find((each) => each.runId === runId)
-  const facts = run.card === null ? processFacts(process?.privateBytes, run.cpuShare) : cardFacts(run.card)
+  const facts = run.card === null ? processFacts(process?.privateBytes, run) : cardFacts(run.card)
   return [deviceTitles[run.device], facts.join(', ')].filter((part) => part !== '').join(': ')
 }
 
@@ -117,7 +117,7 @@ const cardFacts = ({ usedBytes, totalBytes, share }: NonNullable<Load['runs'][nu
   ...(share === null ? [] : [`${formatShare(share)} busy`]),
 ]
 
-const processFacts = (bytes: number | undefined, cpuShare: number | null): string[] => [
+const processFacts = (bytes: number | undefined, { device, cpuShare }: Load['runs'][number]): string[] => [
   ...(bytes === undefined ? [] : [formatBytes(bytes)]),
-  ...(cpuShare === null ? [] : [`${formatShare(cpuShare)} of the processors`]),
+  ...(cpuShare === null ? [] : [`${device === 'cpu' ? '' : 'CPU '}${formatShare(cpuShare)}`]),
 ]

@@ -77,7 +77,7 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
     <span className="inline-flex min-w-0 items-center gap-2">
       <a
         href={link(`/runs/${run.id}/overview`)}
-        className="min-w-0 truncate font-medium text-text hover:underline"
+        className="min-w-12 truncate font-medium text-text hover:underline"
       >
         {runTitle(run)}
       </a>

@@ -1,4 +1,4 @@
-/** What devices need and the program does not bring: today CUDA's library. */
+/** What devices need and the program does not bring: today the CUDA library. */
 import { z } from 'zod'
 import { count, progress } from './common.ts'
 import { command, query, stream } from './contract.ts'

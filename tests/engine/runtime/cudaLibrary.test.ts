@@ -39,7 +39,7 @@ const inProcess = (environment: Readonly<Record<string, string>>) => {
   return JSON.parse(out) as { cuda: { available: boolean; reason?: string; hint?: string }; loaded: string[] }
 }
 
-describe('the folder of CUDA’s library', () => {
+describe('the folder of the CUDA library', () => {
   test('is where a process that is told of it loads ONNX Runtime from, and no other', () => {
     fillFolder()
     const told = inProcess({ [cudaFolderVariable]: folder })
@@ -55,7 +55,7 @@ describe('the folder of CUDA’s library', () => {
     expect(usual.cuda.hint).toContain('turnwise device install cuda')
     // Whichever comes first on this machine: no driver, or a library that is none.
     expect(told.cuda.reason).toMatch(
-      /No NVIDIA driver is installed here|libcudart\.so\.13 of CUDA’s library cannot be loaded/,
+      /No NVIDIA driver is installed here|libcudart\.so\.13 of the CUDA library cannot be loaded/,
     )
   })
 })

@@ -57,7 +57,7 @@ function expectInstalled(): void {
   expect(readdirSync(cudaPaths(dataDirectory).libraries)).toEqual(['cuda'])
 }
 
-describe('CUDA’s library', () => {
+describe('the CUDA library', () => {
   test('is installed from the list that the script makes, in parts, and removed again', async () => {
     const plan = planCuda(dataDirectory, manifest)
     const told = await install()
@@ -187,7 +187,7 @@ describe('CUDA’s library', () => {
     [
       'too small for it',
       '8m',
-      { code: 'file/unwritable', message: expect.stringContaining('CUDA’s library needs') as string },
+      { code: 'file/unwritable', message: expect.stringContaining('The CUDA library needs') as string },
     ],
     [
       'that fills up',

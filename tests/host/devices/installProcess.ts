@@ -1,4 +1,4 @@
-/** Installs CUDA's library of a list into a data directory, and says how it went: `installProcess.ts DIRECTORY LIST INDEX`. */
+/** Installs the CUDA library of a list into a data directory, and says how it went: `installProcess.ts DIRECTORY LIST INDEX`. */
 import { readFileSync } from 'node:fs'
 import { parseCudaManifest } from '#host/devices/cudaManifest.ts'
 import { installCuda } from '#host/devices/installCuda.ts'

@@ -28,7 +28,7 @@ const cudaReason = async () => {
 }
 const isOffered = process.platform === 'linux' && process.arch === 'x64'
 
-describe('CUDA’s library in a host', () => {
+describe('the CUDA library in a host', () => {
   test('is fetched from the index of the settings, which must be one that can be asked', async () => {
     await client.call('settings.set', { key: 'packages.index', value: 'http://mirror.example/simple' })
     await expect(collect(client.stream('libraries.installCuda'))).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe('CUDA’s library in a host', () => {
   test('is where processes that compute load the runtime from, and stays while one trains', async () => {
     if (isOffered)
       expect(await cudaReason()).toMatch(
-        /No NVIDIA driver is installed here|of CUDA’s library cannot be loaded/,
+        /No NVIDIA driver is installed here|of the CUDA library cannot be loaded/,
       )
     const runId = await fixture.start()
     if (process.platform === 'linux')

@@ -1,4 +1,4 @@
-/** A package index on this machine with tiny wheels, and the recipe that makes CUDA's library of them. */
+/** A package index on this machine with tiny wheels, and the recipe that makes the CUDA library of them. */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'

@@ -23,8 +23,8 @@ export function CudaLibrary() {
   const isStarted = library.downloadBytes < library.totalBytes
   return (
     <Section
-      title="CUDA’s library"
-      about={`NVIDIA’s cards compute with CUDA, which Turnwise does not bring. Besides it they need NVIDIA’s driver, ${oldestCudaDriver} or newer. Turnwise has not been tried on a card with CUDA yet.`}
+      title="CUDA library"
+      about={`NVIDIA cards need the CUDA library, which Turnwise does not ship, and NVIDIA’s driver, ${oldestCudaDriver} or newer. Nobody has tried Turnwise on such a card yet.`}
       actions={
         <div className="flex gap-2">
           {library.presentBytes > 0 && installing === null && <Remove library={library} />}
@@ -51,7 +51,7 @@ function Under({ installing: { doneBytes, totalBytes, leftMs } }: { installing: 
   return (
     <div className="mb-3">
       <Progress
-        label="Installing CUDA’s library"
+        label="Installing the CUDA library"
         value={totalBytes === null ? null : doneBytes / totalBytes}
       />
       <p role="status" className="mt-1 text-sm text-muted tabular-nums">
@@ -100,7 +100,10 @@ function Remove({ library }: { library: Library }) {
   const [isAsking, setAsking] = useState(false)
   const { run, isRunning } = useCommand('libraries.removeCuda', {
     onDone: ({ freedBytes }) => {
-      toast({ title: `CUDA’s library is removed: ${formatBytes(freedBytes)} are free again.`, tone: 'good' })
+      toast({
+        title: `The CUDA library is removed: ${formatBytes(freedBytes)} are free again.`,
+        tone: 'good',
+      })
       invalidate(queries, ['libraries', 'system'])
     },
   })
@@ -112,7 +115,7 @@ function Remove({ library }: { library: Library }) {
       <ConfirmDialog
         isOpen={isAsking}
         onClose={() => setAsking(false)}
-        title="Remove CUDA’s library"
+        title="Remove the CUDA library"
         action="Remove"
         onConfirm={() => void run(undefined)}
       >

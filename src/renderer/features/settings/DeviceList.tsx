@@ -1,4 +1,4 @@
-import { ChevronRight, CircleCheck, CircleOff, TriangleAlert } from 'lucide-react'
+import { ChevronRight, Circle, CircleCheck, CircleOff, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { isSound, useDeviceCheck, useDeviceChecks, type DeviceReport } from '#renderer/client/devices.ts'
 import { formatBytes, formatDate, formatNumber, plural } from '#renderer/client/format.ts'
@@ -35,16 +35,11 @@ interface AvailableProps {
 
 function AvailableDevice({ kind, check }: AvailableProps) {
   const { running, canStart, error, start } = useDeviceCheck(kind)
-  const isRight = check === null || isSound(check)
   const words = check === null ? 'Check' : 'Check again'
   return (
     <div className="grid gap-1 px-3 py-2">
       <div className="flex min-h-7 items-center gap-3">
-        {isRight ? (
-          <CircleCheck size={16} aria-hidden className="shrink-0 text-good" />
-        ) : (
-          <TriangleAlert size={16} aria-hidden className="shrink-0 text-bad" />
-        )}
+        <CheckIcon kind={kind} check={check} />
         <span className="grow font-medium">{deviceTitles[kind]}</span>
         <CheckBadge kind={kind} check={check} />
         {running === null && (
@@ -65,6 +60,17 @@ function AvailableDevice({ kind, check }: AvailableProps) {
         {running === null && error !== null && <ErrorNote error={error} />}
       </div>
     </div>
+  )
+}
+
+function CheckIcon({ kind, check }: AvailableProps) {
+  if (check === null && kind !== 'cpu') {
+    return <Circle size={16} aria-hidden className="shrink-0 text-muted" />
+  }
+  return check === null || isSound(check) ? (
+    <CircleCheck size={16} aria-hidden className="shrink-0 text-good" />
+  ) : (
+    <TriangleAlert size={16} aria-hidden className="shrink-0 text-bad" />
   )
 }
 

@@ -22,7 +22,7 @@ export function PrivacySection() {
             it. Each request is counted.
           </li>
           <li>A model that you fetch from a hub by its address. Each request is counted.</li>
-          <li>CUDA’s library, where you install it under Devices. Each request is counted.</li>
+          <li>The CUDA library, where you install it under Devices. Each request is counted.</li>
           <li>
             Nothing else. There is no account, no statistics, no check for updates, no download in the
             background; the telemetry that ONNX Runtime comes with is turned off.
@@ -44,7 +44,7 @@ export function PrivacySection() {
           </li>
           <li>
             Models and adapters are read from safetensors; nothing that could run code is ever unpacked, but
-            for CUDA’s library, whose digests came with Turnwise.
+            for the CUDA library, whose digests came with Turnwise.
           </li>
         </ul>
       </Section>

@@ -1,4 +1,4 @@
-/** Installing CUDA's library: it takes minutes, so it goes on while the person is at another screen. */
+/** Installing the CUDA library: it takes minutes, so it goes on while the person is at another screen. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { create } from 'zustand'
@@ -38,7 +38,7 @@ export function useCudaInstallation(): Installation & { start: () => void; cance
     follow(client.stream('libraries.installCuda', undefined, { signal: controller.signal }))
       .then(() => {
         useInstallation.setState(idle)
-        if (!controller.signal.aborted) toast({ title: 'CUDA’s library is installed.', tone: 'good' })
+        if (!controller.signal.aborted) toast({ title: 'The CUDA library is installed.', tone: 'good' })
       })
       .catch((thrown: unknown) => {
         const error = asError(thrown)
