@@ -147,7 +147,7 @@ export interface Policy {
    *
    * Forward, then `coefficients` sees the heads of all its sequences and answers ∂loss/∂head, then
    * backward; the parameter gradients add to those already accumulated. Log-probabilities and entropies are the actor's,
-   * values those of the critic, if there is one; whose coefficients are all 0 or null takes no way back. Returns the heads.
+   * values those of the critic, if there is one. Rows with all-zero or null coefficients skip the backward pass. Returns the heads.
    */
   accumulate(
     sequences: readonly TokenSequence[],

@@ -115,7 +115,7 @@ export function rotaryInputs({ ropes }: ModelConfig, rope: number, positions: Di
   return { cos: input(cos, 'float32', [positions, half]), sin: input(sin, 'float32', [positions, half]) }
 }
 
-/** The programs of decoder layer number `layer`, whose input gets a gradient unless it is the first: that one nobody learns. */
+/** The programs of decoder layer number `layer`. Layer 0’s input needs no gradient: the embedding is frozen. */
 export function layerPrograms(
   config: ModelConfig,
   parameters: LayerParameters,

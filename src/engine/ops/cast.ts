@@ -2,7 +2,10 @@ import type { Dtype, Value } from '../graph/value.ts'
 import { apply } from '../graph/value.ts'
 import { defineOp, int } from './define.ts'
 
-export const castOp = defineOp('Cast', 'Element types change only where nothing is learned, or inside HalfMatMul, which has its own rule.')
+export const castOp = defineOp(
+  'Cast',
+  'Element types change only where nothing is learned, or inside HalfMatMul, which has its own rule.',
+)
 
 /** ONNX's numbers for element types. */
 const TYPES = { float32: 1, uint8: 2, int64: 7, float16: 10, bfloat16: 16 } as const satisfies Partial<

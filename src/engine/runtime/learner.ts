@@ -32,7 +32,7 @@ export interface LearnerOptions {
   readonly device: Device
   /** The ways to go back that may be asked for. */
   readonly backward: readonly BackwardPass[]
-  /** Activations of up to so many tokens are kept for the backward pass (faster); of more, layers are computed again. */
+  /** Up to this many tokens, activations are kept for the backward pass (faster); above, layers are recomputed. */
   readonly savedTokens: number
   /** What the logits that exist at once stay below. */
   readonly chunkBytes: number

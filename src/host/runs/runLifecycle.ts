@@ -1,4 +1,4 @@
-/** Runs from a config to a process: made, started, gone on with, followed. */
+/** Creates, starts, resumes and follows runs. */
 import path from 'node:path'
 import type { RunEvent } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -78,7 +78,7 @@ export interface StopSignals {
 export type TimedEvent = RunEvent & { readonly at: number }
 
 /**
- * Trains a run and yields its events as they come to lie in the log. Errors: what the trainer threw; AppError
+ * Trains a run and yields its events as they are appended to the log. Errors: what the trainer threw; AppError
  * 'run/busy'; 'runtime/failed' when the process died, 'run/stopped' when it was told to stop at once.
  */
 export async function* trainAndFollow(

@@ -38,7 +38,7 @@ import { Recorder } from './recording.ts'
 import { chooseRunDevice, type RunDeviceWish } from './runDevice.ts'
 import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
 
-/** What a run is asked from outside, and told to it. */
+/** Commands accepted by a running training process. */
 export type RunControl = Pick<TrainingControl, 'signal' | 'pause'> & Pick<TrainDependencies, 'onPhase'>
 
 /**

@@ -50,7 +50,7 @@ function PaletteList({ onDone }: { onDone: () => void }) {
         className="h-11 border-b border-line bg-transparent px-4 text-lg outline-none placeholder:text-faint"
       />
       <Command.List className="max-h-[50vh] overflow-auto p-1 [&_[cmdk-group-heading]]:px-3 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-faint">
-        <Command.Empty className="p-4 text-muted">Nothing has that name.</Command.Empty>
+        <Command.Empty className="p-4 text-muted">No matches.</Command.Empty>
         <Actions then={then} />
         <Places then={then} />
         <Runs then={then} />

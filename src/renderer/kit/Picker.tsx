@@ -111,7 +111,7 @@ export function PickerList({
           className,
         )}
       >
-        <Command.Empty className="p-3 text-muted">Nothing has that name.</Command.Empty>
+        <Command.Empty className="p-3 text-muted">No matches.</Command.Empty>
         {groups.map((group) => (
           <Command.Group key={group} heading={group === '' ? undefined : group}>
             {items

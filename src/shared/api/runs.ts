@@ -277,7 +277,7 @@ export const runsApi = {
   ),
   /**
    * Writes a run, or a config, as a folder that TRL or AgileRL starts from. `step`: the checkpoint whose adapter training
-   * there begins with; `notes`: what is otherwise there than here.
+   * there begins with; `notes`: the differences from Turnwise.
    */
   exportProject: command(
     z.object({

@@ -63,7 +63,7 @@ export function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: Difficu
         <div className="grid grid-cols-2 gap-3">
           <Field
             label="Completions per row"
-            help="More of them tell rarer successes from none at all."
+            help="More completions detect rarer successes."
             error={isWhole(samplesPerRow, 1, 64) ? null : '1 to 64'}
           >
             {(ids) => <NumberInput {...ids} value={samplesPerRow} onChange={setSamples} />}

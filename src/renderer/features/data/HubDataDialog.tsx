@@ -42,8 +42,8 @@ export function HubDataDialog({ onClose }: { onClose: () => void }) {
       title="Add data from a hub"
       description={
         <>
-          This makes requests to {typeof hub === 'string' && hub !== '' ? hub : usualHub}, and to nobody else.
-          Address and token are set under{' '}
+          This makes requests to {typeof hub === 'string' && hub !== '' ? hub : usualHub}. No other servers
+          are contacted. Address and token are set under{' '}
           <a href={link('/settings/privacy')} onClick={onClose} className="text-accent-ink underline">
             Settings, Privacy
           </a>

@@ -65,7 +65,7 @@ export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
           )}
           <Field
             label="Passes from a reward of"
-            help="A completion with at least this reward counts as passed. Rewards of 0 and 1 need no thought here. With several parts, say how much of them must be right."
+            help="A completion with at least this reward counts as passed. Leave as is for rewards of 0 and 1. With several parts, set the score that counts as a pass."
           >
             {(ids) => <NumberInput {...ids} value={passMark} onChange={setPassMark} />}
           </Field>
@@ -92,7 +92,7 @@ export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
         rowKey={({ row }) => String(row)}
         rowHeight={28}
         initialSorting={{ columnId: 'rate', isDescending: false }}
-        empty={<p className="p-4 text-muted">No row is like that.</p>}
+        empty={<p className="p-4 text-muted">No rows match.</p>}
       />
     </div>
   )

@@ -26,8 +26,8 @@ export function HubDialog({ onClose }: { onClose: () => void }) {
       title="Add a model from a hub"
       description={
         <>
-          This makes requests to {typeof hub === 'string' && hub !== '' ? hub : usualHub}, and to nobody else.
-          Address and token are set under{' '}
+          This makes requests to {typeof hub === 'string' && hub !== '' ? hub : usualHub}. No other servers
+          are contacted. Address and token are set under{' '}
           <a href={link('/settings/privacy')} onClick={onClose} className="text-accent-ink underline">
             Settings, Privacy
           </a>

@@ -48,9 +48,7 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
       {result !== null && (
         <div className={classes('grid gap-4', !isCurrent && 'opacity-60')}>
           {!isCurrent && state !== 'running' && (
-            <p className="text-sm text-caution">
-              The settings changed since: these numbers are of the ones before.
-            </p>
+            <p className="text-sm text-caution">Settings changed since this check. Run it again.</p>
           )}
           <p className="text-sm text-muted text-pretty">
             Tried on {deviceWords(result.device.kind)}. {result.device.reason}

@@ -49,7 +49,7 @@ export function UsedByTab({ rewardId, kind, versions, uses }: UsedByTabProps) {
           )
         }
       >
-        Runs stand here with the version they were trained with.
+        Runs that used this reward appear here, with the version they used.
       </EmptyState>
     )
   }

@@ -54,7 +54,7 @@ function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
       isOpen
       width={600}
       title="Continue elsewhere"
-      description={`Writes “${runTitle(run)}” as a project for another tool: rows, rewards, every setting, and a README that says what is otherwise there. The run itself stays as it is.`}
+      description={`Writes “${runTitle(run)}” as a project for another tool: rows, rewards, every setting, and a README that lists the differences. The run itself stays as it is.`}
       onClose={onClose}
       actions={
         <>
@@ -147,7 +147,7 @@ interface WrittenProps {
   readonly onClose: () => void
 }
 
-/** What is there now, how it is started, and what is otherwise there than here. */
+/** What is there now, how it is started, and the differences from Turnwise. */
 function Written({ report, onAgain, onClose }: WrittenProps) {
   const { directory, files, fixtures, notes, version } = report
   const lines = startLines(report)
