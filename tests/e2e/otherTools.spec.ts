@@ -127,7 +127,7 @@ test('template variables stand beside the prompt and change its preview’s ques
   await expect(field(page, 'Value of effort')).toHaveCount(0)
 })
 
-test('a run goes on elsewhere: a project, what is otherwise there, and how it is started', async ({
+test('a run goes on elsewhere: a project, its differences, and how it is started', async ({
   app,
 }) => {
   const { page, client, dataDirectory } = app
@@ -142,7 +142,7 @@ test('a run goes on elsewhere: a project, what is otherwise there, and how it is
   await dialog.getByRole('button', { name: 'Write project' }).click()
   const written = page.getByRole('dialog', { name: /^Written for TRL/ })
   await expect(written.getByText('trl/train.py')).toBeVisible({ timeout: 60_000 })
-  await expect(written.getByRole('region', { name: 'What is otherwise there' })).toContainText('TRL')
+  await expect(written.getByRole('region', { name: 'Differences from Turnwise' })).toContainText('TRL')
   const [enter, ...lines] = (await written.locator('pre').innerText()).split('\n')
   expect(enter).toBe(`cd ${folder}/trl`)
   const readme = readFileSync(path.join(folder, 'README.md'), 'utf8')

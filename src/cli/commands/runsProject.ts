@@ -27,8 +27,8 @@ export const runsProject = defineCommand({
     ),
   },
   notes: () => [
-    'The folder holds data, rewards behind a Node process, every setting written out, and a README that says what is',
-    'otherwise there than here.',
+    'The folder holds data, rewards behind a Node process, every setting written out, and a README that lists',
+    'the differences from Turnwise.',
   ],
   async run({ options, positionals: [run = ''] }, { dataDirectory, output }) {
     const source = run.endsWith('.json')

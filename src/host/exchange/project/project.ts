@@ -50,7 +50,7 @@ export interface ProjectReport {
   readonly version: string
   /** Relative paths. */
   readonly files: readonly string[]
-  /** What is otherwise there than here, a sentence each; they stand in the README too. */
+  /** Differences from Turnwise, a sentence each; they stand in the README too. */
   readonly notes: readonly string[]
   /** Samples by which the port of the rewards is checked; 0 where nothing is rewarded. */
   readonly fixtures: number

@@ -200,8 +200,8 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
             {lines.join('\n')}
           </pre>
         </section>
-        <section aria-label="What is otherwise there">
-          <h3 className="mb-1 font-medium">What is otherwise there</h3>
+        <section aria-label="Differences from Turnwise">
+          <h3 className="mb-1 font-medium">Differences from Turnwise</h3>
           {notes.length === 0 ? (
             <p className="text-muted">Nothing that was found.</p>
           ) : (
