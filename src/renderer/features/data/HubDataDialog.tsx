@@ -1,6 +1,5 @@
 import { useState } from 'react'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
-import { useFetchData } from './useData.ts'
 import { link } from '#renderer/client/route.ts'
 import { formatBytes, plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
@@ -9,7 +8,8 @@ import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, TaskProgress } from '#renderer/kit/states.tsx'
-import { chosenSplit, type HubChoice, type HubSplit } from './hubSplits.ts'
+import { useFetchData } from './useData.ts'
+import { type HubChoice, type HubSplit, chosenSplit } from './hubSplits.ts'
 
 const usualHub = 'https://huggingface.co'
 

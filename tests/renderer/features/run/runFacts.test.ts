@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { rewardName as nameInRuns } from '#shared/runConfig.ts'
 import { chartEvents } from '#renderer/features/run/chartEvents.ts'
 import { healthyWords } from '#renderer/features/run/diagnosisWords.ts'
-import { treeOf } from '#renderer/features/run/family.ts'
-import { slowPace, usualOf } from '#renderer/features/run/pace.ts'
+import { treeOf } from '#renderer/features/run/FamilyTree.tsx'
+import { slowPace, usualOf } from '#renderer/features/run/useRun.ts'
 import {
   baseName,
   dataName,
@@ -13,7 +13,7 @@ import {
   rewardWords,
   serverWords,
 } from '#renderer/features/run/runFacts.ts'
-import { timeShares } from '#renderer/features/run/timeShares.ts'
+import { timeShares } from '#renderer/features/run/TimePanel.tsx'
 
 test('rewards have the names that runs give them', () => {
   const entries = [
