@@ -1,4 +1,5 @@
 /** A LoRA adapter as llama.cpp reads it: names and row order as its converter gives them to the base's tensors. */
+import { defaultHub } from '#shared/hub.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/shorten.ts'
 import { type LinearName, loraScale, type LoraConfig, type ModelConfig } from '#engine/models/config.ts'
@@ -129,7 +130,7 @@ function metadataOf({ adapter, model, name, provenance }: GgufLora): Map<string,
       : [
           ['general.base_model.count', { type: 'uint32', value: 1 }],
           ['general.base_model.0.name', text(baseModel)],
-          ['general.base_model.0.repo_url', text(`https://huggingface.co/${baseModel}`)],
+          ['general.base_model.0.repo_url', text(`${defaultHub}/${baseModel}`)],
         ]
   return new Map([
     ['general.architecture', text(architectureOf(model).name)],

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf, OutputOf } from '#shared/api/contract.ts'
+import { defaultHub } from '#shared/hub.ts'
 import { AppError } from '#shared/errors.ts'
 import { readHubAddress, type HubKind, type HubPlace } from './address.ts'
 import {
@@ -22,7 +23,6 @@ import type { Host } from '#host/host.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { isLoopback, webAddress } from '#host/webAddress.ts'
 
-const usualEndpoint = 'https://huggingface.co'
 
 type Keeper = Pick<Host, 'dataDirectory' | 'store'>
 
@@ -139,7 +139,7 @@ const progressItem = ({ doneBytes: done, totalBytes: total }: HubProgress) => ({
 })
 
 function readEndpoint(given: unknown): string {
-  if (given === null || given === undefined || given === '') return usualEndpoint
+  if (given === null || given === undefined || given === '') return defaultHub
   const address = typeof given === 'string' ? webAddress(given) : null
   if (address !== null) return address
   throw new AppError(

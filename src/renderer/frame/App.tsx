@@ -1,3 +1,4 @@
+import { lastPart } from '#renderer/client/format.ts'
 import { useEffect } from 'react'
 import type { ShellEvent } from '#shared/bridge.ts'
 import { places } from '#shared/keyTable.ts'
@@ -135,7 +136,7 @@ function react(event: ShellEvent, { add, chooseAndAdd }: ReturnType<typeof useAd
       useWindow.getState().openPalette()
       break
     case 'open-file':
-      add({ path: event.path, name: event.path.split(/[\\/]/).at(-1) ?? event.path })
+      add({ path: event.path, name: lastPart(event.path) })
       break
     case 'go':
       navigate(event.route)

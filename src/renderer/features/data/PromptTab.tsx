@@ -1,7 +1,7 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
-import { useSettled } from './useData.ts'
+import { useSettled } from '#renderer/client/settled.ts'
 import { usePreviewModel, usePrompt } from './usePrompt.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatCount, plural } from '#renderer/client/format.ts'

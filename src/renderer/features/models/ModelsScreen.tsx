@@ -9,11 +9,9 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
-import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { findModel, type ListedAdapter, type ListedModel } from '#renderer/client/modelChoice.ts'
-import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
+import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { ExportPage } from './ExportPage.tsx'
 import { useAddModel, useFetchModel } from './useModels.ts'
 import { AdapterPage } from './AdapterPage.tsx'
@@ -69,7 +67,7 @@ function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
           >
             <Button icon={<Plus size={14} aria-hidden />}>Add a model</Button>
           </Menu>
-          {isHubOpen && <HubDialog onClose={() => setHubOpen(false)} />}
+          {isHubOpen && <HubModelDialog onClose={() => setHubOpen(false)} />}
           <Button
             variant="primary"
             icon={<PackageOpen size={14} aria-hidden />}
@@ -210,67 +208,22 @@ function ListItem({ href, title, facts, isChosen }: ListItemProps) {
   )
 }
 
-const usualHub = 'https://huggingface.co'
-
 /** Fetches a model by its address; what came is looked at before it is imported. */
-function HubDialog({ onClose }: { onClose: () => void }) {
+function HubModelDialog({ onClose }: { onClose: () => void }) {
   const [address, setAddress] = useState('')
-  const { data: settings } = useAnswer('settings.all', undefined)
   const task = useFetchModel(onClose)
-  const hub = settings?.['hub.endpoint']
-  const isRunning = task.state === 'running'
-  const progress = task.last !== undefined && 'progress' in task.last ? task.last.progress : null
-  const fetch = () => task.start({ address })
   return (
-    <Dialog
-      isOpen
+    <HubDialog
       title="Add a model from a hub"
-      description={
-        <>
-          This makes requests to {typeof hub === 'string' && hub !== '' ? hub : usualHub}, and to nobody else.
-          Address and token are set under{' '}
-          <a href={link('/settings/privacy')} onClick={onClose} className="text-accent-ink underline">
-            Settings, Privacy
-          </a>
-          .
-        </>
-      }
+      note="owner/name, or the address of its page. Only weights as safetensors, tokenizer and texts are fetched; nothing of it is run."
+      address={address}
+      onAddress={setAddress}
+      action="Fetch model"
+      onGoOn={() => task.start({ address })}
+      isBusy={task.state === 'running'}
+      task={task}
+      error={task.error}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={isRunning ? task.cancel : onClose}>Cancel</Button>
-          <Button variant="primary" disabled={isRunning || address.trim() === ''} onClick={fetch}>
-            Fetch model
-          </Button>
-        </>
-      }
-    >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!isRunning && address.trim() !== '') fetch()
-        }}
-      >
-        <Field
-          label="Address"
-          note="owner/name, or the address of its page. Only weights as safetensors, tokenizer and texts are fetched; nothing of it is run."
-        >
-          {(ids) => <TextInput {...ids} mono value={address} disabled={isRunning} onChange={setAddress} />}
-        </Field>
-      </form>
-      {isRunning && (
-        <div className="mt-3">
-          <TaskProgress
-            progress={progress ?? { phase: 'Asking the hub', done: 0, total: null, unit: 'bytes' }}
-          />
-          {progress !== null && (
-            <p className="mt-1 text-sm text-faint tabular-nums">
-              {formatBytes(progress.done)} of {formatBytes(progress.total)}; what came is kept if you stop
-            </p>
-          )}
-        </div>
-      )}
-      {task.error !== null && <ErrorNote error={task.error} className="mt-3" />}
-    </Dialog>
+    />
   )
 }

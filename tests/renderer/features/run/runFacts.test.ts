@@ -5,7 +5,6 @@ import { healthyWords } from '#renderer/features/run/diagnosisWords.ts'
 import { treeOf } from '#renderer/features/run/FamilyTree.tsx'
 import { slowPace, usualOf } from '#renderer/features/run/useRun.ts'
 import {
-  baseName,
   dataName,
   learningKinds,
   rewardName,
@@ -32,7 +31,6 @@ test('data are called by the name of their set', () => {
   expect(dataName(`/data/datasets/${digest}`, new Map())).toBe('data cccccccc')
   expect(dataName('C:\\rows\\train.jsonl', new Map())).toBe('train.jsonl')
   expect(dataName({ episodes: 40 }, new Map())).toBe('40 episodes')
-  expect(baseName('/models/starter/')).toBe('starter')
 })
 
 test('many rewards are counted, an environment is named where there are none', () => {
