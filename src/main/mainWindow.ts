@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { BrowserWindow, nativeTheme, screen, type WebPreferences } from 'electron'
 import { type ShellEvent, channels } from '#shared/bridge.ts'
 import type { Store } from '#host/store/store.ts'
-import { iconFile } from './icons.ts'
+import { iconFile } from './tray.ts'
 import { appPage } from './origin.ts'
 
 const preloadFile = fileURLToPath(new URL('../../out/preload/index.cjs', import.meta.url))

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, realpathSync, readSync } from 'node:fs'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import type { TensorDtype, TensorLocation } from '#engine/models/source.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'

@@ -7,8 +7,12 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import { isHalfPrecision, roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
-import type { PrecisionEffect } from '#shared/precisionEffect.ts'
+import {
+  isHalfPrecision,
+  roundedPrecisions,
+  type RoundedPrecision,
+  type PrecisionEffect,
+} from '#shared/precision.ts'
 import { randomStream } from '#shared/random.ts'
 import { blocksName, halfName, linearWeights, scalesName } from '#engine/models/blocks.ts'
 import type { ModelSource } from '#engine/models/source.ts'

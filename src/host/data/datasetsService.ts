@@ -5,7 +5,7 @@ import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'
 import { AppError } from '#shared/errors.ts'
 import type { progress } from '#shared/api/common.ts'
-import { readFetched } from '#host/hub/fetched.ts'
+import { readFetched } from '#host/hub/fetchData.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
@@ -33,10 +33,10 @@ import {
   openVersion,
   plainColumn,
   removeDataSet,
+  parsePromptForm,
 } from './dataSetVersions.ts'
 import { measureDifficulty } from './difficulty.ts'
 import { knownDifficulties, knownDifficulty } from './difficultyFiles.ts'
-import { parsePromptForm } from './promptForm.ts'
 
 /** Judged by so many rows. */
 const shapeRows = 200

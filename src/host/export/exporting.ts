@@ -18,10 +18,18 @@ import { asFloat32Source } from '#host/models/weightCache.ts'
 import { hubIdOf } from '#host/hub/hubId.ts'
 import { isHubId } from '#host/adapters/peftConfig.ts'
 import { exportPeft } from './exportAdapter.ts'
-import { formatProblem, optionProblem, describeLora } from './exportFormats.ts'
+import {
+  formatProblem,
+  optionProblem,
+  describeLora,
+  type ExportFormat,
+  type ExportReport,
+  type ExportRequest,
+  type OnExportProgress,
+  type ParityLine,
+  openBase,
+} from './exports.ts'
 import { beginFolder, filesBelow, finishFolder, removeUnchecked, requireNewFolder } from './exportFolder.ts'
-import type { ExportFormat, ExportReport, ExportRequest, OnExportProgress, ParityLine } from './exports.ts'
-import { openBase } from './exportSource.ts'
 import { parityLine } from './parity.ts'
 import { parityPrompts, type ParityPrompts } from './parityPrompts.ts'
 import { describeOrigin, type Provenance } from './provenance.ts'

@@ -5,6 +5,9 @@ import type { Api } from '#shared/api/api.ts'
 import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import { defaultHub } from '#shared/hub.ts'
 import { AppError } from '#shared/errors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { countOutboundRequest, isLoopback, webAddress } from '#host/outboundRequests.ts'
 import { readHubAddress, type HubKind, type HubPlace } from './address.ts'
 import {
   chooseSplit,
@@ -13,16 +16,10 @@ import {
   originOf,
   type HubData,
   type SplitChoice,
+  writeFetched,
 } from './fetchData.ts'
-import { writeFetched } from './fetched.ts'
-import type { HubProgress } from './fetchFiles.ts'
-import { fetchModel } from './fetchModel.ts'
+import { type HubProgress, fetchModel } from './fetchFiles.ts'
 import type { HubAccess } from './hub.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
-import { countOutboundRequest } from '#host/outboundRequests.ts'
-import { isLoopback, webAddress } from '#host/webAddress.ts'
-
 
 type Keeper = Pick<Host, 'dataDirectory' | 'store'>
 

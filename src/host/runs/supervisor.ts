@@ -9,13 +9,15 @@ import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
 import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
 import { childProcessStarter } from '#host/processes/childProcess.ts'
-import type { ErrorEnvelope, FromTrainer, TrainingRequest } from '#host/processes/messages.ts'
 import type {
+  ErrorEnvelope,
+  FromTrainer,
+  TrainingRequest,
   StartWorker,
   WorkerEnvironment,
   WorkerExit,
   WorkerProcess,
-} from '#host/processes/workerProcess.ts'
+} from '#host/processes/messages.ts'
 import { runHolder, runPaths } from './runFolder.ts'
 
 const usualSilenceMs = 30_000

@@ -5,8 +5,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RunManifest, RunPhase } from '#shared/events.ts'
 import type { RunEntry, RunFailure, RunRecord, RunStatus } from '#shared/runs.ts'
 import { count } from '#shared/api/common.ts'
-import type { Connection, SqlValue } from './connection.ts'
-import { likePattern } from './likePattern.ts'
+import { type Connection, type SqlValue, likePattern } from './connection.ts'
 
 /** What a run's folder tells when it is made. */
 export interface NewRun {

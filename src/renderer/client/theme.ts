@@ -49,3 +49,7 @@ export function useThemeSetting(): void {
     if (isKnown) applyTheme(theme)
   }, [theme, isKnown])
 }
+
+/** The nonce of the page: styles that libraries add at run time are refused without it. */
+export const styleNonce = (): string =>
+  document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''

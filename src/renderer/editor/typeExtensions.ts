@@ -7,7 +7,7 @@ import {
   type CompletionResult,
 } from '@codemirror/autocomplete'
 import { linter, type Diagnostic } from '@codemirror/lint'
-import { type Extension, StateEffect, StateField } from '@codemirror/state'
+import { type Extension, StateEffect, StateField, type EditorState } from '@codemirror/state'
 import {
   hoverTooltip,
   type EditorView,
@@ -17,7 +17,8 @@ import {
   type ViewUpdate,
 } from '@codemirror/view'
 import type { CheckedCode, Completion as Offer, Explanation, Signature } from './types/protocol.ts'
-import { checkedCode, orNothing, textNode, type TypedCode } from './typedCode.ts'
+import type { CodeLanguage } from './types/injectTypes.ts'
+import type { Checker } from './checker.ts'
 
 /** `onErrors`: told how many type errors the code has, whenever it was checked. */
 export const typeExtensions = (typed: TypedCode, onErrors: (count: number) => void): Extension => [
@@ -179,3 +180,25 @@ const tooltipOf = ({ before, parameter, after, documentation }: Signature, at: n
     return { dom }
   },
 })
+
+/* Code whose types are known, and how what is known of it is shown. */
+
+interface TypedCode {
+  readonly checker: Checker
+  readonly language: () => CodeLanguage
+}
+
+const checkedCode = ({ language }: TypedCode, state: EditorState): CheckedCode => ({
+  code: state.doc.toString(),
+  language: language(),
+})
+
+/** An answer that never came says nothing. */
+const orNothing = <Answer>(answer: Promise<Answer | null>): Promise<Answer | null> => answer.catch(() => null)
+
+function textNode(className: string, text: string): HTMLElement {
+  const node = document.createElement('div')
+  node.className = className
+  node.textContent = text
+  return node
+}

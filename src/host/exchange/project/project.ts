@@ -27,9 +27,8 @@ import { describeVersions } from '#host/version.ts'
 import { exportConfig, exportedRun } from '../exportConfig.ts'
 import { toolVersions, type ProjectTool, projectAlgorithm } from '../tools.ts'
 import { readProjectData } from './projectData.ts'
-import { type ProjectFiles, type ProjectParts, projectResource } from './projectFiles.ts'
+import { type ProjectFiles, type ProjectParts, projectResource, yamlText } from './projectFiles.ts'
 import { rewardFiles, type RewardFiles } from './projectRewards.ts'
-import { yamlText } from './yamlText.ts'
 
 export interface ProjectRequest {
   /** Paths absolute. */

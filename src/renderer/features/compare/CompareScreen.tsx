@@ -38,8 +38,7 @@ import { RunList } from './RunList.tsx'
 import { SamePrompt } from './SamePrompt.tsx'
 import { type CompareState, maxRuns } from './state.ts'
 import { useCompareState, useComparison, type Comparison } from './useComparison.ts'
-import { gapsOf, yardstickOf, type GapQuestion } from './gaps.ts'
-import type { GapInWords } from './gapWords.ts'
+import { gapsOf, yardstickOf, type GapQuestion, type GapInWords } from './gaps.ts'
 
 /** Several runs over each other, and what sets them apart. */
 export function CompareScreen() {

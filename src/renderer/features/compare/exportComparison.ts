@@ -11,11 +11,10 @@ import { linesInUnit, titleWithUnit, unitOf } from '#renderer/charts/units.ts'
 import { xAxisSpecs } from '#renderer/charts/xAxes.ts'
 import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
 import type { Comparison } from './useComparison.ts'
-import { gapsOf } from './gaps.ts'
+import { gapsOf, type GapInWords } from './gaps.ts'
 import { betterOf } from './measures.ts'
 import { settingRows, settingText, type SettingRow } from './settingDiff.ts'
 import type { CompareState } from './state.ts'
-import type { GapInWords } from './gapWords.ts'
 
 /** The panels as they are looked at; those with nothing in them are left out. */
 function picturesOf(

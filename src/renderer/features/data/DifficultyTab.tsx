@@ -16,10 +16,9 @@ import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
 import { useDifficulty } from './useData.ts'
-import { usePrompt, usePreviewModel } from './usePrompt.ts'
+import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 import { PassRates } from './PassRates.tsx'
 import { rowsSoFar } from './passRates.ts'
-import type { Opened } from './opened.ts'
 
 type Summary = Answer<'datasets.difficulties'>['known'][number]
 

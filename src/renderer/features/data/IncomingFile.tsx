@@ -19,8 +19,7 @@ import { ColumnList } from './ColumnList.tsx'
 import { formOf, formProblems, mappingOf, promptOf, type MappingForm } from './mappingForm.ts'
 import { MappingFields } from './MappingFields.tsx'
 import { ProblemRows } from './ProblemRows.tsx'
-import { RowDetail } from './RowDetail.tsx'
-import { RowsTable } from './RowsTable.tsx'
+import { RowDetail, RowsTable } from './RowsTable.tsx'
 
 interface IncomingFileProps {
   readonly arrival: Arrival

@@ -11,7 +11,7 @@ import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
 import { usePreparation } from './useData.ts'
 import type { SplitRule } from './preparation.ts'
-import type { Opened } from './opened.ts'
+import type { Opened } from './usePrompt.ts'
 import { withKind, withAmount, splitProblem } from './splitRules.ts'
 
 /** Which rows are the validation split, and whether any of them are trained on all the same. */

@@ -22,12 +22,11 @@ import { useAddVersion, useLastDataSet, useRunsReading } from './useData.ts'
 import { DifficultyTab } from './DifficultyTab.tsx'
 import { findVersion, versionNumber, type DataSet } from './dataSetItems.ts'
 import { LengthsTab } from './LengthsTab.tsx'
-import type { Opened } from './opened.ts'
+import type { Opened } from './usePrompt.ts'
 import { ProblemRows } from './ProblemRows.tsx'
 import { PromptTab } from './PromptTab.tsx'
 import { SplitTab } from './SplitTab.tsx'
-import { RowDetail } from './RowDetail.tsx'
-import { Cell, rowColumns } from './RowsTable.tsx'
+import { RowDetail, Cell, rowColumns } from './RowsTable.tsx'
 
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'problems'] as const
 type TabId = (typeof tabIds)[number]

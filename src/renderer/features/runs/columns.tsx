@@ -6,7 +6,14 @@ import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 import type { Column } from '#renderer/kit/Table.tsx'
 import type { RunEntry, RunStyle } from '#renderer/client/runs.ts'
-import { formatAgo, formatCount, formatDate, formatNumber, formatTime, lastPart } from '#renderer/client/format.ts'
+import {
+  formatAgo,
+  formatCount,
+  formatDate,
+  formatNumber,
+  formatTime,
+  lastPart,
+} from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import {
   BestCell,

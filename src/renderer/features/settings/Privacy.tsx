@@ -62,13 +62,7 @@ function HubAccess() {
       <div className="grid max-w-150 gap-3">
         <Field label="Address" note={`Empty: ${defaultHub}.`}>
           {(ids) => (
-            <TextInput
-              {...ids}
-              mono
-              value={endpoint}
-              placeholder={defaultHub}
-              onChange={setEndpoint}
-            />
+            <TextInput {...ids} mono value={endpoint} placeholder={defaultHub} onChange={setEndpoint} />
           )}
         </Field>
         <Field

@@ -81,7 +81,6 @@ export function StorageSection() {
   )
 }
 
-
 const clearing = {
   'system.clearCache': {
     title: 'Clear the cache',

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { gapInWords, yardstick } from '#renderer/features/compare/gapWords.ts'
-import { gapsOf } from '#renderer/features/compare/gaps.ts'
+import { gapInWords, yardstick, gapsOf } from '#renderer/features/compare/gaps.ts'
 import { reportHtml, type Report } from '#renderer/features/compare/exportComparison.ts'
 import { promptLabels, sampleAt, sharedPrompts } from '#renderer/features/compare/SamePrompt.tsx'
 import { wordDiff } from '#renderer/features/compare/wordDiff.ts'

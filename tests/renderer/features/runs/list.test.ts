@@ -1,12 +1,6 @@
 import { lastPart } from '#renderer/client/format.ts'
 import { describe, expect, test } from 'vitest'
-import {
-  between,
-  choicesOf,
-  filterRuns,
-  isFiltering,
-  noFilter,
-} from '#renderer/features/runs/filter.ts'
+import { between, choicesOf, filterRuns, isFiltering, noFilter } from '#renderer/features/runs/filter.ts'
 import { familyRows, flatRows } from '#renderer/features/runs/families.ts'
 
 const run = (id: string, more: object = {}) => ({
