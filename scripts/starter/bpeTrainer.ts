@@ -3,7 +3,7 @@
  * it recounts all pairs after every merge, which is instant for the few thousand words of the starter corpus.
  * Writes a tokenizer.json that every Hugging Face tokenizer reads.
  */
-import { specialToken } from '#host/models/specialTokens.ts'
+import { specialToken } from '#host/models/smallTokenizers.ts'
 
 /** Words with a leading space, single digits with a leading space, runs of other signs, white space. The same text is a JavaScript and an Oniguruma pattern. */
 const splitPattern = String.raw` ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`

@@ -2,13 +2,22 @@
  * The shell around one host: window, menu, tray and notices put together. Everything that is decided is decided in the
  * files beside; this one connects them with Electron.
  */
-import { app, dialog, Menu, Notification, powerMonitor, powerSaveBlocker, session, shell } from 'electron'
-import type { BrowserWindow, MessageBoxOptions } from 'electron'
+import {
+  app,
+  dialog,
+  Menu,
+  Notification,
+  powerMonitor,
+  powerSaveBlocker,
+  session,
+  shell,
+  type BrowserWindow,
+  type MessageBoxOptions,
+} from 'electron'
 import type { ShellEvent } from '#shared/bridge.ts'
 import type { Host } from '#host/host.ts'
 import { createServices } from '#host/api/services.ts'
 import type { Activity } from './activity.ts'
-import { countBlockedRequests } from './blockedRequests.ts'
 import { acceptConnections, offerDialogs } from './connection.ts'
 import { Leaving } from './leaving.ts'
 import { lockContents, lockSession } from './lockdown.ts'
@@ -227,5 +236,26 @@ function createWakeLock(): (isNeeded: boolean) => void {
       powerSaveBlocker.stop(lock)
       lock = null
     }
+  }
+}
+
+/* How many requests of the window were refused since the program was installed; a page shows the number. */
+
+const blockedRequestsKey = 'network.blockedRequests'
+
+const writeAfterMs = 1000
+
+/** Counts in memory and writes the sum now and then: a page that asks in a loop must not keep the disk busy. */
+function countBlockedRequests({ store, bell }: Pick<Host, 'store' | 'bell'>): () => void {
+  const stored = store.settings.get(blockedRequestsKey)
+  let count = typeof stored === 'number' ? stored : 0
+  let timer: NodeJS.Timeout | null = null
+  return () => {
+    count++
+    timer ??= setTimeout(() => {
+      timer = null
+      store.settings.set(blockedRequestsKey, count)
+      bell.ring()
+    }, writeAfterMs).unref()
   }
 }

@@ -1,7 +1,8 @@
 /** The icon beside the clock: how far training is while the window is hidden, and the way back to it. */
+import path from 'node:path'
 import { Menu, Tray, type MenuItemConstructorOptions } from 'electron'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { activityOf, runLabel, type Activity, type TrainedRun } from './activity.ts'
-import { iconFile } from './icons.ts'
 
 export interface TrayWishes {
   readonly show: () => void
@@ -49,3 +50,6 @@ function holdItem(run: TrainedRun, { pause, unpause }: TrayWishes): MenuItemCons
   const label = `${isHeld ? 'Go on with' : 'Pause'} ${runLabel(run)}`
   return [{ label, click: () => (isHeld ? unpause : pause)(run.id) }]
 }
+
+/** A picture that comes with the program. */
+export const iconFile = (name: string): string => path.join(resourcesDirectory, 'icons', name)

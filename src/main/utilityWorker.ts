@@ -9,12 +9,7 @@ import { scriptPath } from '#host/processes/childProcess.ts'
 import { heard, isLastWord } from '#host/processes/hostChannel.ts'
 import type { StartQuestion } from '#host/processes/question.ts'
 import type { StartText } from '#host/processes/textQuestion.ts'
-import type {
-  StartWorker,
-  WorkerEnvironment,
-  WorkerExit,
-  WorkerProcess,
-} from '#host/processes/workerProcess.ts'
+import type { StartWorker, WorkerEnvironment, WorkerExit, WorkerProcess } from '#host/processes/messages.ts'
 
 /** `script` is what the process runs. */
 export const utilityWorkerStarter =

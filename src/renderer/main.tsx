@@ -13,8 +13,7 @@ import { connect, followToken, takeToken } from '#renderer/client/connection.ts'
 import { ApiProvider } from '#renderer/client/api.tsx'
 import { codeOf } from '#renderer/client/failures.ts'
 import { tellConnection } from '#renderer/client/live.ts'
-import { styleNonce } from '#renderer/client/nonce.ts'
-import { startTheme } from '#renderer/client/theme.ts'
+import { styleNonce, startTheme } from '#renderer/client/theme.ts'
 import './theme.css'
 
 startTheme()

@@ -4,3 +4,11 @@ export const noun = (count: number, one: string, many = `${one}s`): string => (c
 /** 1 row, 2 rows. */
 export const plural = (count: number, one: string, many?: string): string =>
   `${String(count)} ${noun(count, one, many)}`
+
+const longest = 120
+
+/** Foreign text made fit for a sentence: at most 120 characters, nothing unprintable, no line breaks. */
+export function shorten(text: string): string {
+  const cut = text.length > longest ? `${text.slice(0, longest - 3)}…` : text
+  return cut.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '�')
+}

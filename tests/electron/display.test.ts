@@ -5,7 +5,7 @@ import { activityOf, type TrainedRun } from '../../src/main/activity.ts'
 import { alarmNotice, diskNotice, endingNotice, isDiskLow } from '../../src/main/notices.ts'
 import { filesOf, readHandover } from '../../src/main/openedFiles.ts'
 import { trayTemplate } from '../../src/main/tray.ts'
-import { placeWindow, readWindowState } from '../../src/main/windowState.ts'
+import { placeWindow, readWindowState } from '../../src/main/mainWindow.ts'
 
 const run = (change: Partial<TrainedRun> = {}): TrainedRun => ({
   id: 'run_0199aaaa-0000',

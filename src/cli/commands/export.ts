@@ -1,4 +1,5 @@
 import { plural } from '#shared/plural.ts'
+import { AppError } from '#shared/errors.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { checkpointChoices, resolveCheckpoint } from '#host/runs/runTarget.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -8,9 +9,8 @@ import {
   exportFormats,
   type ExportProgress,
   type ExportReport,
+  baseOfCheckpoint,
 } from '#host/export/exports.ts'
-import { baseOfCheckpoint } from '#host/export/exportSource.ts'
-import { AppError } from '#shared/errors.ts'
 import { defineCommand } from '../command.ts'
 import { choice, flag, number, requiredText, text, usageError } from '../options.ts'
 import type { Output } from '../output.ts'

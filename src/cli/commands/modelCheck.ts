@@ -1,5 +1,4 @@
-import { blockPrecisions } from '#shared/precision.ts'
-import type { PrecisionEffect } from '#shared/precisionEffect.ts'
+import { blockPrecisions, type PrecisionEffect } from '#shared/precision.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { defineCommand } from '../command.ts'

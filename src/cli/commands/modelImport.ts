@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { fetchModel } from '#host/hub/fetchModel.ts'
+import { fetchModel } from '#host/hub/fetchFiles.ts'
 import { importModel, type ModelSummary } from '#host/models/modelLibrary.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { fetchFolder, placeAt } from '#host/hub/hubFetching.ts'

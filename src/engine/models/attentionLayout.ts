@@ -1,10 +1,9 @@
 /** What the layers of a decoder see and how they rotate: the config's windows and rotary embeddings, each kept once. */
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import type { AttentionWindow, LayerAttention, ModelConfig, RopeConfig } from './config.ts'
 import type { Fields } from './fields.ts'
-import type { RopeBasis } from './rope.ts'
-import { ropeConfig, ropeType } from './rope.ts'
+import { type RopeBasis, ropeConfig, ropeType } from './rope.ts'
 
 const positionLimits = { min: 1, max: 1 << 24 }
 

@@ -1,10 +1,15 @@
 /** What the architectures share: reading the config's fields, and refusing what would be computed wrongly. */
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
-import type { RopeTraits } from './attentionLayout.ts'
-import { attentionLayout, contextLimits, readRope } from './attentionLayout.ts'
-import type { BlockNorms, LinearName, ModelConfig, ModelNames, NormKind } from './config.ts'
-import { separateLinears } from './config.ts'
+import { shorten } from '#shared/plural.ts'
+import { type RopeTraits, attentionLayout, contextLimits, readRope } from './attentionLayout.ts'
+import {
+  type BlockNorms,
+  type LinearName,
+  type ModelConfig,
+  type ModelNames,
+  type NormKind,
+  separateLinears,
+} from './config.ts'
 import { Fields } from './fields.ts'
 
 /** One family of decoders; the list is in `registry.ts`. */

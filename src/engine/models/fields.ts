@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 
 export interface NumberLimits {
   readonly min: number

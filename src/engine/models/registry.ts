@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import type { Architecture } from './common.ts'
 import type { ModelConfig } from './config.ts'
 import { Fields } from './fields.ts'

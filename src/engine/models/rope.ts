@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import type { RopeConfig } from './config.ts'
 import type { Fields } from './fields.ts'
 

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import { isRecord } from './pipelineLimits.ts'
 import { globalScope } from './template/globals.ts'
 import { Interpreter } from './template/interpreter.ts'

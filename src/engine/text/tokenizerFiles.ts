@@ -1,6 +1,6 @@
 /** The two files of a tokenizer, checked: whatever is in them, what comes out has the structure it claims. */
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import type { AddedToken } from './pipeline/addedTokens.ts'
 import { isRecord, pipelineFault } from './pipelineLimits.ts'
 

@@ -1,12 +1,18 @@
 /** Adapters that were imported, and folders that a browser sent. */
 import path from 'node:path'
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
-import { importAdapter, listAdapters, removeAdapter } from './adapterLibrary.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { discardUpload, findUploadedFolder } from '#host/transports/uploads.ts'
+import { replaceFolder } from '#host/files/atomic.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import { copyIfThere } from '#host/models/modelLibrary.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+import { adapterFolder, configName, readAdapter, tensorsName } from './peft.ts'
+import { readPeftConfig } from './peftConfig.ts'
 
 type Source = { readonly path: string } | { readonly uploadId: string }
 
@@ -49,4 +55,89 @@ function requireUnneeded({ store, dataDirectory }: Host, name: string): void {
     `The run ${needing.id}, which is not finished, begins with this adapter.`,
     'Delete that run first.',
   )
+}
+
+/* Adapters that were imported into the data directory, by name. */
+
+interface AdapterSummary {
+  readonly name: string
+  readonly directory: string
+  /** Hub id of the model it was trained on, where it says so. */
+  readonly baseModel: string | null
+  readonly rank: number
+  readonly alpha: number
+  readonly sizeBytes: number
+}
+
+/** One that cannot be used says why. */
+type ListedAdapter =
+  AdapterSummary | { readonly name: string; readonly directory: string; readonly problem: string }
+
+/** Tensors are not read: a listed one can still turn out to be damaged. */
+export function listAdapters(dataDirectory: string): ListedAdapter[] {
+  const { adapters } = dataFolders(dataDirectory)
+  const names = existsSync(adapters) ? readdirSync(adapters).filter((name) => !name.startsWith('.')) : []
+  return names.sort().map((name) => {
+    const directory = path.join(adapters, name)
+    try {
+      return summarize(name, directory)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { name, directory, problem: error.message }
+    }
+  })
+}
+
+function summarize(name: string, directory: string): AdapterSummary {
+  const file = path.join(directory, configName)
+  const { rank, alpha, baseModel } = readPeftConfig(readJsonObject(file, 'adapter/invalid'), file)
+  const size = statSync(path.join(directory, tensorsName), { throwIfNoEntry: false })?.size
+  if (size === undefined) throw new AppError('adapter/invalid', `${directory} has no ${tensorsName}.`)
+  return { name, directory, baseModel, rank, alpha, sizeBytes: size }
+}
+
+/**
+ * Checks a PEFT folder, or the actor of a checkpoint, and copies it. Errors: AppError 'adapter/invalid'; 'usage/invalid'
+ * for a name that is taken or cannot be one; 'file/…'.
+ */
+export async function importAdapter(
+  source: string,
+  name: string,
+  dataDirectory: string,
+): Promise<AdapterSummary> {
+  readAdapter(source)
+  if (!/^[\w][\w.-]{0,99}$/.test(name)) {
+    throw new AppError(
+      'usage/invalid',
+      `“${name}” cannot be an adapter's name.`,
+      'Choose letters, digits, dots and dashes.',
+    )
+  }
+  const directory = path.join(dataFolders(dataDirectory).adapters, name)
+  if (existsSync(directory)) {
+    throw new AppError(
+      'usage/invalid',
+      `There is an adapter called “${name}” already.`,
+      'Choose another name.',
+    )
+  }
+  const from = adapterFolder(source)
+  await replaceFolder(directory, async (folder) => {
+    for (const file of [configName, tensorsName, 'README.md'])
+      await copyIfThere(path.join(from, file), path.join(folder, file))
+  })
+  return summarize(name, directory)
+}
+
+/** Errors: AppError 'adapter/invalid' where there is none, 'file/unwritable'. */
+function removeAdapter(name: string, dataDirectory: string): void {
+  const found = listAdapters(dataDirectory).find((adapter) => adapter.name === name)
+  if (found === undefined) throw new AppError('adapter/invalid', `There is no imported adapter “${name}”.`)
+  const removed = path.join(path.dirname(found.directory), `.${name}.removed`)
+  try {
+    renameSync(found.directory, removed)
+    rmSync(removed, { recursive: true, force: true })
+  } catch (error) {
+    throw writeError(found.directory, error)
+  }
 }

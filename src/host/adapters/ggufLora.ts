@@ -1,16 +1,17 @@
 /** A LoRA adapter as llama.cpp reads it: names and row order as its converter gives them to the base's tensors. */
+import { defaultHub } from '#shared/hub.ts'
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import { type LinearName, loraScale, type LoraConfig, type ModelConfig } from '#engine/models/config.ts'
 import { type LoraSlot, loraSlots } from '#engine/models/lora.ts'
 import type { NamedTensor, TensorDtype } from '#engine/models/source.ts'
 import { f32ToBf16, f32ToF16 } from '#host/files/float16.ts'
+import { bytesOf, firstNonFinite, readTensor, type TensorToWrite } from '#host/files/safetensors.ts'
 import type { GgufValue } from './gguf.ts'
 import { type GgufFile, openGguf } from './ggufReader.ts'
 import { writeGguf } from './ggufWriter.ts'
 import { type Adapter, adapterForModel } from './peft.ts'
 import { isHubId } from './peftConfig.ts'
-import { bytesOf, firstNonFinite, readTensor, type TensorToWrite } from '#host/files/safetensors.ts'
 
 interface GgufArchitecture {
   /** What llama.cpp calls it. */
@@ -129,7 +130,7 @@ function metadataOf({ adapter, model, name, provenance }: GgufLora): Map<string,
       : [
           ['general.base_model.count', { type: 'uint32', value: 1 }],
           ['general.base_model.0.name', text(baseModel)],
-          ['general.base_model.0.repo_url', text(`https://huggingface.co/${baseModel}`)],
+          ['general.base_model.0.repo_url', text(`${defaultHub}/${baseModel}`)],
         ]
   return new Map([
     ['general.architecture', text(architectureOf(model).name)],

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import {
   type LinearName,
   linearNames,
@@ -13,7 +13,6 @@ import {
 import { loraSlots } from '#engine/models/lora.ts'
 import type { NamedTensor, TensorLocation } from '#engine/models/source.ts'
 import { recoverFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { formatPeftConfig, isHubId, type PeftConfig, readPeftConfig } from './peftConfig.ts'
 import {
   f32ToWrite,
   firstNonFinite,
@@ -21,8 +20,9 @@ import {
   readTensor,
   writeSafetensors,
 } from '#host/files/safetensors.ts'
-import { evened } from './peftPatterns.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
+import { formatPeftConfig, isHubId, type PeftConfig, readPeftConfig } from './peftConfig.ts'
+import { evened } from './peftPatterns.ts'
 
 /** LoRA parameters in memory, named `model.layers.0.self_attn.q_proj.lora_A` [R, in] and `….lora_B` [out, R]. */
 export interface Adapter {

@@ -1,9 +1,9 @@
 /** `adapter_config.json`, as PEFT writes it, vLLM and llama.cpp read it, and as far as this project computes it. */
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import { type LinearName, linearNames, linearPath, type LoraConfig } from '#engine/models/config.ts'
+import type { JsonObject } from '#host/files/strictJson.ts'
 import { readPatterns, type Invalid, type ModulePatterns } from './peftPatterns.ts'
-import { type JsonObject } from '#host/files/strictJson.ts'
 
 export interface PeftConfig {
   readonly rank: number

@@ -3,7 +3,7 @@
  * the targets of both, every other setting the current one; then the adapter's matrices in the corner of fresh ones. A
  * fresh B is zero, so B·A is what it was; the scale alpha / rank is the merged config's, so its effect may not be.
  */
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import { linearNames, loraScale, type LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'

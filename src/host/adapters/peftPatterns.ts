@@ -1,10 +1,10 @@
 /** Adapters whose modules have ranks and alphas of their own: PEFT's `rank_pattern` and `alpha_pattern`. */
 import type { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import { loraScale, type LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
-import { inZeros } from './adapterUnion.ts'
 import { isJsonObject, type JsonObject } from '#host/files/strictJson.ts'
+import { inZeros } from './adapterUnion.ts'
 
 /** Makes an error that names the file. */
 export type Invalid = (problem: string, hint?: string) => AppError

@@ -5,7 +5,7 @@ import type { settingsApi } from '#shared/api/settings.ts'
 import { AppError } from '#shared/errors.ts'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
-import { toolNames } from '#host/exchange/toolNames.ts'
+import { toolNames } from '#host/exchange/tools.ts'
 import type { Host } from '#host/host.ts'
 import { newsOf, stampOf } from './feeds.ts'
 

@@ -4,13 +4,16 @@ import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { AppError } from '#shared/errors.ts'
-import { listDataSets } from './dataSetLibrary.ts'
-import { openDataSetVersion, type DataSetInfo, type DataSetVersion } from './dataSetVersion.ts'
+import { describeIssue } from '#shared/configProblems.ts'
+import { runConfigSchema } from '#shared/runConfig.ts'
+import type { PromptForm } from '#rl/rollout/prompts.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import type { DataSetRecord, DataSetVersionRecord } from '#host/store/dataSets.ts'
 import type { Store } from '#host/store/store.ts'
+import { listDataSets } from './dataSetLibrary.ts'
+import { openDataSetVersion, type DataSetInfo, type DataSetVersion } from './dataSetVersion.ts'
 
 export type DataSetItem = OutputOf<Api, 'datasets.get'>
 type VersionItem = DataSetItem['versions'][number]
@@ -105,4 +108,12 @@ function removeFolder({ dataDirectory }: Host, directory: string): void {
   } catch (error) {
     throw writeError(directory, error)
   }
+}
+
+/** `data.prompt` of a run config, checked as a config is. Errors: AppError 'config/invalid'. */
+export function parsePromptForm(given: unknown): PromptForm {
+  const result = runConfigSchema.shape.data.shape.prompt.safeParse(given, { reportInput: true })
+  if (result.success) return result.data
+  const problems = result.error.issues.flatMap(describeIssue)
+  throw new AppError('config/invalid', `The prompt cannot be read: ${problems.join(' ')}`)
 }

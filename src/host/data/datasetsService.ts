@@ -1,8 +1,17 @@
 /** Data sets: taking them in, looking at them, and preparing what a run reads. */
+import type { z } from 'zod'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'
 import { AppError } from '#shared/errors.ts'
+import type { progress } from '#shared/api/common.ts'
+import { readFetched } from '#host/hub/fetchData.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { discardUpload, findUpload, findUploadFolder } from '#host/transports/uploads.ts'
+import { changesOf, stampOf } from '#host/api/feeds.ts'
+import { fetchDataFromHub, listOnHub } from '#host/hub/hubFetching.ts'
 import type { DataRow } from './dataFile.ts'
 import type { DataFiles } from './dataFiles.ts'
 import type { DataSetVersion } from './dataSetVersion.ts'
@@ -14,11 +23,6 @@ import { LengthCounter, previewPrompts } from './preview.ts'
 import { readDataSet } from './readDataSet.ts'
 import { detectShape } from './shapes.ts'
 import { splitRows, type RowPlaces } from './split.ts'
-import { readFetched } from '#host/hub/fetched.ts'
-import { findModel } from '#host/models/modelLibrary.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
-import { discardUpload, findUpload, findUploadFolder } from '#host/transports/uploads.ts'
 import {
   addVersion,
   adoptDataSets,
@@ -29,13 +33,10 @@ import {
   openVersion,
   plainColumn,
   removeDataSet,
+  parsePromptForm,
 } from './dataSetVersions.ts'
 import { measureDifficulty } from './difficulty.ts'
 import { knownDifficulties, knownDifficulty } from './difficultyFiles.ts'
-import { changesOf, stampOf } from '#host/api/feeds.ts'
-import { fetchDataFromHub, listOnHub } from '#host/hub/hubFetching.ts'
-import { progressOf } from './progress.ts'
-import { parsePromptForm } from './promptForm.ts'
 
 /** Judged by so many rows. */
 const shapeRows = 200
@@ -259,4 +260,30 @@ function parseMapping(given: unknown): Mapping {
     'data/invalid',
     `The mapping cannot be read: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
   )
+}
+
+type Progress = z.output<typeof progress>
+
+/** What work tells by a callback as items of a stream, the latest only; returns what the work returns. */
+async function* progressOf<Result>(
+  work: (onProgress: (progress: Progress) => void) => Promise<Result>,
+): AsyncGenerator<{ progress: Progress }, Result> {
+  const state: { latest: Progress | null; isOver: boolean } = { latest: null, isOver: false }
+  let wake = () => {}
+  const working = work((progress) => {
+    state.latest = progress
+    wake()
+  }).finally(() => {
+    state.isOver = true
+    wake()
+  })
+  // Awaited below; a failure in between must not count as unheard.
+  working.catch(() => undefined)
+  while (!state.isOver) {
+    const { latest: progress } = state
+    state.latest = null
+    if (progress !== null) yield { progress }
+    else await new Promise<void>((resolve) => (wake = resolve))
+  }
+  return working
 }

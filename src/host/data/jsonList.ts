@@ -5,8 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '#shared/errors.ts'
 import { isProblem, withoutMark, type DataFile, type ReadItem } from './dataFile.ts'
-import { readJsonLines } from './jsonLines.ts'
-import { parseRow } from './parseRow.ts'
+import { readJsonLines, parseRow } from './jsonLines.ts'
 
 const maxEntryBytes = 64 << 20
 

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { parquetMetadata, parquetScan, parquetSchema, type FileMetaData, type ParquetScan } from 'hyparquet'
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import type { DataFile, DataRow, ReadItem } from './dataFile.ts'
 import { mostBytes } from './parquetCodecs.ts'
 import { guardTable, readFooter, type GuardedTable, type Source } from './parquetGuard.ts'

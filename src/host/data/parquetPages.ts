@@ -1,8 +1,7 @@
 /** The pages of a column: their headers held against what is there, their levels and values walked before they are decoded. */
-import { ByteReader } from './byteReader.ts'
+import { ByteReader, walkStruct } from './parquetThrift.ts'
 import { mostBytes } from './parquetCodecs.ts'
 import type { ColumnChunk } from './parquetColumns.ts'
-import { walkStruct } from './parquetThrift.ts'
 import { prefixedBytes, walkDifferences, walkRuns } from './parquetValues.ts'
 
 export interface Page {

@@ -2,7 +2,7 @@
  * The encodings of a page's levels and values, walked without decoding: the library writes as many values as a run
  * claims, and steps as far as a block of differences says, backwards too.
  */
-import type { ByteReader } from './byteReader.ts'
+import type { ByteReader } from './parquetThrift.ts'
 
 export interface Runs {
   /** Bits of each value. */

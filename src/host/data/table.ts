@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import Papa from 'papaparse'
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import { lineBlocks, type DataFile, type ReadItem } from './dataFile.ts'
 
 const maxRecordLength = 8 << 20

@@ -3,12 +3,11 @@ import type { Handlers } from '#shared/api/contract.ts'
 import type { librariesApi } from '#shared/api/libraries.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Host } from '#host/host.ts'
+import { countOutboundRequest, isLoopback } from '#host/outboundRequests.ts'
 import { readCudaManifest } from './cudaManifest.ts'
 import { removeCuda, requireCudaManifest } from './installedCuda.ts'
 import { installCuda, planCuda, type CudaProgress } from './installCuda.ts'
 import { readIndex, type IndexAccess } from './packageIndex.ts'
-import { countOutboundRequest } from '#host/outboundRequests.ts'
-import { isLoopback } from '#host/webAddress.ts'
 
 type Keeper = Pick<Host, 'dataDirectory' | 'store'>
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { usualPackageIndex } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import { webAddress } from '#host/webAddress.ts'
+import { webAddress } from '#host/outboundRequests.ts'
 import type { Wheel } from './cudaManifest.ts'
 
 export interface IndexAccess {

@@ -4,10 +4,9 @@
  */
 import { randomStream } from '#shared/random.ts'
 import { framedObservation, type Environment, type Observation } from '#rl/environment.ts'
-import { builtInOf } from './resolveEnvironment.ts'
 import type { EnvironmentAnswer, SandboxFailure } from '#host/sandbox/answers.ts'
 import { openSandbox, type CodeSource, type Sandbox } from '#host/sandbox/sandbox.ts'
-import { sandboxedEnvironment } from './sandboxedEnvironment.ts'
+import { builtInOf, sandboxedEnvironment } from './resolveEnvironment.ts'
 
 type Settings = Readonly<Record<string, string | number | boolean>>
 type Row = Readonly<Record<string, unknown>>

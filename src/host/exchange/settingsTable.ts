@@ -4,8 +4,267 @@
  * tool without an entry has no such setting, and what `off` says loses nothing there.
  */
 import { algorithmSettings } from './algorithmSettings.ts'
-import { commonSettings } from './commonSettings.ts'
-import type { SettingRow } from './settingRow.ts'
+import { type SettingRow, actor, answering, generating, model, perTrainer } from './settingRow.ts'
+import {
+  agilerlMinibatch,
+  arealMinibatch,
+  trlInterval,
+  trlLength,
+  trlMinibatch,
+  trlWarmup,
+  verlMinibatch,
+} from './batches.ts'
+import { flagWords, off, one, onlyRead, targetModules, words } from './links.ts'
+import {
+  agilerlActorRate,
+  agilerlLength,
+  agilerlPasses,
+  agilerlSchedule,
+  agilerlWarmup,
+  filesOf,
+  trlAccumulated,
+  trlSchedule,
+} from './specialLinks.ts'
+import { generationSettings } from './generationSettings.ts'
+
+/* The part of the table that every algorithm shares. */
+
+const evaluations = { strategy: 'eval_strategy', steps: 'eval_steps', initial: 'no', every: null } as const
+const saves = { strategy: 'save_strategy', steps: 'save_steps', initial: 'steps', every: 500 } as const
+
+const steps = (groupSize: number) => ({
+  agilerl: agilerlLength(groupSize),
+  verl: one('trainer.total_training_steps', null),
+  areal: one('total_train_steps', null),
+})
+const evaluation = {
+  agilerl: one('evaluation_interval', null, off(0, null)),
+  verl: one('trainer.test_freq', -1, off(0, -1)),
+  areal: one('evaluator.freq_steps', null, off(0, null)),
+}
+const checkpoint = {
+  verl: one('trainer.save_freq', -1, off(0, -1)),
+  areal: one('saver.freq_steps', null, off(0, null)),
+}
+const schedule = {
+  verl: one(actor('optim.lr_scheduler_type'), 'constant', words({ constant: 'constant', cosine: 'cosine' })),
+  areal: one(
+    'actor.optimizer.lr_scheduler_type',
+    'constant',
+    words({ constant: 'constant', linear: 'linear', cosine: 'cosine' }),
+  ),
+}
+const warmup = {
+  verl: one(actor('optim.lr_warmup_steps_ratio'), 0),
+  areal: one('actor.optimizer.warmup_steps_proportion', 0.001),
+}
+
+const identity: readonly SettingRow[] = [
+  {
+    ours: 'name',
+    isCarried: true,
+    trl: onlyRead(one('run_name', null, off(undefined, null))),
+    verl: onlyRead(one('trainer.experiment_name', null, off(undefined, null))),
+    areal: onlyRead(one('experiment_name', null, off(undefined, null))),
+  },
+  {
+    ours: 'model',
+    trl: one('model_name_or_path', null, off(undefined, null)),
+    agilerl: one('pretrained_model_name_or_path', null, off(undefined, null)),
+    verl: one(model('path'), null, off(undefined, null)),
+    areal: one('actor.path', null, off(undefined, null)),
+  },
+  {
+    ours: 'data.train',
+    isCarried: true,
+    trl: onlyRead(filesOf('dataset_name')),
+    agilerl: onlyRead(filesOf('dataset')),
+    verl: onlyRead(filesOf('data.train_files')),
+    areal: onlyRead(filesOf('train_dataset.path')),
+  },
+  {
+    ours: 'data.heldOut',
+    isCarried: true,
+    verl: onlyRead(filesOf('data.val_files')),
+    areal: onlyRead(filesOf('valid_dataset.path')),
+  },
+  {
+    ours: 'data.maxPromptTokens',
+    isCarried: true,
+    trl: onlyRead(one('max_prompt_length', null)),
+    verl: onlyRead(one('data.max_prompt_length', 512)),
+    areal: onlyRead(one('train_dataset.max_length', null)),
+  },
+  {
+    ours: 'data.shuffle',
+    for: generating,
+    trl: one('shuffle_dataset', true),
+    verl: one('data.shuffle', true),
+    areal: one('train_dataset.shuffle', true),
+  },
+  {
+    ours: 'data.shuffle',
+    for: answering,
+    trl: one('train_sampling_strategy', 'random', flagWords('random', 'sequential')),
+  },
+  {
+    ours: 'seed',
+    trl: one('seed', 42),
+    agilerl: one('seed', 42),
+    verl: one('data.seed', 42, off(42, null)),
+    areal: one('seed', 1),
+  },
+]
+
+const adapter: readonly SettingRow[] = [
+  { ours: 'contextLength', isCarried: true },
+  { ours: 'base.precision', off: 'f32' },
+  {
+    ours: 'adapter.rank',
+    trl: one('lora_r', 16),
+    agilerl: one('lora_r', 16),
+    verl: one(model('lora_rank'), 0, off(undefined, 0)),
+    areal: one('actor.lora_rank', 32),
+  },
+  {
+    ours: 'adapter.alpha',
+    trl: one('lora_alpha', 32),
+    agilerl: one('lora_alpha', 32),
+    verl: one(model('lora_alpha'), 16),
+    areal: one('actor.lora_alpha', 16),
+  },
+  { ours: 'adapter.rsLora', off: false, trl: one('use_rslora', false) },
+  {
+    ours: 'adapter.targets',
+    trl: one('lora_target_modules', null, targetModules),
+    agilerl: one('target_modules', 'all-linear', targetModules),
+    verl: one(model('target_modules'), 'all-linear', targetModules),
+    areal: one('actor.target_modules', 'all-linear', targetModules),
+  },
+  { ours: 'adapter.dropout', off: 0, trl: one('lora_dropout', 0.05), agilerl: one('lora_dropout', 0.05) },
+  {
+    ours: 'adapter.initial',
+    isCarried: true,
+    verl: onlyRead(one(model('lora_adapter_path'), null)),
+  },
+]
+
+const updating: readonly SettingRow[] = [
+  {
+    ours: 'optimization.learningRate',
+    for: [...generating.filter((id) => id !== 'ppo'), 'dpo'],
+    trl: one('learning_rate', 1e-6),
+    agilerl: one('lr', 5e-7),
+    verl: one(actor('optim.lr'), 1e-6),
+    areal: one('actor.optimizer.lr', 1e-3),
+  },
+  {
+    ours: 'optimization.learningRate',
+    for: ['ppo'],
+    trl: one('learning_rate', 3e-6),
+    agilerl: agilerlActorRate,
+    verl: one(actor('optim.lr'), 1e-6),
+    areal: one('actor.optimizer.lr', 1e-3),
+  },
+  {
+    ours: 'optimization.learningRate',
+    for: ['sft'],
+    trl: one('learning_rate', 2e-5),
+    agilerl: one('lr', 5e-5),
+    verl: one('optim.lr', 1e-5),
+    areal: one('actor.optimizer.lr', 1e-3),
+  },
+  {
+    ours: 'optimization.criticLearningRate',
+    for: ['ppo'],
+    off: null,
+    agilerl: one('lr_critic', 5e-5),
+    verl: one('critic.optim.lr', 1e-5),
+    areal: one('critic.optimizer.lr', 1e-3),
+  },
+  { ours: 'optimization.schedule', for: generating, trl: trlSchedule, agilerl: agilerlSchedule, ...schedule },
+  { ours: 'optimization.schedule', for: answering, off: 'constant', trl: trlSchedule, ...schedule },
+  {
+    ours: 'optimization.warmupProportion',
+    for: generating,
+    trl: trlWarmup,
+    agilerl: agilerlWarmup,
+    ...warmup,
+  },
+  { ours: 'optimization.warmupProportion', for: answering, off: 0, trl: trlWarmup, ...warmup },
+  { ours: 'optimization.beta1', trl: one('adam_beta1', 0.9), areal: one('actor.optimizer.beta1', 0.9) },
+  { ours: 'optimization.beta2', trl: one('adam_beta2', 0.999), areal: one('actor.optimizer.beta2', 0.999) },
+  { ours: 'optimization.epsilon', trl: one('adam_epsilon', 1e-8), areal: one('actor.optimizer.eps', 1e-8) },
+  {
+    ours: 'optimization.weightDecay',
+    trl: one('weight_decay', 0),
+    verl: one(actor('optim.weight_decay'), 0.01),
+    areal: one('actor.optimizer.weight_decay', 0.01),
+  },
+  {
+    ours: 'optimization.maxGradNorm',
+    trl: one('max_grad_norm', 1, off(null, 0, null)),
+    agilerl: one('max_grad_norm', 0.1, off(null, 0)),
+    verl: one(actor('grad_clip'), 1, off(null, null, 0)),
+    areal: one('actor.optimizer.gradient_clipping', 1, off(null, 0)),
+  },
+  {
+    ours: 'optimization.epochs',
+    for: generating,
+    off: 1,
+    trl: one('num_iterations', 1),
+    agilerl: one('update_epochs', 1),
+    verl: one(actor('ppo_epochs'), 1),
+  },
+  { ours: 'optimization.epochs', for: answering, off: 1, agilerl: one('update_epochs', 1) },
+  ...perTrainer('optimization.minibatchSize', ({ trl, agilerl }) => ({
+    trl: trlMinibatch(trl),
+    agilerl: agilerlMinibatch(agilerl),
+    verl: verlMinibatch,
+    areal: arealMinibatch,
+  })),
+  { ours: 'optimization.minibatchSize', for: ['dpo'], trl: trlAccumulated, agilerl: agilerlMinibatch(1, 2) },
+  { ours: 'optimization.minibatchSize', for: ['sft'], trl: trlAccumulated, agilerl: agilerlMinibatch(1) },
+  { ours: 'optimization.tokenBudget', isCarried: true },
+  { ours: 'optimization.memory', isCarried: true },
+  { ours: 'optimization.unsoundUpdates', off: 'stop' },
+]
+
+const length: readonly SettingRow[] = [
+  ...perTrainer('steps', ({ trl, agilerl }) => ({ trl: trlLength(trl), ...steps(agilerl) })),
+  { ours: 'steps', for: answering, trl: trlLength(null), ...steps(1) },
+  {
+    ours: 'passes',
+    trl: one('num_train_epochs', 3),
+    agilerl: agilerlPasses,
+    verl: one('trainer.total_epochs', 30),
+    areal: one('total_train_epochs', 1),
+  },
+  ...perTrainer('evaluation.every', ({ trl }) => ({ trl: trlInterval(evaluations, trl), ...evaluation })),
+  { ours: 'evaluation.every', for: answering, trl: trlInterval(evaluations, null), ...evaluation },
+  { ours: 'evaluation.rows', isCarried: true },
+  ...perTrainer('checkpoints.every', ({ trl }) => ({ trl: trlInterval(saves, trl), ...checkpoint })),
+  { ours: 'checkpoints.every', for: answering, trl: trlInterval(saves, null), ...checkpoint },
+  { ours: 'checkpoints.keepLast', trl: one('save_total_limit', null, off(undefined, null)) },
+  { ours: 'checkpoints.keepBest', off: 0 },
+  { ours: 'diagnosis.stopOn', off: 'never' },
+]
+
+const reference: readonly SettingRow[] = [
+  { ours: 'reference.policy', off: 'start' },
+  { ours: 'reference.adapter', off: null },
+  { ours: 'reference.refreshSteps', off: null },
+  { ours: 'reference.refreshPasses', off: null },
+]
+
+const commonSettings: readonly SettingRow[] = [
+  ...identity,
+  ...adapter,
+  ...generationSettings,
+  ...updating,
+  ...length,
+  ...reference,
+]
 
 export const settingsTable: readonly SettingRow[] = [...commonSettings, ...algorithmSettings]
 

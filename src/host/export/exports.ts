@@ -11,8 +11,17 @@
  *
  * The process that has ONNX Runtime puts them together (exporting.ts).
  */
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
 import type { OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
+import { AppError } from '#shared/errors.ts'
+import type { LoraConfig, ModelConfig } from '#engine/models/config.ts'
+import { ggufProblem } from '#host/adapters/ggufLora.ts'
+import { type ModelFolder, openModelFolder } from '#host/models/modelFolder.ts'
+import { runPaths } from '#host/runs/runFolder.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
 
 type Item = OutputOf<Api, 'checkpoints.export'>
 export type ExportReport = Extract<Item, { readonly result: unknown }>['result']
@@ -51,3 +60,62 @@ export interface ExportRequest extends ExportOptions {
 export const defaultShardBytes = 5_000_000_000
 
 export type OnExportProgress = (progress: ExportProgress) => void
+
+/** Types that a format's tensors can have besides its usual one. */
+const dtypes: Readonly<Record<ExportFormat, readonly ExportDtype[]>> = {
+  peft: ['f32'],
+  merged: ['f32'],
+  gguf: ['f32', 'f16', 'bf16'],
+  onnx: ['f32'],
+}
+
+/** Why a model's adapter cannot be had in a format, as a sentence; null where it can. */
+export const formatProblem = (format: ExportFormat, model: ModelConfig): string | null =>
+  format === 'gguf' ? ggufProblem(model) : null
+
+/** Why these options do not go with the format; null where they do. */
+export function optionProblem({ format, dtype, adapterInputs }: ExportOptions): string | null {
+  if (adapterInputs && format !== 'onnx') return 'Only an ONNX export can keep the adapter as inputs.'
+  if (dtype === null || dtypes[format].includes(dtype)) return null
+  return `The format ${format} is written as ${dtypes[format].join(', ')}${format === 'merged' ? " or in the base's own type" : ''}, not as ${dtype}.`
+}
+
+/** `rank 16, alpha 32, on q_proj, v_proj` */
+export const describeLora = ({ rank, alpha, rsLora, targets }: LoraConfig): string =>
+  `rank ${rank}, alpha ${alpha}${rsLora ? ', rsLoRA' : ''}, on ${targets.join(', ')}`
+
+/* Which base a checkpoint was trained on, as its run says. */
+
+const trainedOn = z.object({ model: z.string(), contextLength: z.int().nullable().default(null) })
+
+/** The base model of a checkpoint: the given one, the copy in the checkpoint, or that of its run's config; null: nothing says. */
+export function baseOfCheckpoint(
+  checkpoint: string,
+  given: string | null,
+): Pick<ExportRequest, 'model' | 'contextLength'> {
+  const { model, contextLength } = configOfRun(checkpoint)
+  const copy = path.join(checkpoint, 'model')
+  const own = existsSync(path.join(copy, 'config.json')) ? copy : null
+  return { model: given ?? own ?? model, contextLength }
+}
+
+/** What the config says of the run that the checkpoint lies in. */
+function configOfRun(checkpoint: string): Pick<ExportRequest, 'model' | 'contextLength'> {
+  const { config } = runPaths(path.dirname(path.dirname(path.resolve(checkpoint))))
+  if (!existsSync(config)) return { model: null, contextLength: null }
+  const parsed = trainedOn.safeParse(readJsonObject(config, 'config/invalid'))
+  return parsed.data ?? { model: null, contextLength: null }
+}
+
+/** Errors: AppError 'model/…' or 'file/unreadable' where there is no such base. */
+export function openBase({
+  model,
+  contextLength,
+}: Pick<ExportRequest, 'model' | 'contextLength'>): ModelFolder {
+  if (model !== null) return openModelFolder(model, { contextLength })
+  throw new AppError(
+    'model/invalid',
+    'Nothing says which model the checkpoint was trained on.',
+    'Give the folder of the base model.',
+  )
+}

@@ -1,5 +1,5 @@
 /** The header of a safetensors file: names, types, shapes and places, every one checked before anything is allocated. */
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import { isJsonObject, JsonSyntaxError, type JsonObject, parseStrictJson } from './strictJson.ts'
 
 /** In the order of the reference implementation's enumeration, which its writer sorts by; bits per element. */

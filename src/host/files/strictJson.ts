@@ -4,7 +4,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import { readError } from './fileErrors.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }

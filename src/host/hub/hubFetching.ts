@@ -3,7 +3,11 @@ import { createHash } from 'node:crypto'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf, OutputOf } from '#shared/api/contract.ts'
+import { defaultHub } from '#shared/hub.ts'
 import { AppError } from '#shared/errors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { countOutboundRequest, isLoopback, webAddress } from '#host/outboundRequests.ts'
 import { readHubAddress, type HubKind, type HubPlace } from './address.ts'
 import {
   chooseSplit,
@@ -12,17 +16,10 @@ import {
   originOf,
   type HubData,
   type SplitChoice,
+  writeFetched,
 } from './fetchData.ts'
-import { writeFetched } from './fetched.ts'
-import type { HubProgress } from './fetchFiles.ts'
-import { fetchModel } from './fetchModel.ts'
+import { type HubProgress, fetchModel } from './fetchFiles.ts'
 import type { HubAccess } from './hub.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
-import { countOutboundRequest } from '#host/outboundRequests.ts'
-import { isLoopback, webAddress } from '#host/webAddress.ts'
-
-const usualEndpoint = 'https://huggingface.co'
 
 type Keeper = Pick<Host, 'dataDirectory' | 'store'>
 
@@ -139,7 +136,7 @@ const progressItem = ({ doneBytes: done, totalBytes: total }: HubProgress) => ({
 })
 
 function readEndpoint(given: unknown): string {
-  if (given === null || given === undefined || given === '') return usualEndpoint
+  if (given === null || given === undefined || given === '') return defaultHub
   const address = typeof given === 'string' ? webAddress(given) : null
   if (address !== null) return address
   throw new AppError(

@@ -5,13 +5,21 @@ import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import { expectedTensors } from '#engine/models/weightNames.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { byteTokenizerConfigJson, byteTokenizerJson, endOfTextId, turnEndId } from './byteTokenizer.ts'
-import { digitEndId, digitPadId, digitTokenizerConfigJson, digitTokenizerJson } from './digitTokenizer.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { f32ToBf16 } from '#host/files/float16.ts'
-import { randomModelClasses, type ModelShape, type RandomModelType } from './modelShapes.ts'
 import { share } from '#host/files/permissions.ts'
 import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
+import {
+  byteTokenizerConfigJson,
+  byteTokenizerJson,
+  endOfTextId,
+  turnEndId,
+  digitEndId,
+  digitPadId,
+  digitTokenizerConfigJson,
+  digitTokenizerJson,
+} from './smallTokenizers.ts'
+import { randomModelClasses, type ModelShape, type RandomModelType } from './modelShapes.ts'
 
 export type RandomModelDtype = 'F32' | 'BF16'
 

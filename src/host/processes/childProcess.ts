@@ -5,8 +5,14 @@ import { closeSync, openSync } from 'node:fs'
 import path from 'node:path'
 import { telemetryOff } from '#shared/telemetry.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import type { FromTrainer, ToTrainer } from './messages.ts'
-import type { StartWorker, WorkerEnvironment, WorkerExit, WorkerProcess } from './workerProcess.ts'
+import type {
+  FromTrainer,
+  ToTrainer,
+  StartWorker,
+  WorkerEnvironment,
+  WorkerExit,
+  WorkerProcess,
+} from './messages.ts'
 
 /** A script beside this one, in the sources and in what is built of them. */
 export const scriptPath = (name: string): string =>

@@ -4,8 +4,7 @@
  */
 import type { Device, DeviceReport } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import type { BlockPrecision } from '#shared/precision.ts'
-import type { PrecisionEffect } from '#shared/precisionEffect.ts'
+import type { BlockPrecision, PrecisionEffect } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
@@ -17,10 +16,9 @@ import type { ExportProgress, ExportReport, ExportRequest } from '#host/export/e
 import type { CalibrationNews } from '#host/runs/calibrationReport.ts'
 import type { DevicePlace } from '#host/devices/deviceRecords.ts'
 import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
-import { forkProcess, scriptPath } from './childProcess.ts'
-import { unpackError, type ErrorEnvelope } from './messages.ts'
 import type { SelftestFinding } from '#host/devices/selftestReport.ts'
-import type { WorkerEnvironment, WorkerProcess } from './workerProcess.ts'
+import { forkProcess, scriptPath } from './childProcess.ts'
+import { unpackError, type ErrorEnvelope, type WorkerEnvironment, type WorkerProcess } from './messages.ts'
 
 /** A model's folder, with an adapter's or a checkpoint's on top; null = the base alone. */
 export interface Contender {

@@ -1,9 +1,8 @@
 /** The script of a process that answers one question and ends. Started by question.ts. */
 import { keepPrivate } from '#host/files/permissions.ts'
 import { answerQuestion } from './answering.ts'
-import { openHostChannel } from './hostChannel.ts'
+import { openHostChannel, watchThisProcess } from './hostChannel.ts'
 import { packError } from './messages.ts'
-import { watchThisProcess } from './processWatch.ts'
 import type { FromQuestion, Question } from './question.ts'
 
 keepPrivate()

@@ -1,7 +1,6 @@
 /** The script of a process that answers questions about texts, one after the other. Started by textQuestion.ts. */
-import { openHostChannel } from './hostChannel.ts'
+import { openHostChannel, watchThisProcess } from './hostChannel.ts'
 import { packError } from './messages.ts'
-import { watchThisProcess } from './processWatch.ts'
 import { answerAboutText } from './textAnswering.ts'
 import { maxTextBytes, type FromText, type TextQuestion } from './textQuestion.ts'
 

@@ -11,8 +11,7 @@ import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 import type { PreviewToken, PromptPreview } from '#host/data/preview.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
-import { unpackError, type ErrorEnvelope } from './messages.ts'
-import type { WorkerProcess } from './workerProcess.ts'
+import { unpackError, type ErrorEnvelope, type WorkerProcess } from './messages.ts'
 
 /** What the chat template is given beside the messages, as `data` of a run config has it. */
 export interface TemplateInput {

@@ -1,8 +1,7 @@
 /** The script of a training process: takes one request, says when there is news, ends. Started by the supervisor. */
 import type { PhaseProgress, StepPhase } from '#shared/events.ts'
 import { keepPrivate } from '#host/files/permissions.ts'
-import { createControl } from '#host/training/control.ts'
-import { runTraining } from '#host/training/entry.ts'
+import { createControl, runTraining } from '#host/training/entry.ts'
 import { openHostChannel } from './hostChannel.ts'
 import { packError, type FromTrainer, type ToTrainer, type TrainingRequest } from './messages.ts'
 

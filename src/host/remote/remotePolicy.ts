@@ -12,6 +12,9 @@
  * Only adapters move, as PEFT folders that both machines see. Log-probabilities must be those of the unfiltered tempered
  * softmax, as `Completion` says; where the server has none, our own stand in, so that their ratio is 1.
  */
+import { AppError } from '#shared/errors.ts'
+import type { Metrics } from '#shared/metrics.ts'
+import type { RandomStream } from '#shared/random.ts'
 import type {
   AccumulateOptions,
   AdapterRole,
@@ -30,11 +33,7 @@ import type {
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
-import { AppError } from '#shared/errors.ts'
-import type { Metrics } from '#shared/metrics.ts'
-import type { RandomStream } from '#shared/random.ts'
 import { AdapterVersions } from './adapterVersions.ts'
-import { inParallel } from './inParallel.ts'
 import { bothGaps, type Gap, gapBetween, noGap, ownLogprobs } from './logprobGap.ts'
 import { completeRemotely, type RemoteCompletion } from './remoteCompletion.ts'
 import { RolloutServer } from './rolloutServer.ts'
@@ -312,4 +311,28 @@ function requireUnfiltered({ sampling }: GenerateOptions): void {
 function spread<T>(items: readonly T[], count: number): readonly T[] {
   const every = Math.max(1, items.length / count)
   return items.filter((_, i) => i === 0 || Math.floor(i / every) > Math.floor((i - 1) / every))
+}
+
+/** Runs jobs, so many at once, and yields their results as they come. The first error ends it; others are let go. */
+async function* inParallel<T>(jobs: readonly (() => Promise<T>)[], limit: number): AsyncGenerator<T> {
+  type Settled = { readonly place: number } & ({ readonly value: T } | { readonly error: unknown })
+  const running = new Map<number, Promise<Settled>>()
+  let next = 0
+  const start = (place: number): void => {
+    const job = jobs[place]
+    if (job === undefined) return
+    const settled = job().then(
+      (value): Settled => ({ place, value }),
+      (error: unknown): Settled => ({ place, error }),
+    )
+    running.set(place, settled)
+  }
+  while (next < jobs.length && running.size < limit) start(next++)
+  while (running.size > 0) {
+    const settled = await Promise.race(running.values())
+    running.delete(settled.place)
+    if ('error' in settled) throw settled.error
+    if (next < jobs.length) start(next++)
+    yield settled.value
+  }
 }

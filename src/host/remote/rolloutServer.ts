@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { type Answer, type AskOptions, type Call, Connection, messageIn, problemOf } from './connection.ts'
 import type { Dialect, GeneratedTokens, LaunchFacts, TokenRequest } from './dialect.ts'
-import { dialects } from './dialects.ts'
 import type { ServerSettings } from './settings.ts'
+import { sglang } from './sglang.ts'
+import { vllm } from './vllm.ts'
 
 export interface RolloutServerOptions {
   readonly settings: ServerSettings
@@ -204,3 +205,7 @@ const unloadSeconds = 30
 
 const isUnknown = ({ status, json }: Answer): boolean =>
   (status === 404 || status === 400) && /cannot be found|does not exist|not loaded/i.test(messageIn(json))
+
+/* The servers that are spoken with. */
+
+const dialects: Readonly<Record<ServerSettings['kind'], Dialect>> = { vllm, sglang }

@@ -1,4 +1,7 @@
 /** Reward functions and environments that people write: their versions, what comes with the program, and trying them out. */
+import path from 'node:path'
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { rewardsApi } from '#shared/api/rewards.ts'
 import { AppError } from '#shared/errors.ts'
@@ -6,16 +9,18 @@ import { builtInRewards } from '#rl/environments/registry.ts'
 import { builtInEnvironments, type BuiltInEnvironment } from '#rl/environments/tasks/registry.ts'
 import type { Host } from '#host/host.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
-import { readGallery } from './gallery.ts'
 import { playEpisode } from '#host/environments/playEpisode.ts'
-import { runTestCases } from './testCases.ts'
 import type { SandboxFailure } from '#host/sandbox/answers.ts'
-import { openSandbox } from '#host/sandbox/sandbox.ts'
+import { openSandbox, type CodeSource } from '#host/sandbox/sandbox.ts'
 import type { RewardRecord } from '#host/store/rewards.ts'
 import { changesOf, stampOf } from '#host/api/feeds.ts'
+import type { Store } from '#host/store/store.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { runTestCases, testCaseSchema, type TestCase } from './testCases.ts'
 import { dryRunOf, tryBattery } from './rewardTrials.ts'
 import { findReward, removeReward, sourceOf, testCasesOf, withFile } from './rewardVersions.ts'
-import { usersOf } from './rewardUsers.ts'
+import { codeReference } from './rewardCode.ts'
 
 export const rewardsService = (host: Host): Handlers<typeof rewardsApi> => ({
   ...library(host),
@@ -142,3 +147,65 @@ const codeExamples = () =>
     ...{ id, kind, title, description },
     ...{ language: source.language, code: source.code, settings: null, examples },
   }))
+
+/* Which runs were trained with which version of a reward or environment, told by the code that they name. */
+
+const named = z.object({ function: z.string() })
+const configSchema = z.object({ rewards: z.array(named).default([]), environment: named.nullish() })
+
+function usersOf(store: Store, rewardId: string): { runId: string; version: string }[] {
+  const versions = new Set(store.rewards.versions(rewardId).map(({ hash }) => hash))
+  return store.runs.list().flatMap(({ id: runId }) => {
+    const used = versionsIn(store.runs.get(runId).config, rewardId)
+    return [...used].filter((version) => versions.has(version)).map((version) => ({ runId, version }))
+  })
+}
+
+/** Files are `<reward>/<version>.ts`. */
+function versionsIn(config: string, rewardId: string): Set<string> {
+  // Most runs use built-ins: they need not be parsed.
+  if (!config.includes(rewardId)) return new Set()
+  const parsed = configSchema.safeParse(JSON.parse(config))
+  const { rewards = [], environment } = parsed.data ?? {}
+  const all = environment ? [...rewards, environment] : rewards
+  const files = all.flatMap((each) => codeReference(each.function)?.file ?? [])
+  const own = files.filter((file) => path.basename(path.dirname(file)) === rewardId)
+  return new Set(own.map((file) => path.parse(file).name))
+}
+
+/* Ready-made rewards to start from: code to copy and change, each with examples of what it pays for and what not. */
+
+const manifestSchema = z.strictObject({
+  rewards: z.array(
+    z.strictObject({
+      id: z.string(),
+      title: z.string(),
+      description: z.string(),
+      kind: z.enum(['reward', 'environment']),
+      file: z.string(),
+      examples: z.array(testCaseSchema),
+    }),
+  ),
+})
+
+interface GalleryEntry {
+  readonly id: string
+  readonly title: string
+  readonly description: string
+  readonly kind: 'reward' | 'environment'
+  /** Absolute path. */
+  readonly file: string
+  readonly source: CodeSource
+  readonly examples: readonly TestCase[]
+}
+
+export function readGallery(): GalleryEntry[] {
+  const folder = path.join(resourcesDirectory, 'rewards')
+  const { rewards } = manifestSchema.parse(
+    readJsonObject(path.join(folder, 'manifest.json'), 'config/invalid'),
+  )
+  return rewards.map((entry) => {
+    const file = path.join(folder, entry.file)
+    return { ...entry, file, source: { code: readFileSync(file, 'utf8'), language: 'ts' } }
+  })
+}

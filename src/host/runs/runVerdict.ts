@@ -1,5 +1,6 @@
 /** What is said of a run config before it is trained: the same in the window and on the command line. */
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { AppError } from '#shared/errors.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { promptContent } from '#rl/rollout/prompts.ts'
 import { configWarnings } from '#rl/training/configWarnings.ts'
@@ -9,9 +10,9 @@ import type { SplitResult } from '#host/data/split.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { plannedDevice, type DeviceChoice } from '#host/devices/deviceChoice.ts'
-import { promptRoomWarnings, type PromptModel } from './promptRoom.ts'
-import { resolveRunConfig } from './runConfigFile.ts'
 import type { AskText } from '#host/processes/textQuestion.ts'
+import type { DataRow } from '#host/data/dataFile.ts'
+import { resolveRunConfig } from './runConfigFile.ts'
 
 export interface RunVerdict {
   /** Rows whose prompt turns out to be too long make it shorter. */
@@ -117,3 +118,45 @@ export function unfinishedWarnings(config: RunConfig): string[] {
 }
 
 const configured = ({ algorithm: { id, settings } }: RunConfig) => algorithmById(id).configure(settings)
+
+/* Whether the prompts of a run leave room for its completions, found out on the longest and the shortest rows alone. */
+
+/** Text and tokens do not grow quite alike: of so many rows with the most text one has the most tokens. */
+const looked = 3
+
+interface PromptModel {
+  readonly contextLength: number
+  /** Tokens of the rows' prompts; null for a row that makes none. */
+  readonly lengthsOf: (rows: readonly DataRow[]) => Promise<readonly (number | null)[]>
+}
+
+/**
+ * A sentence where rows will be left out that nobody asked to leave out. Errors: AppError 'config/invalid' where hardly
+ * a row can stay; as `lengthsOf`.
+ */
+export async function promptRoomWarnings(
+  { data, rollout }: RunConfig,
+  rows: readonly DataRow[],
+  { contextLength, lengthsOf }: PromptModel,
+): Promise<string[]> {
+  const room = contextLength - rollout.maxNewTokens
+  const bySize = rows
+    .map((row) => ({ row, size: JSON.stringify(row).length }))
+    .sort((a, b) => b.size - a.size)
+    .map(({ row }) => row)
+  const known = async (some: readonly DataRow[]) =>
+    (await lengthsOf(some)).filter((length) => length !== null)
+  const longest = Math.max(...(await known(bySize.slice(0, looked))))
+  if (longest <= room || (data.maxPromptTokens !== null && data.maxPromptTokens <= room)) return []
+  const shortest = Math.min(...(await known(bySize.slice(-looked))))
+  const together = `together they are more than the ${contextLength} tokens the model reads`
+  if (shortest > room && shortest < Infinity) {
+    throw new AppError(
+      'config/invalid',
+      `The run config does not fit together: rollout.maxNewTokens is ${rollout.maxNewTokens}, and even short prompts have ${shortest} tokens: ${together}, and no row could be trained on.`,
+    )
+  }
+  return [
+    `rollout.maxNewTokens is ${rollout.maxNewTokens}, and the longest prompt has ${longest} tokens: ${together}, so that such rows are left out.`,
+  ]
+}

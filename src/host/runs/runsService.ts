@@ -1,13 +1,17 @@
 /** Runs: the one place where a stored run and a living process meet. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { runsApi } from '#shared/api/runs.ts'
 import { AppError } from '#shared/errors.ts'
-import type { RunEntry, RunRecord } from '#shared/runs.ts'
-import { readTextTail } from '#host/files/fileTail.ts'
+import type { RunEntry, RunRecord, RunFailure } from '#shared/runs.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
+import type { Host } from '#host/host.ts'
+import { newsOf, readCursor, stampOf, writeCursor } from '#host/api/feeds.ts'
+import { requireGates } from '#host/rewards/rewardVersions.ts'
+import { exchanging } from '#host/exchange/exchanging.ts'
+import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { runPaths } from './runFolder.ts'
 import { readDemoConfig } from './demoConfig.ts'
-import type { Host } from '#host/host.ts'
 import type { RunHistory } from './runHistory.ts'
 import { emptyTrash, restoreRun, trashedRuns } from './trash.ts'
 import { createFork, createRun, resumePoint } from './runLifecycle.ts'
@@ -17,13 +21,9 @@ import type { WorkerStatus } from './supervisor.ts'
 import { calibrateRun } from './calibration.ts'
 import { checkpointDirectory } from './checkpointsService.ts'
 import { diagnoseRun } from './diagnosis.ts'
-import { failureOf } from './failures.ts'
-import { newsOf, readCursor, stampOf, writeCursor } from '#host/api/feeds.ts'
 import { hasLeft, leaveQueue, requireIdle } from './queueService.ts'
 import { runRemaining } from './remaining.ts'
-import { requireGates } from '#host/rewards/rewardVersions.ts'
 import { exportBundle, importBundle } from './runBundle.ts'
-import { exchanging } from '#host/exchange/exchanging.ts'
 import { deleteRun, runFiles } from './runFiles.ts'
 
 export const runsService = (host: Host): Handlers<typeof runsApi> => ({
@@ -199,4 +199,33 @@ function enqueue({ store, queue, bell }: Host, run: RunEntry, continueOnError: b
   store.runs.setStatus(run.id, 'queued')
   queue.advance()
   bell.ring()
+}
+
+/** An error as data: what failed without ending the call it happened in. */
+const failureOf = ({ code, message, hint }: AppError): RunFailure => ({
+  code,
+  message,
+  hint: hint ?? null,
+})
+
+/** The last bytes of a text file, from the start of a whole character on; empty where there is none. Errors: AppError 'file/unreadable'. */
+function readTextTail(file: string, maxBytes: number): string {
+  let handle: number
+  try {
+    handle = openSync(file, 'r')
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return ''
+    throw readError(file, error)
+  }
+  try {
+    const { size } = fstatSync(handle)
+    const bytes = Buffer.alloc(Math.min(size, maxBytes))
+    const length = readSync(handle, bytes, 0, bytes.length, size - bytes.length)
+    const isCut = size > bytes.length
+    // A cut may fall into a character: bytes 10xxxxxx continue one.
+    const start = isCut ? bytes.findIndex((byte) => (byte & 0xc0) !== 0x80) : 0
+    return bytes.toString('utf8', Math.max(0, start), length)
+  } finally {
+    closeSync(handle)
+  }
 }

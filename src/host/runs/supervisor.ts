@@ -4,19 +4,21 @@
  * checkpoint.
  */
 import path from 'node:path'
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
-import { runHolder, runPaths } from './runFolder.ts'
 import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
 import { childProcessStarter } from '#host/processes/childProcess.ts'
-import { prepareWorkerLog, readLastWords } from './lastWords.ts'
-import type { ErrorEnvelope, FromTrainer, TrainingRequest } from '#host/processes/messages.ts'
 import type {
+  ErrorEnvelope,
+  FromTrainer,
+  TrainingRequest,
   StartWorker,
   WorkerEnvironment,
   WorkerExit,
   WorkerProcess,
-} from '#host/processes/workerProcess.ts'
+} from '#host/processes/messages.ts'
+import { runHolder, runPaths } from './runFolder.ts'
 
 const usualSilenceMs = 30_000
 
@@ -294,3 +296,44 @@ const busy = (runId: string, holder: number | null): AppError =>
     `The run ${runId} is being trained by process ${holder ?? 'unknown'}.`,
     'Stop that one first.',
   )
+
+/* What a training process wrote to stdout and stderr before it died: `worker.log` in the run's folder. */
+
+/** A file that grew longer over many starts begins anew. */
+const maxLogBytes = 1 << 20
+const maxWords = 4096
+
+/** Prepares the log for another process and says where that one's words will begin. */
+function prepareWorkerLog(file: string): number {
+  const size = sizeOf(file)
+  if (size <= maxLogBytes) return size
+  truncateSync(file)
+  return 0
+}
+
+const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0)
+
+/** The end of the log from a byte on, whole lines where it is long; null when nothing was said or nothing can be read. */
+export function readLastWords(file: string, from = 0): string | null {
+  try {
+    return wordsAt(file, from)
+  } catch {
+    // How the process ended is told without them.
+    return null
+  }
+}
+
+function wordsAt(file: string, from: number): string | null {
+  if (sizeOf(file) <= from) return null
+  const handle = openSync(file, 'r')
+  try {
+    const { size } = fstatSync(handle)
+    const start = Math.max(from, size - maxWords)
+    const bytes = Buffer.alloc(size - start)
+    const text = bytes.subarray(0, readSync(handle, bytes, 0, bytes.length, start)).toString('utf8')
+    const words = (start > from ? text.slice(text.indexOf('\n') + 1) : text).trim()
+    return words === '' ? null : words
+  } finally {
+    closeSync(handle)
+  }
+}

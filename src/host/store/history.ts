@@ -1,12 +1,11 @@
 /** One run's history being written: each event to its table, and back where a resume says so. */
-import { parseLogLine, type LoggedEvent } from '#host/runs/eventLog.ts'
 import type { RunStatus } from '#shared/runs.ts'
+import { parseLogLine, type LoggedEvent } from '#host/runs/eventLog.ts'
 import type { Connection } from './connection.ts'
 import type { StoredEvent } from './events.ts'
-import { understand, type KnownEvent } from './loggedEvents.ts'
+import { understand, type KnownEvent, type KnownSample } from './loggedEvents.ts'
 import { MetricWriter } from './metricWriter.ts'
 import type { NamesTable } from './names.ts'
-import { SampleWriter } from './sampleWriter.ts'
 
 type Of<Type extends KnownEvent['type']> = Extract<KnownEvent, { type: Type }>
 
@@ -229,3 +228,70 @@ const summary = `
     finding = ${gravestFinding},
     updated_at = :now
   WHERE key = :run`
+
+/* Writes the samples of an event down. */
+
+type SamplesEvent = Extract<KnownEvent, { type: 'samples' }>
+
+class SampleWriter {
+  readonly #db: Connection
+  readonly #names: NamesTable
+  readonly #run: number
+
+  constructor(db: Connection, names: NamesTable, run: number) {
+    this.#db = db
+    this.#names = names
+    this.#run = run
+  }
+
+  write(seq: number, event: SamplesEvent): void {
+    for (const [position, sample] of event.samples.entries()) {
+      const key = this.#insert(seq, position, { step: event.step, source: event.source, sample })
+      for (const [name, value] of Object.entries(sample.parts)) {
+        const part = this.#names.keyOf(name)
+        this.#db.run(
+          'INSERT OR REPLACE INTO sample_parts (sample, part, value) VALUES (?, ?, ?)',
+          key,
+          part,
+          value,
+        )
+      }
+      if (sample.arrays) this.#insertArrays(key, sample.arrays)
+    }
+  }
+
+  /** Forgets every event from `keep` on. */
+  rewind(keep: number): void {
+    this.#db.run('DELETE FROM samples WHERE run = ? AND seq >= ?', this.#run, keep)
+  }
+
+  #insert(
+    seq: number,
+    position: number,
+    { step, source, sample }: Pick<SamplesEvent, 'step' | 'source'> & { readonly sample: KnownSample },
+  ): number {
+    const { key } = this.#db.run(
+      `INSERT INTO samples (run, seq, position, step, source, row, prompt, completion, reward, advantage, tokens,
+         stop_reason, logged, failures, has_arrays) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[this.#run, seq, position, step, source, sample.row, sample.prompt, sample.completion],
+      ...[sample.reward, sample.advantage, sample.tokens, sample.stopReason],
+      ...[textOf(sample.logged), textOf(sample.failures), sample.arrays ? 1 : 0],
+    )
+    return key
+  }
+
+  #insertArrays(sample: number, arrays: NonNullable<KnownSample['arrays']>): void {
+    this.#db.run(
+      `INSERT INTO sample_arrays (sample, ids, action_mask, logprobs, behavior_logprobs, reference_logprobs, entropies,
+         advantages) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[sample, bytesOf(arrays.ids), bytesOf(arrays.actionMask), bytesOf(arrays.logprobs)],
+      ...[bytesOf(arrays.behaviorLogprobs), bytesOf(arrays.referenceLogprobs)],
+      ...[bytesOf(arrays.entropies), bytesOf(arrays.advantages)],
+    )
+  }
+}
+
+const bytesOf = (text: string | null): Uint8Array | null =>
+  text === null ? null : Buffer.from(text, 'base64')
+
+const textOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))

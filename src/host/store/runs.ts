@@ -1,11 +1,11 @@
 /** Runs: what they are, where they stand, and what people say of them. */
+import { z } from 'zod'
 import type { Remark } from '#shared/diagnosis.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunManifest, RunPhase } from '#shared/events.ts'
 import type { RunEntry, RunFailure, RunRecord, RunStatus } from '#shared/runs.ts'
-import type { Connection, SqlValue } from './connection.ts'
-import { likePattern } from './likePattern.ts'
-import { factsOf } from './runFacts.ts'
+import { count } from '#shared/api/common.ts'
+import { type Connection, type SqlValue, likePattern } from './connection.ts'
 
 /** What a run's folder tells when it is made. */
 export interface NewRun {
@@ -256,3 +256,36 @@ export class RunsTable {
 
 const notFound = (id: string): AppError =>
   new AppError('run/not-found', `The history knows no run “${id}”.`, 'It may have been removed.')
+
+/* What a list of runs shows of a config. */
+
+const facts = z.object({
+  name: z.string().nullable().catch(null),
+  model: z.string().catch(''),
+  seed: z.int().catch(0),
+  steps: count.nullable().catch(null),
+  algorithm: z.object({ id: z.string() }).catch({ id: '' }),
+})
+
+interface RunFacts {
+  readonly name: string | null
+  readonly model: string
+  readonly seed: number
+  readonly steps: number | null
+  readonly algorithm: string
+}
+
+/** Of the text of a config.json; what is missing or of another type is empty. */
+function factsOf(config: string): RunFacts {
+  const parsed = facts.safeParse(parse(config)).data
+  if (!parsed) return { name: null, model: '', seed: 0, steps: null, algorithm: '' }
+  return { ...parsed, algorithm: parsed.algorithm.id }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -1,7 +1,6 @@
 /** Trajectories kept to look at, their token arrays, and what other versions of a reward say of them. */
 import type { SamplesEvent, TrajectorySample } from '#shared/events.ts'
-import type { Connection, SqlValue } from './connection.ts'
-import { likePattern } from './likePattern.ts'
+import { type Connection, type SqlValue, likePattern } from './connection.ts'
 
 export interface SampleRecord {
   readonly id: number

@@ -8,7 +8,6 @@
  * same file open.
  */
 import { AppError } from '#shared/errors.ts'
-import { CheckpointsTable } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
 import { openDatabase } from './database.ts'
 import { DataSetsTable } from './dataSets.ts'
@@ -16,11 +15,9 @@ import { EventsTable, type StoredEvent } from './events.ts'
 import { Ingestion } from './ingest.ts'
 import { MetricsTable } from './metrics.ts'
 import { NamesTable } from './names.ts'
-import { QueueTable } from './queue.ts'
 import { RewardsTable } from './rewards.ts'
 import { RunsTable } from './runs.ts'
 import { SamplesTable } from './samples.ts'
-import { SettingsTable } from './settings.ts'
 
 /** Every call may throw AppError 'store/unreadable', 'store/busy' or 'file/unwritable'; then nothing was changed. */
 export interface Store extends Disposable {
@@ -76,3 +73,147 @@ function findings(db: Connection): string[] {
     throw error
   }
 }
+
+/* Checkpoints that runs have saved and that retention has not removed. */
+
+interface CheckpointRecord {
+  readonly runId: string
+  readonly step: number
+  readonly directory: string
+  /** Eval reward measured at this step; null where it was not. */
+  readonly reward: number | null
+  readonly sizeBytes: number
+  /** Epoch milliseconds. */
+  readonly savedAt: number
+}
+
+const columns = `runs.id AS runId, checkpoints.step, checkpoints.directory, checkpoints.reward,
+  size_bytes AS sizeBytes, saved_at AS savedAt`
+
+class CheckpointsTable {
+  readonly #db: Connection
+
+  constructor(db: Connection) {
+    this.#db = db
+  }
+
+  /** In the order of their steps. */
+  list(runId: string): CheckpointRecord[] {
+    return this.#db
+      .query<CheckpointRecord>(
+        `SELECT ${columns} FROM checkpoints JOIN runs ON run = key WHERE runs.id = ? ORDER BY checkpoints.step`,
+      )
+      .all(runId)
+  }
+
+  /** The directory is gone though no event of the run says so. */
+  remove(runId: string, directory: string): void {
+    this.#db.run(
+      'DELETE FROM checkpoints WHERE run = (SELECT key FROM runs WHERE id = ?) AND directory = ?',
+      ...[runId, directory],
+    )
+  }
+}
+
+/* Settings of the program, JSON by key. */
+
+class SettingsTable {
+  readonly #db: Connection
+
+  constructor(db: Connection) {
+    this.#db = db
+  }
+
+  /** undefined where nothing was set. */
+  get(key: string): unknown {
+    const row = this.#db
+      .query<{ readonly value: string }>('SELECT value FROM settings WHERE key = ?')
+      .get(key)
+    return row ? this.#db.parse(row.value) : undefined
+  }
+
+  /** undefined removes it. */
+  set(key: string, value: unknown): void {
+    if (value === undefined) this.#db.run('DELETE FROM settings WHERE key = ?', key)
+    else
+      this.#db.run('INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)', key, JSON.stringify(value))
+  }
+
+  all(): ReadonlyMap<string, unknown> {
+    const query = this.#db.query<{ readonly key: string; readonly value: string }>(
+      'SELECT key, value FROM settings ORDER BY key',
+    )
+    return new Map(query.all().map(({ key, value }) => [key, this.#db.parse(value)]))
+  }
+}
+
+/* The runs that wait for their turn, in order. */
+
+interface QueuedRun {
+  readonly runId: string
+  /** Whether the next run starts though this one failed. */
+  readonly continueOnError: boolean
+}
+
+interface QueueRow {
+  readonly run_id: string
+  readonly continue_on_error: number
+}
+
+class QueueTable {
+  readonly #db: Connection
+
+  constructor(db: Connection) {
+    this.#db = db
+  }
+
+  list(): QueuedRun[] {
+    return this.#db
+      .query<QueueRow>('SELECT run_id, continue_on_error FROM queue ORDER BY place')
+      .all()
+      .map(queuedRun)
+  }
+
+  /** Puts a run at the end; one that waits already keeps its place. */
+  push(runId: string, { continueOnError = true } = {}): void {
+    this.#db.run(
+      `INSERT INTO queue (place, run_id, continue_on_error)
+       SELECT ifnull(max(place), 0) + 1, ?, ? FROM queue WHERE true
+       ON CONFLICT (run_id) DO UPDATE SET continue_on_error = excluded.continue_on_error`,
+      ...[runId, continueOnError ? 1 : 0],
+    )
+  }
+
+  /** Moves a run to a place, 0 first; beyond the end is the end. Errors: AppError 'run/not-found'. */
+  move(runId: string, place: number): void {
+    this.#db.write(() => {
+      const runs = this.list()
+      const moved = runs.find((run) => run.runId === runId)
+      if (!moved) throw new AppError('run/not-found', `The run ${runId} does not wait in the queue.`)
+      const order = runs.filter((run) => run !== moved)
+      order.splice(Math.max(0, place), 0, moved)
+      this.#db.run('DELETE FROM queue')
+      for (const run of order) this.push(run.runId, run)
+    })
+  }
+
+  /** Whether it was there. */
+  remove(runId: string): boolean {
+    return this.#db.run('DELETE FROM queue WHERE run_id = ?', runId).changes > 0
+  }
+
+  /** The first run, which from now on waits no more: no other process gets it too. */
+  takeNext(): QueuedRun | null {
+    return this.#db.write(() => {
+      const [first] = this.list()
+      if (!first) return null
+      this.remove(first.runId)
+      return first
+    })
+  }
+}
+
+const queuedRun = (row: QueueRow): QueuedRun => ({
+  runId: row.run_id,
+  continueOnError: row.continue_on_error === 1,
+})

@@ -14,11 +14,11 @@ import path from 'node:path'
 import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEvent, ScheduleEvent, TrainerState } from '#shared/events.ts'
-import { effectWords } from '#shared/precisionEffect.ts'
+import { effectWords } from '#shared/precision.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { RunWatch } from '#rl/diagnosis/watch.ts'
 import { initialState } from '#rl/training/plan.ts'
-import type { TrainDependencies } from '#rl/training/dependencies.ts'
+import type { TrainDependencies, PauseRequest } from '#rl/training/dependencies.ts'
 import { train } from '#rl/training/train.ts'
 import type { Retention } from '#host/runs/checkpointRetention.ts'
 import { loadCheckpoint } from '#host/runs/checkpoints.ts'
@@ -29,11 +29,10 @@ import { readJsonObject } from '#host/files/strictJson.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
-import type { TrainingControl } from './control.ts'
 import { computeManifest } from '#host/runs/manifest.ts'
 import type { TrainingRequest } from '#host/processes/messages.ts'
-import { adapterOf, openTraining } from './openTraining.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
+import { adapterOf, openTraining } from './openTraining.ts'
 import { Recorder } from './recording.ts'
 import { chooseRunDevice, type RunDeviceWish } from './runDevice.ts'
 import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
@@ -175,5 +174,47 @@ function errorEvent(error: unknown): RunEvent {
     code: error.code,
     message,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
+  }
+}
+
+/* What the host asks of a training process, as the training loop sees it. */
+
+interface TrainingControl {
+  /** Aborted: end after the current step. */
+  readonly signal: AbortSignal
+  readonly pause: PauseRequest
+  stop(): void
+  requestPause(): void
+  unpause(): void
+}
+
+export function createControl(): TrainingControl {
+  const end = new AbortController()
+  let isWanted = false
+  let release = () => {}
+  const unpause = () => {
+    isWanted = false
+    release()
+  }
+  return {
+    signal: end.signal,
+    pause: {
+      get isWanted() {
+        return isWanted
+      },
+      over: () =>
+        new Promise((resolve) => {
+          if (!isWanted) resolve()
+          else release = resolve
+        }),
+    },
+    stop() {
+      end.abort()
+      unpause()
+    },
+    requestPause() {
+      isWanted = !end.signal.aborted
+    },
+    unpause,
   }
 }

@@ -1,5 +1,6 @@
 /** Who may talk to the headless host: the holder of its token, under the host's own name, from its own page. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Socket } from 'node:net'
 
 const tokenBytes = 24
 
@@ -27,3 +28,30 @@ export const isLoopbackHost = (host: string | undefined): host is string => loop
 /** Whether a request comes from a page of this very host. Programs send no Origin; browsers cannot leave it out. */
 export const isOwnOrigin = (origin: string | undefined, host: string): boolean =>
   origin === undefined || origin.toLowerCase() === `http://${host.toLowerCase()}`
+
+/* Connections that have not shown the token yet. However many come, there is room for one more. */
+
+export class Strangers {
+  readonly #most: number
+  /** In the order in which they came. */
+  readonly #sockets = new Set<Socket>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Ends the one that has been there longest where there are too many: who means it has said what it wants by then. */
+  add(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+    const [oldest] = this.#sockets
+    if (this.#sockets.size <= this.#most || oldest === undefined) return
+    this.#sockets.delete(oldest)
+    oldest.destroy()
+  }
+
+  /** It has shown the token. */
+  trust(socket: Socket): void {
+    this.#sockets.delete(socket)
+  }
+}

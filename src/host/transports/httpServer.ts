@@ -23,7 +23,7 @@ import {
 } from '#shared/api/webSocketPort.ts'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
 import { systemCode } from '#host/files/fileErrors.ts'
-import { bearerToken, createToken, isLoopbackHost, isOwnOrigin, isToken } from './access.ts'
+import { bearerToken, createToken, isLoopbackHost, isOwnOrigin, isToken, Strangers } from './access.ts'
 import {
   contentSecurityPolicy,
   createNonce,
@@ -33,7 +33,6 @@ import {
   securityHeaders,
   type StaticFile,
 } from './staticFiles.ts'
-import { Strangers } from './strangers.ts'
 import { receiveUpload } from './uploads.ts'
 import { watchLiveness, webSocketPort } from './webSocket.ts'
 

@@ -1,4 +1,5 @@
 /** Files and folders on their way in: each is taken to the place that shows what it is before anything happens. */
+import { lastPart } from '#renderer/client/format.ts'
 import { useCallback } from 'react'
 import { create } from 'zustand'
 import { kindOfFolder, kindOfName, whatHappens } from './fileKinds.ts'
@@ -89,7 +90,7 @@ export function useAddFile() {
   const chooseAndAdd = useCallback(() => {
     const asked = choose({ kind: 'file', title: 'Add data', filters: [dataFilter] })
     void asked.then((path) => {
-      if (path !== null) add({ path, name: path.split(/[\\/]/).at(-1) ?? path })
+      if (path !== null) add({ path, name: lastPart(path) })
     })
   }, [choose, add])
   return { add, chooseAndAdd }

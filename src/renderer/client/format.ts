@@ -109,6 +109,9 @@ const times = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 export const formatDate = (at: number): string => dates.format(at)
 export const formatTime = (at: number): string => times.format(at)
 
+/** The last part of a path, of whatever system: the name of a folder or file. */
+export const lastPart = (path: string): string => path.split(/[\\/]/).findLast(Boolean) ?? path
+
 /** 1 run, 2 runs. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${formatCount(count)} ${noun(count, one, many)}`

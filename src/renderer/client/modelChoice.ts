@@ -1,7 +1,7 @@
 /** A model as runs and completions take it: a base model, alone or with something trained on it. */
 import type { Answer } from './api.tsx'
 import type { RunEntry } from './runs.ts'
-import { formatBytes, formatReward, formatShort } from './format.ts'
+import { formatBytes, formatReward, formatShort, lastPart } from './format.ts'
 import { runTitle } from './words.ts'
 
 export type ListedModel = Answer<'models.list'>[number]
@@ -21,8 +21,6 @@ export const findModel = (models: readonly ListedModel[], model: string): Listed
 /** What people call it: its name in the list, or the last part of its path. */
 export const modelName = (models: readonly ListedModel[], model: string): string =>
   findModel(models, model)?.name ?? lastPart(model)
-
-export const lastPart = (path: string): string => path.split(/[\\/]/).findLast(Boolean) ?? path
 
 /** “1.94 M parameters · llama · 7.8 MB”, or why it cannot be used. */
 export const modelFacts = (model: ListedModel): string =>

@@ -4,7 +4,6 @@ import { useEffect, useMemo, useState } from 'react'
 import { create } from 'zustand'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
-import { runStyle, type RunStyle } from './runColors.ts'
 import { invalidate } from './api.tsx'
 import { useFeed } from './feeds.ts'
 
@@ -148,3 +147,21 @@ function withEvent(events: readonly StoredEvent[], added: StoredEvent): readonly
   if (type !== 'resumed' || typeof keep !== 'number') return [...events, added]
   return [...events.filter(({ seq, event }) => seq < keep || event.type === 'resumed'), added]
 }
+
+/* A run looks the same wherever it is drawn: eight hues, then the same hues dashed. */
+
+export interface RunStyle {
+  /** A CSS variable, so that the theme decides. */
+  readonly color: string
+  /** SVG dash pattern; undefined: solid. */
+  readonly dash: string | undefined
+}
+
+const hues = 8
+const dashes: readonly (string | undefined)[] = [undefined, '6 3', '2 3', '8 3 2 3']
+
+/** `order`: place of the run among all runs of the history, the oldest first, so that it keeps its colour. */
+const runStyle = (order: number): RunStyle => ({
+  color: `var(--run-${String((order % hues) + 1)})`,
+  dash: dashes[Math.floor(order / hues) % dashes.length],
+})

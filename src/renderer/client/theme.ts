@@ -1,3 +1,7 @@
+import { useEffect } from 'react'
+import { useAnswer } from './api.tsx'
+import { useSetting } from './settings.ts'
+
 /** Which of the themes of theme.css is on. */
 export const themes = ['system', 'light', 'dark', 'contrast'] as const
 export type Theme = (typeof themes)[number]
@@ -14,7 +18,7 @@ function resolved(theme: Theme): Exclude<Theme, 'system'> {
 
 let chosen: Theme = 'system'
 
-export function applyTheme(theme: Theme): void {
+function applyTheme(theme: Theme): void {
   chosen = theme
   localStorage.setItem(rememberedAt, theme)
   document.documentElement.dataset['theme'] = resolved(theme)
@@ -28,3 +32,24 @@ export function startTheme(): void {
     query.addEventListener('change', () => applyTheme(chosen))
   }
 }
+
+const key = 'appearance.theme'
+
+export function useTheme(): readonly [Theme, (theme: Theme) => void] {
+  const [kept, set] = useSetting<string>(key, 'system')
+  return [themes.find((theme) => theme === kept) ?? 'system', set]
+}
+
+/** Applies the chosen theme. Once, near the root. */
+export function useThemeSetting(): void {
+  const { data } = useAnswer('settings.all', undefined)
+  const [theme] = useTheme()
+  const isKnown = data !== undefined
+  useEffect(() => {
+    if (isKnown) applyTheme(theme)
+  }, [theme, isKnown])
+}
+
+/** The nonce of the page: styles that libraries add at run time are refused without it. */
+export const styleNonce = (): string =>
+  document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''

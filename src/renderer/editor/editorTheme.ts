@@ -3,7 +3,7 @@ import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { EditorState, type Extension } from '@codemirror/state'
 import { EditorView } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
-import { styleNonce } from '#renderer/client/nonce.ts'
+import { styleNonce } from '#renderer/client/theme.ts'
 
 const panel = {
   backgroundColor: 'var(--bg)',

@@ -7,11 +7,18 @@ import {
   type CompletionResult,
 } from '@codemirror/autocomplete'
 import { linter, type Diagnostic } from '@codemirror/lint'
-import type { Extension } from '@codemirror/state'
-import { hoverTooltip, type EditorView } from '@codemirror/view'
-import type { CheckedCode, Completion as Offer, Explanation } from './types/protocol.ts'
-import { signatureHint } from './signatureHint.ts'
-import { checkedCode, orNothing, textNode, type TypedCode } from './typedCode.ts'
+import { type Extension, StateEffect, StateField, type EditorState } from '@codemirror/state'
+import {
+  hoverTooltip,
+  type EditorView,
+  showTooltip,
+  ViewPlugin,
+  type Tooltip,
+  type ViewUpdate,
+} from '@codemirror/view'
+import type { CheckedCode, Completion as Offer, Explanation, Signature } from './types/protocol.ts'
+import type { CodeLanguage } from './types/injectTypes.ts'
+import type { Checker } from './checker.ts'
 
 /** `onErrors`: told how many type errors the code has, whenever it was checked. */
 export const typeExtensions = (typed: TypedCode, onErrors: (count: number) => void): Extension => [
@@ -113,5 +120,85 @@ function explanationNode({
   const node = document.createElement('div')
   node.append(textNode('cm-tw-signature', signature))
   if (documentation !== '') node.append(textNode('cm-tw-words', documentation))
+  return node
+}
+
+/* While the arguments of a call are written: its parameters, with the one that comes next. */
+
+const setHint = StateEffect.define<Tooltip | null>()
+
+const hintField = StateField.define<Tooltip | null>({
+  create: () => null,
+  update(hint, transaction) {
+    for (const effect of transaction.effects) if (effect.is(setHint)) return effect.value
+    return hint
+  },
+  provide: (field) => showTooltip.from(field),
+})
+
+const signatureHint = (typed: TypedCode): Extension => [hintField, follower(typed)]
+
+const follower = (typed: TypedCode) =>
+  ViewPlugin.define((view) => {
+    let asked = 0
+    const ask = async (): Promise<void> => {
+      const round = ++asked
+      const { state } = view
+      const at = state.selection.main.head
+      const found = await orNothing(typed.checker.ask('signature', { ...checkedCode(typed, state), at }))
+      // Typing has gone on: its own question is under way.
+      if (round !== asked || view.state.doc !== state.doc) return
+      const hint = found === null ? null : tooltipOf(found, at)
+      if (hint !== null || view.state.field(hintField) !== null) view.dispatch({ effects: setHint.of(hint) })
+    }
+    return {
+      update(update: ViewUpdate) {
+        const isShown = update.state.field(hintField) !== null
+        if (opensCall(update) || (isShown && (update.docChanged || update.selectionSet))) void ask()
+      },
+    }
+  })
+
+function opensCall(update: ViewUpdate): boolean {
+  if (!update.docChanged || !update.transactions.some((each) => each.isUserEvent('input'))) return false
+  const at = update.state.selection.main.head
+  return /[(,]/.test(update.state.sliceDoc(Math.max(0, at - 2), at))
+}
+
+const tooltipOf = ({ before, parameter, after, documentation }: Signature, at: number): Tooltip => ({
+  pos: at,
+  above: true,
+  create: () => {
+    const dom = textNode('cm-tw-hint', '')
+    const line = textNode('cm-tw-signature', before)
+    const here = document.createElement('span')
+    here.className = 'cm-tw-here'
+    here.textContent = parameter
+    line.append(here, after)
+    dom.append(line)
+    if (documentation !== '') dom.append(textNode('cm-tw-words', documentation))
+    return { dom }
+  },
+})
+
+/* Code whose types are known, and how what is known of it is shown. */
+
+interface TypedCode {
+  readonly checker: Checker
+  readonly language: () => CodeLanguage
+}
+
+const checkedCode = ({ language }: TypedCode, state: EditorState): CheckedCode => ({
+  code: state.doc.toString(),
+  language: language(),
+})
+
+/** An answer that never came says nothing. */
+const orNothing = <Answer>(answer: Promise<Answer | null>): Promise<Answer | null> => answer.catch(() => null)
+
+function textNode(className: string, text: string): HTMLElement {
+  const node = document.createElement('div')
+  node.className = className
+  node.textContent = text
   return node
 }

@@ -1,22 +1,32 @@
+import { lastPart } from '#renderer/client/format.ts'
+import { useEffect } from 'react'
+import type { ShellEvent } from '#shared/bridge.ts'
+import { places } from '#shared/keyTable.ts'
 import { Toasts } from '#renderer/kit/Toasts.tsx'
+import { FirstRunGuide } from '#renderer/features/home/FirstRunGuide.tsx'
+import { useNewDevices } from '#renderer/client/devices.ts'
+import { useNews } from '#renderer/client/feeds.ts'
+import { useKeyListener, useKeys } from '#renderer/client/keys.ts'
+import { useConnection, useLoadNews } from '#renderer/client/live.ts'
+import { useDraftNews } from '#renderer/features/newRun/useDraft.ts'
+import { useRunsNews } from '#renderer/client/runs.ts'
+import { useThemeSetting } from '#renderer/client/theme.ts'
+import { contentId } from '#renderer/kit/Page.tsx'
+import { useRoute, link, goToNewRun, navigate } from '#renderer/client/route.ts'
+import { classes } from '#renderer/kit/classes.ts'
+import { shell } from '#renderer/client/connection.ts'
+import { useAddFile } from '#renderer/client/adding.ts'
+import { useLatest } from '#renderer/client/api.tsx'
+import { toast } from '#renderer/client/toasts.ts'
+import { useWindow } from '#renderer/client/window.ts'
 import { CommandPalette } from './CommandPalette.tsx'
 import { ConnectionRefused } from './ConnectionRefused.tsx'
 import { DropTarget } from './DropTarget.tsx'
 import { FileDialogs } from './FileDialogs.tsx'
 import { KeySheet } from './KeySheet.tsx'
-import { Rail } from './Rail.tsx'
 import { ScreenOutlet } from './ScreenOutlet.tsx'
-import { SkipLink } from './SkipLink.tsx'
 import { StatusStrip } from './StatusStrip.tsx'
-import { FirstRunGuide } from '#renderer/features/home/FirstRunGuide.tsx'
-import { useNewDevices } from '#renderer/client/devices.ts'
-import { useNews } from '#renderer/client/feeds.ts'
-import { useKeyListener } from '#renderer/client/keys.ts'
-import { useConnection, useLoadNews } from '#renderer/client/live.ts'
-import { useDraftNews } from '#renderer/features/newRun/useDraft.ts'
-import { useGlobalKeys, useShellEvents } from './usePlaces.ts'
-import { useRunsNews } from '#renderer/client/runs.ts'
-import { useThemeSetting } from '#renderer/client/themeSetting.ts'
+import { screens } from './screens.ts'
 
 export function App() {
   useNews()
@@ -45,4 +55,93 @@ export function App() {
       <Toasts />
     </div>
   )
+}
+
+/** First on the page for who comes by keyboard: past the places, to what the screen shows. The address is the route's. */
+const SkipLink = () => (
+  <button
+    type="button"
+    className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded focus:border focus:border-accent focus:bg-bg focus:px-3 focus:py-1.5"
+    onClick={() => document.getElementById(contentId)?.focus()}
+  >
+    Skip to the content
+  </button>
+)
+
+const item =
+  'flex h-12 w-full shrink-0 flex-col items-center justify-center gap-0.5 rounded text-xs short:h-9.5 short:gap-0 phone:h-10 text-muted -outline-offset-2 hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent-ink'
+
+/** The places, always in reach. */
+function Rail() {
+  const { path } = useRoute()
+  const here = path[0] ?? ''
+  return (
+    <nav
+      aria-label="Places"
+      className="flex w-16 shrink-0 flex-col gap-1 overflow-y-auto border-r border-line bg-panel p-1 short:gap-0.5 phone:w-12"
+    >
+      {screens.map(({ id, title, place }) =>
+        place === undefined ? null : (
+          <a
+            key={id}
+            href={link(`/${id}`)}
+            title={title}
+            aria-current={isAt(here, id) ? 'page' : undefined}
+            className={classes(item, id === 'settings' && 'mt-auto')}
+          >
+            <place.icon size={18} strokeWidth={1.75} aria-hidden />
+            <span className="phone:sr-only">{title}</span>
+          </a>
+        ),
+      )}
+    </nav>
+  )
+}
+
+/** A run's page and a new run belong to Runs. */
+const isAt = (here: string, id: string): boolean => here === id || (id === 'runs' && here === 'new-run')
+
+/* Going to places by key, by menu of the shell, by palette. */
+
+function useGlobalKeys(): void {
+  const { openPalette, openKeySheet } = useWindow.getState()
+  const { chooseAndAdd } = useAddFile()
+  useKeys({
+    ...Object.fromEntries(places.map(({ id, route }) => [id, () => navigate(route)])),
+    palette: openPalette,
+    keySheet: openKeySheet,
+    newRun: goToNewRun,
+    addData: chooseAndAdd,
+  })
+}
+
+/** What a person did in the menu, the tray or the system. */
+function useShellEvents(): void {
+  const latest = useLatest(useAddFile())
+  useEffect(() => shell?.onEvent((event) => react(event, latest.current)), [latest])
+}
+
+function react(event: ShellEvent, { add, chooseAndAdd }: ReturnType<typeof useAddFile>): void {
+  switch (event.type) {
+    case 'new-run':
+      goToNewRun()
+      break
+    case 'add-data':
+      chooseAndAdd()
+      break
+    case 'show-keys':
+      useWindow.getState().openKeySheet()
+      break
+    case 'show-palette':
+      useWindow.getState().openPalette()
+      break
+    case 'open-file':
+      add({ path: event.path, name: lastPart(event.path) })
+      break
+    case 'go':
+      navigate(event.route)
+      break
+    case 'stopping':
+      if (event.runs > 0) toast({ title: 'Stopping after this step; a checkpoint is kept.' })
+  }
 }

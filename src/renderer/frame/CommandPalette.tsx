@@ -6,11 +6,11 @@ import { useAddFile } from '#renderer/client/adding.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { goToNewRun, navigate } from '#renderer/client/route.ts'
 import { useRuns } from '#renderer/client/runs.ts'
-import { useTheme } from '#renderer/client/themeSetting.ts'
+import { useTheme } from '#renderer/client/theme.ts'
 import { useWindow } from '#renderer/client/window.ts'
-import { screens } from './screens.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
+import { screens } from './screens.ts'
 
 const mostRuns = 50
 

@@ -1,6 +1,11 @@
 import { Download } from 'lucide-react'
-import { useDrop } from './useDrop.ts'
+import { useEffect, useState } from 'react'
 import { acceptedWords } from '#renderer/client/fileKinds.ts'
+import { shell } from '#renderer/client/connection.ts'
+import { useAddFile, type AddedFile } from '#renderer/client/adding.ts'
+import { useLatest } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import { toastError } from '#renderer/client/toasts.ts'
 
 /** The whole window takes files; it says what will happen before they are let go. */
 export function DropTarget() {
@@ -15,4 +20,75 @@ export function DropTarget() {
       </p>
     </div>
   )
+}
+
+/** Takes files dropped anywhere in the window; tells whether some are held over it. */
+function useDrop(): boolean {
+  const [isOver, setOver] = useState(false)
+  const { add } = useAddFile()
+  const latest = useLatest(add)
+  useEffect(() => {
+    const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') === true
+    const over = (event: DragEvent) => {
+      if (!hasFiles(event)) return
+      event.preventDefault()
+      setOver(true)
+    }
+    const leave = (event: DragEvent) => {
+      if (event.relatedTarget === null) setOver(false)
+    }
+    const drop = (event: DragEvent) => {
+      setOver(false)
+      if (!hasFiles(event) || event.defaultPrevented) return
+      event.preventDefault()
+      droppedFiles(event).then(
+        (files) => files.forEach((file) => latest.current(file)),
+        (thrown: unknown) => toastError(asError(thrown)),
+      )
+    }
+    // What comes under the pointer while files are held is entered, not passed over: it must be taken there as well.
+    addEventListener('dragenter', over)
+    addEventListener('dragover', over)
+    addEventListener('dragleave', leave)
+    addEventListener('drop', drop)
+    return () => {
+      removeEventListener('dragenter', over)
+      removeEventListener('dragover', over)
+      removeEventListener('dragleave', leave)
+      removeEventListener('drop', drop)
+    }
+  }, [latest])
+  return isOver
+}
+
+async function droppedFiles({ dataTransfer }: DragEvent): Promise<readonly AddedFile[]> {
+  // Entries must be taken before anything is waited for: the list is emptied when the event is over.
+  const items = [...(dataTransfer?.items ?? [])].filter(({ kind }) => kind === 'file')
+  const taken = items.map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }))
+  return Promise.all(taken.flatMap(({ entry, file }) => (file === null ? [] : [describe(entry, file)])))
+}
+
+async function describe(entry: FileSystemEntry | null, file: File): Promise<AddedFile> {
+  const path = shell?.pathForFile(file) ?? null
+  const known = { name: file.name, file, ...(path === null ? {} : { path }) }
+  if (entry === null || !isFolder(entry)) return known
+  return { ...known, files: await filesIn(entry) }
+}
+
+const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory
+
+const isFile = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile
+
+/** Files right in a folder, not those of folders in it. */
+async function filesIn(folder: FileSystemDirectoryEntry): Promise<readonly File[]> {
+  const reader = folder.createReader()
+  const { promise, resolve, reject } = Promise.withResolvers<FileSystemEntry[]>()
+  reader.readEntries(resolve, reject)
+  return Promise.all((await promise).filter(isFile).map(fileOf))
+}
+
+function fileOf(entry: FileSystemFileEntry): Promise<File> {
+  const { promise, resolve, reject } = Promise.withResolvers<File>()
+  entry.file(resolve, reject)
+  return promise
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { atPath } from '#host/exchange/configPaths.ts'
+import { atPath } from '#host/exchange/settingRow.ts'
 import { initialConfig, isSame } from '#host/exchange/importConfig.ts'
 import { rowsFor } from '#host/exchange/settingsTable.ts'
 

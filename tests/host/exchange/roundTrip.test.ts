@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
-import { atPath } from '#host/exchange/configPaths.ts'
+import { atPath } from '#host/exchange/settingRow.ts'
 import { exportConfig } from '#host/exchange/exportConfig.ts'
 import { importConfig, initialConfig } from '#host/exchange/importConfig.ts'
-import { yamlText } from '#host/exchange/project/yamlText.ts'
+import { yamlText } from '#host/exchange/project/projectFiles.ts'
 import { rowsFor, settingsTable } from '#host/exchange/settingsTable.ts'
 import { projectAlgorithms, projectTools, type ProjectTool } from '#host/exchange/tools.ts'
 

@@ -3,8 +3,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { importDataSet } from '#host/data/importDataSet.ts'
-import { chooseSplit, fetchSplit, openHubData, originOf } from '#host/hub/fetchData.ts'
-import { readFetched, writeFetched } from '#host/hub/fetched.ts'
+import {
+  chooseSplit,
+  fetchSplit,
+  openHubData,
+  originOf,
+  readFetched,
+  writeFetched,
+} from '#host/hub/fetchData.ts'
 import type { HubAccess } from '#host/hub/hub.ts'
 import { dataCommit, dataRepo, startHub, type LoopbackHub } from './loopbackHub.ts'
 

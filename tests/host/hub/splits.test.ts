@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fitsGlob } from '#host/hub/globs.ts'
-import { dataConfigs, isDataFile } from '#host/hub/splits.ts'
+import { fitsGlob, dataConfigs, isDataFile } from '#host/hub/splits.ts'
 
 /** `config: split=file,file; …` */
 const parts = (paths: readonly string[], readme = '') =>

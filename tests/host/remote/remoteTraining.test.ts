@@ -2,11 +2,10 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
 import { runPaths, type RunFolder } from '#host/runs/runFolder.ts'
 import { outboundRequests } from '#host/outboundRequests.ts'
-import { createControl } from '#host/training/control.ts'
-import { runTraining } from '#host/training/entry.ts'
-import { parseRunConfig } from '#shared/runConfig.ts'
+import { createControl, runTraining } from '#host/training/entry.ts'
 import { createHome, historyOf, starterConfig, tensorsOf } from '../runs/runFixture.ts'
 import { LoopbackServer } from './loopbackServer.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readGallery } from '#host/rewards/gallery.ts'
+import { readGallery } from '#host/rewards/rewardsService.ts'
 import { runTestCases } from '#host/rewards/testCases.ts'
 import { openSandbox } from '#host/sandbox/sandbox.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { tryCheating } from '#host/rewards/cheating.ts'
+import { tryCheating } from '#host/rewards/rewardTrials.ts'
 import { dryRun } from '#host/rewards/dryRun.ts'
 import { rescore } from '#host/rewards/rescore.ts'
 import { runTestCases } from '#host/rewards/testCases.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { forkName } from '#host/runs/forkName.ts'
+import { forkName } from '#host/runs/runLifecycle.ts'
 
 const named = (changes: Record<string, unknown>, base = 'sums', taken: string[] = []) =>
   forkName({ base, step: 8, changes, taken: new Set(taken) })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { promptRoomWarnings } from '#host/runs/promptRoom.ts'
+import { promptRoomWarnings } from '#host/runs/runVerdict.ts'
 
 /** A token a letter. */
 const model = {

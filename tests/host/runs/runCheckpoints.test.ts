@@ -8,8 +8,7 @@ import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { createRunFolder, runPaths, type RunFolder } from '#host/runs/runFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
-import { createControl } from '#host/training/control.ts'
-import { runTraining } from '#host/training/entry.ts'
+import { createControl, runTraining } from '#host/training/entry.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const root = temporaryFolder()

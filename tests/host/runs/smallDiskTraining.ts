@@ -8,8 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RunEvent } from '#shared/events.ts'
 import { createRunFolder, runPaths } from '#host/runs/runFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
-import { createControl } from '#host/training/control.ts'
-import { runTraining } from '#host/training/entry.ts'
+import { createControl, runTraining } from '#host/training/entry.ts'
 
 export interface SmallDiskReport {
   readonly error: { readonly code: string; readonly message: string; readonly hint: string | undefined }

@@ -4,11 +4,15 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openLogTail, readEvents } from '#host/runs/eventLog.ts'
 import { runHolder, runPaths, type RunFolder } from '#host/runs/runFolder.ts'
-import { summarizeRun } from '#host/runs/runSummary.ts'
+import { summarizeRun } from '#host/runs/queueService.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { childProcessStarter } from '#host/processes/childProcess.ts'
-import { readLastWords } from '#host/runs/lastWords.ts'
-import type { Supervisor, WorkerActivity, WorkerStatus } from '#host/runs/supervisor.ts'
+import {
+  readLastWords,
+  type Supervisor,
+  type WorkerActivity,
+  type WorkerStatus,
+} from '#host/runs/supervisor.ts'
 import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf, until } from './runFixture.ts'
 
 const home = createHome()

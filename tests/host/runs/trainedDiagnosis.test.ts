@@ -1,8 +1,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { createRunFolder } from '#host/runs/runFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { createControl } from '#host/training/control.ts'
-import { runTraining } from '#host/training/entry.ts'
+import { createControl, runTraining } from '#host/training/entry.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
 import { checkpointsOf, historyOf, starterConfig } from './runFixture.ts'
 

@@ -8,8 +8,7 @@ import { loadCheckpoint } from '#host/runs/checkpoints.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { writeAdapter } from '#host/adapters/peft.ts'
 import { runPaths, type RunFolder } from '#host/runs/runFolder.ts'
-import { createControl } from '#host/training/control.ts'
-import { runTraining } from '#host/training/entry.ts'
+import { createControl, runTraining } from '#host/training/entry.ts'
 import { createHome, historyOf, starterConfig } from '../runs/runFixture.ts'
 
 const home = createHome()

@@ -1,12 +1,11 @@
 /** Runs of several stages on the real engine: demonstrations, preferences, a critic, from one config. */
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
 import { loadCheckpoint } from '#host/runs/checkpoints.ts'
 import { runPaths, type RunFolder } from '#host/runs/runFolder.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
-import { createControl } from '#host/training/control.ts'
-import { runTraining } from '#host/training/entry.ts'
-import { parseRunConfig } from '#shared/runConfig.ts'
+import { createControl, runTraining } from '#host/training/entry.ts'
 import { createHome, historyOf, learnedBy, starterConfig, tensorsOf } from '../runs/runFixture.ts'
 
 const preferences = {

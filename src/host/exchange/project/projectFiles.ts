@@ -1,6 +1,7 @@
 /** What the files of a project are made of. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { stringify } from 'yaml'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { RewardSpec } from '#rl/rewards.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
@@ -23,3 +24,13 @@ export interface ProjectParts {
 /** A file that comes with the program. */
 export const projectResource = (name: string): string =>
   readFileSync(path.join(resourcesDirectory, 'projects', ...name.split('/')), 'utf8')
+
+/**
+ * A document that readers of YAML 1.1, such as Python's, understand as we do: "no" stays a text, and 1e-8 a number, which
+ * they only see with a point in it.
+ */
+export const yamlText = (value: unknown): string =>
+  stringify(value, { version: '1.1', schema: 'yaml-1.1', lineWidth: 0 }).replaceAll(
+    /^(.*[:-] -?\d+)(e[+-]\d+)$/gm,
+    '$1.0$2',
+  )

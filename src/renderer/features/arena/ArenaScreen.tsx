@@ -1,17 +1,22 @@
-import { Plus } from 'lucide-react'
+import { Plus, Trophy, X } from 'lucide-react'
 import { useState } from 'react'
-import { columnAtWork } from './completions.ts'
-import { ContenderColumn, type ColumnState } from './ContenderColumn.tsx'
-import { PromptPanel } from './PromptPanel.tsx'
-import { Standings } from './Standings.tsx'
-import { mostColumns, readPrompts, writeChoice } from './contenders.ts'
-import { Button } from '#renderer/kit/Button.tsx'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
-import { ErrorNote } from '#renderer/kit/states.tsx'
-import type { ModelChoice } from '#renderer/client/modelChoice.ts'
-import { useContenders, useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
+import { ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
+import { type ModelChoice, choiceTitle } from '#renderer/client/modelChoice.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import { useRoute } from '#renderer/client/route.ts'
+import { formatNumber, plural, formatPercent } from '#renderer/client/format.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { useRuns } from '#renderer/client/runs.ts'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { columnAtWork, type Completion } from './completions.ts'
+import { PromptPanel } from './PromptPanel.tsx'
+import { mostColumns, readPrompts, writeChoice, readChoice } from './contenders.ts'
+import { useContenders, useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
+import { standings, type Vote } from './votes.ts'
 
 const firstSampling: Sampling = { temperature: 0, maxNewTokens: 64, seed: 42 }
 const letters = ['A', 'B', 'C', 'D'] as const
@@ -139,5 +144,150 @@ function Columns({ contenders, onContenders, round, voted, onVote }: ColumnsProp
         {isOpen && <Button onClick={() => onVote(null)}>They are alike</Button>}
       </div>
     </>
+  )
+}
+
+const stopWords: Readonly<Record<string, string>> = {
+  'stop-id': 'stopped (EOS)',
+  'stop-string': 'ended at a stop string',
+  length: 'length limit',
+}
+
+/** One column is written after the other. */
+type ColumnState = 'idle' | 'waiting' | 'writing'
+
+interface ColumnProps {
+  /** “Column A”. */
+  readonly label: string
+  readonly choice: ModelChoice | null
+  readonly onChoice: (choice: ModelChoice) => void
+  /** Not given where two columns are left. */
+  readonly onRemove: (() => void) | undefined
+  /** Its name must not be seen yet. */
+  readonly isHidden: boolean
+  readonly completion: Completion | undefined
+  readonly state: ColumnState
+  readonly vote: { readonly isOpen: boolean; readonly isWinner: boolean; readonly onVote: () => void }
+}
+
+/** One contender with its answer. */
+function ContenderColumn(props: ColumnProps) {
+  const { label, choice, onChoice, onRemove, isHidden, completion, state, vote } = props
+  return (
+    <section aria-label={label} className="flex min-h-60 min-w-0 flex-col rounded border border-line">
+      <header className="flex h-11 shrink-0 items-center gap-2 border-b border-line px-3">
+        <span className="font-medium">{label}</span>
+        {isHidden ? (
+          <span className="text-faint">name hidden until you vote</span>
+        ) : (
+          <span className="min-w-0 grow">
+            <ModelPicker label={`Model of ${label}`} withCheckpoints value={choice} onChange={onChoice} />
+          </span>
+        )}
+        {vote.isWinner && (
+          <Badge tone="good" icon={<Trophy size={11} aria-hidden />}>
+            Your choice
+          </Badge>
+        )}
+        {onRemove !== undefined && !isHidden && (
+          <IconButton small label={`Remove ${label}`} icon={<X size={13} aria-hidden />} onClick={onRemove} />
+        )}
+      </header>
+      <div className="min-h-0 grow overflow-auto p-3">
+        {completion === undefined ? (
+          <p className="text-faint">The answer will appear here.</p>
+        ) : state === 'waiting' ? (
+          <p className="text-faint">Waits for its turn.</p>
+        ) : completion.text === '' && state === 'writing' ? (
+          <Loading label="Generating" />
+        ) : (
+          <p dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
+            {completion.text}
+            {completion.text === '' && <span className="text-faint">(empty answer)</span>}
+          </p>
+        )}
+      </div>
+      <footer className="flex h-10 shrink-0 items-center gap-2 border-t border-line px-3 text-sm text-muted tabular-nums">
+        {state === 'writing' && (
+          <Progress label={`${label} is being written`} value={null} className="w-16" />
+        )}
+        {completion !== undefined && state !== 'waiting' && (
+          <span className="min-w-0 truncate">
+            {plural(completion.tokens, 'token')}
+            {completion.tokensPerSecond !== null && ` · ${formatNumber(completion.tokensPerSecond)} tokens/s`}
+            {completion.stopReason !== null &&
+              ` · ${stopWords[completion.stopReason] ?? completion.stopReason}`}
+          </span>
+        )}
+        <span className="grow" />
+        {vote.isOpen && (
+          <Button small onClick={vote.onVote}>
+            {label} is better
+          </Button>
+        )}
+      </footer>
+    </section>
+  )
+}
+
+/** Who wins how often, and how sure that is. */
+function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => void }) {
+  const { data: models = [] } = useAnswer('models.list', undefined)
+  const { runs } = useRuns()
+  const rows = standings(votes)
+  if (rows.length === 0) return null
+  const blind = votes.filter(({ isBlind }) => isBlind).length
+  const title = (contender: string) => {
+    const choice = readChoice(contender)
+    return choice === null ? contender : choiceTitle(choice, models, runs)
+  }
+  return (
+    <Panel
+      title="Win rate"
+      isFlush
+      actions={
+        <>
+          <span className="text-sm text-muted">{plural(blind, 'blind vote')}</span>
+          <Button small variant="quiet" onClick={onClear}>
+            Forget all votes
+          </Button>
+        </>
+      }
+    >
+      <table className="w-full">
+        <thead>
+          <tr className="h-8 border-b border-line text-left text-sm text-muted [&>th]:px-3 [&>th]:font-medium">
+            <th>Contender</th>
+            <th className="text-right">Wins</th>
+            <th className="text-right">Ties</th>
+            <th className="text-right">Losses</th>
+            <th className="text-right">Win rate</th>
+            <th className="w-60">95 % interval</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ contender, wins, ties, losses, winRate, interval: [low, high] }) => (
+            <tr key={contender} className="h-9 border-b border-line tabular-nums last:border-b-0 [&>td]:px-3">
+              <td className="truncate">{title(contender)}</td>
+              <td className="text-right font-mono text-sm">{wins}</td>
+              <td className="text-right font-mono text-sm">{ties}</td>
+              <td className="text-right font-mono text-sm">{losses}</td>
+              <td className="text-right font-mono text-sm font-medium">{formatPercent(winRate)}</td>
+              <td>
+                <span className="flex items-center gap-2 text-sm text-muted">
+                  <span aria-hidden className="relative h-1.5 w-24 shrink-0 rounded-full bg-raised">
+                    <span
+                      className="absolute inset-y-0 rounded-full bg-accent"
+                      style={{ left: `${String(low * 100)}%`, right: `${String(100 - high * 100)}%` }}
+                    />
+                  </span>
+                  {formatPercent(low)} to {formatPercent(high)}
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Panel>
   )
 }

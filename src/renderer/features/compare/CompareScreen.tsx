@@ -1,23 +1,44 @@
-import { Download, GitCompareArrows, Plus } from 'lucide-react'
+import {
+  Download,
+  GitCompareArrows,
+  Plus,
+  ArrowDown,
+  ArrowUp,
+  CircleHelp,
+  Equal,
+  type LucideIcon,
+  RotateCcw,
+} from 'lucide-react'
+import { useMemo, useState } from 'react'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Menu, Popover } from '#renderer/kit/Menu.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { ChartBar } from './ChartBar.tsx'
+import { axesOf, type XAxis } from '#renderer/charts/xAxes.ts'
+import { useApi } from '#renderer/client/api.tsx'
+import { Badge, type Tone } from '#renderer/kit/Badge.tsx'
+import { Help } from '#renderer/kit/Help.tsx'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { Checkbox, Segmented, Select } from '#renderer/kit/choices.tsx'
+import { CurveControls } from '#renderer/charts/CurveControls.tsx'
+import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
+import { formatReward } from '#renderer/client/format.ts'
+import { useRuns, useRunStyles } from '#renderer/client/runs.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { SearchInput } from '#renderer/kit/inputs.tsx'
+import { LineMark } from '#renderer/charts/LineMark.tsx'
+import { filterRuns, noFilter, searchHint } from '#renderer/features/runs/filter.ts'
 import { Differences } from './Differences.tsx'
 import { saveCsv, savePng, saveReport, saveSvg } from './exportComparison.ts'
-import { Gap } from './Gap.tsx'
 import { betterOf } from './measures.ts'
 import { Panels } from './Panels.tsx'
 import { Relations } from './Relations.tsx'
 import { RunList } from './RunList.tsx'
-import { RunPicker } from './RunPicker.tsx'
 import { SamePrompt } from './SamePrompt.tsx'
-import { axesOf } from '#renderer/charts/xAxes.ts'
-import type { CompareState } from './state.ts'
-import { useApi } from '#renderer/client/api.tsx'
+import { type CompareState, maxRuns } from './state.ts'
 import { useCompareState, useComparison, type Comparison } from './useComparison.ts'
+import { gapsOf, yardstickOf, type GapQuestion, type GapInWords } from './gaps.ts'
 
 /** Several runs over each other, and what sets them apart. */
 export function CompareScreen() {
@@ -148,3 +169,195 @@ const NoRuns = ({ picker }: { picker: React.ReactNode }) => (
     <div className="rounded border border-line p-3">{picker}</div>
   </div>
 )
+
+const looks: Readonly<Record<GapInWords['verdict'], { tone: Tone; Icon: LucideIcon; words: string }>> = {
+  better: { tone: 'good', Icon: ArrowUp, words: 'Better' },
+  worse: { tone: 'bad', Icon: ArrowDown, words: 'Worse' },
+  different: { tone: 'accent', Icon: CircleHelp, words: 'Different' },
+  open: { tone: 'plain', Icon: Equal, words: 'May be chance' },
+  unknown: { tone: 'caution', Icon: CircleHelp, words: 'Not known yet' },
+}
+
+function Gap(props: GapQuestion) {
+  const gaps = useMemo(() => gapsOf(props), [props])
+  const grounds = [...new Set(gaps.map(({ ground }) => ground))]
+  const spread = yardstickOf(props)
+  const hasBaseline = props.runs.some(({ isBaseline }) => isBaseline)
+  return (
+    <Panel
+      title="Is the gap real?"
+      isFlush
+      actions={
+        <Help about="how this is found">
+          Where both sides have two seeds or more, their spread decides (Welch’s t interval). One run is held
+          against three seeds or more by where another of them would lie. Otherwise the last values of each
+          run are drawn again two thousand times, in blocks, because neighbouring steps resemble each other.
+        </Help>
+      }
+    >
+      {!hasBaseline && (
+        <p className="p-3 text-muted">Mark a run as baseline to see whether the others differ from it.</p>
+      )}
+      {hasBaseline && gaps.length === 0 && (
+        <p className="p-3 text-muted">
+          {spread === null
+            ? 'Add another run to compare with the baseline.'
+            : 'The runs differ in their seed only.'}
+        </p>
+      )}
+      <ul>
+        {gaps.map(({ id, verdict, finding }) => {
+          const { tone, Icon, words } = looks[verdict]
+          return (
+            <li key={id} className="flex items-start gap-3 border-b border-line px-3 py-2 last:border-b-0">
+              <span className="w-28 shrink-0 pt-px">
+                <Badge tone={tone} icon={<Icon size={11} aria-hidden />}>
+                  {words}
+                </Badge>
+              </span>
+              <p className="min-w-0 text-pretty">{finding}</p>
+            </li>
+          )
+        })}
+      </ul>
+      {(grounds.length > 0 || spread !== null) && (
+        <div className="border-t border-line px-3 py-2 text-sm text-faint">
+          {spread !== null && <p className="text-pretty">{spread}</p>}
+          {grounds.map((ground) => (
+            <p key={ground} className="text-pretty">
+              {ground}
+            </p>
+          ))}
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+interface ChartBarProps {
+  readonly state: CompareState
+  /** Those that the runs have the numbers for. */
+  readonly axes: readonly XAxis[]
+  /** That is used where nobody has chosen. */
+  readonly smoothing: number
+  /** Settings the runs differ in. */
+  readonly groupKeys: readonly string[]
+  readonly onChange: (changes: Partial<CompareState>) => void
+}
+
+/** How the curves are looked at. */
+function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps) {
+  const groups = [
+    { value: '', label: 'No grouping' },
+    { value: 'seed', label: 'Group by seed' },
+    ...groupKeys
+      .filter((key) => key !== 'seed')
+      .map((key) => ({ value: key, label: `Group by ${labelOf(key)}` })),
+  ]
+  return (
+    <div role="toolbar" aria-label="Curves" className="flex flex-wrap items-center gap-x-3 gap-y-2">
+      <CurveControls
+        look={state}
+        axes={axes}
+        smoothing={smoothing}
+        onChange={(look) => onChange(look.x === undefined ? look : { ...look, zoom: null })}
+      />
+      <Select
+        aria-label="Group runs"
+        value={state.group ?? ''}
+        options={groups}
+        onChange={(group) => onChange({ group: group === '' ? null : group })}
+      />
+      {state.group !== null && (
+        <Segmented
+          label="Band"
+          value={state.band}
+          options={[
+            { value: 'range', label: 'Range' },
+            { value: 'deviation', label: '±1 sd' },
+          ]}
+          onChange={(band) => onChange({ band })}
+        />
+      )}
+      <Checkbox
+        label={
+          <span title="Resumptions, warnings and forks; checkpoints too where at most three runs are shown">
+            Events
+          </span>
+        }
+        checked={state.hasMarks}
+        onChange={(hasMarks) => onChange({ hasMarks })}
+      />
+      <Checkbox
+        label={
+          <span title="A few far-off values may leave their panel, so that the others can be told apart">
+            Clip spikes
+          </span>
+        }
+        checked={state.clipsSpikes}
+        onChange={(clipsSpikes) => onChange({ clipsSpikes })}
+      />
+      {state.zoom !== null && (
+        <Button
+          variant="quiet"
+          icon={<RotateCcw size={13} aria-hidden />}
+          onClick={() => onChange({ zoom: null })}
+        >
+          Whole length
+        </Button>
+      )}
+    </div>
+  )
+}
+
+interface RunPickerProps {
+  readonly chosen: readonly string[]
+  readonly onChange: (runIds: readonly string[]) => void
+}
+
+const maxShown = 100
+
+/** Every run of the history, to be chosen from. */
+function RunPicker({ chosen, onChange }: RunPickerProps) {
+  const { runs } = useRuns()
+  const styleOf = useRunStyles()
+  const [text, setText] = useState('')
+  const found = filterRuns(runs, { ...noFilter, text })
+  const toggle = (runId: string) =>
+    onChange(
+      chosen.includes(runId) ? chosen.filter((id) => id !== runId) : [...chosen, runId].slice(0, maxRuns),
+    )
+  return (
+    <div className="flex min-h-0 flex-col gap-2">
+      <SearchInput label="Find runs" placeholder={searchHint} value={text} onChange={setText} />
+      <ul className="max-h-80 min-h-0 overflow-auto">
+        {found.slice(0, maxShown).map((run) => (
+          <li key={run.id} className="flex items-center gap-2 rounded-sm px-1 hover:bg-panel">
+            <Checkbox
+              aria-label={`Compare ${runTitle(run)}`}
+              checked={chosen.includes(run.id)}
+              onChange={() => toggle(run.id)}
+            />
+            <LineMark {...styleOf(run.id)} />
+            <button
+              type="button"
+              tabIndex={-1}
+              className="flex h-7 min-w-0 grow items-center gap-2 text-left"
+              onClick={() => toggle(run.id)}
+            >
+              <span className="min-w-0 grow truncate">{runTitle(run)}</span>
+              <span className="shrink-0 text-sm text-faint">{run.algorithm}</span>
+              <span className="w-12 shrink-0 text-right font-mono text-sm tabular-nums">
+                {formatReward(run.rewardAfter ?? run.reward)}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {found.length === 0 && <p className="text-sm text-faint">No run fits.</p>}
+      {found.length > maxShown && (
+        <p className="text-sm text-faint">and {found.length - maxShown} more: narrow the search</p>
+      )}
+    </div>
+  )
+}

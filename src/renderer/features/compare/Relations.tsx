@@ -3,18 +3,12 @@ import { metricLabel } from '#shared/metrics.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Panel } from '#renderer/kit/Panel.tsx'
-import { ParallelCoordinates } from '#renderer/charts/ParallelCoordinates.tsx'
+import { ParallelCoordinates, type ParallelRun } from '#renderer/charts/ParallelCoordinates.tsx'
 import type { ScaleKind } from '#renderer/charts/scales.ts'
-import { ScatterChart } from '#renderer/charts/ScatterChart.tsx'
+import { ScatterChart, type ScatterDot } from '#renderer/charts/ScatterChart.tsx'
 import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
-import {
-  dotsOf,
-  orderedKeys,
-  parallelRunsOf,
-  resultKey,
-  type RelatedRun,
-  type SettingsOfRuns,
-} from './relations.ts'
+import type { ComparedRun } from './data.ts'
+import { shortSetting, type Settings, type SettingValue } from './settingDiff.ts'
 
 interface RelationsProps {
   readonly runs: readonly RelatedRun[]
@@ -138,4 +132,61 @@ function XActions({ keys, nameOf, x, onX, scale, onScale }: XActionsProps) {
       />
     </>
   )
+}
+
+/* Settings and results of runs as places in a picture. */
+
+interface RelatedRun extends ComparedRun {
+  /** The result. */
+  readonly value: number | null
+}
+
+type SettingsOfRuns = ReadonlyMap<string, Settings>
+
+/** Numbers first, the seed last. */
+function orderedKeys(
+  keys: readonly string[],
+  runs: readonly RelatedRun[],
+  settings: SettingsOfRuns,
+): readonly string[] {
+  const isNumeric = (key: string) => runs.every(({ id }) => typeof settings.get(id)?.get(key) === 'number')
+  const rank = (key: string) => (key === 'seed' ? 2 : isNumeric(key) ? 0 : 1)
+  return keys.toSorted((a, b) => rank(a) - rank(b))
+}
+
+/** `at`: what a run has along x. Runs that lack one of the two are left out. */
+function dotsOf(
+  runs: readonly RelatedRun[],
+  at: (runId: string) => SettingValue | undefined,
+): readonly ScatterDot[] {
+  return runs.flatMap(({ id, label, style, isBaseline, value }) => {
+    const x = at(id) ?? null
+    if (value === null || x === null) return []
+    return [
+      { id, label, color: style.color, isBaseline, x: typeof x === 'number' ? x : shortSetting(x), y: value },
+    ]
+  })
+}
+
+const resultKey = (metric: string): string => `result ${metric}`
+
+function parallelRunsOf(
+  runs: readonly RelatedRun[],
+  keys: readonly string[],
+  settings: SettingsOfRuns,
+  metric: string,
+): readonly ParallelRun[] {
+  const shown = (value: SettingValue | undefined) =>
+    typeof value === 'string' ? shortSetting(value) : (value ?? null)
+  return runs.map(({ id, label, style, isBaseline, value }) => ({
+    id,
+    label,
+    color: style.color,
+    dash: style.dash,
+    isBaseline,
+    values: {
+      ...Object.fromEntries(keys.map((key) => [key, shown(settings.get(id)?.get(key))])),
+      [resultKey(metric)]: value,
+    },
+  }))
 }

@@ -1,6 +1,6 @@
 /** From series to the lines of a panel. */
 import { formatNumber } from '#renderer/client/format.ts'
-import type { RunStyle } from '#renderer/client/runColors.ts'
+import type { RunStyle } from '#renderer/client/runs.ts'
 import { bandOf, type BandKind } from '#renderer/charts/bands.ts'
 import { seriesLine } from '#renderer/charts/lines.ts'
 import type { Series } from '#renderer/charts/live.ts'

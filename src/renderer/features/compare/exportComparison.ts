@@ -2,19 +2,18 @@
 import { metricLabel } from '#shared/metrics.ts'
 import { formatDate, formatNumber, formatTime, plural } from '#renderer/client/format.ts'
 import type { ApiClient } from '#renderer/client/api.tsx'
-import type { Comparison } from './useComparison.ts'
 import { fullCsvOf } from '#renderer/charts/useSeries.ts'
 import { fileSize, pngSheet, saveBlob, saveText } from '#renderer/charts/exportChart.ts'
 import { sceneOf, xExtent, type Scene } from '#renderer/charts/scene.ts'
-import { sceneSvg, svgSheet } from '#renderer/charts/sceneSvg.ts'
+import { sceneSvg, svgSheet, escaped } from '#renderer/charts/sceneSvg.ts'
 import { resolveColor } from '#renderer/charts/themeColors.ts'
 import { linesInUnit, titleWithUnit, unitOf } from '#renderer/charts/units.ts'
 import { xAxisSpecs } from '#renderer/charts/xAxes.ts'
 import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
-import { gapsOf } from './gaps.ts'
+import type { Comparison } from './useComparison.ts'
+import { gapsOf, type GapInWords } from './gaps.ts'
 import { betterOf } from './measures.ts'
-import { reportHtml } from './report.ts'
-import { settingRows } from './settingDiff.ts'
+import { settingRows, settingText, type SettingRow } from './settingDiff.ts'
 import type { CompareState } from './state.ts'
 
 /** The panels as they are looked at; those with nothing in them are left out. */
@@ -92,4 +91,87 @@ function aboutOf({ smoothing }: Comparison, { x, scale, group }: CompareState): 
     ...(group === null ? [] : [`grouped by ${labelOf(group)}`]),
   ]
   return parts.join(', ')
+}
+
+/* A comparison as one HTML file that needs nothing else: pictures, tables, words; no script. */
+
+interface ReportRun {
+  readonly label: string
+  readonly id: string
+  readonly status: string
+  readonly algorithm: string
+  readonly seed: number
+  readonly steps: string
+  readonly isBaseline: boolean
+  /** As CSS has it. */
+  readonly color: string
+  /** Of the metrics in their order, as text. */
+  readonly values: readonly string[]
+}
+
+export interface Report {
+  readonly title: string
+  /** In words: axis, smoothing, grouping. */
+  readonly about: string
+  readonly madeAt: string
+  readonly metrics: readonly string[]
+  readonly runs: readonly ReportRun[]
+  readonly pictures: readonly string[]
+  readonly gaps: readonly GapInWords[]
+  readonly settings: readonly SettingRow[]
+}
+
+const style = `
+body{font:14px/1.5 Inter,system-ui,sans-serif;color:#18181b;background:#fff;max-width:1500px;margin:32px auto;padding:0 32px}
+h1{font-size:22px}h2{font-size:16px;margin-top:32px}
+table{border-collapse:collapse;font-size:13px}th,td{padding:4px 12px;border-bottom:1px solid #e4e4e7;text-align:left;vertical-align:top}
+td.n{text-align:right;font-variant-numeric:tabular-nums}.m{color:#52525b}.pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(480px,1fr));gap:16px}
+.pictures svg{width:100%;height:auto;border:1px solid #e4e4e7;border-radius:6px}.c{display:inline-block;width:10px;height:10px;border-radius:5px;margin-right:6px}
+.s{overflow-x:auto}.d{font-weight:600}`
+
+export function reportHtml(report: Report): string {
+  const { title, about, madeAt, pictures, gaps } = report
+  const sections = [
+    `<h1>${escaped(title)}</h1><p class="m">${escaped(about)} · ${escaped(madeAt)} · made with Turnwise</p>`,
+    section('Runs', runTable(report)),
+    section('Curves', `<div class="pictures">${pictures.join('')}</div>`),
+    gaps.length > 0 ? section('Is the gap real?', gapList(gaps)) : '',
+    section('What differs', settingTable(report)),
+  ]
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title><style>${style}</style></head><body>${sections.join('')}</body></html>\n`
+}
+
+const section = (title: string, content: string): string =>
+  `<section><h2>${escaped(title)}</h2>${content}</section>`
+
+const cells = (tag: 'th' | 'td', texts: readonly string[]): string =>
+  texts.map((text) => `<${tag}>${escaped(text)}</${tag}>`).join('')
+
+function runTable({ metrics, runs }: Report): string {
+  const head = cells('th', ['Run', 'Method', 'Seed', 'Status', 'Steps', ...metrics])
+  const rows = runs.map((run) => {
+    const name = `<td><span class="c" style="background:${escaped(run.color)}"></span>${escaped(run.label)}${run.isBaseline ? ' <span class="m">baseline</span>' : ''}</td>`
+    const facts = cells('td', [run.algorithm, String(run.seed), run.status, run.steps])
+    const values = run.values.map((value) => `<td class="n">${escaped(value)}</td>`).join('')
+    return `<tr>${name}${facts}${values}</tr>`
+  })
+  return `<div class="s"><table><thead><tr>${head}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+}
+
+const gapList = (gaps: readonly GapInWords[]): string =>
+  `<ul>${gaps.map(({ finding, ground }) => `<li>${escaped(finding)} <span class="m">${escaped(ground)}</span></li>`).join('')}</ul>`
+
+function settingTable({ runs, settings }: Report): string {
+  if (settings.length === 0) return '<p>Nothing but their names.</p>'
+  const base = Math.max(
+    0,
+    runs.findIndex(({ isBaseline }) => isBaseline),
+  )
+  const rows = settings.map(({ key, values }) => {
+    const own = values.map(
+      (value) => `<td class="${value === values[base] ? 'm' : 'd'}">${escaped(settingText(value))}</td>`,
+    )
+    return `<tr><th title="${escaped(key)}">${escaped(labelOf(key))}</th>${own.join('')}</tr>`
+  })
+  return `<div class="s"><table><thead><tr>${cells('th', ['Setting', ...runs.map(({ label }) => label)])}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`
 }

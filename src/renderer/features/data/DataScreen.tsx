@@ -1,11 +1,25 @@
+import { CloudDownload, Database, Plus } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import { keyTable } from '#shared/keyTable.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
 import { navigate, useRoute } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
-import { EmptyState } from '#renderer/kit/states.tsx'
-import { DataSetList } from './DataSetList.tsx'
+import { EmptyState, ErrorNote, Kbd, Loading } from '#renderer/kit/states.tsx'
+import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
+import { useNow } from '#renderer/client/live.ts'
+import { formatAgo, formatBytes, formatCount, plural } from '#renderer/client/format.ts'
+import { keyWords } from '#renderer/client/keyWords.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { IncomingPage } from './IncomingPage.tsx'
 import { VersionPage } from './VersionPage.tsx'
+import { useAddData, useFetchData } from './useData.ts'
+import { shortList, type DataSet } from './dataSetItems.ts'
+import { type HubChoice, type HubSplit, chosenSplit } from './hubSplits.ts'
 
 /** `/data`: files that wait for a decision, else the list; `/data/:versionId`: one version. */
 export function DataScreen() {
@@ -32,3 +46,199 @@ const NoDataSet = () => (
     </EmptyState>
   </Page>
 )
+
+/** Every data set with its newest version. */
+function DataSetList() {
+  const { data: dataSets, error, refetch } = useAnswer('datasets.list', undefined)
+  const addData = useAddData()
+  const now = useNow(60_000)
+  const columns = useMemo(() => columnsAt(now), [now])
+  const [isHubOpen, setHubOpen] = useState(false)
+  const isEmpty = dataSets?.length === 0
+  const add = (
+    <span className="flex items-center gap-2">
+      <Button icon={<CloudDownload size={14} aria-hidden />} onClick={() => setHubOpen(true)}>
+        From a hub
+      </Button>
+      <Button variant="primary" icon={<Plus size={14} aria-hidden />} onClick={addData}>
+        Add data
+      </Button>
+    </span>
+  )
+  return (
+    <Page title="Data" isFull main={isEmpty ? undefined : add}>
+      {error !== null && (
+        <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
+      )}
+      {isHubOpen && <HubDataDialog onClose={() => setHubOpen(false)} />}
+      {dataSets === undefined && error === null && <Loading />}
+      {isEmpty && (
+        <EmptyState
+          icon={<Database size={28} strokeWidth={1.5} aria-hidden />}
+          title="Add the tasks that a model is to practise on"
+          action={add}
+        >
+          Drop a file anywhere in the window, or press <Kbd>{keyWords(keyTable.addData.keys[0] ?? '')}</Kbd>.
+          Turnwise reads csv, tsv, json, jsonl and parquet; every row needs what the model is asked, and most
+          rewards need the expected answer.
+        </EmptyState>
+      )}
+      {dataSets !== undefined && !isEmpty && (
+        <Table
+          label="Data sets"
+          rows={dataSets}
+          columns={columns}
+          rowKey={({ id }) => id}
+          rowHeight={40}
+          onOpen={({ versions: [latest] }) => {
+            if (latest !== undefined) navigate(`/data/${latest.id}`)
+          }}
+          className="[&_[role=cell]:first-child]:pl-page [&_[role=columnheader]:first-child]:pl-page"
+        />
+      )}
+    </Page>
+  )
+}
+
+const columnsAt = (now: number): readonly Column<DataSet>[] => [
+  {
+    id: 'name',
+    title: 'Name',
+    width: 'minmax(200px, 1.2fr)',
+    cell: ({ name, versions: [latest] }) => (
+      <span className="flex items-center gap-2">
+        <span className="truncate font-medium">{name}</span>
+        {latest !== undefined && latest.unusable !== null && (
+          <span title={latest.unusable}>
+            <Badge tone="bad">Cannot be read</Badge>
+          </span>
+        )}
+        {latest !== undefined && latest.problems > 0 && (
+          <Badge tone="caution">{formatCount(latest.problems)} left out</Badge>
+        )}
+      </span>
+    ),
+    sortBy: ({ name }) => name.toLowerCase(),
+  },
+  {
+    id: 'columns',
+    title: 'Columns',
+    width: 'minmax(200px, 1.4fr)',
+    cell: ({ versions: [latest] }) => (
+      <span className="text-muted">{shortList(latest?.columns.map(({ name }) => name) ?? [])}</span>
+    ),
+  },
+  {
+    id: 'rows',
+    title: 'Rows',
+    width: '96px',
+    isNumber: true,
+    cell: ({ versions: [latest] }) => formatCount(latest?.rows),
+    sortBy: ({ versions: [latest] }) => latest?.rows ?? null,
+  },
+  {
+    id: 'size',
+    title: 'Size',
+    width: '96px',
+    isNumber: true,
+    cell: ({ versions: [latest] }) => formatBytes(latest?.sizeBytes),
+    sortBy: ({ versions: [latest] }) => latest?.sizeBytes ?? null,
+  },
+  {
+    id: 'versions',
+    title: 'Versions',
+    width: '96px',
+    isNumber: true,
+    cell: ({ versions }) => formatCount(versions.length),
+    sortBy: ({ versions }) => versions.length,
+  },
+  {
+    id: 'changed',
+    title: 'Changed',
+    width: '140px',
+    cell: ({ versions: [latest], createdAt }) => (
+      <span className="text-muted">{formatAgo(latest?.createdAt ?? createdAt, now)}</span>
+    ),
+    sortBy: ({ versions: [latest], createdAt }) => latest?.createdAt ?? createdAt,
+  },
+]
+
+/** Looks what a data set of a hub consists of and fetches one split; what came is looked at before it is imported. */
+function HubDataDialog({ onClose }: { onClose: () => void }) {
+  const [address, setAddress] = useState('')
+  const [choice, setChoice] = useState<HubChoice>({})
+  const [found, setFound] = useState<Answer<'datasets.listOnHub'> | null>(null)
+  const look = useCommand('datasets.listOnHub', { quiet: true, onDone: setFound })
+  const task = useFetchData(onClose)
+  const isRunning = task.state === 'running'
+  const isBusy = isRunning || look.isRunning
+  const chosen = found === null ? null : chosenSplit(found.configs, choice)
+  const change = (text: string) => {
+    setAddress(text)
+    setFound(null)
+    setChoice({})
+  }
+  const goOn = () => {
+    if (chosen === null) void look.run({ address })
+    else task.start({ address, config: chosen.config.name, split: chosen.split.name })
+  }
+  return (
+    <HubDialog
+      title="Add data from a hub"
+      note="owner/name, or the address of its page. Only files with rows are fetched (parquet, jsonl, json, csv, tsv); loading scripts are never run."
+      address={address}
+      onAddress={change}
+      action={chosen === null ? 'Look what is there' : 'Fetch rows'}
+      onGoOn={goOn}
+      isBusy={isBusy}
+      task={task}
+      error={task.error ?? look.error}
+      onClose={onClose}
+    >
+      {found !== null && chosen !== null && (
+        <PartFields configs={found.configs} chosen={chosen} isDisabled={isRunning} onChoose={setChoice} />
+      )}
+    </HubDialog>
+  )
+}
+
+interface PartFieldsProps {
+  readonly configs: Answer<'datasets.listOnHub'>['configs']
+  readonly chosen: HubSplit
+  readonly isDisabled: boolean
+  readonly onChoose: (choice: HubChoice) => void
+}
+
+function PartFields({ configs, chosen: { config, split }, isDisabled, onChoose }: PartFieldsProps) {
+  return (
+    <>
+      {configs.length > 1 && (
+        <Field label="Config">
+          {(ids) => (
+            <Select
+              {...ids}
+              value={config.name}
+              disabled={isDisabled}
+              options={configs.map(({ name }) => ({ value: name, label: name }))}
+              onChange={(name) => onChoose({ config: name })}
+            />
+          )}
+        </Field>
+      )}
+      <Field label="Split">
+        {(ids) => (
+          <Select
+            {...ids}
+            value={split.name}
+            disabled={isDisabled}
+            options={config.splits.map(({ name, files, sizeBytes }) => ({
+              value: name,
+              label: `${name} · ${formatBytes(sizeBytes)} in ${plural(files, 'file')}`,
+            }))}
+            onChange={(name) => onChoose({ config: config.name, split: name })}
+          />
+        )}
+      </Field>
+    </>
+  )
+}

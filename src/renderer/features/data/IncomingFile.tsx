@@ -1,8 +1,8 @@
 import { useMemo, useState, type ReactNode } from 'react'
+import { TriangleAlert } from 'lucide-react'
 import type { Arrival } from '#renderer/client/adding.ts'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
-import { useImport, useSettled } from './useData.ts'
-import { formatBytes, plural } from '#renderer/client/format.ts'
+import { formatBytes, plural, formatCount } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
@@ -11,12 +11,15 @@ import { TextInput } from '#renderer/kit/inputs.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Tabs } from '#renderer/kit/Tabs.tsx'
+import { useSettled } from '#renderer/client/settled.ts'
+import { useImport } from './useData.ts'
 import { columnFacts } from './columnFacts.ts'
 import { ColumnList } from './ColumnList.tsx'
-import { IncomingRows } from './IncomingRows.tsx'
 import { formOf, formProblems, mappingOf, promptOf, type MappingForm } from './mappingForm.ts'
 import { MappingFields } from './MappingFields.tsx'
-import { shapeSentence } from './shapeWords.ts'
+import { ProblemRows } from './ProblemRows.tsx'
+import { RowDetail, RowsTable } from './RowsTable.tsx'
 
 interface IncomingFileProps {
   readonly arrival: Arrival
@@ -173,3 +176,120 @@ function TargetFields({ target, onTarget, name, onName }: TargetFieldsProps) {
 }
 
 const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
+/* What a file seems to be, in a sentence for somebody who does not know the names of formats. */
+
+const sentences: Readonly<Record<string, string>> = {
+  verl: 'Prompts with a reward model’s ground truth, as verl writes them. The ground truth becomes the expected answer.',
+  preference: 'Pairs of a better and a worse completion, as DPO learns from them.',
+  'unpaired-preference': 'Completions that are marked as good or bad.',
+  stepwise: 'Completions in steps, each with a mark.',
+  'prompt-completion': 'Use the completions as demonstrations, or let rewards compare with them.',
+  'prompt-only': 'The prompts are what a model practises on; the columns beside them are there for rewards.',
+  conversation:
+    'What the model reads is the prompt: each of them whole, or without its last answer, as is chosen below.',
+  instruction: 'As Alpaca has them: the instruction and its input are asked, the output is what is wanted.',
+  'question-answer': 'The question is asked; the answer is what rewards compare with.',
+  text: 'It has no prompt yet: say which column it comes from.',
+  unknown: 'Its columns have no known names. Say where the prompt comes from.',
+}
+
+const nothing = 'The file is empty: it has no rows.'
+
+/** `columns`: how many the file has. */
+const shapeSentence = (id: string, columns: number): string =>
+  columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')
+
+interface IncomingRowsProps {
+  readonly file: Inspection
+  /** As they would be after the import; undefined: on their way. */
+  readonly mapped: Inspection | undefined
+  readonly error: Error | null
+  readonly formProblems: readonly string[]
+}
+
+type View = 'after' | 'before' | 'problems'
+
+/** The first rows, as they will be and as they are, and those that will be left out. */
+function IncomingRows({ file, mapped, error, formProblems }: IncomingRowsProps) {
+  const [view, setView] = useState<View>('after')
+  const bad = mapped?.problems ?? file.problems
+  const shown = view === 'before' ? file : mapped
+  return (
+    <Tabs<View>
+      label="Rows of the file"
+      value={view}
+      onChange={setView}
+      className="flex flex-col"
+      tabs={[
+        { id: 'after', label: 'As imported' },
+        { id: 'before', label: 'As in the file' },
+        {
+          id: 'problems',
+          label: 'Problems',
+          mark: bad.length > 0 && <Badge tone="caution">{formatCount(bad.length)}</Badge>,
+        },
+      ]}
+      aside={
+        <span className="text-sm text-faint">
+          {file.isWhole
+            ? `All ${plural(file.rows.length, 'row')}`
+            : `First ${plural(file.rows.length, 'row')}`}
+        </span>
+      }
+    >
+      {formProblems.map((sentence) => (
+        <p key={sentence} role="alert" className="flex items-center gap-2 bg-caution-soft px-4 py-2">
+          <TriangleAlert size={14} aria-hidden className="text-caution" />
+          {sentence}
+        </p>
+      ))}
+      {error !== null && <ErrorNote error={error} className="m-4" />}
+      {view === 'problems' && <Problems problems={bad} isWhole={file.isWhole} />}
+      {view !== 'problems' && shown === undefined && error === null && <Loading />}
+      {view !== 'problems' && shown !== undefined && <FirstRows key={view} shown={shown} />}
+    </Tabs>
+  )
+}
+
+function Problems({ problems, isWhole }: { problems: Inspection['problems']; isWhole: boolean }) {
+  if (problems.length === 0) {
+    return (
+      <p className="p-4 text-muted">
+        {isWhole
+          ? 'Every row can be read.'
+          : 'Every one of the first rows can be read. The import lists the others.'}
+      </p>
+    )
+  }
+  return (
+    <>
+      <p className="px-4 py-2 text-muted">These rows will be left out; the others are imported.</p>
+      <ProblemRows problems={problems} />
+    </>
+  )
+}
+
+/** The table, and under it the row somebody points at. */
+function FirstRows({ shown }: { shown: Inspection }) {
+  const [at, setAt] = useState(0)
+  const columns = useMemo(() => {
+    const known = new Map(shown.columns.map((column) => [column.name, column]))
+    const names = [...new Set(shown.rows.flatMap((row) => Object.keys(row)))]
+    return names.map((name) => known.get(name) ?? { name, length: null })
+  }, [shown])
+  const row = shown.rows[at] ?? shown.rows[0]
+  if (row === undefined) return <p className="p-4 text-muted">No row is left.</p>
+  return (
+    <SplitPane id="data.incoming.rows" direction="vertical" sizes={[64, 36]} minimums={[120, 96]}>
+      <RowsTable
+        label="First rows"
+        columns={columns}
+        rows={shown.rows}
+        selected={Math.min(at, shown.rows.length - 1)}
+        onSelect={setAt}
+      />
+      <RowDetail isWide row={row} number={Math.min(at, shown.rows.length - 1) + 1} />
+    </SplitPane>
+  )
+}

@@ -1,8 +1,7 @@
 import { useEffect, useState } from 'react'
+import { fittingNewTokens, usualNewTokens } from '#shared/usualLength.ts'
 import { useAnswer, useTask, type Answer } from '#renderer/client/api.tsx'
 import { useCompletionLength } from '#renderer/features/newRun/useNewRun.ts'
-import { usePreviewModel, usePrompt } from './usePrompt.ts'
-import { fittingNewTokens, usualNewTokens } from '#shared/usualLength.ts'
 import { formatCount, formatNumber, formatPercent, plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
@@ -10,10 +9,10 @@ import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { KeyValue } from '#renderer/kit/Panel.tsx'
 import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
 import { cutBeyond } from './histogram.ts'
 import { Histogram } from './Histogram.tsx'
 import type { PromptForm } from './preparation.ts'
-import type { Opened } from './opened.ts'
 
 type Lengths = NonNullable<Answer<'datasets.histogram'>['histogram']>
 

@@ -1,8 +1,7 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
-import { useSettled } from './useData.ts'
-import { usePreviewModel, usePrompt } from './usePrompt.ts'
+import { useSettled } from '#renderer/client/settled.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatCount, plural } from '#renderer/client/format.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
@@ -10,11 +9,11 @@ import { Segmented } from '#renderer/kit/choices.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { TokenText } from '#renderer/kit/TokenText.tsx'
+import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
 import type { PromptForm } from './preparation.ts'
 import { PromptEditor } from './PromptEditor.tsx'
 import { promptProblem } from './promptForms.ts'
-import { TokenText } from '#renderer/kit/TokenText.tsx'
-import type { Opened } from './opened.ts'
 
 /** The template beside what it makes of the rows, as the model reads them. */
 export function PromptTab({ opened }: { opened: Opened }) {

@@ -1,6 +1,5 @@
-import { useState } from 'react'
+import { useState, useMemo } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
-import { usePreparation, useSettled } from './useData.ts'
 import { formatCount, formatPercent, plural } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Checkbox, Segmented } from '#renderer/kit/choices.tsx'
@@ -8,10 +7,12 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { MatchList } from './MatchList.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { useSettled } from '#renderer/client/settled.ts'
+import { usePreparation } from './useData.ts'
 import type { SplitRule } from './preparation.ts'
-import { splitProblem, withAmount, withKind } from './splitRules.ts'
-import type { Opened } from './opened.ts'
+import type { Opened } from './usePrompt.ts'
+import { withKind, withAmount, splitProblem } from './splitRules.ts'
 
 /** Which rows are the validation split, and whether any of them are trained on all the same. */
 export function SplitTab({ opened: { version } }: { opened: Opened }) {
@@ -228,5 +229,58 @@ function Alike({ found }: { found: Answer<'datasets.leaks'> }) {
         </p>
       )}
     </>
+  )
+}
+
+type Pair = Answer<'datasets.leaks'>['leaks']['pairs'][number]
+
+interface MatchListProps {
+  readonly label: string
+  readonly pairs: readonly Pair[]
+  /** What the two numbers count. */
+  readonly places: readonly [string, string]
+}
+
+/** Pairs of rows that say the same. */
+function MatchList({ label, pairs, places: [first, second] }: MatchListProps) {
+  const columns = useMemo(
+    (): readonly Column<Pair>[] => [
+      {
+        id: 'first',
+        title: first,
+        width: '112px',
+        isNumber: true,
+        cell: (pair) => formatCount(pair.first + 1),
+        sortBy: (pair) => pair.first,
+      },
+      {
+        id: 'second',
+        title: second,
+        width: '112px',
+        isNumber: true,
+        cell: (pair) => formatCount(pair.second + 1),
+        sortBy: (pair) => pair.second,
+      },
+      {
+        id: 'text',
+        title: 'Both say',
+        width: 'minmax(240px, 1fr)',
+        cell: ({ text }) => (
+          <span dir="auto" className="font-mono text-sm">
+            {text}
+          </span>
+        ),
+      },
+    ],
+    [first, second],
+  )
+  return (
+    <Table
+      label={label}
+      rows={pairs}
+      columns={columns}
+      rowKey={(pair) => `${String(pair.first)} ${String(pair.second)}`}
+      rowHeight={28}
+    />
   )
 }

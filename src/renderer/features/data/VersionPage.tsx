@@ -1,27 +1,32 @@
 import { Ellipsis, FolderOpen, Pencil, Play, Plus, Trash2 } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState, useMemo } from 'react'
 import { shell } from '#renderer/client/connection.ts'
-import { useAnswer } from '#renderer/client/api.tsx'
-import { useAddVersion, useLastDataSet } from './useData.ts'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
 import { formatBytes, formatCount, formatDate, plural } from '#renderer/client/format.ts'
-import { Badge } from '#renderer/kit/Badge.tsx'
+import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
-import { DeleteDataSet } from './DeleteDataSet.tsx'
+import { Dialog, ConfirmDialog } from '#renderer/kit/Dialog.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { toast } from '#renderer/client/toasts.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { SplitPane } from '#renderer/kit/SplitPane.tsx'
+import { Table } from '#renderer/kit/Table.tsx'
+import { useAddVersion, useLastDataSet, useRunsReading } from './useData.ts'
 import { DifficultyTab } from './DifficultyTab.tsx'
 import { findVersion, versionNumber, type DataSet } from './dataSetItems.ts'
 import { LengthsTab } from './LengthsTab.tsx'
-import type { Opened } from './opened.ts'
+import type { Opened } from './usePrompt.ts'
 import { ProblemRows } from './ProblemRows.tsx'
 import { PromptTab } from './PromptTab.tsx'
-import { RenameDataSet } from './RenameDataSet.tsx'
-import { RowsTab } from './RowsTab.tsx'
 import { SplitTab } from './SplitTab.tsx'
+import { RowDetail, Cell, rowColumns } from './RowsTable.tsx'
 
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'problems'] as const
 type TabId = (typeof tabIds)[number]
@@ -200,4 +205,138 @@ function Problems({ count, problems }: { count: number; problems: Opened['proble
       <ProblemRows problems={problems} />
     </>
   )
+}
+
+function RenameDataSet({ dataSet: { id, name }, onClose }: { dataSet: DataSet; onClose: () => void }) {
+  const [draft, setDraft] = useState(name)
+  const rename = useCommand('datasets.rename', { onDone: onClose })
+  const isEmpty = draft.trim() === ''
+  const save = () => void rename.run({ dataSetId: id, name: draft.trim() })
+  return (
+    <Dialog
+      isOpen
+      title="Rename data set"
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="primary" disabled={isEmpty || rename.isRunning} onClick={save}>
+            Rename
+          </Button>
+        </>
+      }
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!isEmpty) save()
+        }}
+      >
+        <Field label="Name">
+          {(ids) => <TextInput {...ids} autoFocus value={draft} onChange={setDraft} />}
+        </Field>
+      </form>
+    </Dialog>
+  )
+}
+
+const mostShown = 8
+
+/** Says which runs read the data set before it is gone. */
+function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => void }) {
+  const { id, name, versions } = dataSet
+  const { runs, isLoaded } = useRunsReading(versions.map(({ directory }) => directory))
+  const unfinished = runs.filter(({ status }) => status !== 'finished')
+  const remove = useCommand('datasets.delete', {
+    onDone() {
+      toast({ title: `“${name}” was deleted.` })
+      navigate('/data')
+    },
+  })
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={`Delete “${name}”?`}
+      action="Delete data set"
+      isDisabled={!isLoaded || unfinished.length > 0}
+      onConfirm={() => void remove.run({ dataSetId: id })}
+    >
+      <p>
+        {versions.length === 1 ? 'Its rows are' : `Its ${plural(versions.length, 'version')} are`} removed
+        from this machine. What they were imported from stays.
+      </p>
+      {!isLoaded && <p className="mt-2">Looking which runs read it…</p>}
+      {isLoaded && runs.length === 0 && <p className="mt-2">No run reads it.</p>}
+      {runs.length > 0 && (
+        <>
+          <p className="mt-2">
+            {unfinished.length > 0
+              ? 'It cannot be deleted while runs that are not finished read it. Delete those runs first:'
+              : 'These finished runs read it. They and their checkpoints stay, but they cannot be forked or trained on:'}
+          </p>
+          <ul className="mt-1 flex flex-col gap-1">
+            {(unfinished.length > 0 ? unfinished : runs).slice(0, mostShown).map((run) => (
+              <li key={run.id} className="flex items-center gap-2 text-text">
+                <span className="truncate">{runTitle(run)}</span>
+                <StatusBadge status={run.status} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </ConfirmDialog>
+  )
+}
+
+const pageRows = 100
+
+interface Place {
+  readonly versionId: string
+  readonly index: number
+}
+
+/** A row of a version; rows near each other are asked for together. */
+function useRow({ versionId, index }: Place) {
+  const page = Math.floor(index / pageRows)
+  const { data } = useAnswer('datasets.rows', { versionId, from: page * pageRows, count: pageRows })
+  return data?.rows[index % pageRows]
+}
+
+/** All rows; only the visible ones are read. */
+function RowsTab({ version: { id, rows, columns } }: Pick<Opened, 'version'>) {
+  const { query } = useRoute()
+  const asked = Number(query.get('row') ?? 1) - 1
+  const at = Number.isInteger(asked) && asked >= 0 && asked < rows ? asked : 0
+  const choose = (index: number) => setQuery({ row: String(index + 1) })
+  const numbers = useMemo(() => Array.from({ length: rows }, (_, index) => index), [rows])
+  const shown = useMemo(
+    () => rowColumns(columns, rows, (index, name) => <PagedCell versionId={id} index={index} name={name} />),
+    [id, columns, rows],
+  )
+  return (
+    <SplitPane id="data.rows" sizes={[68, 32]} minimums={[320, 240]}>
+      <Table
+        label="Rows"
+        rows={numbers}
+        columns={shown}
+        rowKey={String}
+        rowHeight={28}
+        isSelected={(index) => index === at}
+        onOpen={choose}
+        startAt={at}
+      />
+      <ChosenRow versionId={id} index={at} />
+    </SplitPane>
+  )
+}
+
+function PagedCell({ name, ...place }: Place & { readonly name: string }) {
+  const row = useRow(place)
+  return row === undefined ? null : <Cell value={row[name]} />
+}
+
+function ChosenRow(place: Place) {
+  const row = useRow(place)
+  return row === undefined ? null : <RowDetail row={row} number={place.index + 1} />
 }

@@ -1,9 +1,9 @@
 /** Data sets: files on their way in, and what is prepared for runs. */
 import { useQueries } from '@tanstack/react-query'
-import { useCallback, useEffect, useState } from 'react'
+import { useCallback, useEffect } from 'react'
 import { create } from 'zustand'
 import { parsePreparation, type Preparation, type PromptForm } from './preparation.ts'
-import { plural } from '#renderer/client/format.ts'
+import { plural, lastPart } from '#renderer/client/format.ts'
 import { dataFilter, useAddFile, useArrivals, type Arrival } from '#renderer/client/adding.ts'
 import { useAnswer, useApi, useLatest, useTask } from '#renderer/client/api.tsx'
 import { asError } from '#renderer/client/failures.ts'
@@ -63,7 +63,7 @@ export function useAddVersion(dataSetId: string): () => void {
   return useCallback(() => {
     void choose({ kind: 'file', title: 'New version from a file', filters: [dataFilter] }).then((path) => {
       if (path === null) return
-      const arrival = { name: path.split(/[\\/]/).at(-1) ?? path, source: { path } }
+      const arrival = { name: lastPart(path), source: { path } }
       useArrivals.setState(({ data }) => ({ data: [...data, arrival] }))
       navigate('/data', { into: dataSetId })
     })
@@ -102,17 +102,6 @@ export function usePreparation(
 
 /** The version that was opened, or chosen for a run, last; null: none yet. */
 export const useLastDataSet = () => useSetting<string | null>('data.last', null)
-
-/** The value once it has been the same for a moment: for questions asked while somebody types. Compared by its JSON. */
-export function useSettled<T>(value: T, ms = 300): T {
-  const [settled, setSettled] = useState(value)
-  const key = JSON.stringify(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(JSON.parse(key) as T), ms)
-    return () => clearTimeout(timer)
-  }, [key, ms])
-  return settled
-}
 
 /** Takes a file that was decided about out of the list, and removes what was sent of it. */
 export function useDiscard(): (arrival: Arrival) => void {

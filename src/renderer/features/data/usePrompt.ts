@@ -1,9 +1,8 @@
 /** How prompts are made of a version, and the model they are shown with. */
-import type { Opened } from './opened.ts'
-import { detectedPrompt, userMessage } from './promptForms.ts'
-import { useAnswer } from '#renderer/client/api.tsx'
-import { usePreparation } from './useData.ts'
+import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { useSetting } from '#renderer/client/settings.ts'
+import { detectedPrompt, userMessage } from './promptForms.ts'
+import { usePreparation } from './useData.ts'
 
 /** The prompt that runs on this version will have. */
 export function usePrompt(opened: Opened) {
@@ -23,3 +22,6 @@ export function usePreviewModel(): readonly [string | null, (model: string) => v
   const known = usable?.find(({ name, directory }) => name === chosen || directory === chosen)
   return [known?.name ?? usable?.[0]?.name ?? null, choose]
 }
+
+/** A version that somebody looks at: what is known of it, what it seems to be, which rows of its file were left out. */
+export type Opened = Answer<'datasets.version'>

@@ -1,4 +1,5 @@
 import { useMemo } from 'react'
+
 import { formatFixed, formatNumber, plural } from '#renderer/client/format.ts'
 import { useRecords } from '#renderer/features/compare/useCompared.ts'
 import { link } from '#renderer/client/route.ts'
@@ -7,7 +8,7 @@ import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Panel } from '#renderer/kit/Panel.tsx'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
-import { tasksOf, type Task } from './tasks.ts'
+import { type Task, tasksOf } from './tasks.ts'
 
 /** Settings are read of so many runs at most, the newest. */
 const mostRuns = 60

@@ -1,13 +1,13 @@
 import { X } from 'lucide-react'
-import { useState } from 'react'
+import { useState, useEffect } from 'react'
 import { formatReward } from '#renderer/client/format.ts'
 import { useAddFile } from '#renderer/client/adding.ts'
-import { useGuidedRun, useGuideTarget, type Place } from './useGuide.ts'
-import { navigate } from '#renderer/client/route.ts'
-import type { RunEntry } from '#renderer/client/runs.ts'
+import { navigate, useRoute } from '#renderer/client/route.ts'
+import { type RunEntry, useRunEntry } from '#renderer/client/runs.ts'
 import { writePrompts } from '#renderer/features/arena/contenders.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { guideSteps } from './guideSteps.ts'
+import { useSetting } from '#renderer/client/settings.ts'
+import { sampleTag } from './useSampleRun.ts'
 
 /** Explains the first run while it is at work, on the things that are on the screen. */
 export function FirstRunGuide() {
@@ -114,4 +114,84 @@ function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
       </div>
     </>
   )
+}
+
+/* What the first run points at, one thing after the other. */
+
+interface GuideStep {
+  /** CSS selector of what is pointed at. */
+  readonly target: string
+  readonly tab: string
+  readonly title: string
+  readonly words: string
+}
+
+const guideSteps: readonly GuideStep[] = [
+  {
+    target: '[data-chart]',
+    tab: 'overview',
+    title: 'The reward rises as the model learns',
+    words:
+      'The task: short exercises (add, count, sort, reverse, find the largest), answered with the bare result. Each step the model answers some of them many times; answers that score better than the others of their group become likelier. This line is the mean score.',
+  },
+  {
+    target: 'section[aria-label="Completion"]',
+    tab: 'samples',
+    title: 'Every answer can be read',
+    words:
+      'One completion of the model with its reward and the parts it is made of. Edit a copy and it is scored again while you type.',
+  },
+  {
+    target: '[aria-label^="Tokens;"]',
+    tab: 'samples',
+    title: 'Colours tell what each token did',
+    words:
+      'By advantage, ratio, KL, entropy or probability: where the model was sure, and what the update pushed up or down.',
+  },
+  {
+    target: '[role="table"][aria-label="Checkpoints"]',
+    tab: 'checkpoints',
+    title: 'Checkpoints keep what was learned',
+    words: 'Resume from one, fork it with other settings, try it in the arena, or take its adapter home.',
+  },
+]
+
+/** The run of the sample that is on the page, unless the guide was closed for it. */
+function useGuidedRun(): { readonly run: RunEntry | null; readonly close: () => void } {
+  const { path } = useRoute()
+  const [closedFor, setClosedFor] = useSetting<string | null>('guide.closedFor', null)
+  const run = useRunEntry(path[0] === 'runs' ? (path[1] ?? '') : '')
+  const isGuided = run !== undefined && run.tags.includes(sampleTag) && closedFor !== run.id
+  return { run: isGuided ? run : null, close: () => setClosedFor(run?.id ?? null) }
+}
+
+interface Place {
+  readonly left: number
+  readonly top: number
+  readonly width: number
+  readonly height: number
+}
+
+const lookEveryMs = 200
+
+/** Where the first such element is on the screen; null while it is not there. */
+function useGuideTarget(selector: string | null): Place | null {
+  const [place, setPlace] = useState<Place | null>(null)
+  useEffect(() => {
+    const look = () => {
+      const element = selector === null ? null : document.querySelector(selector)
+      const box = element?.getBoundingClientRect()
+      setPlace((before) => {
+        if (box === undefined || box.width === 0) return null
+        const { left, top, width, height } = box
+        const isSame =
+          before?.left === left && before.top === top && before.width === width && before.height === height
+        return isSame ? before : { left, top, width, height }
+      })
+    }
+    look()
+    const timer = setInterval(look, lookEveryMs)
+    return () => clearInterval(timer)
+  }, [selector])
+  return place
 }

@@ -7,7 +7,7 @@ import { classes } from '#renderer/kit/classes.ts'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { ExportOptions } from './ExportOptions.tsx'
+import { Checkbox, Select } from '#renderer/kit/choices.tsx'
 import {
   choiceFor,
   folderName,
@@ -16,6 +16,9 @@ import {
   joinPath,
   usualChoice,
   type ExportFormat,
+  dtypesOf,
+  type ExportChoice,
+  type ExportNumbers,
 } from './exportPlan.ts'
 
 interface ExportTargetProps {
@@ -159,5 +162,41 @@ function Formats({ formats, value, onChange }: FormatsProps) {
         </RadioGroup.Item>
       ))}
     </RadioGroup.Root>
+  )
+}
+
+interface ExportOptionsProps {
+  readonly format: ExportFormat
+  readonly value: ExportChoice
+  readonly onChange: (value: ExportChoice) => void
+}
+
+/** What a format leaves to choose; nothing where it leaves nothing. */
+function ExportOptions({ format, value, onChange }: ExportOptionsProps) {
+  const dtypes = dtypesOf(format)
+  return (
+    <>
+      {dtypes.length > 1 && (
+        <Field label="Precision" className="mt-4">
+          {(ids) => (
+            <Select<ExportNumbers>
+              {...ids}
+              value={dtypes.some((offer) => offer.value === value.dtype) ? value.dtype : 'usual'}
+              options={dtypes}
+              onChange={(dtype) => onChange({ ...value, dtype })}
+            />
+          )}
+        </Field>
+      )}
+      {format === 'onnx' && (
+        <div className="mt-4">
+          <Checkbox
+            label="Keep the adapter apart, as inputs of the graph"
+            checked={value.adapterInputs}
+            onChange={(adapterInputs) => onChange({ ...value, adapterInputs })}
+          />
+        </div>
+      )}
+    </>
   )
 }

@@ -1,10 +1,17 @@
+import { useState, type ReactNode } from 'react'
 import { useArrivals, type ArrivingFolder } from '#renderer/client/adding.ts'
-import { useAnswer } from '#renderer/client/api.tsx'
-import { useDiscardFolder } from './useModels.ts'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
-import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { ImportAdapter } from './ImportAdapter.tsx'
-import { ImportModel } from './ImportModel.tsx'
+import { CopyButton, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import type { FileSource } from '#renderer/client/connection.ts'
+import { navigate } from '#renderer/client/route.ts'
+import { toast } from '#renderer/client/toasts.ts'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { Panel } from '#renderer/kit/Panel.tsx'
+import { useDiscardFolder, useImportModel } from './useModels.ts'
+import { importName, isImportName } from './exportPlan.ts'
+import { ModelFacts, type ModelInfo } from './ModelFacts.tsx'
 
 type Source = NonNullable<ArrivingFolder['source']>
 
@@ -68,4 +75,135 @@ function Looked({ name, kind, source }: LookedProps) {
       action={<Button onClick={onDiscard}>Discard</Button>}
     />
   )
+}
+
+interface ImportAdapterProps {
+  readonly name: string
+  readonly source: FileSource
+  readonly onDiscard: () => void
+}
+
+/** An adapter that somebody trained before, here or elsewhere. */
+function ImportAdapter({ name: folderName, source, onDiscard }: ImportAdapterProps) {
+  const [name, setName] = useState(importName(folderName))
+  const { data: adapters = [] } = useAnswer('models.adapters', undefined)
+  const load = useCommand('models.importAdapter', {
+    quiet: true,
+    onDone(adapter) {
+      toast({ title: `The adapter “${adapter.name}” was imported.`, tone: 'good' })
+      useArrivals.setState({ model: null })
+      navigate('/models', { adapter: adapter.name })
+    },
+  })
+  return (
+    <>
+      <p className="font-medium">This folder is an adapter.</p>
+      <p className="text-muted text-pretty">
+        It adds to a base model what was trained on it. Every tensor is checked before it is copied; then a
+        run can start from it, and the arena can play it.
+      </p>
+      <ImportForm
+        action="Import adapter"
+        name={name}
+        onName={setName}
+        isTaken={adapters.some((adapter) => adapter.name === name)}
+        isRunning={load.isRunning}
+        onImport={() => void load.run({ ...source, name })}
+        onDiscard={onDiscard}
+      />
+      {load.error !== null && <ErrorNote error={load.error} />}
+    </>
+  )
+}
+
+interface ImportModelProps {
+  readonly name: string
+  readonly source: FileSource
+  readonly info: ModelInfo
+  readonly onDiscard: () => void
+}
+
+/** The card of a model that is not imported yet. */
+function ImportModel({ name: folderName, source, info, onDiscard }: ImportModelProps) {
+  const [name, setName] = useState(importName(folderName))
+  const [hubId, setHubId] = useState(info.hubId ?? '')
+  const { data: models = [] } = useAnswer('models.list', undefined)
+  const task = useImportModel()
+  const isRunning = task.state === 'running'
+  return (
+    <>
+      <Panel title="Card">
+        <ModelFacts info={info} />
+      </Panel>
+      <ImportForm
+        action="Import model"
+        name={name}
+        onName={setName}
+        isTaken={models.some((model) => model.name === name)}
+        isRunning={isRunning}
+        onImport={() => task.start({ ...source, name, hubId: hubId.trim() === '' ? null : hubId.trim() })}
+        onDiscard={isRunning ? task.cancel : onDiscard}
+      >
+        <Field
+          label="Hub id"
+          note="If it has one, such as Qwen/Qwen2.5-0.5B: adapters then say which model they belong to. Nothing is asked of the hub."
+        >
+          {(ids) => <TextInput {...ids} value={hubId} onChange={setHubId} disabled={isRunning} />}
+        </Field>
+      </ImportForm>
+      {isRunning && task.last !== undefined && 'progress' in task.last && (
+        <TaskProgress progress={{ ...task.last.progress, total: null }} />
+      )}
+      {task.error !== null && <ErrorNote error={task.error} className="mt-3" />}
+    </>
+  )
+}
+
+interface ImportFormProps {
+  readonly action: string
+  readonly name: string
+  readonly onName: (name: string) => void
+  readonly isTaken: boolean
+  readonly isRunning: boolean
+  readonly onImport: () => void
+  /** More of it to say, under the name. */
+  readonly children?: ReactNode
+  /** Or cancels while it is running. */
+  readonly onDiscard: () => void
+}
+
+/** Under which name a folder is copied. */
+function ImportForm(props: ImportFormProps) {
+  const { action, name, onName, isTaken, isRunning, onImport, onDiscard, children } = props
+  return (
+    <form
+      className="my-4 flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!isRunning && !isTaken && isImportName(name)) onImport()
+      }}
+    >
+      <Field
+        label="Name"
+        error={nameProblem(name, isTaken)}
+        note="The files are copied into Turnwise’s folder; these stay as they are."
+      >
+        {(ids) => <TextInput {...ids} value={name} onChange={onName} disabled={isRunning} />}
+      </Field>
+      {children}
+      <div className="flex items-center gap-2">
+        <Button type="submit" variant="primary" disabled={isRunning || isTaken || !isImportName(name)}>
+          {action}
+        </Button>
+        <Button variant="quiet" onClick={onDiscard}>
+          {isRunning ? 'Cancel' : 'Discard'}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function nameProblem(name: string, isTaken: boolean): string | null {
+  if (isTaken) return 'There is one of that name already.'
+  return isImportName(name) ? null : 'Letters, digits, dots and dashes.'
 }

@@ -1,19 +1,35 @@
 import { Ellipsis, FolderOpen, Play, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { useState, useMemo } from 'react'
 import { shell } from '#renderer/client/connection.ts'
-import { useAnswer } from '#renderer/client/api.tsx'
-import { navigate } from '#renderer/client/route.ts'
-import { Badge } from '#renderer/kit/Badge.tsx'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { navigate, link } from '#renderer/client/route.ts'
+import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { Panel } from '#renderer/kit/Panel.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { DeleteModel } from './DeleteModel.tsx'
-import type { ListedModel } from '#renderer/client/modelChoice.ts'
+import { type ListedModel, bestOf, trainedRuns, type Checkpoint } from '#renderer/client/modelChoice.ts'
+import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
+import { toast } from '#renderer/client/toasts.ts'
+import {
+  formatBytes,
+  formatNumber,
+  plural,
+  formatAgo,
+  formatCount,
+  formatFixed,
+} from '#renderer/client/format.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
+import { useSettled } from '#renderer/client/settled.ts'
+import { Segmented } from '#renderer/kit/choices.tsx'
+import { TextArea } from '#renderer/kit/inputs.tsx'
+import { TokenText } from '#renderer/kit/TokenText.tsx'
+import { useNow } from '#renderer/client/live.ts'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { ModelFacts } from './ModelFacts.tsx'
 import { RoundingPanel } from './RoundingPanel.tsx'
-import { TrainedHere } from './TrainedHere.tsx'
-import { TryTokens } from './TryTokens.tsx'
+import { useCheckpointsOf } from './useModels.ts'
 
 /** One model: what it is, how it reads a text, what was trained on it. */
 export function ModelPage({ model }: { model: ListedModel }) {
@@ -87,3 +103,230 @@ export function ModelPage({ model }: { model: ListedModel }) {
     </div>
   )
 }
+
+const mostShown = 8
+
+/** Says which runs need the model before it is gone. */
+function DeleteModel({ model, onClose }: { model: ListedModel; onClose: () => void }) {
+  const { name, directory } = model
+  const { runs, isLoaded } = useRuns()
+  const needing = runs.filter((run) => run.model === directory)
+  const unfinished = needing.filter(({ status }) => status !== 'finished')
+  const shown = unfinished.length > 0 ? unfinished : needing
+  const remove = useCommand('models.delete', {
+    onDone() {
+      toast({ title: `“${name}” was deleted.` })
+      navigate('/models')
+    },
+  })
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={`Delete “${name}”?`}
+      action="Delete model"
+      isDisabled={!isLoaded || unfinished.length > 0}
+      onConfirm={() => void remove.run({ name })}
+    >
+      <p>
+        Its copy in Turnwise’s folder{'sizeBytes' in model && ` (${formatBytes(model.sizeBytes)})`} is
+        removed. The folder it was imported from stays.
+      </p>
+      {shown.length === 0 && <p className="mt-2">No run needs it.</p>}
+      {shown.length > 0 && (
+        <>
+          <p className="mt-2">
+            {unfinished.length > 0
+              ? 'It cannot be deleted while runs that are not finished need it. Delete those runs first:'
+              : 'These finished runs were trained on it. Their adapters stay, but do nothing without it:'}
+          </p>
+          <ul className="mt-1 flex flex-col gap-1">
+            {shown.slice(0, mostShown).map((run) => (
+              <li key={run.id} className="flex items-center gap-2 text-text">
+                <span className="truncate">{runTitle(run)}</span>
+                <StatusBadge status={run.status} />
+              </li>
+            ))}
+          </ul>
+          {shown.length > mostShown && <p className="mt-1">and {shown.length - mostShown} more.</p>}
+        </>
+      )}
+    </ConfirmDialog>
+  )
+}
+
+interface TryTokensProps {
+  readonly model: string
+  readonly hasChatTemplate: boolean
+}
+
+/** A text as the model's tokens, as it stands or as a message in its chat template. */
+function TryTokens({ model, hasChatTemplate }: TryTokensProps) {
+  const [text, setText] = useState('Please reverse 2 7 1 1 7')
+  const [as, setAs] = useState<'text' | 'chat'>(hasChatTemplate ? 'chat' : 'text')
+  const asked = useSettled(text)
+  const isChat = as === 'chat'
+  const rendered = useAnswer(
+    'models.renderChat',
+    { model, messages: [{ role: 'user', content: asked }] },
+    { enabled: isChat, keep: true },
+  )
+  const read = isChat ? rendered.data?.text : asked
+  const { data: tokens, error } = useAnswer(
+    'models.tokenize',
+    { model, text: read ?? '' },
+    { enabled: read !== undefined && read !== '', keep: true },
+  )
+  const failure = (isChat ? rendered.error : null) ?? error
+  const shown = read === '' ? [] : tokens
+  return (
+    <Panel
+      title="Try its tokens"
+      actions={
+        <Segmented
+          label="Read as"
+          value={as}
+          options={[
+            { value: 'chat', label: 'A user’s message', disabled: !hasChatTemplate },
+            { value: 'text', label: 'Plain text' },
+          ]}
+          onChange={setAs}
+        />
+      }
+    >
+      <TextArea aria-label="Text to cut into tokens" rows={4} value={text} onChange={setText} />
+      {failure !== null && <ErrorNote error={failure} className="mt-2" />}
+      {failure === null && shown !== undefined && (
+        <div className="mt-3">
+          <TokenText
+            label="The text"
+            tokens={shown}
+            className="max-h-60 overflow-auto"
+            header={
+              <span className="shrink-0">
+                {plural(shown.length, 'token')}
+                {shown.length > 0 &&
+                  read !== undefined &&
+                  ` · ${formatNumber([...read].length / shown.length, 2)} characters each`}
+              </span>
+            }
+          />
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+interface Trained {
+  readonly run: RunEntry
+  readonly best: Checkpoint
+  readonly last: Checkpoint
+}
+
+const rowHeight = 32
+const mostRows = 12
+
+/** Adapters that runs made of a base model, the newest first. */
+function TrainedHere({ directory }: { directory: string }) {
+  const { runs } = useRuns()
+  const own = trainedRuns(runs).filter(({ model }) => model === directory)
+  const checkpoints = useCheckpointsOf(own.map(({ id }) => id))
+  const now = useNow(60_000)
+  const columns = useMemo(() => columnsAt(now), [now])
+  const rows = own.flatMap((run): Trained[] => {
+    const found = checkpoints.get(run.id) ?? []
+    const [best, last] = [bestOf(found), found.findLast(({ problem }) => problem === null)]
+    return best === undefined || last === undefined ? [] : [{ run, best, last }]
+  })
+  return (
+    <Panel title="Trained here" isFlush>
+      {rows.length === 0 ? (
+        <p className="p-3 text-muted">No run on this model has a checkpoint yet.</p>
+      ) : (
+        <div className="flex flex-col" style={{ height: 33 + Math.min(rows.length, mostRows) * rowHeight }}>
+          <Table
+            label="Adapters trained on this model"
+            rows={rows}
+            columns={columns}
+            rowKey={({ run }) => run.id}
+            rowHeight={rowHeight}
+          />
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+const columnsAt = (now: number): readonly Column<Trained>[] => [
+  {
+    id: 'run',
+    title: 'Run',
+    width: 'minmax(160px, 1fr)',
+    cell: ({ run }) => (
+      <a href={link(`/runs/${run.id}/checkpoints`)} className="font-medium hover:underline">
+        {runTitle(run)}
+      </a>
+    ),
+    sortBy: ({ run }) => runTitle(run).toLowerCase(),
+  },
+  {
+    id: 'status',
+    title: 'Status',
+    width: '116px',
+    cell: ({ run }) => <StatusBadge status={run.status} />,
+    sortBy: ({ run }) => run.status,
+  },
+  {
+    id: 'method',
+    title: 'Method',
+    width: '104px',
+    cell: ({ run }) => <span className="text-muted">{run.algorithm}</span>,
+    sortBy: ({ run }) => run.algorithm,
+  },
+  {
+    id: 'best',
+    title: 'Best step',
+    width: '88px',
+    isNumber: true,
+    cell: ({ best }) => formatCount(best.step),
+    sortBy: ({ best }) => best.step,
+  },
+  {
+    id: 'reward',
+    title: 'Eval reward',
+    width: '88px',
+    isNumber: true,
+    cell: ({ best }) => formatFixed(best.reward),
+    sortBy: ({ best }) => best.reward,
+  },
+  {
+    id: 'last',
+    title: 'Last step',
+    width: '88px',
+    isNumber: true,
+    cell: ({ last }) => formatCount(last.step),
+    sortBy: ({ last }) => last.step,
+  },
+  {
+    id: 'saved',
+    title: 'Saved',
+    width: '112px',
+    cell: ({ last }) => <span className="text-muted">{formatAgo(last.savedAt, now)}</span>,
+    sortBy: ({ last }) => last.savedAt,
+  },
+  {
+    id: 'actions',
+    title: '',
+    label: 'Actions',
+    width: '88px',
+    cell: ({ run, best }) => (
+      <Button
+        small
+        aria-label={`Export ${runTitle(run)}, step ${String(best.step)}`}
+        onClick={() => navigate('/models/export', { run: run.id, step: String(best.step) })}
+      >
+        Export
+      </Button>
+    ),
+  },
+]

@@ -2,7 +2,7 @@ import { Plus } from 'lucide-react'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useAddModel, useChooseRun } from './useModels.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
-import { formatReward } from '#renderer/client/format.ts'
+import { formatReward, lastPart } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Picker, PickerList, type PickerItem } from '#renderer/kit/Picker.tsx'
@@ -11,7 +11,6 @@ import {
   baseOf,
   checkpointWords,
   findModel,
-  lastPart,
   modelFacts,
   modelName,
   trainedRuns,

@@ -1,4 +1,4 @@
-import type { PrecisionEffect } from '#shared/precisionEffect.ts'
+import type { PrecisionEffect } from '#shared/precision.ts'
 import { useTask } from '#renderer/client/api.tsx'
 import { formatBytes, formatNumber, formatPercent } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'

@@ -1,7 +1,8 @@
 /** Models: adding them, and the checkpoints trained on them. */
 import { useQueries } from '@tanstack/react-query'
 import { useCallback, useEffect } from 'react'
-import { bestOf, lastPart, type Checkpoint, type ModelChoice } from '#renderer/client/modelChoice.ts'
+import { lastPart } from '#renderer/client/format.ts'
+import { bestOf, type Checkpoint, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import type { FileSource } from '#renderer/client/connection.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
 import { useApi, useLatest, useTask } from '#renderer/client/api.tsx'

@@ -1,7 +1,7 @@
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useCheckpointFolder } from './useNewRun.ts'
 import { useRuns } from '#renderer/client/runs.ts'
-import { formatBytes, formatCount, formatShort } from '#renderer/client/format.ts'
+import { formatBytes, formatCount, formatShort, lastPart } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { KeyValue } from '#renderer/kit/Panel.tsx'
@@ -9,7 +9,6 @@ import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
 import { valueAt, type JsonObject } from './json.ts'
 import { startingFrom } from './startAdapter.ts'
-import { lastPart } from './summaries.ts'
 import { wrongWords, type Problem } from './problems.ts'
 
 interface ModelStepProps {

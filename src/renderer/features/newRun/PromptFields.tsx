@@ -1,7 +1,7 @@
 import { Plus, X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
-import { useDebounced } from './useDebounced.ts'
+import { useSettled } from '#renderer/client/settled.ts'
 import { plural } from '#renderer/client/format.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Segmented, Select } from '#renderer/kit/choices.tsx'
@@ -168,7 +168,7 @@ interface FirstPromptProps {
 }
 
 function FirstPrompt({ versionId, form, model, template }: FirstPromptProps) {
-  const asked = useDebounced(JSON.stringify({ prompt: form, ...template }), 250)
+  const asked = useSettled(JSON.stringify({ prompt: form, ...template }), 250)
   const { data, error } = useAnswer(
     'datasets.preview',
     {

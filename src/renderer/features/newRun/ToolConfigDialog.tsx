@@ -2,7 +2,7 @@ import { FileUp } from 'lucide-react'
 import { useRef, useState, type DragEvent } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { asError } from '#renderer/client/failures.ts'
-import { useDebounced } from './useDebounced.ts'
+import { useSettled } from '#renderer/client/settled.ts'
 import { plural } from '#renderer/client/format.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { Button } from '#renderer/kit/Button.tsx'
@@ -28,7 +28,7 @@ const tools = Object.entries(toolTitles) as readonly (readonly [ToolId, string])
 export function ToolConfigDialog({ onTakeOver, onClose }: ToolConfigDialogProps) {
   const [text, setText] = useState('')
   const [tool, setTool] = useState<Tool>('by-names')
-  const asked = useDebounced(text, 250)
+  const asked = useSettled(text, 250)
   const { data, error } = useAnswer(
     'runs.importConfig',
     { text: asked, tool: tool === 'by-names' ? null : tool },

@@ -1,11 +1,8 @@
 /** A step in one line, for when it is folded. */
-import { formatNumber, plural } from '#renderer/client/format.ts'
+import { formatNumber, plural, lastPart } from '#renderer/client/format.ts'
 import type { AlgorithmEntry } from './algorithmFields.ts'
 import { isObject, valueAt, type JsonObject } from './json.ts'
 import { algorithmOf, algorithmsOf, stagesOf } from './stages.ts'
-
-/** The last part of a path; a name stays what it is. */
-export const lastPart = (path: string): string => path.split(/[\\/]/).filter(Boolean).at(-1) ?? path
 
 export interface Known {
   readonly models: readonly { readonly name: string; readonly directory: string }[]

@@ -13,7 +13,7 @@ import { withToolNames } from './toolNames.ts'
 import { useAnswer, useApi, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
 import { asError } from '#renderer/client/failures.ts'
 import { change, exchange, useKeptDraft, useNewRunStore, type Calibration } from './useDraft.ts'
-import { useDebounced } from './useDebounced.ts'
+import { useSettled } from '#renderer/client/settled.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { useRuns } from '#renderer/client/runs.ts'
 import { toast, toastError } from '#renderer/client/toasts.ts'
@@ -121,7 +121,7 @@ const unknownVerdict = { steps: null, rows: null, device: null, problems: [], wa
 
 /** What the host says of the config, a moment after it last changed. */
 export function useVerdict({ config }: Draft, topKeys: readonly string[], isReady: boolean): Verdict {
-  const text = useDebounced(JSON.stringify(config), 250)
+  const text = useSettled(JSON.stringify(config), 250)
   const asked = useMemo(() => JSON.parse(text) as JsonObject, [text])
   const { data: answer } = useAnswer(
     'runs.check',

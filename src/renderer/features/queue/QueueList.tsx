@@ -7,7 +7,6 @@ import { runTitle } from '#renderer/client/words.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
-import { keyMove } from './queueMoves.ts'
 
 /** Runs that wait for their turn, in order. Alt and an arrow key move the one with the focus. */
 export function QueueList() {
@@ -141,4 +140,15 @@ function Halted({ halted: { runId, error }, run }: HaltedProps) {
       }
     />
   )
+}
+
+/** Where Alt and a key take an entry of the queue; null: nowhere. */
+export function keyMove(
+  { key, altKey }: { readonly key: string; readonly altKey: boolean },
+  place: number,
+  count: number,
+): number | null {
+  if (!altKey) return null
+  const to = { ArrowUp: place - 1, ArrowDown: place + 1, Home: 0, End: count - 1 }[key]
+  return to === undefined || to < 0 || to >= count || to === place ? null : to
 }

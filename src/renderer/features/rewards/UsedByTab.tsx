@@ -1,17 +1,21 @@
-import { History } from 'lucide-react'
-import { useState } from 'react'
-import { formatReward } from '#renderer/client/format.ts'
+import { History, X } from 'lucide-react'
+import { useState, useMemo } from 'react'
+import { formatReward, formatDelta, formatNumber, plural } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { besideClasses } from '#renderer/kit/classes.ts'
-import { EmptyState, Loading } from '#renderer/kit/states.tsx'
+import { EmptyState, Loading, ErrorNote, TaskProgress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import { KeyValue } from '#renderer/kit/Panel.tsx'
+import type { Answer } from '#renderer/client/api.tsx'
 import { versionNumber } from './library.ts'
-import { RescorePane } from './RescorePane.tsx'
 import type { RewardKind, RewardVersion } from './types.ts'
+import { useRescore } from './useTrials.ts'
+import { meanOf } from './results.ts'
 
 interface UsedByTabProps {
   readonly rewardId: string
@@ -127,4 +131,177 @@ function columnsFor(
     ),
   }
   return [...base, action]
+}
+
+interface RescorePaneProps {
+  readonly rewardId: string
+  readonly run: RunEntry
+  /** The version it was trained with. */
+  readonly used: string
+  readonly versions: readonly RewardVersion[]
+  readonly onClose: () => void
+}
+
+const mostShown = 50
+
+/** What another version would have paid for the samples a run has kept. */
+function RescorePane({ rewardId, run, used, versions, onClose }: RescorePaneProps) {
+  const [version, setVersion] = useState(versions[0]?.hash ?? used)
+  const { task, start, scores, samples, partName } = useRescore({ runId: run.id, version, rewardId })
+  const comparison = useMemo(
+    () => (scores === null ? null : compareScores(samples, scores, partName)),
+    [scores, samples, partName],
+  )
+  return (
+    <aside
+      aria-label="Dry-run on recorded samples"
+      className="flex w-108 max-w-full shrink-0 flex-col narrow:w-full narrow:border-l-0 narrow:border-t border-l border-line"
+    >
+      <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3">
+        <h3 className="truncate font-medium">Dry-run on recorded samples</h3>
+        <span className="ml-auto" />
+        <IconButton small label="Close" icon={<X size={13} aria-hidden />} onClick={onClose} />
+      </header>
+      <div className="flex min-h-0 grow flex-col gap-3 overflow-auto p-3 text-sm">
+        <div className="flex items-center gap-2">
+          <label className="flex items-center gap-2 text-muted">
+            With
+            <Select
+              small
+              aria-label="Version to score with"
+              value={version}
+              options={versions.map(({ hash, note }) => ({
+                value: hash,
+                label: `version ${String(versionNumber(versions, hash))}${hash === used ? ' (trained with)' : ''}${note === '' ? '' : ` · ${note}`}`,
+              }))}
+              onChange={setVersion}
+            />
+          </label>
+          <Button small variant="primary" disabled={task.state === 'running'} onClick={start}>
+            Dry-run
+          </Button>
+        </div>
+        {task.state === 'running' && (
+          <TaskProgress
+            progress={
+              task.last?.progress ?? { phase: 'Reading samples', done: 0, total: null, unit: 'samples' }
+            }
+            onCancel={task.cancel}
+          />
+        )}
+        {task.error !== null && <ErrorNote error={task.error} />}
+        {comparison !== null && task.state !== 'running' && (
+          <>
+            <KeyValue
+              entries={[
+                ['Samples', String(comparison.samples)],
+                ['Mean then', formatNumber(comparison.meanBefore)],
+                [
+                  'Mean now',
+                  `${formatNumber(comparison.meanAfter)} (${formatDelta(differenceOf(comparison))})`,
+                ],
+                ['Changed', plural(comparison.changed, 'sample')],
+                ...(comparison.failed === 0
+                  ? []
+                  : [['Failed', plural(comparison.failed, 'sample')] as const]),
+              ]}
+            />
+            <ol className="flex flex-col" aria-label="Samples that changed most">
+              {comparison.changes.slice(0, mostShown).map((change) => (
+                <ChangeItem key={change.sample.id} change={change} runId={run.id} />
+              ))}
+            </ol>
+          </>
+        )}
+      </div>
+    </aside>
+  )
+}
+
+const differenceOf = ({ meanBefore, meanAfter }: { meanBefore: number | null; meanAfter: number | null }) =>
+  meanBefore === null || meanAfter === null ? null : meanAfter - meanBefore
+
+function ChangeItem({ change: { sample, before, after, error }, runId }: { change: Change; runId: string }) {
+  return (
+    <li className="flex gap-2 border-t border-line py-1">
+      <a
+        className="w-14 shrink-0 text-accent-ink tabular-nums hover:underline"
+        href={link(`/runs/${runId}/samples`, { step: String(sample.step), sample: String(sample.id) })}
+      >
+        step {sample.step}
+      </a>
+      <span dir="auto" className="line-clamp-2 min-w-0 grow font-mono break-words">
+        {error ?? sample.completion}
+      </span>
+      <span className="shrink-0 font-mono whitespace-nowrap tabular-nums">
+        {reward(before)} → {error === null ? reward(after) : 'failed'}
+      </span>
+    </li>
+  )
+}
+
+const reward = (value: number | null): string => (value === null ? 'null' : formatNumber(value))
+
+/* Stored samples under another version: what they earned then, and what they would earn now. */
+
+type Sample = Answer<'samples.list'>[number]
+type Rescored = Answer<'samples.rescore'>['scores'][number]
+
+interface Change {
+  readonly sample: Sample
+  readonly before: number | null
+  readonly after: number | null
+  readonly error: string | null
+}
+
+interface Comparison {
+  readonly samples: number
+  readonly changed: number
+  readonly failed: number
+  /** Over samples that had and have a reward; null without any. */
+  readonly meanBefore: number | null
+  readonly meanAfter: number | null
+  /** The largest difference first. */
+  readonly changes: readonly Change[]
+}
+
+/** The sum of the parts that apply; null where none does. */
+const totalOf = (parts: Readonly<Record<string, number | null>>): number | null => {
+  const values = Object.values(parts).filter((value) => value !== null)
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0)
+}
+
+/** Parts of one entry of the config: its own name, or the names of its functions behind it. */
+const partsOf = (parts: Sample['parts'], name: string): Sample['parts'] =>
+  Object.fromEntries(Object.entries(parts).filter(([part]) => part === name || part.startsWith(`${name}.`)))
+
+const tolerance = 1e-9
+
+const difference = ({ before, after }: Change): number =>
+  before === null || after === null ? (before === after ? 0 : Infinity) : Math.abs(after - before)
+
+/** `name`: the part of the run's reward that the code was; a run with other rewards beside it is compared by that part. */
+export function compareScores(
+  samples: readonly Sample[],
+  scores: readonly Rescored[],
+  name: string | null,
+): Comparison {
+  const byId = new Map(samples.map((sample) => [sample.id, sample]))
+  const all = scores.flatMap(({ sampleId, parts, error }): Change[] => {
+    const sample = byId.get(sampleId)
+    if (sample === undefined) return []
+    const before = name === null ? sample.reward : totalOf(partsOf(sample.parts, name))
+    return [{ sample, before, after: totalOf(parts), error }]
+  })
+  const both = all.filter(({ before, after }) => before !== null && after !== null)
+  return {
+    samples: all.length,
+    changed: all.filter((change) => change.error === null && difference(change) > tolerance).length,
+    failed: all.filter(({ error }) => error !== null).length,
+    meanBefore: meanOf(both.map(({ before }) => before ?? 0)),
+    meanAfter: meanOf(both.map(({ after }) => after ?? 0)),
+    changes: all
+      .filter((change) => change.error !== null || difference(change) > tolerance)
+      .sort((a, b) => difference(b) - difference(a)),
+  }
 }

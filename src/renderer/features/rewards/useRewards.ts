@@ -1,6 +1,7 @@
 /** The library of rewards, drafts of their code, and what they are tried on. */
+import { useSettled } from '#renderer/client/settled.ts'
 import { useQueryClient } from '@tanstack/react-query'
-import { useCallback, useEffect, useMemo, useState } from 'react'
+import { useCallback, useMemo } from 'react'
 import { create } from 'zustand'
 import {
   emptyHandSample,
@@ -180,16 +181,6 @@ export function useCodeCheck(code: Code): CodeCheck | undefined {
     { enabled: text.trim() !== '', keep: true },
   )
   return data
-}
-
-/** The value once it has stayed the same for so long. */
-function useSettled<Value>(value: Value, ms: number): Value {
-  const [settled, setSettled] = useState(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms)
-    return () => clearTimeout(timer)
-  }, [value, ms])
-  return settled
 }
 
 /** Settings of code as a person set them, without those that it no longer has. */

@@ -14,7 +14,7 @@ import { Panel } from '#renderer/kit/Panel.tsx'
 import { CopyButton, EmptyState, Loading } from '#renderer/kit/states.tsx'
 import { saveText } from '#renderer/charts/exportChart.ts'
 import { searched, sectionsOf, settingRows, valueText, type SettingRow } from './configTree.ts'
-import { baseName } from './runFacts.ts'
+import { lastPart } from '#renderer/client/format.ts'
 
 interface Props {
   readonly run: RunEntry
@@ -137,7 +137,7 @@ function Manifest({ record: { manifest, id, directory, seed } }: { record: RunRe
           ['Settings', manifest.config],
           ['Model', manifest.model],
           ...Object.entries(manifest.data).map(
-            ([file, digest]) => [`Data ${baseName(file)}`, digest] as const,
+            ([file, digest]) => [`Data ${lastPart(file)}`, digest] as const,
           ),
           ...Object.entries(manifest.rewards).map(([name, digest]) => [`Reward ${name}`, digest] as const),
         ]

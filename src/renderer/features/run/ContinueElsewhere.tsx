@@ -1,11 +1,11 @@
 import { CircleCheck, FolderOpen } from 'lucide-react'
 import { useState } from 'react'
+import { toolTitles } from '#shared/tools.ts'
 import { shell } from '#renderer/client/connection.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { plural } from '#renderer/client/format.ts'
-import { toolTitles } from '#shared/tools.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Segmented, Select } from '#renderer/kit/choices.tsx'
@@ -15,7 +15,7 @@ import { TextInput } from '#renderer/kit/inputs.tsx'
 import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { freeName, joinPath } from '#renderer/features/models/exportPlan.ts'
 import { checkpointWords } from '#renderer/client/modelChoice.ts'
-import { projectName, startLines, type ProjectReport, type ProjectTool } from './projectPlan.ts'
+import { type ProjectReport, type ProjectTool, projectName, startLines } from './projectPlan.ts'
 
 interface ContinueElsewhereProps {
   readonly run: RunEntry

@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { Circle, CircleCheck, OctagonAlert, TriangleAlert } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState } from 'react'
+
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useKeys } from '#renderer/client/keys.ts'
 import { useWorkerOf, type RunEntry, type StoredEvent } from '#renderer/client/runs.ts'
@@ -11,7 +12,7 @@ import { classes } from '#renderer/kit/classes.ts'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { CopyButton } from '#renderer/kit/states.tsx'
-import { eventWords, matchesEvent, type EventWords } from './eventWords.ts'
+import { type EventWords, eventWords, matchesEvent } from './eventWords.ts'
 
 interface Props {
   readonly run: RunEntry

@@ -1,13 +1,10 @@
-import { Pause, Pin, Play, RotateCcw, X } from 'lucide-react'
-import { useCallback, useMemo, useState } from 'react'
+import { Pause, Pin, Play, RotateCcw, X, ChevronDown, ChevronRight } from 'lucide-react'
+import { useCallback, useMemo, useState, type ReactNode } from 'react'
 import type { Finding } from '#shared/diagnosis.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { useAnswer } from '#renderer/client/api.tsx'
-import { useKept } from './useKept.ts'
+import { useAnswer, useApi } from '#renderer/client/api.tsx'
 import { useKeys } from '#renderer/client/keys.ts'
-import { useOverview, type Overview } from './useOverview.ts'
 import { setQuery, useRoute } from '#renderer/client/route.ts'
-import { goToTab } from './useRun.ts'
 import { useRunStyles, useWorkerOf, type RunEntry, type StoredEvent } from '#renderer/client/runs.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
@@ -17,13 +14,19 @@ import { CursorGroup } from '#renderer/charts/CursorGroup.tsx'
 import { MarkLegend } from '#renderer/charts/MarkLegend.tsx'
 import type { ChartEvent } from '#renderer/charts/points.ts'
 import { axesOf, type Placement } from '#renderer/charts/xAxes.ts'
+import { fullCsvOf, type SeriesByMetric } from '#renderer/charts/useSeries.ts'
+import { Explained } from '#renderer/kit/Help.tsx'
+import { seriesLine, withBand } from '#renderer/charts/lines.ts'
+import { MetricChart } from '#renderer/charts/MetricChart.tsx'
+import type { Range } from '#renderer/charts/scene.ts'
+import { useSize } from '#renderer/charts/useSize.ts'
+import { useOverview, type Overview } from './useOverview.ts'
+import { goToTab } from './useRun.ts'
 import { chartEvents, gravestEvents } from './chartEvents.ts'
 import { metricsOf, planCharts, planLearning, planLoss, type PlannedChart } from './chartPlan.ts'
-import { flatValue } from './flatCharts.ts'
-import { PlannedPanel } from './PlannedPanel.tsx'
+import { flatValue, quieted } from './flatCharts.ts'
 import { learningKinds } from './runFacts.ts'
 import { RunNumbers } from './RunNumbers.tsx'
-import { FlatCharts, SmallCharts } from './SmallCharts.tsx'
 import { TimePanel, timeMetrics } from './TimePanel.tsx'
 
 interface Props {
@@ -216,3 +219,155 @@ const Pinned = ({ runId, step }: { runId: string; step: number }) => (
     />
   </span>
 )
+
+/** The value as it was first, as long as the new one says the same: what is made from it need not be made anew. */
+function useKept<Value>(value: Value, saysTheSame: (kept: Value, value: Value) => boolean): Value {
+  const [kept, setKept] = useState(value)
+  const isSame = kept === value || saysTheSame(kept, value)
+  if (!isSame) setKept(value)
+  return isSame ? kept : value
+}
+
+interface PlannedPanelProps {
+  readonly runId: string
+  readonly chart: PlannedChart
+  readonly byMetric: SeriesByMetric
+  readonly events: readonly ChartEvent[]
+  readonly height: number
+  /** Of the run; further lines take the hues after it. */
+  readonly color: string
+  readonly look: Overview['look']
+  readonly place: Placement
+  readonly range: Range | null
+}
+
+const others = [
+  'var(--run-2)',
+  'var(--run-3)',
+  'var(--run-4)',
+  'var(--run-5)',
+  'var(--run-6)',
+  'var(--run-7)',
+] as const
+
+/** What was measured on the validation split is dashed, in the colour of text. */
+function lookOf(
+  metric: string,
+  place: number,
+  color: string,
+): { readonly color: string; readonly dash?: string } {
+  if (place === 0) return { color }
+  if (metric.startsWith('eval_')) return { color: 'var(--text)', dash: '4 3' }
+  const hues = others.filter((other) => other !== color)
+  return { color: hues[(place - 1) % hues.length] ?? color }
+}
+
+/** The map around the lists changes with every value of any metric; they do not. */
+const hasSameMembers = (before: readonly unknown[], now: readonly unknown[]): boolean =>
+  before.length === now.length && before.every((item, i) => item === now[i])
+
+/** One planned chart with its values. */
+function PlannedPanel(props: PlannedPanelProps) {
+  const { runId, chart, byMetric, events, height, color, look, place, range } = props
+  const client = useApi()
+  const found = [
+    chart.bandMetric === undefined ? undefined : byMetric.get(chart.bandMetric)?.get(runId),
+    ...chart.lines.map(({ metric }) => byMetric.get(metric)?.get(runId)),
+  ]
+  const series = useKept(found, hasSameMembers)
+  const lines = useMemo(() => {
+    const [spread, ...own] = series
+    return chart.lines.map(({ metric, label }, i) => {
+      const style = { id: metric, label, ...lookOf(metric, i, color) }
+      const line = seriesLine(style, quieted(own[i], chart.noise), place)
+      return i === 0 && spread !== undefined ? withBand(line, spread, place) : line
+    })
+  }, [chart, color, series, place])
+  const fullCsv = useCallback(
+    () => fullCsvOf(client, [{ id: runId, label: runId }], metricsOf([chart])),
+    [client, runId, chart],
+  )
+  return (
+    <MetricChart
+      title={chart.title}
+      help={<Explained name={metricsOf([chart]).join(', ')}>{chart.help}</Explained>}
+      unit={chart.unit}
+      better={chart.better}
+      lines={lines}
+      xAxis={look.x}
+      smoothing={look.smoothing}
+      scale={look.scale}
+      xRange={range}
+      events={events}
+      height={height}
+      emptyText={chart.emptyText}
+      hasFacts
+      fullCsv={fullCsv}
+      {...(chart.include === undefined ? {} : { include: chart.include })}
+    />
+  )
+}
+
+const mostBeside = 5
+/** So that a title can be read. */
+const narrowest = 196
+const gap = 12
+
+/** Rows of about equally many, each as wide as the page. */
+function SmallCharts({ children }: { children: readonly ReactNode[] }) {
+  const { size, setElement } = useSize()
+  if (children.length === 0) return null
+  const fitting = Math.floor(((size?.width ?? 0) + gap) / (narrowest + gap))
+  const most = Math.max(1, Math.min(mostBeside, fitting))
+  const beside = Math.ceil(children.length / Math.ceil(children.length / most))
+  return (
+    <div ref={setElement} className="flex flex-wrap gap-3">
+      {children.map((child, i) => (
+        <div
+          key={i}
+          className="flex min-w-0 grow [&>*]:grow"
+          style={{ flexBasis: `calc(${String(100 / beside)}% - ${String(gap)}px)` }}
+        >
+          {child}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+interface FlatChartsProps {
+  readonly flat: readonly { readonly chart: PlannedChart; readonly value: string }[]
+  readonly children: (chart: PlannedChart) => ReactNode
+}
+
+/** Charts that never moved: their names and values in one line, drawn when someone asks. */
+function FlatCharts({ flat, children }: FlatChartsProps) {
+  const [isOpen, setOpen] = useState(false)
+  if (flat.length === 0) return null
+  const Chevron = isOpen ? ChevronDown : ChevronRight
+  return (
+    <section aria-label="Flat charts" className="flex min-w-0 flex-col gap-3">
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+        className="flex min-h-9 flex-wrap items-center gap-x-4 rounded border border-line py-1 pr-3 pl-2 text-left hover:bg-panel"
+      >
+        <span className="inline-flex items-center gap-1.5 text-muted">
+          <Chevron size={14} aria-hidden className="text-faint" />
+          Flat:
+        </span>
+        {flat.map(({ chart, value }) => (
+          <span key={chart.id} className="inline-flex items-baseline gap-1.5">
+            {chart.title}
+            <span className="font-mono text-sm text-muted tabular-nums">
+              {value}
+              {chart.unit !== undefined && ` ${chart.unit}`}
+            </span>
+          </span>
+        ))}
+      </button>
+      {isOpen && <SmallCharts>{flat.map(({ chart }) => children(chart))}</SmallCharts>}
+    </section>
+  )
+}

@@ -1,3 +1,4 @@
+import { lastPart } from '#renderer/client/format.ts'
 import {
   Copy,
   Ellipsis,
@@ -31,7 +32,7 @@ import { LineMark } from '#renderer/charts/LineMark.tsx'
 import { DeleteRuns } from '#renderer/features/runs/DeleteRuns.tsx'
 import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import type { ForkWish } from './ForkDialog.tsx'
-import { baseName, dataName, deviceWords, rewardWords, serverWords } from './runFacts.ts'
+import { dataName, deviceWords, rewardWords, serverWords } from './runFacts.ts'
 import { TagsDialog } from './TagsDialog.tsx'
 
 /** The name, which a click lets one change in place. */
@@ -95,7 +96,7 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
   const rewards = config === null ? null : rewardWords(config)
   const server = config === null ? null : serverWords(config)
   const place = device === null ? null : `on ${deviceWords(device)}`
-  const facts = [run.algorithm.toUpperCase(), baseName(run.model), data, rewards, server, place].filter(
+  const facts = [run.algorithm.toUpperCase(), lastPart(run.model), data, rewards, server, place].filter(
     (fact) => fact !== null,
   )
   return (

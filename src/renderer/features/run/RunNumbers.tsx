@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useEta } from '#renderer/client/runEta.ts'
+import { useEta } from '#renderer/client/eta.ts'
 import { useLoad, useNow } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'

@@ -1,6 +1,7 @@
 /** What a run is, in the few words of its header. */
 import { deviceKinds, deviceTitles, type DeviceKind } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { lastPart } from '#renderer/client/format.ts'
 import type { StoredEvent } from '#renderer/client/runs.ts'
 import { fileReference } from '#renderer/features/rewards/library.ts'
 
@@ -33,15 +34,12 @@ export const rewardName = ({
 }: {
   readonly function: string
   readonly name?: string | undefined
-}) => name ?? /\.[cm]?[jt]s#(.+)$/.exec(id)?.[1] ?? baseName(id).replace(/\.[cm]?[jt]s$/, '')
-
-/** The last part of a path, however its parts are set apart. */
-export const baseName = (path: string): string => path.split(/[\\/]/).findLast((part) => part !== '') ?? path
+}) => name ?? /\.[cm]?[jt]s#(.+)$/.exec(id)?.[1] ?? lastPart(id).replace(/\.[cm]?[jt]s$/, '')
 
 /** A data set has a folder named by a digest; those who know call it by its name. */
 export function dataName(train: RunConfig['data']['train'], names: ReadonlyMap<string, string>): string {
   if (typeof train !== 'string') return `${String(train.episodes)} episodes`
-  const name = baseName(train)
+  const name = lastPart(train)
   return names.get(name) ?? (/^[0-9a-f]{64}$/.test(name) ? `data ${name.slice(0, 8)}` : name)
 }
 

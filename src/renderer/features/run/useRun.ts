@@ -2,13 +2,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { RunConfig } from '#shared/runConfig.ts'
-import type { KnownSettings } from './configTree.ts'
-import { slowPace, usualOf, type Pace } from './pace.ts'
 import { useAnswer, useApi, type Answer } from '#renderer/client/api.tsx'
 import { useNow } from '#renderer/client/live.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
+import type { KnownSettings } from './configTree.ts'
 
 export type RunRecord = Answer<'runs.get'>
 
@@ -120,3 +119,29 @@ type Query = Parameters<typeof navigate>[1]
 
 export const goToTab = (runId: string, tab: RunTab, query: Query = {}): void =>
   navigate(`/runs/${runId}/${tab}`, query)
+
+/* Whether a run takes longer than it used to. */
+
+interface Pace {
+  /** Nothing has ended for so long. */
+  readonly sinceMs: number
+  /** How many times the usual that is. */
+  readonly times: number
+}
+
+const slowTimes = 3
+/** Short steps vary for reasons of the machine. */
+const leastMs = 10_000
+
+/** null: as usual, or nobody knows what is usual. */
+export function slowPace(sinceMs: number, usualMs: number | null): Pace | null {
+  if (usualMs === null || usualMs <= 0) return null
+  const times = sinceMs / usualMs
+  return times >= slowTimes && sinceMs >= leastMs ? { sinceMs, times } : null
+}
+
+/** The middle of the last durations; null of none. */
+export function usualOf(durations: readonly number[]): number | null {
+  const sorted = durations.filter((value) => Number.isFinite(value)).sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? null
+}

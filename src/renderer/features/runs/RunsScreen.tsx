@@ -1,20 +1,23 @@
-import { ChartNoAxesCombined } from 'lucide-react'
+import { ChartNoAxesCombined, Download, Tag, Trash2 } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
-import { EmptyState, Loading } from '#renderer/kit/states.tsx'
+import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
 import { Table } from '#renderer/kit/Table.tsx'
+import { useNow } from '#renderer/client/live.ts'
+import { goToNewRun, navigate } from '#renderer/client/route.ts'
+import { useRuns, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
+import { formatCount, plural } from '#renderer/client/format.ts'
+import { type MenuItem, Popover } from '#renderer/kit/Menu.tsx'
+import { useApi } from '#renderer/client/api.tsx'
+import { asError } from '#renderer/client/failures.ts'
+import { toastError } from '#renderer/client/toasts.ts'
+import { TextInput } from '#renderer/kit/inputs.tsx'
 import { columnsOf, type Row, type RowState } from './columns.tsx'
 import { DeletedRuns } from './DeletedRuns.tsx'
 import { DeleteRuns } from './DeleteRuns.tsx'
 import { noFilter } from './filter.ts'
-import { rowMenu } from './rowMenu.ts'
 import { RunsToolbar } from './RunsToolbar.tsx'
-import { UnreadableRuns } from './UnreadableRuns.tsx'
-import { SelectionBar } from './SelectionBar.tsx'
-import { useNow } from '#renderer/client/live.ts'
-import { goToNewRun, navigate } from '#renderer/client/route.ts'
-import { useRuns, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import {
   compareQuery,
   useColumns,
@@ -23,6 +26,7 @@ import {
   useSelection,
   useShownRuns,
 } from './useRunsTable.ts'
+import { tagsOf } from './cells.tsx'
 
 const unsorted = { isDescending: true }
 
@@ -145,3 +149,142 @@ const NoRuns = () => (
     With its curve, its samples and its checkpoints. Select two or more to compare them.
   </EmptyState>
 )
+
+const shown = 3
+
+/** Runs that are missing from the list, and why. */
+function UnreadableRuns() {
+  const { unreadable, pending } = useRuns()
+  if (unreadable.length + pending === 0) return null
+  const more = unreadable.length - shown
+  return (
+    <div className="flex flex-col gap-2 px-4 pt-3">
+      {pending > 0 && (
+        <p role="status" className="text-muted">
+          {pending === 1 ? 'Another run is' : `${formatCount(pending)} more runs are`} being read from the
+          disk.
+        </p>
+      )}
+      {unreadable.slice(0, shown).map(({ directory, error }) => (
+        <ErrorNote key={directory} error={error} />
+      ))}
+      {more > 0 && (
+        <p className="text-muted">
+          {more === 1 ? 'Another run cannot be read' : `${String(more)} more runs cannot be read`} either;
+          turnwise runs list names them all.
+        </p>
+      )}
+    </div>
+  )
+}
+
+/* What can be done with one run of the table. */
+
+interface RowActions {
+  readonly isBaseline: boolean
+  readonly isPinned: boolean
+  /** The column of notes is shown, so they can be edited in place. */
+  readonly hasNotes: boolean
+  readonly onEdit: RowState['onEdit']
+  readonly onBaseline: (runId: string) => void
+  readonly onPin: (runId: string) => void
+  readonly onExport: (runs: readonly RunEntry[]) => void
+  readonly onDelete: (runs: readonly RunEntry[]) => void
+}
+
+function rowMenu(run: RunEntry, actions: RowActions): readonly (readonly MenuItem[])[] {
+  const { id: runId } = run
+  const { isBaseline, isPinned, hasNotes, onEdit, onBaseline, onPin, onExport, onDelete } = actions
+  const notes = { label: 'Edit notes', onSelect: () => onEdit({ runId, field: 'notes' }) }
+  return [
+    [
+      { label: 'Open', onSelect: () => navigate(`/runs/${runId}`) },
+      { label: 'Rename', onSelect: () => onEdit({ runId, field: 'name' }) },
+      { label: 'Edit tags', onSelect: () => onEdit({ runId, field: 'tags' }) },
+      ...(hasNotes ? [notes] : []),
+    ],
+    [
+      {
+        label: isBaseline ? 'No longer the baseline' : 'Set as baseline',
+        keys: 'B',
+        onSelect: () => onBaseline(runId),
+      },
+      { label: isPinned ? 'Unpin' : 'Pin', keys: 'P', onSelect: () => onPin(runId) },
+      { label: 'Export bundle', onSelect: () => onExport([run]) },
+    ],
+    [{ label: 'Delete', isDangerous: true, onSelect: () => onDelete([run]) }],
+  ]
+}
+
+interface SelectionBarProps {
+  readonly runs: readonly RunEntry[]
+  readonly onExport: (runs: readonly RunEntry[]) => void
+  readonly onDelete: (runs: readonly RunEntry[]) => void
+  readonly onClear: () => void
+}
+
+/** What can be done with all that is selected. */
+function SelectionBar({ runs, onExport, onDelete, onClear }: SelectionBarProps) {
+  return (
+    <div
+      role="toolbar"
+      aria-label="Selected runs"
+      className="flex h-9 shrink-0 items-center gap-1 border-b border-line bg-accent-soft pr-4 pl-page"
+    >
+      <span className="mr-2 font-medium text-accent-ink">{plural(runs.length, 'run')} selected</span>
+      <AddTag runs={runs} />
+      <Button variant="quiet" small icon={<Download size={13} aria-hidden />} onClick={() => onExport(runs)}>
+        Export bundle
+      </Button>
+      <Button variant="quiet" small icon={<Trash2 size={13} aria-hidden />} onClick={() => onDelete(runs)}>
+        Delete
+      </Button>
+      <Button variant="quiet" small className="ml-auto" onClick={onClear}>
+        Clear selection
+      </Button>
+    </div>
+  )
+}
+
+function AddTag({ runs }: { runs: readonly RunEntry[] }) {
+  const client = useApi()
+  const [text, setText] = useState('')
+  const add = async () => {
+    const added = tagsOf(text)
+    setText('')
+    try {
+      for (const { id, tags } of runs)
+        await client.call('runs.setTags', { runId: id, tags: [...new Set([...tags, ...added])] })
+    } catch (thrown) {
+      toastError(asError(thrown))
+    }
+  }
+  return (
+    <Popover
+      label="Add tags"
+      trigger={
+        <Button variant="quiet" small icon={<Tag size={13} aria-hidden />}>
+          Add tags
+        </Button>
+      }
+    >
+      <form
+        className="flex gap-2"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void add()
+        }}
+      >
+        <TextInput
+          aria-label="Tags, separated by commas"
+          placeholder="seeds, paper"
+          value={text}
+          onChange={setText}
+        />
+        <Button type="submit" disabled={tagsOf(text).length === 0}>
+          Add
+        </Button>
+      </form>
+    </Popover>
+  )
+}

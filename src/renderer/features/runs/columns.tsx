@@ -5,9 +5,15 @@ import { Checkbox } from '#renderer/kit/choices.tsx'
 import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 import type { Column } from '#renderer/kit/Table.tsx'
-import type { RunEntry } from '#renderer/client/runs.ts'
-import type { RunStyle } from '#renderer/client/runColors.ts'
-import { formatAgo, formatCount, formatDate, formatNumber, formatTime } from '#renderer/client/format.ts'
+import type { RunEntry, RunStyle } from '#renderer/client/runs.ts'
+import {
+  formatAgo,
+  formatCount,
+  formatDate,
+  formatNumber,
+  formatTime,
+  lastPart,
+} from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import {
   BestCell,
@@ -19,7 +25,6 @@ import {
   RewardCell,
   TagsCell,
 } from './cells.tsx'
-import { lastPart } from './filter.ts'
 import type { FamilyRow } from './families.ts'
 
 export type Row = FamilyRow<RunEntry>

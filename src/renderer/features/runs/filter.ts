@@ -1,5 +1,6 @@
 /** Which runs of the history are shown. */
 import type { RunStatus } from '#shared/runs.ts'
+import { lastPart } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 
 export interface RunLike {
@@ -60,9 +61,6 @@ export function choicesOf(runs: readonly RunLike[]) {
     tags: sorted(runs.flatMap(({ tags }) => tags)),
   }
 }
-
-/** Last part of a path: of a model folder, of a file with rows. */
-export const lastPart = (path: string): string => path.split(/[\\/]/).findLast((part) => part !== '') ?? path
 
 /** What one click with shift chooses: all between the last one and this one. */
 export function between(order: readonly string[], from: string | null, to: string): readonly string[] {

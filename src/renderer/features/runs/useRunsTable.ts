@@ -1,10 +1,6 @@
 /** What a person has set up on the table of runs, and what can be done with its rows. */
 import { useCallback, useMemo, useState } from 'react'
 import type { Sorting } from '#renderer/kit/Table.tsx'
-import { usualColumns, type ColumnId } from './columns.tsx'
-import { familyRows, flatRows } from './families.ts'
-import { between, filterRuns, noFilter } from './filter.ts'
-import { focusedRunId, moveRowFocus } from './focusedRun.ts'
 import { shell } from '#renderer/client/connection.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { useApi } from '#renderer/client/api.tsx'
@@ -14,6 +10,9 @@ import { useKeys } from '#renderer/client/keys.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { toast, toastError } from '#renderer/client/toasts.ts'
+import { usualColumns, type ColumnId } from './columns.tsx'
+import { familyRows, flatRows } from './families.ts'
+import { between, filterRuns, noFilter } from './filter.ts'
 
 const nobody: readonly string[] = []
 const compareLimit = 64
@@ -160,3 +159,25 @@ export function useExportBundles(): (runs: readonly RunEntry[]) => void {
 /** Unlike those of others, even where names are the same. */
 const bundleName = (run: RunEntry): string =>
   `${runTitle(run).replace(/[^\w.-]+/g, '-')}-${run.id.slice(-6)}.run.json`
+
+/* The row the keys mean: the one that has the focus. */
+
+const rowOf = (element: Element | null): HTMLElement | null =>
+  element?.closest<HTMLElement>('[role="row"][data-index]') ?? null
+
+/** null: no row has it. */
+const focusedRunId = (): string | null =>
+  rowOf(document.activeElement)?.querySelector<HTMLElement>('[data-run]')?.dataset['run'] ?? null
+
+/** To the next or the previous row; to the first where none has the focus. */
+function moveRowFocus(direction: 1 | -1): void {
+  const row = rowOf(document.activeElement)
+  if (row === null) {
+    document.querySelector<HTMLElement>('[role="row"][data-index][tabindex="0"]')?.focus()
+    return
+  }
+  row.focus()
+  row.dispatchEvent(
+    new KeyboardEvent('keydown', { key: direction === 1 ? 'ArrowDown' : 'ArrowUp', bubbles: true }),
+  )
+}

@@ -1,25 +1,24 @@
-import { Table2 } from 'lucide-react'
+import { Table2, TriangleAlert } from 'lucide-react'
 import { useMemo, useState, type ReactNode } from 'react'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { setQuery } from '#renderer/client/route.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
-import { formatDelta, plural } from '#renderer/client/format.ts'
+import { formatDelta, plural, formatNumber } from '#renderer/client/format.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { Help } from '#renderer/kit/Help.tsx'
 import { CopyButton, ErrorNote } from '#renderer/kit/states.tsx'
 import { rewardWeights } from '#renderer/features/run/runFacts.ts'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
 import type { SampleAddress } from './address.ts'
 import { EditedCopy } from './EditedCopy.tsx'
 import { advantageReach, isScored, stopWords, type Sample, type SampleGroup } from './groups.ts'
-import { heatScale, heatSpecs } from './heat.ts'
-import { HeatLegend } from './HeatLegend.tsx'
+import { heatScale, heatSpecs, legendOf, type HeatScale, tokenValueText, visibleText } from './heat.ts'
 import { LoggedColumns, OriginRow } from './OriginRow.tsx'
-import { RewardTerms } from './RewardTerms.tsx'
 import { TokenHeatMap } from './TokenHeatMap.tsx'
 import { tokenRows, valuesPresent, type TokenRow, type TokenValue } from './tokenRows.ts'
-import { TokenTable } from './TokenTable.tsx'
+import { rewardTerms } from './scoring.ts'
 
 interface Props {
   readonly run: RunEntry
@@ -184,4 +183,159 @@ function shownValue(colour: TokenValue | 'none', present: readonly TokenValue[])
   return present.includes(colour)
     ? colour
     : (present.find((value) => value === 'probability') ?? present[0] ?? null)
+}
+
+/** What the colours mean, from one end to the other. */
+function HeatLegend({ scale }: { scale: HeatScale }) {
+  const words = legendOf(scale)
+  const [low, middle, high] = words.length === 3 ? words : [words[0], null, words[1]]
+  const background = scale.isSigned
+    ? 'linear-gradient(to right, rgb(var(--heat-negative) / 0.5), transparent 50%, rgb(var(--heat-positive) / 0.5))'
+    : 'linear-gradient(to right, transparent, rgb(var(--heat-one) / 0.5))'
+  return (
+    <figure
+      aria-label={`Colours of ${heatSpecs[scale.value].title.toLowerCase()}: ${words.join(', ')}`}
+      className="inline-flex items-center gap-1.5 font-mono text-xs text-muted tabular-nums"
+    >
+      <span>{low}</span>
+      <span aria-hidden className="relative h-3 w-20 rounded-sm border border-line" style={{ background }}>
+        {scale.isSigned && (
+          <>
+            <span className="absolute inset-x-0.5 bottom-0 mr-auto w-[42%] border-b-2 border-dotted border-[rgb(var(--heat-negative))]" />
+            <span className="absolute right-0.5 bottom-0 w-[42%] border-b-2 border-[rgb(var(--heat-positive))]" />
+          </>
+        )}
+      </span>
+      <span>{high}</span>
+      {middle !== null && <span className="sr-only">{middle} in the middle</span>}
+    </figure>
+  )
+}
+
+interface TokenTableProps {
+  readonly rows: readonly TokenRow[]
+  /** Values the run recorded. */
+  readonly present: readonly TokenValue[]
+}
+
+const widths: Readonly<Record<TokenValue, string>> = {
+  probability: '88px',
+  advantage: '84px',
+  ratio: '64px',
+  kl: '64px',
+  entropy: '76px',
+}
+const order: readonly TokenValue[] = ['probability', 'advantage', 'ratio', 'kl', 'entropy']
+
+/** The same tokens as rows of numbers, to be read and sorted. */
+function TokenTable({ rows, present }: TokenTableProps) {
+  const columns = useMemo((): readonly Column<TokenRow>[] => {
+    const values = order
+      .filter((value) => present.includes(value))
+      .map((value): Column<TokenRow> => ({
+        id: value,
+        title: heatSpecs[value].title,
+        width: widths[value],
+        isNumber: true,
+        cell: (row) => tokenValueText(value, row),
+        sortBy: (row) => row[value],
+      }))
+    return [
+      {
+        id: 'index',
+        title: '#',
+        width: '52px',
+        isNumber: true,
+        cell: ({ index }) => index + 1,
+        sortBy: ({ index }) => index,
+      },
+      {
+        id: 'token',
+        title: 'Token',
+        width: 'minmax(100px,1fr)',
+        cell: ({ text, isAction, id }) => (
+          <code title={`Id ${String(id)}`} className={isAction ? 'text-sm' : 'text-sm text-faint'}>
+            {visibleText(text)}
+          </code>
+        ),
+      },
+      ...values,
+    ]
+  }, [present])
+  // Nobody chose the tokens of the prompt, so nothing is known of them.
+  const shown = rows.slice(
+    Math.max(
+      0,
+      rows.findIndex(({ isAction }) => isAction),
+    ),
+  )
+  return (
+    <div className="flex h-80 flex-col rounded border border-line">
+      <Table
+        label="Tokens"
+        rows={shown}
+        columns={columns}
+        rowKey={({ index }) => String(index)}
+        rowHeight={26}
+      />
+    </div>
+  )
+}
+
+interface RewardTermsProps {
+  readonly sample: Pick<Sample, 'reward' | 'parts' | 'failures'>
+  readonly weights: ReadonlyMap<string, number>
+}
+
+/** The sum that the reward is, term by term, and what went wrong in it. */
+function RewardTerms({ sample: { reward, parts, failures }, weights }: RewardTermsProps) {
+  const terms = rewardTerms(parts, weights)
+  return (
+    <>
+      <table className="text-left tabular-nums">
+        <thead className="sr-only">
+          <tr>
+            <th>Function</th>
+            <th>Value</th>
+            <th>Weight</th>
+            <th>Share</th>
+          </tr>
+        </thead>
+        <tbody>
+          {terms.map(({ name, value, weight, share }) => (
+            <tr key={name}>
+              <th scope="row" className="h-6 max-w-64 min-w-28 truncate pr-6 font-normal">
+                {name}
+              </th>
+              <td className="pr-2 text-right font-mono text-sm">
+                {value === null ? 'none' : formatNumber(value)}
+              </td>
+              <td className="pr-6 font-mono text-sm text-muted">
+                {weight === null ? '' : `× ${formatNumber(weight)}`}
+              </td>
+              <td className="text-right font-mono text-sm">{share === null ? '' : formatNumber(share)}</td>
+            </tr>
+          ))}
+          <tr className="border-t border-line font-medium">
+            <th scope="row" className="h-6 pr-4 font-medium">
+              Reward
+            </th>
+            <td colSpan={3} className="text-right font-mono text-sm">
+              {reward === null ? 'none' : formatNumber(reward)}
+            </td>
+          </tr>
+        </tbody>
+      </table>
+      {failures.length > 0 && (
+        <ul className="mt-2 flex flex-col gap-1">
+          {failures.map((failure, i) => (
+            <li key={`${String(i)} ${failure}`} className="flex gap-2 text-sm text-caution">
+              <TriangleAlert size={13} aria-hidden className="mt-0.5 shrink-0" />
+              <span className="min-w-0 break-words">{failure}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
 }

@@ -10,7 +10,6 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, SearchInput } from '#renderer/kit/inputs.tsx'
 import { Popover } from '#renderer/kit/Menu.tsx'
 import { filterCount, noFilter, type SampleAddress } from './address.ts'
-import { StepScrubber } from './StepScrubber.tsx'
 
 interface Props {
   readonly run: RunEntry
@@ -166,5 +165,52 @@ function FilterMenu({ address: { filter } }: { address: SampleAddress }) {
         </Button>
       </div>
     </Popover>
+  )
+}
+
+interface StepScrubberProps {
+  /** That have samples, in order. */
+  readonly steps: readonly number[]
+  readonly step: number | null
+  /** Last step of the run; null: not known. */
+  readonly last: number | null
+  readonly onStep: (step: number) => void
+}
+
+/** Moves through the steps that have samples; the whole page follows. */
+function StepScrubber({ steps, step, last, onStep }: StepScrubberProps) {
+  const place = step === null ? 0 : Math.max(0, steps.indexOf(step))
+  const words =
+    step === null
+      ? 'No step has samples'
+      : `Step ${String(step)}${last === null ? '' : ` of ${String(last)}`}`
+  return (
+    <>
+      <input
+        type="range"
+        aria-label="Step"
+        aria-valuetext={words}
+        min={0}
+        max={Math.max(0, steps.length - 1)}
+        step={1}
+        value={place}
+        disabled={steps.length < 2}
+        onChange={(event) => {
+          const next = steps[Number(event.target.value)]
+          if (next !== undefined) onStep(next)
+        }}
+        className="h-6 min-w-24 grow accent-accent"
+      />
+      <span className="min-w-24 pl-1 text-right font-medium whitespace-nowrap tabular-nums">
+        {step === null ? (
+          <span className="font-normal text-muted">No samples</span>
+        ) : (
+          <>
+            Step {step}
+            {last !== null && <span className="font-normal text-muted">/{last}</span>}
+          </>
+        )}
+      </span>
+    </>
   )
 }

@@ -1,10 +1,22 @@
+import { ChevronRight, Circle, CircleCheck, CircleOff, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { deviceTitles, type DeviceCheck, type DeviceSpeed } from '#shared/device.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
-import { formatBytes, formatShare, memoryWords, plural } from '#renderer/client/format.ts'
+import {
+  formatBytes,
+  formatShare,
+  memoryWords,
+  plural,
+  formatDate,
+  formatNumber,
+} from '#renderer/client/format.ts'
 import { useLoad, type Load } from '#renderer/client/live.ts'
 import { KeyValue } from '#renderer/kit/Panel.tsx'
-import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { isSound, useDeviceCheck, useDeviceChecks, type DeviceReport } from '#renderer/client/devices.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { CudaLibrary } from './CudaLibrary.tsx'
-import { DeviceList } from './DeviceList.tsx'
 import { Section } from './Section.tsx'
 
 /** What computes here, and what runs where. */
@@ -100,3 +112,152 @@ const totalMemory = (runs: Load['memory']['training']) => ({
   privateBytes: runs.reduce((sum, { privateBytes }) => sum + privateBytes, 0),
   mappedBytes: runs.reduce((sum, { mappedBytes }) => sum + mappedBytes, 0),
 })
+
+/** Every kind of device with its state in words; those that can be used first. */
+function DeviceList({ devices }: { devices: readonly DeviceReport[] }) {
+  const checks = useDeviceChecks()
+  return (
+    <ul aria-label="Devices" className="divide-y divide-line rounded border border-line">
+      {devices
+        .toSorted((a, b) => Number(b.available) - Number(a.available))
+        .map((device) => (
+          <li key={device.kind} aria-label={deviceTitles[device.kind]}>
+            {device.available ? (
+              <AvailableDevice kind={device.kind} check={checks?.[device.kind] ?? null} />
+            ) : (
+              <MissingDevice device={device} />
+            )}
+          </li>
+        ))}
+    </ul>
+  )
+}
+
+interface AvailableProps {
+  readonly kind: DeviceReport['kind']
+  /** null: not checked with the driver and the runtime there are now. */
+  readonly check: DeviceCheck | null
+}
+
+function AvailableDevice({ kind, check }: AvailableProps) {
+  const { running, canStart, error, start } = useDeviceCheck(kind)
+  const words = check === null ? 'Check' : 'Check again'
+  return (
+    <div className="grid gap-1 px-3 py-2">
+      <div className="flex min-h-7 items-center gap-3">
+        <CheckIcon kind={kind} check={check} />
+        <span className="grow font-medium">{deviceTitles[kind]}</span>
+        <CheckBadge kind={kind} check={check} />
+        {running === null && (
+          <Button small disabled={!canStart} aria-label={`${words}: ${deviceTitles[kind]}`} onClick={start}>
+            {words}
+          </Button>
+        )}
+      </div>
+      <div className="grid gap-1 pl-7 text-sm text-muted">
+        {running === null ? (
+          <CheckWords kind={kind} check={check} />
+        ) : (
+          <TaskProgress
+            progress={running.progress ?? { phase: 'Starting', done: 0, total: null, unit: 'checks' }}
+            onCancel={running.cancel}
+          />
+        )}
+        {running === null && error !== null && <ErrorNote error={error} />}
+      </div>
+    </div>
+  )
+}
+
+function CheckIcon({ kind, check }: AvailableProps) {
+  if (check === null && kind !== 'cpu') {
+    return <Circle size={16} aria-hidden className="shrink-0 text-muted" />
+  }
+  return check === null || isSound(check) ? (
+    <CircleCheck size={16} aria-hidden className="shrink-0 text-good" />
+  ) : (
+    <TriangleAlert size={16} aria-hidden className="shrink-0 text-bad" />
+  )
+}
+
+function CheckBadge({ kind, check }: AvailableProps) {
+  if (check === null) return <Badge tone={kind === 'cpu' ? 'good' : 'plain'}>{unchecked(kind)}</Badge>
+  return isSound(check) ? <Badge tone="good">Passed</Badge> : <Badge tone="bad">Not used</Badge>
+}
+
+const unchecked = (kind: DeviceReport['kind']): string => (kind === 'cpu' ? 'Available' : 'Not checked')
+
+/** What the check found, as sentences. */
+function CheckWords({ kind, check }: AvailableProps) {
+  const isCpu = kind === 'cpu'
+  if (check === null) {
+    return (
+      <p className="text-pretty">
+        {isCpu
+          ? 'Always there. The check runs the self-test on it.'
+          : 'The check runs the self-test on it and measures how fast it is, in a minute or so. Until it has passed, auto does not choose it.'}
+      </p>
+    )
+  }
+  const made = `on ${formatDate(check.at)} with ${check.with}`
+  if (check.problem !== null) {
+    return (
+      <Fault>
+        The check did not come to its end {made}. {check.problem} Runs of auto do not use it; update the
+        graphics driver and check again.
+      </Fault>
+    )
+  }
+  const [first] = check.failures
+  if (first !== undefined) {
+    return (
+      <Fault>
+        {plural(check.failures.length, 'check')} of {String(check.checks)} failed {made}. The first is{' '}
+        {first.name}, with{' '}
+        {first.measured === null ? 'no number' : `an error of ${formatNumber(first.measured)}`} where{' '}
+        {formatNumber(first.limit)} is allowed. Nothing is trained there; update the{' '}
+        {isCpu ? 'installation' : 'graphics driver'} and check again.
+      </Fault>
+    )
+  }
+  return (
+    <>
+      <p className="text-pretty">
+        All {plural(check.checks, 'check')} of the self-test passed {made}.
+      </p>
+      {check.speeds.length > 0 && <p className="text-pretty">{speedWords(check.speeds)}</p>}
+      {check.memoryBytes !== null && <p>{formatBytes(check.memoryBytes)} of memory.</p>}
+    </>
+  )
+}
+
+const Fault = ({ children }: { children: ReactNode }) => <p className="text-pretty text-text">{children}</p>
+
+function speedWords(speeds: readonly DeviceSpeed[]): string {
+  const parts = speeds.map(({ parameters, ratio }) => {
+    const fast = ratio === null ? 'far slower' : `${formatNumber(ratio, 2)} times as fast`
+    return `${fast} on a model of ${formatNumber(parameters / 1e6, 2)} million parameters`
+  })
+  return `Beside the CPU: ${parts.join(', ')}.`
+}
+
+/** The mark right of it says so. */
+const saidBeside = /^The device [^.]+ is not available\. /
+
+/** What is missing for a device is told to those who ask: most machines lack most of them. */
+const MissingDevice = ({ device }: { device: Extract<DeviceReport, { available: false }> }) => (
+  <details className="group">
+    <summary className="flex min-h-9 list-none items-center gap-3 px-3 -outline-offset-2 hover:bg-panel">
+      <CircleOff size={16} aria-hidden className="shrink-0 text-faint" />
+      <span className="grow text-muted">{deviceTitles[device.kind]}</span>
+      <Badge>Not available</Badge>
+      <span className="inline-flex items-center gap-0.5 text-sm text-muted">
+        Why
+        <ChevronRight size={14} aria-hidden className="group-open:rotate-90" />
+      </span>
+    </summary>
+    <p className="px-3 pb-3 pl-10 text-sm text-muted text-pretty">
+      {device.reason.replace(saidBeside, '')} {device.hint}
+    </p>
+  </details>
+)

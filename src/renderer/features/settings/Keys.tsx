@@ -1,14 +1,14 @@
 import { RotateCcw } from 'lucide-react'
-import { useState } from 'react'
-import { keysOf, useKeyBindings, type Bindings } from '#renderer/client/keys.ts'
+import { useState, useEffect } from 'react'
 import { keyTable, type KeyId } from '#shared/keyTable.ts'
+import { keysOf, useKeyBindings, type Bindings } from '#renderer/client/keys.ts'
 import { isSingle, keyWords } from '#renderer/client/keyWords.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Switch } from '#renderer/kit/choices.tsx'
 import { Kbd } from '#renderer/kit/states.tsx'
-import { conflictsOf, keyGroups, keyIds, rebound } from './keyRules.ts'
+import { useLatest } from '#renderer/client/api.tsx'
+import { conflictsOf, keyGroups, keyIds, rebound, captured, type Capture } from './keyRules.ts'
 import { Section } from './Section.tsx'
-import { useKeyCapture } from './useKeyCapture.ts'
 
 /** Every shortcut, to be set by pressing it. */
 export function KeysSection() {
@@ -136,4 +136,23 @@ function KeyRow({ id, bindings, areSinglesOn, isWaiting, onChange, onReset }: Ke
       </td>
     </tr>
   )
+}
+
+/** Takes the next press for itself, before any shortcut hears it. */
+function useKeyCapture(
+  isOn: boolean,
+  onCapture: (capture: Exclude<Capture, { kind: 'wait' }>) => void,
+): void {
+  const latest = useLatest(onCapture)
+  useEffect(() => {
+    if (!isOn) return
+    const listen = (event: KeyboardEvent) => {
+      event.preventDefault()
+      event.stopImmediatePropagation()
+      const capture = captured(event)
+      if (capture.kind !== 'wait') latest.current(capture)
+    }
+    addEventListener('keydown', listen, { capture: true })
+    return () => removeEventListener('keydown', listen, { capture: true })
+  }, [isOn, latest])
 }

@@ -1,3 +1,4 @@
+import { defaultHub } from '#shared/hub.ts'
 import { ShieldCheck } from 'lucide-react'
 import { formatTime, plural } from '#renderer/client/format.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
@@ -59,15 +60,9 @@ function HubAccess() {
   return (
     <Section title="Hub of models">
       <div className="grid max-w-150 gap-3">
-        <Field label="Address" note="Empty: https://huggingface.co.">
+        <Field label="Address" note={`Empty: ${defaultHub}.`}>
           {(ids) => (
-            <TextInput
-              {...ids}
-              mono
-              value={endpoint}
-              placeholder="https://huggingface.co"
-              onChange={setEndpoint}
-            />
+            <TextInput {...ids} mono value={endpoint} placeholder={defaultHub} onChange={setEndpoint} />
           )}
         </Field>
         <Field

@@ -1,14 +1,19 @@
 import type { ComponentType } from 'react'
+import { RadioGroup } from 'radix-ui'
 import { besideClasses } from '#renderer/kit/classes.ts'
 import { Page } from '#renderer/kit/Page.tsx'
-import { AboutSection } from './About.tsx'
-import { AppearanceSection } from './Appearance.tsx'
+import { link, useRoute } from '#renderer/client/route.ts'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { shell } from '#renderer/client/connection.ts'
+import { KeyValue } from '#renderer/kit/Panel.tsx'
+import { CopyButton, Loading } from '#renderer/kit/states.tsx'
+import { useTheme, type Theme } from '#renderer/client/theme.ts'
 import { DevicesSection } from './Devices.tsx'
 import { KeysSection } from './Keys.tsx'
 import { PrivacySection } from './Privacy.tsx'
 import { SelfTestSection } from './SelfTest.tsx'
 import { StorageSection } from './Storage.tsx'
-import { link, useRoute } from '#renderer/client/route.ts'
+import { Section } from './Section.tsx'
 
 const sections: readonly { readonly id: string; readonly title: string; readonly Content: ComponentType }[] =
   [
@@ -57,5 +62,159 @@ export function SettingsScreen() {
         </div>
       </div>
     </Page>
+  )
+}
+
+/** Of others, in this program. */
+const licences: readonly (readonly [string, string])[] = [
+  [
+    'ONNX Runtime, Node.js, better-sqlite3, QuickJS, React, Radix UI, CodeMirror, Recharts, TanStack, cmdk, Zustand, Tailwind CSS, hyparquet, Papa Parse, Jinja for JavaScript, ws, zod, Electron',
+    'MIT',
+  ],
+  ['SQLite', 'public domain'],
+  ['Tokenizers for JavaScript (Hugging Face), TypeScript', 'Apache 2.0'],
+  ['Lucide icons', 'ISC'],
+  ['Inter, JetBrains Mono', 'SIL Open Font License 1.1'],
+]
+
+function AboutSection() {
+  const { data } = useAnswer('system.info', undefined)
+  if (data === undefined) return <Loading />
+  const versions = Object.entries(data.versions)
+  const text = [
+    `turnwise ${data.version}`,
+    ...versions.map(([name, version]) => `${name} ${version}`),
+    data.platform,
+  ].join('\n')
+  return (
+    <>
+      <Section title="Turnwise" actions={<CopyButton text={text} label="Copy the versions" />}>
+        <KeyValue
+          entries={[
+            ['Version', data.version],
+            ...versions.map(([name, version]) => [name, version] as const),
+            ...(shell === null
+              ? [['Window', 'in a browser'] as const]
+              : [
+                  ['Electron', shell.platform.electron] as const,
+                  ['Chromium', shell.platform.chrome] as const,
+                ]),
+            ['System', data.platform],
+            ['Data directory', <code className="font-mono text-sm">{data.dataDirectory}</code>],
+          ]}
+        />
+      </Section>
+      <Section
+        title="Licence"
+        about="Turnwise is free software under the Apache License 2.0; its text is the file LICENSE."
+      >
+        <table className="w-full max-w-180">
+          <caption className="mb-1 text-left text-sm text-muted">Made with the work of others</caption>
+          <tbody>
+            {licences.map(([names, licence]) => (
+              <tr key={names} className="border-t border-line align-top">
+                <td className="py-1.5 pr-4 text-pretty">{names}</td>
+                <td className="w-44 py-1.5 text-muted">{licence}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Section>
+    </>
+  )
+}
+
+const choices: readonly { readonly id: Theme; readonly title: string; readonly about: string }[] = [
+  { id: 'system', title: 'System', about: 'Follows the system, also when it changes at night.' },
+  { id: 'light', title: 'Light', about: 'Dark text on white.' },
+  { id: 'dark', title: 'Dark', about: 'Light text on near black.' },
+  { id: 'contrast', title: 'High contrast', about: 'Black, white and few strong colours.' },
+]
+
+function AppearanceSection() {
+  const [theme, setTheme] = useTheme()
+  return (
+    <>
+      <Section title="Theme">
+        <RadioGroup.Root
+          aria-label="Theme"
+          value={theme}
+          onValueChange={(next) => setTheme(next as Theme)}
+          className="grid grid-cols-[repeat(auto-fill,minmax(132px,1fr))] gap-3"
+        >
+          {choices.map(({ id, title, about }) => (
+            <RadioGroup.Item
+              key={id}
+              value={id}
+              aria-label={title}
+              className="flex flex-col gap-2 rounded border border-line p-2 text-left hover:border-line-strong data-[state=checked]:border-accent data-[state=checked]:bg-accent-soft"
+            >
+              <Sketch theme={id} />
+              <span className="px-1">
+                <span className="block font-medium">{title}</span>
+                <span className="block text-sm text-muted text-pretty">{about}</span>
+              </span>
+            </RadioGroup.Item>
+          ))}
+        </RadioGroup.Root>
+      </Section>
+      <Section title="Motion">
+        <p className="max-w-140 text-muted text-pretty">
+          Charts never move by themselves. Panels and menus fade in briefly, and not at all where the system
+          asks for reduced motion. The colours of the system are kept where it forces its own.
+        </p>
+      </Section>
+    </>
+  )
+}
+
+/** A small window in the colours of a theme, whichever one is on. */
+function Sketch({ theme }: { theme: Theme }) {
+  if (theme === 'system') {
+    return (
+      <span aria-hidden className="flex h-16 overflow-hidden rounded-sm border border-line">
+        <span className="flex w-1/2 overflow-hidden">
+          <SketchOf look={looks.light} />
+        </span>
+        <span className="flex w-1/2 overflow-hidden">
+          <SketchOf look={looks.dark} />
+        </span>
+      </span>
+    )
+  }
+  return (
+    <span aria-hidden className="flex h-16 overflow-hidden rounded-sm border border-line">
+      <SketchOf look={looks[theme]} />
+    </span>
+  )
+}
+
+/** Ground, panel, line, text, accent, a run. */
+const looks = {
+  light: ['#ffffff', '#fafafa', '#e4e4e7', '#52525b', '#4f46e5', '#0072b2'],
+  dark: ['#0c0c0e', '#141417', '#2a2a2f', '#adadb6', '#818cf8', '#56b4e9'],
+  contrast: ['#000000', '#000000', '#ffffff', '#ffffff', '#ffe600', '#6cc8ff'],
+} as const
+
+function SketchOf({
+  look: [ground, panel, line, text, accent, run],
+}: {
+  look: (typeof looks)[keyof typeof looks]
+}) {
+  return (
+    <svg viewBox="0 0 160 64" preserveAspectRatio="xMinYMin slice" className="size-full">
+      <rect width="160" height="64" fill={ground} />
+      <rect width="18" height="64" fill={panel} />
+      <path d="M18.5 0v64M18 12.5h142" stroke={line} />
+      <rect x="26" y="4" width="28" height="4" rx="2" fill={text} />
+      <rect x="134" y="3" width="20" height="6" rx="2" fill={accent} />
+      <path
+        d="M26 54 L46 50 L62 40 L84 34 L104 24 L128 21 L152 20"
+        fill="none"
+        stroke={run}
+        strokeWidth="2"
+      />
+      <path d="M26 58.5h126" stroke={line} />
+    </svg>
   )
 }

@@ -5,7 +5,7 @@ import { link } from '#renderer/client/route.ts'
 import { useRunFiles } from '#renderer/features/runs/useRunFiles.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
 import { toast } from '#renderer/client/toasts.ts'
-import { formatBytes, plural } from '#renderer/client/format.ts'
+import { formatBytes, plural, lastPart } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
@@ -80,8 +80,6 @@ export function StorageSection() {
     </>
   )
 }
-
-const lastPart = (path: string): string => path.split(/[\\/]/).findLast(Boolean) ?? path
 
 const clearing = {
   'system.clearCache': {

@@ -1,4 +1,4 @@
-import { shorten } from '#shared/shorten.ts'
+import { shorten } from '#shared/plural.ts'
 import type { Finding, Proposal } from '#shared/diagnosis.ts'
 import { type DiagnosedRun, type DiagnosedSample, samplesSince, seriesOf } from '../diagnosedRun.ts'
 import type { RewardFact } from '../facts.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { groupRuns } from '#renderer/features/compare/groups.ts'
-import { rewardFiles } from '#renderer/features/compare/rewardFiles.ts'
+import { rewardFiles } from '#renderer/features/compare/Differences.tsx'
 import {
   differingKeys,
   flatSettings,

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { gapInWords, yardstick } from '#renderer/features/compare/gapWords.ts'
-import { gapsOf } from '#renderer/features/compare/gaps.ts'
-import { reportHtml, type Report } from '#renderer/features/compare/report.ts'
-import { promptLabels, sampleAt, sharedPrompts } from '#renderer/features/compare/samePrompts.ts'
+import { gapInWords, yardstick, gapsOf } from '#renderer/features/compare/gaps.ts'
+import { reportHtml, type Report } from '#renderer/features/compare/exportComparison.ts'
+import { promptLabels, sampleAt, sharedPrompts } from '#renderer/features/compare/SamePrompt.tsx'
 import { wordDiff } from '#renderer/features/compare/wordDiff.ts'
 import { seedDifference, singleDifference } from '#renderer/charts/statistics.ts'
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { rowsFor } from '#host/exchange/settingsTable.ts'
-import { toolNames } from '#host/exchange/toolNames.ts'
+import { runConfigSchema } from '#shared/runConfig.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
+import { rowsFor } from '#host/exchange/settingsTable.ts'
+import { toolNames } from '#host/exchange/tools.ts'
 import { algorithmSection } from '#renderer/features/newRun/algorithmFields.ts'
 import { matchesSearch, sectionsOf } from '#renderer/features/newRun/fields.ts'
 import { toolNameWords, withToolNames } from '#renderer/features/newRun/toolNames.ts'
 import { searched, settingRows, type SchemaNode } from '#renderer/features/run/configTree.ts'
-import { runConfigSchema } from '#shared/runConfig.ts'
 
 const schema = z.toJSONSchema(runConfigSchema, { io: 'input' })
 const names = Object.fromEntries(Object.entries(toolNames()).map(([key, list]) => [key, [...list]]))

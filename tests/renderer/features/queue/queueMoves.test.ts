@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyMove } from '#renderer/features/queue/queueMoves.ts'
+import { keyMove } from '#renderer/features/queue/QueueList.tsx'
 
 test('Alt and a key move an entry of the queue, within it', () => {
   const to = (key: string, place: number) => keyMove({ key, altKey: true }, place, 4)

@@ -14,7 +14,7 @@ import {
   nameInRun,
   sourceOfChoice,
 } from '#renderer/features/rewards/rewardChoice.ts'
-import { guessKind, startCode } from '#renderer/features/rewards/templates.ts'
+import { guessKind, startCode } from '#renderer/features/rewards/LibraryDialogs.tsx'
 import type { GalleryEntry, Reward } from '#renderer/features/rewards/types.ts'
 
 const id = 'rw_0192f0c1-2345-7abc-8def-0123456789ab'

@@ -7,7 +7,7 @@ import {
   resultRows,
   summaryOf,
 } from '#renderer/features/rewards/results.ts'
-import { compareScores } from '#renderer/features/rewards/rescored.ts'
+import { compareScores } from '#renderer/features/rewards/UsedByTab.tsx'
 import type { DryRunItem, Score } from '#renderer/features/rewards/types.ts'
 
 const progress = { phase: 'Scoring', done: 1, total: 3, unit: 'samples' } as const

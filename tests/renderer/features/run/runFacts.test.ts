@@ -2,10 +2,9 @@ import { expect, test } from 'vitest'
 import { rewardName as nameInRuns } from '#shared/runConfig.ts'
 import { chartEvents } from '#renderer/features/run/chartEvents.ts'
 import { healthyWords } from '#renderer/features/run/diagnosisWords.ts'
-import { treeOf } from '#renderer/features/run/family.ts'
-import { slowPace, usualOf } from '#renderer/features/run/pace.ts'
+import { treeOf } from '#renderer/features/run/FamilyTree.tsx'
+import { slowPace, usualOf } from '#renderer/features/run/useRun.ts'
 import {
-  baseName,
   dataName,
   learningKinds,
   rewardName,
@@ -13,7 +12,7 @@ import {
   rewardWords,
   serverWords,
 } from '#renderer/features/run/runFacts.ts'
-import { timeShares } from '#renderer/features/run/timeShares.ts'
+import { timeShares } from '#renderer/features/run/TimePanel.tsx'
 
 test('rewards have the names that runs give them', () => {
   const entries = [
@@ -32,7 +31,6 @@ test('data are called by the name of their set', () => {
   expect(dataName(`/data/datasets/${digest}`, new Map())).toBe('data cccccccc')
   expect(dataName('C:\\rows\\train.jsonl', new Map())).toBe('train.jsonl')
   expect(dataName({ episodes: 40 }, new Map())).toBe('40 episodes')
-  expect(baseName('/models/starter/')).toBe('starter')
 })
 
 test('many rewards are counted, an environment is named where there are none', () => {

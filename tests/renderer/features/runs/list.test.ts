@@ -1,12 +1,6 @@
+import { lastPart } from '#renderer/client/format.ts'
 import { describe, expect, test } from 'vitest'
-import {
-  between,
-  choicesOf,
-  filterRuns,
-  isFiltering,
-  lastPart,
-  noFilter,
-} from '#renderer/features/runs/filter.ts'
+import { between, choicesOf, filterRuns, isFiltering, noFilter } from '#renderer/features/runs/filter.ts'
 import { familyRows, flatRows } from '#renderer/features/runs/families.ts'
 
 const run = (id: string, more: object = {}) => ({
@@ -67,7 +61,7 @@ describe('filter', () => {
   })
 
   test('the last part of a path', () => {
-    expect(['/a/b/', 'C:\\a\\b', 'b'].map(lastPart)).toEqual(['b', 'b', 'b'])
+    expect(['/a/b/', 'C:\\a\\b', 'b', '/models/starter/'].map(lastPart)).toEqual(['b', 'b', 'b', 'starter'])
   })
 
   test('a range of rows, either way', () => {

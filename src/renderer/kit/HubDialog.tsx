@@ -1,0 +1,100 @@
+import type { ReactNode } from 'react'
+import { defaultHub } from '#shared/hub.ts'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { formatBytes } from '#renderer/client/format.ts'
+import { link } from '#renderer/client/route.ts'
+import { Button } from './Button.tsx'
+import { Dialog } from './Dialog.tsx'
+import { Field } from './Field.tsx'
+import { TextInput } from './inputs.tsx'
+import { ErrorNote, TaskProgress } from './states.tsx'
+
+interface Progress {
+  readonly phase: string
+  readonly done: number
+  readonly total: number | null
+  readonly unit: 'bytes'
+}
+
+interface HubDialogProps {
+  readonly title: string
+  /** What is fetched from an address, and what is not. */
+  readonly note: string
+  readonly address: string
+  readonly onAddress: (address: string) => void
+  /** On the button that goes on. */
+  readonly action: string
+  readonly onGoOn: () => void
+  /** The hub is being asked, or something fetched from it. */
+  readonly isBusy: boolean
+  /** Of what is being fetched; null before its first news. */
+  readonly task: {
+    readonly state: string
+    readonly last: { readonly progress: Progress } | object | undefined
+    readonly cancel: () => void
+  }
+  readonly error: Error | null
+  readonly onClose: () => void
+  readonly children?: ReactNode
+}
+
+/** Asks for an address on a hub and fetches what is there. */
+export function HubDialog(props: HubDialogProps) {
+  const { address, isBusy, task, error, onClose } = props
+  const { data: settings } = useAnswer('settings.all', undefined)
+  const hub = settings?.['hub.endpoint']
+  const cannotGoOn = isBusy || address.trim() === ''
+  const progress = task.last !== undefined && 'progress' in task.last ? task.last.progress : null
+  return (
+    <Dialog
+      isOpen
+      title={props.title}
+      description={
+        <>
+          This makes requests to {typeof hub === 'string' && hub !== '' ? hub : defaultHub}, and to nobody
+          else. Address and token are set under{' '}
+          <a href={link('/settings/privacy')} onClick={onClose} className="text-accent-ink underline">
+            Settings, Privacy
+          </a>
+          .
+        </>
+      }
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={task.state === 'running' ? task.cancel : onClose}>Cancel</Button>
+          <Button variant="primary" disabled={cannotGoOn} onClick={props.onGoOn}>
+            {props.action}
+          </Button>
+        </>
+      }
+    >
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!cannotGoOn) props.onGoOn()
+        }}
+      >
+        <Field label="Address" note={props.note}>
+          {(ids) => <TextInput {...ids} mono value={address} disabled={isBusy} onChange={props.onAddress} />}
+        </Field>
+        {props.children}
+        <button type="submit" hidden aria-hidden />
+      </form>
+      {isBusy && (
+        <div className="mt-3">
+          <TaskProgress
+            progress={progress ?? { phase: 'Asking the hub', done: 0, total: null, unit: 'bytes' }}
+          />
+          {task.state === 'running' && progress !== null && (
+            <p className="mt-1 text-sm text-faint tabular-nums">
+              {formatBytes(progress.done)} of {formatBytes(progress.total)}; what came is kept if you stop
+            </p>
+          )}
+        </div>
+      )}
+      {error !== null && <ErrorNote error={error} className="mt-3" />}
+    </Dialog>
+  )
+}
