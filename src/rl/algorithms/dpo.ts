@@ -1,19 +1,19 @@
 import { choiceSetting, numberSetting } from '#shared/settings.ts'
-import { actionCount, actionTotal, atActions, sumOverActions } from './common/actions.ts'
-import { noNeeds } from './common/needs.ts'
-import { addTallies, type Tallies } from './common/tally.ts'
+import { multiply, subtract, sum } from './terms/differentiable.ts'
+import type { Tokens } from './terms/loss.ts'
+import { actionTotal } from './terms/policyTerms.ts'
 import {
+  type Answer,
   preferenceConflicts,
   preferenceLoss,
   preferenceLossNames,
-  type PreferenceSettings,
-} from './losses/preferenceLosses.ts'
+} from './terms/preferenceLosses.ts'
+import type { Tallies } from './terms/tally.ts'
 import { defineAlgorithm } from './define.ts'
-import type { LearningRow, LossRow, MinibatchLoss } from './types.ts'
 
 /**
  * Direct Preference Optimization: the chosen answer gains on the rejected one, measured against the reference policy.
- * Rafailov et al. 2023, arXiv:2305.18290; its other losses: losses/preferenceLosses.ts; the likelihood term: Pang et al. 2024, arXiv:2404.19733, here per token of the minibatch.
+ * Rafailov et al. 2023, arXiv:2305.18290; its other losses: terms/preferenceLosses.ts; the likelihood term: Pang et al. 2024, arXiv:2404.19733, here per token of the minibatch.
  */
 export const dpo = defineAlgorithm({
   id: 'dpo',
@@ -48,89 +48,51 @@ export const dpo = defineAlgorithm({
     }),
   },
   conflicts: preferenceConflicts,
-  needs: () => ({ ...noNeeds, reference: true, unit: 2 }),
-  advantages: (batch) => ({
-    tokens: batch.map((row) => atActions(row, () => 1)),
-    returns: null,
-    kept: batch.map((_, i) => i),
-  }),
-  minibatchLoss: dpoLoss,
+  needs: () => ({ reference: true, unit: 2 }),
+  loss(minibatch, settings) {
+    const chosenOnes = minibatch.filter((_, i) => i % 2 === 0)
+    const pairs = Math.max(chosenOnes.length, 1)
+    const chosenTokens = Math.max(actionTotal(chosenOnes), 1)
+    return (chosen, rejected?: Tokens) => {
+      if (rejected?.trajectory.group !== chosen.trajectory.group)
+        throw new Error('Expected a rejected answer after each chosen one.')
+      const [better, worse] = [answerOf(chosen), answerOf(rejected)]
+      const preference = preferenceLoss(better, worse, settings)
+      const likelihood = sum(chosen.logp)
+      return {
+        loss: subtract(
+          multiply(preference, 1 / pairs),
+          multiply(likelihood, settings.nllAlpha / chosenTokens),
+        ),
+        metrics: pairMetrics([chosen, better], [rejected, worse], settings.beta),
+      }
+    }
+  },
 })
 
-interface DpoSettings extends PreferenceSettings {
-  readonly nllAlpha: number
+/** log π − log π_ref of the whole answer. */
+function answerOf({ logp, refLogp, positions }: Tokens): Answer {
+  if (refLogp === null) throw new Error('Expected the reference’s log-probabilities of every row.')
+  return { logRatio: sum(subtract(logp, refLogp)), tokens: positions.length }
 }
 
-/** How much of what a token or a pair costs reaches the loss. */
-interface Weights {
-  readonly pair: number
-  readonly chosenToken: number
-}
-
-function dpoLoss(minibatch: readonly LearningRow[], settings: DpoSettings): MinibatchLoss {
-  const chosen = minibatch.filter((_, i) => i % 2 === 0)
-  const weights = {
-    pair: 1 / Math.max(chosen.length, 1),
-    chosenToken: settings.nllAlpha / Math.max(actionTotal(chosen), 1),
-  }
-  return (part) => {
-    const pairs = pairsOf(part).map((pair) => pairLoss(pair, weights, settings))
-    return {
-      loss: pairs.reduce((sum, { loss }) => sum + loss, 0),
-      coefficients: pairs.flatMap(({ slopes }) =>
-        slopes.map((logprobs) => ({ logprobs, entropies: null, values: null })),
-      ),
-      tallies: addTallies(pairs.map(({ tallies }) => tallies)),
-    }
-  }
-}
-
-type Pair = readonly [chosen: LossRow, rejected: LossRow]
-
-function pairsOf(part: readonly LossRow[]): Pair[] {
-  return part.flatMap((chosen, i): Pair[] => {
-    if (i % 2 === 1) return []
-    const rejected = part[i + 1]
-    if (rejected?.group !== chosen.group) throw new Error('Expected a rejected answer after each chosen one.')
-    return [[chosen, rejected]]
-  })
-}
-
-function pairLoss([chosen, rejected]: Pair, weights: Weights, settings: DpoSettings) {
-  const preference = preferenceLoss(gainOf(chosen), gainOf(rejected), settings)
-  const likelihood = sumOverActions(chosen, (t) => chosen.logprobs[t]!)
-  const [better, worse] = [implicitReward(chosen, settings.beta), implicitReward(rejected, settings.beta)]
+/** Rewards are implicit: β · log-ratio. */
+function pairMetrics(
+  [chosen, better]: readonly [Tokens, Answer],
+  [rejected, worse]: readonly [Tokens, Answer],
+  beta: number,
+): Tallies {
+  const reward = ({ logRatio }: Answer) => beta * logRatio.data[0]!
+  const margin = reward(better) - reward(worse)
+  const perPair = (value: number) => ({ sum: value, count: 1 })
+  const total = ({ logp }: Tokens) => sum(logp).data[0]!
   return {
-    loss: weights.pair * preference.value - weights.chosenToken * likelihood,
-    slopes: [
-      atActions(chosen, () => weights.pair * preference.chosenSlope - weights.chosenToken),
-      atActions(rejected, () => weights.pair * preference.rejectedSlope),
-    ],
-    tallies: pairTallies([chosen, rejected], better, worse),
-  }
-}
-
-const gainOf = (row: LossRow) => ({ logRatio: logRatioOf(row), tokens: actionCount(row) })
-
-/** β · (log-probability of the answer − the reference's). */
-export const implicitReward = (row: LossRow, beta: number): number => beta * logRatioOf(row)
-
-function logRatioOf(row: LossRow): number {
-  const { logprobs, referenceLogprobs } = row
-  if (referenceLogprobs === null) throw new Error('Expected the reference’s log-probabilities of every row.')
-  return sumOverActions(row, (t) => logprobs[t]! - referenceLogprobs[t]!)
-}
-
-function pairTallies([chosen, rejected]: Pair, better: number, worse: number): Tallies {
-  const total = (row: LossRow) => sumOverActions(row, (t) => row.logprobs[t]!)
-  const perPair = (sum: number) => ({ sum, count: 1 })
-  return {
-    'rewards/chosen': perPair(better),
-    'rewards/rejected': perPair(worse),
-    'rewards/margins': perPair(better - worse),
-    'rewards/accuracies': perPair(better > worse ? 1 : 0),
+    'rewards/chosen': perPair(reward(better)),
+    'rewards/rejected': perPair(reward(worse)),
+    'rewards/margins': perPair(margin),
+    'rewards/accuracies': perPair(margin > 0 ? 1 : 0),
     'logps/chosen': perPair(total(chosen)),
     'logps/rejected': perPair(total(rejected)),
-    surprisal: { sum: -total(chosen), count: actionCount(chosen) },
+    surprisal: { sum: -total(chosen), count: chosen.positions.length },
   }
 }

@@ -1,17 +1,39 @@
 import { choiceSetting, flagSetting, numberSetting, optionalNumberSetting } from '#shared/settings.ts'
-import { clipBounds, clipConflicts } from './losses/clipping.ts'
-import { generalizedAdvantages } from './common/generalizedAdvantages.ts'
-import { ratioLimitSetting } from './common/groupSettings.ts'
-import { klClampSetting, klEstimatorSetting } from './losses/kl.ts'
-import { sumOfTerms } from './losses/lossTerm.ts'
-import { noNeeds } from './common/needs.ts'
-import { entropyBonus, klPenalty, surprisal } from './losses/penalties.ts'
-import { rewardPlacementSetting } from './common/rewardTokens.ts'
-import { symmetricClip } from './common/trajectorySettings.ts'
-import { resolveAdvantageGranularity, type ReturnGranularity, turnOfTokens } from './common/turns.ts'
-import { poolingAt, turnRatioPoolingSetting } from './common/units.ts'
-import { unitSurrogate } from './losses/unitSurrogate.ts'
-import { valueLoss } from './losses/valueLoss.ts'
+import {
+  add,
+  clip,
+  maximum,
+  minimum,
+  multiply,
+  negative,
+  pool,
+  square,
+  subtract,
+  type Value,
+} from './terms/differentiable.ts'
+import { generalizedAdvantages } from './terms/generalizedAdvantages.ts'
+import type { Tokens } from './terms/loss.ts'
+import {
+  clipBounds,
+  clipConflicts,
+  clipSettings,
+  entropyBonus,
+  klEstimatorSettings,
+  unitsAt,
+} from './terms/policyTerms.ts'
+import { rewardPlacementSetting } from './terms/rewards.ts'
+import { tally } from './terms/tally.ts'
+import { resolveAdvantageGranularity, type ReturnGranularity, turnOfTokens } from './terms/turns.ts'
+import {
+  klPenalty,
+  poolingAt,
+  surprisal,
+  surrogateMetrics,
+  symmetricClip,
+  turnRatioPoolingSetting,
+  unitMean,
+  unitRatios,
+} from './terms/unitTerms.ts'
 import { defineAlgorithm } from './define.ts'
 import type { LearningRow } from './types.ts'
 
@@ -33,10 +55,9 @@ export const ppo = defineAlgorithm({
       description:
         'Weight β of the divergence from the reference policy in the loss; 0 needs no reference pass.',
     }),
-    klEstimator: klEstimatorSetting,
-    klClamp: klClampSetting,
+    ...klEstimatorSettings,
     clipCoefficient: symmetricClip,
-    ratioLimit: ratioLimitSetting,
+    ratioLimit: clipSettings.ratioLimit,
     discount: numberSetting({
       default: 1,
       minimum: 0,
@@ -87,38 +108,72 @@ export const ppo = defineAlgorithm({
       description: 'Weight of a bonus on the policy’s entropy, against giving up exploring; 0 is off.',
     }),
   },
-  conflicts: ({ clipCoefficient, ratioLimit }) => clipConflicts(clipCoefficient, ratioLimit),
+  conflicts: clipConflicts,
   needs: ({ klCoefficient, entropyCoefficient }) => ({
-    ...noNeeds,
     ratio: true,
     reference: klCoefficient !== 0,
     values: true,
     entropyGradient: entropyCoefficient !== 0,
   }),
+  // A_j = δ_j + γλ·A_{j+1} with δ_j = r_j + γ·V_{j+1} − V_j
   advantages: (batch, settings) =>
     generalizedAdvantages(batch, { ...settings, granularity: settings.advantageGranularity }),
-  minibatchLoss(minibatch, settings) {
+  loss(minibatch, settings) {
     const granularity = granularityOf(minibatch, settings.advantageGranularity)
     const automatic = settings.turnLevelClip ? granularity : 'token'
     const level = settings.importanceSamplingLevel === 'auto' ? automatic : settings.importanceSamplingLevel
-    return sumOfTerms([
-      unitSurrogate(minibatch, {
-        level,
-        pooling: poolingAt(level, settings.turnRatioPooling),
-        bounds: clipBounds(settings.clipCoefficient, settings.ratioLimit),
-      }),
-      valueLoss(minibatch, {
-        granularity,
-        reduction: settings.turnValueReduction,
-        coefficient: settings.valueCoefficient,
-        clipCoefficient: settings.valueClipCoefficient ?? settings.clipCoefficient,
-      }),
-      klPenalty(minibatch, settings.klCoefficient, settings),
-      entropyBonus(minibatch, settings.entropyCoefficient),
-      surprisal,
-    ])
+    const pooling = poolingAt(level, settings.turnRatioPooling)
+    const bounds = clipBounds(settings.clipCoefficient)
+    const limit = settings.ratioLimit ?? Infinity
+    const average = unitMean(minibatch, level)
+    const averageValue = unitMean(minibatch, granularity)
+    const klTerm = klPenalty(minibatch, settings.klCoefficient, settings)
+    const bonus = entropyBonus(minibatch, settings.entropyCoefficient)
+    return (tokens) => {
+      const { ratio, advantages: A, correction } = unitRatios(tokens, level, pooling)
+      const gain = minimum(multiply(minimum(ratio, limit), A), multiply(clip(ratio, bounds), A))
+      const policyLoss = negative(multiply(correction, gain))
+      const critic = multiply(valueError(tokens, granularity, settings), settings.valueCoefficient / 2)
+      const kl = klTerm(tokens)
+      return {
+        loss: add(add(average(policyLoss), averageValue(critic)), add(kl.loss, bonus(tokens))),
+        metrics: {
+          ...surrogateMetrics(policyLoss, ratio, bounds),
+          value_loss: tally(critic),
+          ...kl.metrics,
+          ...surprisal(tokens),
+        },
+      }
+    }
   },
 })
+
+/**
+ * [units] the larger of the squared errors with and without the step from the old value limited to ±c, as in the reference
+ * implementation of the paper. A unit is a token or a turn.
+ */
+function valueError(
+  tokens: Tokens,
+  granularity: ReturnGranularity,
+  settings: {
+    /** Which of a turn's values is the value of the turn. */
+    readonly turnValueReduction: 'mean' | 'final-value'
+    readonly valueClipCoefficient: number | null
+    readonly clipCoefficient: number
+  },
+): Value {
+  const { values, oldValues, returns } = tokens
+  if (values === null || oldValues === null || returns === null) {
+    throw new Error('Expected values and returns of every row.')
+  }
+  const units = unitsAt(tokens, granularity)
+  const V = pool(values, units, settings.turnValueReduction)
+  const before = pool(oldValues, units, settings.turnValueReduction)
+  const target = pool(returns, units, 'mean')
+  const c = settings.valueClipCoefficient ?? settings.clipCoefficient
+  const limited = add(before, clip(subtract(V, before), { lower: -c, upper: c }))
+  return maximum(square(subtract(target, V)), square(subtract(target, limited)))
+}
 
 /** A minibatch may hold single turns only although the batch it is from does not. */
 function granularityOf(

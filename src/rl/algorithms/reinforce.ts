@@ -1,13 +1,18 @@
 import { choiceSetting, numberSetting } from '#shared/settings.ts'
-import { clipBounds } from './losses/clipping.ts'
-import { sumOfTerms } from './losses/lossTerm.ts'
-import { noNeeds } from './common/needs.ts'
-import { referenceLogRatio, surprisal } from './losses/penalties.ts'
-import { returnAdvantages } from './common/returnAdvantages.ts'
-import { rewardPlacementSetting } from './common/rewardTokens.ts'
-import { klInReward, symmetricClip } from './common/trajectorySettings.ts'
-import { unitSurrogate } from './losses/unitSurrogate.ts'
-import { poolingAt, ratioLevelSetting, turnRatioPoolingSetting } from './common/units.ts'
+import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { clipBounds, ratioLevelSetting } from './terms/policyTerms.ts'
+import { returnAdvantages } from './terms/returnAdvantages.ts'
+import { klInReward, rewardPlacementSetting } from './terms/rewards.ts'
+import {
+  poolingAt,
+  referenceLogRatio,
+  surprisal,
+  surrogateMetrics,
+  symmetricClip,
+  turnRatioPoolingSetting,
+  unitMean,
+  unitRatios,
+} from './terms/unitTerms.ts'
 import { defineAlgorithm } from './define.ts'
 
 /**
@@ -40,19 +45,32 @@ export const reinforce = defineAlgorithm({
     turnRatioPooling: turnRatioPoolingSetting,
   },
   needs: ({ klCoefficient }) => ({
-    ...noNeeds,
     behavior: klCoefficient !== 0,
     ratio: true,
     reference: klCoefficient !== 0,
   }),
+  // A = the discounted return of a turn or token, standardised over the batch.
   advantages: (batch, settings) =>
     returnAdvantages(batch, { ...settings, granularity: settings.advantageGranularity }),
-  minibatchLoss(minibatch, { importanceSamplingLevel: level, turnRatioPooling, clipCoefficient }) {
-    const pooling = poolingAt(level, turnRatioPooling)
-    return sumOfTerms([
-      unitSurrogate(minibatch, { level, pooling, bounds: clipBounds(clipCoefficient) }),
-      surprisal,
-      referenceLogRatio,
-    ])
+  loss(minibatch, { importanceSamplingLevel: level, turnRatioPooling, clipCoefficient }) {
+    const bounds = clipBounds(clipCoefficient)
+    const average = unitMean(minibatch, level)
+    return (tokens) => {
+      const {
+        ratio,
+        advantages: A,
+        correction,
+      } = unitRatios(tokens, level, poolingAt(level, turnRatioPooling))
+      const gain = minimum(multiply(ratio, A), multiply(clip(ratio, bounds), A))
+      const loss = negative(multiply(correction, gain))
+      return {
+        loss: average(loss),
+        metrics: {
+          ...surrogateMetrics(loss, ratio, bounds),
+          ...surprisal(tokens),
+          ...referenceLogRatio(tokens),
+        },
+      }
+    }
   },
 })

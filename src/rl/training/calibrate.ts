@@ -3,7 +3,7 @@
  * settings. The policy is changed by it and is to be thrown away. What a whole step takes follows in stepEstimate.ts.
  */
 import type { SamplingOptions } from '#engine/policy.ts'
-import { mean } from '../algorithms/common/statistics.ts'
+import { mean } from '../algorithms/terms/statistics.ts'
 import type { DataRow } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { randomStream } from '#shared/random.ts'

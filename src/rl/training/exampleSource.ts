@@ -2,7 +2,7 @@
 import type { EvaluationEvent, SamplesEvent, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { tallyMeans } from '../algorithms/common/tally.ts'
+import { tallyMeans } from '../algorithms/terms/tally.ts'
 import type { ConfiguredAlgorithm, LossRow } from '../algorithms/types.ts'
 import { drawNext } from '../rollout/order.ts'
 import { encodeExamples, type EncodedExamples, type Example } from '../rollout/examples.ts'

@@ -6,8 +6,8 @@ import {
   correctionWeights,
   type MismatchRow,
   type WeightLimit,
-} from '../algorithms/common/samplingMismatch.ts'
-import { addTallies, type Tallies, tallyMeans } from '../algorithms/common/tally.ts'
+} from './samplingMismatch.ts'
+import { addTallies, type Tallies, tallyMeans } from '../algorithms/terms/tally.ts'
 import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'

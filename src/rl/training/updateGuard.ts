@@ -16,8 +16,8 @@ import type { DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { UpdateHistory } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import type { MismatchRow } from '../algorithms/common/samplingMismatch.ts'
-import { mean, quantile } from '../algorithms/common/statistics.ts'
+import type { MismatchRow } from './samplingMismatch.ts'
+import { mean, quantile } from '../algorithms/terms/statistics.ts'
 
 /** Per unit. At such a slope the rounding of a parameter of 0.1 in f32 moves a log-probability by nats: neither is right. */
 const largestSlope = 1e9

@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { tallyMeans } from '#rl/algorithms/common/tally.ts'
+import { tallyMeans } from '#rl/algorithms/terms/tally.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import type { LossRow } from '#rl/algorithms/types.ts'
 import { importConfig } from '#host/exchange/importConfig.ts'

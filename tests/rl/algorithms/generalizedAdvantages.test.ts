@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   type GeneralizedAdvantageSettings,
   generalizedAdvantages,
-} from '#rl/algorithms/common/generalizedAdvantages.ts'
+} from '#rl/algorithms/terms/generalizedAdvantages.ts'
 import { ppo } from '#rl/algorithms/ppo.ts'
 import type { Experience, LossRow } from '#rl/algorithms/types.ts'
 import { bareExperience } from '../bareExperience.ts'

@@ -4,7 +4,7 @@
  * was cut off; over tokens nothing follows the last token of a turn. Targets of the critic are A + V before whitening.
  */
 import type { Advantages, Experience } from '../types.ts'
-import { type RewardPlacement, rewardTokens } from './rewardTokens.ts'
+import { type RewardPlacement, rewardTokens } from './rewards.ts'
 import { whitened } from './statistics.ts'
 import {
   poolByTurns,

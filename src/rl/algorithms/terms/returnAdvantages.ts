@@ -3,7 +3,7 @@
  * rewards, β·(behaviour − reference log-probability) per token, and is no term of the loss.
  */
 import type { Advantages, Experience } from '../types.ts'
-import { type RewardPlacement, rewardTokens } from './rewardTokens.ts'
+import { type RewardPlacement, rewardTokens } from './rewards.ts'
 import { standardized } from './statistics.ts'
 import {
   poolByTurns,
