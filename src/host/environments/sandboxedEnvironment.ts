@@ -1,8 +1,6 @@
 import { AppError } from '#shared/errors.ts'
-import type { Environment, EnvironmentAnswer } from '#rl/environment.ts'
-import type { EnvironmentAnswer as SandboxAnswer } from '#host/sandbox/answers.ts'
-import type { Sandbox } from '#host/sandbox/sandbox.ts'
-import { faultOf, requireSettings } from '#host/rewards/sandboxedReward.ts'
+import type { Environment } from '#rl/environment.ts'
+import { requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
 
 type EnvironmentSettings = Readonly<Record<string, string | number | boolean>>
 
@@ -30,19 +28,7 @@ export function sandboxedEnvironment(
     id,
     description: 'Environment code.',
     maxTurns: typeof suggested === 'number' && suggested >= 1 ? Math.floor(suggested) : usualTurns,
-    async reset(starts) {
-      const answers = await sandbox.reset(starts.map((start) => ({ ...start, settings })))
-      return answers.map(asEnvironmentAnswer)
-    },
-    async step(actions) {
-      const answers = await sandbox.step(actions.map((action) => ({ ...action, settings })))
-      return answers.map(asEnvironmentAnswer)
-    },
+    reset: (starts) => sandbox.reset(starts.map((start) => ({ ...start, settings }))),
+    step: (actions) => sandbox.step(actions.map((action) => ({ ...action, settings }))),
   }
-}
-
-function asEnvironmentAnswer(answer: SandboxAnswer): EnvironmentAnswer {
-  if ('failure' in answer) return faultOf(answer.failure)
-  const { state, observation, reward, done, truncated, columns, metrics } = answer
-  return { state, observation, reward, done, truncated, columns, metrics }
 }
