@@ -2,24 +2,24 @@ import { numberOrPairSetting } from '#shared/settings.ts'
 import { add, clip, constant, multiply, subtract } from './terms/differentiable.ts'
 import {
   acceptanceAt,
-  groupAdvantages,
+  clipBounds,
+  clipConflicts,
   groupNeeds,
   groupSettings,
   groupSize,
-} from './terms/groupAdvantages.ts'
+  ratioLevelSetting,
+} from './terms/groupSettings.ts'
+import { groupAdvantages } from './terms/groupAdvantages.ts'
 import {
-  clipBounds,
-  clipConflicts,
-  clipFractions,
   entropyBonus,
   entropyThreshold,
   importanceRatio,
   klTerm,
   normalizer,
-  ratioLevelSetting,
-  unitsAt,
   whereLearning,
 } from './terms/policyTerms.ts'
+import { unitsAt } from './terms/loss.ts'
+import { clipFractions } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 
 /** Clipped Importance Sampling Policy Optimization: clipped tokens keep their gradient. MiniMax 2025, arXiv:2506.13585, §3.1 and eq. 4. */

@@ -1,25 +1,25 @@
 import { add, clip, minimum, multiply, subtract } from './terms/differentiable.ts'
 import {
   acceptanceAt,
-  groupAdvantages,
+  clipBounds,
+  clipConflicts,
+  clipSettings,
   groupNeeds,
   groupSettings,
   groupSize,
-} from './terms/groupAdvantages.ts'
+  ratioLevelSetting,
+} from './terms/groupSettings.ts'
+import { groupAdvantages } from './terms/groupAdvantages.ts'
 import {
-  clipBounds,
-  clipConflicts,
-  clipFractions,
-  clipSettings,
   entropyBonus,
   entropyThreshold,
   importanceRatio,
   klTerm,
   normalizer,
-  ratioLevelSetting,
-  unitsAt,
   whereLearning,
 } from './terms/policyTerms.ts'
+import { unitsAt } from './terms/loss.ts'
+import { clipFractions } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 
 /** Group Relative Policy Optimization. Shao et al. 2024, arXiv:2402.03300, §4.1 and eq. 3. */

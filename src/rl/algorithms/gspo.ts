@@ -1,24 +1,24 @@
 import { add, clip, minimum, multiply, subtract } from './terms/differentiable.ts'
 import {
   acceptanceAt,
-  groupAdvantages,
+  clipBounds,
+  clipConflicts,
+  clipSettings,
   groupNeeds,
   groupSettings,
   groupSize,
-} from './terms/groupAdvantages.ts'
+} from './terms/groupSettings.ts'
+import { groupAdvantages } from './terms/groupAdvantages.ts'
 import {
-  clipBounds,
-  clipConflicts,
-  clipFractions,
-  clipSettings,
   entropyBonus,
   entropyThreshold,
   importanceRatio,
   klTerm,
   normalizer,
-  unitsAt,
   whereLearning,
 } from './terms/policyTerms.ts'
+import { unitsAt } from './terms/loss.ts'
+import { clipFractions } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 
 /** Group Sequence Policy Optimization: GRPO with one importance ratio per trajectory. Zheng et al. 2025, arXiv:2507.18071. */

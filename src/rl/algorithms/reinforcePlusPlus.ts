@@ -1,17 +1,12 @@
 import { numberSetting } from '#shared/settings.ts'
 import { add, clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { clipBounds, ratioLevelSetting } from './terms/groupSettings.ts'
 import { acceptanceSettings, groupAcceptance, withinGroups } from './terms/groups.ts'
-import { actionCount, clipBounds, ratioLevelSetting } from './terms/policyTerms.ts'
+import { actionCount } from './terms/turns.ts'
 import { learningRows, perTrajectory, trajectoryRewards, trajectorySettings } from './terms/rewards.ts'
 import { centered, standardized } from './terms/statistics.ts'
-import {
-  klPenalty,
-  surprisal,
-  surrogateMetrics,
-  symmetricClip,
-  unitMean,
-  unitRatios,
-} from './terms/unitTerms.ts'
+import { klPenalty, symmetricClip, unitMean, unitRatios } from './terms/unitTerms.ts'
+import { surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 import type { Experience } from './types.ts'
 

@@ -1,9 +1,10 @@
 import { optionalNumberSetting } from '#shared/settings.ts'
 import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
-import { clipBounds } from './terms/policyTerms.ts'
+import { clipBounds } from './terms/groupSettings.ts'
 import { klInReward, perTrajectory, trajectoryRewards, trajectorySettings } from './terms/rewards.ts'
 import { tally } from './terms/tally.ts'
-import { referenceLogRatio, surprisal, surrogateMetrics, unitMean, unitRatios } from './terms/unitTerms.ts'
+import { unitMean, unitRatios } from './terms/unitTerms.ts'
+import { referenceLogRatio, surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 import type { Experience } from './types.ts'
 

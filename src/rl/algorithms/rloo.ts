@@ -1,17 +1,11 @@
 import { choiceSetting, flagSetting } from '#shared/settings.ts'
 import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { clipBounds } from './terms/groupSettings.ts'
 import { acceptanceSettings, groupAcceptance, withinGroups } from './terms/groups.ts'
-import { clipBounds } from './terms/policyTerms.ts'
 import { klInReward, perTrajectory, trajectoryRewards, trajectorySettings } from './terms/rewards.ts'
 import { standardized } from './terms/statistics.ts'
-import {
-  referenceLogRatio,
-  surprisal,
-  surrogateMetrics,
-  symmetricClip,
-  unitMean,
-  unitRatios,
-} from './terms/unitTerms.ts'
+import { symmetricClip, unitMean, unitRatios } from './terms/unitTerms.ts'
+import { referenceLogRatio, surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 
 /**

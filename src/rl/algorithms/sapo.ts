@@ -2,18 +2,18 @@ import { numberSetting } from '#shared/settings.ts'
 import { add, multiply, sigmoid, subtract } from './terms/differentiable.ts'
 import {
   acceptanceAt,
-  groupAdvantages,
   groupNeeds,
   groupSettings,
   groupSize,
-} from './terms/groupAdvantages.ts'
+  ratioLevelSetting,
+} from './terms/groupSettings.ts'
+import { groupAdvantages } from './terms/groupAdvantages.ts'
 import {
   entropyBonus,
   entropyThreshold,
   importanceRatio,
   klTerm,
   normalizer,
-  ratioLevelSetting,
   whereLearning,
 } from './terms/policyTerms.ts'
 import { defineAlgorithm } from './define.ts'

@@ -1,7 +1,6 @@
 /** How a run produces trajectories: completions of prompts, or episodes in an environment. */
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
-import { promptBudget } from '../algorithms/common/padding.ts'
 import { withFormatBonus } from '../environment.ts'
 import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollout/episodes.ts'
 import { type DataRow, type EncodedPrompts, encodePrompts, type Prompt } from '../rollout/prompts.ts'
@@ -107,4 +106,10 @@ function episodeLimits(
     contextLength,
     maxNewTokens,
   }
+}
+
+/** Most tokens a prompt may have so that the completion still fits; one token of room where it has no limit. */
+export function promptBudget(contextLength: number, maxNewTokens: number | null): number {
+  const reserved = Math.max(1, Math.min(maxNewTokens ?? 1, contextLength))
+  return Math.max(0, contextLength - reserved)
 }

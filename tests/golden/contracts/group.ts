@@ -1,7 +1,7 @@
 /** GRPO, GSPO, CISPO; and the plain policy gradient of ReMax. */
 import { advantageCells, type Comparison, groupAdvantages } from '#rl/algorithms/terms/groupAdvantages.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { clipBounds } from '#rl/algorithms/terms/policyTerms.ts'
+import { clipBounds } from '#rl/algorithms/terms/groupSettings.ts'
 import { spreadOverTurns } from '#rl/algorithms/terms/turns.ts'
 import { remax } from '#rl/algorithms/remax.ts'
 import type { Experience } from '#rl/algorithms/types.ts'

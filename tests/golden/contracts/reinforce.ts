@@ -1,6 +1,6 @@
 /** REINFORCE with return batch normalisation. */
 import { rewardTokens } from '#rl/algorithms/terms/rewards.ts'
-import { returnAdvantages } from '#rl/algorithms/terms/returnAdvantages.ts'
+import { returnAdvantages } from '#rl/algorithms/reinforce.ts'
 import { resolveAdvantageGranularity, turnOfTokens } from '#rl/algorithms/terms/turns.ts'
 import { reinforce } from '#rl/algorithms/reinforce.ts'
 import { asNumber, asObject, exact, type JsonObject } from '../contract.ts'

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type GroupAdvantageSettings,
-  groupAdvantages as compared,
-} from '#rl/algorithms/terms/groupAdvantages.ts'
+import { groupAdvantages as compared } from '#rl/algorithms/terms/groupAdvantages.ts'
+import type { GroupAdvantageSettings } from '#rl/algorithms/terms/groupSettings.ts'
 import { hasNoSpread } from '#rl/algorithms/terms/statistics.ts'
 import { grpo } from '#rl/algorithms/grpo.ts'
 import type { Experience } from '#rl/algorithms/types.ts'

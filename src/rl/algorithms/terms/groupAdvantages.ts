@@ -1,80 +1,10 @@
 /** Advantages against the other trajectories of the same prompt, as groups of them are compared. */
-import {
-  choiceSetting,
-  flagSetting,
-  numberSetting,
-  optionalNumberSetting,
-  type SettingsOf,
-} from '#shared/settings.ts'
-import type { Advantages, Experience, GroupAcceptance, Needs } from '../types.ts'
-import { acceptanceSettings, groupAcceptance, withinGroups } from './groups.ts'
-import { klSettings, type RatioLevel, weightingSettings } from './policyTerms.ts'
+import type { Advantages, Experience } from '../types.ts'
+import { type GroupAdvantageSettings, granularityAt, type RatioLevel } from './groupSettings.ts'
+import { withinGroups } from './groups.ts'
 import { hasNoSpread, mean, sampleVariance, SPREAD_EPSILON, whitened } from './statistics.ts'
-import { lengthSettings, mayLearn, shapedReward, shapedTurnRewards } from './rewards.ts'
+import { mayLearn, shapedReward, shapedTurnRewards } from './rewards.ts'
 import { spreadOverTurns, turnOfTokens } from './turns.ts'
-
-export const groupSize = { default: 8, minimum: 2 }
-
-const groupAdvantageSettings = {
-  advantageNorm: choiceSetting(
-    ['mean-std', 'mean-batch-std', 'mean-only'],
-    'mean-std',
-    'Rewards are centred in their group, then divided by the spread of the group, of the whole batch, or not at all.',
-  ),
-  advantageGranularity: choiceSetting(
-    ['auto', 'trajectory', 'turn'],
-    'auto',
-    'One advantage per trajectory or one per turn; auto follows the level of the importance ratio.',
-  ),
-  turnAdvantageFallback: flagSetting(
-    true,
-    'A turn that only one trajectory of the group reached takes that trajectory’s advantage instead of 0.',
-  ),
-  whitenAdvantages: flagSetting(false, 'Standardises advantages once more over the whole batch.'),
-  advantageClipRange: optionalNumberSetting({
-    default: null,
-    minimum: Number.MIN_VALUE,
-    description: 'Limits advantages to ± this; null is off.',
-  }),
-  filterZeroAdvantages: flagSetting(
-    false,
-    'Leaves out trajectories that teach nothing, such as equal rewards.',
-  ),
-  advantageFilterEpsilon: numberSetting({
-    default: 0,
-    minimum: 0,
-    description: 'An advantage counts as zero up to this size.',
-  }),
-} as const
-export type GroupAdvantageSettings = SettingsOf<typeof groupAdvantageSettings & typeof lengthSettings>
-
-/** What can be set where trajectories of one prompt are compared, whatever the surrogate. */
-export const groupSettings = {
-  ...klSettings,
-  ...groupAdvantageSettings,
-  ...weightingSettings,
-  ...lengthSettings,
-  ...acceptanceSettings,
-} as const
-type GroupSettings = SettingsOf<typeof groupSettings>
-
-export const groupNeeds = (settings: GroupSettings): Partial<Needs> => ({
-  ratio: true,
-  behaviorEntropies: settings.topEntropyShare < 1,
-  reference: settings.klCoefficient !== 0,
-  entropyGradient: settings.entropyCoefficient !== 0,
-})
-
-const granularityAt = (
-  { advantageGranularity }: Pick<GroupSettings, 'advantageGranularity'>,
-  level: RatioLevel,
-): 'trajectory' | 'turn' => {
-  if (advantageGranularity !== 'auto') return advantageGranularity
-  return level === 'turn' ? 'turn' : 'trajectory'
-}
-
-export const acceptanceAt = (settings: GroupSettings, level: RatioLevel): GroupAcceptance | null =>
-  groupAcceptance(settings, granularityAt(settings, level))
 
 /** What is compared: the rewards of one group, or those of one turn of it, and what they are divided by. */
 export interface Compared {

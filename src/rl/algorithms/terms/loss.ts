@@ -3,7 +3,8 @@
  * every token, and what there is to report.
  */
 import type { HeadCoefficients, LossRow, MinibatchLoss } from '../types.ts'
-import { gradientsOf, type Value, variable } from './differentiable.ts'
+import { gradientsOf, type Units, type Value, variable } from './differentiable.ts'
+import type { RatioLevel } from './groupSettings.ts'
 import { addTallies, type Tallies } from './tally.ts'
 
 /** The tokens of one trajectory that the policy chose, [n] each. */
@@ -28,6 +29,23 @@ export interface Tokens {
   readonly correction: Float64Array | null
   /** As the sampler recorded it. */
   readonly samplerLogp: Float64Array
+}
+
+/** The tokens of each token, turn or trajectory; without turn ids all are in turn 0. */
+export function unitsAt({ positions, trajectory }: Tokens, level: RatioLevel): Units {
+  const count = positions.length
+  if (level === 'token') return { of: positions.map((_, i) => i), sizes: new Int32Array(count).fill(1) }
+  const turnIds = level === 'turn' ? trajectory.turnIds : null
+  const units = new Map<number, number>()
+  const sizes: number[] = []
+  const of = positions.map((t) => {
+    const turn = turnIds?.[t] ?? 0
+    const unit = units.get(turn) ?? units.size
+    units.set(turn, unit)
+    sizes[unit] = (sizes[unit] ?? 0) + 1
+    return unit
+  })
+  return { of, sizes: Int32Array.from(sizes) }
 }
 
 /** What one trajectory adds to the loss of its minibatch ([1]), and to its metrics. */

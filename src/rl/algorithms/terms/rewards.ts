@@ -1,34 +1,8 @@
 /** What a trajectory earned, as advantages see it: shaped by its length, less its divergence from the reference policy, laid on tokens. */
-import {
-  choiceSetting,
-  flagSetting,
-  numberSetting,
-  optionalNumberSetting,
-  type SettingsOf,
-} from '#shared/settings.ts'
+import { choiceSetting, numberSetting, optionalNumberSetting } from '#shared/settings.ts'
 import type { Advantages, Experience } from '../types.ts'
-import { actionCount } from './policyTerms.ts'
-import { spreadOverTurns, turnOfTokens } from './turns.ts'
-
-export const lengthSettings = {
-  maskTruncated: flagSetting(
-    false,
-    'Leaves trajectories that were cut off by a limit out of the update; their rewards still count in the baseline.',
-  ),
-  overlongBuffer: numberSetting({
-    default: 0,
-    minimum: 0,
-    integer: true,
-    description: 'The last so many tokens before the length limit cost reward, more the closer; 0 is off.',
-  }),
-  overlongPenalty: numberSetting({
-    default: 1,
-    minimum: 0,
-    description: 'What a trajectory at the length limit loses of its reward; needs overlongBuffer.',
-  }),
-} as const
-
-export type LengthSettings = SettingsOf<typeof lengthSettings>
+import { type LengthSettings, lengthSettings } from './groupSettings.ts'
+import { actionCount, spreadOverTurns, turnOfTokens } from './turns.ts'
 
 /**
  * What the length of a trajectory costs: 0 up to `limit` − `buffer` tokens, then rising to `penalty` at the limit. Yu et

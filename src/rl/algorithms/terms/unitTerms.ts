@@ -2,20 +2,15 @@
  * Terms of the losses outside the GRPO family: means over units. A unit is a token, a turn or a trajectory, and every unit of
  * the minibatch weighs the same, however many tokens it has. (In the GRPO family tokens are weighed: policyTerms.ts.)
  */
-import { choiceSetting, numberSetting, type SettingsOf } from '#shared/settings.ts'
+import { choiceSetting, numberSetting } from '#shared/settings.ts'
 import type { LearningRow } from '../types.ts'
-import { exp, multiply, negative, pool, subtract, sum, type Value, where } from './differentiable.ts'
-import type { Tokens } from './loss.ts'
-import {
-  actionTotal,
-  type ClipBounds,
-  klDivergence,
-  type klEstimatorSettings,
-  klTallies,
-  type RatioLevel,
-  unitsAt,
-} from './policyTerms.ts'
-import { type Tallies, tally } from './tally.ts'
+import { exp, multiply, pool, subtract, sum, type Value, where } from './differentiable.ts'
+import type { KlEstimatorSettings, RatioLevel } from './groupSettings.ts'
+import { type Tokens, unitsAt } from './loss.ts'
+import { klDivergence } from './policyTerms.ts'
+import { actionTotal } from './turns.ts'
+import { klTallies } from './metrics.ts'
+import type { Tallies } from './tally.ts'
 
 export const symmetricClip = numberSetting({
   default: 0.2,
@@ -62,24 +57,11 @@ function unitCount({ actionMask, turnIds }: LearningRow, level: RatioLevel): num
   return new Set(turnIds.filter((_, t) => actionMask[t] === 1)).size
 }
 
-/** The policy loss, and the share of units whose ratio is outside the bounds. */
-export const surrogateMetrics = (loss: Value, ratio: Value, { lower, upper }: ClipBounds): Tallies => ({
-  policy_loss: tally(loss),
-  'clip_ratio/region_mean': tally({ data: ratio.data.map((ρ) => Number(ρ < lower || ρ > upper)) }),
-})
-
-/** The mean −log-probability of the chosen tokens. */
-export const surprisal = ({ logp }: Tokens): Tallies => ({ surprisal: tally(negative(logp)) })
-
-/** The mean log-ratio to the reference policy (k1), which can be negative. */
-export const referenceLogRatio = ({ logp, refLogp }: Tokens): Tallies =>
-  refLogp === null ? {} : { kl: tally(subtract(logp, refLogp)) }
-
 /** β · mean KL over the tokens of the minibatch. */
 export function klPenalty(
   minibatch: readonly LearningRow[],
   β: number,
-  settings: SettingsOf<typeof klEstimatorSettings>,
+  settings: KlEstimatorSettings,
 ): (tokens: Tokens) => { readonly loss: Value | number; readonly metrics: Tallies } {
   const count = Math.max(actionTotal(minibatch), 1)
   return ({ logp, refLogp }) => {
