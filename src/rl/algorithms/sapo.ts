@@ -59,7 +59,7 @@ export const sapo = defineAlgorithm({
       const ratio = importanceRatio(tokens, settings.importanceSamplingLevel) // ρ
       const kl = klTerm(tokens, ratio, settings)
       const A = add(tokens.advantages, kl.shaping)
-      // (4/τ)·σ(τ(ρ − 1)), whose slope at ρ = 1 is 1 as without a gate.
+      // (4/τ)·σ(τ(ρ − 1)), whose derivative at ρ = 1 is 1, as without a gate.
       const τ = A.data.map((advantage) => (advantage > 0 ? positiveTemperature : negativeTemperature))
       const gate = multiply(
         sigmoid(multiply(subtract(ratio, 1), τ)),

@@ -258,7 +258,7 @@ async function learn(
   const settings = {
     ...{ temperature, load, maxGradNorm: maxGradNorm ?? Infinity },
     mismatchLimit: correctMismatch ? mismatchLimitOf(config) : null,
-    learningRatesOf: (update: number) => dependencies.learningRateAt(update, 1),
+    learningRatesAt: (update: number) => dependencies.learningRatesAt(update, 1),
   }
   const guard = new UpdateGuard(guardSettings(config, { temperature, device }), 1, noUpdates)
   await learnFrom(rows, [rows.map((_, i) => i)], { policy, algorithm, settings, guard, shown: new Set() })

@@ -30,7 +30,7 @@ export interface TrainDependencies {
   /** Generation ends after any of these. */
   readonly stopIds: readonly number[]
   /** Learning rate of each parameter group at optimizer update `update` (from 0) of `updates`. */
-  readonly learningRateAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
+  readonly learningRatesAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
   /** What a policy that generates elsewhere has to report since it was last asked. */
   readonly rolloutMetrics?: () => Metrics
   /** Where the run goes on; adapters and optimizer of that moment are already in the policy. */

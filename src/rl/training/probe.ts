@@ -89,7 +89,7 @@ function probeDependencies(request: ProbeRequest): TrainDependencies {
     tokenizer,
     chatTemplate: null,
     stopIds,
-    learningRateAt: () => ({ actor: learningRate, critic: learningRate }),
+    learningRatesAt: () => ({ actor: learningRate, critic: learningRate }),
   }
 }
 

@@ -239,7 +239,7 @@ function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before
     load: learningLoad(dependencies),
     maxGradNorm: config.optimization.maxGradNorm ?? Infinity,
     mismatchLimit: plan.correctMismatch ? mismatchLimitOf(config) : null,
-    learningRatesOf: (update: number) => dependencies.learningRateAt(before.updates + update, updates),
+    learningRatesAt: (update: number) => dependencies.learningRatesAt(before.updates + update, updates),
   }
 }
 

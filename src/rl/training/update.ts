@@ -28,7 +28,7 @@ export interface UpdateSettings {
   /** Upper limit of the correction of the gap between sampler and learner; null = no correction. */
   readonly mismatchLimit: WeightLimit | null
   /** Learning rates of the k-th update of the step. */
-  readonly learningRatesOf: (update: number) => UpdateOptions['learningRates']
+  readonly learningRatesAt: (update: number) => UpdateOptions['learningRates']
 }
 
 export interface Learning {
@@ -114,7 +114,7 @@ function isAdmitted(
 }
 
 function takeUpdate({ policy, settings }: Learning, update: number): Metrics {
-  const learningRates = settings.learningRatesOf(update)
+  const learningRates = settings.learningRatesAt(update)
   const { gradNorms } = policy.update({ learningRates, maxGradNorm: settings.maxGradNorm })
   return {
     learning_rate: learningRates.actor,

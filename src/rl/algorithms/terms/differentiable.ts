@@ -53,38 +53,43 @@ function inOrderOfUse(loss: Value): Value[] {
 
 type Entrywise = (x: number, y: number, i: number) => number
 /** ∂result/∂operand of every entry: the same for all, an array's, or a function of the operands. */
-type Slope = number | Float64Array | Entrywise
+type Derivative = number | Float64Array | Entrywise
 
-/** Entry by entry. What has no gradient gives none, also where a slope is infinite. */
-function entrywise(a: Operand, b: Operand, f: Entrywise, slopes: () => readonly [Slope, Slope]): Value {
+/** Entry by entry. What has no gradient gives none, also where a derivative is infinite. */
+function entrywise(
+  a: Operand,
+  b: Operand,
+  f: Entrywise,
+  derivatives: () => readonly [Derivative, Derivative],
+): Value {
   const [x, y] = [dataOf(a), dataOf(b)]
   const [stepX, stepY] = [Number(x.length !== 1), Number(y.length !== 1)]
   const data = new Float64Array(stepX === 0 ? y.length : x.length)
   for (let i = 0; i < data.length; i++) data[i] = f(x[i * stepX]!, y[i * stepY]!, i)
   return from([a, b], data, (operand) => (gradient, into) => {
-    const slope = slopes()[operand]!
+    const derivative = derivatives()[operand]!
     const step = Number(into.length !== 1)
-    if (typeof slope === 'number') {
-      for (let i = 0; i < gradient.length; i++) into[i * step]! += gradient[i]! * slope
-    } else if (typeof slope === 'object') {
-      const stepSlope = Number(slope.length !== 1)
+    if (typeof derivative === 'number') {
+      for (let i = 0; i < gradient.length; i++) into[i * step]! += gradient[i]! * derivative
+    } else if (typeof derivative === 'object') {
+      const stepOfOwn = Number(derivative.length !== 1)
       for (let i = 0; i < gradient.length; i++)
-        if (gradient[i] !== 0) into[i * step]! += gradient[i]! * slope[i * stepSlope]!
+        if (gradient[i] !== 0) into[i * step]! += gradient[i]! * derivative[i * stepOfOwn]!
     } else {
       for (let i = 0; i < gradient.length; i++)
-        if (gradient[i] !== 0) into[i * step]! += gradient[i]! * slope(x[i * stepX]!, y[i * stepY]!, i)
+        if (gradient[i] !== 0) into[i * step]! += gradient[i]! * derivative(x[i * stepX]!, y[i * stepY]!, i)
     }
   })
 }
 
-/** One operand alone; its slope may be had from the result y. */
-function unary(a: Operand, f: (x: number) => number, slope: (x: number, y: number) => number): Value {
+/** One operand alone; its derivative may be had from the result y. */
+function unary(a: Operand, f: (x: number) => number, derivative: (x: number, y: number) => number): Value {
   const x = dataOf(a)
   const data = new Float64Array(x.length)
   for (let i = 0; i < data.length; i++) data[i] = f(x[i]!)
   return from([a], data, () => (gradient, into) => {
     for (let i = 0; i < gradient.length; i++)
-      if (gradient[i] !== 0) into[i]! += gradient[i]! * slope(x[i]!, data[i]!)
+      if (gradient[i] !== 0) into[i]! += gradient[i]! * derivative(x[i]!, data[i]!)
   })
 }
 

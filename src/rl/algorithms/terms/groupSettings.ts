@@ -72,13 +72,13 @@ export const klEstimatorSettings = {
   klEstimator: choiceSetting(
     klEstimators,
     'k3',
-    'Estimate of the divergence of the policy from the reference. k3-reversed is that of the reference from the policy, whose slope grows without bound where the policy becomes surer than the reference.',
+    'Estimate of the divergence of the policy from the reference. k3-reversed is that of the reference from the policy, whose gradient grows without bound where the policy becomes surer than the reference.',
   ),
   klClamp: optionalNumberSetting({
     default: 10,
     minimum: Number.MIN_VALUE,
     description:
-      'A token whose estimate is above this, where its slope grows without bound (k3: the policy is far below the reference), leaves the KL term; null is off.',
+      'A token whose estimate is above this, where its gradient grows without bound (k3: the policy is far below the reference), leaves the KL term; null is off.',
   }),
 } as const
 export type KlEstimatorSettings = SettingsOf<typeof klEstimatorSettings>
