@@ -1,7 +1,7 @@
 /**
  * Rollout: the act of producing trajectories. Reading guide:
  *
- *   prompts.ts     prompts out of the rows of a data set; order.ts says which come next
+ *   prompts.ts     prompts out of the rows of a data set, and which of them come next
  *   rollout.ts     (here) one turn: the policy answers every prompt
  *   episodes.ts    many turns: policy and environment answer each other until the episode is over
  *   turnText.ts    observations as tokens; transcript.ts keeps the tokens of an episode

@@ -46,7 +46,7 @@ export interface TrainDependencies {
   readonly onPhase?: (phase: StepPhase, progress?: PhaseProgress) => void
 }
 
-/** The wish of a person that the run waits between two steps. */
+/** Somebody asks the run to wait between two steps. */
 export interface PauseRequest {
   readonly isWanted: boolean
   /** Resolves when the run may go on, or is to stop. */

@@ -3,10 +3,15 @@ import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { withFormatBonus } from '../environment.ts'
 import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollout/episodes.ts'
-import { type DataRow, type EncodedPrompts, encodePrompts, type Prompt } from '../rollout/prompts.ts'
+import {
+  type DataRow,
+  type EncodedPrompts,
+  encodePrompts,
+  type Prompt,
+  withSwitches,
+} from '../rollout/prompts.ts'
 import { generateTrajectories, type RolloutOptions } from '../rollout/rollout.ts'
 import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
-import { withSwitches } from '../rollout/templateSwitches.ts'
 import { createTurnText } from '../rollout/turnText.ts'
 import type { PlanningParts, TrainDependencies } from './dependencies.ts'
 
