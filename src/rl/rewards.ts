@@ -6,6 +6,13 @@
  * applies to has no reward at all (total `null`) and takes no part in learning (the contract of TRL's reward functions).
  */
 import { AppError } from '#shared/errors.ts'
+import type {
+  EpisodeOutcome,
+  Reward,
+  RewardFailure,
+  Trajectory,
+  UnscoredTrajectory,
+} from './rollout/trajectory.ts'
 
 /** What a reward function may look at. `row` is the data set row of the prompt, every column of it. */
 export interface RewardInput {
@@ -28,10 +35,12 @@ export type RewardAnswer =
   | RewardFault
 
 export interface RewardFault {
-  readonly failure: string
-  /** Position in user-written code, from 1. */
-  readonly line?: number
-  readonly column?: number
+  readonly failure: {
+    readonly message: string
+    /** Position in user-written code, from 1; null or absent where it is not known. */
+    readonly line?: number | null
+    readonly column?: number | null
+  }
 }
 
 /** Scores completions together, in order. What goes wrong with one of them is its answer. */
@@ -52,7 +61,7 @@ export const eachSample =
       try {
         return { value: score(input) }
       } catch (error) {
-        return { failure: sentenceOf(error) }
+        return faultOf(error)
       }
     })
 
@@ -66,24 +75,6 @@ export interface RewardSpec {
 /** What becomes of a part whose function failed: left out, counted as 0, or the run ends. */
 export type RewardFailurePolicy = 'null' | 'zero' | 'fail'
 
-export interface RewardFailure {
-  /** Name of the part. */
-  readonly name: string
-  readonly message: string
-}
-
-export interface Reward {
-  /** Unweighted answer of each function, by name. */
-  readonly parts: Readonly<Record<string, number | null>>
-  /** Weighted sum over the parts that apply; `null` when none does. */
-  readonly total: number | null
-  readonly failures: readonly RewardFailure[]
-  /** Columns the functions logged; absent where none did. */
-  readonly logged?: Readonly<Record<string, unknown>>
-  /** Numbers the functions logged; absent where none did. */
-  readonly metrics?: Readonly<Record<string, number>>
-}
-
 /**
  * Scores a batch, in order. Throws `reward/failed` under the policy `fail`, and what keeps a function from working at
  * all (an AppError of its own).
@@ -94,23 +85,27 @@ export async function scoreRewards(
   onFailure: RewardFailurePolicy,
 ): Promise<Reward[]> {
   const answers = await Promise.all(specs.map((spec) => askFunction(spec, inputs)))
-  return inputs.map((_, i) => {
-    const ofSample = specs.map((spec, k) => ({ spec, answer: checked(answers[k]?.[i], spec.weight) }))
-    return combined(ofSample, onFailure)
-  })
+  return inputs.map((_, i) =>
+    combinedReward(
+      specs.map((spec, k) => ({ spec, answer: answers[k]?.[i] })),
+      onFailure,
+    ),
+  )
 }
 
-interface Answered {
-  readonly spec: RewardSpec
-  readonly answer: RewardAnswer
+export interface Answered {
+  readonly spec: Pick<RewardSpec, 'name' | 'weight'>
+  readonly answer: RewardAnswer | undefined
 }
 
-function combined(answers: readonly Answered[], onFailure: RewardFailurePolicy): Reward {
+/** One completion's reward from the answers of all functions. Errors as scoreRewards. */
+export function combinedReward(answers: readonly Answered[], onFailure: RewardFailurePolicy): Reward {
   const parts: Record<string, number | null> = {}
   const failures: RewardFailure[] = []
   const [logged, metrics]: [Record<string, unknown>, Record<string, number>] = [{}, {}]
   let total: number | null = null
-  for (const { spec, answer } of answers) {
+  for (const { spec, answer: given } of answers) {
+    const answer = checked(given, spec.weight)
     let part: number | null
     if ('failure' in answer) {
       const message = placed(answer)
@@ -155,7 +150,7 @@ async function askFunction(
     return await spec.function.score(inputs)
   } catch (error) {
     if (error instanceof AppError) throw error
-    return inputs.map(() => ({ failure: sentenceOf(error) }))
+    return inputs.map(() => faultOf(error))
   }
 }
 
@@ -174,18 +169,19 @@ export function rewardFault(value: number, weight = 1): string | null {
 }
 
 function checked(answer: RewardAnswer | undefined, weight: number): RewardAnswer {
-  if (answer === undefined) return { failure: 'The function gave no answer for this completion.' }
+  if (answer === undefined)
+    return { failure: { message: 'The function gave no answer for this completion.' } }
   if ('failure' in answer || answer.value === null) return answer
-  const failure = rewardFault(answer.value, weight)
-  return failure === null ? answer : { failure }
+  const message = rewardFault(answer.value, weight)
+  return message === null ? answer : { failure: { message } }
 }
 
-const sentenceOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export const faultOf = (error: unknown): RewardFault => ({
+  failure: { message: error instanceof Error ? error.message : String(error) },
+})
 
-const placed = ({ failure, line, column }: RewardFault): string =>
-  line === undefined
-    ? failure
-    : `${failure} (line ${line}${column === undefined ? '' : `, column ${column}`})`
+const placed = ({ failure: { message, line = null, column = null } }: RewardFault): string =>
+  line === null ? message : `${message} (line ${line}${column === null ? '' : `, column ${column}`})`
 
 function rewardFailed(name: string, message: string): AppError {
   return new AppError(
@@ -194,3 +190,82 @@ function rewardFailed(name: string, message: string): AppError {
     'Correct the function, or let failures count as “null” or “zero” in the reward settings.',
   )
 }
+
+export interface RewardOptions {
+  readonly rewards: readonly RewardSpec[]
+  readonly onFailure: RewardFailurePolicy
+  readonly step: number
+}
+
+/**
+ * Adds the rewards: those of the environment turn by turn, and those of the reward functions, which judge the last thing
+ * the policy said and count for its last turn. A trajectory without any reward teaches nothing.
+ */
+export async function rewardTrajectories(
+  trajectories: readonly UnscoredTrajectory[],
+  { rewards, onFailure, step }: RewardOptions,
+): Promise<Trajectory[]> {
+  const inputs = trajectories.map(({ prompt, completion, episode }) => ({
+    prompt: prompt.text,
+    completion: episode?.lastAction ?? completion,
+    row: prompt.columns,
+    step,
+  }))
+  const scored = await scoreRewards(rewards, inputs, onFailure)
+  return trajectories.map((trajectory, i) => {
+    const judged = scored[i]!
+    if (trajectory.episode !== null) {
+      return { ...trajectory, ...episodeRewards(trajectory.episode, judged, onFailure) }
+    }
+    return { ...trajectory, reward: judged, turnRewards: judged.total === null ? [] : [judged.total] }
+  })
+}
+
+/** Name under which an environment's own reward is charted. */
+const environmentPart = 'environment'
+
+function episodeRewards(
+  episode: EpisodeOutcome,
+  judged: Reward,
+  onFailure: RewardFailurePolicy,
+): Pick<Trajectory, 'reward' | 'turnRewards'> {
+  const own = environmentReward(episode, onFailure)
+  const isLeftOut = episode.turns === 0 || (episode.failure !== null && own === null)
+  const total = isLeftOut ? null : sumOf([own, judged.total])
+  const failures = episode.failure === null ? [] : [{ name: environmentPart, message: episode.failure }]
+  const reward: Reward = {
+    parts: { [environmentPart]: own, ...judged.parts },
+    total,
+    failures: [...failures, ...judged.failures],
+    logged: { ...episode.columns, ...judged.logged },
+    metrics: { ...episode.metrics, ...judged.metrics },
+  }
+  const last = episode.turns - 1
+  const turnRewards = episode.turnRewards.map(
+    (value, k) => sumOf([value, k === last ? judged.total : null]) ?? 0,
+  )
+  return { reward, turnRewards: total === null ? [] : turnRewards }
+}
+
+/** null where the environment gave none, or failed and failures count for nothing. Errors: `environment/failed`. */
+function environmentReward(
+  { failure, total }: EpisodeOutcome,
+  onFailure: RewardFailurePolicy,
+): number | null {
+  if (failure === null) return total
+  if (onFailure === 'fail') throw environmentFailed(failure)
+  return onFailure === 'zero' ? (total ?? 0) : null
+}
+
+/** null where nothing is there to add. */
+function sumOf(values: readonly (number | null)[]): number | null {
+  const given = values.filter((value) => value !== null)
+  return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0)
+}
+
+const environmentFailed = (failure: string): AppError =>
+  new AppError(
+    'environment/failed',
+    `The environment failed: ${failure}`,
+    'Correct the environment, or let rewardFailures leave such episodes out.',
+  )

@@ -72,7 +72,7 @@ describe('rewards', () => {
   })
 
   test('a failure says where in the code it happened', async () => {
-    const placed = batch('bad', 1, () => [{ failure: 'oh', line: 3, column: 7 }])
+    const placed = batch('bad', 1, () => [{ failure: { message: 'oh', line: 3, column: 7 } }])
     const [answer] = await scoreRewards([placed], [input('x')], 'null')
     expect(answer!.failures).toEqual([{ name: 'bad', message: 'oh (line 3, column 7)' }])
   })
@@ -113,7 +113,7 @@ describe('rewards', () => {
   })
 
   test('a failure can end the run', async () => {
-    const fails = batch('bad', 1, () => [{ failure: 'oh' }])
+    const fails = batch('bad', 1, () => [{ failure: { message: 'oh' } }])
     await expect(scoreRewards([fails], [input('x')], 'fail')).rejects.toMatchObject({ code: 'reward/failed' })
   })
 

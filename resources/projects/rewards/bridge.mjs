@@ -81,7 +81,7 @@ function builtInFunction({ builtIn, settings }) {
   const reward = builtInReward(builtIn, settings)
   return (sample) => {
     const [answer] = reward.score([sample])
-    if (answer.failure !== undefined) throw new Error(answer.failure)
+    if (answer.failure !== undefined) throw new Error(answer.failure.message)
     return answer.value
   }
 }

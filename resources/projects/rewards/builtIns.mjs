@@ -17,10 +17,10 @@ var eachSample = (score) => (inputs) => inputs.map((input) => {
 	try {
 		return { value: score(input) };
 	} catch (error) {
-		return { failure: sentenceOf(error) };
+		return faultOf(error);
 	}
 });
-var sentenceOf = (error) => error instanceof Error ? error.message : String(error);
+var faultOf = (error) => ({ failure: { message: error instanceof Error ? error.message : String(error) } });
 // src/shared/settings.ts
 /**
 * Settings as data: a table says each setting's kind, default and meaning. From the same table come the checked

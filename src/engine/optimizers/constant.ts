@@ -4,5 +4,5 @@ import type { Schedule } from './schedule.ts'
 export const constantSchedule: Schedule = {
   id: 'constant',
   title: 'Constant',
-  rateAt: (_step, baseRate) => baseRate,
+  at: (_step, learningRate) => learningRate,
 }

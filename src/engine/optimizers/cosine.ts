@@ -11,13 +11,13 @@ import { minimumRate, phases, warmupRate, type Schedule } from './schedule.ts'
 export const cosineSchedule: Schedule = {
   id: 'cosine',
   title: 'Cosine with warm-up',
-  rateAt(step, baseRate, plan) {
+  at(step, learningRate, plan) {
     const { warmup, rest } = phases(plan)
-    if (step < warmup) return warmupRate(step, baseRate, warmup)
-    if (rest === 0) return baseRate
-    const lowest = minimumRate(baseRate)
+    if (step < warmup) return warmupRate(step, learningRate, warmup)
+    if (rest === 0) return learningRate
+    const lowest = minimumRate(learningRate)
     if (warmup === 0 && plan.literalZeroWarmup) return lowest
     const angle = (Math.PI * (step - warmup)) / (2 * rest)
-    return lowest + ((baseRate - lowest) * (1 + Math.cos(angle))) / 2
+    return lowest + ((learningRate - lowest) * (1 + Math.cos(angle))) / 2
   },
 }

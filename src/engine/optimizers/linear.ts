@@ -4,11 +4,11 @@ import { minimumRate, phases, warmupRate, type Schedule } from './schedule.ts'
 export const linearSchedule: Schedule = {
   id: 'linear',
   title: 'Linear with warm-up',
-  rateAt(step, baseRate, plan) {
+  at(step, learningRate, plan) {
     const { warmup, rest } = phases(plan)
-    if (step < warmup) return warmupRate(step, baseRate, warmup)
-    const lowest = minimumRate(baseRate)
+    if (step < warmup) return warmupRate(step, learningRate, warmup)
+    const lowest = minimumRate(learningRate)
     const done = rest === 0 ? 0 : Math.min(1, (step - warmup) / rest)
-    return baseRate - (baseRate - lowest) * done
+    return learningRate - (learningRate - lowest) * done
   },
 }

@@ -15,10 +15,10 @@ export interface Schedule {
   readonly id: string
   readonly title: string
   /**
-   * Learning rate of update `step` (the first is 0) for a group whose own rate is `baseRate`. A pure function, so
+   * Learning rate of update `step` (the first is 0) of `plan.totalSteps` for a group whose config says `learningRate`. A pure function, so
    * every group keeps its own rate and a resumed run needs no state but the step.
    */
-  rateAt(step: number, baseRate: number, plan: SchedulePlan): number
+  at(step: number, learningRate: number, plan: SchedulePlan): number
 }
 
 /** Warm-up W = ⌊E·p⌋ updates, then R = E − W. */
@@ -32,12 +32,12 @@ export function phases({ totalSteps, warmupProportion }: SchedulePlan): { warmup
 }
 
 /** The lower end of a schedule for this group; a group that does not learn stays at 0. */
-export function minimumRate(baseRate: number): number {
-  return Math.min(MINIMUM_RATE, baseRate)
+export function minimumRate(learningRate: number): number {
+  return Math.min(MINIMUM_RATE, learningRate)
 }
 
-/** Straight line from the minimum at step 0 to the base rate at step `warmup`. */
-export function warmupRate(step: number, baseRate: number, warmup: number): number {
-  const lowest = minimumRate(baseRate)
-  return lowest + ((baseRate - lowest) * step) / warmup
+/** Straight line from the minimum at step 0 to `learningRate` at step `warmup`. */
+export function warmupRate(step: number, learningRate: number, warmup: number): number {
+  const lowest = minimumRate(learningRate)
+  return lowest + ((learningRate - lowest) * step) / warmup
 }

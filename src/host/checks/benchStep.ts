@@ -35,7 +35,7 @@ export async function stepPart(bench: Bench): Promise<StepFigures> {
     tokenizer,
     chatTemplate: null,
     stopIds: [],
-    learningRateAt: () => ({ actor: 1e-5, critic: 0 }),
+    learningRatesAt: () => ({ actor: 1e-5, critic: 0 }),
   })) {
     if (event.type !== 'step') continue
     const seconds = (performance.now() - began) / 1000

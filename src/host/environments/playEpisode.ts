@@ -92,8 +92,8 @@ function builtInWorld(id: string, { row, settings, onRequest }: Play): World {
   const turnOf = ([answer]: Awaited<ReturnType<Environment['step']>>): Omit<PlayedTurn, 'action'> => {
     if (answer === undefined) throw new Error('Expected an answer, got none.')
     if ('failure' in answer) {
-      const place = { line: answer.line ?? null, column: answer.column ?? null }
-      return { ...nothing, failure: { kind: 'exception', message: answer.failure, ...place } }
+      const { message, line = null, column = null } = answer.failure
+      return { ...nothing, failure: { kind: 'exception', message, line, column } }
     }
     const { state, reward, done, columns = {}, metrics = {} } = answer
     const observation = answer.observation === null ? null : framedObservation(answer)

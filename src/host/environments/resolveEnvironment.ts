@@ -3,11 +3,9 @@ import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { FetchJson, TaskServices } from '#rl/environments/tasks/common.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
-import type { Environment, EnvironmentAnswer } from '#rl/environment.ts'
-import { openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
+import type { Environment } from '#rl/environment.ts'
+import { openSandbox, requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
 import { codeReference, readRewardCode, runEnvironmentCode } from '#host/rewards/rewardCode.ts'
-import type { EnvironmentAnswer as SandboxAnswer } from '#host/sandbox/answers.ts'
-import { faultOf, requireSettings } from '#host/rewards/sandboxedReward.ts'
 
 type EnvironmentEntry = NonNullable<RunConfig['environment']>
 
@@ -132,19 +130,7 @@ export function sandboxedEnvironment(
     id,
     description: 'Environment code.',
     maxTurns: typeof suggested === 'number' && suggested >= 1 ? Math.floor(suggested) : usualTurns,
-    async reset(starts) {
-      const answers = await sandbox.reset(starts.map((start) => ({ ...start, settings })))
-      return answers.map(asEnvironmentAnswer)
-    },
-    async step(actions) {
-      const answers = await sandbox.step(actions.map((action) => ({ ...action, settings })))
-      return answers.map(asEnvironmentAnswer)
-    },
+    reset: (starts) => sandbox.reset(starts.map((start) => ({ ...start, settings }))),
+    step: (actions) => sandbox.step(actions.map((action) => ({ ...action, settings }))),
   }
-}
-
-function asEnvironmentAnswer(answer: SandboxAnswer): EnvironmentAnswer {
-  if ('failure' in answer) return faultOf(answer.failure)
-  const { state, observation, reward, done, truncated, columns, metrics } = answer
-  return { state, observation, reward, done, truncated, columns, metrics }
 }

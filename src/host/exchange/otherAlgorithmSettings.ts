@@ -7,7 +7,6 @@ import { actor, type SettingRow } from './settingRow.ts'
 const setting = (name: string) => `algorithm.settings.${name}`
 
 export const otherAlgorithms: readonly SettingRow[] = [
-  { ours: setting('rewardPlacement'), for: ['reinforce', 'ppo'] },
   { ours: setting('klCoefficient'), for: ['rloo'], trl: one('beta', 0.05), verl: verlKl, areal: arealKl },
   {
     ours: setting('clipCoefficient'),
@@ -22,8 +21,6 @@ export const otherAlgorithms: readonly SettingRow[] = [
     off: false,
     trl: one('normalize_advantages', false),
   },
-  { ours: setting('importanceSamplingLevel'), for: ['rloo'], off: 'trajectory' },
-  { ours: setting('ratioPooling'), for: ['rloo'], off: 'sum' },
   { ours: setting('rewardClipRange'), for: ['rloo'], off: null, trl: rewardRange },
   {
     ours: setting('klCoefficient'),

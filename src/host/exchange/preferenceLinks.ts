@@ -1,5 +1,5 @@
 /** DPO's losses: TRL has a list of them with weights, in which the likelihood of the chosen answer is one. */
-import { smoothedLosses, type PreferenceLossName } from '#rl/algorithms/losses/preferenceLosses.ts'
+import { smoothedLosses, type PreferenceLossName } from '#rl/algorithms/dpo.ts'
 import { asNumber, tidy, type Given, type Link } from './links.ts'
 import { listOf } from './specialLinks.ts'
 

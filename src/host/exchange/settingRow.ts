@@ -1,3 +1,5 @@
+import { algorithms } from '#rl/algorithms/registry.ts'
+import type { Algorithm } from '#rl/algorithms/define.ts'
 import type { ToolId } from '#shared/tools.ts'
 import type { Link } from './links.ts'
 
@@ -14,12 +16,15 @@ export interface SettingRow extends Partial<Readonly<Record<ToolId, Link>>> {
   readonly isCarried?: true
 }
 
-/** Algorithms that compare completions of one prompt. */
-export const groups = ['grpo', 'gspo', 'cispo', 'sapo'] as const
+const idsOf = (belongs: (algorithm: Algorithm) => boolean): readonly string[] =>
+  algorithms.filter(belongs).map(({ id }) => id)
+
+/** Algorithms with GRPO's settings of groups. */
+export const groups = idsOf(({ settings }) => Object.hasOwn(settings, 'advantageNorm'))
+export const generating = idsOf(({ experience }) => experience === 'rollout')
 /** The others that generate. */
-export const others = ['rloo', 'ppo', 'reinforce', 'remax', 'reinforce-plus-plus'] as const
-export const generating = [...groups, ...others] as const
-export const answering = ['dpo', 'sft'] as const
+export const others = generating.filter((id) => !groups.includes(id))
+export const answering = idsOf(({ experience }) => experience !== 'rollout')
 
 /** verl's long prefixes. */
 export const actor = (name: string) => `actor_rollout_ref.actor.${name}`

@@ -2,6 +2,7 @@
  * The rest of what TRL's and transformers' settings can say, at the values those versions have by themselves. None of it
  * has a counterpart here; a project writes it out so that another version's defaults decide nothing.
  */
+import { groups as grouped } from './settingRow.ts'
 
 /** Of transformers, for every trainer. */
 const everywhere = {
@@ -142,8 +143,8 @@ export const trlConstants: readonly {
   readonly for?: readonly string[]
 }[] = [
   { values: everywhere },
-  { values: generating, for: ['grpo', 'gspo', 'cispo', 'sapo', 'rloo'] },
-  { values: groups, for: ['grpo', 'gspo', 'cispo', 'sapo'] },
+  { values: generating, for: [...grouped, 'rloo'] },
+  { values: groups, for: grouped },
   { values: preferences, for: ['dpo'] },
   { values: demonstrations, for: ['sft'] },
 ]

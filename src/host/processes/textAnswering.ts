@@ -1,8 +1,8 @@
 /** Answers to questions about texts (textQuestion.ts), in a process that may be ended at any time. */
+import { withSwitches } from '#rl/rollout/prompts.ts'
 import { AppError } from '#shared/errors.ts'
 import { createStreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
-import { withSwitches } from '#rl/rollout/templateSwitches.ts'
 import { previewPrompts, promptLength, type PreviewModel } from '#host/data/preview.ts'
 import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 import type { TemplateInput, TextAnswers, TextQuestion } from './textQuestion.ts'

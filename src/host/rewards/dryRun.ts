@@ -1,13 +1,14 @@
 /** Reward code on rows and completions, before anything is trained: what each one earns, why, and how long it takes. */
+import { combinedReward } from '#rl/rewards.ts'
 import type { SandboxFailure, ScoreAnswer } from '../sandbox/answers.ts'
 import {
+  chosenFunctions,
   openSandbox,
   type CodeSource,
   type Sandbox,
   type SandboxLimits,
   type Timed,
 } from '../sandbox/sandbox.ts'
-import { chosenFunctions } from './sandboxedReward.ts'
 
 export interface DrySample {
   readonly prompt: string
@@ -88,20 +89,29 @@ interface Named {
   readonly answer: Timed<ScoreAnswer>
 }
 
+/** As a run adds them up, every function with a weight of 1. */
 function dryRow(answers: readonly Named[]): DryRunRow {
-  const scored = answers.flatMap(({ name, answer }) => ('failure' in answer ? [] : [{ name, ...answer }]))
-  const values = scored.map(({ value }) => value).filter((value) => value !== null)
+  const reward = combinedReward(
+    answers.map(({ name, answer }) => ({ spec: { name, weight: 1 }, answer })),
+    'null',
+  )
+  const failed = reward.failures.map(
+    ({ name, message }) => [name, failureOf(answers, name, message)] as const,
+  )
   return {
-    total: values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0),
-    parts: Object.fromEntries(
-      answers.map(({ name, answer }) => [name, 'failure' in answer ? null : answer.value]),
-    ),
-    failures: Object.fromEntries(
-      answers.flatMap(({ name, answer }) => ('failure' in answer ? [[name, answer.failure]] : [])),
-    ),
-    columns: Object.assign({}, ...scored.map(({ columns }) => columns)) as Record<string, unknown>,
-    metrics: Object.assign({}, ...scored.map(({ metrics }) => metrics)) as Record<string, number>,
+    total: reward.total,
+    parts: reward.parts,
+    failures: Object.fromEntries(failed),
+    columns: reward.logged ?? {},
+    metrics: reward.metrics ?? {},
     lines: answers.flatMap(({ answer }) => answer.lines),
     durationMs: answers.reduce((sum, { answer }) => sum + answer.durationMs, 0),
   }
+}
+
+/** What the code said itself; a number that no run would take is a failure too. */
+function failureOf(answers: readonly Named[], name: string, message: string): SandboxFailure {
+  const answer = answers.find((each) => each.name === name)?.answer
+  if (answer !== undefined && 'failure' in answer) return answer.failure
+  return { kind: 'too-large', message, line: null, column: null }
 }

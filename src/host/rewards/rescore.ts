@@ -1,8 +1,8 @@
 /** Stored samples under another version of the reward code: what the change would have paid. */
-import { scoreRewards, type Reward } from '#rl/rewards.ts'
-import { openSandbox, type CodeSource } from '../sandbox/sandbox.ts'
+import { scoreRewards } from '#rl/rewards.ts'
+import type { Reward } from '#rl/rollout/trajectory.ts'
+import { chosenFunctions, openSandbox, sandboxedReward, type CodeSource } from '../sandbox/sandbox.ts'
 import type { DryRunOptions } from './dryRun.ts'
-import { chosenFunctions, sandboxedReward } from './sandboxedReward.ts'
 
 export interface StoredSample {
   readonly prompt: string

@@ -3,7 +3,6 @@
  * guide of this folder:
  *
  *   resolveRewards.ts  (here) what a run scores with; rewardCode.ts is where its code lies
- *   sandboxedReward.ts a function of a sandbox as the reward function that learning knows
  *   dryRun.ts          code on rows and completions, before anything is trained
  *   testCases.ts       examples kept beside the code, run after every change
  *   cheating.ts        completions that deserve nothing, and what they get
@@ -14,9 +13,14 @@ import { AppError } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
 import type { RewardSpec } from '#rl/rewards.ts'
-import { openSandbox, type CodeSource, type Sandbox } from '../sandbox/sandbox.ts'
+import {
+  chosenFunctions,
+  type CodeSource,
+  openSandbox,
+  type Sandbox,
+  sandboxedReward,
+} from '../sandbox/sandbox.ts'
 import { codeReference, readRewardCode, runRewardCode } from './rewardCode.ts'
-import { chosenFunctions, sandboxedReward } from './sandboxedReward.ts'
 
 export interface ResolvedRewards extends AsyncDisposable {
   readonly specs: readonly RewardSpec[]

@@ -3,6 +3,7 @@
  * what has the expected form gets through.
  */
 import { z } from 'zod'
+import type { EnvironmentTurn } from '#rl/environment.ts'
 import { answerLimits } from './harness.ts'
 
 const failureKinds = [
@@ -34,6 +35,7 @@ export interface Logged {
   readonly lines: readonly string[]
 }
 
+/** A RewardAnswer, as learning takes it, with what the code printed. */
 export type ScoreAnswer = ({ readonly value: number | null } & Logged) | Failed
 
 export interface Failed {
@@ -41,19 +43,7 @@ export interface Failed {
   readonly lines: readonly string[]
 }
 
-export type Observation = string | readonly { readonly role: string; readonly content: string }[]
-
-/** What an environment says after reset (no reward, not done) or step. */
-export type EnvironmentAnswer =
-  | ({
-      readonly state: unknown
-      readonly observation: Observation | null
-      readonly reward: number | null
-      readonly done: boolean
-      /** The episode was cut off rather than brought to its end. */
-      readonly truncated: boolean
-    } & Logged)
-  | Failed
+export type EnvironmentAnswer = (EnvironmentTurn & Logged) | Failed
 
 /** What a module offers. */
 const descriptionSchema = z.object({

@@ -14,6 +14,7 @@
  * its answer; it never reaches the others.
  */
 import { AppError } from '#shared/errors.ts'
+import type { RewardFunction } from '#rl/rewards.ts'
 import {
   parsed,
   readDescription,
@@ -236,6 +237,49 @@ export class Sandbox implements AsyncDisposable {
     await this.#queue
     this.#link?.[Symbol.dispose]()
     this.#link = null
+  }
+}
+
+type RewardSettings = Readonly<Record<string, string | number | boolean>>
+
+/** A function of user code as a reward function. Errors: AppError 'config/invalid' for settings it does not have. */
+export function sandboxedReward(sandbox: Sandbox, name: string, settings: RewardSettings): RewardFunction {
+  requireSettings(sandbox, settings)
+  return {
+    id: name,
+    description: `${name} in reward code.`,
+    score: (inputs) =>
+      sandbox.score(
+        inputs.map((input) => ({ ...input, settings })),
+        name,
+      ),
+  }
+}
+
+/** The named function, else the default one, else all. Errors: AppError 'config/invalid'. */
+export function chosenFunctions(sandbox: Sandbox, name: string | null): readonly string[] {
+  const { functions, kind } = sandbox
+  if (kind === 'environment') {
+    throw new AppError('config/invalid', 'The code is an environment, not a reward function.')
+  }
+  if (name === null) return functions.includes('default') ? ['default'] : functions
+  if (functions.includes(name)) return [name]
+  throw new AppError(
+    'config/invalid',
+    `The reward code has no function called “${name}”.`,
+    `It has: ${functions.join(', ')}.`,
+  )
+}
+
+/** Code that names no settings takes any. Errors: AppError 'config/invalid'. */
+export function requireSettings({ settings: known }: Pick<Sandbox, 'settings'>, given: RewardSettings): void {
+  const names = Object.keys(known)
+  if (names.length === 0) return
+  for (const [name, value] of Object.entries(given)) {
+    const expected = Object.hasOwn(known, name) ? typeof known[name] : null
+    if (expected === typeof value) continue
+    const fault = expected === null ? `has no setting “${name}”` : `needs a ${expected} for “${name}”`
+    throw new AppError('config/invalid', `The reward code ${fault}.`, `Its settings: ${names.join(', ')}.`)
   }
 }
 

@@ -59,7 +59,7 @@ export async function readStages(
         ...judging,
         ...text,
         stopIds,
-        learningRateAt: learningRates(own),
+        learningRatesAt: scheduled(own),
       }
     }),
   )
@@ -72,14 +72,14 @@ export async function readStages(
   })
 }
 
-function learningRates({ optimization }: RunConfig): TrainDependencies['learningRateAt'] {
+function scheduled({ optimization }: RunConfig): TrainDependencies['learningRatesAt'] {
   const { learningRate, criticLearningRate, warmupProportion } = optimization
   const schedule = scheduleById(optimization.schedule)
   return (update, updates) => {
     const plan = { totalSteps: updates, warmupProportion }
     return {
-      actor: schedule.rateAt(update, learningRate, plan),
-      critic: schedule.rateAt(update, criticLearningRate ?? learningRate, plan),
+      actor: schedule.at(update, learningRate, plan),
+      critic: schedule.at(update, criticLearningRate ?? learningRate, plan),
     }
   }
 }

@@ -1,17 +1,28 @@
 import { numberOrPairSetting } from '#shared/settings.ts'
-import { clipConflicts, upperBounds } from './losses/clipping.ts'
+import { add, clip, constant, multiply, subtract } from './terms/differentiable.ts'
 import {
-  acceptanceAtLevel,
-  advantagesAtLevel,
+  acceptanceAt,
+  clipBounds,
+  clipConflicts,
   groupNeeds,
   groupSettings,
   groupSize,
-} from './common/groupSettings.ts'
-import { groupLoss } from './losses/groupLoss.ts'
-import { ratioLevelSetting } from './common/units.ts'
+  ratioLevelSetting,
+} from './terms/groupSettings.ts'
+import { groupAdvantages } from './terms/groupAdvantages.ts'
+import {
+  entropyBonus,
+  entropyThreshold,
+  importanceRatio,
+  klTerm,
+  normalizer,
+  whereLearning,
+} from './terms/policyTerms.ts'
+import { unitsAt } from './terms/loss.ts'
+import { clipFractions } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 
-/** Clipped Importance Sampling Policy Optimization: clipped tokens keep their gradient. MiniMax 2025, arXiv:2506.13585, §3.1. */
+/** Clipped Importance Sampling Policy Optimization: clipped tokens keep their gradient. MiniMax 2025, arXiv:2506.13585, §3.1 and eq. 4. */
 export const cispo = defineAlgorithm({
   id: 'cispo',
   title: 'CISPO',
@@ -28,14 +39,32 @@ export const cispo = defineAlgorithm({
     importanceSamplingLevel: ratioLevelSetting,
     ...groupSettings,
   },
-  conflicts: ({ clipCoefficient }) => clipConflicts(clipCoefficient, null),
+  conflicts: clipConflicts,
   needs: groupNeeds,
-  advantages: (batch, settings) => advantagesAtLevel(batch, settings, settings.importanceSamplingLevel),
-  acceptance: (settings) => acceptanceAtLevel(settings, settings.importanceSamplingLevel),
-  minibatchLoss: (minibatch, settings) =>
-    groupLoss(minibatch, {
-      ...settings,
-      level: settings.importanceSamplingLevel,
-      surrogate: { kind: 'cispo', bounds: upperBounds(settings.clipCoefficient) },
-    }),
+  // A = (r − mean r) / std r, over the completions of one prompt.
+  advantages: (batch, settings) =>
+    groupAdvantages(batch, settings, settings.importanceSamplingLevel, ({ rewards, mean, deviation }) =>
+      rewards.map((reward) => (reward - mean) / deviation),
+    ),
+  acceptance: (settings) => acceptanceAt(settings, settings.importanceSamplingLevel),
+  loss(minibatch, settings) {
+    const bounds = clipBounds(settings.clipCoefficient, 0)
+    const average = normalizer(minibatch, settings.lossNorm)
+    const threshold = entropyThreshold(minibatch, settings.topEntropyShare)
+    const bonus = entropyBonus(minibatch, settings.entropyCoefficient, threshold)
+    return (tokens) => {
+      const ratio = importanceRatio(tokens, settings.importanceSamplingLevel) // ρ
+      const kl = klTerm(tokens, ratio, settings)
+      const A = add(tokens.advantages, kl.shaping)
+      const gain = multiply(multiply(constant(clip(ratio, bounds)), A), tokens.logp)
+      const surrogate = whereLearning(tokens, gain, { ...settings, threshold })
+      return {
+        loss: add(average(tokens, subtract(kl.penalty, surrogate)), bonus(tokens)),
+        metrics: {
+          ...kl.metrics,
+          ...clipFractions(ratio, bounds, unitsAt(tokens, settings.importanceSamplingLevel)),
+        },
+      }
+    }
+  },
 })

@@ -1,7 +1,40 @@
 /** Turns a definition into a plug-in whose settings type is no longer visible, so that all fit one list. */
 import { AppError } from '#shared/errors.ts'
-import { checkSettings, type SettingsTable } from '#shared/settings.ts'
-import type { AlgorithmDefinition, ConfiguredAlgorithm } from './types.ts'
+import { checkSettings, type SettingsOf, type SettingsTable } from '#shared/settings.ts'
+import { minibatchLoss, type LossFormula } from './terms/loss.ts'
+import type {
+  Advantages,
+  ConfiguredAlgorithm,
+  Experience,
+  GroupAcceptance,
+  LearningRow,
+  Needs,
+} from './types.ts'
+
+/** An algorithm is its settings, its advantage and its loss. */
+export interface AlgorithmDefinition<Table extends SettingsTable> {
+  readonly id: string
+  readonly title: string
+  /** One sentence for the list in the window. */
+  readonly description: string
+  /** Paper. */
+  readonly source: string
+  /** Where trajectories come from. */
+  readonly experience: 'rollout' | 'demonstrations' | 'preferences'
+  /** Trajectories per prompt. */
+  readonly groupSize: { readonly default: number; readonly minimum: number }
+  readonly settings: Table
+  /** What is wrong with settings that are each in range; a sentence each, beginning with the setting's name. */
+  conflicts?(settings: NoInfer<SettingsOf<Table>>): readonly string[]
+  /** What must be there before advantage and loss are asked for; what is left out is not needed. */
+  needs(settings: NoInfer<SettingsOf<Table>>): Partial<Needs>
+  /** Over the whole rollout batch, before it is cut into minibatches; absent: every given answer is learned as it is. */
+  advantages?(batch: readonly Experience[], settings: NoInfer<SettingsOf<Table>>): Advantages
+  /** null or absent: every group is taken as it comes. */
+  acceptance?(settings: NoInfer<SettingsOf<Table>>): GroupAcceptance | null
+  /** Fixes weights from the masks of the whole minibatch; the formula then says what each trajectory (or pair) adds. */
+  loss(minibatch: readonly LearningRow[], settings: NoInfer<SettingsOf<Table>>): LossFormula
+}
 
 export interface Algorithm extends Pick<
   AlgorithmDefinition<SettingsTable>,
@@ -13,6 +46,17 @@ export interface Algorithm extends Pick<
 
 const path = 'algorithm.settings'
 
+const noNeeds: Needs = {
+  behavior: false,
+  ratio: false,
+  behaviorEntropies: false,
+  reference: false,
+  values: false,
+  greedyBaseline: false,
+  entropyGradient: false,
+  unit: 1,
+}
+
 export function defineAlgorithm<const Table extends SettingsTable>(
   definition: AlgorithmDefinition<Table>,
 ): Algorithm {
@@ -22,18 +66,25 @@ export function defineAlgorithm<const Table extends SettingsTable>(
       const { values, problems } = checkSettings(definition.settings, given, path)
       refuse(definition.title, problems)
       refuse(definition.title, definition.conflicts?.(values).map((sentence) => `${path}.${sentence}`) ?? [])
+      const needs = { ...noNeeds, ...definition.needs(values) }
       return {
         id: definition.id,
         experience: definition.experience,
         groupSize: definition.groupSize,
-        needs: definition.needs(values),
+        needs,
         acceptance: definition.acceptance?.(values) ?? null,
-        advantages: (batch) => definition.advantages(batch, values),
-        minibatchLoss: (minibatch) => definition.minibatchLoss(minibatch, values),
+        advantages: (batch) => definition.advantages?.(batch, values) ?? ones(batch),
+        minibatchLoss: (minibatch) => minibatchLoss(definition.loss(minibatch, values), needs.unit),
       }
     },
   }
 }
+
+const ones = (batch: readonly Experience[]): Advantages => ({
+  tokens: batch.map(({ actionMask }) => Float64Array.from(actionMask)),
+  returns: null,
+  kept: batch.map((_, i) => i),
+})
 
 function refuse(title: string, problems: readonly string[]): void {
   if (problems.length === 0) return

@@ -1,19 +1,48 @@
 import { choiceSetting, numberSetting } from '#shared/settings.ts'
-import { actionCount, actionTotal, atActions, sumOverActions } from './common/actions.ts'
-import { noNeeds } from './common/needs.ts'
-import { addTallies, type Tallies } from './common/tally.ts'
 import {
-  preferenceConflicts,
-  preferenceLoss,
-  preferenceLossNames,
-  type PreferenceSettings,
-} from './losses/preferenceLosses.ts'
+  add,
+  logSigmoid,
+  maximum,
+  multiply,
+  negative,
+  sigmoid,
+  square,
+  subtract,
+  sum,
+  type Value,
+} from './terms/differentiable.ts'
+import type { Tokens } from './terms/loss.ts'
+import { actionTotal } from './terms/turns.ts'
+import type { Tallies } from './terms/tally.ts'
 import { defineAlgorithm } from './define.ts'
-import type { LearningRow, LossRow, MinibatchLoss } from './types.ts'
+
+/** Forms and names of the losses as in TRL's DPO trainer. */
+const preferenceLossNames = [
+  'sigmoid',
+  'hinge',
+  'ipo',
+  'robust',
+  'conservative',
+  'exo',
+  'sppo',
+  'apo-zero',
+  'apo-down',
+] as const
+export type PreferenceLossName = (typeof preferenceLossNames)[number]
+
+/** Those that know labels to be wrong at times. */
+export const smoothedLosses: readonly PreferenceLossName[] = ['robust', 'conservative', 'exo']
+
+interface PreferenceSettings {
+  readonly loss: PreferenceLossName
+  readonly beta: number
+  /** ε: share of pairs taken to be the wrong way round. */
+  readonly labelSmoothing: number
+}
 
 /**
  * Direct Preference Optimization: the chosen answer gains on the rejected one, measured against the reference policy.
- * Rafailov et al. 2023, arXiv:2305.18290; its other losses: losses/preferenceLosses.ts; the likelihood term: Pang et al. 2024, arXiv:2404.19733, here per token of the minibatch.
+ * Rafailov et al. 2023, arXiv:2305.18290; its other losses stand below; the likelihood term: Pang et al. 2024, arXiv:2404.19733, here per token of the minibatch.
  */
 export const dpo = defineAlgorithm({
   id: 'dpo',
@@ -48,89 +77,135 @@ export const dpo = defineAlgorithm({
     }),
   },
   conflicts: preferenceConflicts,
-  needs: () => ({ ...noNeeds, reference: true, unit: 2 }),
-  advantages: (batch) => ({
-    tokens: batch.map((row) => atActions(row, () => 1)),
-    returns: null,
-    kept: batch.map((_, i) => i),
-  }),
-  minibatchLoss: dpoLoss,
+  needs: () => ({ reference: true, unit: 2 }),
+  loss(minibatch, settings) {
+    const chosenOnes = minibatch.filter((_, i) => i % 2 === 0)
+    const pairs = Math.max(chosenOnes.length, 1)
+    const chosenTokens = Math.max(actionTotal(chosenOnes), 1)
+    return (chosen, rejected?: Tokens) => {
+      if (rejected?.trajectory.group !== chosen.trajectory.group)
+        throw new Error('Expected a rejected answer after each chosen one.')
+      const [better, worse] = [answerOf(chosen), answerOf(rejected)]
+      const preference = preferenceLoss(better, worse, settings)
+      const likelihood = sum(chosen.logp)
+      return {
+        loss: subtract(
+          multiply(preference, 1 / pairs),
+          multiply(likelihood, settings.nllAlpha / chosenTokens),
+        ),
+        metrics: pairMetrics([chosen, better], [rejected, worse], settings.beta),
+      }
+    }
+  },
 })
 
-interface DpoSettings extends PreferenceSettings {
-  readonly nllAlpha: number
+/** log π − log π_ref of the whole answer. */
+function answerOf({ logp, refLogp, positions }: Tokens): Answer {
+  if (refLogp === null) throw new Error('Expected the reference’s log-probabilities of every row.')
+  return { logRatio: sum(subtract(logp, refLogp)), tokens: positions.length }
 }
 
-/** How much of what a token or a pair costs reaches the loss. */
-interface Weights {
-  readonly pair: number
-  readonly chosenToken: number
-}
-
-function dpoLoss(minibatch: readonly LearningRow[], settings: DpoSettings): MinibatchLoss {
-  const chosen = minibatch.filter((_, i) => i % 2 === 0)
-  const weights = {
-    pair: 1 / Math.max(chosen.length, 1),
-    chosenToken: settings.nllAlpha / Math.max(actionTotal(chosen), 1),
-  }
-  return (part) => {
-    const pairs = pairsOf(part).map((pair) => pairLoss(pair, weights, settings))
-    return {
-      loss: pairs.reduce((sum, { loss }) => sum + loss, 0),
-      coefficients: pairs.flatMap(({ slopes }) =>
-        slopes.map((logprobs) => ({ logprobs, entropies: null, values: null })),
-      ),
-      tallies: addTallies(pairs.map(({ tallies }) => tallies)),
-    }
-  }
-}
-
-type Pair = readonly [chosen: LossRow, rejected: LossRow]
-
-function pairsOf(part: readonly LossRow[]): Pair[] {
-  return part.flatMap((chosen, i): Pair[] => {
-    if (i % 2 === 1) return []
-    const rejected = part[i + 1]
-    if (rejected?.group !== chosen.group) throw new Error('Expected a rejected answer after each chosen one.')
-    return [[chosen, rejected]]
-  })
-}
-
-function pairLoss([chosen, rejected]: Pair, weights: Weights, settings: DpoSettings) {
-  const preference = preferenceLoss(gainOf(chosen), gainOf(rejected), settings)
-  const likelihood = sumOverActions(chosen, (t) => chosen.logprobs[t]!)
-  const [better, worse] = [implicitReward(chosen, settings.beta), implicitReward(rejected, settings.beta)]
+/** Rewards are implicit: β · log-ratio. */
+function pairMetrics(
+  [chosen, better]: readonly [Tokens, Answer],
+  [rejected, worse]: readonly [Tokens, Answer],
+  beta: number,
+): Tallies {
+  const reward = ({ logRatio }: Answer) => beta * logRatio.data[0]!
+  const margin = reward(better) - reward(worse)
+  const perPair = (value: number) => ({ sum: value, count: 1 })
+  const total = ({ logp }: Tokens) => sum(logp).data[0]!
   return {
-    loss: weights.pair * preference.value - weights.chosenToken * likelihood,
-    slopes: [
-      atActions(chosen, () => weights.pair * preference.chosenSlope - weights.chosenToken),
-      atActions(rejected, () => weights.pair * preference.rejectedSlope),
-    ],
-    tallies: pairTallies([chosen, rejected], better, worse),
-  }
-}
-
-const gainOf = (row: LossRow) => ({ logRatio: logRatioOf(row), tokens: actionCount(row) })
-
-/** β · (log-probability of the answer − the reference's). */
-export const implicitReward = (row: LossRow, beta: number): number => beta * logRatioOf(row)
-
-function logRatioOf(row: LossRow): number {
-  const { logprobs, referenceLogprobs } = row
-  if (referenceLogprobs === null) throw new Error('Expected the reference’s log-probabilities of every row.')
-  return sumOverActions(row, (t) => logprobs[t]! - referenceLogprobs[t]!)
-}
-
-function pairTallies([chosen, rejected]: Pair, better: number, worse: number): Tallies {
-  const total = (row: LossRow) => sumOverActions(row, (t) => row.logprobs[t]!)
-  const perPair = (sum: number) => ({ sum, count: 1 })
-  return {
-    'rewards/chosen': perPair(better),
-    'rewards/rejected': perPair(worse),
-    'rewards/margins': perPair(better - worse),
-    'rewards/accuracies': perPair(better > worse ? 1 : 0),
+    'rewards/chosen': perPair(reward(better)),
+    'rewards/rejected': perPair(reward(worse)),
+    'rewards/margins': perPair(margin),
+    'rewards/accuracies': perPair(margin > 0 ? 1 : 0),
     'logps/chosen': perPair(total(chosen)),
     'logps/rejected': perPair(total(rejected)),
-    surprisal: { sum: -total(chosen), count: actionCount(chosen) },
+    surprisal: { sum: -total(chosen), count: chosen.positions.length },
   }
+}
+
+/** One answer: log-probability less the reference's ([1], nats), and its tokens. */
+interface Answer {
+  readonly logRatio: Value
+  readonly tokens: number
+}
+
+interface Pair {
+  readonly chosen: Answer
+  readonly rejected: Answer
+  readonly beta: number
+  readonly smoothing: number
+}
+
+/** [1] */
+type PairForm = (pair: Pair) => Value
+
+/** A loss of the margin Δ = β·(chosen − rejected) alone. */
+const ofMargin =
+  (form: (margin: Value, smoothing: number) => Value): PairForm =>
+  ({ chosen, rejected, beta, smoothing }) =>
+    form(multiply(subtract(chosen.logRatio, rejected.logRatio), beta), smoothing)
+
+/** −log σ(x) */
+const cost = (x: Value): Value => negative(logSigmoid(x))
+
+const forms: Readonly<Record<PreferenceLossName, PairForm>> = {
+  // Rafailov et al. 2023, arXiv:2305.18290, eq. 7.
+  sigmoid: ofMargin(cost),
+  // Zhao et al. 2023, arXiv:2305.10425, eq. 3, as DPO uses it.
+  hinge: ofMargin((x) => maximum(0, subtract(1, x))),
+  // Azar et al. 2023, arXiv:2310.12036, eq. 17, per token.
+  ipo({ chosen, rejected, beta }) {
+    const perToken = ({ logRatio, tokens }: Answer) => multiply(logRatio, 1 / Math.max(tokens, 1))
+    return square(subtract(subtract(perToken(chosen), perToken(rejected)), 1 / (2 * beta)))
+  },
+  // Chowdhury et al. 2024, arXiv:2403.00409, eq. 13: unbiased under flipped labels.
+  robust: ofMargin((x, e) =>
+    multiply(subtract(multiply(cost(x), 1 - e), multiply(cost(negative(x)), e)), 1 / (1 - 2 * e)),
+  ),
+  // Mitchell 2023, "A note on DPO with noisy preferences".
+  conservative: ofMargin((x, e) => add(multiply(cost(x), 1 - e), multiply(cost(negative(x)), e))),
+  // Ji et al. 2024, arXiv:2402.00856, eq. 16: KL of the policy’s preference from the smoothed label.
+  exo: ofMargin((x, e) => {
+    const won = subtract(logSigmoid(x), Math.log1p(-e))
+    const lost = subtract(logSigmoid(negative(x)), Math.log(e))
+    return add(multiply(sigmoid(x), won), multiply(sigmoid(negative(x)), lost))
+  }),
+  // Wu et al. 2024, arXiv:2405.00675, eq. 4.7, with certain preferences.
+  sppo: ({ chosen, rejected, beta }) =>
+    add(square(subtract(chosen.logRatio, 0.5 / beta)), square(add(rejected.logRatio, 0.5 / beta))),
+  // D'Oosterlinck et al. 2024, arXiv:2408.06266, eq. 7: chosen up, rejected down.
+  'apo-zero': ({ chosen, rejected, beta }) =>
+    add(sigmoid(multiply(chosen.logRatio, -beta)), sigmoid(multiply(rejected.logRatio, beta))),
+  // The same, eq. 8: both down, rejected more.
+  'apo-down': ({ chosen, rejected, beta }) =>
+    add(
+      sigmoid(multiply(chosen.logRatio, beta)),
+      sigmoid(multiply(subtract(chosen.logRatio, rejected.logRatio), -beta)),
+    ),
+}
+
+const preferenceLoss = (
+  chosen: Answer,
+  rejected: Answer,
+  { loss, beta, labelSmoothing }: PreferenceSettings,
+): Value => forms[loss]({ chosen, rejected, beta, smoothing: labelSmoothing })
+
+/** Settings without which a loss is not defined, or which it does not look at; a sentence each. */
+function preferenceConflicts({ loss, beta, labelSmoothing }: PreferenceSettings): string[] {
+  const problems: string[] = []
+  if (labelSmoothing !== 0 && !smoothedLosses.includes(loss)) {
+    problems.push(
+      `labelSmoothing: the loss ${loss} does not use it; ${smoothedLosses.join(', ')} do, and conservative is what it means for sigmoid.`,
+    )
+  }
+  if (loss === 'exo' && labelSmoothing === 0)
+    problems.push('labelSmoothing: the loss exo is infinite without it; 0.001 is usual.')
+  if (loss === 'robust' && labelSmoothing === 0.5)
+    problems.push('labelSmoothing: the loss robust needs less than 0.5.')
+  if (beta === 0 && (loss === 'ipo' || loss === 'sppo'))
+    problems.push(`beta: the loss ${loss} aims at 1/(2β), so β must be above 0.`)
+  return problems
 }

@@ -1,19 +1,28 @@
-import { clipConflicts } from './losses/clipping.ts'
+import { add, clip, minimum, multiply, subtract } from './terms/differentiable.ts'
 import {
-  acceptanceAtLevel,
-  advantagesAtLevel,
-  clippedWithin,
-  clipSetting,
+  acceptanceAt,
+  clipBounds,
+  clipConflicts,
+  clipSettings,
   groupNeeds,
   groupSettings,
   groupSize,
-  ratioLimitSetting,
-} from './common/groupSettings.ts'
-import { groupLoss } from './losses/groupLoss.ts'
-import { ratioLevelSetting } from './common/units.ts'
+  ratioLevelSetting,
+} from './terms/groupSettings.ts'
+import { groupAdvantages } from './terms/groupAdvantages.ts'
+import {
+  entropyBonus,
+  entropyThreshold,
+  importanceRatio,
+  klTerm,
+  normalizer,
+  whereLearning,
+} from './terms/policyTerms.ts'
+import { unitsAt } from './terms/loss.ts'
+import { clipFractions } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 
-/** Group Relative Policy Optimization. Shao et al. 2024, arXiv:2402.03300, §4.1. */
+/** Group Relative Policy Optimization. Shao et al. 2024, arXiv:2402.03300, §4.1 and eq. 3. */
 export const grpo = defineAlgorithm({
   id: 'grpo',
   title: 'GRPO',
@@ -21,20 +30,39 @@ export const grpo = defineAlgorithm({
   source: 'Shao et al. 2024, arXiv:2402.03300',
   experience: 'rollout',
   groupSize,
-  settings: {
-    clipCoefficient: clipSetting,
-    ratioLimit: ratioLimitSetting,
-    importanceSamplingLevel: ratioLevelSetting,
-    ...groupSettings,
-  },
-  conflicts: ({ clipCoefficient, ratioLimit }) => clipConflicts(clipCoefficient, ratioLimit),
+  settings: { ...clipSettings, importanceSamplingLevel: ratioLevelSetting, ...groupSettings },
+  conflicts: clipConflicts,
   needs: groupNeeds,
-  advantages: (batch, settings) => advantagesAtLevel(batch, settings, settings.importanceSamplingLevel),
-  acceptance: (settings) => acceptanceAtLevel(settings, settings.importanceSamplingLevel),
-  minibatchLoss: (minibatch, settings) =>
-    groupLoss(minibatch, {
-      ...settings,
-      level: settings.importanceSamplingLevel,
-      surrogate: clippedWithin(settings),
-    }),
+  // A = (r − mean r) / std r, over the completions of one prompt.
+  advantages: (batch, settings) =>
+    groupAdvantages(batch, settings, settings.importanceSamplingLevel, ({ rewards, mean, deviation }) =>
+      rewards.map((reward) => (reward - mean) / deviation),
+    ),
+  acceptance: (settings) => acceptanceAt(settings, settings.importanceSamplingLevel),
+  loss(minibatch, settings) {
+    const bounds = clipBounds(settings.clipCoefficient)
+    const limit = settings.ratioLimit ?? Infinity
+    const average = normalizer(minibatch, settings.lossNorm)
+    const threshold = entropyThreshold(minibatch, settings.topEntropyShare)
+    const bonus = entropyBonus(minibatch, settings.entropyCoefficient, threshold)
+    return (tokens) => {
+      const ratio = importanceRatio(tokens, settings.importanceSamplingLevel) // ρ
+      const kl = klTerm(tokens, ratio, settings)
+      const A = add(tokens.advantages, kl.shaping)
+      const gain = minimum(multiply(minimum(ratio, limit), A), multiply(clip(ratio, bounds), A))
+      const surrogate = whereLearning(tokens, gain, { ...settings, threshold })
+      return {
+        loss: add(average(tokens, subtract(kl.penalty, surrogate)), bonus(tokens)),
+        metrics: {
+          ...kl.metrics,
+          ...clipFractions(
+            ratio,
+            bounds,
+            unitsAt(tokens, settings.importanceSamplingLevel),
+            tokens.advantages,
+          ),
+        },
+      }
+    }
+  },
 })

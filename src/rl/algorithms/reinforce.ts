@@ -1,14 +1,19 @@
 import { choiceSetting, numberSetting } from '#shared/settings.ts'
-import { clipBounds } from './losses/clipping.ts'
-import { sumOfTerms } from './losses/lossTerm.ts'
-import { noNeeds } from './common/needs.ts'
-import { referenceLogRatio, surprisal } from './losses/penalties.ts'
-import { returnAdvantages } from './common/returnAdvantages.ts'
-import { rewardPlacementSetting } from './common/rewardTokens.ts'
-import { klInReward, symmetricClip } from './common/trajectorySettings.ts'
-import { unitSurrogate } from './losses/unitSurrogate.ts'
-import { poolingAt, ratioLevelSetting, turnRatioPoolingSetting } from './common/units.ts'
+import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { clipBounds, ratioLevelSetting } from './terms/groupSettings.ts'
+import { klInReward, type RewardPlacement, rewardPlacementSetting, rewardTokens } from './terms/rewards.ts'
+import { standardized } from './terms/statistics.ts'
+import {
+  poolByTurns,
+  resolveAdvantageGranularity,
+  spreadOverTurns,
+  turnCount,
+  turnOfTokens,
+} from './terms/turns.ts'
+import { poolingAt, symmetricClip, turnRatioPoolingSetting, unitMean, unitRatios } from './terms/unitTerms.ts'
+import { referenceLogRatio, surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
+import type { Advantages, Experience } from './types.ts'
 
 /**
  * REINFORCE with return batch normalisation: returns standardised over the batch instead of a baseline, clipped ratio.
@@ -40,19 +45,96 @@ export const reinforce = defineAlgorithm({
     turnRatioPooling: turnRatioPoolingSetting,
   },
   needs: ({ klCoefficient }) => ({
-    ...noNeeds,
     behavior: klCoefficient !== 0,
     ratio: true,
     reference: klCoefficient !== 0,
   }),
+  // A = the discounted return of a turn or token, standardised over the batch.
   advantages: (batch, settings) =>
     returnAdvantages(batch, { ...settings, granularity: settings.advantageGranularity }),
-  minibatchLoss(minibatch, { importanceSamplingLevel: level, turnRatioPooling, clipCoefficient }) {
-    const pooling = poolingAt(level, turnRatioPooling)
-    return sumOfTerms([
-      unitSurrogate(minibatch, { level, pooling, bounds: clipBounds(clipCoefficient) }),
-      surprisal,
-      referenceLogRatio,
-    ])
+  loss(minibatch, { importanceSamplingLevel: level, turnRatioPooling, clipCoefficient }) {
+    const bounds = clipBounds(clipCoefficient)
+    const average = unitMean(minibatch, level)
+    return (tokens) => {
+      const {
+        ratio,
+        advantages: A,
+        correction,
+      } = unitRatios(tokens, level, poolingAt(level, turnRatioPooling))
+      const gain = minimum(multiply(ratio, A), multiply(clip(ratio, bounds), A))
+      const loss = negative(multiply(correction, gain))
+      return {
+        loss: average(loss),
+        metrics: {
+          ...surrogateMetrics(loss, ratio, bounds),
+          ...surprisal(tokens),
+          ...referenceLogRatio(tokens),
+        },
+      }
+    }
   },
 })
+
+export interface ReturnAdvantageSettings {
+  /** γ: discount from turn to turn, or from token to token. */
+  readonly discount: number
+  readonly granularity: 'auto' | 'token' | 'turn'
+  readonly rewardPlacement: RewardPlacement
+  /** β. */
+  readonly klCoefficient: number
+}
+
+/**
+ * Returns standardised over the whole batch (ReBN). The divergence from the reference policy is subtracted from the
+ * rewards, β·(behaviour − reference log-probability) per token, and is no term of the loss.
+ */
+export function returnAdvantages(
+  batch: readonly Experience[],
+  settings: ReturnAdvantageSettings,
+): Advantages {
+  const turnIds = batch.map(turnOfTokens)
+  const perTurn = resolveAdvantageGranularity(settings.granularity, turnIds) === 'turn'
+  const returns = batch.map((row, i) =>
+    perTurn ? turnReturns(row, turnIds[i]!, settings) : tokenReturns(row, turnIds[i]!, settings),
+  )
+  const isCell = (i: number, cell: number) => perTurn || turnIds[i]![cell]! >= 0
+  const flat = standardized(returns.flatMap((row, i) => [...row].filter((_, cell) => isCell(i, cell))))
+  let next = 0
+  const cells = returns.map((row, i) => row.map((_, cell) => (isCell(i, cell) ? flat[next++]! : 0)))
+  return {
+    tokens: cells.map((row, i) => (perTurn ? spreadOverTurns(row, turnIds[i]!) : row)),
+    returns: null,
+    kept: batch.map((_, i) => i),
+  }
+}
+
+/** [turns]: mean penalised reward of each turn plus the discounted return of the next one. */
+function turnReturns(row: Experience, turnIds: Int32Array, settings: ReturnAdvantageSettings): Float64Array {
+  const penalized = penalizedRewards(row, turnIds, { ...settings, rewardPlacement: 'every-token' })
+  const returns = poolByTurns(penalized, turnIds, turnCount(turnIds), 'mean')
+  for (let turn = returns.length - 2; turn >= 0; turn--)
+    returns[turn]! += settings.discount * returns[turn + 1]!
+  return returns
+}
+
+/** [T]: returns do not cross tokens the policy did not choose, so they end with the turn. */
+function tokenReturns(row: Experience, turnIds: Int32Array, settings: ReturnAdvantageSettings): Float64Array {
+  const returns = penalizedRewards(row, turnIds, settings)
+  for (let t = returns.length - 2; t >= 0; t--) {
+    if (turnIds[t]! >= 0 && turnIds[t + 1]! >= 0) returns[t]! += settings.discount * returns[t + 1]!
+  }
+  return returns
+}
+
+function penalizedRewards(
+  row: Experience,
+  turnIds: Int32Array,
+  { rewardPlacement, klCoefficient }: ReturnAdvantageSettings,
+): Float64Array {
+  const rewards = rewardTokens(row, rewardPlacement)
+  const { behaviorLogprobs, referenceLogprobs } = row
+  if (klCoefficient === 0 || behaviorLogprobs === null || referenceLogprobs === null) return rewards
+  return rewards.map((reward, t) =>
+    turnIds[t]! < 0 ? 0 : reward - klCoefficient * (behaviorLogprobs[t]! - referenceLogprobs[t]!),
+  )
+}

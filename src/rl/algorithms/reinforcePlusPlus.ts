@@ -1,20 +1,14 @@
 import { numberSetting } from '#shared/settings.ts'
-import { clipBounds } from './losses/clipping.ts'
-import { acceptanceSettings, groupAcceptance } from './common/groupAcceptance.ts'
-import { mayLearn } from './common/lengthShaping.ts'
-import { sumOfTerms } from './losses/lossTerm.ts'
-import { noNeeds } from './common/needs.ts'
-import { klPenalty, surprisal } from './losses/penalties.ts'
-import {
-  groupCentered,
-  onActions,
-  standardizedOverTokens,
-  trajectoryRewards,
-} from './common/trajectoryAdvantages.ts'
-import { symmetricClip, trajectorySettings } from './common/trajectorySettings.ts'
-import { unitSurrogate } from './losses/unitSurrogate.ts'
-import { ratioLevelSetting } from './common/units.ts'
+import { add, clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { clipBounds, ratioLevelSetting } from './terms/groupSettings.ts'
+import { acceptanceSettings, groupAcceptance, withinGroups } from './terms/groups.ts'
+import { actionCount } from './terms/turns.ts'
+import { learningRows, perTrajectory, trajectoryRewards, trajectorySettings } from './terms/rewards.ts'
+import { centered, standardized } from './terms/statistics.ts'
+import { klPenalty, symmetricClip, unitMean, unitRatios } from './terms/unitTerms.ts'
+import { surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
+import type { Experience } from './types.ts'
 
 /**
  * REINFORCE++ with baseline: rewards centred in their group, then standardised over the whole batch instead of over the
@@ -40,22 +34,41 @@ export const reinforcePlusPlus = defineAlgorithm({
     ...trajectorySettings,
     ...acceptanceSettings,
   },
-  needs: ({ klCoefficient }) => ({ ...noNeeds, ratio: true, reference: klCoefficient !== 0 }),
+  needs: ({ klCoefficient }) => ({ ratio: true, reference: klCoefficient !== 0 }),
   acceptance: (settings) => groupAcceptance(settings),
   advantages(batch, settings) {
-    const kept = batch.map((_, i) => i).filter((i) => mayLearn(batch[i]!, settings))
     const rewards = trajectoryRewards(batch, { ...settings, klCoefficient: 0 })
-    const compared = groupCentered(
-      rewards,
-      batch.map(({ group }) => group),
-    )
-    const advantages = standardizedOverTokens(compared, batch, kept)
-    return { tokens: onActions(advantages, batch), returns: null, kept }
+    // A = (r − mean r of the group) / std over all tokens of the batch
+    const compared = withinGroups(batch, rewards, centered).map((advantage) => advantage ?? 0)
+    const kept = learningRows(batch, settings)
+    return perTrajectory(standardizedOverTokens(compared, batch, kept), batch, settings)
   },
-  minibatchLoss: (minibatch, { importanceSamplingLevel: level, clipCoefficient, klCoefficient }) =>
-    sumOfTerms([
-      unitSurrogate(minibatch, { level, pooling: 'mean', bounds: clipBounds(clipCoefficient) }),
-      klPenalty(minibatch, klCoefficient, { klEstimator: 'k2', klClamp: null }),
-      surprisal,
-    ]),
+  loss(minibatch, { importanceSamplingLevel: level, clipCoefficient, klCoefficient }) {
+    const bounds = clipBounds(clipCoefficient)
+    const average = unitMean(minibatch, level)
+    const klTerm = klPenalty(minibatch, klCoefficient, { klEstimator: 'k2', klClamp: null })
+    return (tokens) => {
+      const { ratio, advantages: A, correction } = unitRatios(tokens, level, 'mean')
+      const gain = minimum(multiply(ratio, A), multiply(clip(ratio, bounds), A))
+      const loss = negative(multiply(correction, gain))
+      const kl = klTerm(tokens)
+      return {
+        loss: add(average(loss), kl.loss),
+        metrics: { ...surrogateMetrics(loss, ratio, bounds), ...kl.metrics, ...surprisal(tokens) },
+      }
+    }
+  },
 })
+
+/** Mean 0 and standard deviation 1 over all action tokens of `rows`, on each of which its row's value stands. */
+function standardizedOverTokens(
+  values: readonly number[],
+  batch: readonly Experience[],
+  rows: readonly number[],
+): number[] {
+  const owners = rows.flatMap((i) => new Array<number>(actionCount(batch[i]!)).fill(i))
+  const flat = standardized(owners.map((i) => values[i]!))
+  const result = [...values]
+  owners.forEach((i, entry) => (result[i] = flat[entry]!))
+  return result
+}

@@ -1,13 +1,10 @@
 import { optionalNumberSetting } from '#shared/settings.ts'
-import { clipBounds } from './losses/clipping.ts'
-import { mayLearn } from './common/lengthShaping.ts'
-import { logprobLoss } from './losses/logprobLoss.ts'
-import { sumOfTerms } from './losses/lossTerm.ts'
-import { noNeeds } from './common/needs.ts'
-import { referenceLogRatio, surprisal } from './losses/penalties.ts'
-import { onActions, trajectoryRewards } from './common/trajectoryAdvantages.ts'
-import { klInReward, trajectorySettings } from './common/trajectorySettings.ts'
-import { unitSurrogate } from './losses/unitSurrogate.ts'
+import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { clipBounds } from './terms/groupSettings.ts'
+import { klInReward, perTrajectory, trajectoryRewards, trajectorySettings } from './terms/rewards.ts'
+import { tally } from './terms/tally.ts'
+import { unitMean, unitRatios } from './terms/unitTerms.ts'
+import { referenceLogRatio, surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 import type { Experience } from './types.ts'
 
@@ -30,7 +27,6 @@ export const remax = defineAlgorithm({
     ...trajectorySettings,
   },
   needs: ({ klCoefficient }) => ({
-    ...noNeeds,
     behavior: klCoefficient !== 0,
     ratio: true,
     reference: klCoefficient !== 0,
@@ -39,21 +35,30 @@ export const remax = defineAlgorithm({
   advantages(batch, settings) {
     const limit = settings.rewardClipRange ?? Infinity
     const rewards = trajectoryRewards(batch, settings)
+    // A = r − r of the greedy answer
     const advantages = rewards.map(
       (reward, i) => reward - Math.min(Math.max(baselineOf(batch[i]!), -limit), limit),
     )
-    return {
-      tokens: onActions(advantages, batch),
-      returns: null,
-      kept: batch.map((_, i) => i).filter((i) => mayLearn(batch[i]!, settings)),
-    }
+    return perTrajectory(advantages, batch, settings)
   },
-  minibatchLoss(minibatch, { clipCoefficient }) {
-    const surrogate =
-      clipCoefficient === null
-        ? logprobLoss(minibatch, 'token-mean', 'policy_loss')
-        : unitSurrogate(minibatch, { level: 'token', pooling: 'mean', bounds: clipBounds(clipCoefficient) })
-    return sumOfTerms([surrogate, surprisal, referenceLogRatio])
+  loss(minibatch, { clipCoefficient }) {
+    const average = unitMean(minibatch, 'token')
+    return (tokens) => {
+      const { logp } = tokens
+      const { ratio, advantages: A, correction } = unitRatios(tokens, 'token', 'mean')
+      const bounds = clipBounds(clipCoefficient ?? Infinity)
+      const gain =
+        clipCoefficient === null
+          ? multiply(A, logp)
+          : minimum(multiply(ratio, A), multiply(clip(ratio, bounds), A))
+      const loss = negative(multiply(correction, gain))
+      const metrics =
+        clipCoefficient === null ? { policy_loss: tally(loss) } : surrogateMetrics(loss, ratio, bounds)
+      return {
+        loss: average(loss),
+        metrics: { ...metrics, ...surprisal(tokens), ...referenceLogRatio(tokens) },
+      }
+    }
   },
 })
 

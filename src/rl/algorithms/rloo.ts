@@ -1,14 +1,11 @@
 import { choiceSetting, flagSetting } from '#shared/settings.ts'
-import { clipBounds } from './losses/clipping.ts'
-import { acceptanceSettings, groupAcceptance } from './common/groupAcceptance.ts'
-import { mayLearn } from './common/lengthShaping.ts'
-import { sumOfTerms } from './losses/lossTerm.ts'
-import { noNeeds } from './common/needs.ts'
-import { referenceLogRatio, surprisal } from './losses/penalties.ts'
-import { standardized } from './common/statistics.ts'
-import { leaveOneOut, onActions, trajectoryRewards } from './common/trajectoryAdvantages.ts'
-import { klInReward, symmetricClip, trajectorySettings } from './common/trajectorySettings.ts'
-import { unitSurrogate } from './losses/unitSurrogate.ts'
+import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { clipBounds } from './terms/groupSettings.ts'
+import { acceptanceSettings, groupAcceptance, withinGroups } from './terms/groups.ts'
+import { klInReward, perTrajectory, trajectoryRewards, trajectorySettings } from './terms/rewards.ts'
+import { standardized } from './terms/statistics.ts'
+import { symmetricClip, unitMean, unitRatios } from './terms/unitTerms.ts'
+import { referenceLogRatio, surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 
 /**
@@ -41,28 +38,37 @@ export const rloo = defineAlgorithm({
     ...acceptanceSettings,
   },
   needs: ({ klCoefficient }) => ({
-    ...noNeeds,
     behavior: klCoefficient !== 0,
     ratio: true,
     reference: klCoefficient !== 0,
   }),
   acceptance: (settings) => groupAcceptance(settings),
   advantages(batch, settings) {
-    const compared = leaveOneOut(
-      trajectoryRewards(batch, settings),
-      batch.map(({ group }) => group),
-    )
+    const rewards = trajectoryRewards(batch, settings)
+    // A = r − the mean of the others'; alone in its group a completion teaches nothing.
+    const compared = withinGroups(batch, rewards, (members) => {
+      const total = members.reduce((sum, reward) => sum + reward, 0)
+      const others = Math.max(members.length - 1, 1)
+      return members.map((reward) => (members.length < 2 ? 0 : reward - (total - reward) / others))
+    }).map((advantage) => advantage ?? 0)
     const advantages = settings.normalizeAdvantages ? standardized(compared) : compared
-    return {
-      tokens: onActions(advantages, batch),
-      returns: null,
-      kept: batch.map((_, i) => i).filter((i) => mayLearn(batch[i]!, settings)),
+    return perTrajectory(advantages, batch, settings)
+  },
+  loss(minibatch, { importanceSamplingLevel: level, ratioPooling, clipCoefficient }) {
+    const bounds = clipBounds(clipCoefficient)
+    const average = unitMean(minibatch, level)
+    return (tokens) => {
+      const { ratio, advantages: A, correction } = unitRatios(tokens, level, ratioPooling)
+      const gain = minimum(multiply(ratio, A), multiply(clip(ratio, bounds), A))
+      const loss = negative(multiply(correction, gain))
+      return {
+        loss: average(loss),
+        metrics: {
+          ...surrogateMetrics(loss, ratio, bounds),
+          ...surprisal(tokens),
+          ...referenceLogRatio(tokens),
+        },
+      }
     }
   },
-  minibatchLoss: (minibatch, { importanceSamplingLevel: level, ratioPooling: pooling, clipCoefficient }) =>
-    sumOfTerms([
-      unitSurrogate(minibatch, { level, pooling, bounds: clipBounds(clipCoefficient) }),
-      surprisal,
-      referenceLogRatio,
-    ]),
 })

@@ -1,16 +1,24 @@
 import { numberSetting } from '#shared/settings.ts'
+import { add, multiply, sigmoid, subtract } from './terms/differentiable.ts'
 import {
-  acceptanceAtLevel,
-  advantagesAtLevel,
+  acceptanceAt,
   groupNeeds,
   groupSettings,
   groupSize,
-} from './common/groupSettings.ts'
-import { groupLoss } from './losses/groupLoss.ts'
-import { ratioLevelSetting } from './common/units.ts'
+  ratioLevelSetting,
+} from './terms/groupSettings.ts'
+import { groupAdvantages } from './terms/groupAdvantages.ts'
+import {
+  entropyBonus,
+  entropyThreshold,
+  importanceRatio,
+  klTerm,
+  normalizer,
+  whereLearning,
+} from './terms/policyTerms.ts'
 import { defineAlgorithm } from './define.ts'
 
-/** Soft Adaptive Policy Optimization: a gate that closes smoothly instead of a clip. Gao et al. 2025, arXiv:2511.20347, §3. */
+/** Soft Adaptive Policy Optimization: a gate that closes smoothly instead of a clip. Gao et al. 2025, arXiv:2511.20347, §3 and eq. 6. */
 export const sapo = defineAlgorithm({
   id: 'sapo',
   title: 'SAPO',
@@ -36,15 +44,33 @@ export const sapo = defineAlgorithm({
     ...groupSettings,
   },
   needs: groupNeeds,
-  advantages: (batch, settings) => advantagesAtLevel(batch, settings, settings.importanceSamplingLevel),
-  acceptance: (settings) => acceptanceAtLevel(settings, settings.importanceSamplingLevel),
-  minibatchLoss: (minibatch, settings) =>
-    groupLoss(minibatch, {
-      ...settings,
-      level: settings.importanceSamplingLevel,
-      surrogate: {
-        kind: 'soft-gate',
-        temperatures: { positive: settings.positiveTemperature, negative: settings.negativeTemperature },
-      },
-    }),
+  // A = (r − mean r) / std r, over the completions of one prompt.
+  advantages: (batch, settings) =>
+    groupAdvantages(batch, settings, settings.importanceSamplingLevel, ({ rewards, mean, deviation }) =>
+      rewards.map((reward) => (reward - mean) / deviation),
+    ),
+  acceptance: (settings) => acceptanceAt(settings, settings.importanceSamplingLevel),
+  loss(minibatch, settings) {
+    const { positiveTemperature, negativeTemperature } = settings
+    const average = normalizer(minibatch, settings.lossNorm)
+    const threshold = entropyThreshold(minibatch, settings.topEntropyShare)
+    const bonus = entropyBonus(minibatch, settings.entropyCoefficient, threshold)
+    return (tokens) => {
+      const ratio = importanceRatio(tokens, settings.importanceSamplingLevel) // ρ
+      const kl = klTerm(tokens, ratio, settings)
+      const A = add(tokens.advantages, kl.shaping)
+      // (4/τ)·σ(τ(ρ − 1)), whose derivative at ρ = 1 is 1, as without a gate.
+      const τ = A.data.map((advantage) => (advantage > 0 ? positiveTemperature : negativeTemperature))
+      const gate = multiply(
+        sigmoid(multiply(subtract(ratio, 1), τ)),
+        τ.map((temperature) => 4 / temperature),
+      )
+      const gain = multiply(gate, A)
+      const surrogate = whereLearning(tokens, gain, { ...settings, threshold })
+      return {
+        loss: add(average(tokens, subtract(kl.penalty, surrogate)), bonus(tokens)),
+        metrics: kl.metrics,
+      }
+    }
+  },
 })

@@ -1,8 +1,7 @@
 import { choiceSetting } from '#shared/settings.ts'
-import { actionCount, atActions, sumOverActions } from './common/actions.ts'
-import { logprobLoss } from './losses/logprobLoss.ts'
-import { type LossTerm, sumOfTerms } from './losses/lossTerm.ts'
-import { noNeeds } from './common/needs.ts'
+import { negative } from './terms/differentiable.ts'
+import { normalizer } from './terms/policyTerms.ts'
+import { tally } from './terms/tally.ts'
 import { defineAlgorithm } from './define.ts'
 
 /** Supervised finetuning: maximum likelihood of the answers shown. The mask marks the answer's tokens, its end included. */
@@ -20,23 +19,16 @@ export const sft = defineAlgorithm({
       'Whether every token of the minibatch weighs the same, or every answer.',
     ),
   },
-  needs: () => noNeeds,
-  advantages: (batch) => ({
-    tokens: batch.map((row) => atActions(row, () => 1)),
-    returns: null,
-    kept: batch.map((_, i) => i),
-  }),
-  minibatchLoss: (minibatch, { lossNorm }) =>
-    sumOfTerms([logprobLoss(minibatch, lossNorm, 'surprisal'), perplexity]),
-})
-
-const perplexity: LossTerm = (row) => ({
-  loss: 0,
-  tallies: {
-    perplexity: {
-      sum: -sumOverActions(row, (t) => row.logprobs[t]!),
-      count: actionCount(row),
-      isExponent: true,
-    },
+  needs: () => ({}),
+  loss(minibatch, { lossNorm }) {
+    const average = normalizer(minibatch, lossNorm)
+    return (tokens) => {
+      const loss = negative(tokens.logp)
+      const total = tally(loss)
+      return {
+        loss: average(tokens, loss),
+        metrics: { surprisal: total, perplexity: { ...total, isExponent: true } },
+      }
+    }
   },
 })

@@ -1,14 +1,15 @@
 /**
  * What an algorithm is. Reading guide of this folder:
  *
- *   types.ts      the interface below; the trainer knows nothing else
- *   registry.ts   the list
- *   grpo.ts …     one algorithm per file: its settings, and which pieces it is made of
- *   losses/       pieces of losses: groupLoss for the GRPO family; for the others a sum of terms (lossTerm)
- *   common/       the other pieces: advantages of groups, returns, trajectories and a critic; settings; tallies
+ *   grpo.ts …       one algorithm per file: its settings, its advantage and its loss as formulas
+ *   registry.ts     the list
+ *   define.ts       what such a file contains
+ *   terms/          what formulas are made of: policyTerms (ratio, clip, KL, entropy, normaliser), unitTerms (means over turns
+ *                   or trajectories), groupAdvantages, returns, rewards; differentiable: arithmetic that knows its derivatives
+ *   types.ts        what goes in and out; the trainer knows nothing else
  *
  * An algorithm is arithmetic on plain f64 arrays. Every loss reaches the model only through ∂loss/∂{log-probability,
- * entropy, value} of each token, so answering those numbers is all it does: no tensors, no engine.
+ * entropy, value} of each token, so these numbers are all it answers: no tensors, no engine.
  *
  * Demonstrations and preferences come in the same form: the action mask marks the tokens of the answer, a preference is
  * two rows, the chosen answer first.
@@ -16,9 +17,8 @@
  * Per-token arrays are in the shifted frame: a sequence of L tokens has T = L−1 entries, entry t is the prediction of
  * token t+1. Entries outside the action mask may hold anything and never influence a result.
  */
-import type { SettingsOf, SettingsTable } from '#shared/settings.ts'
-import type { Tallies } from './common/tally.ts'
-import type { ReturnGranularity } from './common/turns.ts'
+import type { Tallies } from './terms/tally.ts'
+import type { ReturnGranularity } from './terms/turns.ts'
 
 /** One trajectory as an algorithm sees it; arrays are [T]. */
 export interface Experience {
@@ -45,6 +45,9 @@ export interface Experience {
   /** Reward of the greedy answer to the same prompt; null unless `needs.greedyBaseline`. */
   readonly baselineReward: number | null
 }
+
+/** Trajectories that answer the same prompt. */
+export type Group<Member = Experience> = readonly Member[]
 
 /** What a rollout batch teaches. */
 export interface Advantages {
@@ -117,32 +120,9 @@ export interface Needs {
 /** Which groups are worth learning from; the others are replaced by groups of further prompts. */
 export interface GroupAcceptance {
   /** Whether the finished group of one prompt teaches anything. */
-  accepts(group: readonly Pick<Experience, 'turnRewards'>[]): boolean
+  accepts(group: Group<Pick<Experience, 'turnRewards'>>): boolean
   /** How many further rounds of prompts a step may draw before it goes on with what it has. */
   readonly rounds: number
-}
-
-export interface AlgorithmDefinition<Table extends SettingsTable> {
-  readonly id: string
-  readonly title: string
-  /** One sentence for the list in the window. */
-  readonly description: string
-  /** Paper. */
-  readonly source: string
-  /** Where trajectories come from. */
-  readonly experience: 'rollout' | 'demonstrations' | 'preferences'
-  /** Trajectories per prompt. */
-  readonly groupSize: { readonly default: number; readonly minimum: number }
-  readonly settings: Table
-  /** What is wrong with settings that are each in range; a sentence each, beginning with the setting's name. */
-  conflicts?(settings: NoInfer<SettingsOf<Table>>): readonly string[]
-  needs(settings: NoInfer<SettingsOf<Table>>): Needs
-  /** Over the whole rollout batch, before it is cut into minibatches. */
-  advantages(batch: readonly Experience[], settings: NoInfer<SettingsOf<Table>>): Advantages
-  /** null or absent: every group is taken as it comes. */
-  acceptance?(settings: NoInfer<SettingsOf<Table>>): GroupAcceptance | null
-  /** Fixes every token's weight from the masks of the whole minibatch, so that its parts simply add. */
-  minibatchLoss(minibatch: readonly LearningRow[], settings: NoInfer<SettingsOf<Table>>): MinibatchLoss
 }
 
 /** An algorithm with its settings applied: what the trainer holds. */

@@ -1,6 +1,6 @@
 /** Arithmetic on stretches of a series. */
 import type { Evidence } from '#shared/diagnosis.ts'
-import { mean, sampleVariance } from '../algorithms/common/statistics.ts'
+import { mean, sampleVariance } from '../algorithms/terms/statistics.ts'
 import type { Measured } from './diagnosedRun.ts'
 
 export const valuesOf = (series: readonly Measured[]): number[] => series.map(({ value }) => value)

@@ -15,7 +15,7 @@ import {
 import { rewardFault } from '../rewards.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import { completionText } from './rollout.ts'
-import type { ContextOverflow, EpisodeEnd, UnscoredTrajectory } from './trajectory.ts'
+import { type ContextOverflow, type EpisodeEnd, unscored, type UnscoredTrajectory } from './trajectory.ts'
 import {
   masksOf,
   openTranscript,
@@ -175,8 +175,8 @@ function checkedAnswer(
 ): EnvironmentTurn | { readonly failure: string } {
   if (answer === undefined) return { failure: 'The environment gave no answer for this episode.' }
   if ('failure' in answer) {
-    const { failure, line } = answer
-    return { failure: line === undefined ? failure : `${failure} (line ${line})` }
+    const { message, line = null } = answer.failure
+    return { failure: line === null ? message : `${message} (line ${line})` }
   }
   const failure = answer.reward === null ? null : rewardFault(answer.reward)
   return failure === null ? answer : { failure }
@@ -292,6 +292,7 @@ function trajectoryOf(episode: Episode, { decode, limits }: EpisodeOptions): Uns
   const { actionMask, turnIds } = masksOf(transcript)
   const completionTokens = episode.logprobs.length
   return {
+    ...unscored,
     prompt,
     group,
     ids: transcript.ids,

@@ -1,7 +1,8 @@
-/** From data set rows to prompts: the text the policy reads and its tokens. */
+/** From data set rows to prompts: the text the policy reads and its tokens, and which of them come next. */
 import type { ChatMessage, ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 
 export type DataRow = Readonly<Record<string, unknown>>
@@ -162,3 +163,46 @@ const invalidRow = (row: number, what: string): AppError =>
     `Row ${row + 1} of the data cannot become a prompt: ${what}.`,
     'Check data.prompt.',
   )
+
+type Renderer = Pick<ChatTemplate, 'render'>
+
+/** The chat template with the run's own switches set in every rendering; null stays null. */
+export function withSwitches(
+  chatTemplate: Renderer | null,
+  variables: Readonly<Record<string, string | number | boolean>>,
+): Renderer | null {
+  if (chatTemplate === null || Object.keys(variables).length === 0) return chatTemplate
+  return {
+    render: (messages, options) =>
+      chatTemplate.render(messages, { ...options, variables: { ...variables, ...options.variables } }),
+  }
+}
+
+/** Keeps the order's random numbers apart from those of trajectories. */
+const ORDER_PURPOSE = 0x0de5
+
+export interface PromptOrder {
+  readonly seed: number
+  readonly shuffle: boolean
+}
+
+/**
+ * The `count` items that follow the first `drawn`: pass after pass over all of them, each pass in its own seeded order.
+ * A draw may cross from one pass into the next.
+ */
+export function drawNext<T>(items: readonly T[], drawn: number, count: number, order: PromptOrder): T[] {
+  let pass = -1
+  let current: readonly T[] = []
+  return Array.from({ length: count }, (_, i) => {
+    const position = drawn + i
+    if (Math.floor(position / items.length) !== pass) {
+      pass = Math.floor(position / items.length)
+      current = passOrder(items, pass, order)
+    }
+    return current[position % items.length]!
+  })
+}
+
+function passOrder<T>(items: readonly T[], pass: number, { seed, shuffle }: PromptOrder): readonly T[] {
+  return shuffle ? new SequentialRandom(randomStream(seed, ORDER_PURPOSE, pass)).shuffled(items) : items
+}

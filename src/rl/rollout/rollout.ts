@@ -1,24 +1,17 @@
 /**
  * Rollout: the act of producing trajectories. Reading guide:
  *
- *   prompts.ts     prompts out of the rows of a data set; order.ts says which come next
- *   rollout.ts     (here) one turn: the policy answers every prompt; and the rewards of all kinds of trajectories
+ *   prompts.ts     prompts out of the rows of a data set, and which of them come next
+ *   rollout.ts     (here) one turn: the policy answers every prompt
  *   episodes.ts    many turns: policy and environment answer each other until the episode is over
  *   turnText.ts    observations as tokens; transcript.ts keeps the tokens of an episode
  *   trajectory.ts  the result
  */
 import type { Completion, GenerateOptions, Policy } from '#engine/policy.ts'
-import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { randomStream } from '#shared/random.ts'
-import { type Reward, type RewardFailurePolicy, type RewardSpec, scoreRewards } from '../rewards.ts'
 import type { Prompt } from './prompts.ts'
-import {
-  type EpisodeOutcome,
-  singleTurnTrajectory,
-  type Trajectory,
-  type UnscoredTrajectory,
-} from './trajectory.ts'
+import { singleTurnTrajectory, type UnscoredTrajectory } from './trajectory.ts'
 
 export interface RolloutRequest {
   readonly prompts: readonly Prompt[]
@@ -36,12 +29,6 @@ export interface RolloutOptions {
   readonly generate: GenerateOptions
   /** Text of generated ids, special tokens left out. */
   readonly decode: (ids: Iterable<number>) => string
-}
-
-export interface RewardOptions {
-  readonly rewards: readonly RewardSpec[]
-  readonly onFailure: RewardFailurePolicy
-  readonly step: number
 }
 
 /** Lets the policy answer every prompt `groupSize` times; returns group after group, samples in order. */
@@ -97,76 +84,3 @@ export function completionText(
   const ends = sampling.stopStrings.map((stop) => text.indexOf(stop)).filter((at) => at >= 0)
   return ends.length === 0 ? text : text.slice(0, Math.min(...ends))
 }
-
-/**
- * Adds the rewards: those of the environment turn by turn, and those of the reward functions, which judge the last thing
- * the policy said and count for its last turn. A trajectory without any reward teaches nothing.
- */
-export async function rewardTrajectories(
-  trajectories: readonly UnscoredTrajectory[],
-  { rewards, onFailure, step }: RewardOptions,
-): Promise<Trajectory[]> {
-  const inputs = trajectories.map(({ prompt, completion, episode }) => ({
-    prompt: prompt.text,
-    completion: episode?.lastAction ?? completion,
-    row: prompt.columns,
-    step,
-  }))
-  const scored = await scoreRewards(rewards, inputs, onFailure)
-  return trajectories.map((trajectory, i) => {
-    const judged = scored[i]!
-    if (trajectory.episode !== null) {
-      return { ...trajectory, ...episodeRewards(trajectory.episode, judged, onFailure) }
-    }
-    return { ...trajectory, reward: judged, turnRewards: judged.total === null ? [] : [judged.total] }
-  })
-}
-
-/** Name under which an environment's own reward is charted. */
-const environmentPart = 'environment'
-
-function episodeRewards(
-  episode: EpisodeOutcome,
-  judged: Reward,
-  onFailure: RewardFailurePolicy,
-): Pick<Trajectory, 'reward' | 'turnRewards'> {
-  const own = environmentReward(episode, onFailure)
-  const isLeftOut = episode.turns === 0 || (episode.failure !== null && own === null)
-  const total = isLeftOut ? null : sumOf([own, judged.total])
-  const failures = episode.failure === null ? [] : [{ name: environmentPart, message: episode.failure }]
-  const reward: Reward = {
-    parts: { [environmentPart]: own, ...judged.parts },
-    total,
-    failures: [...failures, ...judged.failures],
-    logged: { ...episode.columns, ...judged.logged },
-    metrics: { ...episode.metrics, ...judged.metrics },
-  }
-  const last = episode.turns - 1
-  const turnRewards = episode.turnRewards.map(
-    (value, k) => sumOf([value, k === last ? judged.total : null]) ?? 0,
-  )
-  return { reward, turnRewards: total === null ? [] : turnRewards }
-}
-
-/** null where the environment gave none, or failed and failures count for nothing. Errors: `environment/failed`. */
-function environmentReward(
-  { failure, total }: EpisodeOutcome,
-  onFailure: RewardFailurePolicy,
-): number | null {
-  if (failure === null) return total
-  if (onFailure === 'fail') throw environmentFailed(failure)
-  return onFailure === 'zero' ? (total ?? 0) : null
-}
-
-/** null where nothing is there to add. */
-function sumOf(values: readonly (number | null)[]): number | null {
-  const given = values.filter((value) => value !== null)
-  return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0)
-}
-
-const environmentFailed = (failure: string): AppError =>
-  new AppError(
-    'environment/failed',
-    `The environment failed: ${failure}`,
-    'Correct the environment, or let rewardFailures leave such episodes out.',
-  )

@@ -5,31 +5,39 @@
  * token included (or stopping would never be learned), also where a model pads with that same id.
  */
 import type { Completion, StopReason } from '#engine/policy.ts'
-import type { Reward } from '../rewards.ts'
+import type { Experience } from '../algorithms/types.ts'
 import type { Prompt } from './prompts.ts'
 
-export interface Trajectory {
+export interface Trajectory extends Experience {
   readonly prompt: Prompt
-  /** Trajectories with the same number answer the same prompt. */
-  readonly group: number
-  /** [L] prompt and completion tokens. */
+  /** [L] prompt and completion tokens; arrays of the experience are [L−1]. */
   readonly ids: Int32Array
-  /** [L−1] 1 where ids[t+1] was chosen by the policy. */
-  readonly actionMask: Uint8Array
-  /** [L−1] turn of each action token, −1 elsewhere; null = all in turn 0. */
-  readonly turnIds: Int32Array | null
   /** Log-probabilities the sampler recorded, one per action token in order; null when it recorded none. */
   readonly samplerLogprobs: Float64Array | null
   readonly completion: string
   readonly completionTokens: number
   readonly stopReason: StopReason
-  /** A limit cut it off instead of the policy or the environment bringing it to its end. */
-  readonly truncated: boolean
   /** What an environment made of it; null where there was none. */
   readonly episode: EpisodeOutcome | null
   readonly reward: Reward
-  /** One per turn; empty without a reward. */
-  readonly turnRewards: readonly number[]
+}
+
+export interface RewardFailure {
+  /** Name of the part. */
+  readonly name: string
+  readonly message: string
+}
+
+export interface Reward {
+  /** Unweighted answer of each function, by name. */
+  readonly parts: Readonly<Record<string, number | null>>
+  /** Weighted sum over the parts that apply; `null` when none does. */
+  readonly total: number | null
+  readonly failures: readonly RewardFailure[]
+  /** Columns the functions logged; absent where none did. */
+  readonly logged?: Readonly<Record<string, unknown>>
+  /** Numbers the functions logged; absent where none did. */
+  readonly metrics?: Readonly<Record<string, number>>
 }
 
 /** `done`: the environment said so; `cut-off`: it said that too; the others are limits of the run, or a fault. */
@@ -66,6 +74,16 @@ export interface EpisodeOutcome {
 /** What is known of a trajectory before it is scored. */
 export type UnscoredTrajectory = Omit<Trajectory, 'reward' | 'turnRewards'>
 
+/** As every trajectory begins: nothing was computed of it, nothing compared with it. */
+export const unscored = {
+  behaviorLogprobs: null,
+  behaviorEntropies: null,
+  referenceLogprobs: null,
+  behaviorValues: null,
+  tokenLimit: null,
+  baselineReward: null,
+} as const satisfies Partial<Experience>
+
 /** Prompt and completion of a single-turn rollout. */
 export function singleTurnTrajectory(
   prompt: Prompt,
@@ -77,6 +95,7 @@ export function singleTurnTrajectory(
   ids.set(prompt.ids)
   ids.set(generated.ids, prompt.ids.length)
   return {
+    ...unscored,
     prompt,
     group,
     ids,

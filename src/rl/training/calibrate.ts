@@ -3,14 +3,14 @@
  * settings. The policy is changed by it and is to be thrown away. What a whole step takes follows in stepEstimate.ts.
  */
 import type { SamplingOptions } from '#engine/policy.ts'
-import { mean } from '../algorithms/common/statistics.ts'
+import { mean } from '../algorithms/terms/statistics.ts'
 import type { DataRow } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { randomStream } from '#shared/random.ts'
 import { groupSizeOf } from './conflicts.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import { examplesOf } from './exampleSource.ts'
-import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
+import { prepareRows, type TrainingRow } from './experience.ts'
 import { learningLoad } from './packing.ts'
 import { initialState, mismatchLimitOf, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { promptsOf } from './rollOut.ts'
@@ -205,12 +205,14 @@ interface Learned {
 function everyCandidate(
   { config }: TrainDependencies,
   { trajectories, candidates }: Pick<Collected, 'trajectories' | 'candidates'>,
-): Candidate[] {
-  const known = new Map(candidates.map((candidate) => [candidate.trajectory, candidate]))
+): Trajectory[] {
+  const known = new Set(candidates)
   const tokenLimit = candidates[0]?.tokenLimit ?? config.rollout.maxNewTokens
   return trajectories
     .filter(({ completionTokens }) => completionTokens > 0)
-    .map((trajectory) => known.get(trajectory) ?? { trajectory, tokenLimit, baselineReward: 0 })
+    .map((trajectory) =>
+      known.has(trajectory) ? trajectory : { ...trajectory, tokenLimit, baselineReward: 0 },
+    )
 }
 
 /** How often the group goes into a micro-batch, as far as a whole step has so much to learn from at once. */
@@ -224,9 +226,8 @@ function copiesIn(trajectories: readonly Trajectory[], dependencies: TrainDepend
 }
 
 /** The same groups over and over, each a group of its own. */
-function repeated(candidates: readonly Candidate[], copies: number): Candidate[] {
-  const copy = (group: number) =>
-    candidates.map((candidate) => ({ ...candidate, trajectory: { ...candidate.trajectory, group } }))
+function repeated(trajectories: readonly Trajectory[], copies: number): Trajectory[] {
+  const copy = (group: number) => trajectories.map((trajectory) => ({ ...trajectory, group }))
   return Array.from({ length: copies }, (_, group) => copy(group)).flat()
 }
 
@@ -234,7 +235,7 @@ function repeated(candidates: readonly Candidate[], copies: number): Candidate[]
 async function learn(
   dependencies: TrainDependencies,
   { source, referenceRole, correctMismatch }: TrainPlan,
-  candidates: readonly Candidate[],
+  candidates: readonly Trajectory[],
 ): Promise<Learned> {
   const { config, policy, algorithm, device = 'cpu' } = dependencies
   const { unit } = algorithm.needs
@@ -243,7 +244,7 @@ async function learn(
   const { maxGradNorm } = config.optimization
   const load = learningLoad(dependencies)
   const { temperature } = source
-  await warmUpLearning(dependencies, first.trajectory, temperature)
+  await warmUpLearning(dependencies, first, temperature)
   const options = { policy, referenceRole, temperature, load }
   const updates = updatesOf(config, candidates.length, unit)
   const watch = stopwatch()
@@ -257,7 +258,7 @@ async function learn(
   const settings = {
     ...{ temperature, load, maxGradNorm: maxGradNorm ?? Infinity },
     mismatchLimit: correctMismatch ? mismatchLimitOf(config) : null,
-    learningRatesOf: (update: number) => dependencies.learningRateAt(update, 1),
+    learningRatesAt: (update: number) => dependencies.learningRatesAt(update, 1),
   }
   const guard = new UpdateGuard(guardSettings(config, { temperature, device }), 1, noUpdates)
   await learnFrom(rows, [rows.map((_, i) => i)], { policy, algorithm, settings, guard, shown: new Set() })
@@ -269,15 +270,15 @@ const nothingLearned: Learned = { seconds: { forward: 0, update: 0 }, tokens: 0 
 const tokensOf = (rows: readonly TrainingRow[]): number =>
   rows.reduce((sum, { trajectory }) => sum + trajectory.ids.length, 0)
 
-function differentlyRewarded(candidate: Candidate, i: number): Candidate {
-  const { trajectory } = candidate
+function differentlyRewarded(trajectory: Trajectory, i: number): Trajectory {
   const total = i % 2
   const turns = Math.max(1, trajectory.turnRewards.length)
   const turnRewards = Array.from({ length: turns }, (_, turn) => (turn === turns - 1 ? total : 0))
   return {
-    ...candidate,
-    baselineReward: candidate.baselineReward === null ? null : 0.5,
-    trajectory: { ...trajectory, reward: { ...trajectory.reward, total }, turnRewards },
+    ...trajectory,
+    baselineReward: trajectory.baselineReward === null ? null : 0.5,
+    reward: { ...trajectory.reward, total },
+    turnRewards,
   }
 }
 

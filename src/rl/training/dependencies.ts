@@ -30,7 +30,7 @@ export interface TrainDependencies {
   /** Generation ends after any of these. */
   readonly stopIds: readonly number[]
   /** Learning rate of each parameter group at optimizer update `update` (from 0) of `updates`. */
-  readonly learningRateAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
+  readonly learningRatesAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
   /** What a policy that generates elsewhere has to report since it was last asked. */
   readonly rolloutMetrics?: () => Metrics
   /** Where the run goes on; adapters and optimizer of that moment are already in the policy. */
@@ -46,7 +46,7 @@ export interface TrainDependencies {
   readonly onPhase?: (phase: StepPhase, progress?: PhaseProgress) => void
 }
 
-/** The wish of a person that the run waits between two steps. */
+/** Somebody asks the run to wait between two steps. */
 export interface PauseRequest {
   readonly isWanted: boolean
   /** Resolves when the run may go on, or is to stop. */

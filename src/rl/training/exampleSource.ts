@@ -2,15 +2,13 @@
 import type { EvaluationEvent, SamplesEvent, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { tallyMeans } from '../algorithms/common/tally.ts'
+import { tallyMeans } from '../algorithms/terms/tally.ts'
 import type { ConfiguredAlgorithm, LossRow } from '../algorithms/types.ts'
-import { drawNext } from '../rollout/order.ts'
 import { encodeExamples, type EncodedExamples, type Example } from '../rollout/examples.ts'
-import type { DataRow } from '../rollout/prompts.ts'
-import { withSwitches } from '../rollout/templateSwitches.ts'
+import { type DataRow, drawNext, withSwitches } from '../rollout/prompts.ts'
 import { singleTurnTrajectory, type Trajectory } from '../rollout/trajectory.ts'
 import { evaluation, greedyRollouts, heldOutSamples } from './evaluate.ts'
-import { type Candidate, prepareRows, score, type ScoringOptions } from './experience.ts'
+import { prepareRows, score, type ScoringOptions } from './experience.ts'
 import type { PlanningParts, TrainDependencies } from './dependencies.ts'
 import { learningLoad } from './packing.ts'
 import { placesOf, type RollOut } from './rollOut.ts'
@@ -75,24 +73,19 @@ function collectStep(
   const watch = stopwatch()
   const order = { seed: config.seed, shuffle: config.data.shuffle }
   const drawn = drawNext(examples, promptsDrawn, config.rollout.promptsPerStep, order)
-  const candidates = candidatesOf(drawn)
-  const trajectories = candidates.map(({ trajectory }) => trajectory)
+  const trajectories = givenTrajectories(drawn)
   return {
     trajectories,
-    candidates,
+    candidates: trajectories,
     drawn: drawn.length,
     metrics: lengthMetrics(trajectories),
     times: { rollout: watch.lap(), reward: 0 },
   }
 }
 
-const candidatesOf = (examples: readonly Example[]): Candidate[] =>
+const givenTrajectories = (examples: readonly Example[]): Trajectory[] =>
   examples.flatMap((example, group) =>
-    example.answers.map((answer) => ({
-      trajectory: givenTrajectory(example, answer, group),
-      tokenLimit: null,
-      baselineReward: null,
-    })),
+    example.answers.map((answer) => givenTrajectory(example, answer, group)),
   )
 
 function givenTrajectory({ prompt }: Example, { ids, text }: Example['answers'][number], group: number) {
@@ -134,7 +127,7 @@ async function heldOutMetrics(
 ): Promise<Metrics> {
   const load = learningLoad({ config, policy })
   const options = { policy, referenceRole, temperature, load }
-  const rows = await prepareRows(candidatesOf(heldOut), algorithm, 1, options)
+  const rows = await prepareRows(givenTrajectories(heldOut), algorithm, 1, options)
   const heads = await score(
     rows.map(({ trajectory }) => trajectory),
     'actor',

@@ -12,15 +12,6 @@ export interface ScoringOptions {
   readonly load: LearningLoad
 }
 
-/** A trajectory the trainer may learn from, and what it knows of it besides. */
-export interface Candidate {
-  readonly trajectory: Trajectory
-  /** The most tokens the policy could have chosen; null = no limit. */
-  readonly tokenLimit: number | null
-  /** Reward of the greedy answer to the same prompt; null where none was asked for. */
-  readonly baselineReward: number | null
-}
-
 /** A trajectory and its experience, as the update needs both. */
 export interface TrainingRow {
   readonly trajectory: Trajectory
@@ -33,7 +24,7 @@ export interface TrainingRow {
  * when the first and only update will compute it anyway, or the loss never looks at it.
  */
 export async function prepareRows(
-  candidates: readonly Candidate[],
+  trajectories: readonly Trajectory[],
   algorithm: ConfiguredAlgorithm,
   updates: number,
   options: ScoringOptions,
@@ -41,9 +32,7 @@ export async function prepareRows(
   const { needs } = algorithm
   const wanted = { ...needs, behavior: scoresBehavior(needs, updates) }
   const enterAdvantages = needs.behavior || needs.values
-  const trajectories = candidates.map(({ trajectory }) => trajectory)
-  const bare = candidates.map(experienceOf)
-  const batch = enterAdvantages ? await scored(trajectories, bare, wanted, options) : bare
+  const batch = enterAdvantages ? await scored(trajectories, trajectories, wanted, options) : trajectories
   const advantages = algorithm.advantages(batch)
   const kept = advantages.kept.map((i) => trajectories[i]!)
   const rows = advantages.kept.map((i) => batch[i]!)
@@ -66,20 +55,6 @@ const learningRow = (
   advantages: tokens[i]!,
   returns: returns?.[i] ?? null,
   ...(granularity === undefined ? {} : { granularity }),
-})
-
-const experienceOf = ({ trajectory, tokenLimit, baselineReward }: Candidate): Experience => ({
-  group: trajectory.group,
-  actionMask: trajectory.actionMask,
-  turnIds: trajectory.turnIds,
-  turnRewards: trajectory.turnRewards,
-  truncated: trajectory.truncated,
-  tokenLimit,
-  baselineReward,
-  behaviorLogprobs: null,
-  behaviorEntropies: null,
-  referenceLogprobs: null,
-  behaviorValues: null,
 })
 
 async function scored(

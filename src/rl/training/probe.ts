@@ -5,7 +5,7 @@ import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { Algorithm } from '../algorithms/define.ts'
 import type { Probe, ProbeTraining } from '../environments/probes/registry.ts'
 import { builtInEnvironment } from '../environments/tasks/registry.ts'
-import { mean } from '../algorithms/common/statistics.ts'
+import { mean } from '../algorithms/terms/statistics.ts'
 import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import { planTraining, type TrainPlan } from './plan.ts'
@@ -89,7 +89,7 @@ function probeDependencies(request: ProbeRequest): TrainDependencies {
     tokenizer,
     chatTemplate: null,
     stopIds,
-    learningRateAt: () => ({ actor: learningRate, critic: learningRate }),
+    learningRatesAt: () => ({ actor: learningRate, critic: learningRate }),
   }
 }
 

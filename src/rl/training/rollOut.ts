@@ -1,13 +1,17 @@
 /** How a run produces trajectories: completions of prompts, or episodes in an environment. */
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
-import { promptBudget } from '../algorithms/common/padding.ts'
 import { withFormatBonus } from '../environment.ts'
 import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollout/episodes.ts'
-import { type DataRow, type EncodedPrompts, encodePrompts, type Prompt } from '../rollout/prompts.ts'
+import {
+  type DataRow,
+  type EncodedPrompts,
+  encodePrompts,
+  type Prompt,
+  withSwitches,
+} from '../rollout/prompts.ts'
 import { generateTrajectories, type RolloutOptions } from '../rollout/rollout.ts'
 import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
-import { withSwitches } from '../rollout/templateSwitches.ts'
 import { createTurnText } from '../rollout/turnText.ts'
 import type { PlanningParts, TrainDependencies } from './dependencies.ts'
 
@@ -107,4 +111,10 @@ function episodeLimits(
     contextLength,
     maxNewTokens,
   }
+}
+
+/** Most tokens a prompt may have so that the completion still fits; one token of room where it has no limit. */
+export function promptBudget(contextLength: number, maxNewTokens: number | null): number {
+  const reserved = Math.max(1, Math.min(maxNewTokens ?? 1, contextLength))
+  return Math.max(0, contextLength - reserved)
 }

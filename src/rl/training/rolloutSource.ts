@@ -1,13 +1,11 @@
 /** Trajectories of a step by letting the policy act: drawn prompts, rewards, greedy baselines, replaced groups. */
 import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
-import type { GroupAcceptance } from '../algorithms/types.ts'
-import { drawNext } from '../rollout/order.ts'
-import type { Prompt } from '../rollout/prompts.ts'
-import { rewardTrajectories } from '../rollout/rollout.ts'
+import { groupsOf } from '../algorithms/terms/groups.ts'
+import { rewardTrajectories } from '../rewards.ts'
+import { drawNext, type Prompt } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { evaluateRollouts } from './evaluate.ts'
-import type { Candidate } from './experience.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import type { RollOut, RollOutRequest } from './rollOut.ts'
 import type { Collected, ExperienceSource } from './source.ts'
@@ -27,8 +25,8 @@ export interface RolloutPlan {
 /** One round of prompts with what came of them. */
 interface Round {
   readonly trajectories: readonly Trajectory[]
-  /** Reward of the greedy answer by group; null where none was asked for, or it has no reward. */
-  readonly baselines: ReadonlyMap<number, number>
+  /** Rewards of the greedy answers, where any were asked for. */
+  readonly baselines: readonly number[]
 }
 
 export function rolloutSource(dependencies: TrainDependencies, plan: RolloutPlan): ExperienceSource {
@@ -54,16 +52,19 @@ async function collectStep(
 ): Promise<Collected> {
   const { config, algorithm } = dependencies
   const rounds = algorithm.acceptance?.rounds ?? 0
+  // Trajectories without a reward, or without the baseline they need, take no part.
+  const takesPart = ({ reward, baselineReward }: Trajectory) =>
+    reward.total !== null && !(algorithm.needs.greedyBaseline && baselineReward === null)
   const drawing = drawer(dependencies, plan, before)
   const times = { rollout: 0, reward: 0 }
   const played: Round[] = []
-  let accepted: Candidate[] = []
+  let accepted: Trajectory[] = []
   let missing = config.rollout.promptsPerStep
   let turnedDown = 0
   for (let round = 0; round <= rounds && missing > 0; round++) {
     const result = await playRound(dependencies, plan, drawing.next(missing), times)
-    const groups = candidateGroups(result, plan, algorithm.needs.greedyBaseline)
-    const taken = groups.filter((group) => isAccepted(group, algorithm.acceptance))
+    const groups = groupsOf(result.trajectories).map((group) => group.filter(takesPart))
+    const taken = groups.filter((group) => algorithm.acceptance?.accepts(group) ?? true)
     played.push(result)
     accepted = [...accepted, ...taken.flat()]
     turnedDown += groups.length - taken.length
@@ -115,7 +116,7 @@ function drawer({ config }: TrainDependencies, plan: RolloutPlan, { step, prompt
 
 async function playRound(
   dependencies: TrainDependencies,
-  { rollOut }: RolloutPlan,
+  { rollOut, tokenLimit }: RolloutPlan,
   { prompts, request, firstGroup }: Drawn,
   times: { rollout: number; reward: number },
 ): Promise<Round> {
@@ -132,36 +133,18 @@ async function playRound(
   const scored = await rewardTrajectories(answers, options)
   const baselines = await rewardTrajectories(greedy, options)
   times.reward += watch.lap()
-  const numbered = (all: readonly Trajectory[]) =>
-    all.map((trajectory) => ({ ...trajectory, group: firstGroup + trajectory.group }))
-  const rewarded = numbered(baselines).flatMap(({ group, reward }): [number, number][] =>
-    reward.total === null ? [] : [[group, reward.total]],
-  )
-  return { trajectories: numbered(scored), baselines: new Map(rewarded) }
+  const earned = new Map(baselines.map(({ group, reward }) => [group, reward.total]))
+  const trajectories = scored.map((trajectory) => ({
+    ...trajectory,
+    tokenLimit,
+    group: firstGroup + trajectory.group,
+    baselineReward: earned.get(trajectory.group) ?? null,
+  }))
+  return { trajectories, baselines: [...earned.values()].filter((reward) => reward !== null) }
 }
-
-/** By group; trajectories without a reward, or without the baseline they need, take no part. */
-function candidateGroups(
-  { trajectories, baselines }: Round,
-  { tokenLimit }: RolloutPlan,
-  needsBaseline: boolean,
-): Candidate[][] {
-  const groups = new Map<number, Candidate[]>()
-  for (const trajectory of trajectories) {
-    const baselineReward = baselines.get(trajectory.group) ?? null
-    const members = groups.get(trajectory.group) ?? []
-    groups.set(trajectory.group, members)
-    const isLeftOut = trajectory.reward.total === null || (needsBaseline && baselineReward === null)
-    if (!isLeftOut) members.push({ trajectory, tokenLimit, baselineReward })
-  }
-  return [...groups.values()]
-}
-
-const isAccepted = (group: readonly Candidate[], acceptance: GroupAcceptance | null): boolean =>
-  acceptance === null || acceptance.accepts(group.map(({ trajectory }) => trajectory))
 
 function baselineMetrics(rounds: readonly Round[]): Metrics {
-  const rewards = rounds.flatMap(({ baselines }) => [...baselines.values()])
+  const rewards = rounds.flatMap(({ baselines }) => baselines)
   if (rewards.length === 0) return {}
   return { 'reward/greedy_baseline': rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length }
 }

@@ -1,9 +1,9 @@
 /** Trajectories as a person looks at them: texts, rewards, and per-token arrays packed for a log. */
 import type { TokenArrays, TrajectorySample } from '#shared/events.ts'
 import { packArray } from '#shared/packedArray.ts'
-import { alignSamplerLogprobs } from '../algorithms/common/samplingMismatch.ts'
-import type { Reward } from '../rewards.ts'
-import type { Trajectory } from '../rollout/trajectory.ts'
+import { groupsOf } from '../algorithms/terms/groups.ts'
+import { alignSamplerLogprobs } from './samplingMismatch.ts'
+import type { Reward, Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
 import type { ShownHeads } from './update.ts'
 
@@ -71,7 +71,7 @@ export function spreadGroups<T extends Pick<Trajectory, 'group'>>(
   trajectories: readonly T[],
   count: number,
 ): T[] {
-  const groups = [...Map.groupBy(trajectories, ({ group }) => group).values()]
+  const groups = groupsOf(trajectories)
   const [first] = groups
   if (first === undefined || count === 0) return []
   const fitting = Math.max(1, Math.floor(count / first.length))

@@ -2,7 +2,6 @@
 import type { EvaluationEvent, SamplesEvent, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
-import type { Candidate } from './experience.ts'
 
 export interface ExperienceSource {
   /** Prompts, or rows with answers, of one pass. */
@@ -23,7 +22,7 @@ export interface Collected {
   /** All of them, to be reported. */
   readonly trajectories: readonly Trajectory[]
   /** Those that may be learned from. */
-  readonly candidates: readonly Candidate[]
+  readonly candidates: readonly Trajectory[]
   /** Prompts drawn for them. */
   readonly drawn: number
   /** What there is to say of the trajectories. */

@@ -1,12 +1,8 @@
 /** What a step reports of its trajectories. */
 import type { Metrics } from '#shared/metrics.ts'
-import { membersByGroup } from '../algorithms/common/groupAdvantages.ts'
-import {
-  type MismatchSummary,
-  summarizeMismatch,
-  type WeightLimit,
-} from '../algorithms/common/samplingMismatch.ts'
-import { hasNoSpread, mean, sampleVariance } from '../algorithms/common/statistics.ts'
+import { groupsOf } from '../algorithms/terms/groups.ts'
+import { type MismatchSummary, summarizeMismatch, type WeightLimit } from './samplingMismatch.ts'
+import { hasNoSpread, mean, sampleVariance } from '../algorithms/terms/statistics.ts'
 import type { EpisodeEnd, Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
 import type { UpdateSummary } from './update.ts'
@@ -52,8 +48,9 @@ function totalMetrics(trajectories: readonly Trajectory[]): Metrics {
 
 /** Spread within groups; where every prompt has one completion only, the spread of the step. */
 function spreadMetrics(totals: readonly number[], trajectories: readonly Trajectory[]): Metrics {
-  const members = membersByGroup(trajectories.map(({ group }) => group))
-  const groups = members.filter(({ length }) => length > 1).map((group) => group.map((i) => totals[i]!))
+  const groups = groupsOf(trajectories)
+    .filter(({ length }) => length > 1)
+    .map((group) => group.map(({ reward }) => reward.total ?? 0))
   if (groups.length === 0) return { reward_std: Math.sqrt(sampleVariance(totals)) }
   return {
     reward_std: mean(groups.map((group) => Math.sqrt(sampleVariance(group)))),

@@ -18,7 +18,7 @@
 import { plural } from '#shared/plural.ts'
 import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
-import { type Candidate, prepareRows, type TrainingRow } from './experience.ts'
+import { prepareRows, type TrainingRow } from './experience.ts'
 import { planMinibatches, learningLoad } from './packing.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import { initialState, mismatchLimitOf, planTraining, type TrainPlan, updatesOf } from './plan.ts'
@@ -175,7 +175,7 @@ async function* trainStep(
 function rowsToLearnFrom(
   { config, policy, algorithm }: TrainDependencies,
   { source, referenceRole }: TrainPlan,
-  candidates: readonly Candidate[],
+  candidates: readonly Trajectory[],
 ): Promise<TrainingRow[]> {
   const updates = updatesOf(config, candidates.length, algorithm.needs.unit)
   const load = learningLoad({ config, policy })
@@ -239,7 +239,7 @@ function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before
     load: learningLoad(dependencies),
     maxGradNorm: config.optimization.maxGradNorm ?? Infinity,
     mismatchLimit: plan.correctMismatch ? mismatchLimitOf(config) : null,
-    learningRatesOf: (update: number) => dependencies.learningRateAt(before.updates + update, updates),
+    learningRatesAt: (update: number) => dependencies.learningRatesAt(before.updates + update, updates),
   }
 }
 

@@ -6,8 +6,8 @@ import {
   correctionWeights,
   type MismatchRow,
   type WeightLimit,
-} from '../algorithms/common/samplingMismatch.ts'
-import { addTallies, type Tallies, tallyMeans } from '../algorithms/common/tally.ts'
+} from './samplingMismatch.ts'
+import { addTallies, type Tallies, tallyMeans } from '../algorithms/terms/tally.ts'
 import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
@@ -28,7 +28,7 @@ export interface UpdateSettings {
   /** Upper limit of the correction of the gap between sampler and learner; null = no correction. */
   readonly mismatchLimit: WeightLimit | null
   /** Learning rates of the k-th update of the step. */
-  readonly learningRatesOf: (update: number) => UpdateOptions['learningRates']
+  readonly learningRatesAt: (update: number) => UpdateOptions['learningRates']
 }
 
 export interface Learning {
@@ -114,7 +114,7 @@ function isAdmitted(
 }
 
 function takeUpdate({ policy, settings }: Learning, update: number): Metrics {
-  const learningRates = settings.learningRatesOf(update)
+  const learningRates = settings.learningRatesAt(update)
   const { gradNorms } = policy.update({ learningRates, maxGradNorm: settings.maxGradNorm })
   return {
     learning_rate: learningRates.actor,

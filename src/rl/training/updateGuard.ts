@@ -8,7 +8,7 @@
  *
  * Gradients are compared per unit of what they are sums of: ‖Σ cₜ s ∇ log pₜ / T‖ ≤ Σ|cₜ| · s / T · max‖∇ log p‖, with
  * the coefficients c, the adapter's scale s and the temperature T. So neither the size of rewards nor settings of the loss,
- * the adapter or the sampler make a long gradient suspicious; only the model's own slopes are left, which are 0.04 to 3.
+ * the adapter or the sampler make a long gradient suspicious; what is left is the model's own ∂log p/∂parameters, of norm 0.04 to 3.
  */
 import { loraScale } from '#engine/models/config.ts'
 import type { GradientNorms, LossCoefficients } from '#engine/policy.ts'
@@ -16,12 +16,12 @@ import type { DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { UpdateHistory } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import type { MismatchRow } from '../algorithms/common/samplingMismatch.ts'
-import { mean, quantile } from '../algorithms/common/statistics.ts'
+import type { MismatchRow } from './samplingMismatch.ts'
+import { mean, quantile } from '../algorithms/terms/statistics.ts'
 
-/** Per unit. At such a slope the rounding of a parameter of 0.1 in f32 moves a log-probability by nats: neither is right. */
-const largestSlope = 1e9
-/** Times the median of earlier slopes in the run, or 1. Norms of healthy runs reach 20 times theirs, of destroyed ones 4e4. */
+/** Norm per unit. At such a norm the rounding of a parameter of 0.1 in f32 moves a log-probability by nats: neither is right. */
+const largestNorm = 1e9
+/** Times the median of earlier norms per unit in the run, or 1. Norms of healthy runs reach 20 times theirs, of destroyed ones 4e4. */
 const largestJump = 1e6
 const remembered = 20
 /** Below it Σ|c| is rounding of coefficients that cancel, and there is nothing to divide by. */
@@ -122,16 +122,16 @@ export class UpdateGuard {
     const limit = gapLimit === null ? Infinity : gapLimit / Math.min(1, temperature)
     return (
       gapFault(mismatch, limit) ??
-      this.#slopeFault('actor', gradNorms.actor, reach.actor) ??
-      this.#slopeFault('critic', gradNorms.critic, reach.critic)
+      this.#normFault('actor', gradNorms.actor, reach.actor) ??
+      this.#normFault('critic', gradNorms.critic, reach.critic)
     )
   }
 
-  #slopeFault(group: keyof Reach, norm: number | undefined, coefficients: number): UpdateFault | null {
+  #normFault(group: keyof Reach, norm: number | undefined, coefficients: number): UpdateFault | null {
     const unit = this.#unitOf(group, coefficients)
     const earlier = this.#history[group]
     const usual = earlier.length === 0 ? null : quantile(earlier, 0.5)
-    const limit = usual === null ? largestSlope : Math.min(largestSlope, largestJump * Math.max(1, usual))
+    const limit = usual === null ? largestNorm : Math.min(largestNorm, largestJump * Math.max(1, usual))
     if (norm === undefined || norm <= limit * unit) return null
     const of = group === 'actor' ? 'the gradient norm' : 'the critic’s gradient norm'
     const compared =
@@ -141,7 +141,7 @@ export class UpdateGuard {
     return unsound(`${of} became ${figure(norm)}, ${compared}`)
   }
 
-  /** The norm of a gradient whose slopes are 1. */
+  /** The norm of a gradient whose ∂log p/∂parameters have norm 1. */
   #unitOf(group: keyof Reach, coefficients: number): number {
     const { adapterScale, temperature } = this.#settings
     const sampling = group === 'actor' ? Math.min(1, temperature) : 1
@@ -216,7 +216,7 @@ export const lossFault = (loss: number): UpdateFault | null =>
         'Resume from the last checkpoint with a lower learning rate or a smaller clip range.',
       )
 
-/** The engine multiplies slopes by the coefficients in f32, where a larger number would be infinite. */
+/** The engine multiplies gradients of log-probabilities by the coefficients in f32, where a larger number would be infinite. */
 export function coefficientFault(rows: readonly LossCoefficients[]): UpdateFault | null {
   for (const row of rows) {
     for (const part of [row.logprobs, row.entropies, row.values]) {

@@ -1,11 +1,6 @@
 /** Padded batches and the room a prompt has. */
-import {
-  attentionMask,
-  paddedRows,
-  positionIds,
-  promptBudget,
-  unpaddedCompletionMask,
-} from '#rl/algorithms/common/padding.ts'
+import { attentionMask, paddedRows, positionIds, unpaddedCompletionMask } from '../padding.ts'
+import { promptBudget } from '#rl/training/rollOut.ts'
 import {
   asList,
   asNumber,

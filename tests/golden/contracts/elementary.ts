@@ -1,7 +1,8 @@
 /** The small functions every algorithm is made of. */
-import { klTerm } from '#rl/algorithms/losses/kl.ts'
-import { maskedWhiten } from '#rl/algorithms/common/statistics.ts'
-import { poolByTurns, resolveAdvantageGranularity } from '#rl/algorithms/common/turns.ts'
+import { gradientsOf, sum, variable } from '#rl/algorithms/terms/differentiable.ts'
+import { klDivergence } from '#rl/algorithms/terms/policyTerms.ts'
+import { whitened } from '#rl/algorithms/terms/statistics.ts'
+import { poolByTurns, resolveAdvantageGranularity } from '#rl/algorithms/terms/turns.ts'
 import {
   asFloatRows,
   asList,
@@ -18,13 +19,13 @@ import { samplingMismatch } from './learning.ts'
 
 function kl(inputs: JsonObject): unknown {
   const reference = asFloatRows(inputs.lp_ref)
-  const terms = asFloatRows(inputs.lp).map((row, i) =>
-    Array.from(row, (lp, t) => klTerm(lp, reference[i]![t]!, { klEstimator: 'k3-reversed', klClamp: null })),
-  )
-  return {
-    kl: terms.map((row) => row.map(({ value }) => value)),
-    grad_lp: terms.map((row) => row.map(({ slope }) => slope)),
-  }
+  const rows = asFloatRows(inputs.lp).map((row, i) => {
+    const logp = variable(row)
+    const settings = { klEstimator: 'k3-reversed', klClamp: null } as const
+    const { kl: estimate } = klDivergence({ logp, refLogp: reference[i]! }, settings)
+    return { estimate: estimate.data, gradient: gradientsOf(sum(estimate)).get(logp)! }
+  })
+  return { kl: rows.map(({ estimate }) => estimate), grad_lp: rows.map(({ gradient }) => gradient) }
 }
 
 function pool(inputs: JsonObject): unknown {
@@ -41,7 +42,14 @@ function pool(inputs: JsonObject): unknown {
 function whiten(inputs: JsonObject, golden: GoldenCase): unknown {
   const { mask, action_mask: actionMask, ...rest } = inputs
   const values = Object.values(rest).find((value) => Array.isArray(value))
-  return underOnlyKey(golden, maskedWhiten(asFloatRows(values), asMaskRows(mask ?? actionMask)))
+  const masks = asMaskRows(mask ?? actionMask)
+  const rows = asFloatRows(values)
+  const inside = whitened(rows.flatMap((row, i) => [...row].filter((_, t) => masks[i]![t] === 1)))
+  const next = inside.values()
+  return underOnlyKey(
+    golden,
+    rows.map((row, i) => row.map((value, t) => (masks[i]![t] === 1 ? next.next().value! : value))),
+  )
 }
 
 const granularities = ['auto', 'token', 'turn'] as const

@@ -1,5 +1,5 @@
 /** Transcripts of several turns over a tokenizer of digits, and the probe environments action by action. */
-import { promptBudget } from '#rl/algorithms/common/padding.ts'
+import { promptBudget } from '#rl/training/rollOut.ts'
 import { type EnvironmentAnswer, type EnvironmentTurn, framedObservation } from '#rl/environment.ts'
 import { builtInEnvironment } from '#rl/environments/tasks/registry.ts'
 import { answered, type EpisodeLimits, overflowOf } from '#rl/rollout/episodes.ts'

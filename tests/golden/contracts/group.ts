@@ -1,9 +1,8 @@
 /** GRPO, GSPO, CISPO; and the plain policy gradient of ReMax. */
-import { advantageCells, turnAdvantages } from '#rl/algorithms/common/groupAdvantages.ts'
+import { advantageCells, type Comparison, groupAdvantages } from '#rl/algorithms/terms/groupAdvantages.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { clipBounds } from '#rl/algorithms/losses/clipping.ts'
-import { lengthDefaults } from '#rl/algorithms/common/lengthShaping.ts'
-import { spreadOverTurns } from '#rl/algorithms/common/turns.ts'
+import { clipBounds } from '#rl/algorithms/terms/groupSettings.ts'
+import { spreadOverTurns } from '#rl/algorithms/terms/turns.ts'
 import { remax } from '#rl/algorithms/remax.ts'
 import type { Experience } from '#rl/algorithms/types.ts'
 import {
@@ -55,25 +54,29 @@ function settingsOf(config: JsonObject): Record<string, unknown> {
   return { ...settings, importanceSamplingLevel: config.importance_sampling_level_resolved }
 }
 
+const noLengthShaping = { maskTruncated: false, overlongBuffer: 0, overlongPenalty: 1 }
+const againstGroup: Comparison = ({ rewards, mean, deviation }) =>
+  rewards.map((reward) => (reward - mean) / deviation)
+
 /** Advantages in the reference's shape: [B][1] per trajectory, [B][T] per turn. */
 function advantagesOf(batch: readonly Experience[], config: JsonObject) {
-  const level = config.importance_sampling_level_resolved
-  const automatic = level === 'turn' ? 'turn' : 'trajectory'
-  const { cells, cellIds, granularity, kept } = advantageCells(batch, {
-    ...lengthDefaults,
-    advantageNorm: config.adv_norm === 'mean_only' ? 'mean-only' : 'mean-std',
-    granularity:
+  const level = config.importance_sampling_level_resolved === 'turn' ? 'turn' : 'trajectory'
+  const settings = {
+    ...noLengthShaping,
+    advantageNorm: config.adv_norm === 'mean_only' ? ('mean-only' as const) : ('mean-std' as const),
+    advantageGranularity:
       config.advantage_granularity === 'auto'
-        ? automatic
+        ? ('auto' as const)
         : config.advantage_granularity === 'turn'
-          ? 'turn'
-          : 'trajectory',
-    turnFallback: config.turn_advantage_trajectory_fallback === true,
+          ? ('turn' as const)
+          : ('trajectory' as const),
+    turnAdvantageFallback: config.turn_advantage_trajectory_fallback === true,
     whitenAdvantages: config.whiten_advantages === true,
     advantageClipRange: typeof config.adv_clip_range === 'number' ? config.adv_clip_range : null,
     filterZeroAdvantages: config.filter_zero_adv === true,
     advantageFilterEpsilon: asNumber(config.adv_filter_eps),
-  })
+  }
+  const { cells, cellIds, granularity, kept } = advantageCells(batch, settings, level, againstGroup)
   const perToken = cells.map((row, i) => spreadOverTurns(row, cellIds[i]!))
   return { advantages: granularity === 'turn' ? perToken : cells, kept_indices: kept }
 }
@@ -100,10 +103,28 @@ function learn(inputs: JsonObject): unknown {
 function unmaskedTurnAdvantages(inputs: JsonObject): unknown {
   const rewards = asList(inputs.rewards).map(asNumbers)
   const size = asNumber(inputs.group_size)
-  const played = rewards.map((row) => row.map(() => true))
-  const groups = rewards.map((_, i) => Math.floor(i / size))
-  const norm = inputs.adv_norm === 'mean_only' ? 'mean-only' : 'mean-std'
-  return { turn_advantages: turnAdvantages(rewards, played, groups, norm) }
+  const turnIds = (row: readonly number[]) => Int32Array.from(row, (_, turn) => turn)
+  const batch = rewards.map((row, i) => ({
+    ...bareExperience,
+    group: Math.floor(i / size),
+    actionMask: new Uint8Array(row.length).fill(1),
+    turnIds: turnIds(row),
+    turnRewards: row,
+    behaviorLogprobs: null,
+    referenceLogprobs: null,
+    behaviorValues: null,
+  }))
+  const settings = {
+    ...noLengthShaping,
+    advantageNorm: inputs.adv_norm === 'mean_only' ? ('mean-only' as const) : ('mean-std' as const),
+    advantageGranularity: 'turn' as const,
+    turnAdvantageFallback: false,
+    whitenAdvantages: false,
+    advantageClipRange: null,
+    filterZeroAdvantages: false,
+    advantageFilterEpsilon: 0,
+  }
+  return { turn_advantages: groupAdvantages(batch, settings, 'turn', againstGroup).tokens }
 }
 
 /** The plain policy gradient, −A·logprob averaged over tokens, with rewards that already are advantages. */

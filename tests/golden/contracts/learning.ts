@@ -1,10 +1,6 @@
 /** Replays the updates of a whole `learn` call: minibatch by minibatch, each cut into parts that must add up. */
-import {
-  alignSamplerLogprobs,
-  correctionWeights,
-  summarizeMismatch,
-} from '#rl/algorithms/common/samplingMismatch.ts'
-import { addTallies, tallyMeans } from '#rl/algorithms/common/tally.ts'
+import { alignSamplerLogprobs, correctionWeights, summarizeMismatch } from '#rl/training/samplingMismatch.ts'
+import { addTallies, tallyMeans } from '#rl/algorithms/terms/tally.ts'
 import type { Advantages, ConfiguredAlgorithm, Experience, LossRow } from '#rl/algorithms/types.ts'
 import { asFloatRows, asList, asMaskRows, asNumbers, asTurnRows, type JsonObject } from '../contract.ts'
 import { bareExperience } from '../../rl/bareExperience.ts'

@@ -11,7 +11,7 @@ function cosine(inputs: JsonObject, { expected }: { expected: JsonObject }): unk
     literalZeroWarmup: true,
   }
   const steps = asList(expected.lr_at_step).length
-  const rate = (step: number) => cosineSchedule.rateAt(step, asNumber(inputs.max_lr), plan)
+  const rate = (step: number) => cosineSchedule.at(step, asNumber(inputs.max_lr), plan)
   return { lr_at_step: Array.from({ length: steps }, (_, step) => rate(step)) }
 }
 

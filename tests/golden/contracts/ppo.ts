@@ -1,5 +1,5 @@
 /** PPO with a critic. */
-import { generalizedAdvantages } from '#rl/algorithms/common/generalizedAdvantages.ts'
+import { generalizedAdvantages } from '#rl/algorithms/ppo.ts'
 import { ppo } from '#rl/algorithms/ppo.ts'
 import { asObject, exact, type Json, type JsonObject } from '../contract.ts'
 import { experiencesOf, mismatchMetrics, replayUpdates } from './learning.ts'

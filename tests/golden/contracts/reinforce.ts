@@ -1,7 +1,7 @@
 /** REINFORCE with return batch normalisation. */
-import { rewardTokens } from '#rl/algorithms/common/rewardTokens.ts'
-import { returnAdvantages } from '#rl/algorithms/common/returnAdvantages.ts'
-import { resolveAdvantageGranularity, turnOfTokens } from '#rl/algorithms/common/turns.ts'
+import { rewardTokens } from '#rl/algorithms/terms/rewards.ts'
+import { returnAdvantages } from '#rl/algorithms/reinforce.ts'
+import { resolveAdvantageGranularity, turnOfTokens } from '#rl/algorithms/terms/turns.ts'
 import { reinforce } from '#rl/algorithms/reinforce.ts'
 import { asNumber, asObject, exact, type JsonObject } from '../contract.ts'
 import { experiencesOf, mismatchMetrics, replayUpdates } from './learning.ts'

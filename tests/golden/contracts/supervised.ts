@@ -1,9 +1,9 @@
 /** Learning from answers somebody wrote: SFT and DPO. */
-import { dpo, implicitReward } from '#rl/algorithms/dpo.ts'
+import { dpo } from '#rl/algorithms/dpo.ts'
 import { sft } from '#rl/algorithms/sft.ts'
 import type { ConfiguredAlgorithm, LossRow } from '#rl/algorithms/types.ts'
 import { completionMask } from '#rl/rollout/trajectory.ts'
-import { asFloatRows, asList, asMaskRows, asNumber, asNumbers, exact, type JsonObject } from '../contract.ts'
+import { asFloatRows, asList, asMaskRows, asNumbers, exact, type JsonObject } from '../contract.ts'
 import { headGradients } from './engine.ts'
 import { bareExperience } from '../../rl/bareExperience.ts'
 
@@ -51,14 +51,15 @@ function preferences(inputs: JsonObject): unknown {
     algorithm,
     answersOf('chosen').flatMap((chosen, i) => [chosen, rejected[i]!]),
   )
-  const { loss, coefficients } = algorithm.minibatchLoss(rows)(rows)
-  const rewards = rows.map((row) => implicitReward(row, asNumber(inputs.beta)))
+  const lossOf = algorithm.minibatchLoss(rows)
+  const { loss, coefficients } = lossOf(rows)
+  const pairs = rejected.map((_, i) => lossOf(rows.slice(2 * i, 2 * i + 2)).tallies)
   const everySecond = <T>(items: readonly T[], first: 0 | 1): T[] => items.filter((_, i) => i % 2 === first)
   const slopes = coefficients.map(({ logprobs }) => logprobs)
   return {
     loss,
-    chosen_rewards: everySecond(rewards, 0),
-    rejected_rewards: everySecond(rewards, 1),
+    chosen_rewards: pairs.map((tallies) => tallies['rewards/chosen']!.sum),
+    rejected_rewards: pairs.map((tallies) => tallies['rewards/rejected']!.sum),
     grad_chosen_lp: everySecond(slopes, 0),
     grad_rejected_lp: everySecond(slopes, 1),
   }

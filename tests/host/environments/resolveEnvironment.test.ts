@@ -57,7 +57,7 @@ describe('environment code', () => {
       { row: {}, seed: 1, state: { value: 1 }, action: 'boom' },
       { row: {}, seed: 1, state: { value: 1 }, action: '2' },
     ])
-    expect(broken).toMatchObject([{ failure: 'Error: too loud', line: 8 }, { reward: 1 }])
+    expect(broken).toMatchObject([{ failure: { message: 'Error: too loud', line: 8 } }, { reward: 1 }])
   })
 
   test('is copied into the run, which goes on with its copy', async () => {

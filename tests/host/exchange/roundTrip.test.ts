@@ -203,7 +203,7 @@ test('every setting of a run stands in the table, for every algorithm', () => {
       !skipped.test(name) &&
       (experience === 'rollout' || !name.startsWith('rollout.') || name === 'rollout.promptsPerStep')
     const missing = leaves.filter((name) => isMeant(name) && !rows.has(name))
-    if (!['remax', 'reinforce-plus-plus'].includes(id)) expect([id, missing]).toEqual([id, []])
+    expect([id, missing]).toEqual([id, []])
   }
 })
 

@@ -47,6 +47,21 @@ export const other = () => null`,
     expect(rows[0]?.durationMs).toBeGreaterThan(0)
   })
 
+  test('adds up as a run does: what is too large fails, a column logged twice bears the name of its function', async () => {
+    const code = `export const a = ({ log }) => { log.column('seen', 1); return 2 }
+export const b = ({ log }) => { log.column('seen', 2); return 1e200 }`
+    const { rows } = await dryRun({ code, language: 'js' }, [{ prompt: '', completion: '', row }])
+    expect(rows[0]).toMatchObject({
+      total: 2,
+      parts: { a: 2, b: null },
+      columns: { seen: 1 },
+      failures: { b: { kind: 'too-large' } },
+    })
+    const both = code.replace('1e200', '3')
+    const [first] = (await dryRun({ code: both, language: 'js' }, [{ prompt: '', completion: '', row }])).rows
+    expect(first).toMatchObject({ total: 5, columns: { seen: 1, 'b.seen': 2 } })
+  })
+
   test('one function may be picked, and settings be changed', async () => {
     const code = `export const settings = { pay: 1 }; export const a = ({ settings }) => settings.pay; export const b = () => 5`
     const samples = [{ prompt: '', completion: '', row }]

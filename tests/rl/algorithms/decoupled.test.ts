@@ -1,6 +1,6 @@
 /** Log-probabilities of three policies: who wrote (sampler), where the step began (proximal), who learns. */
 import { expect, test } from 'vitest'
-import { correctionWeights, summarizeMismatch } from '#rl/algorithms/common/samplingMismatch.ts'
+import { correctionWeights, summarizeMismatch } from '#rl/training/samplingMismatch.ts'
 import { grpo } from '#rl/algorithms/grpo.ts'
 import type { LossRow } from '#rl/algorithms/types.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'

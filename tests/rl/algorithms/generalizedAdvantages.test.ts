@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type GeneralizedAdvantageSettings,
-  generalizedAdvantages,
-} from '#rl/algorithms/common/generalizedAdvantages.ts'
+import { type GeneralizedAdvantageSettings, generalizedAdvantages } from '#rl/algorithms/ppo.ts'
 import { ppo } from '#rl/algorithms/ppo.ts'
 import type { Experience, LossRow } from '#rl/algorithms/types.ts'
 import { bareExperience } from '../bareExperience.ts'

@@ -1,21 +1,28 @@
 import { describe, expect, test } from 'vitest'
-import { type GroupAdvantageSettings, groupAdvantages } from '#rl/algorithms/common/groupAdvantages.ts'
-import { lengthDefaults } from '#rl/algorithms/common/lengthShaping.ts'
-import { hasNoSpread } from '#rl/algorithms/common/statistics.ts'
+import { groupAdvantages as compared } from '#rl/algorithms/terms/groupAdvantages.ts'
+import type { GroupAdvantageSettings } from '#rl/algorithms/terms/groupSettings.ts'
+import { hasNoSpread } from '#rl/algorithms/terms/statistics.ts'
 import { grpo } from '#rl/algorithms/grpo.ts'
 import type { Experience } from '#rl/algorithms/types.ts'
 import { bareExperience } from '../bareExperience.ts'
 
 const plain: GroupAdvantageSettings = {
   advantageNorm: 'mean-std',
-  granularity: 'trajectory',
-  turnFallback: true,
+  advantageGranularity: 'trajectory',
+  turnAdvantageFallback: true,
   whitenAdvantages: false,
   advantageClipRange: null,
-  ...lengthDefaults,
+  maskTruncated: false,
+  overlongBuffer: 0,
+  overlongPenalty: 1,
   filterZeroAdvantages: false,
   advantageFilterEpsilon: 0,
 }
+
+const groupAdvantages = (batch: readonly Experience[], settings: GroupAdvantageSettings) =>
+  compared(batch, settings, 'token', ({ rewards, mean, deviation }) =>
+    rewards.map((reward) => (reward - mean) / deviation),
+  )
 
 const rows = (rewards: readonly number[], groups: readonly number[]): Experience[] =>
   rewards.map((reward, i) => ({

@@ -1,10 +1,9 @@
 /** What users of the GRPO family look for beyond the paper. */
 import { describe, expect, test } from 'vitest'
-import { clippedSurrogate } from '#rl/algorithms/losses/clipping.ts'
-import { entropyThreshold } from '#rl/algorithms/losses/entropyMask.ts'
-import { groupTeaches } from '#rl/algorithms/common/groupAcceptance.ts'
-import { tallyMeans } from '#rl/algorithms/common/tally.ts'
-import { softOverlongPenalty } from '#rl/algorithms/common/lengthShaping.ts'
+import { entropyThreshold } from '#rl/algorithms/terms/policyTerms.ts'
+import { groupTeaches } from '#rl/algorithms/terms/groups.ts'
+import { tallyMeans } from '#rl/algorithms/terms/tally.ts'
+import { softOverlongPenalty } from '#rl/algorithms/terms/rewards.ts'
 import { cispo } from '#rl/algorithms/cispo.ts'
 import { grpo } from '#rl/algorithms/grpo.ts'
 import { gspo } from '#rl/algorithms/gspo.ts'
@@ -104,13 +103,17 @@ describe('dynamic sampling', () => {
 })
 
 test('two-sided clip: a token with a negative advantage costs at most the limit', () => {
-  const bounds = { lower: 0.8, upper: 1.2, limit: 3 }
-  expect(clippedSurrogate(10, -2, bounds)).toMatchObject({ value: 6, ratioSlope: 0 })
-  expect(clippedSurrogate(2, -2, bounds)).toMatchObject({ value: 4, ratioSlope: 2 })
-  expect(clippedSurrogate(10, 2, bounds).value).toBe(
-    clippedSurrogate(10, 2, { ...bounds, limit: null }).value,
-  )
-  expect(clippedSurrogate(10, -2, { ...bounds, limit: null }).value).toBe(20)
+  const lossOf = (ratio: number, advantage: number, ratioLimit: number | null = 3) => {
+    const rows = [ratioRow([ratio], advantage)]
+    const algorithm = grpo.configure({ klCoefficient: 0, ratioLimit })
+    const { loss, coefficients } = algorithm.minibatchLoss(rows)(rows)
+    return { loss, slope: coefficients[0]!.logprobs[0]! }
+  }
+  expect(lossOf(10, -2)).toEqual({ loss: 6, slope: 0 })
+  expect(lossOf(2, -2).loss).toBeCloseTo(4, 12)
+  expect(lossOf(2, -2).slope).toBeCloseTo(2 * 2, 12) // ∂ρ/∂logprob = ρ
+  expect(lossOf(10, 2)).toEqual(lossOf(10, 2, null))
+  expect(lossOf(10, -2, null).loss).toBeCloseTo(20, 12)
 })
 
 describe('top-entropy tokens', () => {

@@ -1,6 +1,6 @@
 /** The divergence from the reference policy: its direction, its estimates, and what keeps it from taking over. */
 import { describe, expect, test } from 'vitest'
-import { addTallies, tallyMeans } from '#rl/algorithms/common/tally.ts'
+import { addTallies, tallyMeans } from '#rl/algorithms/terms/tally.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import type { LossRow } from '#rl/algorithms/types.ts'
 import { bareExperience } from '../bareExperience.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { rewardTokens } from '#rl/algorithms/common/rewardTokens.ts'
+import { rewardTokens } from '#rl/algorithms/terms/rewards.ts'
 import { reinforce } from '#rl/algorithms/reinforce.ts'
 import type { Experience } from '#rl/algorithms/types.ts'
 import { bareExperience } from '../bareExperience.ts'

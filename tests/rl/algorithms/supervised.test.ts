@@ -1,6 +1,6 @@
 /** SFT and DPO: what is asked for and reported; their losses are checked with all others. */
 import { describe, expect, test } from 'vitest'
-import { addTallies, tallyMeans } from '#rl/algorithms/common/tally.ts'
+import { addTallies, tallyMeans } from '#rl/algorithms/terms/tally.ts'
 import { dpo } from '#rl/algorithms/dpo.ts'
 import { sft } from '#rl/algorithms/sft.ts'
 import type { LossRow } from '#rl/algorithms/types.ts'

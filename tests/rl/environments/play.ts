@@ -35,6 +35,6 @@ const textOf = ({ observation }: EnvironmentTurn): string =>
   typeof observation === 'string' ? observation : JSON.stringify(observation)
 
 function turnOf(answer: EnvironmentAnswer | undefined): EnvironmentTurn {
-  if (answer === undefined || 'failure' in answer) throw new Error(answer?.failure ?? 'no answer')
+  if (answer === undefined || 'failure' in answer) throw new Error(answer?.failure.message ?? 'no answer')
   return answer
 }

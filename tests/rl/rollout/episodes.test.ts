@@ -6,9 +6,8 @@ import {
   type EpisodeRequest,
   playEpisodes,
 } from '#rl/rollout/episodes.ts'
-import { rewardTrajectories } from '#rl/rollout/rollout.ts'
 import { createTurnText } from '#rl/rollout/turnText.ts'
-import { eachSample } from '#rl/rewards.ts'
+import { eachSample, rewardTrajectories } from '#rl/rewards.ts'
 import { randomStream } from '#shared/random.ts'
 import { fakePolicy, fakeTokenizer, stopId } from '../fakePolicy.ts'
 
@@ -51,7 +50,7 @@ const letters: Environment = {
 const chance = (seed: number): string => 'abcde'[Math.floor(randomStream(seed).uniformAt(0) * 5)]!
 
 function stepped({ word, turn }: Counting, action: string, seed: number): EnvironmentAnswer {
-  if (action.includes('f')) return { failure: 'It broke.', line: 3 }
+  if (action.includes('f')) return { failure: { message: 'It broke.', line: 3 } }
   const reward = action.length + 10 * turn
   const state = { word: word + action, turn: turn + 1 }
   return {

@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { createChatTemplate } from '#engine/text/chatTemplate.ts'
 import { encodeExamples } from '#rl/rollout/examples.ts'
-import { type DataRow, promptText } from '#rl/rollout/prompts.ts'
-import { withSwitches } from '#rl/rollout/templateSwitches.ts'
+import { type DataRow, promptText, withSwitches } from '#rl/rollout/prompts.ts'
 import { createTokenizer } from '#engine/text/tokenizer.ts'
 import { smallTokenizerConfig, smallTokenizerJson } from '../../engine/text/fixtures.ts'
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { drawNext } from '#rl/rollout/order.ts'
-import { encodePrompts, type PromptEncoder, type PromptForm } from '#rl/rollout/prompts.ts'
+import { drawNext, encodePrompts, type PromptEncoder, type PromptForm } from '#rl/rollout/prompts.ts'
 import { generateTrajectories } from '#rl/rollout/rollout.ts'
 import { completionMask } from '#rl/rollout/trajectory.ts'
 import { fakePolicy, fakeTokenizer, stopId } from '../fakePolicy.ts'

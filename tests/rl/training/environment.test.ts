@@ -85,7 +85,7 @@ describe('training in an environment', () => {
   test('an environment that fails is told once a step, and its episodes are left out', async () => {
     const broken: Environment = {
       ...wantsC,
-      step: (actions) => Promise.resolve(actions.map(() => ({ failure: 'It is closed.' }))),
+      step: (actions) => Promise.resolve(actions.map(() => ({ failure: { message: 'It is closed.' } }))),
     }
     const events = await collect(runOf({ config: { steps: 1 } }, broken))
     const warnings = events.filter((event) => event.type === 'warning')

@@ -54,7 +54,7 @@ export function dependenciesOf(options: RunOptions = {}): TrainDependencies {
     tokenizer: fakeTokenizer,
     chatTemplate: null,
     stopIds: [stopId],
-    learningRateAt: () => ({ actor: 8, critic: 1 }),
+    learningRatesAt: () => ({ actor: 8, critic: 1 }),
     ...rest,
   }
 }

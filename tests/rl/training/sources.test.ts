@@ -269,7 +269,7 @@ describe('the critic', () => {
       algorithm,
       policy,
       optimization: { epochs: 4 },
-      learningRateAt: () => ({ actor: 0, critic: 0.5 }),
+      learningRatesAt: () => ({ actor: 0, critic: 0.5 }),
       rewards: rewardOf((prompt) => ('abd'.includes(prompt) ? 1 : 0)),
       rollout: { promptsPerStep: 14, maxNewTokens: 1 },
       config: { steps: 20 },

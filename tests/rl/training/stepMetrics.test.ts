@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Trajectory } from '#rl/rollout/trajectory.ts'
+import { type Trajectory, unscored } from '#rl/rollout/trajectory.ts'
 import { evaluationMetrics, rolloutMetrics } from '#rl/training/stepMetrics.ts'
 
 interface Sketch {
@@ -17,6 +17,7 @@ const trajectory = ({
   stopReason = 'stop-id',
   part = reward,
 }: Sketch): Trajectory => ({
+  ...unscored,
   prompt: { row: group, columns: {}, text: 'p', ids: Int32Array.of(1) },
   group,
   ids: new Int32Array(length + 1),

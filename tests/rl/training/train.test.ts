@@ -64,10 +64,10 @@ describe('forward passes', () => {
 describe('the config reaches the policy', () => {
   test('every update has its own place in the schedule; the step reports the last rate', async () => {
     const policy = fakePolicy()
-    const learningRateAt = (update: number, updates: number) => ({ actor: update / updates, critic: 0 })
+    const learningRatesAt = (update: number, updates: number) => ({ actor: update / updates, critic: 0 })
     const optimization = { epochs: 2, minibatchSize: 16, maxGradNorm: 0.5 }
     const events = await collect(
-      dependenciesOf({ policy, learningRateAt, optimization, config: { steps: 3 } }),
+      dependenciesOf({ policy, learningRatesAt, optimization, config: { steps: 3 } }),
     )
     expect(policy.updates).toEqual(
       Array.from({ length: 12 }, (_, update) => ({

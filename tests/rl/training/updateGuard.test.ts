@@ -141,9 +141,9 @@ describe('what is unusual and right goes on', () => {
     ['a temperature of 0.001', 1e6, { rollout: { temperature: 1e-3 } }],
     ['an adapter scaled by a million', 1e10, { config: { adapter: { rank: 1, alpha: 1e6 } } }],
   ])('%s', async (_, factor, options) => {
-    const learningRateAt = () => ({ actor: 1e-6, critic: 1e-6 })
+    const learningRatesAt = () => ({ actor: 1e-6, critic: 1e-6 })
     const policy = fakePolicy(wrong(factor, 3))
-    const { error } = await outcomeOf(policy, { ...options, ...clipped, learningRateAt })
+    const { error } = await outcomeOf(policy, { ...options, ...clipped, learningRatesAt })
     expect(error).toBeNull()
     expect(policy.calls.update).toBe(6)
   })
@@ -252,7 +252,7 @@ describe('with unsoundUpdates: skip', () => {
     const asked: number[] = []
     const { error, events, warnings } = await outcomeOf(policy, {
       ...skip,
-      learningRateAt: (update) => {
+      learningRatesAt: (update) => {
         asked.push(update)
         return { actor: 8, critic: 1 }
       },

@@ -83,7 +83,7 @@ function encoderOf(run: RunConfig, model: ModelFolder, { train, heldOut, places 
     rowPlaces: places,
     ...text,
     stopIds: [...new Set([...model.config.eosIds, ...(eos === null ? [] : [eos])])],
-    learningRateAt: () => ({ actor: 0, critic: 0 }),
+    learningRatesAt: () => ({ actor: 0, critic: 0 }),
   }
   return (rows: readonly DataRow[]): { readonly encoded: readonly Encoded[]; readonly tooLong: number } => {
     if (parts.algorithm.experience === 'rollout') {

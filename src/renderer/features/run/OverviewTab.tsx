@@ -25,7 +25,7 @@ import { goToTab } from './useRun.ts'
 import { chartEvents, gravestEvents } from './chartEvents.ts'
 import { metricsOf, planCharts, planLearning, planLoss, type PlannedChart } from './chartPlan.ts'
 import { flatValue, quieted } from './flatCharts.ts'
-import { learningKinds } from './runFacts.ts'
+import { experiencesOf, type KnownAlgorithm } from './runFacts.ts'
 import { RunNumbers } from './RunNumbers.tsx'
 import { TimePanel, timeMetrics } from './TimePanel.tsx'
 
@@ -47,7 +47,8 @@ interface Plan {
 /** The run in curves, live: what matters most at the top, what never moves in one line, the loss last. */
 export function OverviewTab({ run, config, events, findings }: Props) {
   const names = useAnswer('metrics.names', { runIds: [run.id] }, { keep: true }).data ?? noNames
-  const plan = useMemo(() => planOf(names, config), [names, config])
+  const { data: algorithms } = useAnswer('settings.algorithms', undefined)
+  const plan = useMemo(() => planOf(names, config, algorithms), [names, config, algorithms])
   const all = useMemo(() => chartsOf(plan), [plan])
   const metrics = useMemo(() => [...metricsOf(all), ...timeMetrics], [all])
   const [isPaused, setPaused] = useState(false)
@@ -119,7 +120,7 @@ export function OverviewTab({ run, config, events, findings }: Props) {
           <TimePanel
             runId={run.id}
             byMetric={byMetric}
-            isGenerating={config !== null && learningKinds(config).includes('rewards')}
+            isGenerating={config !== null && experiencesOf(config, algorithms ?? []).includes('rollout')}
           />
           {beside !== undefined && panel(beside, 150)}
         </div>
@@ -184,11 +185,15 @@ const looksTheSame = (before: readonly ChartEvent[], now: readonly ChartEvent[])
 const numberOf = (text: string | null): number | null =>
   text === null || text === '' || Number.isNaN(Number(text)) ? null : Number(text)
 
-function planOf(names: readonly string[], config: RunConfig | null): Plan {
-  if (config === null) return { wide: [], small: [], loss: null, learning: [] }
+function planOf(
+  names: readonly string[],
+  config: RunConfig | null,
+  algorithms: readonly KnownAlgorithm[] | undefined,
+): Plan {
+  if (config === null || algorithms === undefined) return { wide: [], small: [], loss: null, learning: [] }
   const hasEvaluation = config.data.heldOut !== null
   const facts = {
-    kinds: learningKinds(config),
+    kinds: experiencesOf(config, algorithms),
     evaluationEvery: hasEvaluation ? config.evaluation.every : null,
   }
   const charts = planCharts(names, facts)

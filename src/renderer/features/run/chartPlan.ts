@@ -1,7 +1,7 @@
 /** Which charts a run gets: those its numbers and its way of learning call for. */
 import { findDeclaration, metricLabel } from '#shared/metrics.ts'
 import { unitOf } from '#renderer/charts/units.ts'
-import type { LearningKind } from './runFacts.ts'
+import type { ExperienceKind } from './runFacts.ts'
 
 export interface PlannedLine {
   readonly metric: string
@@ -33,13 +33,13 @@ interface ChartSpec {
   readonly size?: 'wide'
   readonly include?: readonly number[]
   /** Shown before there are numbers. */
-  readonly expected?: readonly LearningKind[]
+  readonly expected?: readonly ExperienceKind[]
   readonly help?: string
   readonly noise?: number
 }
 
 export interface PlanFacts {
-  readonly kinds: readonly LearningKind[]
+  readonly kinds: readonly ExperienceKind[]
   /** Steps between evaluations; null: none are made. */
   readonly evaluationEvery: number | null
 }
@@ -52,7 +52,7 @@ const specs: readonly ChartSpec[] = [
     ],
     band: 'reward_std',
     size: 'wide',
-    expected: ['rewards'],
+    expected: ['rollout'],
     help: 'Mean reward of the completions of each step; the band is the standard deviation within groups. Eval: mean reward on the validation split, which is never trained on, with greedy decoding.',
   },
   {
@@ -84,25 +84,25 @@ const specs: readonly ChartSpec[] = [
   {
     metrics: [['frac_reward_zero_std', 'share']],
     include: [0, 1],
-    expected: ['rewards'],
+    expected: ['rollout'],
     help: 'Share of groups whose rewards are all equal: they teach nothing.',
   },
-  { metrics: [['entropy', 'entropy']], include: [0], expected: ['rewards'] },
+  { metrics: [['entropy', 'entropy']], include: [0], expected: ['rollout'] },
   { metrics: [['kl', 'KL']], include: [0] },
   {
     metrics: [['completions/mean_length', 'mean length']],
     include: [0],
-    expected: ['rewards'],
+    expected: ['rollout'],
   },
   {
     metrics: [['completions/clipped_ratio', 'share']],
     include: [0],
-    expected: ['rewards'],
+    expected: ['rollout'],
   },
   {
     metrics: [['clip_ratio/region_mean', 'share']],
     include: [0],
-    expected: ['rewards'],
+    expected: ['rollout'],
   },
   {
     title: 'Implicit reward',
@@ -168,7 +168,7 @@ export const planLearning = (names: readonly string[], facts: PlanFacts): readon
   [...learning, ...loggedSpecs(names)].flatMap((spec) => planOf(spec, new Set(names), facts) ?? [])
 
 export function planLoss(names: readonly string[], facts: PlanFacts): PlannedChart | null {
-  const isRewards = facts.kinds.includes('rewards')
+  const isRewards = facts.kinds.includes('rollout')
   const spec: ChartSpec = {
     metrics: [
       ['loss', 'training'],
@@ -176,7 +176,7 @@ export function planLoss(names: readonly string[], facts: PlanFacts): PlannedCha
     ],
     size: 'wide',
     noise: lossNoise,
-    expected: ['rewards', 'demonstrations', 'preferences'],
+    expected: ['rollout', 'demonstrations', 'preferences'],
     help: isRewards ? lossHelp : 'What the update minimised.',
   }
   return planOf(spec, new Set(names), facts)
@@ -190,7 +190,7 @@ const loggedSpecs = (names: readonly string[]): readonly ChartSpec[] =>
     .map((name) => ({ title: name.slice('logged/'.length), metrics: [[name, name]] as const }))
 
 function partsOf(names: readonly string[], facts: PlanFacts): PlannedChart | null {
-  if (!facts.kinds.includes('rewards')) return null
+  if (!facts.kinds.includes('rollout')) return null
   const parts = names.flatMap((metric) => {
     const label = /^rewards\/(.+)\/mean$/.exec(metric)?.[1]
     return label === undefined ? [] : [{ metric, label }]

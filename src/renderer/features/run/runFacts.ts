@@ -5,22 +5,22 @@ import { lastPart } from '#renderer/client/format.ts'
 import type { StoredEvent } from '#renderer/client/runs.ts'
 import { fileReference } from '#renderer/features/rewards/library.ts'
 
-/**
- * How it learns: `rewards` from scored completions, `demonstrations` and `preferences` from given answers. A run of
- * several stages may have several.
- */
-export type LearningKind = 'rewards' | 'demonstrations' | 'preferences'
+/** What it learns from: `rollout` is rewards of its own completions, the others are given answers. */
+export type ExperienceKind = 'rollout' | 'demonstrations' | 'preferences'
 
-const kindOf = (algorithm: string): LearningKind =>
-  algorithm === 'sft' ? 'demonstrations' : algorithm === 'dpo' ? 'preferences' : 'rewards'
+export interface KnownAlgorithm {
+  readonly id: string
+  readonly experience: ExperienceKind
+}
 
-export function learningKinds({
-  algorithm,
-  stages,
-}: Pick<RunConfig, 'algorithm' | 'stages'>): readonly LearningKind[] {
+/** As its algorithms say; a run of several stages may have several. */
+export function experiencesOf(
+  { algorithm, stages }: Pick<RunConfig, 'algorithm' | 'stages'>,
+  known: readonly KnownAlgorithm[],
+): readonly ExperienceKind[] {
   const ids =
     stages.length === 0 ? [algorithm.id] : stages.map((stage) => stage.algorithm?.id ?? algorithm.id)
-  return [...new Set(ids.map(kindOf))]
+  return [...new Set(known.filter(({ id }) => ids.includes(id)).map(({ experience }) => experience))]
 }
 
 /** Weight of each reward by its name on charts. */

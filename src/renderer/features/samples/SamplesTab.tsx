@@ -1,11 +1,12 @@
 import { useMemo } from 'react'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { useAnswer } from '#renderer/client/api.tsx'
 import { useKeys } from '#renderer/client/keys.ts'
 import { setQuery, useRoute } from '#renderer/client/route.ts'
 import type { RunEntry, StoredEvent } from '#renderer/client/runs.ts'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
-import { learningKinds } from '#renderer/features/run/runFacts.ts'
+import { experiencesOf } from '#renderer/features/run/runFacts.ts'
 import { plural } from '#renderer/client/format.ts'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { useSamplePages, useSampleSteps, useSeenUntil, type SampleRequest } from './useSamples.ts'
@@ -88,10 +89,13 @@ interface MiddleProps {
 
 /** The completions of a prompt in one step, or the same prompt over time. */
 function MiddlePane({ config, address, chosen, group, sampleId, revision, onMore }: MiddleProps) {
+  const { data: algorithms } = useAnswer('settings.algorithms', undefined)
   if (address.view === 'time' && chosen !== undefined)
     return <FilmStrip runId={chosen.runId} group={chosen} sampleId={sampleId} revision={revision} />
   const isGrouped =
-    address.source === 'rollout' && config !== null && learningKinds(config).includes('rewards')
+    address.source === 'rollout' &&
+    config !== null &&
+    experiencesOf(config, algorithms ?? []).includes('rollout')
   const groupSize = isGrouped ? config.rollout.groupSize : null
   return (
     <GroupPane group={group} sampleId={sampleId} address={address} groupSize={groupSize} onMore={onMore} />

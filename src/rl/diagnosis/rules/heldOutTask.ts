@@ -1,5 +1,5 @@
 import type { Finding } from '#shared/diagnosis.ts'
-import { sampleVariance } from '#rl/algorithms/common/statistics.ts'
+import { sampleVariance } from '#rl/algorithms/terms/statistics.ts'
 import { surely } from '../chance.ts'
 import type { DiagnosedRun } from '../diagnosedRun.ts'
 import { change, percent } from '../rule.ts'

@@ -6,6 +6,7 @@
 import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { Environment, EnvironmentAnswer, EnvironmentTurn, EpisodeStart } from '#rl/environment.ts'
+import { faultOf } from '#rl/rewards.ts'
 import { conditionalTarget } from '../probes/conditionalTarget.ts'
 import { constantReward } from '../probes/constantReward.ts'
 import { constantTarget } from '../probes/constantTarget.ts'
@@ -116,6 +117,6 @@ async function guarded(work: () => EnvironmentTurn | Promise<EnvironmentTurn>): 
     return await work()
   } catch (error) {
     if (error instanceof AppError && error.code === 'config/invalid') throw error
-    return { failure: error instanceof Error ? error.message : String(error) }
+    return faultOf(error)
   }
 }

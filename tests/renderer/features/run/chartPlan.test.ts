@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { metricDeclarations } from '#shared/metrics.ts'
 import { metricsOf, planCharts, planLearning, planLoss } from '#renderer/features/run/chartPlan.ts'
 
-const rewards = { kinds: ['rewards'], evaluationEvery: 10 } as const
+const rewards = { kinds: ['rollout'], evaluationEvery: 10 } as const
 const titles = (charts: readonly { readonly title: string }[]) => charts.map(({ title }) => title)
 
 describe('planCharts', () => {

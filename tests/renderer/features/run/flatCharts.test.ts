@@ -9,7 +9,7 @@ const series = (values: readonly number[], gaps: readonly number[] = []): Series
   gaps,
 })
 
-const facts = { kinds: ['rewards'], evaluationEvery: 10 } as const
+const facts = { kinds: ['rollout'], evaluationEvery: 10 } as const
 const names = ['reward', 'completions/clipped_ratio', 'reward/failures', 'learning_rate', 'loss']
 const chart = (metric: string) => {
   const all = [...planCharts(names, facts), ...planLearning(names, facts), planLoss(names, facts)]

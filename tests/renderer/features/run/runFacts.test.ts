@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { algorithms } from '#rl/algorithms/registry.ts'
 import { rewardName as nameInRuns } from '#shared/runConfig.ts'
 import { chartEvents } from '#renderer/features/run/chartEvents.ts'
 import { healthyWords } from '#renderer/features/run/diagnosisWords.ts'
@@ -6,7 +7,7 @@ import { treeOf } from '#renderer/features/run/FamilyTree.tsx'
 import { slowPace, usualOf } from '#renderer/features/run/useRun.ts'
 import {
   dataName,
-  learningKinds,
+  experiencesOf,
   rewardName,
   rewardRoute,
   rewardWords,
@@ -42,8 +43,9 @@ test('many rewards are counted, an environment is named where there are none', (
 test('stages may learn in several ways', () => {
   const algorithm = { id: 'grpo', settings: {} }
   const stages = [{ algorithm: { id: 'sft', settings: {} } }, {}]
-  expect(learningKinds({ algorithm, stages })).toEqual(['demonstrations', 'rewards'])
-  expect(learningKinds({ algorithm: { id: 'dpo', settings: {} }, stages: [] })).toEqual(['preferences'])
+  const kinds = (config: Parameters<typeof experiencesOf>[0]) => experiencesOf(config, algorithms).toSorted()
+  expect(kinds({ algorithm, stages })).toEqual(['demonstrations', 'rollout'])
+  expect(kinds({ algorithm: { id: 'dpo', settings: {} }, stages: [] })).toEqual(['preferences'])
 })
 
 test('slow is three times the usual and long enough to be noticed', () => {

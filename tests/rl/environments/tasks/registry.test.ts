@@ -46,7 +46,7 @@ describe('every built-in environment', () => {
       { row: { numbers: 'none', target: 3 }, seed: 1 },
       { row: { numbers: [1, 2], target: 3 }, seed: 1 },
     ])
-    expect(answers[0]).toEqual({ failure: expect.stringContaining('numbers') as string })
+    expect(answers[0]).toEqual({ failure: { message: expect.stringContaining('numbers') as string } })
     expect(answers[1]).toMatchObject({ done: false })
   })
 })

@@ -2,7 +2,7 @@
  * Rectangles of token ids, as other programs hand batches over: rows of one width, padded on the right. Our own rows are
  * ragged and never padded; masks come from lengths there, so that a row may end with the id others pad with.
  */
-import type { Experience } from '../types.ts'
+import type { Experience } from '#rl/algorithms/types.ts'
 
 /** [B][W] rows on top of each other, filled up on the right to the longest. */
 export function paddedRows(rows: readonly ArrayLike<number>[], fill: number): number[][] {
@@ -35,10 +35,4 @@ export function unpaddedCompletionMask(
   return Uint8Array.from({ length: ids.length - 1 }, (_, t) =>
     t + 1 >= promptLength && ids[t + 1] !== padId ? 1 : 0,
   )
-}
-
-/** Most tokens a prompt may have so that the completion still fits; one token of room where it has no limit. */
-export function promptBudget(contextLength: number, maxNewTokens: number | null): number {
-  const reserved = Math.max(1, Math.min(maxNewTokens ?? 1, contextLength))
-  return Math.max(0, contextLength - reserved)
 }

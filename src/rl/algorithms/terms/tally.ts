@@ -11,14 +11,26 @@ export interface Tally {
 /** Tallies by metric name. */
 export type Tallies = Readonly<Partial<Record<MetricName, Tally>>>
 
+/** Of all the numbers. */
+export const tally = ({ data }: { readonly data: Float64Array }): Tally => ({
+  sum: sumOf(data),
+  count: data.length,
+})
+
+function sumOf(data: Float64Array): number {
+  let total = 0
+  for (let i = 0; i < data.length; i++) total += data[i]!
+  return total
+}
+
 /** Adds tallies name by name. */
 export function addTallies(parts: readonly Tallies[]): Tallies {
   const total: Partial<Record<MetricName, Tally>> = {}
-  for (const [name, tally] of parts.flatMap(entriesOf)) {
+  for (const [name, added] of parts.flatMap(entriesOf)) {
     const before = total[name]
     total[name] = before
-      ? { ...tally, sum: before.sum + tally.sum, count: before.count + tally.count }
-      : tally
+      ? { ...added, sum: before.sum + added.sum, count: before.count + added.count }
+      : added
   }
   return total
 }
@@ -26,7 +38,7 @@ export function addTallies(parts: readonly Tallies[]): Tallies {
 /** The means, or e to them; a metric that counted nothing is left out. */
 export function tallyMeans(tallies: Tallies): Metrics {
   const counted = entriesOf(tallies).filter(([, { count }]) => count > 0)
-  return Object.fromEntries(counted.map(([name, tally]) => [name, valueOf(tally)]))
+  return Object.fromEntries(counted.map(([name, counts]) => [name, valueOf(counts)]))
 }
 
 /** An exponent is cut off at 100, so that a chart stays readable and a number finite. */

@@ -46,17 +46,6 @@ export function whitened(values: readonly number[]): number[] {
   return values.map((value) => (value - center) * scale)
 }
 
-/** Whitens the entries under the mask together, over all rows; the others are left as they are. x, mask: [B][T]. */
-export function maskedWhiten(
-  rows: readonly Float64Array[],
-  mask: readonly (Uint8Array | readonly number[])[],
-): Float64Array[] {
-  const inside = rows.flatMap((row, i) => [...row].filter((_, t) => mask[i]![t] === 1))
-  const values = whitened(inside)
-  let next = 0
-  return rows.map((row, i) => row.map((value, t) => (mask[i]![t] === 1 ? values[next++]! : value)))
-}
-
 /** Quantile with linear interpolation between the two nearest ranks; `values` need not be sorted. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)

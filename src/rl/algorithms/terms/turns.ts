@@ -1,4 +1,4 @@
-/** Turns: which tokens belong together, and moving numbers between tokens and turns. */
+/** Tokens and turns: which tokens belong together, and moving numbers between tokens and turns. */
 
 export type TurnReduction = 'mean' | 'sum' | 'final-value'
 export type ReturnGranularity = 'token' | 'turn'
@@ -44,3 +44,10 @@ export function resolveAdvantageGranularity(
   if (setting !== 'auto') return setting
   return turnIds.every((row) => turnCount(row) <= 1) ? 'token' : 'turn'
 }
+
+export const actionCount = ({ actionMask }: { readonly actionMask: Uint8Array }): number =>
+  actionMask.reduce((count, isAction) => count + isAction, 0)
+
+/** Number of action tokens of all rows. */
+export const actionTotal = (rows: readonly { readonly actionMask: Uint8Array }[]): number =>
+  rows.reduce((total, row) => total + actionCount(row), 0)

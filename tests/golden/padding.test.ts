@@ -1,11 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  attentionMask,
-  paddedRows,
-  positionIds,
-  promptBudget,
-  unpaddedCompletionMask,
-} from '#rl/algorithms/common/padding.ts'
+import { attentionMask, paddedRows, positionIds, unpaddedCompletionMask } from './padding.ts'
+import { promptBudget } from '#rl/training/rollOut.ts'
 
 test('rows are filled up on the right to the longest', () => {
   expect(paddedRows([[1], Int32Array.of(2, 3, 4), []], 9)).toEqual([

@@ -1,0 +1,152 @@
+/** Advantages against the other trajectories of the same prompt, as groups of them are compared. */
+import type { Advantages, Experience } from '../types.ts'
+import { type GroupAdvantageSettings, granularityAt, type RatioLevel } from './groupSettings.ts'
+import { withinGroups } from './groups.ts'
+import { hasNoSpread, mean, sampleVariance, SPREAD_EPSILON, whitened } from './statistics.ts'
+import { mayLearn, shapedReward, shapedTurnRewards } from './rewards.ts'
+import { spreadOverTurns, turnOfTokens } from './turns.ts'
+
+/** What is compared: the rewards of one group, or those of one turn of it, and what they are divided by. */
+export interface Compared {
+  readonly rewards: readonly number[]
+  readonly mean: number
+  /** Sample's (n−1), of the group or the batch as `advantageNorm` says, plus 1e-8; 1 where nothing is divided. */
+  readonly deviation: number
+}
+
+/** One advantage for each reward. Asked only where rewards differ by more than rounding: equal ones teach exactly 0. */
+export type Comparison = (compared: Compared) => readonly number[]
+
+/** Advantages before they are copied onto tokens: one cell per trajectory, or one per turn. */
+export interface AdvantageCells {
+  /** [B][cells] */
+  readonly cells: readonly (readonly number[])[]
+  /** [B][T] the cell of each action token, −1 elsewhere. */
+  readonly cellIds: readonly Int32Array[]
+  readonly granularity: 'trajectory' | 'turn'
+  readonly kept: readonly number[]
+}
+
+/** `level`: of the importance ratio, which an `auto` granularity follows. Filtered rows leave the update. */
+export function groupAdvantages(
+  batch: readonly Experience[],
+  settings: GroupAdvantageSettings,
+  level: RatioLevel,
+  comparison: Comparison,
+): Advantages {
+  const { cells, cellIds, kept } = advantageCells(batch, settings, level, comparison)
+  return { tokens: cells.map((row, i) => spreadOverTurns(row, cellIds[i]!)), returns: null, kept }
+}
+
+/** In the order raw → filter → whiten → limit. */
+export function advantageCells(
+  batch: readonly Experience[],
+  settings: GroupAdvantageSettings,
+  level: RatioLevel,
+  comparison: Comparison,
+): AdvantageCells {
+  const isTurnLevel = granularityAt(settings, level) === 'turn'
+  const perTurn = isTurnLevel && batch.some(({ turnIds }) => turnIds !== null)
+  const cellIds = batch.map(perTurn ? turnOfTokens : actionsAsOneCell)
+  const raw = perTurn
+    ? turnCells(batch, cellIds, settings, comparison)
+    : trajectoryAdvantages(batch, settings, comparison).map((advantage) => [advantage])
+  const kept = batch
+    .map((_, i) => i)
+    .filter((i) => mayLearn(batch[i]!, settings))
+    .filter((i) => !settings.filterZeroAdvantages || teaches(raw[i]!, settings))
+  const learning = kept.length > 0 ? kept : batch.map((_, i) => i)
+  const entries = learning.flatMap((row) => (perTurn ? tokenEntries(row, cellIds[row]!) : [{ row, cell: 0 }]))
+  const limit = settings.advantageClipRange ?? Infinity
+  const cells = (settings.whitenAdvantages ? whitenedCells(raw, entries) : raw).map((row) =>
+    row.map((advantage) => Math.min(Math.max(advantage, -limit), limit)),
+  )
+  return { cells, cellIds, granularity: perTurn ? 'turn' : 'trajectory', kept }
+}
+
+const actionsAsOneCell = ({ actionMask }: Experience): Int32Array =>
+  Int32Array.from(actionMask, (isAction) => isAction - 1)
+
+/** [B] the sum of the turns' rewards against the group's; a group of one has nothing to compare with and gives 0. */
+function trajectoryAdvantages(
+  batch: readonly Experience[],
+  { advantageNorm, ...settings }: GroupAdvantageSettings,
+  comparison: Comparison,
+): number[] {
+  const totals = batch.map((row) => shapedReward(row, settings))
+  const compare = comparing(comparison, advantageNorm, totals)
+  return withinGroups(batch, totals, compare).map((advantage) => advantage ?? 0)
+}
+
+/** [B][turns]: each turn's reward against the members of the group that played it; 0 for a turn not played. */
+function turnCells(
+  batch: readonly Experience[],
+  turnIds: readonly Int32Array[],
+  settings: GroupAdvantageSettings,
+  comparison: Comparison,
+): number[][] {
+  const turns = Math.max(...batch.map(({ turnRewards }) => turnRewards.length))
+  const rewards = batch.map((row, i) => playedRewards(shapedTurnRewards(row, settings), turnIds[i]!, turns))
+  const all = rewards.flat().filter((reward) => reward !== null)
+  const compare = comparing(comparison, settings.advantageNorm, all)
+  const againstOthers = (members: readonly number[]) =>
+    members.length < 2 ? members.map(() => null) : compare(members)
+  const byTurn = Array.from({ length: turns }, (_, turn) =>
+    withinGroups(
+      batch,
+      rewards.map((row) => row[turn]!),
+      againstOthers,
+    ),
+  )
+  const whole = trajectoryAdvantages(batch, settings, comparison)
+  return rewards.map((row, i) => {
+    const alone = settings.turnAdvantageFallback ? whole[i]! : 0
+    return row.map((reward, turn) => (reward === null ? 0 : (byTurn[turn]![i] ?? alone)))
+  })
+}
+
+/** [turns] null for a turn that has no token. */
+function playedRewards(rewards: readonly number[], turnIds: Int32Array, turns: number): (number | null)[] {
+  const played = new Array<number | null>(turns).fill(null)
+  for (const turn of turnIds) {
+    if (turn >= turns)
+      throw new Error(`Expected a reward for every turn, got turn ${turn} and ${turns} rewards.`)
+    if (turn >= 0) played[turn] = rewards[turn] ?? 0
+  }
+  return played
+}
+
+/** `all`: the rewards of the whole batch. */
+function comparing(
+  comparison: Comparison,
+  norm: GroupAdvantageSettings['advantageNorm'],
+  all: readonly number[],
+): (rewards: readonly number[]) => readonly number[] {
+  const spreadOf = (values: readonly number[]) => Math.sqrt(sampleVariance(values)) + SPREAD_EPSILON
+  const ofBatch = norm === 'mean-batch-std' ? spreadOf(all) : 1
+  return (rewards) => {
+    if (hasNoSpread(rewards)) return rewards.map(() => 0)
+    const deviation = norm === 'mean-std' ? spreadOf(rewards) : ofBatch
+    return comparison({ rewards, mean: mean(rewards), deviation })
+  }
+}
+
+const teaches = (row: readonly number[], { advantageFilterEpsilon }: GroupAdvantageSettings): boolean =>
+  row.some((advantage) => Math.abs(advantage) > advantageFilterEpsilon)
+
+interface CellEntry {
+  readonly row: number
+  readonly cell: number
+}
+
+/** One entry per action token, so that long turns weigh more. */
+const tokenEntries = (row: number, cellIds: Int32Array): CellEntry[] =>
+  [...cellIds].filter((cell) => cell >= 0).map((cell) => ({ row, cell }))
+
+/** Whitens over `entries`; cells without an entry stay as they are. */
+function whitenedCells(cells: readonly (readonly number[])[], entries: readonly CellEntry[]): number[][] {
+  const values = whitened(entries.map(({ row, cell }) => cells[row]![cell]!))
+  const result = cells.map((row) => [...row])
+  entries.forEach(({ row, cell }, entry) => (result[row]![cell] = values[entry]!))
+  return result
+}

@@ -1,0 +1,212 @@
+/** What can be set of the GRPO family, and what follows from it. Most of it is shared with other algorithms. */
+import {
+  choiceSetting,
+  flagSetting,
+  numberOrPairSetting,
+  numberSetting,
+  optionalNumberSetting,
+  type SettingsOf,
+} from '#shared/settings.ts'
+import type { GroupAcceptance, Needs } from '../types.ts'
+import { acceptanceSettings, groupAcceptance } from './groups.ts'
+
+export type RatioLevel = 'token' | 'turn' | 'trajectory'
+
+export const ratioLevelSetting = choiceSetting(
+  ['token', 'turn', 'trajectory'],
+  'token',
+  'Which tokens share one importance ratio.',
+)
+
+/** Allowed range of a ratio. */
+export interface ClipBounds {
+  readonly lower: number
+  readonly upper: number
+}
+
+/** One number c means [1−c, 1+c], or the lower bound given besides; a pair is taken as the bounds themselves. */
+export const clipBounds = (coefficient: number | readonly [number, number], lowest?: number): ClipBounds =>
+  typeof coefficient === 'number'
+    ? { lower: lowest ?? 1 - coefficient, upper: 1 + coefficient }
+    : { lower: coefficient[0], upper: coefficient[1] }
+
+export const clipSettings = {
+  clipCoefficient: numberOrPairSetting({
+    default: 0.2,
+    description: 'How far the importance ratio may leave 1: c for [1−c, 1+c], or the two bounds themselves.',
+  }),
+  ratioLimit: optionalNumberSetting({
+    default: null,
+    minimum: 1,
+    description:
+      'Two-sided clip: bounds the ratio itself, so that a token with a negative advantage costs at most this many times it; null is off.',
+  }),
+} as const
+
+/** Sentences on bounds that would clip everything, or on a limit that would move them. */
+export function clipConflicts({
+  clipCoefficient,
+  ratioLimit = null,
+}: {
+  readonly clipCoefficient: number | readonly [number, number]
+  readonly ratioLimit?: number | null
+}): string[] {
+  const { lower, upper } = clipBounds(clipCoefficient)
+  const pair = JSON.stringify(clipCoefficient)
+  const problems = []
+  if (lower > 1 || upper < 1) {
+    problems.push(
+      `clipCoefficient: a pair means the bounds of the ratio, which begins at 1; ${pair} shuts it out. Write [0.8, 1.28] for 0.2 below and 0.28 above.`,
+    )
+  }
+  if (ratioLimit !== null && ratioLimit <= upper) {
+    problems.push(`ratioLimit: must be above the upper clip bound ${upper}, got ${ratioLimit}.`)
+  }
+  return problems
+}
+
+export const klEstimators = ['k3', 'k1', 'k2', 'k3-reversed'] as const
+export type KlEstimator = (typeof klEstimators)[number]
+
+export const klEstimatorSettings = {
+  klEstimator: choiceSetting(
+    klEstimators,
+    'k3',
+    'Estimate of the divergence of the policy from the reference. k3-reversed is that of the reference from the policy, whose gradient grows without bound where the policy becomes surer than the reference.',
+  ),
+  klClamp: optionalNumberSetting({
+    default: 10,
+    minimum: Number.MIN_VALUE,
+    description:
+      'A token whose estimate is above this, where its gradient grows without bound (k3: the policy is far below the reference), leaves the KL term; null is off.',
+  }),
+} as const
+export type KlEstimatorSettings = SettingsOf<typeof klEstimatorSettings>
+
+export const klSettings = {
+  klCoefficient: numberSetting({
+    default: 0.001,
+    minimum: 0,
+    description: 'Weight β of the divergence from the reference policy; 0 needs no reference pass.',
+  }),
+  klAdvantageShaping: flagSetting(
+    false,
+    'Lets the divergence move the advantages instead of adding it to the loss.',
+  ),
+  klEstimator: klEstimatorSettings.klEstimator,
+  // DeepSeek-AI 2025, arXiv:2512.02556, §3.1; TRL's and AgileRL's use_bias_correction_kl.
+  klImportanceWeighting: flagSetting(
+    true,
+    'Multiplies the KL term by the importance ratio, so that its gradient is unbiased also after the first update of a step.',
+  ),
+  klClamp: klEstimatorSettings.klClamp,
+} as const
+
+export const weightingSettings = {
+  lossNorm: choiceSetting(
+    ['trajectory-mean', 'token-mean', 'constant-length'],
+    'trajectory-mean',
+    'Whether every trajectory weighs the same (GRPO), every token of the minibatch (DAPO, BNPO), or every token of the run (Dr. GRPO).',
+  ),
+  topEntropyShare: numberSetting({
+    default: 1,
+    minimum: 0.01,
+    maximum: 1,
+    description: 'Only this share of tokens, those with the highest entropy, learns from rewards; 1 is all.',
+  }),
+  entropyCoefficient: numberSetting({
+    default: 0,
+    minimum: 0,
+    description:
+      'Weight of a bonus on the policy’s mean entropy per token, against giving up exploring; 0 is off.',
+  }),
+  offPolicyThreshold: optionalNumberSetting({
+    default: null,
+    minimum: 0,
+    description:
+      'A trajectory the policy has become less likely to write, by more than this many nats per token on average, no longer teaches by negative advantages; null is off.',
+  }),
+} as const
+
+export const lengthSettings = {
+  maskTruncated: flagSetting(
+    false,
+    'Leaves trajectories that were cut off by a limit out of the update; their rewards still count in the baseline.',
+  ),
+  overlongBuffer: numberSetting({
+    default: 0,
+    minimum: 0,
+    integer: true,
+    description: 'The last so many tokens before the length limit cost reward, more the closer; 0 is off.',
+  }),
+  overlongPenalty: numberSetting({
+    default: 1,
+    minimum: 0,
+    description: 'What a trajectory at the length limit loses of its reward; needs overlongBuffer.',
+  }),
+} as const
+
+export type LengthSettings = SettingsOf<typeof lengthSettings>
+
+export const groupSize = { default: 8, minimum: 2 }
+
+const groupAdvantageSettings = {
+  advantageNorm: choiceSetting(
+    ['mean-std', 'mean-batch-std', 'mean-only'],
+    'mean-std',
+    'Rewards are centred in their group, then divided by the spread of the group, of the whole batch, or not at all.',
+  ),
+  advantageGranularity: choiceSetting(
+    ['auto', 'trajectory', 'turn'],
+    'auto',
+    'One advantage per trajectory or one per turn; auto follows the level of the importance ratio.',
+  ),
+  turnAdvantageFallback: flagSetting(
+    true,
+    'A turn that only one trajectory of the group reached takes that trajectory’s advantage instead of 0.',
+  ),
+  whitenAdvantages: flagSetting(false, 'Standardises advantages once more over the whole batch.'),
+  advantageClipRange: optionalNumberSetting({
+    default: null,
+    minimum: Number.MIN_VALUE,
+    description: 'Limits advantages to ± this; null is off.',
+  }),
+  filterZeroAdvantages: flagSetting(
+    false,
+    'Leaves out trajectories that teach nothing, such as equal rewards.',
+  ),
+  advantageFilterEpsilon: numberSetting({
+    default: 0,
+    minimum: 0,
+    description: 'An advantage counts as zero up to this size.',
+  }),
+} as const
+export type GroupAdvantageSettings = SettingsOf<typeof groupAdvantageSettings & typeof lengthSettings>
+
+/** What can be set where trajectories of one prompt are compared, whatever the surrogate. */
+export const groupSettings = {
+  ...klSettings,
+  ...groupAdvantageSettings,
+  ...weightingSettings,
+  ...lengthSettings,
+  ...acceptanceSettings,
+} as const
+type GroupSettings = SettingsOf<typeof groupSettings>
+
+export const groupNeeds = (settings: GroupSettings): Partial<Needs> => ({
+  ratio: true,
+  behaviorEntropies: settings.topEntropyShare < 1,
+  reference: settings.klCoefficient !== 0,
+  entropyGradient: settings.entropyCoefficient !== 0,
+})
+
+export const granularityAt = (
+  { advantageGranularity }: Pick<GroupSettings, 'advantageGranularity'>,
+  level: RatioLevel,
+): 'trajectory' | 'turn' => {
+  if (advantageGranularity !== 'auto') return advantageGranularity
+  return level === 'turn' ? 'turn' : 'trajectory'
+}
+
+export const acceptanceAt = (settings: GroupSettings, level: RatioLevel): GroupAcceptance | null =>
+  groupAcceptance(settings, granularityAt(settings, level))

@@ -1,0 +1,127 @@
+/** What a trajectory earned, as advantages see it: shaped by its length, less its divergence from the reference policy, laid on tokens. */
+import { choiceSetting, numberSetting, optionalNumberSetting } from '#shared/settings.ts'
+import type { Advantages, Experience } from '../types.ts'
+import { type LengthSettings, lengthSettings } from './groupSettings.ts'
+import { actionCount, spreadOverTurns, turnOfTokens } from './turns.ts'
+
+/**
+ * What the length of a trajectory costs: 0 up to `limit` − `buffer` tokens, then rising to `penalty` at the limit. Yu et
+ * al. 2025 (DAPO), arXiv:2503.14476, eq. 13, with a weight.
+ */
+export function softOverlongPenalty(
+  tokens: number,
+  limit: number,
+  { overlongBuffer: buffer, overlongPenalty: penalty }: Omit<LengthSettings, 'maskTruncated'>,
+): number {
+  if (buffer === 0) return 0
+  return penalty * Math.min(Math.max((tokens - (limit - buffer)) / buffer, 0), 1)
+}
+
+/** Rewards of the turns, less what the length costs, which the last turn pays. Without a known limit length is free. */
+export function shapedTurnRewards(row: Experience, settings: LengthSettings): readonly number[] {
+  const { turnRewards, tokenLimit } = row
+  if (tokenLimit === null || turnRewards.length === 0) return turnRewards
+  const penalty = softOverlongPenalty(actionCount(row), tokenLimit, settings)
+  return turnRewards.with(-1, turnRewards.at(-1)! - penalty)
+}
+
+/** Their sum. */
+export function shapedReward(row: Experience, settings: LengthSettings): number {
+  return shapedTurnRewards(row, settings).reduce((sum, reward) => sum + reward, 0)
+}
+
+/** Whether a trajectory may take part in the update. */
+export function mayLearn({ truncated }: Experience, { maskTruncated }: LengthSettings): boolean {
+  return !(maskTruncated && truncated)
+}
+
+const rewardClipRange = optionalNumberSetting({
+  default: null,
+  minimum: Number.MIN_VALUE,
+  description: 'Limits rewards to ± this; null is off.',
+})
+
+/** β as part of the reward. */
+export const klInReward = (initial: number) =>
+  numberSetting({
+    default: initial,
+    minimum: 0,
+    description:
+      'Weight β of the divergence from the reference policy, subtracted from rewards; 0 needs no reference pass.',
+  })
+
+export const trajectorySettings = { rewardClipRange, ...lengthSettings } as const
+
+export interface TrajectoryRewardSettings extends LengthSettings {
+  /** β. */
+  readonly klCoefficient: number
+  /** Rewards are limited to ± this before the divergence is taken off; null = off. */
+  readonly rewardClipRange: number | null
+}
+
+/** [B] reward − β · sum over tokens of (behaviour − reference log-probability). */
+export function trajectoryRewards(
+  batch: readonly Experience[],
+  settings: TrajectoryRewardSettings,
+): number[] {
+  const limit = settings.rewardClipRange ?? Infinity
+  return batch.map((row) => {
+    const reward = Math.min(Math.max(shapedReward(row, settings), -limit), limit)
+    return reward - settings.klCoefficient * divergence(row, settings.klCoefficient)
+  })
+}
+
+function divergence(row: Experience, coefficient: number): number {
+  const { behaviorLogprobs, referenceLogprobs } = row
+  if (coefficient === 0) return 0
+  if (behaviorLogprobs === null || referenceLogprobs === null) {
+    throw new Error('Expected behaviour and reference log-probabilities of every row.')
+  }
+  const { actionMask } = row
+  return actionMask.reduce(
+    (sum, isAction, t) => (isAction === 1 ? sum + behaviorLogprobs[t]! - referenceLogprobs[t]! : sum),
+    0,
+  )
+}
+
+/** Every action token of a trajectory gets its advantage; cut off ones leave the update where settings say so. */
+export function perTrajectory(
+  advantages: readonly number[],
+  batch: readonly Experience[],
+  settings: LengthSettings,
+): Advantages {
+  return {
+    tokens: batch.map(({ actionMask }, i) =>
+      Float64Array.from(actionMask, (isAction) => (isAction === 1 ? advantages[i]! : 0)),
+    ),
+    returns: null,
+    kept: learningRows(batch, settings),
+  }
+}
+
+/** Indices of the rows that may take part in the update. */
+export const learningRows = (batch: readonly Experience[], settings: LengthSettings): number[] =>
+  batch.map((_, i) => i).filter((i) => mayLearn(batch[i]!, settings))
+
+/**
+ * `every-token` counts a turn's reward once per token of the turn, as AgileRL does: per-token returns then grow with
+ * the length of the completion. `terminal` gives it to the turn's last token alone.
+ */
+export type RewardPlacement = 'every-token' | 'terminal'
+
+export const rewardPlacementSetting = choiceSetting(
+  ['every-token', 'terminal'],
+  'every-token',
+  'With returns per token: whether a turn’s reward counts on each of its tokens or only on the last.',
+)
+
+/** [T]; 0 outside the action mask. */
+export function rewardTokens(row: Experience, placement: RewardPlacement): Float64Array {
+  const turnIds = turnOfTokens(row)
+  const spread = spreadOverTurns(
+    Float64Array.from(turnIds, (_, turn) => row.turnRewards[turn] ?? 0),
+    turnIds,
+  )
+  if (placement === 'every-token') return spread
+  return spread.map((reward, t) => (turnIds.indexOf(turnIds[t]!, t + 1) === -1 ? reward : 0))
+}

@@ -1,0 +1,110 @@
+/** Every operation against central differences, and what makes the arithmetic fit for losses. */
+import { describe, expect, test } from 'vitest'
+import {
+  add,
+  clip,
+  constant,
+  exp,
+  expm1,
+  gradientsOf,
+  logSigmoid,
+  maskOf,
+  maximum,
+  mean,
+  minimum,
+  multiply,
+  negative,
+  type Operand,
+  pool,
+  sigmoid,
+  spread,
+  square,
+  subtract,
+  sum,
+  type Value,
+  variable,
+  where,
+} from '#rl/algorithms/terms/differentiable.ts'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
+
+const units = { of: Int32Array.of(0, 1, 0, 2, 1), sizes: Int32Array.of(2, 2, 1) }
+const odd = maskOf(5, (i) => i % 2 === 1)
+
+const operations: Readonly<Record<string, (x: Value, y: Value) => Operand>> = {
+  add,
+  subtract,
+  multiply,
+  minimum,
+  maximum,
+  negative,
+  square,
+  exp,
+  expm1,
+  sigmoid,
+  logSigmoid,
+  clip: (x) => clip(x, { lower: -0.5, upper: 0.5 }),
+  where: (x, y) => where(odd, x, y),
+  sum: (x, y) => multiply(sum(x), y),
+  mean: (x, y) => multiply(mean(x), y),
+  'number on the left': (x) => subtract(2, x),
+  'mean of units': (x) => exp(pool(x, units, 'mean')),
+  'sum of units': (x) => exp(pool(x, units, 'sum')),
+  'last of units': (x) => exp(pool(x, units, 'final-value')),
+  spread: (x, y) => multiply(spread(pool(x, units, 'mean'), units), y),
+  'used twice': (x, y) => add(multiply(x, exp(y)), multiply(x, x)),
+}
+
+const random = new SequentialRandom(randomStream(3))
+const draw = () => Float64Array.from({ length: 5 }, () => random.normal())
+const [x, y, weights] = [draw(), draw(), draw()]
+const STEP = 1e-6
+
+test.each(Object.keys(operations))('%s', (name) => {
+  const answer = (a: Value, b: Value) => {
+    const result = operations[name]!(a, b)
+    const { length } = constant(result).data
+    return sum(multiply(result, weights.subarray(0, length)))
+  }
+  const [a, b] = [variable(x), variable(y)]
+  const gradients = gradientsOf(answer(a, b))
+  const at = (i: number, shift: number, isFirst: boolean) => {
+    const moved = (values: Float64Array) => values.with(i, values[i]! + shift)
+    return answer(constant(isFirst ? moved(x) : x), constant(isFirst ? y : moved(y))).data[0]!
+  }
+  for (const [operand, isFirst] of [
+    [a, true],
+    [b, false],
+  ] as const) {
+    const gradient = gradients.get(operand) ?? new Float64Array(5)
+    for (let i = 0; i < 5; i++) {
+      const difference = (at(i, STEP, isFirst) - at(i, -STEP, isFirst)) / (2 * STEP)
+      expect(gradient[i]).toBeCloseTo(difference, 7)
+    }
+  }
+})
+
+describe('in a loss', () => {
+  test('a constant lets no gradient through', () => {
+    const a = variable(x)
+    const gradient = gradientsOf(sum(multiply(constant(exp(a)), a))).get(a)!
+    gradient.forEach((value, i) => expect(value).toBeCloseTo(Math.exp(x[i]!), 12))
+  })
+
+  test('of two equal ones the first has the gradient', () => {
+    const [a, b] = [variable(Float64Array.of(1)), variable(Float64Array.of(1))]
+    expect([...gradientsOf(minimum(a, b)).get(a)!, ...gradientsOf(minimum(a, b)).get(b)!]).toEqual([1, 0])
+  })
+
+  test('what is left out may be infinite', () => {
+    const a = variable(Float64Array.of(1000, 0))
+    const loss = sum(where(Uint8Array.of(0, 1), exp(a), 0))
+    expect(loss.data[0]).toBe(1)
+    expect([...gradientsOf(loss).get(a)!]).toEqual([0, 1])
+  })
+
+  test('a trajectory without tokens adds nothing', () => {
+    const a = variable(new Float64Array(0))
+    expect(mean(multiply(a, 3)).data).toEqual(Float64Array.of(0))
+    expect(gradientsOf(mean(a)).get(a)).toEqual(new Float64Array(0))
+  })
+})
