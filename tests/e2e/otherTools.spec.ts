@@ -127,9 +127,7 @@ test('template variables stand beside the prompt and change its preview’s ques
   await expect(field(page, 'Value of effort')).toHaveCount(0)
 })
 
-test('a run goes on elsewhere: a project, its differences, and how it is started', async ({
-  app,
-}) => {
+test('a run goes on elsewhere: a project, its differences, and how it is started', async ({ app }) => {
   const { page, client, dataDirectory } = app
   const runId = await trainDemo(client, { steps: 2, name: 'short demo' })
   await app.open(`/runs/${runId}/checkpoints`)
