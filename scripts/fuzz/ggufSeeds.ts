@@ -1,10 +1,9 @@
 /** GGUF files to fuzz with: an adapter as llama.cpp has it, and one with a value of every type. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { GgufValue } from '#host/adapters/gguf.ts'
+import { type GgufValue, writeGguf, type GgufToWrite } from '#host/adapters/gguf.ts'
 import { encode, type GgufDtype } from '#host/adapters/ggufLora.ts'
 import { openGguf } from '#host/adapters/ggufReader.ts'
-import { writeGguf, type GgufToWrite } from '#host/adapters/ggufWriter.ts'
 import { readTensor, type TensorToWrite } from '#host/files/safetensors.ts'
 import type { FuzzReader, FuzzTarget } from './targets.ts'
 

@@ -21,11 +21,10 @@ import type { BenchReport } from '#host/checks/benchReport.ts'
 import { measureDevice } from '#host/devices/deviceCheck.ts'
 import { autoDevice } from '#host/devices/deviceChoice.ts'
 import { proveDevice, requireProof } from '#host/training/runDevice.ts'
-import { readCheck, rememberProof } from '#host/devices/deviceRecords.ts'
+import { readCheck, rememberProof, type SelftestFinding } from '#host/devices/deviceRecords.ts'
 import { probeAlgorithm, type ProbeReport } from '#host/checks/probe.ts'
 import { createAsk, questionStarter } from '#host/processes/question.ts'
 import { runSelftest } from '#host/checks/selftest.ts'
-import type { SelftestFinding } from '#host/devices/selftestReport.ts'
 import { largestDifference } from '../engine/runtime/differences.ts'
 import {
   completionsOf,

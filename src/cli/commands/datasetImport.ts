@@ -1,7 +1,6 @@
 import { plural } from '#shared/plural.ts'
-import type { DataFiles } from '#host/data/dataFiles.ts'
+import { type DataFiles, inspectDataFile } from '#host/data/dataFiles.ts'
 import { importDataSet, type ImportedDataSet } from '#host/data/importDataSet.ts'
-import { inspectDataFile } from '#host/data/inspectDataFile.ts'
 import { problemText } from '#host/data/dataFile.ts'
 import type { DataSetInfo } from '#host/data/dataSetVersion.ts'
 import { openHubData, readFetched } from '#host/hub/fetchData.ts'

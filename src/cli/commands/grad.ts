@@ -1,4 +1,4 @@
-import { readGradInput } from '#host/models/sequenceInput.ts'
+import { readGradInput } from '#host/models/scoring.ts'
 import { defineCommand } from '../command.ts'
 import { modelOptions, openRequest } from '../modelOptions.ts'
 import { requiredText } from '../options.ts'

@@ -1,6 +1,6 @@
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { writeUserFile } from '#host/files/userFile.ts'
-import { readScoreInput } from '#host/models/sequenceInput.ts'
+import { readScoreInput } from '#host/models/scoring.ts'
 import { defineCommand } from '../command.ts'
 import { modelOptions, openRequest } from '../modelOptions.ts'
 import { requiredText } from '../options.ts'

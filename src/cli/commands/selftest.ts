@@ -2,7 +2,7 @@ import { deviceKinds } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { SelftestRequest } from '#host/checks/selftest.ts'
-import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/selftestReport.ts'
+import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/deviceRecords.ts'
 import { defineCommand } from '../command.ts'
 import { choice, choices, flag, integer } from '../options.ts'
 

@@ -18,8 +18,8 @@ import { openModelFolder } from '#host/models/modelFolder.ts'
 import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
+import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/deviceRecords.ts'
 import { probeAlgorithms, probeMatrix } from './probe.ts'
-import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/selftestReport.ts'
 
 export interface SelftestRequest {
   readonly device: Device

@@ -13,16 +13,14 @@ import { discardUpload, findUpload, findUploadFolder } from '#host/transports/up
 import { changesOf, stampOf } from '#host/api/feeds.ts'
 import { fetchDataFromHub, listOnHub } from '#host/hub/hubFetching.ts'
 import type { DataRow } from './dataFile.ts'
-import type { DataFiles } from './dataFiles.ts'
+import { type DataFiles, inspectDataFile } from './dataFiles.ts'
 import type { DataSetVersion } from './dataSetVersion.ts'
 import { importDataSet } from './importDataSet.ts'
-import { inspectDataFile } from './inspectDataFile.ts'
 import { mappingSchema, type Mapping } from './mapping.ts'
-import { findOverlap, wholeRow, type Matches, type Overlap } from './overlap.ts'
+import { findOverlap, wholeRow, type Matches, type Overlap, splitRows, type RowPlaces } from './split.ts'
 import { LengthCounter, previewPrompts } from './preview.ts'
 import { readDataSet } from './readDataSet.ts'
 import { detectShape } from './shapes.ts'
-import { splitRows, type RowPlaces } from './split.ts'
 import {
   addVersion,
   adoptDataSets,
@@ -35,8 +33,7 @@ import {
   removeDataSet,
   parsePromptForm,
 } from './dataSetVersions.ts'
-import { measureDifficulty } from './difficulty.ts'
-import { knownDifficulties, knownDifficulty } from './difficultyFiles.ts'
+import { measureDifficulty, knownDifficulties, knownDifficulty } from './difficulty.ts'
 
 /** Judged by so many rows. */
 const shapeRows = 200

@@ -1,11 +1,12 @@
 /** How hard rows are: a model answers each several times, and rewards say what that is worth. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { hash } from 'node:crypto'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'
-import type { Difficulty } from '#shared/api/difficulty.ts'
+import { type Difficulty, difficultySchema } from '#shared/api/difficulty.ts'
 import { describeIssue } from '#shared/configProblems.ts'
 import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
@@ -13,14 +14,17 @@ import { runConfigSchema, type RunConfig } from '#shared/runConfig.ts'
 import { scoreRewards, type RewardSpec } from '#rl/rewards.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
-import { absoluteReward } from '#host/rewards/rewardCode.ts'
+import { absoluteReward, codeReference, readRewardCode } from '#host/rewards/rewardCode.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
-import type { RowCompletion } from '#host/processes/question.ts'
+import type { RowCompletion, Contender } from '#host/processes/question.ts'
 import { greedyAtZero, resolveContender } from '#host/models/modelsService.ts'
+import { hashFiles } from '#host/files/contentHash.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
 import type { DataRow } from './dataFile.ts'
 import type { DataSetVersion } from './dataSetVersion.ts'
 import { openVersion, parsePromptForm } from './dataSetVersions.ts'
-import { difficultyId, keepDifficulty, usableDifficulty } from './difficultyFiles.ts'
 
 type Request = Parameters<Handlers<typeof datasetsApi>['difficulty']>[0]
 type Item = OutputOf<Api, 'datasets.difficulty'>
@@ -193,4 +197,92 @@ function summarized({ id, request, results, failures }: Measured): Difficulty {
     failure: failures[0] ?? null,
   }
   return { summary, rows, problems }
+}
+
+/* Difficulties that were measured: kept in the folder of the version they are of, and gone with it. */
+
+interface DifficultySubject {
+  readonly contender: Contender
+  readonly rewards: readonly {
+    readonly function: string
+    readonly settings: object
+    readonly weight: number
+  }[]
+  /** All else that the result depends on. */
+  readonly request: unknown
+  readonly cacheDirectory: string
+}
+
+/** Of weights and code their content counts, not where they lie. */
+async function difficultyId(subject: DifficultySubject): Promise<string> {
+  const { contender, rewards, request, cacheDirectory } = subject
+  const { weightFiles, directory } = openModelFolder(contender.directory)
+  const adapter = contender.adapter === null ? [] : adapterFiles(contender.adapter)
+  const files = [path.join(directory, 'config.json'), ...weightFiles, ...adapter]
+  const digests = await hashFiles(files, cacheDirectory, () => undefined)
+  const judges = rewards.map(({ function: id, settings, weight }) => {
+    const code = codeReference(id)
+    return [code === null ? id : [readRewardCode(code).code, code.name], settings, weight]
+  })
+  return hash('sha256', JSON.stringify([digests, judges, request]))
+}
+
+/** A PEFT folder has it itself, a checkpoint in the part of its actor. */
+const adapterFiles = (directory: string): string[] =>
+  [directory, path.join(directory, 'actor')]
+    .flatMap((folder) =>
+      ['adapter_model.safetensors', 'adapter_config.json'].map((name) => path.join(folder, name)),
+    )
+    .filter((file) => existsSync(file))
+
+const folderOf = (versionDirectory: string): string => path.join(versionDirectory, 'difficulty')
+const fileOf = (versionDirectory: string, id: string): string =>
+  path.join(folderOf(versionDirectory), `${id}.json`)
+
+/** Errors: AppError 'file/unwritable'. */
+function keepDifficulty(versionDirectory: string, difficulty: Difficulty): void {
+  makeFolder(folderOf(versionDirectory))
+  writeFileAtomic(fileOf(versionDirectory, difficulty.summary.id), JSON.stringify(difficulty))
+}
+
+const maxBytes = 64 << 20
+
+/** null where it is not known, or of another version of the program. Errors: AppError 'data/invalid', 'file/unreadable'. */
+export function knownDifficulty(versionDirectory: string, id: string): Difficulty | null {
+  const file = fileOf(versionDirectory, id)
+  if (!existsSync(file)) return null
+  return difficultySchema.safeParse(readJsonObject(file, 'data/invalid', maxBytes)).data ?? null
+}
+
+/** As `knownDifficulty`; also null where its file cannot be read: it is measured again and replaced. */
+function usableDifficulty(versionDirectory: string, id: string): Difficulty | null {
+  try {
+    return knownDifficulty(versionDirectory, id)
+  } catch (error) {
+    if (error instanceof AppError) return null
+    throw error
+  }
+}
+
+/** The newest first; a file that cannot be read is a sentence among the problems and hides no other one. */
+export function knownDifficulties(versionDirectory: string): {
+  known: Difficulty['summary'][]
+  problems: string[]
+} {
+  const folder = folderOf(versionDirectory)
+  const names = existsSync(folder)
+    ? readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.json$/.test(name))
+    : []
+  const known: Difficulty['summary'][] = []
+  const problems: string[] = []
+  for (const name of names) {
+    try {
+      const difficulty = knownDifficulty(versionDirectory, path.parse(name).name)
+      if (difficulty !== null) known.push(difficulty.summary)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      problems.push(error.message)
+    }
+  }
+  return { known: known.sort((a, b) => b.createdAt - a.createdAt), problems }
 }

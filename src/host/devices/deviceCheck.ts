@@ -5,10 +5,15 @@
 import type { DeviceCheck, DeviceSpeed } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { CardMeter } from '#host/processes/cardLoad.ts'
-import { readCheck, rememberProof, rememberSpeeds, type DevicePlace } from './deviceRecords.ts'
 import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
 import type { Answers, Ask, Question } from '#host/processes/question.ts'
-import type { SelftestFinding } from './selftestReport.ts'
+import {
+  readCheck,
+  rememberProof,
+  rememberSpeeds,
+  type DevicePlace,
+  type SelftestFinding,
+} from './deviceRecords.ts'
 
 export type CheckNews = { readonly finding: SelftestFinding } | { readonly measured: SpeedNews }
 

@@ -10,7 +10,6 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { Device, DeviceCheck } from '#shared/device.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import type { SelftestFinding } from './selftestReport.ts'
 
 /** Which device: threads do not count. */
 export type DevicePlace = Pick<Device, 'kind' | 'deviceId'>
@@ -158,4 +157,21 @@ function contents(file: string): string {
   } catch {
     return ''
   }
+}
+
+/* What a self-test answers; `selftest.ts` runs it. */
+
+export const selftestParts = ['operators', 'architectures', 'probes'] as const
+export type SelftestPart = (typeof selftestParts)[number]
+
+/** One question to this installation and its answer. */
+export interface SelftestFinding {
+  /** `ops/Softmax`, `model/gradient`, `model/samplerGap`. */
+  readonly name: string
+  readonly passed: boolean
+  readonly measured: number
+  /** The largest value that passes. */
+  readonly limit: number
+  /** What was compared, and in words what is wrong if it failed. */
+  readonly sentence: string
 }

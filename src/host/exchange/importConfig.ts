@@ -1,14 +1,14 @@
 /**
  * Settings between this program and others. Reading guide:
  *
- *   importConfig.ts   (here) a file of TRL, AgileRL, verl or AReaL as a run config, with a note on all that was not taken over
- *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there;
- *   exportLosses.ts   what the tool does otherwise although the names are the same
+ *   importConfig.ts   (here) a file of TRL, AgileRL, verl or AReaL as a run config, with a note on all that was not taken over;
+ *                     at the end YAML, JSON and words of a command as a flat list
+ *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there, and
+ *                     what the tool does otherwise although the names are the same
  *   settingsTable.ts  the table both read: our settings, the names and the defaults there
  *   links.ts, batches.ts, specialLinks.ts, preferenceLinks.ts   units and conversions of its entries
  *   fixedSettings.ts  what is a setting there and none here
  *   toolAlgorithms.ts which algorithm a file means; tools.ts the tools and what each can do
- *   readSource.ts     YAML, JSON and words of a command as a flat list
  *   project/          a run as a folder that the other tool starts from
  */
 import { parseAllDocuments } from 'yaml'

@@ -1,7 +1,14 @@
 /** The part of the table that belongs to the algorithms without groups, and to RLOO. */
 import { clipDistance, one, words } from './links.ts'
-import { labelSmoothing, nllWeight, preferenceLoss } from './preferenceLinks.ts'
-import { agilerlKl, arealKl, rewardRange, verlKl } from './specialLinks.ts'
+import {
+  labelSmoothing,
+  nllWeight,
+  preferenceLoss,
+  agilerlKl,
+  arealKl,
+  rewardRange,
+  verlKl,
+} from './specialLinks.ts'
 import { actor, type SettingRow } from './settingRow.ts'
 
 const setting = (name: string) => `algorithm.settings.${name}`

@@ -1,8 +1,8 @@
 /** Which of our algorithms the settings of another tool mean. */
 import { AppError } from '#shared/errors.ts'
-import { asText, type Given } from './links.ts'
-import { isKnownPairLoss, pairLosses, trlPreferenceLosses } from './preferenceLinks.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
+import { asText, type Given } from './links.ts'
+import { isKnownPairLoss, pairLosses, trlPreferenceLosses } from './specialLinks.ts'
 
 export interface AlgorithmFinding {
   readonly id: string

@@ -30,12 +30,11 @@ import {
   openBase,
 } from './exports.ts'
 import { beginFolder, filesBelow, finishFolder, removeUnchecked, requireNewFolder } from './exportFolder.ts'
-import { parityLine } from './parity.ts'
-import { parityPrompts, type ParityPrompts } from './parityPrompts.ts'
+import { parityLine, parityPrompts, type ParityPrompts } from './parity.ts'
 import { describeOrigin, type Provenance } from './provenance.ts'
 import { askLive, policyReader } from './parityReaders.ts'
 import { type ExportWork, formatWriters } from './exportWriters.ts'
-import { onnxCard } from './onnxCard.ts'
+import { onnxCard } from './onnxModel.ts'
 
 /**
  * Exports whole or not at all. Where what was read back differs from what was trained the folder is called `NAME-failed`,

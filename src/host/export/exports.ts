@@ -1,15 +1,14 @@
 /**
  * A trained adapter on its way out of the program. Reading guide:
  *
- *   exports.ts        (here) the words: formats, what can be asked for, what is reported
- *   exportFormats.ts  which formats a model's family and an adapter can have
+ *   exports.ts        (here) the words: formats, which of them a model's family and an adapter can have, what can be
+ *                     asked for, what is reported
  *   exportFolder.ts   where the files go: a folder that has its name only when all is there and compared
  *   baseFiles.ts      the base model's files, every tensor of them
  *   loraDelta.ts      s·B·A of one weight; mergedModel.ts adds it to the base, onnxModel.ts (onnxGraph.ts) writes a graph
  *   parity.ts         what was read back against what was trained, in sentences; provenance.ts says what it was made from
- *   modelCard.ts      README.md of each
  *
- * The process that has ONNX Runtime puts them together (exporting.ts).
+ * The process that has ONNX Runtime puts them together and writes the README of each (exporting.ts).
  */
 import { existsSync } from 'node:fs'
 import path from 'node:path'

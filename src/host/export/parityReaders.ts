@@ -10,8 +10,7 @@ import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { type Feed, floats, int64s, Session } from '#engine/runtime/session.ts'
 import { cacheNames } from './onnxGraph.ts'
 import { graphName } from './onnxModel.ts'
-import { largestDifference, type LiveAnswers, type ParityReader } from './parity.ts'
-import type { ParityPrompts } from './parityPrompts.ts'
+import { largestDifference, type LiveAnswers, type ParityReader, type ParityPrompts } from './parity.ts'
 
 const greedy = {
   greedy: true,

@@ -1,8 +1,7 @@
 /**
- * Files on disk for models and adapters. Start here, then:
- * `modelFolder.ts` (a Hugging Face folder, checked against its config) · `weightCache.ts` and `int8Cache.ts` (weights
- * converted once) · `peft.ts` (adapters) · `randomModel.ts` (models with random weights) · `atomic.ts` (how anything
- * is written). Nothing a file claims is believed before it is checked, and nothing is ever unpickled.
+ * Files on disk for models and adapters. Start here, then in `models/` `modelFolder.ts` (a Hugging Face folder, checked
+ * against its config) · `weightCache.ts` and `int8Cache.ts` (weights converted once) · `randomModel.ts` (models with
+ * random weights); in `adapters/` `peft.ts`; here `atomic.ts` (how anything is written). Nothing a file claims is believed before it is checked, and nothing is ever unpickled.
  */
 import { closeSync, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import { AppError, type ErrorCode } from '#shared/errors.ts'

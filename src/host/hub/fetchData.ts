@@ -6,9 +6,8 @@ import { AppError } from '#shared/errors.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
 import type { DataFiles } from '#host/data/dataFiles.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
-import type { HubPlace } from './address.ts'
-import { fetchFiles, type HubProgress } from './fetchFiles.ts'
 import {
+  type HubPlace,
   asked,
   invalid,
   listCommit,
@@ -18,6 +17,7 @@ import {
   type HubCommit,
   type HubFile,
 } from './hub.ts'
+import { fetchFiles, type HubProgress } from './fetchFiles.ts'
 import { dataConfigs, type DataConfig, type DataSplit } from './splits.ts'
 
 export interface HubData {

@@ -9,8 +9,9 @@ import path from 'node:path'
 import { makeFolder } from '#host/files/atomic.ts'
 import { download, requireSpace, sizeAt } from '#host/files/download.ts'
 import { isHubId } from '#host/adapters/peftConfig.ts'
-import { kindWords, type HubPlace } from './address.ts'
 import {
+  kindWords,
+  type HubPlace,
   asked,
   invalid,
   openFile,

@@ -8,7 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { countOutboundRequest, isLoopback, webAddress } from '#host/outboundRequests.ts'
-import { readHubAddress, type HubKind, type HubPlace } from './address.ts'
+import { readHubAddress, type HubKind, type HubPlace, type HubAccess } from './hub.ts'
 import {
   chooseSplit,
   fetchSplit,
@@ -19,7 +19,6 @@ import {
   writeFetched,
 } from './fetchData.ts'
 import { type HubProgress, fetchModel } from './fetchFiles.ts'
-import type { HubAccess } from './hub.ts'
 
 type Keeper = Pick<Host, 'dataDirectory' | 'store'>
 

@@ -1,4 +1,4 @@
-/** What differs between the servers: the form of each request and of its answer. One file each, listed in dialects.ts. */
+/** What differs between the servers: the form of each request and of its answer. One file each, listed in rolloutServer.ts. */
 import type { Answer, Call } from './connection.ts'
 
 export interface TokenRequest {

@@ -4,9 +4,9 @@
  *   remotePolicy.ts     (here) generates there, scores and learns here, and compares the two
  *   startUp.ts          what is asked of a server before it is trusted
  *   adapterVersions.ts  the adapter as folders under versioned names: written, loaded, unloaded, deleted
- *   remoteCompletion.ts one completion; completionEnd.ts says where it ends
+ *   remoteCompletion.ts one completion, and where it ends
  *   rolloutServer.ts    the server's calls; connection.ts: requests, limits, repetition
- *   dialect.ts          what differs between servers; vllm.ts, sglang.ts, listed in dialects.ts
+ *   dialect.ts          what differs between servers; vllm.ts, sglang.ts
  *   settings.ts         what a run says of its server
  *
  * Only adapters move, as PEFT folders that both machines see. Log-probabilities must be those of the unfiltered tempered

@@ -4,10 +4,10 @@
  *
  *   resolveRewards.ts  (here) what a run scores with; rewardCode.ts is where its code lies
  *   dryRun.ts          code on rows and completions, before anything is trained
- *   testCases.ts       examples kept beside the code, run after every change
- *   cheating.ts        completions that deserve nothing, and what they get
+ *   testCases.ts       examples kept with the code, run after every change
+ *   rewardTrials.ts    completions that deserve nothing, and what they get
  *   rescore.ts         stored samples under another version
- *   gallery.ts         ready-made rewards to start from
+ *   rewardsService.ts  the library, and ready-made rewards to start from
  */
 import { AppError } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'

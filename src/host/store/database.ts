@@ -3,9 +3,8 @@ import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '#host/files/atomic.ts'
-import { Connection } from './connection.ts'
+import { Connection, tooNew, unreadable } from './connection.ts'
 import { migrations } from './migrations/registry.ts'
-import { tooNew, unreadable } from './storeErrors.ts'
 
 /** Says in the file's header that it is a history of Turnwise: “Turn”. */
 const applicationId = 0x5475726e

@@ -1,7 +1,6 @@
 /** Reward functions and environments that people wrote: every version of their code, and their test cases. */
 import { createHash, randomUUIDv7 } from 'node:crypto'
-import type { Connection } from './connection.ts'
-import { unreadable } from './storeErrors.ts'
+import { type Connection, unreadable } from './connection.ts'
 
 export type RewardKind = 'reward' | 'environment'
 export type CodeLanguage = 'js' | 'ts'

@@ -6,9 +6,13 @@ import { plural } from '#shared/plural.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { plannedDevice } from '#host/devices/deviceChoice.ts'
 import { chooseDevice } from '#host/models/openModel.ts'
-import { readProof, rememberProof, type DeviceProof } from '#host/devices/deviceRecords.ts'
+import {
+  readProof,
+  rememberProof,
+  type DeviceProof,
+  type SelftestFinding,
+} from '#host/devices/deviceRecords.ts'
 import { runSelftest } from '#host/checks/selftest.ts'
-import type { SelftestFinding } from '#host/devices/selftestReport.ts'
 
 export interface RunDevice {
   readonly device: Device

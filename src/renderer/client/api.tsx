@@ -8,7 +8,6 @@ import { createContext, use, useCallback, useEffect, useRef, useState, type Reac
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import type { CallName, InputOf, OutputOf, StreamName } from '#shared/api/contract.ts'
-import { batch } from './batch.ts'
 import { asError } from './failures.ts'
 import { tellTask } from './tasks.ts'
 import { toastError } from './toasts.ts'
@@ -207,4 +206,35 @@ export function useLatest<T>(value: T): { readonly current: T } {
     latest.current = value
   })
   return latest
+}
+
+/** A page is redrawn four times a second at most, however fast news comes. */
+const everyMs = 250
+
+interface Batch<Item> {
+  readonly add: (item: Item) => void
+  readonly flush: () => void
+}
+
+/** Hands over the first item at once and those that follow together. */
+export function batch<Item>(take: (items: readonly Item[]) => void): Batch<Item> {
+  let waiting: Item[] = []
+  let timer: ReturnType<typeof setTimeout> | null = null
+  let lastAt = -Infinity
+  const flush = () => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    if (waiting.length === 0) return
+    const items = waiting
+    waiting = []
+    lastAt = performance.now()
+    take(items)
+  }
+  return {
+    add(item) {
+      waiting.push(item)
+      timer ??= setTimeout(flush, Math.max(0, lastAt + everyMs - performance.now()))
+    },
+    flush,
+  }
 }

@@ -3,8 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { FeedName, InputOf, OutputOf } from '#shared/api/contract.ts'
-import { invalidate, useApi, useLatest } from './api.tsx'
-import { batch } from './batch.ts'
+import { invalidate, useApi, useLatest, batch } from './api.tsx'
 import { asError } from './failures.ts'
 
 interface LooseFollower {

@@ -1,7 +1,6 @@
 /**
- * Editing reward code. Reading guide of this folder: CodeEditor.tsx (here) the editor; checker.ts the type checker's
- * worker seen from here; typeExtensions.ts and signatureHint.ts what it gives an editor; runProblems.ts marks of a run;
- * CodeDiff.tsx and CodeView.tsx read only; lazyEditor.tsx loads any of them when it is shown. editorTheme.ts is the look.
+ * Editing reward code. Reading guide of this folder: CodeEditor.tsx (here) the editor, its keys and the marks of a run;
+ * checker.ts the type checker's worker seen from here; typeExtensions.ts what it gives an editor; CodeDiff.tsx and CodeView.tsx read only; lazyEditor.tsx loads any of them when it is shown. editorTheme.ts is the look.
  */
 import { javascript } from '@codemirror/lang-javascript'
 import { indentUnit } from '@codemirror/language'

@@ -1,17 +1,17 @@
-import { lastPart } from '#renderer/client/format.ts'
-import { useEffect } from 'react'
+import { useEffect, Component, lazy, Suspense, type ReactNode } from 'react'
 import type { ShellEvent } from '#shared/bridge.ts'
-import { places } from '#shared/keyTable.ts'
+import { places, keyTable, type KeyId } from '#shared/keyTable.ts'
+import { lastPart } from '#renderer/client/format.ts'
 import { Toasts } from '#renderer/kit/Toasts.tsx'
 import { FirstRunGuide } from '#renderer/features/home/FirstRunGuide.tsx'
 import { useNewDevices } from '#renderer/client/devices.ts'
 import { useNews } from '#renderer/client/feeds.ts'
-import { useKeyListener, useKeys } from '#renderer/client/keys.ts'
+import { useKeyListener, useKeys, useKeyBindings, keysOf } from '#renderer/client/keys.ts'
 import { useConnection, useLoadNews } from '#renderer/client/live.ts'
 import { useDraftNews } from '#renderer/features/newRun/useDraft.ts'
 import { useRunsNews } from '#renderer/client/runs.ts'
 import { useThemeSetting } from '#renderer/client/theme.ts'
-import { contentId } from '#renderer/kit/Page.tsx'
+import { contentId, Page } from '#renderer/kit/Page.tsx'
 import { useRoute, link, goToNewRun, navigate } from '#renderer/client/route.ts'
 import { classes } from '#renderer/kit/classes.ts'
 import { shell } from '#renderer/client/connection.ts'
@@ -19,12 +19,14 @@ import { useAddFile } from '#renderer/client/adding.ts'
 import { useLatest } from '#renderer/client/api.tsx'
 import { toast } from '#renderer/client/toasts.ts'
 import { useWindow } from '#renderer/client/window.ts'
+import { keyWords } from '#renderer/client/keyWords.ts'
+import { Dialog } from '#renderer/kit/Dialog.tsx'
+import { Kbd, EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { CommandPalette } from './CommandPalette.tsx'
 import { ConnectionRefused } from './ConnectionRefused.tsx'
 import { DropTarget } from './DropTarget.tsx'
 import { FileDialogs } from './FileDialogs.tsx'
-import { KeySheet } from './KeySheet.tsx'
-import { ScreenOutlet } from './ScreenOutlet.tsx'
 import { StatusStrip } from './StatusStrip.tsx'
 import { screens } from './screens.ts'
 
@@ -143,5 +145,103 @@ function react(event: ShellEvent, { add, chooseAndAdd }: ReturnType<typeof useAd
       break
     case 'stopping':
       if (event.runs > 0) toast({ title: 'Stopping after this step; a checkpoint is kept.' })
+  }
+}
+
+const ids = Object.keys(keyTable) as KeyId[]
+const groups = [...new Set(ids.map((id) => keyTable[id].group))]
+
+/** All shortcuts at a glance. */
+function KeySheet() {
+  const { isKeySheetOpen, closeAll } = useWindow()
+  const { bindings } = useKeyBindings()
+  return (
+    <Dialog
+      isOpen={isKeySheetOpen}
+      onClose={closeAll}
+      title="Keys"
+      description="Change them under Settings, Keys."
+      width={720}
+    >
+      <div className="columns-2 gap-8">
+        {groups.map((group) => (
+          <section key={group} className="mb-4 break-inside-avoid">
+            <h3 className="mb-1 text-sm font-medium text-muted">{group}</h3>
+            <dl>
+              {ids
+                .filter((id) => keyTable[id].group === group)
+                .map((id) => (
+                  <div key={id} className="flex min-h-7 items-center gap-3 border-b border-line">
+                    <dt className="grow">{keyTable[id].label}</dt>
+                    <dd className="flex gap-1">
+                      {keysOf(id, bindings).map((key) => (
+                        <Kbd key={key}>{keyWords(key)}</Kbd>
+                      ))}
+                    </dd>
+                  </div>
+                ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  )
+}
+
+const keyOf = (id: string, isItem: boolean): string => (isItem ? `${id}/…` : id)
+
+/** Made once: another lazy component would forget the screen's state. */
+const pages: ReadonlyMap<string, ReactNode> = new Map(
+  screens.map(({ id, isItem = false, load }) => {
+    const Shown = lazy(async () => ({ default: await load() }))
+    return [keyOf(id, isItem), <Shown key={id} />]
+  }),
+)
+
+function ScreenOutlet() {
+  const { path } = useRoute()
+  const id = path[0] ?? ''
+  const key = path.length > 1 && pages.has(keyOf(id, true)) ? keyOf(id, true) : id
+  const page = pages.get(key)
+  if (page === undefined) return <NoScreen />
+  return (
+    <Guard key={key}>
+      <Suspense fallback={<Loading />}>{page}</Suspense>
+    </Guard>
+  )
+}
+
+const NoScreen = () => (
+  <Page title="Not found">
+    <EmptyState
+      title="There is nothing at this address."
+      action={<Button onClick={() => navigate('/')}>Go home</Button>}
+    />
+  </Page>
+)
+
+/** A fault of one screen leaves the rest of the window working; training is not touched by it. */
+class Guard extends Component<{ children: ReactNode }, { error: Error | null }> {
+  override state: { error: Error | null } = { error: null }
+
+  static getDerivedStateFromError(error: Error) {
+    return { error }
+  }
+
+  override render() {
+    const { error } = this.state
+    if (error === null) return this.props.children
+    return (
+      <Page title="This page failed">
+        <ErrorNote
+          error={{
+            message: error.message,
+            hint: 'Runs go on and nothing is lost. Show the page again.',
+            code: error.stack ?? null,
+          }}
+          action={<Button onClick={() => this.setState({ error: null })}>Show again</Button>}
+        />
+      </Page>
+    )
   }
 }

@@ -57,7 +57,7 @@ const listedAdapter = z.union([
   z.object({ name: z.string(), directory: z.string(), problem: z.string() }),
 ])
 
-/** As `PrecisionEffect` of shared/precisionEffect.ts. */
+/** As `PrecisionEffect` of shared/precision.ts. */
 const precisionEffect = z.object({
   precision: z.enum(roundedPrecisions),
   tokens: count,

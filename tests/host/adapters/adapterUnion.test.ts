@@ -3,7 +3,7 @@ import { loraScale, type LoraConfig } from '#engine/models/config.ts'
 import { loraSlots } from '#engine/models/lora.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
-import { fitsIn, underConfig, unionOf } from '#host/adapters/adapterUnion.ts'
+import { fitsIn, underConfig, unionOf } from '#host/adapters/peftPatterns.ts'
 
 const model = readModelConfig(
   {

@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { AppError } from '#shared/errors.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
-import type { GgufValue } from '#host/adapters/gguf.ts'
+import { type GgufValue, writeGguf } from '#host/adapters/gguf.ts'
 import {
   ggufLoraName,
   ggufProblem,
@@ -11,9 +12,7 @@ import {
   writeGgufLora,
 } from '#host/adapters/ggufLora.ts'
 import { openGguf } from '#host/adapters/ggufReader.ts'
-import { writeGguf } from '#host/adapters/ggufWriter.ts'
 import { f32ToWrite, readTensor } from '#host/files/safetensors.ts'
-import { AppError } from '#shared/errors.ts'
 import { exampleConfig } from '../../engine/models/exampleConfig.ts'
 import { randomAdapter } from '../../engine/runtime/tinyModel.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'

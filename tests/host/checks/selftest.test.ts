@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { gapFinding, gradientFindings, openSelftestPolicy, runSelftest } from '#host/checks/selftest.ts'
-import type { SelftestFinding } from '#host/devices/selftestReport.ts'
-import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import type { SelftestFinding } from '#host/devices/deviceRecords.ts'
 
 const device = { kind: 'cpu', threads: 1, deviceId: 0 } as const
 const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-selftest-'))

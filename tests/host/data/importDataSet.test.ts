@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { findDataSet, listDataSets, namedDataSet } from '#host/data/dataSetLibrary.ts'
 import { openDataSetVersion } from '#host/data/dataSetVersion.ts'
 import { importDataSet, type ImportOptions } from '#host/data/importDataSet.ts'
-import { inspectDataFile } from '#host/data/inspectDataFile.ts'
+import { inspectDataFile } from '#host/data/dataFiles.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const home = temporaryFolder()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readHubAddress, type HubKind } from '#host/hub/address.ts'
+import { readHubAddress, type HubKind } from '#host/hub/hub.ts'
 
 const endpoint = 'https://hub.test'
 

@@ -1,11 +1,10 @@
 /**
  * A run as a folder that another tool starts from. Reading guide:
  *
- *   project.ts         (here) what is in the folder
+ *   project.ts         (here) what is in the folder, the tool's own files, and the README: what maps, what does not,
+ *                      how to bring results back
  *   projectData.ts     rows with their prompts as the run renders them
  *   projectRewards.ts  reward code, the bridge to it, and fixtures recorded from our own scoring
- *   trlProject.ts, agilerlProject.ts   the tool's own files
- *   readme.ts          what maps, what does not, how to bring results back
  *
  * Python and the bridge are files of resources/projects, copied as they are; what a run decides is written as data.
  */

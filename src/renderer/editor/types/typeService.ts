@@ -5,7 +5,6 @@
  *   ambient.ts       the contract and the columns of the rows as declarations
  *   injectTypes.ts   types for what the code leaves to the contract, put into the checked text
  *   mappedText.ts    places in the one text and the other
- *   plainWords.ts    what the checker says, in words that fit reward code
  *   libraries.ts     declarations of what the sandbox's JavaScript has
  *   typeWorker.ts    the worker around all this; protocol.ts is what it says and hears
  */

@@ -1,10 +1,25 @@
-import { FileText } from 'lucide-react'
-import { useState } from 'react'
+import { FileText, TriangleAlert } from 'lucide-react'
+import { useState, useMemo, type ReactNode } from 'react'
 import type { Arrival } from '#renderer/client/adding.ts'
-import { useDiscard } from './useData.ts'
-import { plural } from '#renderer/client/format.ts'
+import { plural, formatBytes, formatCount } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { IncomingFile } from './IncomingFile.tsx'
+import { useAnswer, type Answer } from '#renderer/client/api.tsx'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { Page } from '#renderer/kit/Page.tsx'
+import { SplitPane } from '#renderer/kit/SplitPane.tsx'
+import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Tabs } from '#renderer/kit/Tabs.tsx'
+import { useSettled } from '#renderer/client/settled.ts'
+import { useDiscard, useImport } from './useData.ts'
+import { columnFacts } from './columnFacts.ts'
+import { ColumnList } from './ColumnList.tsx'
+import { formOf, formProblems, mappingOf, promptOf, type MappingForm } from './mappingForm.ts'
+import { MappingFields } from './MappingFields.tsx'
+import { ProblemRows } from './ProblemRows.tsx'
+import { RowDetail, RowsTable } from './RowsTable.tsx'
 
 interface IncomingPageProps {
   readonly arrivals: readonly Arrival[]
@@ -83,5 +98,278 @@ function Files({ arrivals, shown, onChoose, onDiscardAll }: FilesProps) {
         </Button>
       </div>
     </nav>
+  )
+}
+
+interface IncomingFileProps {
+  readonly arrival: Arrival
+  readonly into: string | null
+  readonly onDiscard: () => void
+  /** The others that wait, if there are any. */
+  readonly files: ReactNode
+}
+
+/** The first look at a file. */
+function IncomingFile(props: IncomingFileProps) {
+  const { arrival, onDiscard, files } = props
+  const { data, error } = useAnswer('datasets.inspect', { source: arrival.source })
+  if (data !== undefined) return <Decision {...props} file={data} />
+  return (
+    <Page isFull title={`Add ${arrival.name}`} main={<Button onClick={onDiscard}>Discard</Button>}>
+      <div className="flex min-h-0 grow">
+        {files}
+        {error === null ? (
+          <Loading label={`Reading ${arrival.name}`} />
+        ) : (
+          <div className="min-w-0 grow p-8">
+            <ErrorNote error={error} />
+          </div>
+        )}
+      </div>
+    </Page>
+  )
+}
+
+type Inspection = Answer<'datasets.inspect'>
+
+/** A split of a hub has no ending, but may have a dot. */
+const dataEnding = /\.(?:csv|tsv|json|jsonl|ndjson|parquet)$/i
+
+/** What it will be imported as. */
+function Decision({ arrival, into, onDiscard, files, file }: IncomingFileProps & { file: Inspection }) {
+  const facts = useMemo(() => factsOf(file), [file])
+  const [changed, setForm] = useState<MappingForm | null>(null)
+  const form = useMemo(() => changed ?? formOf(file.shape, facts), [changed, file, facts])
+  const [name, setName] = useState(arrival.name.replace(dataEnding, ''))
+  const [target, setTarget] = useState(into ?? '')
+  const mapping = useMemo(() => mappingOf(form, facts), [form, facts])
+  const asked = useSettled(mapping)
+  const mapped = useAnswer('datasets.inspect', { source: arrival.source, mapping: asked }, { keep: true })
+  const task = useImport(arrival, promptOf(form, facts))
+  const problems = formProblems(form)
+  const isRunning = task.state === 'running'
+  const progress = task.last !== undefined && 'progress' in task.last ? task.last.progress : null
+  const named = target === '' ? { name: name.trim() } : { dataSetId: target }
+  return (
+    <Page
+      isFull
+      title={`Add ${arrival.name}`}
+      about={<FileFacts file={file} />}
+      main={
+        <>
+          <Button onClick={isRunning ? task.cancel : onDiscard}>{isRunning ? 'Cancel' : 'Discard'}</Button>
+          <Button
+            variant="primary"
+            disabled={isRunning || problems.length > 0 || named.name === ''}
+            onClick={() => task.start({ source: arrival.source, mapping, ...named })}
+          >
+            {target === '' ? 'Import' : 'Import as new version'}
+          </Button>
+        </>
+      }
+      toolbar={
+        isRunning && progress !== null ? (
+          <div className="min-w-0 grow">
+            <TaskProgress progress={progress} />
+          </div>
+        ) : undefined
+      }
+    >
+      {task.error !== null && <ErrorNote error={task.error} className="mx-8 mt-3" />}
+      <div className="flex min-h-0 grow">
+        {files}
+        <SplitPane id="data.incoming" sizes={[36, 64]} minimums={[340, 360]}>
+          <div className="min-h-0 grow overflow-auto py-4 pr-6 pl-page">
+            <p className="font-medium">{sentenceCase(file.shape.title)}</p>
+            <p className="mb-4 text-muted text-pretty">{shapeSentence(file.shape.id, file.columns.length)}</p>
+            <MappingFields facts={facts} form={form} onChange={setForm} />
+            <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">
+              Columns
+              {changed !== null && (
+                <Button small variant="quiet" className="ml-auto" onClick={() => setForm(null)}>
+                  Back to what was detected
+                </Button>
+              )}
+            </h2>
+            <ColumnList columns={file.columns} form={form} onChange={setForm} />
+            <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">Data set</h2>
+            <TargetFields target={target} onTarget={setTarget} name={name} onName={setName} />
+          </div>
+          <IncomingRows file={file} mapped={mapped.data} error={mapped.error} formProblems={problems} />
+        </SplitPane>
+      </div>
+    </Page>
+  )
+}
+
+const factsOf = ({ columns, rows }: Inspection) =>
+  columnFacts(
+    columns.map(({ name }) => name),
+    rows,
+  )
+
+function FileFacts({ file: { format, sizeBytes, columns, rows, problems, isWhole } }: { file: Inspection }) {
+  const counted = isWhole ? ` · ${plural(rows.length + problems.length, 'row')}` : ''
+  return (
+    <>
+      <Badge tone="accent">{format.title}</Badge>
+      <span className="truncate tabular-nums">
+        {formatBytes(sizeBytes)} · {plural(columns.length, 'column')}
+        {counted} · nothing is imported yet
+      </span>
+    </>
+  )
+}
+
+interface TargetFieldsProps {
+  /** Id of a data set; empty: a new one. */
+  readonly target: string
+  readonly onTarget: (target: string) => void
+  readonly name: string
+  readonly onName: (name: string) => void
+}
+
+function TargetFields({ target, onTarget, name, onName }: TargetFieldsProps) {
+  const { data: dataSets = [] } = useAnswer('datasets.list', undefined)
+  return (
+    <div className="flex flex-col gap-3">
+      <Field label="Import as">
+        {(ids) => (
+          <Select
+            {...ids}
+            value={target}
+            options={[
+              { value: '', label: 'A new data set' },
+              ...dataSets.map((set) => ({ value: set.id, label: `New version of “${set.name}”` })),
+            ]}
+            onChange={onTarget}
+          />
+        )}
+      </Field>
+      {target === '' && (
+        <Field label="Name" error={name.trim() === '' ? 'Give it a name.' : null}>
+          {(ids) => <TextInput {...ids} value={name} onChange={onName} />}
+        </Field>
+      )}
+    </div>
+  )
+}
+
+const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
+/* What a file seems to be, in a sentence for somebody who does not know the names of formats. */
+
+const sentences: Readonly<Record<string, string>> = {
+  verl: 'Prompts with a reward model’s ground truth, as verl writes them. The ground truth becomes the expected answer.',
+  preference: 'Pairs of a better and a worse completion, as DPO learns from them.',
+  'unpaired-preference': 'Completions that are marked as good or bad.',
+  stepwise: 'Completions in steps, each with a mark.',
+  'prompt-completion': 'Use the completions as demonstrations, or let rewards compare with them.',
+  'prompt-only': 'The prompts are what a model practises on; the columns beside them are there for rewards.',
+  conversation:
+    'What the model reads is the prompt: each of them whole, or without its last answer, as is chosen below.',
+  instruction: 'As Alpaca has them: the instruction and its input are asked, the output is what is wanted.',
+  'question-answer': 'The question is asked; the answer is what rewards compare with.',
+  text: 'It has no prompt yet: say which column it comes from.',
+  unknown: 'Its columns have no known names. Say where the prompt comes from.',
+}
+
+const nothing = 'The file is empty: it has no rows.'
+
+/** `columns`: how many the file has. */
+const shapeSentence = (id: string, columns: number): string =>
+  columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')
+
+interface IncomingRowsProps {
+  readonly file: Inspection
+  /** As they would be after the import; undefined: on their way. */
+  readonly mapped: Inspection | undefined
+  readonly error: Error | null
+  readonly formProblems: readonly string[]
+}
+
+type View = 'after' | 'before' | 'problems'
+
+/** The first rows, as they will be and as they are, and those that will be left out. */
+function IncomingRows({ file, mapped, error, formProblems }: IncomingRowsProps) {
+  const [view, setView] = useState<View>('after')
+  const bad = mapped?.problems ?? file.problems
+  const shown = view === 'before' ? file : mapped
+  return (
+    <Tabs<View>
+      label="Rows of the file"
+      value={view}
+      onChange={setView}
+      className="flex flex-col"
+      tabs={[
+        { id: 'after', label: 'As imported' },
+        { id: 'before', label: 'As in the file' },
+        {
+          id: 'problems',
+          label: 'Problems',
+          mark: bad.length > 0 && <Badge tone="caution">{formatCount(bad.length)}</Badge>,
+        },
+      ]}
+      aside={
+        <span className="text-sm text-faint">
+          {file.isWhole
+            ? `All ${plural(file.rows.length, 'row')}`
+            : `First ${plural(file.rows.length, 'row')}`}
+        </span>
+      }
+    >
+      {formProblems.map((sentence) => (
+        <p key={sentence} role="alert" className="flex items-center gap-2 bg-caution-soft px-4 py-2">
+          <TriangleAlert size={14} aria-hidden className="text-caution" />
+          {sentence}
+        </p>
+      ))}
+      {error !== null && <ErrorNote error={error} className="m-4" />}
+      {view === 'problems' && <Problems problems={bad} isWhole={file.isWhole} />}
+      {view !== 'problems' && shown === undefined && error === null && <Loading />}
+      {view !== 'problems' && shown !== undefined && <FirstRows key={view} shown={shown} />}
+    </Tabs>
+  )
+}
+
+function Problems({ problems, isWhole }: { problems: Inspection['problems']; isWhole: boolean }) {
+  if (problems.length === 0) {
+    return (
+      <p className="p-4 text-muted">
+        {isWhole
+          ? 'Every row can be read.'
+          : 'Every one of the first rows can be read. The import lists the others.'}
+      </p>
+    )
+  }
+  return (
+    <>
+      <p className="px-4 py-2 text-muted">These rows will be left out; the others are imported.</p>
+      <ProblemRows problems={problems} />
+    </>
+  )
+}
+
+/** The table, and under it the row somebody points at. */
+function FirstRows({ shown }: { shown: Inspection }) {
+  const [at, setAt] = useState(0)
+  const columns = useMemo(() => {
+    const known = new Map(shown.columns.map((column) => [column.name, column]))
+    const names = [...new Set(shown.rows.flatMap((row) => Object.keys(row)))]
+    return names.map((name) => known.get(name) ?? { name, length: null })
+  }, [shown])
+  const row = shown.rows[at] ?? shown.rows[0]
+  if (row === undefined) return <p className="p-4 text-muted">No row is left.</p>
+  return (
+    <SplitPane id="data.incoming.rows" direction="vertical" sizes={[64, 36]} minimums={[120, 96]}>
+      <RowsTable
+        label="First rows"
+        columns={columns}
+        rows={shown.rows}
+        selected={Math.min(at, shown.rows.length - 1)}
+        onSelect={setAt}
+      />
+      <RowDetail isWide row={row} number={Math.min(at, shown.rows.length - 1) + 1} />
+    </SplitPane>
   )
 }

@@ -1,8 +1,8 @@
 /**
  * Code on the left, rows on the right, what came of it below. Reading guide of this folder: Workbench.tsx (here) puts a
  * reward's page together; OwnWorkbench.tsx and GalleryWorkbench.tsx say what stands in it; EditorPane, RowsPane and the
- * …Tab files are its parts; Library.tsx is the list on the left of the page; RewardPicker.tsx serves other places.
- * Pure logic: bench.ts, drafts.ts, results.ts, testForm.ts, library.ts, rescored.ts.
+ * …Tab files are its parts; RewardsScreen.tsx has the list on the left of the page; RewardPicker.tsx serves other places.
+ * Pure logic: bench.ts, drafts.ts, results.ts, testForm.ts, library.ts.
  */
 import type { ReactNode } from 'react'
 import { Help } from '#renderer/kit/Help.tsx'
