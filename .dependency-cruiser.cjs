@@ -47,7 +47,7 @@ const featureEntrances = [
   'data/(DataPicker|preparation|promptForms|useData)',
   'home/FirstRunGuide',
   'models/(ModelPicker|exportPlan)',
-  'newRun/(fieldWords|fields|toolNames|useDraft|useNewRun)',
+  'newRun/(useDraft|useNewRun)',
   'queue/QueueList',
   'rewards/(EnvironmentPicker|RewardPicker|library|rewardChoice)',
   'run/(runFacts|useRun)',

@@ -1,14 +1,7 @@
 /** What commands about devices have in common. */
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
-import {
-  deviceKinds,
-  deviceTitles,
-  type DeviceCheck,
-  type DeviceKind,
-  type DeviceReport,
-  type DeviceSpeed,
-} from '#shared/device.ts'
+import { deviceKinds, type DeviceCheck, type DeviceKind, type DeviceSpeed } from '#shared/device.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { forkProcess, scriptPath } from '#host/processes/childProcess.ts'
 import {
@@ -36,10 +29,6 @@ export const askQuietly = (dataDirectory: string): Ask =>
 /** Every kind of device, tried for real in a process of its own. */
 export const askDevices = (dataDirectory: string): Promise<Answers['devices']> =>
   askOnce(askQuietly(dataDirectory), { type: 'devices' }, new AbortController().signal)
-
-/** The message without what stands beside it. */
-export const reasonOf = ({ kind, reason }: Extract<DeviceReport, { available: false }>): string =>
-  reason.replace(`The device ${deviceTitles[kind]} is not available. `, '')
 
 /** Errors: AppError 'usage/invalid' for what is no device. */
 export function readKind(given: string): DeviceKind {

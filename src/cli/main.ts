@@ -62,10 +62,10 @@ function report(error: unknown, { stderr }: Streams): number {
   const isExpected = error instanceof AppError
   const message = error instanceof Error ? error.message : String(error)
   const hint = isExpected
-    ? error.hint
+    ? [error.hint, error.command].filter(Boolean).join(' ')
     : 'This is a fault in Turnwise. Set TURNWISE_DEBUG=1 to see where it happened.'
   stderr.write(`turnwise: ${message}\n`)
-  if (hint !== undefined) stderr.write(`  ${hint}\n`)
+  if (hint !== '') stderr.write(`  ${hint}\n`)
   if (process.env['TURNWISE_DEBUG'] === '1' && error instanceof Error) stderr.write(`${stackOf(error)}\n`)
   return isExpected && error.code === 'usage/invalid' ? exitStatus.wrongUsage : exitStatus.failed
 }

@@ -78,7 +78,14 @@ export interface DeviceSpeed {
 /** Whether a kind of device can be used here; what is missing and what to do about it where it cannot. */
 export type DeviceReport =
   | { readonly kind: DeviceKind; readonly available: true }
-  | { readonly kind: DeviceKind; readonly available: false; readonly reason: string; readonly hint: string }
+  | {
+      readonly kind: DeviceKind
+      readonly available: false
+      readonly reason: string
+      readonly hint: string
+      /** For who works at the command line. */
+      readonly command: string
+    }
 
 /**
  * Holds the folder of the CUDA library where one is installed, in the environment of processes that load ONNX Runtime: they

@@ -1,6 +1,6 @@
 /**
  * Errors a person can cause. Everything else (a broken assumption in our own code) throws a plain `Error`.
- * Across processes only `{ code, message, hint }` travels.
+ * Across processes only `{ code, message, hint, command, problems }` travels.
  */
 export type ErrorCode =
   | 'config/invalid'
@@ -18,6 +18,8 @@ export type ErrorCode =
   | 'device/out-of-memory'
   | 'runtime/out-of-memory'
   | 'runtime/failed'
+  /** The system ended the process, which it does where memory is short. */
+  | 'runtime/killed'
   | 'reward/failed'
   | 'environment/failed'
   | 'probe/failed'
@@ -41,15 +43,100 @@ export type ErrorCode =
   | 'api/cancelled'
   | 'usage/invalid'
 
-/** One clear sentence in `message`; `hint` says what is safe and what to do next. */
+/** What is safe and what to do next. */
+export interface Hint {
+  /** For everybody. */
+  readonly text?: string
+  /** For who works at the command line: what to type. The window has a button for it. */
+  readonly command: string
+}
+
+/** One clear sentence in `message`. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly hint: string | undefined
+  readonly command: string | undefined
 
-  constructor(code: ErrorCode, message: string, hint?: string, cause?: unknown) {
+  constructor(code: ErrorCode, message: string, hint?: string | Hint, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'AppError'
     this.code = code
-    this.hint = hint
+    this.hint = typeof hint === 'object' ? hint.text : hint
+    this.command = typeof hint === 'object' ? hint.command : undefined
+  }
+}
+
+/** What can be wrong with a setting; a program that has to tell problems apart reads these, never the sentences. */
+export const problemCodes = [
+  /** It has no default and was not given. */
+  'missing',
+  /** There is no such setting. */
+  'unknown',
+  /** Another kind of value. */
+  'type',
+  /** A number, a text or a list beyond its limits. */
+  'range',
+  /** None of the listed values. */
+  'choice',
+  /** None of the forms that the value may have. */
+  'form',
+  /** It contradicts another setting. */
+  'conflict',
+  /** What it names is not there or cannot be used: a model, rows, reward code. */
+  'unusable',
+  /** It can be trained with, but is hardly meant: a warning. */
+  'unwise',
+] as const
+
+export type ProblemCode = (typeof problemCodes)[number]
+
+/** What is wrong with one setting of a run config. */
+export interface Problem {
+  /** Dotted, entries of lists by number: `rewards[0].weight`; empty: the config as a whole. */
+  readonly path: string
+  readonly code: ProblemCode
+  /** Without the path in front, without a capital: “expected at least 1, got 0.” Settings it names stand in backticks. */
+  readonly message: string
+  /** Counted from 0, for what a stage says otherwise than the rest of the config. */
+  readonly stage: number | null
+}
+
+/** As the command line says it. */
+export function problemSentence({ path, message, stage }: Problem): string {
+  const place = [stage === null ? '' : `stages[${stage}]`, path].filter(Boolean).join('.')
+  return place === '' ? message : `${place}: ${message}`
+}
+
+/** All of an error that another process or the window gets. */
+export interface ErrorFields {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly hint?: string | null | undefined
+  readonly command?: string | undefined
+  readonly problems?: readonly Problem[] | undefined
+}
+
+export const errorFields = (error: AppError) => ({
+  code: error.code,
+  message: error.message,
+  hint: error.hint ?? null,
+  ...(error.command === undefined ? {} : { command: error.command }),
+  ...(error instanceof ConfigError ? { problems: error.problems } : {}),
+})
+
+export function errorOf({ code, message, hint, command, problems }: ErrorFields): AppError {
+  const text = hint ?? undefined
+  const told = command === undefined ? text : { ...(text === undefined ? {} : { text }), command }
+  return problems === undefined ? new AppError(code, message, told) : new ConfigError(problems, told)
+}
+
+/** A run config that cannot be trained. */
+export class ConfigError extends AppError {
+  readonly problems: readonly Problem[]
+
+  constructor(problems: readonly Problem[], hint?: string | Hint) {
+    const lead = problems.length === 1 ? 'a problem' : `${problems.length} problems`
+    super('config/invalid', `The run config has ${lead}: ${problems.map(problemSentence).join(' ')}`, hint)
+    this.problems = problems
   }
 }

@@ -3,7 +3,11 @@
  * window writes the same file. Everything not said has the default given here; keys that are not known are refused.
  */
 import { z } from 'zod'
-import { describeIssue } from './configProblems.ts'
+import { conflict, schemaProblems } from './config/problems.ts'
+import { path, wholeNumber } from './config/limits.ts'
+import { mostSteps, mostTokens } from './config/range.ts'
+import { environmentSection, rewardLimitsSection, rewardSection } from './config/rewards.ts'
+import { rolloutSection } from './config/rollout.ts'
 import {
   adapterSection,
   algorithmSection,
@@ -13,31 +17,62 @@ import {
   deviceSection,
   diagnosisSection,
   evaluationSection,
-  mostSteps,
-  mostTokens,
   optimizationSection,
-  path,
   referenceSection,
-  rewardLimitsSection,
-  rewardSection,
-  rolloutSection,
-  wholeNumber,
-} from './configSections.ts'
-import { mergeStage, stageSchema } from './configStages.ts'
-import { environmentSchema } from './environmentConfig.ts'
-import { AppError } from './errors.ts'
+} from './config/sections.ts'
+import { ConfigError } from './errors.ts'
+
+/** The same keys, none of them needed and none filled in: what is not said is as in the rest of the file. */
+function asChanges(section: z.ZodObject): z.ZodObject {
+  const shape = Object.entries(section.shape).map(([name, field]) => [
+    name,
+    withoutDefault(field as z.ZodType),
+  ])
+  return z.strictObject(Object.fromEntries(shape) as Record<string, z.ZodType>)
+}
+
+function withoutDefault(field: z.ZodType): z.ZodType {
+  const isFilledIn = field instanceof z.ZodDefault || field instanceof z.ZodPrefault
+  const bare: z.ZodType = isFilledIn ? (field.unwrap() as z.ZodType) : field
+  const optional: z.ZodType = bare.optional()
+  return optional.meta(field.meta() ?? {})
+}
+
+const stageSchema = z.strictObject({
+  name: z.string().min(1).optional().describe('What the stage is called.'),
+  data: asChanges(dataSection).optional().describe('Rows of the stage.'),
+  algorithm: algorithmSection.optional().describe('How the policy learns; settings begin anew.'),
+  rollout: asChanges(rolloutSection).optional().describe('How completions are generated.'),
+  reference: asChanges(referenceSection).optional().describe('What the policy is kept close to.'),
+  optimization: asChanges(optimizationSection).optional().describe('How parameters are updated.'),
+  evaluation: asChanges(evaluationSection).optional().describe('Evaluation on the validation split.'),
+  steps: wholeNumber(1, mostSteps)
+    .nullable()
+    .optional()
+    .meta({ description: 'Length of the stage in steps.', empty: 'as many as `passes` need' }),
+  passes: z
+    .number()
+    .positive()
+    .max(1_000_000)
+    .optional()
+    .describe('Passes over its training rows, where `steps` does not say how long the stage is.'),
+})
+
+type StageChanges = z.output<typeof stageSchema>
 
 export const runConfigSchema = z.strictObject({
   name: z.string().min(1).optional().describe('Shown in lists.'),
   model: path.describe('Folder of a Hugging Face model.'),
-  contextLength: wholeNumber(2, mostTokens)
-    .nullable()
-    .default(null)
-    .describe(
-      'Longest prompt plus completion; null: as far as the model’s positions reach without being stretched anew. Models with dynamic or LongRoPE scaling rotate by it.',
-    ),
-  base: baseSection.prefault({}).describe('The parameters that stay as they are.'),
-  adapter: adapterSection.prefault({}).describe('The parameters that are trained.'),
+  contextLength: wholeNumber(2, mostTokens).nullable().default(null).meta({
+    description: 'Longest prompt plus completion. Models with dynamic or LongRoPE scaling rotate by it.',
+    empty: 'as far as the model’s positions reach without being stretched anew',
+  }),
+  base: baseSection
+    .prefault({})
+    .meta({ label: 'Base model', description: 'The parameters that stay as they are.' }),
+  adapter: adapterSection
+    .prefault({})
+    .meta({ label: 'Adapter', description: 'The parameters that are trained.' }),
   data: dataSection,
   rewards: z
     .array(rewardSection)
@@ -45,35 +80,55 @@ export const runConfigSchema = z.strictObject({
     .describe(
       'Reward functions; their weighted sum is the reward. Needed where an algorithm learns from rewards without an environment.',
     ),
-  environment: environmentSchema
-    .nullable()
-    .default(null)
-    .describe('A world of one or several turns that gives rewards; null: completions of prompts.'),
+  environment: environmentSection.nullable().default(null).meta({
+    label: 'Environment',
+    description: 'A world of one or several turns that gives rewards.',
+    empty: 'completions of prompts',
+  }),
   rewardFailures: z
     .enum(['null', 'zero', 'fail'])
     .default('null')
-    .describe('When a reward function fails: leave it out, count 0, or end the run.'),
-  rewardLimits: rewardLimitsSection.prefault({}).describe('What reward code of your own may use.'),
+    .meta({
+      label: 'When a reward fails',
+      description: 'When a reward function fails: leave it out, count 0, or end the run.',
+      options: { null: 'leave it out', zero: 'count 0', fail: 'end the run' },
+    }),
+  rewardLimits: rewardLimitsSection
+    .prefault({})
+    .meta({ label: 'Limits of reward code', description: 'What reward code of your own may use.' }),
   algorithm: algorithmSection.prefault({}).describe('How the policy learns.'),
-  rollout: rolloutSection.prefault({}).describe('How completions are generated.'),
-  reference: referenceSection.prefault({}).describe('What the policy is kept close to, where it is.'),
-  optimization: optimizationSection.prefault({}).describe('How parameters are updated.'),
+  rollout: rolloutSection
+    .prefault({})
+    .meta({ label: 'Rollout', description: 'How completions are generated.' }),
+  reference: referenceSection
+    .prefault({})
+    .meta({ label: 'Reference policy', description: 'What the policy is kept close to, where it is.' }),
+  optimization: optimizationSection
+    .prefault({})
+    .meta({ label: 'Optimization', description: 'How parameters are updated.' }),
   steps: wholeNumber(1, mostSteps)
     .nullable()
     .default(null)
-    .describe('Length of the run in steps; null: as many as `passes` need.'),
+    .meta({ description: 'Length of the run in steps.', empty: 'as many as `passes` need' }),
   passes: z
     .number()
     .positive()
     .max(1_000_000)
     .default(1)
-    .describe('Passes over the training rows when `steps` is null.'),
-  evaluation: evaluationSection.prefault({}).describe('Greedy decoding on the validation split.'),
-  checkpoints: checkpointsSection.prefault({}).describe('What is kept on the way.'),
-  diagnosis: diagnosisSection.prefault({}).describe('What is said of the run while it goes on.'),
-  shownTrajectories: wholeNumber(0, 1_000_000)
-    .default(16)
-    .describe('Trajectories kept of every step, to look at: as many whole groups as fit.'),
+    .describe('Passes over the training rows, where `steps` does not say how long the run is.'),
+  evaluation: evaluationSection
+    .prefault({})
+    .meta({ label: 'Evaluation', description: 'Greedy decoding on the validation split.' }),
+  checkpoints: checkpointsSection
+    .prefault({})
+    .meta({ label: 'Checkpoints', description: 'What is kept on the way.' }),
+  diagnosis: diagnosisSection
+    .prefault({})
+    .meta({ label: 'Diagnosis', description: 'What is said of the run while it goes on.' }),
+  shownTrajectories: wholeNumber(0, 1_000_000).default(16).meta({
+    label: 'Samples shown per step',
+    description: 'Trajectories kept of every step, to look at: as many whole groups as fit.',
+  }),
   seed: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(42).describe('Same seed, same machine, same run.'),
   stages: z
     .array(stageSchema)
@@ -81,36 +136,47 @@ export const runConfigSchema = z.strictObject({
     .describe(
       'Trainings that follow each other in one run, such as demonstrations, preferences, rewards: what each of them does differently from the rest of the file. The policy of a finished stage is start and reference of the next.',
     ),
-  device: deviceSection.prefault({}).describe('Hardware.'),
+  device: deviceSection.prefault({}).meta({ label: 'Device', description: 'Hardware.' }),
 })
 
 export type RunConfig = z.output<typeof runConfigSchema>
 
-/** Checks a parsed config file and fills in the defaults. Errors: `config/invalid`, listing every problem. */
+/** Checks a parsed config file and fills in the defaults. Errors: ConfigError, listing every problem. */
 export function parseRunConfig(json: unknown): RunConfig {
-  const config = parsed(json, '')
-  requireDistinctNames(config.rewards)
-  stagesOf(config)
-  return config
-}
-
-function parsed(json: unknown, where: string): RunConfig {
   const result = runConfigSchema.safeParse(json, { reportInput: true })
-  if (result.success) return result.data
-  const problems = result.error.issues.flatMap((issue) => describeIssue(issue))
-  const noun = problems.length === 1 ? 'a problem' : `${problems.length} problems`
-  throw new AppError(
-    'config/invalid',
-    `The run config has ${noun}${where}: ${problems.join(' ')}`,
-    'Correct the file; `turnwise help train` describes every key.',
-  )
+  if (!result.success)
+    throw new ConfigError(schemaProblems(result.error.issues), {
+      text: 'Correct the file.',
+      command: '`turnwise help train` describes every key.',
+    })
+  requireDistinctNames(result.data.rewards)
+  return result.data
 }
 
-/** The config of each stage, which has none itself; a run without stages is its own only one. Errors: as `parseRunConfig`. */
+/** The config of each stage, which has none itself; a run without stages is its own only one. */
 export function stagesOf(config: RunConfig): readonly [RunConfig, ...RunConfig[]] {
   const { stages, ...rest } = config
-  const [first, ...others] = stages.map((stage, i) => parsed(mergeStage(rest, stage), ` in stages[${i}]`))
+  const [first, ...others] = stages.map((stage) => mergeStage(rest, stage))
   return first === undefined ? [config] : [first, ...others]
+}
+
+/** A config with what a stage changes. Every value of both was checked, so that nothing is left to be. */
+function mergeStage(config: Omit<RunConfig, 'stages'>, stage: StageChanges): RunConfig {
+  const { name: _, algorithm, steps, passes, ...sections } = stage
+  const merged = Object.entries(sections).map(
+    ([section, changes]) =>
+      [section, { ...(config[section as keyof typeof sections] as object), ...(changes as object) }] as const,
+  )
+  return {
+    ...config,
+    stages: [],
+    ...Object.fromEntries(merged),
+    ...(algorithm === undefined ? {} : { algorithm }),
+    ...(steps === undefined ? {} : { steps }),
+    ...(passes === undefined ? {} : { passes }),
+    // Its own passes are what a stage is long, whatever the rest of the file says of steps.
+    ...(passes !== undefined && steps === undefined ? { steps: null } : {}),
+  }
 }
 
 /** Name of a reward on charts. */
@@ -127,9 +193,6 @@ function requireDistinctNames(rewards: RunConfig['rewards']): void {
   const names = rewards.map(rewardName)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice === undefined) return
-  throw new AppError(
-    'config/invalid',
-    `rewards: two rewards are called “${twice}”.`,
-    'Give one of them a `name`.',
-  )
+  const message = `two rewards are called “${twice}”.`
+  throw new ConfigError([conflict('rewards', message)], 'Give one of them a `name`.')
 }

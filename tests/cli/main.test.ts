@@ -76,7 +76,7 @@ test('a failure is status 1, with --json too', async () => {
   const expected = {
     status: 1,
     stdout: '',
-    stderr: expect.stringMatching(/^turnwise: There is no run “nope”\.\n {2}turnwise runs list/) as string,
+    stderr: expect.stringMatching(/^turnwise: There is no run “nope”\.\n {2}`turnwise runs list`/) as string,
   }
   expect(await answer('runs', 'show', 'nope', '--data-dir', '/nonexistent')).toEqual(expected)
   expect(await answer('runs', 'show', 'nope', '--data-dir', '/nonexistent', '--json')).toEqual(expected)

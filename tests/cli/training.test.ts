@@ -154,7 +154,7 @@ describe('train', () => {
     const other = place.write('wrong.json', { ...settings, rewards: [{ function: 'no-such-reward' }] })
     const refused = await answer('train', other, '--json', '--data-dir', home)
     expect(refused).toMatchObject({ status: 1, stdout: '' })
-    expect(refused.stderr).toContain('turnwise: There is no reward function called “no-such-reward”.')
+    expect(refused.stderr).toContain('rewards[0]: There is no reward function called “no-such-reward”.')
     expect(readdirSync(home)).toEqual([])
     rmSync(home, { recursive: true })
   })

@@ -1,5 +1,6 @@
 /** Settings that are hardly meant are named on the command line in the words of the window. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { problemSentence, type Problem } from '#shared/errors.ts'
 import { createHost } from '#host/createHost.ts'
 import { readRunConfig } from '#host/runs/runConfigFile.ts'
 import { checkRunConfig } from '#host/runs/runVerdict.ts'
@@ -29,7 +30,7 @@ afterAll(() => place[Symbol.dispose]())
 async function shownOf(file: string): Promise<readonly string[]> {
   await using host = createHost({ dataDirectory: place.folder, servesQueue: false })
   const config = readRunConfig(file, place.folder)
-  return (await checkRunConfig(config, place.folder, host.askText)).warnings
+  return (await checkRunConfig(config, place.folder, host.askText)).warnings.map(problemSentence)
 }
 
 const told = (stderr: string): string[] =>
@@ -43,7 +44,8 @@ test('train warns of what New run warns of', async () => {
     'rollout.maxNewTokens',
     'optimization.learningRate',
   ]
-  for (const start of places) expect(shown.filter((sentence) => sentence.startsWith(start))).toHaveLength(1)
+  for (const start of places)
+    expect(shown.filter((sentence) => sentence.startsWith(`${start}: `))).toHaveLength(1)
   const { stderr } = await place.run('train', place.path('run.json'))
   expect(told(stderr)).toEqual(expect.arrayContaining([...shown]))
 })
@@ -63,12 +65,14 @@ test('rows that make no prompt are refused before a run is made, in both', async
 test('config import warns of settings that were absurd over there too, and of those that do not fit', async () => {
   const file = place.write('trl.yaml', 'learning_rate: 0.5\nnum_generations: 1\ntemperature: 7.0\n')
   const { stdout, stderr } = await answer('config', 'import', file, '--from', 'trl', '--json')
-  const [{ warnings } = { warnings: [] }] = linesOf(stdout) as { warnings: string[] }[]
-  expect(warnings.map((sentence) => sentence.split(' is ')[0])).toEqual([
+  const [{ warnings } = { warnings: [] }] = linesOf(stdout) as { warnings: Problem[] }[]
+  expect(warnings.map((warning) => warning.path)).toEqual([
     'rollout.groupSize',
     'optimization.learningRate',
     'rollout.temperature',
   ])
   expect(stderr).toBe('')
-  expect(told((await answer('config', 'import', file, '--from', 'trl')).stderr)).toEqual(warnings)
+  expect(told((await answer('config', 'import', file, '--from', 'trl')).stderr)).toEqual(
+    warnings.map(problemSentence),
+  )
 })

@@ -62,7 +62,7 @@ test('fork from a checkpoint with another learning rate', async ({ app }) => {
   const dialog = page.getByRole('dialog', { name: 'Fork from step 4' })
   await dialog.getByRole('searchbox').fill('learning rate')
   await dialog.getByRole('button', { name: /^Learning rate/ }).click()
-  await dialog.getByLabel('New value of Learning rate').fill('5e-4')
+  await dialog.getByRole('textbox', { name: 'Learning rate' }).fill('5e-4')
   expect(await seriousProblems(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Fork with 2 changes' }).click()
   await expect(dialog).toBeHidden()

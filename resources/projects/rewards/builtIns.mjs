@@ -1,14 +1,16 @@
 // Generated from src/rl/environments by scripts/projects/builtInRewards.ts. Not to be edited by hand.
 // src/shared/errors.ts
-/** One clear sentence in `message`; `hint` says what is safe and what to do next. */
+/** One clear sentence in `message`. */
 var AppError = class extends Error {
 	code;
 	hint;
+	command;
 	constructor(code, message, hint, cause) {
 		super(message, cause === void 0 ? void 0 : { cause });
 		this.name = "AppError";
 		this.code = code;
-		this.hint = hint;
+		this.hint = typeof hint === "object" ? hint.text : hint;
+		this.command = typeof hint === "object" ? hint.command : void 0;
 	}
 };
 // src/rl/rewards.ts
@@ -21,14 +23,14 @@ var eachSample = (score) => (inputs) => inputs.map((input) => {
 	}
 });
 var faultOf = (error) => ({ failure: { message: error instanceof Error ? error.message : String(error) } });
-// src/shared/settings.ts
-/**
-* Settings as data: a table says each setting's kind, default and meaning. From the same table come the checked
-* values, their TypeScript type, the form in the window and the published schema.
-*/
-/** What no number of a table is beyond, either way, where its entry does not say less: nobody could mean it. */
+// src/shared/config/range.ts
+/** What no other number is beyond, either way, where its setting does not say less. */
 var mostOfASetting = 1e6;
 // src/rl/environments/common.ts
+var doubt = (setting, message) => ({
+	setting,
+	message
+});
 /** Keeps the settings' types while the file defines its function. */
 var defineReward = (reward) => reward;
 /** Only settings that `what` has, each of its default's type. Errors: AppError 'config/invalid'. */
@@ -156,7 +158,7 @@ var numericEquality = defineReward({
 			return Math.abs(found - expected) <= tolerance * Math.max(1, Math.abs(expected)) ? 1 : 0;
 		};
 	},
-	doubts: ({ tolerance }) => tolerance > .1 ? [`tolerance is ${tolerance}: numbers that are ${100 * tolerance} % off count as right.`] : []
+	doubts: ({ tolerance }) => tolerance > .1 ? [doubt("tolerance", `${tolerance}; numbers that are ${100 * tolerance} % off count as right.`)] : []
 });
 /** Digits with optional sign, thousands commas, decimals and exponent. A sign counts only where no word precedes it. */
 var numberPattern = /(?:(?<![\p{L}\p{N}_)])[-−])?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3}(?!\d))?/gu;

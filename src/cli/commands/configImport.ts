@@ -1,3 +1,4 @@
+import { problemSentence } from '#shared/errors.ts'
 import { readFileSync } from 'node:fs'
 import { readError } from '#host/files/fileErrors.ts'
 import { writeUserFile } from '#host/files/userFile.ts'
@@ -36,7 +37,7 @@ export const configImport = defineCommand({
     else output.line(`Wrote ${options.out} from ${toolTitles[tool]}'s settings.`)
     if (json) return
     for (const line of noteLines(notes)) output.note(line)
-    for (const sentence of warnings) output.note(`Warning: ${sentence}`)
+    for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)
   },
 })
 

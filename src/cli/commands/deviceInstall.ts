@@ -8,7 +8,7 @@ import { follow, orAbsent } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { flag, text, usageError } from '../options.ts'
 import { createProgress } from '../progress.ts'
-import { askDevices, checkInstallable, gigabytes, reasonOf } from '../devices.ts'
+import { askDevices, checkInstallable, gigabytes } from '../devices.ts'
 
 export const deviceInstall = defineCommand({
   name: 'device install',
@@ -47,7 +47,8 @@ export const deviceInstall = defineCommand({
     const cuda = devices.find(({ kind }) => kind === 'cuda')
     output.json({ ...planCuda(dataDirectory, manifest), index: access.index, device: cuda })
     output.line(plan.isInstalled ? 'The CUDA library is installed already.' : 'Installed the CUDA library.')
-    if (cuda?.available === false) output.line(`CUDA cannot be used yet. ${reasonOf(cuda)} ${cuda.hint}`)
+    if (cuda?.available === false)
+      output.line(`CUDA cannot be used yet. ${cuda.reason} ${cuda.hint} ${cuda.command}`.trim())
     else output.line('It starts here. Check whether it computes rightly: turnwise device check cuda')
   },
 })

@@ -4,7 +4,7 @@ import { planCuda, type CudaPlan } from '#host/devices/installCuda.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { readCheck } from '#host/devices/deviceRecords.ts'
 import { defineCommand } from '../command.ts'
-import { askDevices, checkWords, gigabytes, reasonOf } from '../devices.ts'
+import { askDevices, checkWords, gigabytes } from '../devices.ts'
 
 export const deviceList = defineCommand({
   name: 'device list',
@@ -34,7 +34,11 @@ type Row = DeviceReport & { readonly check: DeviceCheck | null }
 function sentences(row: Row, library: CudaPlan | null): string[] {
   const { kind, check } = row
   if (!row.available) {
-    return [`Not available. ${reasonOf(row)}`, row.hint, ...(kind === 'cuda' ? libraryLines(library) : [])]
+    return [
+      `Not available. ${row.reason}`,
+      `${row.hint} ${row.command}`.trim(),
+      ...(kind === 'cuda' ? libraryLines(library) : []),
+    ]
   }
   if (check !== null) return [checkWords(check)]
   return [kind === 'cpu' ? 'Always there.' : `Not checked yet: turnwise device check ${kind}`]

@@ -1,3 +1,4 @@
+import { leaves } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
 import { openRunFolder } from '#host/runs/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
@@ -42,7 +43,7 @@ export const runsCompare = defineCommand({
 })
 
 function compare(store: Store, ids: readonly string[], metrics: readonly string[]): Compared[] {
-  const configs = ids.map((id) => flat(JSON.parse(store.runs.get(id).config)))
+  const configs = ids.map((id) => Object.fromEntries(leaves(JSON.parse(store.runs.get(id).config))))
   const keys = [...new Set(configs.flatMap((config) => Object.keys(config)))].sort()
   const isSame = (key: string) =>
     new Set(configs.map((config) => JSON.stringify(config[key] ?? null))).size === 1
@@ -66,15 +67,6 @@ function requireMetrics(store: Store, ids: readonly string[], wanted: readonly s
     'usage/invalid',
     `None of these runs has the metric ${missing}.`,
     `They have: ${[...known].sort().join(', ')}.`,
-  )
-}
-
-/** Leaves of an object by their path; lists are leaves. */
-function flat(value: unknown, prefix = ''): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { [prefix]: value }
-  return Object.entries(value).reduce<Record<string, unknown>>(
-    (all, [key, inner]) => ({ ...all, ...flat(inner, prefix === '' ? key : `${prefix}.${key}`) }),
-    {},
   )
 }
 

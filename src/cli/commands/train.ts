@@ -1,3 +1,4 @@
+import { problemSentence } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
 import { requireWorkingEnvironment } from '#host/environments/resolveEnvironment.ts'
@@ -28,7 +29,7 @@ export const train = defineCommand({
     await requireWorkingEnvironment(config)
     await using host = createHost({ dataDirectory, servesQueue: false })
     const { warnings } = await verdictOf(config, dataDirectory, host.askText)
-    for (const sentence of warnings) context.output.note(`Warning: ${sentence}`)
+    for (const warning of warnings) context.output.note(`Warning: ${problemSentence(warning)}`)
     const run = createRun(host, config)
     context.output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
     context.output.line(`Run ${run.id}`)

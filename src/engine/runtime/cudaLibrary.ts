@@ -3,14 +3,17 @@ import { readdirSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { oldestCudaDriver } from '#shared/device.ts'
+import type { Hint } from '#shared/errors.ts'
 import { cudaFolder } from './onnxRuntime.ts'
 
 /** Stay although they are no addons, which Node finds out after loading them (glibc's RTLD_NODELETE). */
 const stay = constants.dlopen.RTLD_LAZY | 0x1000
 
 /** Where the library itself is at fault. */
-export const cudaAgain =
-  'Remove it and install it again, under Settings, Devices, or with turnwise device remove cuda and device install cuda.'
+export const cudaAgain: Hint = {
+  text: 'Remove it and install it again, under Settings, Devices.',
+  command: '`turnwise device remove cuda` and `turnwise device install cuda` do so.',
+}
 
 const remedies = {
   driver: `Install NVIDIA’s driver, ${oldestCudaDriver} or newer, and restart the machine; a container needs access to the card (--gpus all).`,
@@ -19,7 +22,7 @@ const remedies = {
 
 export interface CudaProblem {
   readonly reason: string
-  readonly remedy: string
+  readonly remedy: string | Hint
 }
 
 /**

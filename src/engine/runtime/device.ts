@@ -11,7 +11,7 @@ import {
   type DeviceKind,
   type DeviceReport,
 } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, type Hint } from '#shared/errors.ts'
 import type { Dialect } from '../graph/onnx.ts'
 import type { Int8Form } from '../models/blocks.ts'
 import { cudaAgain, driverProblem, openCudaLibraries } from './cudaLibrary.ts'
@@ -97,16 +97,24 @@ export async function availableDevices(): Promise<DeviceReport[]> {
  * that asked for a GPU must not spend a night on the CPU.
  */
 export async function requireDevice(device: Device): Promise<void> {
-  const missing = missingPart(device.kind)
-  if (missing) throw unavailable(device.kind, missing)
-  const absent = device.kind === 'cuda' ? openCudaLibraries() : null
-  if (absent) throw unavailable(device.kind, absent)
+  const problem = await problemOf(device)
+  if (problem === null) return
+  const { reason, remedy, cause } = problem
+  const message = `The device ${deviceTitles[device.kind]} is not available. ${reason}`
+  throw new AppError('device/unavailable', message, remedy, cause)
+}
+
+async function problemOf(device: Device): Promise<Problem | null> {
+  const { kind } = device
+  const missing = missingPart(kind) ?? (kind === 'cuda' ? openCudaLibraries() : null)
+  if (missing !== null) return missing
   try {
     const session = await InferenceSession.create(identityModel(), sessionOptions(device, 'learn'))
     await session.run({ x: new Tensor('float32', [1], [1]) })
     await session.release()
+    return null
   } catch (error) {
-    throw unavailable(device.kind, driverProblem(String(error)) ?? notStarted(device.kind, error), error)
+    return { ...(driverProblem(String(error)) ?? notStarted(kind, error)), cause: error }
   }
 }
 
@@ -126,13 +134,11 @@ export async function keepContext(device: Device): Promise<void> {
 }
 
 async function report(kind: DeviceKind): Promise<DeviceReport> {
-  try {
-    await requireDevice({ kind, threads: 1, deviceId: 0 })
-    return { kind, available: true }
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return { kind, available: false, reason: error.message, hint: error.hint ?? '' }
-  }
+  const problem = await problemOf({ kind, threads: 1, deviceId: 0 })
+  if (problem === null) return { kind, available: true }
+  const { reason, remedy } = problem
+  const { text = '', command = '' } = typeof remedy === 'string' ? { text: remedy } : remedy
+  return { kind, available: false, reason, hint: text, command }
 }
 
 function executionProviders({ kind, deviceId }: Device): Ort.ExecutionProviderConfig[] {
@@ -144,7 +150,8 @@ function executionProviders({ kind, deviceId }: Device): Ort.ExecutionProviderCo
 interface Problem {
   /** In a sentence. */
   readonly reason: string
-  readonly remedy: string
+  readonly remedy: string | Hint
+  readonly cause?: unknown
 }
 
 /** What can be seen to be missing without asking a driver; asking for CUDA without its library would also litter stderr. */
@@ -155,8 +162,10 @@ function missingPart(kind: DeviceKind): Problem | null {
     return null
   return {
     reason: 'Its library is not installed.',
-    remedy:
-      'Settings, Devices installs it, as does “turnwise device install cuda”; it needs NVIDIA’s driver besides.',
+    remedy: {
+      text: 'Settings, Devices installs it; it needs NVIDIA’s driver besides.',
+      command: '`turnwise device install cuda` installs it too.',
+    },
   }
 }
 
@@ -171,7 +180,7 @@ const homes: Readonly<Record<DeviceKind, string>> = {
 
 const elsewhere = `Use the device ${{ linux: 'webgpu', win32: 'dml or webgpu', darwin: 'coreml or webgpu' }[process.platform as string] ?? 'cpu'}, or cpu.`
 
-const remedies: Readonly<Record<DeviceKind, string>> = {
+const remedies: Readonly<Record<DeviceKind, string | Hint>> = {
   cpu: 'Install Turnwise again.',
   cuda: cudaAgain,
   dml: 'Update the graphics driver; or use the device cpu.',
@@ -184,11 +193,6 @@ const notStarted = (kind: DeviceKind, error: unknown): Problem => ({
   reason: `It could not be started: ${firstSentence(error)}`,
   remedy: remedies[kind],
 })
-
-function unavailable(kind: DeviceKind, { reason, remedy }: Problem, cause?: unknown): AppError {
-  const message = `The device ${deviceTitles[kind]} is not available. ${reason}`
-  return new AppError('device/unavailable', message, remedy, cause)
-}
 
 /** The reason at the end of a native message such as “/path/file.cc:136 Context::Initialize(...) No supported adapters”. */
 function firstSentence(error: unknown): string {

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { settingsApi } from '#shared/api/settings.ts'
+import { fieldsOf } from '#shared/config/fields.ts'
 import { AppError } from '#shared/errors.ts'
-import { runConfigSchema } from '#shared/runConfig.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import { toolNames } from '#host/exchange/tools.ts'
 import type { Host } from '#host/host.ts'
@@ -21,11 +21,10 @@ export const settingsService = ({ store, bell }: Host): Handlers<typeof settings
       bell.ring()
     },
 
-    runConfigSchema: () => z.toJSONSchema(runConfigSchema, { io: 'input' }),
-
     algorithms: () =>
       algorithms.map(({ id, title, description, experience, groupSize, settings }) => ({
-        ...{ id, title, description, experience, groupSize, settings },
+        ...{ id, title, description, experience, groupSize },
+        settings: fieldsOf(settings, 'algorithm.settings'),
       })),
 
     toolNames,

@@ -59,6 +59,6 @@ export function findDataSet(wanted: string, dataDirectory: string): DataSetVersi
     byId.length > 1
       ? `Several data sets have an id that begins with “${wanted}”.`
       : `There is no data set “${wanted}”.`,
-    'turnwise dataset list shows names and ids.',
+    { command: '`turnwise dataset list` shows names and ids.' },
   )
 }

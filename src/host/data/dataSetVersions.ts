@@ -3,8 +3,8 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
-import { AppError } from '#shared/errors.ts'
-import { describeIssue } from '#shared/configProblems.ts'
+import { AppError, ConfigError } from '#shared/errors.ts'
+import { schemaProblems } from '#shared/config/problems.ts'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import { writeError } from '#host/files/fileErrors.ts'
@@ -114,6 +114,5 @@ function removeFolder({ dataDirectory }: Host, directory: string): void {
 export function parsePromptForm(given: unknown): PromptForm {
   const result = runConfigSchema.shape.data.shape.prompt.safeParse(given, { reportInput: true })
   if (result.success) return result.data
-  const problems = result.error.issues.flatMap(describeIssue)
-  throw new AppError('config/invalid', `The prompt cannot be read: ${problems.join(' ')}`)
+  throw new ConfigError(schemaProblems(result.error.issues, 'data.prompt'))
 }

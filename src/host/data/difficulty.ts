@@ -7,8 +7,8 @@ import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'
 import { type Difficulty, difficultySchema } from '#shared/api/difficulty.ts'
-import { describeIssue } from '#shared/configProblems.ts'
-import { AppError } from '#shared/errors.ts'
+import { schemaProblems } from '#shared/config/problems.ts'
+import { AppError, ConfigError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { runConfigSchema, type RunConfig } from '#shared/runConfig.ts'
 import { scoreRewards, type RewardSpec } from '#rl/rewards.ts'
@@ -78,10 +78,7 @@ export async function* measureDifficulty(
 
 function parseRewards(given: Request['rewards'], dataDirectory: string): RunConfig['rewards'] {
   const result = runConfigSchema.shape.rewards.safeParse(given, { reportInput: true })
-  if (!result.success) {
-    const problems = result.error.issues.flatMap(describeIssue)
-    throw new AppError('config/invalid', `The rewards cannot be read: ${problems.join(' ')}`)
-  }
+  if (!result.success) throw new ConfigError(schemaProblems(result.error.issues, 'rewards'))
   return result.data.map((entry) => ({ ...entry, function: absoluteReward(entry.function, dataDirectory) }))
 }
 

@@ -57,11 +57,10 @@ async function rowsOfFile(file: string): Promise<DataRow[]> {
   for await (const items of format.read(source)) {
     for (const item of items) {
       if (isProblem(item)) {
-        throw new AppError(
-          'data/invalid',
-          `${file}, ${problemText(item)}.`,
-          'Correct the file, or import it with turnwise dataset import, which leaves such rows out and lists them.',
-        )
+        throw new AppError('data/invalid', `${file}, ${problemText(item)}.`, {
+          text: 'Correct the file, or import it as a data set, which leaves such rows out and lists them.',
+          command: '`turnwise dataset import` does so.',
+        })
       }
       rows.push(Object.assign(Object.create(null) as Record<string, unknown>, item.row))
     }

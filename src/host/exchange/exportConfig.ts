@@ -5,8 +5,9 @@ import { toolTitles } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { groupSizeOf, requireFitting } from '#rl/training/conflicts.ts'
 import { updatesOf } from '#rl/training/plan.ts'
-import { atPath, type SettingRow, groups } from './settingRow.ts'
-import { fixedFor, initialConfig, isSame } from './importConfig.ts'
+import { isEqual, valueAt } from '#shared/config/paths.ts'
+import { type SettingRow, groups } from './settingRow.ts'
+import { fixedFor, initialConfig } from './importConfig.ts'
 import type { Quantities } from './links.ts'
 import { rowsFor } from './settingsTable.ts'
 import { projectAlgorithm, type ProjectTool } from './tools.ts'
@@ -64,7 +65,7 @@ export function exportConfig(config: RunConfig, tool: ProjectTool, size: RunSize
   const values: Record<string, unknown> = {}
   const unmapped: string[] = []
   for (const row of rowsFor(run.algorithm.id)) {
-    const value = atPath(full, row.ours)
+    const value = valueAt(full, row.ours)
     const written = row[tool]?.write?.(value, quantities)
     if (written === undefined) unmapped.push(...lost(row, value, full, tool))
     else assign(values, written, { row, value, unmapped, tool })
@@ -100,9 +101,9 @@ function assign(
 }
 
 function lost(row: SettingRow, value: unknown, config: RunConfig, tool: ProjectTool): string[] {
-  if (row.isCarried === true || (row.needs !== undefined && isOff(atPath(config, row.needs)))) return []
-  const off = 'off' in row ? row.off : atPath(initialConfig(config.algorithm.id), row.ours)
-  if (value === undefined || isSame(value, off)) return []
+  if (row.isCarried === true || (row.needs !== undefined && isOff(valueAt(config, row.needs)))) return []
+  const off = 'off' in row ? row.off : valueAt(initialConfig(config.algorithm.id), row.ours)
+  if (value === undefined || isEqual(value, off)) return []
   return [`${row.ours} is ${JSON.stringify(value)}; ${toolTitles[tool]} has no such setting.`]
 }
 

@@ -13,10 +13,11 @@
  */
 import { parseAllDocuments } from 'yaml'
 import { AppError } from '#shared/errors.ts'
+import { parseSettings } from '#shared/config/settings.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { atPath, withPath } from './settingRow.ts'
+import { isEqual, leaves, valueAt, withValue } from '#shared/config/paths.ts'
 import { fixedSettings, type FixedSetting } from './fixedSettings.ts'
 import { asText, type Given, type Link } from './links.ts'
 import { rowsFor, settingsTable } from './settingsTable.ts'
@@ -159,8 +160,8 @@ class Taking {
     if (ours === 'passes' && typeof this.draft['steps'] === 'number') return
     if (told.length > 0 && value !== undefined)
       this.taken.push({ ours, value, theirs: told.map(this.#written) })
-    if (value === undefined || isSame(value, atPath(this.#initial, ours))) return
-    this.draft = withPath(this.draft, ours, value)
+    if (value === undefined || isEqual(value, valueAt(this.#initial, ours))) return
+    this.draft = withValue(this.draft, ours, value)
     if (told.length === 0) this.#noteFilled(ours, value, link)
   }
 
@@ -179,11 +180,11 @@ class Taking {
   #noteFilled(ours: string, value: unknown, { keys }: Link): void {
     const [name, initial] = Object.entries(keys)[0] ?? [ours, value]
     if (Object.keys(keys).length === 0) {
-      const text = `${ours} is ${shown(value)}, as always in ${toolTitles[this.#tool]} (here it would be ${shown(atPath(this.#initial, ours))}).`
+      const text = `${ours} is ${shown(value)}, as always in ${toolTitles[this.#tool]} (here it would be ${shown(valueAt(this.#initial, ours))}).`
       this.notes.push({ kind: 'filled-in', name: ours, text })
       return
     }
-    const text = `${ours} is ${shown(value)}: the file does not say ${name}, which is ${shown(initial)} in ${toolTitles[this.#tool]} then (here it would be ${shown(atPath(this.#initial, ours))}).`
+    const text = `${ours} is ${shown(value)}: the file does not say ${name}, which is ${shown(initial)} in ${toolTitles[this.#tool]} then (here it would be ${shown(valueAt(this.#initial, ours))}).`
     this.notes.push({ kind: 'filled-in', name: ours, text })
   }
 
@@ -196,7 +197,7 @@ class Taking {
       if (!decided.includes(name) && !this.#isTaken(name)) this.#noteLeft(setting, fixed.get(name))
     }
     for (const { name, value, initial, because } of fixed.values()) {
-      if (initial === undefined || this.#settings.has(name) || isSame(initial, value)) continue
+      if (initial === undefined || this.#settings.has(name) || isEqual(initial, value)) continue
       const text = `${name} is ${shown(initial)} in ${toolTitles[this.#tool]} where the file does not say it: ${because}.`
       this.notes.push({ kind: 'left-out', name, text })
     }
@@ -209,7 +210,7 @@ class Taking {
   }
 
   #noteLeft({ written, value }: NamedValue, fixed: FixedSetting | undefined): void {
-    if (fixed !== undefined && 'value' in fixed && isSame(fixed.value, value)) return
+    if (fixed !== undefined && 'value' in fixed && isEqual(fixed.value, value)) return
     const because = fixed?.because ?? `${this.#algorithm} has no setting of that meaning here`
     const text = `${written} (${shown(value)}) was left out: ${because}.`
     this.notes.push({ kind: 'left-out', name: written, text })
@@ -222,20 +223,20 @@ export const fixedFor = (tool: ToolId, algorithm: string) =>
 /** What our settings are where nothing is said. */
 export function initialConfig(algorithm: string): RunConfig {
   const { settings, groupSize } = algorithmById(algorithm)
-  const values = Object.fromEntries(Object.entries(settings).map(([name, row]) => [name, row.default]))
   const config = parseRunConfig({
     model: unnamedModel,
     data: { train: unnamedData },
-    algorithm: { id: algorithm, settings: values },
+    algorithm: { id: algorithm, settings: parseSettings(settings, {}, 'algorithm.settings') },
   })
   return { ...config, rollout: { ...config.rollout, groupSize: groupSize.default } }
 }
 
 function finished(taking: Taking, given: Given): RunConfig {
   const missing = (name: string, text: string) => taking.notes.push({ kind: 'filled-in', name, text })
-  const { experience } = algorithmById(String(atPath(taking.draft, 'algorithm.id')))
-  if (atPath(taking.draft, 'model') === unnamedModel) missing('model', 'The file names no model: choose one.')
-  if (atPath(taking.draft, 'data.train') === unnamedData)
+  const { experience } = algorithmById(String(valueAt(taking.draft, 'algorithm.id')))
+  if (valueAt(taking.draft, 'model') === unnamedModel)
+    missing('model', 'The file names no model: choose one.')
+  if (valueAt(taking.draft, 'data.train') === unnamedData)
     missing('data.train', 'The file names no rows to train on: choose them.')
   if (experience === 'rollout' && given('reward_names') === undefined)
     missing('rewards', 'Reward code is not taken over: write the rewards as functions of this program.')
@@ -243,8 +244,6 @@ function finished(taking: Taking, given: Given): RunConfig {
   algorithmById(config.algorithm.id).configure(config.algorithm.settings)
   return config
 }
-
-export const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
 
 const shown = (value: unknown): string => {
   const text = asText(value)
@@ -323,9 +322,7 @@ function fromDocument(text: string): FlatSettings {
     const why = problem ?? (second === undefined ? 'it is empty' : 'it holds more than one document')
     throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${why}.`)
   }
-  const settings = new Map<string, unknown>()
-  flatten('', plain(document), settings)
-  return settings
+  return flatSettings(plain(document))
 }
 
 /** A few anchors are ordinary; a document that unfolds into millions of values is not. */
@@ -338,17 +335,14 @@ function plain(document: { toJS(options: { maxAliasCount: number }): unknown }):
   }
 }
 
-function flatten(prefix: string, value: unknown, settings: Map<string, unknown>): void {
-  if (settings.size > maxSettings) {
-    throw new AppError('config/invalid', `The file has more than ${maxSettings} settings.`)
+function flatSettings(json: unknown): FlatSettings {
+  const settings = new Map<string, unknown>()
+  for (const [name, value] of leaves(json)) {
+    if (settings.size > maxSettings)
+      throw new AppError('config/invalid', `The file has more than ${maxSettings} settings.`)
+    if (name !== '') settings.set(name, pythonNumber(value))
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    if (prefix !== '') settings.set(prefix, pythonNumber(value))
-    return
-  }
-  for (const [name, inner] of Object.entries(value)) {
-    flatten(prefix === '' ? name : `${prefix}.${name}`, inner, settings)
-  }
+  return settings
 }
 
 /** 1e-6 and 1_000 are texts to some readers of YAML and numbers to Python. */

@@ -36,7 +36,10 @@ export const runIsGone = (directory: string): AppError =>
   new AppError(
     'file/unwritable',
     `${directory} is not there any more: it was removed or moved while the run was being trained.`,
-    'The run ended here. Where the folder was moved, put it back and go on with turnwise resume; where it was removed, its checkpoints are gone with it.',
+    {
+      text: 'The run ended here. Where the folder was moved, put it back and resume the run; where it was removed, its checkpoints are gone with it.',
+      command: '`turnwise resume` goes on with a run.',
+    },
   )
 
 /** A failed write as one clear sentence; passes an AppError on unchanged. */

@@ -16,11 +16,10 @@ export function findModel(nameOrPath: string, dataDirectory: string): string {
   if (existsSync(nameOrPath)) return path.resolve(nameOrPath)
   const known = namedModels(dataDirectory).find(({ name }) => name === nameOrPath)
   if (known !== undefined) return known.directory
-  throw new AppError(
-    'model/invalid',
-    `There is no model “${nameOrPath}”.`,
-    'Give the path of a model folder, or a name of turnwise model list.',
-  )
+  throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, {
+    text: 'Give the path of a model folder, or the name of a model of the library.',
+    command: '`turnwise model list` shows them.',
+  })
 }
 
 export interface ModelSummary {

@@ -3,7 +3,7 @@
  * not travel this way: they are in the run's log, and the host is only told that it grew.
  */
 import type { PhaseProgress, RunPhase, ScheduledStage, StepPhase } from '#shared/events.ts'
-import { AppError, type ErrorCode } from '#shared/errors.ts'
+import { AppError, errorFields, errorOf, type ErrorCode, type Problem } from '#shared/errors.ts'
 
 export interface TrainingRequest {
   /** Holds config.json. */
@@ -37,20 +37,20 @@ export type FromTrainer =
 export interface ErrorEnvelope {
   readonly code: ErrorCode | null
   readonly message: string
-  readonly hint: string | undefined
-  readonly stack: string | undefined
+  readonly hint?: string | null | undefined
+  readonly command?: string | undefined
+  readonly problems?: readonly Problem[] | undefined
+  readonly stack?: string | undefined
 }
 
 export function packError(error: unknown): ErrorEnvelope {
   const message = error instanceof Error ? error.message : String(error)
   const stack = error instanceof Error ? error.stack : undefined
-  return error instanceof AppError
-    ? { code: error.code, message, hint: error.hint, stack }
-    : { code: null, message, hint: undefined, stack }
+  return error instanceof AppError ? { ...errorFields(error), stack } : { code: null, message, stack }
 }
 
-export function unpackError({ code, message, hint, stack }: ErrorEnvelope): Error {
-  const error = code === null ? new Error(message) : new AppError(code, message, hint)
+export function unpackError({ code, stack, ...fields }: ErrorEnvelope): Error {
+  const error = code === null ? new Error(fields.message) : errorOf({ code, ...fields })
   if (stack !== undefined) error.stack = stack
   return error
 }

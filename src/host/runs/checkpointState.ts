@@ -56,11 +56,10 @@ export type CheckpointState = z.infer<typeof stateSchema>
 export const isCheckpoint = (directory: string): boolean => existsSync(path.join(directory, stateName))
 
 export const damagedCheckpoint = (directory: string, problem: string): AppError =>
-  new AppError(
-    'checkpoint/invalid',
-    `${directory} is not a whole checkpoint: ${problem}.`,
-    'Other checkpoints of the run are not affected; turnwise runs show lists them.',
-  )
+  new AppError('checkpoint/invalid', `${directory} is not a whole checkpoint: ${problem}.`, {
+    text: 'Other checkpoints of the run are not affected.',
+    command: '`turnwise runs show` lists them.',
+  })
 
 /** Seals what lies in the folder; to be written last. Returns the size of the whole checkpoint in bytes. */
 export function writeState(directory: string, state: Omit<CheckpointState, 'format' | 'files'>): number {

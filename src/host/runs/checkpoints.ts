@@ -135,7 +135,10 @@ function notSaved(step: number, error: unknown): unknown {
   return new AppError(
     'file/unwritable',
     `The checkpoint of step ${step} could not be kept: ${error.message}`,
-    'Earlier checkpoints are whole. When there is room or permission again, go on from the last one with turnwise resume.',
+    {
+      text: 'Earlier checkpoints are whole. When there is room or permission again, resume from the last one.',
+      command: '`turnwise resume` does so.',
+    },
     error,
   )
 }

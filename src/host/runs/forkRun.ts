@@ -2,23 +2,23 @@
 import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { withChanges, type JsonObject } from '#shared/config/paths.ts'
+import { conflict } from '#shared/config/problems.ts'
+import { AppError, ConfigError } from '#shared/errors.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { loadCheckpoint } from './checkpoints.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { actorName, adapterForModel, readAdapter } from '#host/adapters/peft.ts'
 import { createRunFolder, isRunFolder, openRunFolder, runPaths, type RunFolder } from './runFolder.ts'
-import { isJsonObject, readJsonObject, type JsonObject } from '#host/files/strictJson.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
 import { requireKnownParts, withAbsolutePaths } from './runConfigFile.ts'
-
-/** Setting, with dots between its levels (`optimization.learningRate`) → its new value. */
-export type ConfigChanges = Readonly<Record<string, unknown>>
 
 export interface ForkRequest {
   readonly dataDirectory: string
   /** Folder of a checkpoint in the folder of its run. */
   readonly checkpoint: string
-  readonly changes: ConfigChanges
+  /** By dotted key. */
+  readonly changes: JsonObject
   /** Relative paths among the changes are meant from here. */
   readonly baseDirectory: string
 }
@@ -34,7 +34,7 @@ export function forkRun({ dataDirectory, checkpoint, changes, baseDirectory }: F
   const parent = parentOf(dataDirectory, directory)
   const { step } = loadCheckpoint(directory).trainer
   const before = readJsonObject(runPaths(parent.directory).config, 'config/invalid')
-  const changed = parseRunConfig(changeConfig(before, changes))
+  const changed = parseRunConfig(withChanges(before, changes))
   requireKnownParts(changed)
   const config = withAbsolutePaths(changed, baseDirectory, dataDirectory)
   const former = parseRunConfig(before)
@@ -66,35 +66,16 @@ function parentOf(dataDirectory: string, checkpoint: string): RunFolder {
   )
 }
 
-/** A config with some settings changed. Another algorithm starts from its own default settings. */
-export function changeConfig(config: JsonObject, changes: ConfigChanges): JsonObject {
-  const isNewAlgorithm =
-    'algorithm.id' in changes && changes['algorithm.id'] !== valueAt(config, 'algorithm.id')
-  const start = isNewAlgorithm ? withValue(config, ['algorithm', 'settings'], {}) : config
-  return Object.entries(changes).reduce(
-    (changed, [key, value]) => withValue(changed, key.split('.'), value),
-    start,
-  )
-}
-
-function valueAt(config: JsonObject, key: string): unknown {
-  return key.split('.').reduce<unknown>((at, name) => (isJsonObject(at) ? at[name] : undefined), config)
-}
-
-function withValue(config: JsonObject, [name = '', ...rest]: readonly string[], value: unknown): JsonObject {
-  const inner = config[name]
-  return {
-    ...config,
-    [name]: rest.length === 0 ? value : withValue(isJsonObject(inner) ? inner : {}, rest, value),
-  }
-}
-
 /** The adapter is the checkpoint's, so that its form cannot change; another model must have places for it. */
 function requireSameAdapter(before: RunConfig, after: RunConfig, checkpoint: string): void {
   if (!isDeepStrictEqual(before.adapter, after.adapter)) {
-    throw new AppError(
-      'config/invalid',
-      'A fork goes on with the adapter of its checkpoint, so that settings under `adapter` cannot change.',
+    throw new ConfigError(
+      [
+        conflict(
+          'adapter',
+          'a fork goes on with the adapter of its checkpoint, so that none of these can change.',
+        ),
+      ],
       `Start a new run with adapter.initial ${checkpoint} and adapter.mergeConfigs true.`,
     )
   }
@@ -106,9 +87,7 @@ function requireSameAdapter(before: RunConfig, after: RunConfig, checkpoint: str
 function requireFurther({ steps: own, stages }: RunConfig, step: number): void {
   const steps = stages.length === 0 ? own : null
   if (steps === null || steps > step) return
-  throw new AppError(
-    'config/invalid',
-    `The checkpoint is of step ${step}, and the fork's config ends at step ${steps}.`,
-    'Set `steps` to a larger number.',
-  )
+  throw new ConfigError([
+    conflict('steps', `${steps}, but the checkpoint is of step ${step}; set a larger number.`),
+  ])
 }

@@ -1,6 +1,7 @@
 /** A run config from a file: checked, its paths made absolute. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { blaming } from '#shared/config/problems.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
@@ -73,12 +74,19 @@ const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (
 /** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
 export function requireKnownParts(config: RunConfig): void {
   const { rewards, environment } = config
-  for (const stage of stagesOf(config)) {
-    const { id, settings } = stage.algorithm
-    requireFitting(stage, algorithmById(id).configure(settings))
+  for (const [i, own] of stagesOf(config).entries()) {
+    const { id, settings } = own.algorithm
+    const stage = config.stages.length === 0 ? null : i
+    requireFitting(
+      own,
+      blaming('algorithm.id', stage, () => algorithmById(id).configure(settings)),
+      null,
+      stage,
+    )
   }
-  for (const reward of rewards) {
-    if (codeReference(reward.function) === null) builtInReward(reward.function, reward.settings)
+  for (const [i, reward] of rewards.entries()) {
+    if (codeReference(reward.function) !== null) continue
+    blaming(`rewards[${i}]`, null, () => builtInReward(reward.function, reward.settings))
   }
-  if (environment !== null) requireKnownEnvironment(environment)
+  if (environment !== null) blaming('environment', null, () => requireKnownEnvironment(environment))
 }

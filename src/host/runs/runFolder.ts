@@ -112,11 +112,9 @@ export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolde
   const matches = runNames(runs).filter((name) => name.startsWith(idOrPath) || name.endsWith(idOrPath))
   const [match, other] = matches
   if (match === undefined) {
-    throw new AppError(
-      'run/not-found',
-      `There is no run “${idOrPath}”.`,
-      'turnwise runs list shows the runs there are.',
-    )
+    throw new AppError('run/not-found', `There is no run “${idOrPath}”.`, {
+      command: '`turnwise runs list` shows the runs there are.',
+    })
   }
   if (other !== undefined) {
     throw new AppError(

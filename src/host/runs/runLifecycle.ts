@@ -1,6 +1,7 @@
 /** Creates, starts, resumes and follows runs. */
 import path from 'node:path'
 import type { RunEvent } from '#shared/events.ts'
+import type { JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
@@ -8,7 +9,7 @@ import { unpackError } from '#host/processes/messages.ts'
 import { openLogTail, type LoggedEvent } from './eventLog.ts'
 import { createRunFolder, runPaths } from './runFolder.ts'
 import { fallBackSentence, resolveResume } from './runTarget.ts'
-import { forkRun, type ConfigChanges } from './forkRun.ts'
+import { forkRun } from './forkRun.ts'
 import type { WorkerStatus } from './supervisor.ts'
 
 export interface ResumePoint {
@@ -41,7 +42,7 @@ export function createRun({ dataDirectory, history, bell }: Host, config: RunCon
 export interface ForkWish {
   /** Folder of the checkpoint. */
   readonly checkpoint: string
-  readonly changes: ConfigChanges
+  readonly changes: JsonObject
   /** Relative paths among the changes are meant from here. */
   readonly baseDirectory: string
 }
@@ -130,7 +131,7 @@ interface Naming {
   readonly base: string
   /** Of the checkpoint. */
   readonly step: number
-  readonly changes: ConfigChanges
+  readonly changes: JsonObject
   /** Names of other runs. */
   readonly taken: ReadonlySet<string | null>
 }

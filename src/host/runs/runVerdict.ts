@@ -1,6 +1,7 @@
 /** What is said of a run config before it is trained: the same in the window and on the command line. */
+import { conflict, unwise } from '#shared/config/problems.ts'
+import { ConfigError, type Problem } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
-import { AppError } from '#shared/errors.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { promptContent } from '#rl/rollout/prompts.ts'
 import { configWarnings } from '#rl/training/configWarnings.ts'
@@ -20,8 +21,8 @@ export interface RunVerdict {
   /** To train on. */
   readonly rows: number
   readonly device: DeviceChoice
-  /** What can be done but is hardly meant, in sentences. */
-  readonly warnings: readonly string[]
+  /** What can be done but is hardly meant. */
+  readonly warnings: readonly Problem[]
 }
 
 /** Of a config given as data. Errors: as `resolveRunConfig` and `verdictOf`. */
@@ -99,21 +100,20 @@ export function settingWarnings(
   config: RunConfig,
   model: ModelFacts,
   kind: RunConfig['device']['kind'] = config.device.kind,
-): string[] {
+): Problem[] {
   const stages = stagesOf({ ...config, device: { ...config.device, kind } })
-  const sentences = stages.flatMap((stage, i) => {
-    const algorithm = configured(stage)
-    requireFitting(stage, algorithm, model)
-    const lead = stages.length > 1 ? `Stage ${i + 1}: ` : ''
-    return configWarnings(stage, algorithm, model).map((sentence) => lead + sentence)
+  return stages.flatMap((own, i) => {
+    const algorithm = configured(own)
+    const stage = config.stages.length === 0 ? null : i
+    requireFitting(own, algorithm, model, stage)
+    return configWarnings(own, algorithm, model).map((each) => ({ ...each, stage }))
   })
-  return [...new Set(sentences)]
 }
 
 /** Of a config whose model, rows and rewards are still to be chosen: what does not fit, and what is hardly meant. */
-export function unfinishedWarnings(config: RunConfig): string[] {
+export function unfinishedWarnings(config: RunConfig): Problem[] {
   const algorithm = configured(config)
-  const conflicts = configConflicts(config, algorithm).filter((sentence) => !sentence.startsWith('rewards:'))
+  const conflicts = configConflicts(config, algorithm).filter(({ code }) => code !== 'missing')
   return [...conflicts, ...configWarnings(config, algorithm, null)]
 }
 
@@ -131,14 +131,14 @@ interface PromptModel {
 }
 
 /**
- * A sentence where rows will be left out that nobody asked to leave out. Errors: AppError 'config/invalid' where hardly
+ * A warning where rows will be left out that nobody asked to leave out. Errors: ConfigError where hardly
  * a row can stay; as `lengthsOf`.
  */
 export async function promptRoomWarnings(
   { data, rollout }: RunConfig,
   rows: readonly DataRow[],
   { contextLength, lengthsOf }: PromptModel,
-): Promise<string[]> {
+): Promise<Problem[]> {
   const room = contextLength - rollout.maxNewTokens
   const bySize = rows
     .map((row) => ({ row, size: JSON.stringify(row).length }))
@@ -151,12 +151,17 @@ export async function promptRoomWarnings(
   const shortest = Math.min(...(await known(bySize.slice(-looked))))
   const together = `together they are more than the ${contextLength} tokens the model reads`
   if (shortest > room && shortest < Infinity) {
-    throw new AppError(
-      'config/invalid',
-      `The run config does not fit together: rollout.maxNewTokens is ${rollout.maxNewTokens}, and even short prompts have ${shortest} tokens: ${together}, and no row could be trained on.`,
-    )
+    throw new ConfigError([
+      conflict(
+        'rollout.maxNewTokens',
+        `${rollout.maxNewTokens}, and even short prompts have ${shortest} tokens: ${together}, and no row could be trained on.`,
+      ),
+    ])
   }
   return [
-    `rollout.maxNewTokens is ${rollout.maxNewTokens}, and the longest prompt has ${longest} tokens: ${together}, so that such rows are left out.`,
+    unwise(
+      'rollout.maxNewTokens',
+      `${rollout.maxNewTokens}, and the longest prompt has ${longest} tokens: ${together}, so that such rows are left out.`,
+    ),
   ]
 }

@@ -2,6 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { runsApi } from '#shared/api/runs.ts'
+import { problemsOfError } from '#shared/config/problems.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunRecord, RunFailure } from '#shared/runs.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -58,7 +59,7 @@ const beginning = (host: Host) =>
         await requireGates(host, checked.config)
         return checked
       } catch (error) {
-        if (error instanceof AppError) return { problem: failureOf(error) }
+        if (error instanceof AppError) return { problems: problemsOfError(error) }
         throw error
       }
     },

@@ -269,26 +269,25 @@ function howItEnded(
 ): Pick<WorkerEnding, 'kind' | 'error'> {
   if (error !== null) return { kind: 'failed', error }
   if (phase === 'finished' || phase === 'stopped') return { kind: phase, error: null }
-  const remedy = `Its checkpoints are whole; go on from the last one with: turnwise resume ${path.basename(status.directory)}`
-  if (isKilled) return { kind: 'killed', error: envelope('run/stopped', 'Stopped at once.', remedy) }
-  return { kind: 'crashed', error: envelope('runtime/failed', crashSentence(exit), crashHint(exit, remedy)) }
+  const command = `Its checkpoints are whole; go on from the last one with: turnwise resume ${path.basename(status.directory)}`
+  if (isKilled)
+    return { kind: 'killed', error: { code: 'run/stopped', message: 'Stopped at once.', command } }
+  return { kind: 'crashed', error: { ...crashOf(exit), command } }
 }
 
-function crashSentence({ failure, signal, exitCode }: WorkerExit): string {
-  if (failure !== null) return `The training process could not be started: ${failure}.`
+function crashOf({ failure, signal, exitCode }: WorkerExit): ErrorEnvelope {
+  if (failure !== null)
+    return { code: 'runtime/failed', message: `The training process could not be started: ${failure}.` }
   const how = signal === null ? `status ${exitCode ?? 'unknown'}` : `signal ${signal}`
-  return `The training process ended unexpectedly (${how}).`
+  const message = `The training process ended unexpectedly (${how}).`
+  return signal === 'SIGKILL'
+    ? {
+        code: 'runtime/killed',
+        message,
+        hint: 'The system may have been short of memory: try a smaller batch.',
+      }
+    : { code: 'runtime/failed', message }
 }
-
-const crashHint = ({ signal }: WorkerExit, remedy: string): string =>
-  signal === 'SIGKILL' ? `The system may have been short of memory: try a smaller batch. ${remedy}` : remedy
-
-const envelope = (code: 'run/stopped' | 'runtime/failed', message: string, hint: string): ErrorEnvelope => ({
-  code,
-  message,
-  hint,
-  stack: undefined,
-})
 
 const busy = (runId: string, holder: number | null): AppError =>
   new AppError(

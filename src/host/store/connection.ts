@@ -123,8 +123,10 @@ export const likePattern = <Text extends string | undefined>(text: Text): Text =
 
 /* What SQLite says, as one clear sentence. */
 
-const untouched =
-  'The file was left as it is. turnwise runs recover saves what can still be read into a new one.'
+const untouched = {
+  text: 'The file was left as it is.',
+  command: '`turnwise runs recover` saves what can still be read into a new one.',
+}
 
 /** The history cannot be used; `finding` is what shows it. */
 export const unreadable = (file: string, finding: string, cause?: unknown): AppError =>

@@ -2,8 +2,9 @@
  * The adapters a run begins with: the policy's, fresh, a given one, or a given one under the run's own LoRA config; and the
  * reference's, where it is another.
  */
-import { AppError } from '#shared/errors.ts'
-import { adapterSection } from '#shared/configSections.ts'
+import { conflict } from '#shared/config/problems.ts'
+import { ConfigError } from '#shared/errors.ts'
+import { adapterSection } from '#shared/config/sections.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { LinearName, LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
@@ -68,13 +69,14 @@ function requireSame(settings: RunConfig['adapter'], own: LoraConfig, adapter: L
       JSON.stringify(settings[key]) !== JSON.stringify(usual[key]) && words(own, key) !== words(adapter, key),
   )
   if (differing.length === 0) return
-  const sides = differing.map(
-    (key) =>
-      `adapter.${key} is ${words(own, key)}, but the adapter of adapter.initial has ${words(adapter, key)}`,
+  const sides = differing.map((key) =>
+    conflict(
+      `adapter.${key}`,
+      `${words(own, key)}, but the adapter of \`adapter.initial\` has ${words(adapter, key)}.`,
+    ),
   )
-  throw new AppError(
-    'config/invalid',
-    `${sides.join('; ')}.`,
+  throw new ConfigError(
+    sides,
     'Leave those settings out to go on with the adapter as it is, or set adapter.mergeConfigs to true to bring it to the larger rank and the targets of both.',
   )
 }
@@ -111,10 +113,14 @@ export function withReference(
 
 const sizeWords = ({ rank, targets }: LoraConfig): string => `rank ${rank} on ${targets.join(', ')}`
 
-const doesNotFit = (reference: LoraConfig, policy: LoraConfig): AppError =>
-  new AppError(
-    'config/invalid',
-    `The adapter of reference.adapter has ${sizeWords(reference)}; the policy's has ${sizeWords(policy)}, where it has no place.`,
+const doesNotFit = (reference: LoraConfig, policy: LoraConfig): ConfigError =>
+  new ConfigError(
+    [
+      conflict(
+        'reference.adapter',
+        `it has ${sizeWords(reference)}; the policy's adapter has ${sizeWords(policy)}, where it has no place.`,
+      ),
+    ],
     `Give the policy's adapter at least that rank and those targets, or set adapter.mergeConfigs to true to let it grow.`,
   )
 
@@ -149,9 +155,6 @@ function targetNames(
   const known = linears.map((name) => targetOf[name])
   const missing = targets.filter((target) => !known.includes(target))
   if (missing.length === 0) return linears.filter((name) => targets.includes(targetOf[name]))
-  throw new AppError(
-    'config/invalid',
-    `adapter.targets asks for ${missing.join(', ')}, but a ${architecture} model has ${known.join(', ')}.`,
-    'Choose from those, or “all-linear”.',
-  )
+  const words = `asks for ${missing.join(', ')}, but a ${architecture} model has ${known.join(', ')}.`
+  throw new ConfigError([conflict('adapter.targets', words)], 'Choose from those, or “all-linear”.')
 }

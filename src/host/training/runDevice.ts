@@ -82,7 +82,10 @@ export async function requireProof(device: Device, cacheDirectory: string): Prom
   throw new AppError(
     'device/unsound',
     `${deviceTitles[device.kind]} computes wrongly on this machine: ${proof.failures.length} of ${plural(proof.checks, 'check')} of the self-test failed. The first is ${first.name}, with an error of ${measured} where ${first.limit.toExponential(0)} is allowed.`,
-    `Nothing was trained. Train on the CPU, or update the graphics driver; “turnwise selftest --device ${device.kind}” tests the device again.`,
+    {
+      text: 'Nothing was trained. Train on the CPU, or update the graphics driver and test the device again.',
+      command: `\`turnwise selftest --device ${device.kind}\` does so.`,
+    },
   )
 }
 

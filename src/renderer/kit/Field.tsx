@@ -5,7 +5,7 @@ import { classes } from './classes.ts'
 export interface FieldProps {
   readonly label: string
   readonly help?: ReactNode
-  readonly error?: string | null | undefined
+  readonly error?: ReactNode
   /** Under the control, always visible. */
   readonly note?: ReactNode
   /** Right of the label, such as a reset button. */

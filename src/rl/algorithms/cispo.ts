@@ -1,4 +1,4 @@
-import { numberOrPairSetting } from '#shared/settings.ts'
+import { numberOrPairSetting } from '#shared/config/settings.ts'
 import { add, clip, constant, multiply, subtract } from './terms/differentiable.ts'
 import {
   acceptanceAt,

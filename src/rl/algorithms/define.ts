@@ -1,6 +1,6 @@
 /** Turns a definition into a plug-in whose settings type is no longer visible, so that all fit one list. */
-import { AppError } from '#shared/errors.ts'
-import { checkSettings, type SettingsOf, type SettingsTable } from '#shared/settings.ts'
+import { conflict, refuse } from '#shared/config/problems.ts'
+import { parseSettings, type SettingsOf, type SettingsTable } from '#shared/config/settings.ts'
 import { minibatchLoss, type LossFormula } from './terms/loss.ts'
 import type {
   Advantages,
@@ -24,8 +24,8 @@ export interface AlgorithmDefinition<Table extends SettingsTable> {
   /** Trajectories per prompt. */
   readonly groupSize: { readonly default: number; readonly minimum: number }
   readonly settings: Table
-  /** What is wrong with settings that are each in range; a sentence each, beginning with the setting's name. */
-  conflicts?(settings: NoInfer<SettingsOf<Table>>): readonly string[]
+  /** What is wrong with settings that are each in range. */
+  conflicts?(settings: NoInfer<SettingsOf<Table>>): readonly (readonly [setting: string, message: string])[]
   /** What must be there before advantage and loss are asked for; what is left out is not needed. */
   needs(settings: NoInfer<SettingsOf<Table>>): Partial<Needs>
   /** Over the whole rollout batch, before it is cut into minibatches; absent: every given answer is learned as it is. */
@@ -40,7 +40,7 @@ export interface Algorithm extends Pick<
   AlgorithmDefinition<SettingsTable>,
   'id' | 'title' | 'description' | 'source' | 'experience' | 'groupSize' | 'settings'
 > {
-  /** Fills in defaults; throws `config/invalid` naming every setting that is wrong or contradicts another. */
+  /** Fills in defaults; throws a ConfigError naming every setting that is wrong or contradicts another. */
   configure(settings: Readonly<Record<string, unknown>>): ConfiguredAlgorithm
 }
 
@@ -63,9 +63,9 @@ export function defineAlgorithm<const Table extends SettingsTable>(
   return {
     ...definition,
     configure(given) {
-      const { values, problems } = checkSettings(definition.settings, given, path)
-      refuse(definition.title, problems)
-      refuse(definition.title, definition.conflicts?.(values).map((sentence) => `${path}.${sentence}`) ?? [])
+      const values = parseSettings(definition.settings, given, path)
+      const conflicts = definition.conflicts?.(values) ?? []
+      refuse(conflicts.map(([name, message]) => conflict(`${path}.${name}`, message)))
       const needs = { ...noNeeds, ...definition.needs(values) }
       return {
         id: definition.id,
@@ -85,8 +85,3 @@ const ones = (batch: readonly Experience[]): Advantages => ({
   returns: null,
   kept: batch.map((_, i) => i),
 })
-
-function refuse(title: string, problems: readonly string[]): void {
-  if (problems.length === 0) return
-  throw new AppError('config/invalid', `The settings of ${title} are wrong: ${problems.join(' ')}`)
-}

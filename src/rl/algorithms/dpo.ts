@@ -1,4 +1,4 @@
-import { choiceSetting, numberSetting } from '#shared/settings.ts'
+import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import {
   add,
   logSigmoid,
@@ -194,18 +194,23 @@ const preferenceLoss = (
 ): Value => forms[loss]({ chosen, rejected, beta, smoothing: labelSmoothing })
 
 /** Settings without which a loss is not defined, or which it does not look at; a sentence each. */
-function preferenceConflicts({ loss, beta, labelSmoothing }: PreferenceSettings): string[] {
-  const problems: string[] = []
+function preferenceConflicts({
+  loss,
+  beta,
+  labelSmoothing,
+}: PreferenceSettings): [setting: string, message: string][] {
+  const problems: [setting: string, message: string][] = []
   if (labelSmoothing !== 0 && !smoothedLosses.includes(loss)) {
-    problems.push(
-      `labelSmoothing: the loss ${loss} does not use it; ${smoothedLosses.join(', ')} do, and conservative is what it means for sigmoid.`,
-    )
+    problems.push([
+      'labelSmoothing',
+      `the loss ${loss} does not use it; ${smoothedLosses.join(', ')} do, and conservative is what it means for sigmoid.`,
+    ])
   }
   if (loss === 'exo' && labelSmoothing === 0)
-    problems.push('labelSmoothing: the loss exo is infinite without it; 0.001 is usual.')
+    problems.push(['labelSmoothing', 'the loss exo is infinite without it; 0.001 is usual.'])
   if (loss === 'robust' && labelSmoothing === 0.5)
-    problems.push('labelSmoothing: the loss robust needs less than 0.5.')
+    problems.push(['labelSmoothing', 'the loss robust needs less than 0.5.'])
   if (beta === 0 && (loss === 'ipo' || loss === 'sppo'))
-    problems.push(`beta: the loss ${loss} aims at 1/(2β), so β must be above 0.`)
+    problems.push(['beta', `the loss ${loss} aims at 1/(2β), so β must be above 0.`])
   return problems
 }

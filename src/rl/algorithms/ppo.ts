@@ -1,4 +1,4 @@
-import { choiceSetting, flagSetting, numberSetting, optionalNumberSetting } from '#shared/settings.ts'
+import { choiceSetting, flagSetting, numberSetting, optionalNumberSetting } from '#shared/config/settings.ts'
 import {
   add,
   clip,
@@ -78,7 +78,8 @@ export const ppo = defineAlgorithm({
     valueClipCoefficient: optionalNumberSetting({
       default: null,
       minimum: 0,
-      description: 'How far a value may move from what it was before the update; null: as clipCoefficient.',
+      description: 'How far a value may move from what it was before the update.',
+      empty: 'as clipCoefficient',
     }),
     advantageGranularity: choiceSetting(
       ['auto', 'turn', 'token'],

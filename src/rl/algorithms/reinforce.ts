@@ -1,4 +1,4 @@
-import { choiceSetting, numberSetting } from '#shared/settings.ts'
+import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
 import { clipBounds, ratioLevelSetting } from './terms/groupSettings.ts'
 import { klInReward, type RewardPlacement, rewardPlacementSetting, rewardTokens } from './terms/rewards.ts'

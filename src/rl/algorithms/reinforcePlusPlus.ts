@@ -1,4 +1,4 @@
-import { numberSetting } from '#shared/settings.ts'
+import { numberSetting } from '#shared/config/settings.ts'
 import { add, clip, minimum, multiply, negative } from './terms/differentiable.ts'
 import { clipBounds, ratioLevelSetting } from './terms/groupSettings.ts'
 import { acceptanceSettings, groupAcceptance, withinGroups } from './terms/groups.ts'

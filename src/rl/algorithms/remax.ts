@@ -1,4 +1,4 @@
-import { optionalNumberSetting } from '#shared/settings.ts'
+import { optionalNumberSetting } from '#shared/config/settings.ts'
 import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
 import { clipBounds } from './terms/groupSettings.ts'
 import { klInReward, perTrajectory, trajectoryRewards, trajectorySettings } from './terms/rewards.ts'
@@ -21,8 +21,8 @@ export const remax = defineAlgorithm({
     clipCoefficient: optionalNumberSetting({
       default: null,
       minimum: 0,
-      description:
-        'How far the importance ratio may leave 1 where a step has several updates; null is the plain policy gradient.',
+      description: 'How far the importance ratio may leave 1 where a step has several updates.',
+      empty: 'the plain policy gradient',
     }),
     ...trajectorySettings,
   },

@@ -1,4 +1,4 @@
-import { choiceSetting, flagSetting } from '#shared/settings.ts'
+import { choiceSetting, flagSetting } from '#shared/config/settings.ts'
 import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
 import { clipBounds } from './terms/groupSettings.ts'
 import { acceptanceSettings, groupAcceptance, withinGroups } from './terms/groups.ts'

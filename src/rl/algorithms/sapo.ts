@@ -1,4 +1,4 @@
-import { numberSetting } from '#shared/settings.ts'
+import { numberSetting } from '#shared/config/settings.ts'
 import { add, multiply, sigmoid, subtract } from './terms/differentiable.ts'
 import {
   acceptanceAt,

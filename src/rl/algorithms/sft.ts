@@ -1,4 +1,4 @@
-import { choiceSetting } from '#shared/settings.ts'
+import { choiceSetting } from '#shared/config/settings.ts'
 import { negative } from './terms/differentiable.ts'
 import { normalizer } from './terms/policyTerms.ts'
 import { tally } from './terms/tally.ts'

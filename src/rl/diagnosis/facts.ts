@@ -1,7 +1,7 @@
 /** The few facts of a config that rules ask for. */
 import type { RunConfig } from '#shared/runConfig.ts'
 import { rewardName } from '#shared/runConfig.ts'
-import { checkSettings } from '#shared/settings.ts'
+import { parseSettings, takesPair } from '#shared/config/settings.ts'
 import { algorithmById } from '../algorithms/registry.ts'
 
 export interface RewardFact {
@@ -60,8 +60,8 @@ export function factsOf({
 }: RunConfig): RunFacts {
   const { settings, groupSize } = algorithmById(algorithm.id)
   return {
-    settings: checkSettings(settings, algorithm.settings, 'algorithm.settings').values,
-    hasClipPair: settings['clipCoefficient']?.kind === 'number-or-pair',
+    settings: parseSettings(settings, algorithm.settings, 'algorithm.settings'),
+    hasClipPair: takesPair(settings['clipCoefficient']),
     rewards: rewards.map((entry) => ({
       name: rewardName(entry),
       function: entry.function,

@@ -78,8 +78,14 @@ export class RunWatch {
       'run/destroyed',
       `Stopped after step ${step} as diagnosis.stopOn asks: ${reason.words}`,
       sound === undefined
-        ? 'No checkpoint is from before it. `turnwise runs diagnose` says with which settings to start again.'
-        : `The checkpoint of step ${sound} is from before it and is kept. \`turnwise runs diagnose\` says what to change in a fork from it.`,
+        ? {
+            text: 'No checkpoint is from before it.',
+            command: '`turnwise runs diagnose` says with which settings to start again.',
+          }
+        : {
+            text: `The checkpoint of step ${sound} is from before it and is kept.`,
+            command: '`turnwise runs diagnose` says what to change in a fork from it.',
+          },
     )
   }
 

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import { mostOfASetting } from '#shared/settings.ts'
+import { mostOfASetting } from '#shared/config/range.ts'
 import type { SampleScore } from '../rewards.ts'
 
 /** A setting of a built-in reward function: flat, so that a form and a config file can hold it. */
@@ -11,9 +11,17 @@ export interface BuiltInReward<Settings extends RewardSettings = RewardSettings>
   readonly description: string
   readonly settings: Settings
   readonly create: (settings: Settings) => SampleScore
-  /** What can be, but is hardly meant; a sentence each, beginning with the setting's name. */
-  readonly doubts?: (settings: Settings) => readonly string[]
+  /** What can be, but is hardly meant. */
+  readonly doubts?: (settings: Settings) => readonly Doubt[]
 }
+
+/** What is unusual about a value that a setting may have; the message goes on behind the setting’s name. */
+export interface Doubt {
+  readonly setting: string
+  readonly message: string
+}
+
+export const doubt = (setting: string, message: string): Doubt => ({ setting, message })
 
 /** Keeps the settings' types while the file defines its function. */
 export const defineReward = <Settings extends RewardSettings>(reward: BuiltInReward<Settings>) => reward

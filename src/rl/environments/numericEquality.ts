@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import { defineReward, expectedText } from './common.ts'
+import { defineReward, doubt, expectedText } from './common.ts'
 
 /**
  * 1 when the last number of the completion equals the last number of the expected answer. The last, because reasoning
@@ -25,7 +25,7 @@ export const numericEquality = defineReward({
   },
   doubts: ({ tolerance }) =>
     tolerance > 0.1
-      ? [`tolerance is ${tolerance}: numbers that are ${100 * tolerance} % off count as right.`]
+      ? [doubt('tolerance', `${tolerance}; numbers that are ${100 * tolerance} % off count as right.`)]
       : [],
 })
 

@@ -82,7 +82,10 @@ function answerText(value: unknown, column: string, row: number): string {
   throw new AppError(
     'data/invalid',
     `Row ${row + 1} of the data gives no answer: column “${column}” holds neither text nor one message of the assistant.`,
-    'Check data.completion, data.chosen and data.rejected; turnwise dataset import splits whole conversations.',
+    {
+      text: 'Check `data.completion`, `data.chosen` and `data.rejected`; importing a data set splits whole conversations.',
+      command: '`turnwise dataset import` imports one.',
+    },
   )
 }
 

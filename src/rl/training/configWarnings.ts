@@ -1,5 +1,7 @@
-/** Settings that can be trained with, but hardly as they are meant: a sentence each, beginning with the setting. */
+/** Settings that can be trained with, but hardly as they are meant. */
+import { unwise } from '#shared/config/problems.ts'
 import { deviceTitles, holdsTensors } from '#shared/device.ts'
+import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import { isHalfPrecision } from '#shared/precision.ts'
@@ -8,7 +10,7 @@ import { pluginWarnings } from './pluginWarnings.ts'
 
 type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs'>
 
-export function configWarnings(config: RunConfig, algorithm: Parts, model: ModelFacts | null): string[] {
+export function configWarnings(config: RunConfig, algorithm: Parts, model: ModelFacts | null): Problem[] {
   return [
     ...rateWarnings(config),
     ...sizeWarnings(config, algorithm),
@@ -21,18 +23,20 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
 }
 
 /** A device that holds tensors has the frozen weights once, in f32, for rollouts as for learning. */
-function deviceWarnings({ device, base, rollout }: RunConfig): string[] {
+function deviceWarnings({ device, base, rollout }: RunConfig): Problem[] {
   const { kind } = device
   if (kind === 'auto' || !holdsTensors({ kind })) return []
   const title = deviceTitles[kind]
   return [
     ...when(
       rollout.precision !== 'f32' && rollout.server === null,
-      `rollout.precision is ${rollout.precision}, which changes nothing on ${title}: rollouts read the weights there that learning reads.`,
+      'rollout.precision',
+      `${rollout.precision}, which changes nothing on ${title}: rollouts read the weights there that learning reads.`,
     ),
     ...when(
       base.precision !== 'f32' && !isHalfPrecision(base.precision),
-      `base.precision is ${base.precision}: the base is rounded to it, but takes the memory of f32 on ${title}.`,
+      'base.precision',
+      `${base.precision}; the base is rounded to it, but takes the memory of f32 on ${title}.`,
     ),
   ]
 }
@@ -40,106 +44,123 @@ function deviceWarnings({ device, base, rollout }: RunConfig): string[] {
 /** Adapters are trained with 1e-5 to 1e-3; above this the policy is usually lost within a few steps. */
 const highRate = 1e-2
 
-function rateWarnings({ optimization, adapter, rewards }: RunConfig): string[] {
+function rateWarnings({ optimization, adapter, rewards }: RunConfig): Problem[] {
   const { learningRate, criticLearningRate, weightDecay, epsilon, epochs, warmupProportion } = optimization
   const isNew = adapter.initial === null || adapter.mergeConfigs
   const rate = (name: string, value: number | null) =>
     when(
       value !== null && value > highRate,
-      `optimization.${name} is ${value}, and above ${highRate} training an adapter usually destroys the policy within a few steps; 0.00001 to 0.001 is usual.`,
+      `optimization.${name}`,
+      `${value}, and above ${highRate} training an adapter usually destroys the policy within a few steps; 0.00001 to 0.001 is usual.`,
     )
   return [
     ...rate('learningRate', learningRate),
     ...rate('criticLearningRate', criticLearningRate),
     ...when(
       learningRate < 1e-9,
-      `optimization.learningRate is ${learningRate}, too little to change anything in f32.`,
+      'optimization.learningRate',
+      `${learningRate}, too little to change anything in f32.`,
     ),
-    ...when(weightDecay > 1, `optimization.weightDecay is ${weightDecay}; 0 to 0.1 is usual.`),
+    ...when(weightDecay > 1, 'optimization.weightDecay', `${weightDecay}; 0 to 0.1 is usual.`),
     ...when(
       epsilon > 1e-3,
-      `optimization.epsilon is ${epsilon}, which outweighs small gradients; 1e-8 is usual.`,
+      'optimization.epsilon',
+      `${epsilon}, which outweighs small gradients; 1e-8 is usual.`,
     ),
     ...when(
       epochs > 16,
-      `optimization.epochs is ${epochs}: the last ones learn from completions of a policy long left behind.`,
+      'optimization.epochs',
+      `${epochs}; the last ones learn from completions of a policy long left behind.`,
     ),
     ...when(
       warmupProportion === 1,
-      'optimization.warmupProportion is 1: the learning rate is reached with the last update only.',
+      'optimization.warmupProportion',
+      '1; the learning rate is reached with the last update only.',
     ),
     ...when(
       isNew && adapter.alpha / adapter.rank > 64,
-      `adapter.alpha is ${adapter.alpha}, ${round(adapter.alpha / adapter.rank)} times adapter.rank: the adapter is scaled by that; 1 to 4 times is usual.`,
+      'adapter.alpha',
+      `${adapter.alpha}, ${round(adapter.alpha / adapter.rank)} times \`adapter.rank\`: the adapter is scaled by that; 1 to 4 times is usual.`,
     ),
     ...rewards.flatMap(({ weight }, i) =>
       when(
         Math.abs(weight) > 1000,
-        `rewards[${i}].weight is ${weight}: other rewards hardly count beside it.`,
+        `rewards[${i}].weight`,
+        `${weight}; other rewards hardly count beside it.`,
       ),
     ),
   ]
 }
 
-function sizeWarnings(config: RunConfig, algorithm: Parts): string[] {
+function sizeWarnings(config: RunConfig, algorithm: Parts): Problem[] {
   const { promptsPerStep } = config.rollout
   const size = groupSizeOf(config, algorithm)
   return [
     ...when(
       size > 256,
-      `rollout.groupSize is ${size}; 4 to 64 is usual, and a step takes as many times longer.`,
+      'rollout.groupSize',
+      `${size}; 4 to 64 is usual, and a step takes as many times longer.`,
     ),
     ...when(
       promptsPerStep > 1024,
-      `rollout.promptsPerStep is ${promptsPerStep}: a step is ${promptsPerStep * size} trajectories.`,
+      'rollout.promptsPerStep',
+      `${promptsPerStep}; a step is ${promptsPerStep * size} trajectories.`,
     ),
     ...when(
       config.shownTrajectories > 1000,
-      `shownTrajectories is ${config.shownTrajectories}: the log of every step holds as many whole texts.`,
+      'shownTrajectories',
+      `${config.shownTrajectories}; the log of every step holds as many whole texts.`,
     ),
     ...when(
       (config.device.threads ?? 1) > 256,
-      `device.threads is ${config.device.threads}: more threads than processors only wait for each other.`,
+      'device.threads',
+      `${config.device.threads}; more threads than processors only wait for each other.`,
     ),
     ...when(
       config.optimization.tokenBudget !== null && config.optimization.tokenBudget > 1_000_000,
-      `optimization.tokenBudget is ${config.optimization.tokenBudget}: the memory of a step grows with it.`,
+      'optimization.tokenBudget',
+      `${config.optimization.tokenBudget}; the memory of a step grows with it.`,
     ),
   ]
 }
 
-function samplingWarnings({ rollout }: RunConfig, { experience }: Parts): string[] {
+function samplingWarnings({ rollout }: RunConfig, { experience }: Parts): Problem[] {
   if (experience !== 'rollout') return []
   const { temperature, repetitionPenalty, mismatchCap } = rollout
   return [
     ...when(
       temperature > 2,
-      `rollout.temperature is ${temperature}: completions are close to noise; 0.6 to 1.2 is usual.`,
+      'rollout.temperature',
+      `${temperature}; completions are close to noise; 0.6 to 1.2 is usual.`,
     ),
     ...when(
       temperature < 0.1,
-      `rollout.temperature is ${temperature}: completions of a group are nearly all alike, which leaves nothing to learn.`,
+      'rollout.temperature',
+      `${temperature}; completions of a group are nearly all alike, which leaves nothing to learn.`,
     ),
     ...when(
       repetitionPenalty > 2,
-      `rollout.repetitionPenalty is ${repetitionPenalty}; above 1.5 text falls apart.`,
+      'rollout.repetitionPenalty',
+      `${repetitionPenalty}; above 1.5 text falls apart.`,
     ),
-    ...when(mismatchCap > 100, `rollout.mismatchCap is ${mismatchCap}: hardly a weight is ever limited.`),
+    ...when(mismatchCap > 100, 'rollout.mismatchCap', `${mismatchCap}; hardly a weight is ever limited.`),
   ]
 }
 
-function lengthWarnings({ steps, passes, evaluation, checkpoints }: RunConfig): string[] {
+function lengthWarnings({ steps, passes, evaluation, checkpoints }: RunConfig): Problem[] {
   const never = (name: string, every: number) =>
     when(
       steps !== null && every > steps,
-      `${name} is ${every}, and the run has ${steps} steps: it never happens on the way.`,
+      name,
+      `${every}, and the run has ${steps} steps: it never happens on the way.`,
     )
   return [
     ...when(
       steps !== null && steps > 100_000,
-      `steps is ${steps}; a run of more than 100000 steps takes weeks.`,
+      'steps',
+      `${steps}; a run of more than 100000 steps takes weeks.`,
     ),
-    ...when(steps === null && passes > 100, `passes is ${passes}; more than a few learn the rows by heart.`),
+    ...when(steps === null && passes > 100, 'passes', `${passes}; more than a few learn the rows by heart.`),
     ...(evaluation.every > 1000 ? never('evaluation.every', evaluation.every) : []),
     ...(checkpoints.every > 1000 ? never('checkpoints.every', checkpoints.every) : []),
   ]
@@ -149,20 +170,23 @@ function contextWarnings(
   { data, rollout, environment }: RunConfig,
   { experience }: Parts,
   { contextLength }: ModelFacts,
-): string[] {
+): Problem[] {
   const completion = experience === 'rollout' ? rollout.maxNewTokens : 0
   const room = contextLength - completion
   return [
     ...when(
       data.maxPromptTokens !== null && data.maxPromptTokens > room,
-      `data.maxPromptTokens is ${data.maxPromptTokens}, but of the ${contextLength} tokens the model reads ${room} are left for the prompt${completion > 0 ? ` beside rollout.maxNewTokens (${completion})` : ''}: longer prompts are left out.`,
+      'data.maxPromptTokens',
+      `${data.maxPromptTokens}, but of the ${contextLength} tokens the model reads ${room} are left for the prompt${completion > 0 ? ` beside \`rollout.maxNewTokens\` (${completion})` : ''}: longer prompts are left out.`,
     ),
     ...when(
       environment?.contextLength != null && environment.contextLength > contextLength,
-      `environment.contextLength is ${environment?.contextLength}, but the model reads ${contextLength} tokens.`,
+      'environment.contextLength',
+      `${environment?.contextLength}, but the model reads ${contextLength} tokens.`,
     ),
   ]
 }
 
-const when = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : [])
+const when = (isSo: boolean, path: string, message: string): Problem[] =>
+  isSo ? [unwise(path, message)] : []
 const round = (value: number): string => String(Number(value.toPrecision(3)))

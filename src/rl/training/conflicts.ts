@@ -1,13 +1,14 @@
-/** Settings that are each in range but do not fit each other, in sentences. */
+/** Settings that are each in range but do not fit each other. */
+import { conflict, refuse } from '#shared/config/problems.ts'
 import { computesIn, devicesFor, deviceTitles } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
+import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 
 type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs'>
 
-/** What is wrong, a sentence each beginning with the setting; empty where everything fits. */
-export function configConflicts(config: RunConfig, algorithm: Parts): string[] {
+/** Empty where everything fits. */
+export function configConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   const kind = algorithm.experience === 'rollout' ? rolloutConflicts : exampleConflicts
   return [
     ...kind(config, algorithm),
@@ -18,12 +19,15 @@ export function configConflicts(config: RunConfig, algorithm: Parts): string[] {
   ]
 }
 
-/** Errors: `config/invalid`, listing every conflict. */
-export function requireFitting(config: RunConfig, algorithm: Parts, model: ModelFacts | null = null): void {
+/** Errors: ConfigError, listing every conflict; `stage` is the one that the config is of. */
+export function requireFitting(
+  config: RunConfig,
+  algorithm: Parts,
+  model: ModelFacts | null = null,
+  stage: number | null = null,
+): void {
   const ofModel = model === null ? [] : modelConflicts(config, algorithm, model)
-  const problems = [...configConflicts(config, algorithm), ...ofModel]
-  if (problems.length === 0) return
-  throw new AppError('config/invalid', `The run config does not fit together: ${problems.join(' ')}`)
+  refuse([...configConflicts(config, algorithm), ...ofModel], stage)
 }
 
 /** What the settings must fit besides each other. */
@@ -38,16 +42,18 @@ function modelConflicts(
   { adapter, rollout }: RunConfig,
   { experience }: Parts,
   { contextLength, hiddenSize }: ModelFacts,
-): string[] {
+): Problem[] {
   const isOwnRank = adapter.initial === null || adapter.mergeConfigs
   return [
     ...when(
       isOwnRank && adapter.rank > hiddenSize,
-      `adapter.rank is ${adapter.rank}, but the model's hidden size is ${hiddenSize}, and no change of it can have a higher rank.`,
+      'adapter.rank',
+      `${adapter.rank}, but the model's hidden size is ${hiddenSize}, and no change of it can have a higher rank.`,
     ),
     ...when(
       experience === 'rollout' && rollout.maxNewTokens >= contextLength,
-      `rollout.maxNewTokens is ${rollout.maxNewTokens}, but the model reads ${contextLength} tokens, the prompt among them: at most ${contextLength - 1} can be generated.`,
+      'rollout.maxNewTokens',
+      `${rollout.maxNewTokens}, but the model reads ${contextLength} tokens, the prompt among them: at most ${contextLength - 1} can be generated.`,
     ),
   ]
 }
@@ -56,32 +62,48 @@ function modelConflicts(
 export const groupSizeOf = ({ rollout }: RunConfig, { experience, groupSize, needs }: Parts): number =>
   experience === 'rollout' ? (rollout.groupSize ?? groupSize.default) : needs.unit
 
-function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, algorithm: Parts): string[] {
+function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, algorithm: Parts): Problem[] {
   const { id, groupSize } = algorithm
   const size = rollout.groupSize ?? groupSize.default
   return [
-    ...when(
-      rewards.length === 0 && environment === null,
-      `rewards: ${id} learns from rewards, but there is neither a reward function nor an environment.`,
-    ),
+    ...(rewards.length === 0 && environment === null
+      ? [
+          missingReward(
+            `${id} learns from rewards, but there is neither a reward function nor an environment.`,
+          ),
+        ]
+      : []),
     ...when(
       typeof data.train !== 'string' && environment === null,
-      'data.train: episodes are for runs with an environment; without one, a path is expected.',
+      'data.train',
+      'episodes are for runs with an environment; without one, a path is expected.',
     ),
     ...when(
       size < groupSize.minimum,
-      `rollout.groupSize is ${size}, but ${id} compares at least ${groupSize.minimum} completions per prompt.`,
+      'rollout.groupSize',
+      `${size}, but ${id} compares at least ${groupSize.minimum} completions per prompt.`,
     ),
     ...when(
       rollout.minNewTokens > rollout.maxNewTokens,
-      `rollout.minNewTokens is ${rollout.minNewTokens}, but rollout.maxNewTokens cuts completions off at ${rollout.maxNewTokens}.`,
+      'rollout.minNewTokens',
+      `${rollout.minNewTokens}, but \`rollout.maxNewTokens\` truncates completions at ${rollout.maxNewTokens}.`,
     ),
     ...(rollout.server === null ? [] : serverConflicts(rollout)),
   ]
 }
 
+const missingReward = (message: string): Problem => ({
+  ...{ path: 'rewards', code: 'missing', message, stage: null },
+})
+
 /** A server tells the log-probabilities of what was left by the filters, which is not what learning computes. */
-function serverConflicts({ topK, topP, minP, repetitionPenalty, precision }: RunConfig['rollout']): string[] {
+function serverConflicts({
+  topK,
+  topP,
+  minP,
+  repetitionPenalty,
+  precision,
+}: RunConfig['rollout']): Problem[] {
   const filters = [
     { name: 'topK', value: topK, off: 0 },
     { name: 'topP', value: topP, off: 1 },
@@ -92,36 +114,40 @@ function serverConflicts({ topK, topP, minP, repetitionPenalty, precision }: Run
     ...filters.flatMap(({ name, value, off }) =>
       when(
         value !== off,
-        `rollout.${name} is ${value}, but the log-probabilities of a rollout.server are right without filters only: it must be ${off}.`,
+        `rollout.${name}`,
+        `${value}, but the log-probabilities of a \`rollout.server\` are right without filters only: it must be ${off}.`,
       ),
     ),
     ...when(
       precision !== 'f32',
-      `rollout.precision is ${precision}, but a rollout.server generates with its own: it must be f32.`,
+      'rollout.precision',
+      `${precision}, but a \`rollout.server\` generates with its own: it must be f32.`,
     ),
   ]
 }
 
-const exampleConflicts = ({ data }: RunConfig, { id }: Parts): string[] =>
+const exampleConflicts = ({ data }: RunConfig, { id }: Parts): Problem[] =>
   when(
     typeof data.train !== 'string',
-    `data.train: ${id} learns from given answers, which are rows of a file; episodes have none.`,
+    'data.train',
+    `${id} learns from given answers, which are rows of a file; episodes have none.`,
   )
 
 /** So many trajectories are held in memory at once. */
 const mostTrajectories = 1_000_000
 
-function batchConflicts(config: RunConfig, algorithm: Parts): string[] {
+function batchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   const { promptsPerStep } = config.rollout
   const size = groupSizeOf(config, algorithm)
   return when(
     promptsPerStep * size > mostTrajectories,
-    `rollout.promptsPerStep is ${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: at most ${mostTrajectories} can be learned from at once.`,
+    'rollout.promptsPerStep',
+    `${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: at most ${mostTrajectories} can be learned from at once.`,
   )
 }
 
 /** The last update of a pass must not stand on fewer trajectories than the others, where it can be helped. */
-function minibatchConflicts(config: RunConfig, algorithm: Parts): string[] {
+function minibatchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   const { minibatchSize: size } = config.optimization
   if (size === null) return []
   const { promptsPerStep } = config.rollout
@@ -131,47 +157,56 @@ function minibatchConflicts(config: RunConfig, algorithm: Parts): string[] {
   return [
     ...when(
       size % unit !== 0,
-      `optimization.minibatchSize is ${size}, but ${algorithm.id} needs a multiple of ${unit}: a chosen and a rejected answer belong together.`,
+      'optimization.minibatchSize',
+      `${size}, but ${algorithm.id} needs a multiple of ${unit}: a chosen and a rejected answer belong together.`,
     ),
     ...when(
       size > all || all % size !== 0,
-      `optimization.minibatchSize is ${size}, which does not divide the ${all} trajectories of a step (rollout.promptsPerStep ${promptsPerStep} × ${perPrompt} each).`,
+      'optimization.minibatchSize',
+      `${size}, which does not divide the ${all} trajectories of a step (\`rollout.promptsPerStep\` ${promptsPerStep} × ${perPrompt} each).`,
     ),
   ]
 }
 
-function referenceConflicts({ reference }: RunConfig): string[] {
+function referenceConflicts({ reference }: RunConfig): Problem[] {
   const { policy, refreshSteps, refreshPasses, mixing, adapter } = reference
   const isRefreshed = refreshSteps !== null || refreshPasses !== null
   return [
     ...when(
       policy === 'base' && adapter !== null,
-      'reference.adapter: with reference.policy “base” divergence is measured from the model without an adapter; only one of them can be meant.',
+      'reference.adapter',
+      'with `reference.policy` “base” divergence is measured from the model without an adapter; only one of them can be meant.',
     ),
     ...when(
       policy === 'base' && isRefreshed,
-      'reference.policy is “base”, which never changes, so that refreshSteps and refreshPasses must be null.',
+      'reference.policy',
+      '“base”, which never changes, so that `reference.refreshSteps` and `reference.refreshPasses` must be null.',
     ),
     ...when(
       refreshSteps !== null && refreshPasses !== null,
-      'reference.refreshSteps and reference.refreshPasses: only one of them can say when the reference moves.',
+      'reference.refreshSteps',
+      'with `reference.refreshPasses` beside it: only one of them can say when the reference moves.',
     ),
     ...when(
       mixing !== 1 && !isRefreshed,
-      `reference.mixing is ${mixing}, but neither refreshSteps nor refreshPasses says when the reference moves.`,
+      'reference.mixing',
+      `${mixing}, but neither \`reference.refreshSteps\` nor \`reference.refreshPasses\` says when the reference moves.`,
     ),
   ]
 }
 
-const precisionConflicts = ({ base, rollout, device: { kind } }: RunConfig): string[] => [
+const precisionConflicts = ({ base, rollout, device: { kind } }: RunConfig): Problem[] => [
   ...when(
     base.precision !== 'f32' && rollout.precision !== 'f32',
-    `rollout.precision is ${rollout.precision}, but with base.precision ${base.precision} rollouts read the rounded base: it must be f32.`,
+    'rollout.precision',
+    `${rollout.precision}, but with \`base.precision\` ${base.precision} rollouts read the rounded base: it must be f32.`,
   ),
   ...when(
     kind !== 'auto' && !computesIn(kind, base.precision),
-    `base.precision is ${base.precision}, in which ${deviceTitles[kind === 'auto' ? 'cpu' : kind]} does not multiply: it needs ${devicesFor(base.precision)}.`,
+    'base.precision',
+    `${base.precision}, in which ${deviceTitles[kind === 'auto' ? 'cpu' : kind]} does not multiply: it needs ${devicesFor(base.precision)}.`,
   ),
 ]
 
-const when = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : [])
+const when = (isSo: boolean, path: string, message: string): Problem[] =>
+  isSo ? [conflict(path, message)] : []

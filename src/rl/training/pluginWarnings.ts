@@ -1,22 +1,25 @@
-/** Settings of algorithms, rewards and environments that are in range, but hardly meant: a sentence each. */
+/** Settings of algorithms, rewards and environments that are in range, but hardly meant. */
+import { unwise } from '#shared/config/problems.ts'
+import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import type { Doubt } from '../environments/common.ts'
 import { builtInRewards } from '../environments/registry.ts'
 import { builtInEnvironments } from '../environments/tasks/registry.ts'
 
-export const pluginWarnings = (config: RunConfig): string[] => [
+export const pluginWarnings = (config: RunConfig): Problem[] => [
   ...algorithmWarnings(config),
   ...rewardWarnings(config),
   ...environmentWarnings(config),
 ]
 
-interface Doubt {
+interface Usual {
   readonly above?: number
   readonly below?: number
   readonly because: string
 }
 
 /** By name: the same name means the same in every algorithm. */
-const doubts: Readonly<Record<string, Doubt>> = {
+const usual: Readonly<Record<string, Usual>> = {
   klCoefficient: {
     above: 1,
     because: 'the divergence from the reference outweighs rewards; 0 to 0.1 is usual',
@@ -56,12 +59,12 @@ const doubts: Readonly<Record<string, Doubt>> = {
   nllAlpha: { above: 100, because: 'the likelihood of the chosen answers outweighs the preferences' },
 }
 
-function algorithmWarnings({ algorithm: { settings }, rollout }: RunConfig): string[] {
+function algorithmWarnings({ algorithm: { settings }, rollout }: RunConfig): Problem[] {
   const unusual = Object.entries(settings).flatMap(([name, value]) => {
-    const { above = Infinity, below = -Infinity, because = '' } = doubts[name] ?? {}
+    const { above = Infinity, below = -Infinity, because = '' } = usual[name] ?? {}
     const number = Array.isArray(value) ? Number(value[1]) : value
     const isUnusual = typeof number === 'number' && (number > above || number < below)
-    return isUnusual ? [`algorithm.settings.${name} is ${JSON.stringify(value)}: ${because}.`] : []
+    return isUnusual ? [unwise(`algorithm.settings.${name}`, `${JSON.stringify(value)}; ${because}.`)] : []
   })
   const buffer = settings['overlongBuffer']
   const isAllPenalized = typeof buffer === 'number' && buffer >= rollout.maxNewTokens
@@ -69,35 +72,44 @@ function algorithmWarnings({ algorithm: { settings }, rollout }: RunConfig): str
     ...unusual,
     ...(isAllPenalized
       ? [
-          `algorithm.settings.overlongBuffer is ${buffer}, and a completion has at most ${rollout.maxNewTokens} tokens (rollout.maxNewTokens): every token costs reward.`,
+          unwise(
+            'algorithm.settings.overlongBuffer',
+            `${buffer}, and a completion has at most ${rollout.maxNewTokens} tokens (\`rollout.maxNewTokens\`): every token costs reward.`,
+          ),
         ]
       : []),
   ]
 }
 
-const rewardWarnings = ({ rewards }: RunConfig): string[] =>
+const rewardWarnings = ({ rewards }: RunConfig): Problem[] =>
   rewards.flatMap(({ function: id, settings }, i) => {
     const found = builtInRewards.find((reward) => reward.id === id)
-    return (found?.doubts(settings) ?? []).map((sentence) => `rewards[${i}].settings.${sentence}`)
+    return doubtsAt(`rewards[${i}].settings`, found?.doubts(settings))
   })
 
 /** Of turns an episode may have, so many are usual. */
 const manyTurns = 1000
 const highBonus = 10
 
-function environmentWarnings({ environment }: RunConfig): string[] {
+function environmentWarnings({ environment }: RunConfig): Problem[] {
   if (environment === null) return []
   const { function: id, settings, maxTurns, formatBonus } = environment
   const found = builtInEnvironments.find((each) => each.id === id)
   return [
-    ...(found?.doubts(settings) ?? []).map((sentence) => `environment.settings.${sentence}`),
+    ...doubtsAt('environment.settings', found?.doubts(settings)),
     ...(maxTurns !== null && maxTurns > manyTurns
-      ? [`environment.maxTurns is ${maxTurns}: an episode generates as many times.`]
+      ? [unwise('environment.maxTurns', `${maxTurns}; an episode generates as many times.`)]
       : []),
     ...(Math.abs(formatBonus) > highBonus
       ? [
-          `environment.formatBonus is ${formatBonus}: a right answer, which usually earns 1, hardly counts beside it.`,
+          unwise(
+            'environment.formatBonus',
+            `${formatBonus}; a right answer, which usually earns 1, hardly counts beside it.`,
+          ),
         ]
       : []),
   ]
 }
+
+const doubtsAt = (path: string, doubts: readonly Doubt[] = []): Problem[] =>
+  doubts.map(({ setting, message }) => unwise(`${path}.${setting}`, message))

@@ -169,15 +169,19 @@ export class UpdateGuard {
     this.#history = { ...this.#history, skipped }
     if (onUnsound === 'skip' && skipped < manyInARow) return
     const others = onUnsound === 'skip' ? `, nor were the ${skipped - 1} before it` : ''
-    const hints = [
+    const isUnsound = fault.code === 'run/unsound'
+    const text = [
       'The adapter is as it was before, and earlier checkpoints are sound.',
       fault.remedy,
-      ...(fault.code === 'run/unsound' ? testOf(device) : []),
-    ]
+      ...(isUnsound ? ['Test the device.'] : []),
+      ...(isUnsound && device !== 'cpu'
+        ? ['Meanwhile fork from the last checkpoint with device.kind set to cpu.']
+        : []),
+    ].join(' ')
     throw new AppError(
       fault.code,
       `In step ${this.#step} ${fault.what}; the update was not applied${others}.`,
-      hints.join(' '),
+      isUnsound ? { text, command: `\`turnwise selftest --device ${device}\` tests the device.` } : text,
     )
   }
 
@@ -193,11 +197,6 @@ export class UpdateGuard {
 
 const slower =
   'Bring rewards to about 1 in size, or resume from the last checkpoint with a lower learning rate.'
-
-const testOf = (device: DeviceKind): string[] => [
-  `Run “turnwise selftest --device ${device}” to test the device.`,
-  ...(device === 'cpu' ? [] : ['Meanwhile fork from the last checkpoint with device.kind set to cpu.']),
-]
 
 const diverged = (what: string, remedy = slower): UpdateFault => ({ code: 'run/diverged', what, remedy })
 

@@ -1,5 +1,5 @@
 /** Makes calls and reads streams over one port. Loads no schemas: answers come from a host of the same version. */
-import { AppError, type ErrorCode } from '../errors.ts'
+import { AppError, errorOf, type ErrorCode } from '../errors.ts'
 import type { CallName, Contract, FeedName, InputOf, OutputOf, StreamName, WithCursor } from './contract.ts'
 import type { Port } from './port.ts'
 import {
@@ -242,10 +242,10 @@ function replyError(reply: ReplyMessage, name: string): Error {
   return new Error(`Expected another kind of reply to ${name}, got “${reply.kind}”.`)
 }
 
-function unpack({ code, message, hint }: WireError): Error {
-  if (code === null) return new HostFault(message, hint ?? undefined)
+function unpack({ code, ...fields }: WireError): Error {
+  if (code === null) return new HostFault(fields.message, fields.hint ?? undefined)
   // The host's union of codes is this one: both come from the same build.
-  return new AppError(code as ErrorCode, message, hint ?? undefined)
+  return errorOf({ code: code as ErrorCode, ...fields })
 }
 
 /** The caller has given up. */

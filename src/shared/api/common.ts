@@ -1,7 +1,7 @@
 /** Pieces that several areas of the contract use. */
 import { z } from 'zod'
 import { deviceKinds } from '../device.ts'
-import type { ErrorCode } from '../errors.ts'
+import { problemCodes, type ErrorCode } from '../errors.ts'
 
 export const runId = z.string().regex(/^run_[0-9a-f-]{36}$/)
 export const dataSetId = z.string().regex(/^ds_[0-9a-f-]{36}$/)
@@ -29,6 +29,14 @@ export const failure = z.object({
   code: z.custom<ErrorCode>((value) => typeof value === 'string').nullable(),
   message: z.string(),
   hint: z.string().nullable(),
+})
+
+/** What is wrong with one setting of a run config; see #shared/errors.ts. */
+export const problem = z.object({
+  path: z.string(),
+  code: z.enum(problemCodes),
+  message: z.string(),
+  stage: count.nullable(),
 })
 
 /** How far long work is. `total` is null where nobody can tell. */

@@ -6,6 +6,8 @@
  * as it takes items. `cancel` ends either; nothing more is said about that request.
  */
 
+import type { Problem } from '../errors.ts'
+
 export type RequestMessage =
   | { readonly id: number; readonly kind: 'call'; readonly name: string; readonly input?: unknown }
   | {
@@ -31,6 +33,7 @@ export interface WireError {
   readonly code: string | null
   readonly message: string
   readonly hint: string | null
+  readonly problems?: readonly Problem[]
 }
 
 /** Longest message to the host, in UTF-16 units. Files travel by upload, never as a message. */

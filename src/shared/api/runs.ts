@@ -14,6 +14,7 @@ import {
   fileSource,
   instant,
   name,
+  problem,
   pageSize,
   path,
   progressOr,
@@ -175,7 +176,7 @@ export const runsApi = {
 
   /** The run that comes with the program, offline and over in a minute, and the tag that tells such runs from one's own. */
   sample: query(z.void(), z.object({ config: runConfig, tag: z.string() })),
-  /** What the settings come to, or every problem in words; starts nothing. */
+  /** What the settings come to, or every problem of it; starts nothing. */
   check: query(
     z.object({ config: runConfig }),
     z.union([
@@ -186,10 +187,10 @@ export const runsApi = {
         rows: count,
         /** Where it would compute, and why there. */
         device: z.object({ kind: z.enum(deviceKinds), reason: z.string() }),
-        /** What can be done but is hardly meant, a sentence each that begins with the setting. */
-        warnings: list(z.string()),
+        /** What can be done but is hardly meant. */
+        warnings: list(problem),
       }),
-      z.object({ problem: failure }),
+      z.object({ problems: list(problem) }),
     ]),
   ),
   /**

@@ -1,6 +1,6 @@
 /** Answers the requests of one connection. Whatever comes in is checked here, so that services see valid input only. */
 import type { z } from 'zod'
-import { AppError } from '../errors.ts'
+import { AppError, errorFields } from '../errors.ts'
 import type { CallContext, Contract, ContractHandlers, FeedContext, Procedure } from './contract.ts'
 import type { Port } from './port.ts'
 import {
@@ -184,8 +184,7 @@ class Connection {
   }
 
   #wireError(name: string, error: unknown): Extract<ReplyMessage, { kind: 'err' }>['error'] {
-    if (error instanceof AppError)
-      return { code: error.code, message: error.message, hint: error.hint ?? null }
+    if (error instanceof AppError) return errorFields(error)
     this.#options.onFault?.(name, error)
     return {
       code: null,

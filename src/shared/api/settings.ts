@@ -1,7 +1,7 @@
 /** Settings of the program, and what the window keeps between its openings: JSON by key. */
 import { z } from 'zod'
 import { toolIds } from '../tools.ts'
-import type { Setting } from '../settings.ts'
+import type { SettingField } from '../config/fields.ts'
 import { count, cursor } from './common.ts'
 import { command, feed, query } from './contract.ts'
 
@@ -14,9 +14,7 @@ export const settingsApi = {
   get: query(z.object({ key }), value),
   /** null removes it. */
   set: command(z.object({ key, value }), z.void()),
-  /** What every setting of a run means, its default and its limits: the schema of the config file as JSON Schema. */
-  runConfigSchema: query(z.void(), z.record(z.string(), z.unknown())),
-  /** Settings of each algorithm, with kinds, defaults and descriptions. */
+  /** Each algorithm with its settings; those of a run are in #shared/config/fields.ts. */
   algorithms: query(
     z.void(),
     z.array(
@@ -28,10 +26,7 @@ export const settingsApi = {
         experience: z.enum(['rollout', 'demonstrations', 'preferences']),
         /** Completions per prompt. */
         groupSize: z.object({ default: count, minimum: count }),
-        settings: z.record(
-          z.string(),
-          z.custom<Setting>((setting) => typeof setting === 'object'),
-        ),
+        settings: z.array(z.custom<SettingField>((field) => typeof field === 'object')).readonly(),
       }),
     ),
   ),

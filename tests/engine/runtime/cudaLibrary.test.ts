@@ -36,7 +36,10 @@ const inProcess = (environment: Readonly<Record<string, string>>) => {
     cwd: import.meta.dirname,
   } as const
   const out = execFileSync(process.execPath, ['--input-type=module-typescript', '-e', script], options)
-  return JSON.parse(out) as { cuda: { available: boolean; reason?: string; hint?: string }; loaded: string[] }
+  return JSON.parse(out) as {
+    cuda: { available: boolean; reason?: string; hint?: string; command?: string }
+    loaded: string[]
+  }
 }
 
 describe('the folder of the CUDA library', () => {
@@ -52,7 +55,7 @@ describe('the folder of the CUDA library', () => {
     expect(usual.loaded[0]).toContain('node_modules/onnxruntime-node')
     if (process.arch !== 'x64') return
     expect(usual.cuda.reason).toContain('Its library is not installed.')
-    expect(usual.cuda.hint).toContain('turnwise device install cuda')
+    expect(usual.cuda.command).toContain('turnwise device install cuda')
     // Whichever comes first on this machine: no driver, or a library that is none.
     expect(told.cuda.reason).toMatch(
       /No NVIDIA driver is installed here|libcudart\.so\.13 of the CUDA library cannot be loaded/,

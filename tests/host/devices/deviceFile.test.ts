@@ -29,7 +29,7 @@ test('a file tells devices and their checks, whatever the driver’s messages na
   const problem = `Its process ended: ${process.cwd()}/driver.so on ${hostname()}`
   const file = deviceFile([
     { kind: 'webgpu', available: true, check: check(problem) },
-    { kind: 'dml', available: false, reason: 'Only on Windows.', hint: '', check: null },
+    { kind: 'dml', available: false, reason: 'Only on Windows.', hint: '', command: '', check: null },
   ])
   const text = JSON.stringify(file)
   expect(text).not.toContain(process.cwd())

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { atPath } from '#host/exchange/settingRow.ts'
-import { initialConfig, isSame } from '#host/exchange/importConfig.ts'
+import { isEqual, valueAt } from '#shared/config/paths.ts'
+import { initialConfig } from '#host/exchange/importConfig.ts'
 import { rowsFor } from '#host/exchange/settingsTable.ts'
 
 const written = (value: unknown): string =>
@@ -33,8 +33,8 @@ function differing(): Map<string, readonly [unknown, unknown]> {
         (name) => agilerl.keys[name] ?? null,
         () => undefined,
       )
-      const own = atPath(config, ours)
-      return theirs === undefined || isSame(theirs, own) ? [] : [[ours, [theirs, own]] as const]
+      const own = valueAt(config, ours)
+      return theirs === undefined || isEqual(theirs, own) ? [] : [[ours, [theirs, own]] as const]
     }),
   )
 }
@@ -48,7 +48,7 @@ test('lists every default that differs, as it is in both', () => {
     )
   }
   for (const [name, [, own]] of table)
-    expect([name, normal(own)]).toEqual([name, normal(written(atPath(initialConfig('grpo'), name)))])
+    expect([name, normal(own)]).toEqual([name, normal(written(valueAt(initialConfig('grpo'), name)))])
 })
 
 const normal = (text: string): string => (Number.isFinite(Number(text)) ? String(Number(text)) : text)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
-import { atPath } from '#host/exchange/settingRow.ts'
+import { valueAt } from '#shared/config/paths.ts'
 import { exportConfig } from '#host/exchange/exportConfig.ts'
 import { importConfig, initialConfig } from '#host/exchange/importConfig.ts'
 import { yamlText } from '#host/exchange/project/projectFiles.ts'
@@ -180,7 +180,7 @@ test.each(cases)(
     const named = rowsFor(id).filter((row) => row[tool]?.read !== undefined && row[tool].write !== undefined)
     expect(named.length).toBeGreaterThan(12)
     for (const { ours } of named)
-      expect([ours, atPath(full(back), ours)]).toEqual([ours, atPath(full(config), ours)])
+      expect([ours, valueAt(full(back), ours)]).toEqual([ours, valueAt(full(config), ours)])
     expect(back.algorithm.id).toBe(id)
     expect(notes.filter(({ kind }) => kind === 'left-out')).toEqual([])
   },
@@ -212,7 +212,7 @@ test('the table names only settings that there are', () => {
     const ids = only ?? ['grpo']
     expect([
       ours,
-      ids.some((id) => atPath(initialConfig(id), ours) !== undefined || ours === 'name'),
+      ids.some((id) => valueAt(initialConfig(id), ours) !== undefined || ours === 'name'),
     ]).toEqual([ours, true])
   }
 })

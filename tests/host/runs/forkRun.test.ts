@@ -3,7 +3,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listCheckpoints } from '#host/runs/checkpoints.ts'
 import { openRunFolder, runPaths, type RunFolder } from '#host/runs/runFolder.ts'
-import { changeConfig, forkRun, type ConfigChanges } from '#host/runs/forkRun.ts'
+import { withChanges, type JsonObject } from '#shared/config/paths.ts'
+import { forkRun } from '#host/runs/forkRun.ts'
 import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf } from './runFixture.ts'
 
 const home = createHome()
@@ -23,7 +24,7 @@ afterAll(() => {
 const checkpointAt = (step: number): string =>
   listCheckpoints(parent.directory).find((entry) => entry.step === step)?.directory ?? ''
 
-const forkAt = (step: number, changes: ConfigChanges = {}) =>
+const forkAt = (step: number, changes: JsonObject = {}) =>
   forkRun({
     dataDirectory: home.directory,
     checkpoint: checkpointAt(step),
@@ -78,8 +79,8 @@ describe('a fork', () => {
   })
 
   test('that cannot be is refused in words', () => {
-    expect(() => forkAt(6)).toThrow("The checkpoint is of step 6, and the fork's config ends at step 6.")
-    expect(() => forkAt(2, { 'adapter.rank': 8 })).toThrow('settings under `adapter` cannot change')
+    expect(() => forkAt(6)).toThrow('steps: 6, but the checkpoint is of step 6; set a larger number.')
+    expect(() => forkAt(2, { 'adapter.rank': 8 })).toThrow('none of these can change')
     expect(() => forkAt(2, { 'rollout.temprature': 8 })).toThrow('rollout.temprature: unknown key.')
     const elsewhere = path.join(home.directory, 'nowhere')
     expect(() =>
@@ -90,12 +91,12 @@ describe('a fork', () => {
 
 test('another algorithm starts from its own default settings', () => {
   const config = { algorithm: { id: 'grpo', settings: { klCoefficient: 1 } }, steps: 3 }
-  expect(changeConfig(config, { 'algorithm.id': 'gspo' })).toEqual({
-    algorithm: { id: 'gspo', settings: {} },
+  expect(withChanges(config, { 'algorithm.id': 'gspo' })).toEqual({
+    algorithm: { id: 'gspo' },
     steps: 3,
   })
-  expect(changeConfig(config, { 'algorithm.id': 'grpo', steps: 4 })).toMatchObject({ ...config, steps: 4 })
-  expect(changeConfig(config, { 'data.heldOut.share': 0.1 })).toMatchObject({
+  expect(withChanges(config, { 'algorithm.id': 'grpo', steps: 4 })).toMatchObject({ ...config, steps: 4 })
+  expect(withChanges(config, { 'data.heldOut.share': 0.1 })).toMatchObject({
     data: { heldOut: { share: 0.1 } },
   })
 })

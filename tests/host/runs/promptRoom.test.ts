@@ -19,7 +19,11 @@ const rows = ['abc', 'a'.repeat(30), 'abcd', 'ab', 'abcde'].map((prompt) => ({ p
 test('rows too long for the context together with a completion are told before the run', async () => {
   expect(await promptRoomWarnings(configOf(10), rows, model)).toEqual([])
   expect(await promptRoomWarnings(configOf(11), rows, model)).toEqual([
-    'rollout.maxNewTokens is 11, and the longest prompt has 30 tokens: together they are more than the 40 tokens the model reads, so that such rows are left out.',
+    {
+      ...{ path: 'rollout.maxNewTokens', code: 'unwise', stage: null },
+      message:
+        '11, and the longest prompt has 30 tokens: together they are more than the 40 tokens the model reads, so that such rows are left out.',
+    },
   ])
   // Somebody asked for it.
   expect(await promptRoomWarnings(configOf(11, 20), rows, model)).toEqual([])
@@ -27,6 +31,6 @@ test('rows too long for the context together with a completion are told before t
 
 test('no row at all is an error', async () => {
   await expect(promptRoomWarnings(configOf(39), rows, model)).rejects.toThrow(
-    'rollout.maxNewTokens is 39, and even short prompts have 2 tokens',
+    'rollout.maxNewTokens: 39, and even short prompts have 2 tokens',
   )
 })

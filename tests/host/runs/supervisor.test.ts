@@ -102,7 +102,7 @@ describe('a supervised run', () => {
     await until(() => supervisor.status(run.id)?.activity === 'running')
     const killed = await supervisor.kill(run.id)
     expect(killed).toMatchObject({ kind: 'killed', error: { code: 'run/stopped' } })
-    expect(killed.error?.hint).toContain(`turnwise resume ${run.id}`)
+    expect(killed.error?.command).toContain(`turnwise resume ${run.id}`)
     expect(summarizeRun(run).status).toBe('interrupted')
   })
 

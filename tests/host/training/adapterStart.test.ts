@@ -80,15 +80,15 @@ describe('the adapter a run begins with', () => {
   })
 
   test.each<[object, string]>([
-    [{ rank: 8 }, 'adapter.rank is 8, but the adapter of adapter.initial has 2'],
-    [{ rank: 1 }, 'adapter.rank is 1, but the adapter of adapter.initial has 2'],
-    [{ alpha: 12 }, 'adapter.alpha is 12, but the adapter of adapter.initial has 6'],
-    [{ rsLora: true }, 'adapter.rsLora is true, but the adapter of adapter.initial has false'],
+    [{ rank: 8 }, 'adapter.rank: 8, but the adapter of `adapter.initial` has 2'],
+    [{ rank: 1 }, 'adapter.rank: 1, but the adapter of `adapter.initial` has 2'],
+    [{ alpha: 12 }, 'adapter.alpha: 12, but the adapter of `adapter.initial` has 6'],
+    [{ rsLora: true }, 'adapter.rsLora: true, but the adapter of `adapter.initial` has false'],
     [
       { targets: ['q', 'v'] },
-      'adapter.targets is q_proj, v_proj, but the adapter of adapter.initial has q_proj, down_proj',
+      'adapter.targets: q_proj, v_proj, but the adapter of `adapter.initial` has q_proj, down_proj',
     ],
-    [{ rank: 8, alpha: 7 }, 'has 2; adapter.alpha is 7'],
+    [{ rank: 8, alpha: 7 }, 'has 2. adapter.alpha: 7, but'],
   ])('settings that contradict it are told, with both sides: %j', (settings, problem) => {
     expect(() => firstAdapter(configOf({ ...settings, initial }), model)).toThrow(problem)
   })
@@ -174,7 +174,7 @@ describe('the reference a run is measured from', () => {
   test('that has no place beside the policy is refused, with both sides, unless the policy may grow', async () => {
     const settings = { rank: 1, alpha: 2, targets: ['q', 'v'] }
     await expect(policyOf(settings)).rejects.toThrow(
-      "The adapter of reference.adapter has rank 2 on q_proj, down_proj; the policy's has rank 1 on q_proj, v_proj, where it has no place.",
+      "reference.adapter: it has rank 2 on q_proj, down_proj; the policy's adapter has rank 1 on q_proj, v_proj, where it has no place.",
     )
     const { start, policy } = await policyOf({ ...settings, mergeConfigs: true })
     using _ = policy

@@ -74,10 +74,10 @@ describe('settings', () => {
     expect(grpo.configure({}).needs.reference).toBe(true)
     expect(grpo.configure({ klCoefficient: 0 }).needs.reference).toBe(false)
     expect(() => grpo.configure({ klCoeficient: 0 })).toThrow(
-      'algorithm.settings.klCoeficient: unknown setting',
+      'algorithm.settings.klCoeficient: unknown key.',
     )
     expect(() => grpo.configure({ advantageNorm: 'max' })).toThrow(
-      'expected one of mean-std, mean-batch-std, mean-only, got "max"',
+      'expected one of "mean-std", "mean-batch-std", "mean-only", got "max"',
     )
     expect(() => grpo.configure({ clipCoefficient: [1.2, 0.8] })).toThrow('clipCoefficient')
     expect(() => grpo.configure({ advantageClipRange: 0 })).toThrow('advantageClipRange')

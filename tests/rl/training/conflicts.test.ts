@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { configConflicts } from '#rl/training/conflicts.ts'
+import { problemSentence } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 
 const smallest = { model: 'm', data: { train: 't' }, rewards: [{ function: 'f' }] }
@@ -10,38 +11,38 @@ const server = { kind: 'vllm', url: 'http://127.0.0.1:8000', adapterFolder: '/a'
 function conflictsOf(changes: Record<string, unknown>): string[] {
   const config = parseRunConfig({ ...smallest, ...changes })
   const { id, settings } = config.algorithm
-  return configConflicts(config, algorithmById(id).configure(settings))
+  return configConflicts(config, algorithmById(id).configure(settings)).map(problemSentence)
 }
 
 describe('settings that do not fit each other are named', () => {
   test.each([
     [{ rewards: [] }, 'rewards: grpo learns from rewards'],
     [{ data: { train: { episodes: 4 } } }, 'data.train: episodes are for runs with an environment'],
-    [{ rollout: { groupSize: 1 } }, 'rollout.groupSize is 1, but grpo compares at least 2'],
-    [{ rollout: { minNewTokens: 9, maxNewTokens: 8 } }, 'rollout.minNewTokens is 9, but'],
+    [{ rollout: { groupSize: 1 } }, 'rollout.groupSize: 1, but grpo compares at least 2'],
+    [{ rollout: { minNewTokens: 9, maxNewTokens: 8 } }, 'rollout.minNewTokens: 9, but'],
     [{ optimization: { minibatchSize: 24 } }, 'does not divide the 64 trajectories of a step'],
     [{ optimization: { minibatchSize: 128 } }, 'does not divide the 64 trajectories'],
     [
       { algorithm: { id: 'dpo' }, optimization: { minibatchSize: 1 } },
-      'optimization.minibatchSize is 1, but dpo needs a multiple of 2',
+      'optimization.minibatchSize: 1, but dpo needs a multiple of 2',
     ],
     [
       { algorithm: { id: 'sft' }, data: { train: { episodes: 4 } } },
       'data.train: sft learns from given answers',
     ],
-    [{ rollout: { server, topK: 20 } }, 'rollout.topK is 20, but the log-probabilities of a rollout.server'],
-    [{ rollout: { server, topP: 0.9 } }, 'rollout.topP is 0.9'],
-    [{ rollout: { server, minP: 0.1 } }, 'rollout.minP is 0.1'],
-    [{ rollout: { server, repetitionPenalty: 1.1 } }, 'rollout.repetitionPenalty is 1.1'],
-    [{ rollout: { server, precision: 'int8' } }, 'rollout.precision is int8'],
+    [{ rollout: { server, topK: 20 } }, 'rollout.topK: 20, but the log-probabilities of a `rollout.server`'],
+    [{ rollout: { server, topP: 0.9 } }, 'rollout.topP: 0.9'],
+    [{ rollout: { server, minP: 0.1 } }, 'rollout.minP: 0.1'],
+    [{ rollout: { server, repetitionPenalty: 1.1 } }, 'rollout.repetitionPenalty: 1.1'],
+    [{ rollout: { server, precision: 'int8' } }, 'rollout.precision: int8'],
     [
       { base: { precision: 'int4' }, rollout: { precision: 'int8' } },
-      'rollout.precision is int8, but with base.precision int4 rollouts read the rounded base',
+      'rollout.precision: int8, but with `base.precision` int4 rollouts read the rounded base',
     ],
-    [{ reference: { policy: 'base', refreshSteps: 1 } }, 'reference.policy is “base”, which never changes'],
+    [{ reference: { policy: 'base', refreshSteps: 1 } }, 'reference.policy: “base”, which never changes'],
     [{ reference: { refreshSteps: 1, refreshPasses: 1 } }, 'only one of them'],
-    [{ reference: { mixing: 0.5 } }, 'reference.mixing is 0.5, but neither'],
-    [{ reference: { policy: 'base', adapter: 'a' } }, 'reference.adapter: with reference.policy “base”'],
+    [{ reference: { mixing: 0.5 } }, 'reference.mixing: 0.5, but neither'],
+    [{ reference: { policy: 'base', adapter: 'a' } }, 'reference.adapter: with `reference.policy` “base”'],
   ])('%j', (changes, sentence) => {
     const conflicts = conflictsOf(changes)
     expect(conflicts).toHaveLength(1)

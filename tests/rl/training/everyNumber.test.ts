@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { problemSentence } from '#shared/errors.ts'
 import { parseRunConfig, runConfigSchema } from '#shared/runConfig.ts'
 import { configWarnings } from '#rl/training/configWarnings.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
@@ -70,7 +71,8 @@ function saidOf(given: Record<string, unknown>): string | null {
   try {
     const config = parseRunConfig(given)
     requireFitting(config, algorithm, model)
-    return configWarnings(config, algorithm, model)[0] ?? null
+    const [first] = configWarnings(config, algorithm, model)
+    return first === undefined ? null : problemSentence(first)
   } catch (error) {
     expect(error).toMatchObject({ code: 'config/invalid' })
     return (error as Error).message
@@ -118,50 +120,50 @@ describe('impossible and unwise settings are named with their limit', () => {
   test.each([
     [{ rollout: { maxNewTokens: 9_999_999_999 } }, 'rollout.maxNewTokens: expected at most 10000000'],
     [{ rollout: { maxNewTokens: 32 } }, 'the model reads 32 tokens, the prompt among them: at most 31'],
-    [{ adapter: { rank: 65 } }, "adapter.rank is 65, but the model's hidden size is 64"],
+    [{ adapter: { rank: 65 } }, "adapter.rank: 65, but the model's hidden size is 64"],
     [{ optimization: { learningRate: 1000 } }, 'optimization.learningRate: expected at most 1, got 1000'],
-    [{ optimization: { learningRate: 0.1 } }, 'optimization.learningRate is 0.1, and above 0.01'],
+    [{ optimization: { learningRate: 0.1 } }, 'optimization.learningRate: 0.1, and above 0.01'],
     [{ steps: 9_999_999_999 }, 'steps: expected at most 10000000'],
     [{ rollout: { groupSize: 9_999_999_999 } }, 'rollout.groupSize: expected at most 10000'],
     [{ rollout: { groupSize: 10_000, promptsPerStep: 1000 } }, 'at most 1000000 can be learned from at once'],
     [{ optimization: { learningRate: Infinity } }, 'got a number beyond all that can be held'],
     [{ optimization: { beta2: 1 } }, 'optimization.beta2: expected less than 1, got 1'],
-    [{ optimization: { criticLearningRate: 0.1 } }, 'optimization.criticLearningRate is 0.1, and above 0.01'],
+    [{ optimization: { criticLearningRate: 0.1 } }, 'optimization.criticLearningRate: 0.1, and above 0.01'],
     [{ optimization: { learningRate: 1e-10 } }, 'too little to change anything in f32'],
-    [{ optimization: { weightDecay: 2 } }, 'optimization.weightDecay is 2; 0 to 0.1 is usual'],
-    [{ optimization: { epsilon: 0.1 } }, 'optimization.epsilon is 0.1, which outweighs small gradients'],
-    [{ optimization: { epochs: 17 } }, 'optimization.epochs is 17: the last ones learn from completions'],
+    [{ optimization: { weightDecay: 2 } }, 'optimization.weightDecay: 2; 0 to 0.1 is usual'],
+    [{ optimization: { epsilon: 0.1 } }, 'optimization.epsilon: 0.1, which outweighs small gradients'],
+    [{ optimization: { epochs: 17 } }, 'optimization.epochs: 17; the last ones learn from completions'],
     [{ optimization: { warmupProportion: 1 } }, 'reached with the last update only'],
-    [{ optimization: { tokenBudget: 2_000_000 } }, 'optimization.tokenBudget is 2000000: the memory'],
-    [{ adapter: { rank: 2, alpha: 130 } }, 'adapter.alpha is 130, 65 times adapter.rank'],
-    [{ rewards: [{ function: 'c', weight: -1001 }] }, 'rewards[0].weight is -1001: other rewards hardly'],
+    [{ optimization: { tokenBudget: 2_000_000 } }, 'optimization.tokenBudget: 2000000; the memory'],
+    [{ adapter: { rank: 2, alpha: 130 } }, 'adapter.alpha: 130, 65 times `adapter.rank`'],
+    [{ rewards: [{ function: 'c', weight: -1001 }] }, 'rewards[0].weight: -1001; other rewards hardly'],
     [
       { device: { kind: 'webgpu' }, rollout: { precision: 'int8', maxNewTokens: 6 } },
-      'rollout.precision is int8, which changes nothing on WebGPU',
+      'rollout.precision: int8, which changes nothing on WebGPU',
     ],
     [
       { device: { kind: 'webgpu' }, base: { precision: 'int4' } },
-      'base.precision is int4: the base is rounded to it, but takes the memory of f32',
+      'base.precision: int4; the base is rounded to it, but takes the memory of f32',
     ],
-    [{ rollout: { groupSize: 257, maxNewTokens: 6 } }, 'rollout.groupSize is 257; 4 to 64 is usual'],
-    [{ rollout: { promptsPerStep: 1025, maxNewTokens: 6 } }, 'rollout.promptsPerStep is 1025: a step is'],
-    [{ shownTrajectories: 1001 }, 'shownTrajectories is 1001: the log of every step'],
-    [{ device: { threads: 257 } }, 'device.threads is 257: more threads than processors'],
-    [{ rollout: { temperature: 2.5, maxNewTokens: 6 } }, 'rollout.temperature is 2.5: completions are close'],
+    [{ rollout: { groupSize: 257, maxNewTokens: 6 } }, 'rollout.groupSize: 257; 4 to 64 is usual'],
+    [{ rollout: { promptsPerStep: 1025, maxNewTokens: 6 } }, 'rollout.promptsPerStep: 1025; a step is'],
+    [{ shownTrajectories: 1001 }, 'shownTrajectories: 1001; the log of every step'],
+    [{ device: { threads: 257 } }, 'device.threads: 257; more threads than processors'],
+    [{ rollout: { temperature: 2.5, maxNewTokens: 6 } }, 'rollout.temperature: 2.5; completions are close'],
     [{ rollout: { temperature: 0.05, maxNewTokens: 6 } }, 'completions of a group are nearly all alike'],
     [{ rollout: { repetitionPenalty: 3, maxNewTokens: 6 } }, 'above 1.5 text falls apart'],
     [{ rollout: { mismatchCap: 101, maxNewTokens: 6 } }, 'hardly a weight is ever limited'],
-    [{ steps: 100_001 }, 'steps is 100001; a run of more than 100000 steps'],
-    [{ steps: null, passes: 101 }, 'passes is 101; more than a few learn the rows by heart'],
-    [{ steps: 1001, evaluation: { every: 1002 } }, 'evaluation.every is 1002, and the run has 1001 steps'],
-    [{ steps: 1001, checkpoints: { every: 1002 } }, 'checkpoints.every is 1002, and the run has 1001 steps'],
+    [{ steps: 100_001 }, 'steps: 100001; a run of more than 100000 steps'],
+    [{ steps: null, passes: 101 }, 'passes: 101; more than a few learn the rows by heart'],
+    [{ steps: 1001, evaluation: { every: 1002 } }, 'evaluation.every: 1002, and the run has 1001 steps'],
+    [{ steps: 1001, checkpoints: { every: 1002 } }, 'checkpoints.every: 1002, and the run has 1001 steps'],
     [
       { data: { train: 'train', maxPromptTokens: 27 } },
-      'data.maxPromptTokens is 27, but of the 32 tokens the model reads 26 are left',
+      'data.maxPromptTokens: 27, but of the 32 tokens the model reads 26 are left',
     ],
     [
       { environment: { function: 'number-guessing', contextLength: 33 } },
-      'environment.contextLength is 33, but the model reads 32 tokens',
+      'environment.contextLength: 33, but the model reads 32 tokens',
     ],
   ])('%j', (changes, words) => {
     expect(saidOf({ ...base, rollout: { maxNewTokens: 6 }, ...changes })).toContain(words)

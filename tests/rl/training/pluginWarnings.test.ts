@@ -5,6 +5,9 @@ import { builtInRewards } from '#rl/environments/registry.ts'
 import { builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import { configWarnings } from '#rl/training/configWarnings.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
+import { fieldsOf } from '#shared/config/fields.ts'
+import { parseSettings } from '#shared/config/settings.ts'
+import { problemSentence } from '#shared/errors.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { collect, dependenciesOf, steps } from './run.ts'
 
@@ -28,7 +31,8 @@ function saidOf(changes: object, check: (config: RunConfig) => void = () => unde
     check(config)
     const algorithm = algorithmOf(config)
     requireFitting(config, algorithm)
-    return configWarnings(config, algorithm, null)[0] ?? null
+    const [first] = configWarnings(config, algorithm, null)
+    return first === undefined ? null : problemSentence(first)
   } catch (error) {
     expect(error).toMatchObject({ code: 'config/invalid' })
     return (error as Error).message
@@ -39,14 +43,14 @@ const numbersOf = (settings: Readonly<Record<string, unknown>>) =>
   Object.keys(settings).filter((name) => typeof settings[name] === 'number')
 
 const ofAlgorithms = algorithms.flatMap(({ id, settings }) =>
-  Object.entries(settings)
-    .filter(([, { kind }]) => kind === 'number' || kind === 'optional-number' || kind === 'number-or-pair')
-    .map(([name]) => [id, name] as const),
+  fieldsOf(settings, '')
+    .filter(({ control: { kind } }) => kind === 'number' || kind === 'number-or-pair')
+    .map(({ key }) => [id, key.slice(1)] as const),
 )
 
 test('nothing is said against defaults', () => {
   for (const { id, settings } of algorithms) {
-    const initial = Object.fromEntries(Object.entries(settings).map(([name, row]) => [name, row.default]))
+    const initial = parseSettings(settings, {}, '')
     expect(saidOf({ algorithm: { id, settings: initial } })).toBeNull()
   }
   for (const { id, settings } of builtInRewards)
@@ -75,15 +79,18 @@ describe('settings of algorithms', () => {
 
   test('a number is refused with its limits', () => {
     const refusal = (settings: object) => saidOf({ algorithm: { id: 'grpo', settings } })
-    expect(refusal({ klCoefficient: 1e10 })).toContain('expected a number from 0 to 1000000, got 10000000000')
-    expect(refusal({ ratioLimit: 1e7 })).toContain('expected a number from 1 to 1000000 or null')
-    expect(refusal({ advantageClipRange: 0 })).toContain('expected a number above 0, at most 1000000 or null')
-    expect(refusal({ clipCoefficient: [0.8, 1e7] })).toContain('a pair [low, high] of such')
+    expect(refusal({ klCoefficient: 1e10 })).toContain(
+      'klCoefficient: expected at most 1000000, got 10000000000',
+    )
+    expect(refusal({ ratioLimit: 1e7 })).toContain('ratioLimit: expected at most 1000000, got 10000000')
+    expect(refusal({ advantageClipRange: 0 })).toContain('advantageClipRange: expected more than 0, got 0')
+    expect(refusal({ clipCoefficient: [2, 1] })).toContain('expected a pair [low, high] with low ≤ high')
+    expect(refusal({ clipCoefficient: [0.8, 1e7] })).toContain('clipCoefficient[1]: expected at most 1000000')
   })
 
   test('a penalty for length that holds for every token is named with the length', () => {
     expect(saidOf({ algorithm: { id: 'grpo', settings: { overlongBuffer: 6 } } })).toContain(
-      'overlongBuffer is 6, and a completion has at most 6 tokens',
+      'overlongBuffer: 6, and a completion has at most 6 tokens',
     )
   })
 })

@@ -242,7 +242,7 @@ describe('what goes wrong', () => {
   test('parts that do not fit are refused before anything runs', async () => {
     const refuse = (options: Parameters<typeof dependenciesOf>[0], text: string) =>
       expect(collect(dependenciesOf(options))).rejects.toThrow(text)
-    await refuse({ rollout: { groupSize: 1 } }, 'rollout.groupSize is 1, but grpo compares at least 2')
+    await refuse({ rollout: { groupSize: 1 } }, 'rollout.groupSize: 1, but grpo compares at least 2')
     await refuse({ rollout: { maxNewTokens: 40 } }, 'the model reads only 32 tokens')
     await refuse({ trainRows: [] }, 'The data set has no rows.')
     await refuse({ trainRows: [{ prompt: 'a'.repeat(30) }] }, 'Every prompt is longer than 26 tokens.')

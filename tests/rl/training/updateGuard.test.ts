@@ -22,7 +22,7 @@ async function outcomeOf(policy: ReturnType<typeof fakePolicy>, options: RunOpti
   const events: RunEvent[] = []
   const error = await collect(dependenciesOf({ policy, ...options }), (event) => events.push(event)).then(
     () => null,
-    (reason: unknown) => reason as Error & { code: string; hint: string },
+    (reason: unknown) => reason as Error & { code: string; hint: string; command: string },
   )
   return { events, error, warnings: events.filter(({ type }) => type === 'warning') }
 }
@@ -46,14 +46,14 @@ describe('a gradient that cannot be right', () => {
       /^In step 1 the gradient norm became \d\.\de\+15, more than any f32 computation gives for such a loss; the update was not applied\.$/,
     )
     expect(error?.hint).toContain('The adapter is as it was before, and earlier checkpoints are sound.')
-    expect(error?.hint).toContain('turnwise selftest --device cpu')
+    expect(error?.command).toContain('turnwise selftest --device cpu')
     expect(policy.calls.update).toBeUndefined()
     expect([...policy.table]).toEqual([...fakePolicy().table])
   })
 
   test('of a graphics card is answered with its self-test and the way back to the CPU', async () => {
     const { error } = await outcomeOf(fakePolicy(wrong(1e16)), { device: 'webgpu' })
-    expect(error?.hint).toContain('“turnwise selftest --device webgpu”')
+    expect(error?.command).toContain('`turnwise selftest --device webgpu`')
     expect(error?.hint).toContain('fork from the last checkpoint with device.kind set to cpu')
   })
 

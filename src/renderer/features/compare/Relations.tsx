@@ -6,7 +6,7 @@ import { Panel } from '#renderer/kit/Panel.tsx'
 import { ParallelCoordinates, type ParallelRun } from '#renderer/charts/ParallelCoordinates.tsx'
 import type { ScaleKind } from '#renderer/charts/scales.ts'
 import { ScatterChart, type ScatterDot } from '#renderer/charts/ScatterChart.tsx'
-import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
+import { labelOf } from '#shared/config/fields.ts'
 import type { ComparedRun } from './data.ts'
 import { shortSetting, type Settings, type SettingValue } from './settingDiff.ts'
 

@@ -1,5 +1,5 @@
 /** Runs put together: those that differ in their seed only, or share the value of a setting. */
-import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
+import { labelOf } from '#shared/config/fields.ts'
 import { differingKeys, shortSetting, type Settings } from './settingDiff.ts'
 
 export interface GroupedRun {

@@ -1,34 +1,17 @@
 /** Settings of several runs side by side: only what differs. */
+import { byName, isObject, leaves } from '#shared/config/paths.ts'
 
 /** A setting as text; undefined: the run has no such setting. */
 export type Settings = ReadonlyMap<string, SettingValue>
 export type SettingValue = string | number | boolean | null
 
 /** Dotted names of a config's leaves; entries of lists by their `name`, `function` or place. */
-export function flatSettings(config: unknown): Settings {
-  const found = new Map<string, SettingValue>()
-  collect(config, '', found)
-  return found
-}
-
-function collect(value: unknown, name: string, into: Map<string, SettingValue>): void {
-  if (typeof value !== 'object' || value === null) {
-    if (value !== undefined) into.set(name, value as SettingValue)
-    return
-  }
-  const entries: readonly (readonly [string, unknown])[] = Array.isArray(value)
-    ? value.map((item: unknown, i) => [entryName(item, i), item] as const)
-    : Object.entries(value)
-  if (entries.length === 0 && Array.isArray(value)) into.set(name, 'none')
-  for (const [key, item] of entries) collect(item, name === '' ? key : `${name}.${key}`, into)
-}
-
-function entryName(item: unknown, place: number): string {
-  if (typeof item !== 'object' || item === null) return String(place + 1)
-  const named = item as { readonly name?: unknown; readonly function?: unknown }
-  if (typeof named.name === 'string') return named.name
-  return typeof named.function === 'string' ? named.function : String(place + 1)
-}
+export const flatSettings = (config: unknown): Settings =>
+  new Map(
+    [...leaves(config, byName)].flatMap(([key, value]) =>
+      isObject(value) ? [] : [[key, Array.isArray(value) ? 'none' : (value as SettingValue)] as const],
+    ),
+  )
 
 export interface SettingRow {
   readonly key: string

@@ -1,6 +1,6 @@
 import { Fragment } from 'react'
 import { RadioGroup } from 'radix-ui'
-import type { AlgorithmEntry } from './algorithmFields.ts'
+import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
 
 interface AlgorithmCardsProps {
   readonly algorithms: readonly AlgorithmEntry[]

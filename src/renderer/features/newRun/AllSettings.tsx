@@ -14,9 +14,12 @@ import {
   withSetting,
   type Draft,
 } from './draft.ts'
-import { isReachable, matchesSearch, type FieldSection, type SettingField } from './fields.ts'
-import { problemsAt, type Problem } from './problems.ts'
-import { SettingRow } from './SettingRow.tsx'
+import type { FieldSection, SettingField } from '#shared/config/fields.ts'
+import type { Problem } from '#shared/errors.ts'
+import { isReachable, matchesSearch, useRunSettings } from '#renderer/client/runSettings.ts'
+import { Sentence } from './Sentence.tsx'
+import { SettingRow } from '#renderer/kit/SettingRow.tsx'
+import { isMissing, problemsAt, problemWords } from './problems.ts'
 
 interface AllSettingsProps {
   readonly draft: Draft
@@ -30,13 +33,14 @@ export function AllSettings({ draft, sections, problems, onChange }: AllSettings
   const [search, setSearch] = useState('')
   const [onlyChanged, setOnlyChanged] = useState(false)
   const words = useDeferredValue(search)
+  const { toolNames = {} } = useRunSettings() ?? {}
   const shown = sections
     .map((section) => ({
       ...section,
       fields: section.fields.filter(
         (field) =>
           isReachable(draft.config, field) &&
-          isFound(field, section.fields, words) &&
+          isFound(field, section.fields, (each) => matchesSearch(each, words, toolNames)) &&
           (!onlyChanged || isChanged(draft, field)),
       ),
     }))
@@ -73,10 +77,13 @@ export function AllSettings({ draft, sections, problems, onChange }: AllSettings
 }
 
 /** A section that is not there yet is found by what would be in it. */
-const isFound = (field: SettingField, all: readonly SettingField[], words: string): boolean =>
-  matchesSearch(field, words) ||
-  (field.control.kind === 'section' &&
-    all.some((other) => other.within === field.key && matchesSearch(other, words)))
+const isFound = (
+  field: SettingField,
+  all: readonly SettingField[],
+  matches: (field: SettingField) => boolean,
+): boolean =>
+  matches(field) ||
+  (field.control.kind === 'section' && all.some((other) => other.within === field.key && matches(other)))
 
 interface SectionProps {
   readonly draft: Draft
@@ -155,7 +162,7 @@ export function DraftSetting({ draft, field, problems, onChange, note, ...rest }
   const set = (value: unknown) =>
     onChange(value === undefined ? withReset(draft, field) : withSetting(draft, field, value))
   const problem = problemOf(field, problems)
-  const isMissing = problem?.isMissing === true
+  const isNeeded = problem !== undefined && isMissing(problem)
   return (
     <SettingRow
       field={field}
@@ -164,8 +171,8 @@ export function DraftSetting({ draft, field, problems, onChange, note, ...rest }
       isChanged={isChanged(draft, field)}
       onChange={set}
       onReset={() => onChange(withReset(draft, field))}
-      problem={isMissing ? undefined : problem?.sentence}
-      note={isMissing ? 'Needed.' : note}
+      problem={isNeeded || problem === undefined ? undefined : <Sentence text={problemWords(problem)} />}
+      note={isNeeded ? 'Needed.' : note}
       {...rest}
     />
   )
@@ -174,5 +181,5 @@ export function DraftSetting({ draft, field, problems, onChange, note, ...rest }
 /** What is wrong inside a section stands under the settings in it. */
 function problemOf({ key, control }: SettingField, problems: readonly Problem[]): Problem | undefined {
   const own = problemsAt(problems, key)
-  return control.kind === 'section' ? own.find((problem) => problem.key === key) : own[0]
+  return control.kind === 'section' ? own.find(({ path }) => path === key) : own[0]
 }

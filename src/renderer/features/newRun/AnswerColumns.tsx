@@ -1,9 +1,10 @@
 import { Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
-import type { AlgorithmEntry } from './algorithmFields.ts'
-import { valueAt, type JsonObject } from './json.ts'
-import { problemsAt, type Problem } from './problems.ts'
+import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import { valueAt, type JsonObject } from '#shared/config/paths.ts'
+import type { Problem } from '#shared/errors.ts'
+import { problemsAt, wrongWords } from './problems.ts'
 import { algorithmsOf } from './stages.ts'
 
 interface AnswerColumnsProps {
@@ -39,7 +40,7 @@ export function AnswerColumns({ config, algorithms, columns, problems, onSet }: 
           <Field
             key={key}
             label={`${label}: column`}
-            error={problemsAt(problems, key)[0]?.sentence}
+            error={wrongWords(problemsAt(problems, key))}
             className="w-56"
           >
             {(ids) =>

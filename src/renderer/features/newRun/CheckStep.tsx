@@ -1,3 +1,4 @@
+import type { Problem } from '#shared/errors.ts'
 import { TriangleAlert } from 'lucide-react'
 import type { Trial, Verdict } from './useNewRun.ts'
 import { Button } from '#renderer/kit/Button.tsx'
@@ -6,7 +7,7 @@ import { classes } from '#renderer/kit/classes.ts'
 import { deviceWords } from '#renderer/features/run/runFacts.ts'
 import { CalibrationNumbers } from './CalibrationNumbers.tsx'
 import { CalibrationSamples } from './CalibrationSamples.tsx'
-import type { Problem } from './problems.ts'
+import { problemWords } from './problems.ts'
 import { Sentence } from './Sentence.tsx'
 
 interface CheckStepProps {
@@ -40,9 +41,9 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
         />
       )}
       {error !== null && state === 'failed' && <ErrorNote error={error} />}
-      {problems.map(({ key, sentence, hint }) => (
-        <p key={`${key ?? ''} ${sentence}`} className="text-sm text-bad">
-          <Sentence text={sentence} /> <Sentence text={hint ?? ''} />
+      {problems.map((problem) => (
+        <p key={`${problem.path} ${problem.message}`} className="text-sm text-bad">
+          <Sentence text={problemWords(problem)} />
         </p>
       ))}
       {result !== null && (

@@ -1,3 +1,4 @@
+import type { Problem } from '#shared/errors.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useChooseData } from './usePrefill.ts'
 import { formatCount } from '#renderer/client/format.ts'
@@ -7,13 +8,13 @@ import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
 import { DataPicker } from '#renderer/features/data/DataPicker.tsx'
 import { usualSplit } from '#renderer/features/data/preparation.ts'
 import { AnswerColumns } from './AnswerColumns.tsx'
-import { isObject, valueAt, withValue, type JsonObject } from './json.ts'
+import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { withRows, withTypedRows } from './chosenRows.ts'
-import { problemsAt, wrongWords, type Problem } from './problems.ts'
+import { problemsAt, wrongWords } from './problems.ts'
 import { PromptFields } from './PromptFields.tsx'
 import type { Known } from './summaries.ts'
 import { TemplateFields } from './TemplateFields.tsx'
-import { templateInputOf } from './variables.ts'
+import { templateInputOf } from '#renderer/client/templateVariables.ts'
 
 interface DataStepProps {
   readonly config: JsonObject
@@ -34,7 +35,7 @@ export function DataStep({ config, known, problems, onChange }: DataStepProps) {
   const source = sourceOf(train, version !== undefined)
   const choose = useChooseData(onChange)
   const set = (key: string, value: unknown) => onChange((now) => withValue(now, key, value))
-  const own = [...problemsAt(problems, 'data.train'), ...problems.filter(({ key }) => key === null)]
+  const own = [...problemsAt(problems, 'data.train'), ...problems.filter(({ path }) => path === 'data')]
   return (
     <div className="grid gap-4">
       <div>

@@ -4,7 +4,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { configText, parseConfigText } from './configFile.ts'
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '#shared/config/paths.ts'
 
 const JsonEditor = lazy(async () => ({ default: (await import('./JsonEditor.tsx')).JsonEditor }))
 

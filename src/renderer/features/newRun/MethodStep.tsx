@@ -1,3 +1,4 @@
+import type { Problem } from '#shared/errors.ts'
 import { useState } from 'react'
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import type { Knowledge } from './useNewRun.ts'
@@ -8,12 +9,11 @@ import { Segmented } from '#renderer/kit/choices.tsx'
 import { AlgorithmCards } from './AlgorithmCards.tsx'
 import { AllSettings } from './AllSettings.tsx'
 import { changedFields, effectiveValue, type Draft } from './draft.ts'
-import { withValue } from './json.ts'
+import { withValue } from '#shared/config/paths.ts'
 import { PresetCards } from './PresetCards.tsx'
 import { applied, changeWords, followed, isActive, presetsFor, type ModelFacts } from './presets.ts'
-import type { Problem } from './problems.ts'
-import { simpleKeys } from './simpleKeys.ts'
-import { SimpleSettings } from './SimpleSettings.tsx'
+import { stepOf } from './problems.ts'
+import { SimpleSettings, simpleKeys } from './SimpleSettings.tsx'
 import { algorithmOf, plannedStages, stagePlans, stagesOf, withStages } from './stages.ts'
 import { StagesEditor } from './StagesEditor.tsx'
 
@@ -112,8 +112,11 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
 }
 
 /** A fault of a setting that stands among all settings only is not left for the person to find. */
-const isHidden = ({ key, step, stage }: Problem): boolean =>
-  key !== null && step === 'method' && stage === null && !simpleKeys.flat().includes(key)
+const isHidden = (problem: Problem): boolean =>
+  problem.path !== '' &&
+  stepOf(problem) === 'method' &&
+  problem.stage === null &&
+  !simpleKeys.flat().includes(problem.path)
 
 const stepsOf = (config: Draft['config']): number =>
   typeof config['steps'] === 'number' ? config['steps'] : 60

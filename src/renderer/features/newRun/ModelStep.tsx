@@ -1,3 +1,4 @@
+import type { Problem } from '#shared/errors.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useCheckpointFolder } from './useNewRun.ts'
 import { useRuns } from '#renderer/client/runs.ts'
@@ -7,9 +8,9 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { KeyValue } from '#renderer/kit/Panel.tsx'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
-import { valueAt, type JsonObject } from './json.ts'
+import { valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { startingFrom } from './startAdapter.ts'
-import { wrongWords, type Problem } from './problems.ts'
+import { wrongWords } from './problems.ts'
 
 interface ModelStepProps {
   readonly config: JsonObject

@@ -4,7 +4,7 @@ import { RunAside } from './RunAside.tsx'
 import { StartButtons } from './StartButtons.tsx'
 import { StepContent } from './StepContent.tsx'
 import { StepPanel } from './StepPanel.tsx'
-import type { StepId } from './problems.ts'
+import { isMissing, type StepId } from './problems.ts'
 import { Page } from '#renderer/kit/Page.tsx'
 import { Loading } from '#renderer/kit/states.tsx'
 import { useNewRunStore, usePutAside } from './useDraft.ts'
@@ -76,7 +76,7 @@ export function NewRunScreen() {
               {...(id === 'check' ? { emptyWords: 'Not run yet' } : {})}
               isOpen={wizard.isOpen(id)}
               onToggle={() => wizard.toggle(id)}
-              problems={wizard.problemsOf(id).filter(({ isMissing }) => !isMissing).length}
+              problems={wizard.problemsOf(id).filter((problem) => !isMissing(problem)).length}
               onContinue={next === null ? undefined : () => wizard.goOn(id, next)}
             >
               <StepContent id={id} wizard={wizard} />

@@ -1,7 +1,7 @@
 import { rangeWords } from '#shared/remaining.ts'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import { classes } from '#renderer/kit/classes.ts'
-import { valueAt, type JsonObject } from './json.ts'
+import { valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { isActive, type Preset } from './presets.ts'
 import { presetSeconds, type Measured } from './presetTime.ts'
 

@@ -8,7 +8,7 @@ import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Help } from '#renderer/kit/Help.tsx'
 import { TextArea, TextInput } from '#renderer/kit/inputs.tsx'
 import { parsePromptForm, type PromptForm } from '#renderer/features/data/preparation.ts'
-import type { TemplateInput } from './variables.ts'
+import type { TemplateInput } from '#renderer/client/templateVariables.ts'
 
 interface PromptFieldsProps {
   readonly value: unknown

@@ -1,11 +1,12 @@
+import type { Problem } from '#shared/errors.ts'
 import { useState } from 'react'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import { EnvironmentPicker } from '#renderer/features/rewards/EnvironmentPicker.tsx'
 import type { EnvironmentChoice, RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
-import type { AlgorithmEntry } from './algorithmFields.ts'
-import { isObject, withValue, type JsonObject } from './json.ts'
-import { problemsAt, type Problem } from './problems.ts'
+import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import { isObject, withValue, type JsonObject } from '#shared/config/paths.ts'
+import { isMissing, problemsAt, problemWords } from './problems.ts'
 import { algorithmsOf } from './stages.ts'
 
 interface RewardStepProps {
@@ -23,7 +24,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
   const [isWorldWanted, setWorldWanted] = useState(false)
   const kind = environment !== null || isWorldWanted ? 'environment' : 'rewards'
   const rewards = Array.isArray(config['rewards']) ? (config['rewards'] as RewardChoice[]) : []
-  const general = problems.filter(({ key, isMissing }) => !isMissing && (key === null || key === 'rewards'))
+  const general = problems.filter((problem) => !isMissing(problem) && problem.path === 'rewards')
   const isNeeded = algorithmsOf(config).some(
     (id) => (algorithms.find((each) => each.id === id)?.experience ?? 'rollout') === 'rollout',
   )
@@ -64,13 +65,11 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
           onChange={(next) => onChange((now) => withValue(now, 'environment', worldOf(environment, next)))}
         />
       )}
-      {[...general, ...(kind === 'environment' ? problemsAt(problems, 'environment') : [])].map(
-        ({ sentence, hint }) => (
-          <p key={sentence} className="text-sm text-bad">
-            {sentence} {hint !== null && <span className="text-muted">{hint}</span>}
-          </p>
-        ),
-      )}
+      {[...general, ...(kind === 'environment' ? problemsAt(problems, 'environment') : [])].map((problem) => (
+        <p key={problem.message} className="text-sm text-bad">
+          {problemWords(problem)}
+        </p>
+      ))}
     </div>
   )
 }
@@ -82,9 +81,9 @@ const worldOf = (before: JsonObject | null, next: object | null): JsonObject | u
   next === null ? undefined : { ...before, ...next }
 
 function byEntry(problems: readonly Problem[]): Record<number, string> {
-  const entries = problems.flatMap(({ key, sentence }) => {
-    const index = /^rewards\[(\d+)\]/.exec(key ?? '')?.[1]
-    return index === undefined ? [] : [[Number(index), sentence] as const]
+  const entries = problems.flatMap((problem) => {
+    const index = /^rewards\[(\d+)\]/.exec(problem.path)?.[1]
+    return index === undefined ? [] : [[Number(index), problemWords(problem)] as const]
   })
   return Object.fromEntries(entries)
 }

@@ -1,3 +1,4 @@
+import type { Problem } from '#shared/errors.ts'
 import { CircleAlert, CircleCheck, LoaderCircle, TriangleAlert } from 'lucide-react'
 import { deviceTitles } from '#shared/device.ts'
 import type { Knowledge, Verdict } from './useNewRun.ts'
@@ -11,12 +12,13 @@ import { TextInput } from '#renderer/kit/inputs.tsx'
 import { KeyValue, Panel } from '#renderer/kit/Panel.tsx'
 import { checkpointWords } from '#renderer/client/modelChoice.ts'
 import { forkChanges, isEmptyDraft, type Draft, type ForkPoint } from './draft.ts'
-import { labelOf, valueWords } from './fieldWords.ts'
-import { valueAt, withValue } from './json.ts'
-import { openProblems, type Problem, type StepId } from './problems.ts'
+import { labelOf } from '#shared/config/fields.ts'
+import { valueWords } from '#renderer/client/runSettings.ts'
+import { valueAt, withValue } from '#shared/config/paths.ts'
+import { openProblems, problemWords, stepOf, type StepId } from './problems.ts'
 import { Sentence } from './Sentence.tsx'
 import { stagesOf } from './stages.ts'
-import { batchWords, lengthWords } from './summaries.ts'
+import { batchWords, lengthOfSteps, lengthWords } from './summaries.ts'
 
 interface RunAsideProps {
   readonly draft: Draft
@@ -64,7 +66,7 @@ export function RunAside(props: RunAsideProps) {
           <KeyValue
             entries={[
               stages > 0 ? ['Stages', String(stages)] : ['Each step', batchWords(config, known)],
-              ['Length', lengthOf(verdict, lengthWords(config))],
+              ['Length', lengthOf(verdict, config)],
               ['Rows', verdict.rows === null ? '–' : formatCount(verdict.rows)],
               ['Seed', valueWords(valueAt(config, 'seed') ?? 42)],
               ...(verdict.device === null
@@ -87,7 +89,7 @@ export function RunAside(props: RunAsideProps) {
             ))}
             {[...openProblems(verdict.problems, missing), ...verdict.warnings].map((problem) => (
               <ProblemLine
-                key={`${problem.key ?? ''}${problem.sentence}`}
+                key={`${String(problem.stage)} ${problem.path} ${problem.message}`}
                 problem={problem}
                 onShow={onShow}
               />
@@ -129,8 +131,10 @@ const DeviceWords = ({ device }: { device: NonNullable<Verdict['device']> }) => 
   </>
 )
 
-const lengthOf = ({ steps }: Verdict, words: string): string =>
-  steps === null || words.endsWith(plural(steps, 'step')) ? words : `${plural(steps, 'step')} · ${words}`
+const lengthOf = ({ steps }: Verdict, config: Draft['config']): string =>
+  steps === null || lengthOfSteps(config) === steps
+    ? lengthWords(config)
+    : `${plural(steps, 'step')} · ${lengthWords(config)}`
 
 function VerdictLine({ verdict, missing }: Pick<RunAsideProps, 'verdict' | 'missing'>) {
   const problems = openProblems(verdict.problems, missing).length
@@ -168,16 +172,19 @@ const ProblemLine = ({ problem, onShow }: { problem: Problem; onShow: (step: Ste
   <li>
     <button
       type="button"
-      onClick={() => onShow(problem.step)}
+      onClick={() => onShow(stepOf(problem))}
       className="min-h-6 w-full rounded px-1 text-left text-sm break-words hover:bg-raised"
     >
-      {problem.key !== null && (
-        <span className="font-medium" title={problem.key}>
-          {labelOf(problem.key)}:{' '}
+      {problem.path !== '' && (
+        <span className="font-medium" title={problem.path}>
+          {labelOf(
+            problem.stage === null ? problem.path : `stages[${String(problem.stage)}].${problem.path}`,
+          )}
+          :{' '}
         </span>
       )}
       <span className="text-muted">
-        <Sentence text={problem.sentence} />
+        <Sentence text={problemWords(problem)} />
       </span>
     </button>
   </li>

@@ -1,13 +1,19 @@
-import { labelOf, sentenceParts } from './fieldWords.ts'
+import { labelOf } from '#shared/config/fields.ts'
 
-/** A sentence of the host: settings are called as everywhere in the window, their keys are in the tooltips. */
+/** A text of the host with names in backticks: settings are called as everywhere in the window, their keys are in the tooltips. */
 export const Sentence = ({ text }: { text: string }) =>
-  sentenceParts(text).map((part, i) =>
-    part.isKey ? (
-      <span key={i} title={part.text} className="underline decoration-dotted underline-offset-2">
-        {labelOf(part.text)}
+  text.split('`').map((part, i) =>
+    i % 2 === 0 ? (
+      part
+    ) : isSetting(part) ? (
+      <span key={i} title={part} className="underline decoration-dotted underline-offset-2">
+        {labelOf(part)}
       </span>
     ) : (
-      part.text
+      <code key={i}>{part}</code>
     ),
   )
+
+/** A dotted key; commands and values stand in backticks too. */
+const isSetting = (text: string): boolean =>
+  /^[a-z][A-Za-z]*(?:\[\d+\])?(?:\.[A-Za-z][A-Za-z0-9]*)+$/.test(text)

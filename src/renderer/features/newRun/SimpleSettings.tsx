@@ -1,10 +1,20 @@
+import type { Problem } from '#shared/errors.ts'
 import type { Knowledge } from './useNewRun.ts'
 import { DraftSetting } from './AllSettings.tsx'
 import type { Draft } from './draft.ts'
-import { valueAt } from './json.ts'
-import type { Problem } from './problems.ts'
-import { simpleKeys } from './simpleKeys.ts'
+import { valueAt } from '#shared/config/paths.ts'
 import { algorithmOf } from './stages.ts'
+
+/** Those that decide most; the KL coefficient is called differently by some algorithms. */
+export const simpleKeys: readonly (readonly string[])[] = [
+  ['steps'],
+  ['rollout.promptsPerStep'],
+  ['rollout.groupSize'],
+  ['rollout.maxNewTokens'],
+  ['optimization.learningRate'],
+  ['algorithm.settings.klCoefficient', 'algorithm.settings.beta'],
+  ['adapter.rank'],
+]
 
 interface SimpleSettingsProps {
   readonly draft: Draft

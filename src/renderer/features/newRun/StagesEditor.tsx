@@ -1,3 +1,4 @@
+import type { Problem } from '#shared/errors.ts'
 import { ArrowDown, ArrowUp, Plus, Trash2 } from 'lucide-react'
 import { useApi } from '#renderer/client/api.tsx'
 import { asError } from '#renderer/client/failures.ts'
@@ -10,12 +11,13 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { DataPicker } from '#renderer/features/data/DataPicker.tsx'
-import { algorithmFields } from './algorithmFields.ts'
 import { effectiveValue } from './draft.ts'
-import { isReachable, stageFieldsOf, type SettingField } from './fields.ts'
-import { valueAt, withValue } from './json.ts'
-import type { Problem } from './problems.ts'
-import { SettingRow } from './SettingRow.tsx'
+import { labelOf, stageFields, type SettingField } from '#shared/config/fields.ts'
+import { isReachable } from '#renderer/client/runSettings.ts'
+import { valueAt, withValue } from '#shared/config/paths.ts'
+import { problemWords } from './problems.ts'
+import { Sentence } from './Sentence.tsx'
+import { SettingRow } from '#renderer/kit/SettingRow.tsx'
 import {
   algorithmOf,
   movedStage,
@@ -147,14 +149,18 @@ interface StageBodyProps {
 function StageBody({ stage, known, problems, onChange }: StageBodyProps) {
   const algorithm = known.algorithms.find(({ id }) => id === valueAt(stage, 'algorithm.id'))
   const all = [
-    ...(algorithm === undefined ? [] : algorithmFields(algorithm)),
-    ...stageFieldsOf(known.schema).map((field) => withBaseDefault(field, known.fields)),
+    ...(algorithm?.settings ?? []),
+    ...stageFields.map((field) => withBaseDefault(field, known.fields)),
   ]
   const fields = all.filter((field) => isReachable(stage, field))
   // A stage that has a section of its own has all of it.
   const said = fields.filter(
     ({ key, within }) => key === 'steps' || within !== undefined || valueAt(stage, key) !== undefined,
   )
+  const wordsAt = (key: string) => {
+    const found = problems.find(({ path }) => path === key)
+    return found && <Sentence text={problemWords(found)} />
+  }
   const others = fields.filter((field) => !said.includes(field))
   return (
     <div className="grid gap-3 p-3">
@@ -169,15 +175,16 @@ function StageBody({ stage, known, problems, onChange }: StageBodyProps) {
             isChanged={valueAt(stage, field.key) !== undefined}
             onChange={(value) => onChange(withValue(stage, field.key, value))}
             onReset={() => onChange(withValue(stage, field.key, undefined))}
-            problem={problems.find(({ key }) => key === field.key)?.sentence}
+            problem={wordsAt(field.key)}
           />
         ))}
       </div>
       {problems
-        .filter(({ key }) => !said.some((field) => field.key === key))
-        .map(({ key, sentence }) => (
-          <p key={sentence} className="text-sm text-bad">
-            {key}: {sentence}
+        .filter(({ path }) => !said.some((field) => field.key === path))
+        .map((problem) => (
+          <p key={`${problem.path} ${problem.message}`} className="text-sm text-bad">
+            <span title={problem.path}>{labelOf(problem.path)}</span>:{' '}
+            <Sentence text={problemWords(problem)} />
           </p>
         ))}
       <Select

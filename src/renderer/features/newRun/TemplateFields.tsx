@@ -4,10 +4,11 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
-import { valueAt, type JsonObject } from './json.ts'
-import { problemsAt, type Problem } from './problems.ts'
-import { Variables } from './Variables.tsx'
-import { templateInputOf } from './variables.ts'
+import { valueAt, type JsonObject } from '#shared/config/paths.ts'
+import type { Problem } from '#shared/errors.ts'
+import { problemsAt, wrongWords } from './problems.ts'
+import { Variables } from '#renderer/kit/Variables.tsx'
+import { templateInputOf } from '#renderer/client/templateVariables.ts'
 
 interface TemplateFieldsProps {
   readonly config: JsonObject
@@ -56,7 +57,7 @@ function Fields({ config, columns, problems, onSet }: TemplateFieldsProps) {
       <Field
         label="Tools: column"
         help={toolsHelp}
-        error={problemsAt(problems, 'data.tools')[0]?.sentence}
+        error={wrongWords(problemsAt(problems, 'data.tools'))}
         className="w-56"
       >
         {(ids) =>
@@ -81,7 +82,7 @@ function Fields({ config, columns, problems, onSet }: TemplateFieldsProps) {
       <Field
         label="Template variables"
         help={switchesHelp}
-        error={problemsAt(problems, 'data.templateVariables')[0]?.sentence}
+        error={wrongWords(problemsAt(problems, 'data.templateVariables'))}
         className="w-96"
       >
         {() => (

@@ -12,7 +12,7 @@ import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { valueWords } from './fieldWords.ts'
+import { valueWords } from '#renderer/client/runSettings.ts'
 import { noteGroups, readSettingsFile, type ImportedConfig } from './toolConfig.ts'
 
 interface ToolConfigDialogProps {

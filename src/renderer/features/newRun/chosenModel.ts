@@ -1,7 +1,7 @@
 /** What goes along when another model is chosen for a run. */
 import { usualNewTokens, fittingNewTokens } from '#shared/usualLength.ts'
-import type { AlgorithmEntry } from './algorithmFields.ts'
-import { valueAt, withValue, type JsonObject } from './json.ts'
+import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { followed, presetsFor, type ModelFacts } from './presets.ts'
 import { algorithmOf } from './stages.ts'
 import { startingFrom } from './startAdapter.ts'

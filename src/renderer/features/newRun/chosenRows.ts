@@ -1,6 +1,6 @@
 /** What goes along when a run is given other rows: held-out rows, prompt and columns of another task would measure that. */
 import { usualSplit } from '#renderer/features/data/preparation.ts'
-import { valueAt, withValue, type JsonObject } from './json.ts'
+import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 
 interface DataSet {
   readonly versions: readonly { readonly directory: string }[]

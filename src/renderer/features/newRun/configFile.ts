@@ -1,6 +1,6 @@
 /** The config as text: what is saved, opened and edited by hand. */
 import { AppError } from '#shared/errors.ts'
-import { isObject, type JsonObject } from './json.ts'
+import { isObject, type JsonObject } from '#shared/config/paths.ts'
 
 export const configText = (config: JsonObject): string => `${JSON.stringify(config, null, 2)}\n`
 

@@ -1,6 +1,6 @@
 /** The run being set up: a config as it would stand in a file, and what it began from. */
-import type { SettingField } from './fields.ts'
-import { isEqual, isObject, valueAt, withValue, type JsonObject } from './json.ts'
+import type { SettingField } from '#shared/config/fields.ts'
+import { isEqual, isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 
 export interface ForkPoint {
   readonly runId: string

@@ -1,8 +1,8 @@
 /** Settings by what a person wants to know and by how large the model is: a place to begin, to be measured by the check. */
 import { fittingNewTokens } from '#shared/usualLength.ts'
 import { plural } from '#renderer/client/format.ts'
-import type { AlgorithmEntry } from './algorithmFields.ts'
-import { isEqual, valueAt, withValues, type JsonObject } from './json.ts'
+import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import { isEqual, valueAt, withValues, type JsonObject } from '#shared/config/paths.ts'
 
 export interface ModelFacts {
   readonly parameters: number

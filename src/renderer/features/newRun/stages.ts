@@ -1,5 +1,5 @@
 /** Trainings that follow each other in one run, as the config file lists them. */
-import { isObject, valueAt, withValue, type JsonObject } from './json.ts'
+import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 
 export type Stage = JsonObject
 

@@ -1,5 +1,5 @@
 /** An adapter or checkpoint to begin with: its own rank, scale and projections count, unless they are to be merged. */
-import { valueAt, withValue, type JsonObject } from './json.ts'
+import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 
 const ownKeys = ['rank', 'alpha', 'rsLora', 'targets'] as const
 

@@ -1,7 +1,7 @@
 /** A step in one line, for when it is folded. */
 import { formatNumber, plural, lastPart } from '#renderer/client/format.ts'
-import type { AlgorithmEntry } from './algorithmFields.ts'
-import { isObject, valueAt, type JsonObject } from './json.ts'
+import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import { isObject, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { algorithmOf, algorithmsOf, stagesOf } from './stages.ts'
 
 export interface Known {
@@ -99,14 +99,16 @@ export function methodWords(config: JsonObject, known: Known, changes: string): 
   return [...parts, changes].join(' · ')
 }
 
-export function lengthWords(config: JsonObject): string {
+/** Of all stages; null where passes over the rows say how long one is. */
+export function lengthOfSteps(config: JsonObject): number | null {
   const stages = stagesOf(config)
   const steps = stages.length === 0 ? [config['steps']] : stages.map((stage) => stage['steps'])
-  if (steps.every((each) => typeof each === 'number'))
-    return plural(
-      steps.reduce((sum, each) => sum + each, 0),
-      'step',
-    )
+  return steps.every((each) => typeof each === 'number') ? steps.reduce((sum, each) => sum + each, 0) : null
+}
+
+export function lengthWords(config: JsonObject): string {
+  const steps = lengthOfSteps(config)
+  if (steps !== null) return plural(steps, 'step')
   const { passes = 1 } = config
   return passes === 1 ? '1 pass over the rows' : `${formatNumber(Number(passes))} passes over the rows`
 }

@@ -3,8 +3,8 @@ import { AppError } from '#shared/errors.ts'
 import type { Answer } from '#renderer/client/api.tsx'
 import { plural } from '#renderer/client/format.ts'
 import { pruned } from './draft.ts'
-import type { SettingField } from './fields.ts'
-import { isObject, valueAt, withValue, type JsonObject } from './json.ts'
+import type { SettingField } from '#shared/config/fields.ts'
+import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 
 export type ImportedConfig = Answer<'runs.importConfig'>
 export type ImportNote = ImportedConfig['notes'][number]

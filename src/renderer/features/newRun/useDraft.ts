@@ -2,7 +2,7 @@
 import { useCallback, useEffect } from 'react'
 import { create } from 'zustand'
 import { checkedPart, emptyDraft, isEmptyDraft, type Draft } from './draft.ts'
-import { isObject } from './json.ts'
+import { isObject } from '#shared/config/paths.ts'
 import type { StepId } from './problems.ts'
 import { useAnswer, useApi, type Answer, type ApiClient } from '#renderer/client/api.tsx'
 import { asError } from '#renderer/client/failures.ts'

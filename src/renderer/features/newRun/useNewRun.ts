@@ -2,14 +2,13 @@
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf } from '#shared/api/contract.ts'
-import { algorithmSection, type AlgorithmEntry } from './algorithmFields.ts'
+import { sectionsFor, type AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { checkedPart, emptyDraft, forkChanges, type Draft } from './draft.ts'
-import { sectionsOf, type FieldSection, type SettingField } from './fields.ts'
-import { isObject, valueAt, type JsonObject } from './json.ts'
-import { problemsOf, warningsOf, type Problem } from './problems.ts'
+import type { FieldSection, SettingField } from '#shared/config/fields.ts'
+import { valueAt, type JsonObject } from '#shared/config/paths.ts'
+import type { Problem } from '#shared/errors.ts'
 import { algorithmOf } from './stages.ts'
 import { suggestedName, type Known } from './summaries.ts'
-import { withToolNames } from './toolNames.ts'
 import { useAnswer, useApi, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
 import { asError } from '#renderer/client/failures.ts'
 import { change, exchange, useKeptDraft, useNewRunStore, type Calibration } from './useDraft.ts'
@@ -61,43 +60,30 @@ export interface Knowledge extends Known {
   /** Settings of the config and of its algorithm. */
   readonly sections: readonly FieldSection[]
   readonly fields: readonly SettingField[]
-  readonly topKeys: readonly string[]
-  readonly schema: unknown
 }
 
 const none: readonly never[] = []
 
-/** What the host tells of settings, models, data and rewards. */
+/** What the host tells of algorithms, models, data and rewards. */
 export function useKnowledge(config: JsonObject): Knowledge {
-  const { data: schema } = useAnswer('settings.runConfigSchema', undefined)
   const { data: algorithms } = useAnswer('settings.algorithms', undefined)
-  const { data: toolNames } = useAnswer('settings.toolNames', undefined)
   const { data: models } = useAnswer('models.list', undefined)
   const { data: dataSets } = useAnswer('datasets.list', undefined)
   const { data: rewards } = useAnswer('rewards.list', {})
   const id = algorithmOf(config)
   return useMemo(() => {
     const list: readonly AlgorithmEntry[] = algorithms ?? none
-    const own = list.find((algorithm) => algorithm.id === id)
-    const sections = withToolNames(
-      [
-        ...(own === undefined ? [] : [algorithmSection(own)]),
-        ...(schema === undefined ? [] : sectionsOf(schema)),
-      ],
-      toolNames ?? {},
-    )
+    const sections = sectionsFor(list.find((algorithm) => algorithm.id === id))
     return {
-      isLoaded: schema !== undefined && algorithms !== undefined,
+      isLoaded: algorithms !== undefined,
       sections,
       fields: sections.flatMap(({ fields }) => fields),
-      topKeys: Object.keys(isObject(schema?.['properties']) ? schema['properties'] : {}),
-      schema,
       algorithms: list,
       models: models ?? none,
       dataSets: dataSets ?? none,
       rewards: rewards ?? none,
     }
-  }, [schema, algorithms, toolNames, models, dataSets, rewards, id])
+  }, [algorithms, models, dataSets, rewards, id])
 }
 
 /** The host is the one judge of a config; what is sent need not be one yet. */
@@ -120,13 +106,13 @@ export interface Verdict {
 const unknownVerdict = { steps: null, rows: null, device: null, problems: [], warnings: [] } as const
 
 /** What the host says of the config, a moment after it last changed. */
-export function useVerdict({ config }: Draft, topKeys: readonly string[], isReady: boolean): Verdict {
+export function useVerdict({ config }: Draft, isReady: boolean): Verdict {
   const text = useSettled(JSON.stringify(config), 250)
   const asked = useMemo(() => JSON.parse(text) as JsonObject, [text])
   const { data: answer } = useAnswer(
     'runs.check',
     { config: asConfig(asked) },
-    { enabled: isReady && topKeys.length > 0, staleMs: 5000 },
+    { enabled: isReady, staleMs: 5000 },
   )
   // The answer before stays to be seen, but does not count, until the next one is here.
   const [kept, setKept] = useState(answer)
@@ -135,11 +121,10 @@ export function useVerdict({ config }: Draft, topKeys: readonly string[], isRead
   const isBehind = answer === undefined || text !== JSON.stringify(config)
   return useMemo(() => {
     if (data === undefined) return { ...unknownVerdict, isPending: true }
-    if ('problem' in data)
-      return { ...unknownVerdict, isPending: isBehind, problems: problemsOf(data.problem, topKeys) }
+    if ('problems' in data) return { ...unknownVerdict, isPending: isBehind, problems: data.problems }
     const { steps, rows, device, warnings } = data
-    return { isPending: isBehind, steps, rows, device, problems: [], warnings: warningsOf(warnings, topKeys) }
-  }, [data, isBehind, topKeys])
+    return { isPending: isBehind, steps, rows, device, problems: [], warnings }
+  }, [data, isBehind])
 }
 
 export interface Trial {

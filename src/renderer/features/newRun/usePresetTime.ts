@@ -1,6 +1,6 @@
 /** What steps with the model of the draft took on this machine: in the last check, else in the newest run with it. */
-import type { AlgorithmEntry } from './algorithmFields.ts'
-import type { JsonObject } from './json.ts'
+import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import type { JsonObject } from '#shared/config/paths.ts'
 import { measuredByCheck, measuredByRun, type Measured } from './presetTime.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { useAnswer } from '#renderer/client/api.tsx'

@@ -2,15 +2,15 @@
 import { useMemo } from 'react'
 import { modelFactsOf, withModel } from './chosenModel.ts'
 import { changedFields, emptyDraft, pruned, type Draft } from './draft.ts'
-import { valueAt, type JsonObject } from './json.ts'
+import { valueAt, type JsonObject } from '#shared/config/paths.ts'
+import { ConfigError, type Problem } from '#shared/errors.ts'
 import { changeWords, isActive, presetsFor } from './presets.ts'
-import { problemsOf, stepIds, type Problem, type StepId } from './problems.ts'
+import { stepIds, stepOf, type StepId } from './problems.ts'
 import { algorithmOf } from './stages.ts'
 import { dataWords, methodWords, modelWords, rewardWords, startWords } from './summaries.ts'
 import { etaWords } from '#renderer/client/eta.ts'
 import { formatBytes } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { codeOf } from '#renderer/client/failures.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import {
   defaultName,
@@ -43,13 +43,14 @@ export function useWizard() {
   const { runs } = useRuns()
   const steps = useSteps()
   const isReady = view.isLoaded && known.isLoaded
-  const verdict = useVerdict(draft, known.topKeys, isReady)
+  const verdict = useVerdict(draft, isReady)
   const trial = useTrial(draft)
   const starter = useStarter(draft, known)
   const readSample = useSample()
   usePrefill(view, known, (next) => steps.showOnly(firstOpen(next, known)))
   const parent = runs.find(({ id }) => id === fork?.runId)
-  const problems = [...verdict.problems, ...triedProblems(trial.error, known.topKeys)]
+  // What only the check could find stands beside its setting as well.
+  const problems = [...verdict.problems, ...(trial.error instanceof ConfigError ? trial.error.problems : [])]
   const summaries = summariesOf(draft, known, trial)
   const missing = stepIds.filter((id) => id !== 'check' && summaries[id] === null)
   const isValid = isReady && missing.length === 0 && !verdict.isPending && verdict.problems.length === 0
@@ -70,7 +71,7 @@ export function useWizard() {
     columns: columnsOf(config, known),
     setModel: (model: string) => update((now) => withModel(now, model, known)),
     problems,
-    problemsOf: (step: StepId): readonly Problem[] => problems.filter((problem) => problem.step === step),
+    problemsOf: (step: StepId): readonly Problem[] => problems.filter((problem) => stepOf(problem) === step),
     name:
       typeof config['name'] === 'string' ? config['name'] : defaultName(draft, known, parent?.name ?? null),
     parentName: parent === undefined ? 'a run' : runTitle(parent),
@@ -86,12 +87,6 @@ export function useWizard() {
     },
     steps: stepIds.map((id, i): Step => ({ id, summary: summaries[id], next: stepIds[i + 1] ?? null })),
   }
-}
-
-/** What only the check could find, beside its setting as well. */
-function triedProblems(error: Error | null, topKeys: readonly string[]): readonly Problem[] {
-  if (error === null || codeOf(error) !== 'config/invalid') return []
-  return problemsOf({ code: 'config/invalid', message: error.message }, topKeys)
 }
 
 /** Id of the head of a step. */

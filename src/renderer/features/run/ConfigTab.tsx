@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from 'react'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import { navigate } from '#renderer/client/route.ts'
-import { useKnownSettings, type RunRecord } from './useRun.ts'
+import type { RunRecord } from './useRun.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Segmented } from '#renderer/kit/choices.tsx'
@@ -13,7 +13,13 @@ import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { Panel } from '#renderer/kit/Panel.tsx'
 import { CopyButton, EmptyState, Loading } from '#renderer/kit/states.tsx'
 import { saveText } from '#renderer/charts/exportChart.ts'
-import { searched, sectionsOf, settingRows, valueText, type SettingRow } from './configTree.ts'
+import {
+  searched,
+  settingRows,
+  useRunSettings,
+  valueText,
+  type RunSetting,
+} from '#renderer/client/runSettings.ts'
 import { lastPart } from '#renderer/client/format.ts'
 
 interface Props {
@@ -24,13 +30,13 @@ interface Props {
 
 /** Every setting the run has, what differs from the default, and what it depends on. */
 export function ConfigTab({ run, record, config }: Props) {
-  const known = useKnownSettings()
+  const known = useRunSettings()
   const [text, setText] = useState('')
   const [shown, setShown] = useState<'all' | 'changed'>('all')
   const search = useRef<HTMLInputElement>(null)
   useKeys({ filter: () => search.current?.focus() })
   const rows = useMemo(
-    () => (known === null || config === null ? [] : settingRows(config, known)),
+    () => (known === null || config === null ? [] : settingRows(config, known.algorithms)),
     [config, known],
   )
   if (record === null || config === null || known === null) return <Loading label="Reading the settings" />
@@ -76,7 +82,7 @@ export function ConfigTab({ run, record, config }: Props) {
             <Panel key={name} isFlush title={<code>{name}</code>}>
               <ul>
                 {inside.map((row) => (
-                  <Setting key={row.path} row={row} section={name} />
+                  <Setting key={row.field.key} row={row} section={name} />
                 ))}
               </ul>
             </Panel>
@@ -88,25 +94,29 @@ export function ConfigTab({ run, record, config }: Props) {
   )
 }
 
+/** Under the first part of their key, in order. */
+function sectionsOf(rows: readonly RunSetting[]) {
+  const bySection = Map.groupBy(
+    rows,
+    ({ field }) => /^[^.[]+[.[]/.exec(field.key)?.[0].slice(0, -1) ?? 'general',
+  )
+  return [...bySection].map(([name, inside]) => ({ name, rows: inside }))
+}
+
 const fileName = ({ name, id }: RunEntry): string => (name ?? id).replace(/[^\w.-]+/g, '-')
 
-function Setting({
-  row: { path, value, usual, isChanged, description },
-  section,
-}: {
-  row: SettingRow
-  section: string
-}) {
-  const name = path.startsWith(`${section}.`) ? path.slice(section.length + 1) : path
+function Setting({ row: { field, value, isChanged }, section }: { row: RunSetting; section: string }) {
+  const { key, help, default: usual } = field
+  const name = key.startsWith(`${section}.`) ? key.slice(section.length + 1) : key
   const isLong = valueText(value).length > 48
   return (
     <li className="grid min-h-7 grid-cols-[12px_minmax(0,17rem)_minmax(0,1fr)] items-center gap-x-2 border-line px-3 py-0.5 not-first:border-t">
       <span aria-hidden className={classes('size-1.5 rounded-full', isChanged && 'bg-accent')} />
       <span className="flex min-w-0 items-center">
-        <code className={classes('truncate text-sm', isChanged && 'font-medium')} title={path}>
+        <code className={classes('truncate text-sm', isChanged && 'font-medium')} title={key}>
           {name}
         </code>
-        {description !== '' && <Help about={path}>{description}</Help>}
+        {help !== '' && <Help about={key}>{help}</Help>}
       </span>
       <span className="flex min-w-0 items-baseline gap-3">
         <code

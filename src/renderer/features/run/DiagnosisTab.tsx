@@ -18,11 +18,11 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Explained, Help } from '#renderer/kit/Help.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
+import { labelOf } from '#shared/config/fields.ts'
 import { goToTab, type DiagnosisState } from './useRun.ts'
 import { healthyWords, stepsWords, checkFigure } from './diagnosisWords.ts'
 import type { ForkWish } from './ForkDialog.tsx'
-import { valueText } from './configTree.ts'
+import { valueText } from '#renderer/client/runSettings.ts'
 import { rewardRoute } from './runFacts.ts'
 
 interface Props {

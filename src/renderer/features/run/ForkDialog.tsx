@@ -1,28 +1,35 @@
-import { ArrowRight, GitFork, X } from 'lucide-react'
+import { GitFork } from 'lucide-react'
 import { useMemo, useState } from 'react'
+import { isEqual, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useCommand } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
-import { goToTab, useKnownSettings } from './useRun.ts'
+import { goToTab } from './useRun.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { plural } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
+import {
+  searched,
+  settingRows,
+  unknownField,
+  useRunSettings,
+  valueText,
+  type RunSetting,
+  type ToolNames,
+} from '#renderer/client/runSettings.ts'
+import { SettingRow } from '#renderer/kit/SettingRow.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { SearchInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
-import { searched, settingRows, valueText, type SettingRow } from './configTree.ts'
-import { labelOf } from '#renderer/features/newRun/fieldWords.ts'
-import type { ToolNames } from '#renderer/features/newRun/toolNames.ts'
-import { lengthChange, parseValue, shownChanges, type Changes } from './forkChanges.ts'
+import { lengthChange } from './forkChanges.ts'
 
 export interface ForkWish {
   /** Of the checkpoint it begins from. */
   readonly step: number
   /** Proposed; a person may change them further. */
-  readonly changes: Changes
+  readonly changes: JsonObject
 }
 
 interface Props {
@@ -32,21 +39,18 @@ interface Props {
   readonly onClose: () => void
 }
 
-/** What is typed, as text, so that half a number stays what it is. */
-type Draft = Readonly<Record<string, string>>
-
-const draftOf = (changes: Changes): Draft =>
-  Object.fromEntries(Object.entries(changes).map(([path, value]) => [path, valueText(value)]))
-
 /** A new run from a checkpoint with some settings changed; shows what will be different before anything starts. */
 export function ForkDialog({ run, config, wish, onClose }: Props) {
-  const known = useKnownSettings()
+  const known = useRunSettings()
   const rows = useMemo(
-    () => (known === null ? [] : settingRows(config, known, { opensLists: false }).filter(isForkable)),
+    () =>
+      settingRows(config, known?.algorithms ?? [], { opensLists: false }).filter(
+        ({ field }) => !field.key.startsWith('adapter.'),
+      ),
     [config, known],
   )
   const longer = lengthChange({ steps: run.steps, stages: config.stages.length }, wish.step)
-  const [draft, setDraft] = useState<Draft>(() => draftOf({ ...longer, ...wish.changes }))
+  const [changes, setChanges] = useState<JsonObject>(() => ({ ...longer, ...wish.changes }))
   const fork = useCommand('runs.fork', {
     quiet: true,
     onDone({ runId }) {
@@ -55,12 +59,11 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
       toast({ title: `Forked from step ${String(wish.step)} of “${runTitle(run)}”` })
     },
   })
-  const changes = Object.fromEntries(
-    Object.entries(draft).map(([path, text]) => [path, parseValue(text, rowAt(rows, path))]),
+  const effective = Object.fromEntries(
+    Object.entries(changes).filter(([key, value]) => !isEqual(value, valueAt(config, key))),
   )
-  const shown = shownChanges(rows, changes)
-  const start = () =>
-    void fork.run({ runId: run.id, step: wish.step, changes: pick(changes, shown), start: true })
+  const count = Object.keys(effective).length
+  const start = () => void fork.run({ runId: run.id, step: wish.step, changes: effective, start: true })
   return (
     <Dialog
       isOpen
@@ -77,7 +80,7 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
               navigate('/new-run', {
                 fork: run.id,
                 step: String(wish.step),
-                changes: shown.length === 0 ? null : JSON.stringify(pick(changes, shown)),
+                changes: count === 0 ? null : JSON.stringify(effective),
               })
             }
           >
@@ -90,13 +93,13 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
             disabled={fork.isRunning}
             onClick={start}
           >
-            {shown.length === 0 ? 'Fork unchanged' : `Fork with ${plural(shown.length, 'change')}`}
+            {count === 0 ? 'Fork unchanged' : `Fork with ${plural(count, 'change')}`}
           </Button>
         </>
       }
     >
       <div className="flex flex-col gap-3">
-        <ChangedRows rows={rows} draft={draft} onDraft={setDraft} />
+        <ChangedSettings rows={rows} changes={changes} onChange={setChanges} />
         {'steps' in longer && (
           <p className="text-sm text-muted">
             The run was {run.steps} steps long and this checkpoint is its end, so the fork gets as many again.
@@ -104,9 +107,9 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
         )}
         <AddSetting
           rows={rows}
-          draft={draft}
+          changes={changes}
           toolNames={known?.toolNames ?? {}}
-          onAdd={(row) => setDraft({ ...draft, [row.path]: valueText(row.value) })}
+          onAdd={({ field, value }) => setChanges({ ...changes, [field.key]: value })}
         />
         {fork.error !== null && <ErrorNote error={fork.error} />}
       </div>
@@ -114,95 +117,43 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
   )
 }
 
-/** A fork goes on with the adapter of its checkpoint. */
-const isForkable = ({ path }: SettingRow): boolean => !path.startsWith('adapter.')
-
-const valueOf = (rows: readonly SettingRow[], path: string): unknown =>
-  rows.find((row) => row.path === path)?.value
-
-const unknownRow = { value: undefined, options: null }
-const rowAt = (rows: readonly SettingRow[], path: string) =>
-  rows.find((row) => row.path === path) ?? unknownRow
-
-const pick = (changes: Changes, shown: readonly { readonly path: string }[]): Record<string, unknown> =>
-  Object.fromEntries(shown.map(({ path }) => [path, changes[path]]))
-
-interface RowsProps {
-  readonly rows: readonly SettingRow[]
-  readonly draft: Draft
-  readonly onDraft: (draft: Draft) => void
+interface ChangedProps {
+  /** Of the parent. A fork goes on with the adapter of its checkpoint, whose settings are not among them. */
+  readonly rows: readonly RunSetting[]
+  readonly changes: JsonObject
+  readonly onChange: (changes: JsonObject) => void
 }
 
-function ChangedRows({ rows, draft, onDraft }: RowsProps) {
-  const paths = Object.keys(draft)
-  if (paths.length === 0)
-    return <p className="text-muted">Choose settings to change, or fork it unchanged.</p>
+function ChangedSettings({ rows, changes, onChange }: ChangedProps) {
+  const keys = Object.keys(changes)
+  if (keys.length === 0) return <p className="text-muted">Choose settings to change, or fork it unchanged.</p>
   return (
-    <ul aria-label="Changed settings" className="rounded border border-line">
-      {paths.map((path) => (
-        <li
-          key={path}
-          className="grid grid-cols-[minmax(0,1fr)_minmax(0,7rem)_16px_minmax(0,9rem)_24px] items-center gap-2 border-line py-1.5 pr-1.5 pl-3 not-first:border-t"
-        >
-          <span className="truncate" title={path}>
-            {labelOf(path)}
-          </span>
-          <span
-            className="truncate text-right font-mono text-sm text-muted"
-            title={valueText(valueOf(rows, path))}
-          >
-            {valueText(valueOf(rows, path))}
-          </span>
-          <ArrowRight size={13} aria-hidden className="text-faint" />
-          <ValueInput
-            row={rows.find((row) => row.path === path)}
-            path={path}
-            text={draft[path] ?? ''}
-            onText={(text) => onDraft({ ...draft, [path]: text })}
+    <div role="group" aria-label="Changed settings" className="grid grid-cols-2 gap-x-6 gap-y-2 pl-2.5">
+      {keys.map((key) => {
+        const row = rows.find(({ field }) => field.key === key)
+        const { [key]: _, ...others } = changes
+        return (
+          <SettingRow
+            key={key}
+            field={row?.field ?? unknownField(key)}
+            value={changes[key]}
+            base={row?.value}
+            isChanged
+            note={`In the parent: ${valueText(row?.value)}`}
+            onChange={(value) => onChange({ ...changes, [key]: value ?? null })}
+            onReset={() => onChange(others)}
           />
-          <IconButton
-            small
-            label={`Leave ${labelOf(path)} as it is`}
-            icon={<X size={13} aria-hidden />}
-            onClick={() =>
-              onDraft(Object.fromEntries(Object.entries(draft).filter(([other]) => other !== path)))
-            }
-          />
-        </li>
-      ))}
-    </ul>
+        )
+      })}
+    </div>
   )
 }
 
-interface ValueProps {
-  readonly row: SettingRow | undefined
-  readonly path: string
-  readonly text: string
-  readonly onText: (text: string) => void
-}
-
-function ValueInput({ row, path, text, onText }: ValueProps) {
-  const label = `New value of ${labelOf(path)}`
-  const options = row?.options ?? null
-  if (options !== null) {
-    return (
-      <Select
-        aria-label={label}
-        small
-        value={text}
-        onChange={onText}
-        options={[...new Set([...options, text])].map((value) => ({ value, label: value }))}
-      />
-    )
-  }
-  return <TextInput aria-label={label} small mono value={text} onChange={onText} />
-}
-
 interface AddProps {
-  readonly rows: readonly SettingRow[]
-  readonly draft: Draft
+  readonly rows: readonly RunSetting[]
+  readonly changes: JsonObject
   readonly toolNames: ToolNames
-  readonly onAdd: (row: SettingRow) => void
+  readonly onAdd: (row: RunSetting) => void
 }
 
 const first: readonly string[] = [
@@ -215,12 +166,12 @@ const first: readonly string[] = [
 ]
 
 /** Every setting by its name or what it does; without a search those that are changed most. */
-function AddSetting({ rows, draft, toolNames, onAdd }: AddProps) {
+function AddSetting({ rows, changes, toolNames, onAdd }: AddProps) {
   const [text, setText] = useState('')
-  const open = rows.filter(({ path }) => !(path in draft))
+  const open = rows.filter(({ field }) => !(field.key in changes))
   const found =
     text.trim() === ''
-      ? first.flatMap((path) => open.filter((row) => row.path === path))
+      ? first.flatMap((key) => open.filter(({ field }) => field.key === key))
       : searched(open, text, toolNames).slice(0, 40)
   return (
     <section className="rounded border border-line">
@@ -235,17 +186,17 @@ function AddSetting({ rows, draft, toolNames, onAdd }: AddProps) {
       </div>
       <ul className="max-h-52 overflow-auto p-1" aria-label="Settings to change">
         {found.map((row) => (
-          <li key={row.path}>
+          <li key={row.field.key}>
             <button
               type="button"
               onClick={() => onAdd(row)}
               className="flex min-h-7 w-full items-baseline gap-3 rounded-sm px-2 py-1 text-left hover:bg-raised"
             >
-              <span className="shrink-0" title={row.path}>
-                {labelOf(row.path)}
+              <span className="shrink-0" title={row.field.key}>
+                {row.field.label}
               </span>
-              <span className="min-w-0 grow truncate text-sm text-muted" title={row.description}>
-                {row.description}
+              <span className="min-w-0 grow truncate text-sm text-muted" title={row.field.help}>
+                {row.field.help}
               </span>
               <span className="max-w-32 shrink-0 truncate font-mono text-sm text-muted">
                 {valueText(row.value)}

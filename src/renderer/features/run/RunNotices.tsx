@@ -1,4 +1,6 @@
 import { Hourglass, Play, TriangleAlert } from 'lucide-react'
+import { labelOf } from '#shared/config/fields.ts'
+import { withChanges } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { goToTab, type RunTab, useSlowPace } from './useRun.ts'
@@ -8,7 +10,7 @@ import { phaseWords } from '#renderer/client/words.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { ErrorNote } from '#renderer/kit/states.tsx'
-import { changedConfig, memoryProposals, type MemoryProposal } from './forkChanges.ts'
+import { memoryProposals, type MemoryProposal } from './forkChanges.ts'
 import type { ForkWish } from './ForkDialog.tsx'
 import { useResume } from './RunHeader.tsx'
 
@@ -39,7 +41,7 @@ export function RunNotices({ run, config, tab, onFork }: NoticesProps) {
 }
 
 /** What the run says is wrong with it, wherever the diagnosis does not stand below; and that it was ended for it. */
-function Finding({ run: { id, finding, error }, tab }: { run: RunEntry; tab: RunTab }) {
+function Finding({ run: { id, finding, error, step }, tab }: { run: RunEntry; tab: RunTab }) {
   const wasEnded = error?.code === 'run/destroyed'
   const isDiagnosis = tab === 'diagnosis'
   if (finding === null || (isDiagnosis && !wasEnded)) return null
@@ -59,7 +61,8 @@ function Finding({ run: { id, finding, error }, tab }: { run: RunEntry; tab: Run
       />
       <p className="min-w-0 grow text-pretty">
         {wasEnded
-          ? `${isDiagnosis ? error.message.replace(`: ${finding.words}`, '.') : error.message} ${forThePage(error.hint) ?? ''}`
+          ? // Below stands what was found.
+            `${isDiagnosis ? `Stopped after step ${String(step)} as “${labelOf('diagnosis.stopOn')}” asks.` : error.message} ${error.hint ?? ''}`
           : finding.words}
       </p>
       {!isDiagnosis && (
@@ -76,8 +79,7 @@ function Ended({ run, config, onFork }: Props) {
   const { data: checkpoints } = useAnswer('checkpoints.list', { runId: run.id })
   const whole = (checkpoints ?? []).filter(({ problem }) => problem === null)
   const newest = whole.at(-1)
-  const isMemory =
-    run.error?.code === 'runtime/out-of-memory' || /short of memory/.test(run.error?.hint ?? '')
+  const isMemory = run.error?.code === 'runtime/out-of-memory' || run.error?.code === 'runtime/killed'
   const safe = checkpoints === undefined ? null : safeWords(newest?.step)
   return (
     <>
@@ -108,7 +110,7 @@ function Ended({ run, config, onFork }: Props) {
 function told({ error, lastWords, step }: RunEntry, safe: string | null) {
   return {
     message: error?.message ?? `The training process ended unexpectedly after step ${String(step)}.`,
-    hint: [safe, forThePage(error?.hint) ?? lastWord(lastWords)].filter(Boolean).join(' '),
+    hint: [safe, error?.hint ?? lastWord(lastWords)].filter(Boolean).join(' '),
     code: [error?.code, lastWords].filter(Boolean).join('\n'),
   }
 }
@@ -117,12 +119,6 @@ const safeWords = (step: number | undefined): string =>
   step === undefined
     ? 'No checkpoint was kept yet; a resumed run begins from the start.'
     : `Checkpoint ${String(step)} is complete; nothing before it is lost.`
-
-/** Without the sentence that tells which command to type. */
-function forThePage(hint: string | null | undefined): string | null {
-  const sentences = (hint ?? '').split(/(?<=\.)\s+/).filter((sentence) => !/\bturnwise [a-z]+/.test(sentence))
-  return sentences.length === 0 || sentences.join('') === '' ? null : sentences.join(' ')
-}
 
 /** The line that most likely says why. */
 function lastWord(words: string | null): string | null {
@@ -144,7 +140,7 @@ function MemoryHelp({ run, config, step, onFork }: MemoryProps) {
   const start = useCommand('runs.start', { onDone: ({ runId }) => goToTab(runId, 'overview') })
   const apply = ({ changes }: MemoryProposal) => {
     if (step !== null) onFork({ step, changes })
-    else void start.run({ config: changedConfig(config, changes) as RunConfig, tags: [...run.tags] })
+    else void start.run({ config: withChanges(config, changes) as RunConfig, tags: [...run.tags] })
   }
   const proposals = memoryProposals(config).slice(0, 3)
   if (proposals.length === 0) return null

@@ -7,7 +7,6 @@ import { useNow } from '#renderer/client/live.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
-import type { KnownSettings } from './configTree.ts'
 
 export type RunRecord = Answer<'runs.get'>
 
@@ -48,17 +47,6 @@ export function readConfig(text: string | undefined): RunConfig | null {
   } catch {
     return null
   }
-}
-
-/** What every setting means; null while it is on its way. */
-export function useKnownSettings(): KnownSettings | null {
-  const schema = useAnswer('settings.runConfigSchema', undefined).data
-  const algorithms = useAnswer('settings.algorithms', undefined).data
-  const toolNames = useAnswer('settings.toolNames', undefined).data
-  return useMemo(
-    () => (schema && algorithms ? { schema, algorithms, toolNames: toolNames ?? {} } : null),
-    [schema, algorithms, toolNames],
-  )
 }
 
 /** Digest of a version → name of its data set. */

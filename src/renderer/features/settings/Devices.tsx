@@ -241,9 +241,6 @@ function speedWords(speeds: readonly DeviceSpeed[]): string {
   return `Beside the CPU: ${parts.join(', ')}.`
 }
 
-/** The mark right of it says so. */
-const saidBeside = /^The device [^.]+ is not available\. /
-
 /** What is missing for a device is told to those who ask: most machines lack most of them. */
 const MissingDevice = ({ device }: { device: Extract<DeviceReport, { available: false }> }) => (
   <details className="group">
@@ -257,7 +254,7 @@ const MissingDevice = ({ device }: { device: Extract<DeviceReport, { available: 
       </span>
     </summary>
     <p className="px-3 pb-3 pl-10 text-sm text-muted text-pretty">
-      {device.reason.replace(saidBeside, '')} {device.hint}
+      {device.reason} {device.hint}
     </p>
   </details>
 )

@@ -6,7 +6,7 @@ import {
   numberSetting,
   optionalNumberSetting,
   type SettingsOf,
-} from '#shared/settings.ts'
+} from '#shared/config/settings.ts'
 import type { GroupAcceptance, Needs } from '../types.ts'
 import { acceptanceSettings, groupAcceptance } from './groups.ts'
 
@@ -39,7 +39,7 @@ export const clipSettings = {
     default: null,
     minimum: 1,
     description:
-      'Two-sided clip: bounds the ratio itself, so that a token with a negative advantage costs at most this many times it; null is off.',
+      'Two-sided clip: bounds the ratio itself, so that a token with a negative advantage costs at most this many times it.',
   }),
 } as const
 
@@ -50,17 +50,18 @@ export function clipConflicts({
 }: {
   readonly clipCoefficient: number | readonly [number, number]
   readonly ratioLimit?: number | null
-}): string[] {
+}): [setting: string, message: string][] {
   const { lower, upper } = clipBounds(clipCoefficient)
   const pair = JSON.stringify(clipCoefficient)
-  const problems = []
+  const problems: [setting: string, message: string][] = []
   if (lower > 1 || upper < 1) {
-    problems.push(
-      `clipCoefficient: a pair means the bounds of the ratio, which begins at 1; ${pair} shuts it out. Write [0.8, 1.28] for 0.2 below and 0.28 above.`,
-    )
+    problems.push([
+      'clipCoefficient',
+      `a pair means the bounds of the ratio, which begins at 1; ${pair} shuts it out. Write [0.8, 1.28] for 0.2 below and 0.28 above.`,
+    ])
   }
   if (ratioLimit !== null && ratioLimit <= upper) {
-    problems.push(`ratioLimit: must be above the upper clip bound ${upper}, got ${ratioLimit}.`)
+    problems.push(['ratioLimit', `must be above the upper clip bound ${upper}, got ${ratioLimit}.`])
   }
   return problems
 }
@@ -78,7 +79,7 @@ export const klEstimatorSettings = {
     default: 10,
     minimum: Number.MIN_VALUE,
     description:
-      'A token whose estimate is above this, where its gradient grows without bound (k3: the policy is far below the reference), leaves the KL term; null is off.',
+      'A token whose estimate is above this, where its gradient grows without bound (k3: the policy is far below the reference), leaves the KL term.',
   }),
 } as const
 export type KlEstimatorSettings = SettingsOf<typeof klEstimatorSettings>
@@ -124,7 +125,7 @@ export const weightingSettings = {
     default: null,
     minimum: 0,
     description:
-      'A trajectory the policy has become less likely to write, by more than this many nats per token on average, no longer teaches by negative advantages; null is off.',
+      'A trajectory the policy has become less likely to write, by more than this many nats per token on average, no longer teaches by negative advantages.',
   }),
 } as const
 
@@ -169,7 +170,7 @@ const groupAdvantageSettings = {
   advantageClipRange: optionalNumberSetting({
     default: null,
     minimum: Number.MIN_VALUE,
-    description: 'Limits advantages to ± this; null is off.',
+    description: 'Limits advantages to ± this.',
   }),
   filterZeroAdvantages: flagSetting(
     false,

@@ -1,5 +1,5 @@
 /** Groups: the trajectories that answer one prompt, and which of them are worth learning from. */
-import { flagSetting, numberSetting, type SettingsOf } from '#shared/settings.ts'
+import { flagSetting, numberSetting, type SettingsOf } from '#shared/config/settings.ts'
 import type { Experience, Group, GroupAcceptance } from '../types.ts'
 import { hasNoSpread } from './statistics.ts'
 

@@ -2,7 +2,7 @@
  * What losses on a policy are made of: importance ratio, clip, divergence from the reference policy, entropy, normaliser.
  * None of them knows which algorithm it serves.
  */
-import type { SettingsOf } from '#shared/settings.ts'
+import type { SettingsOf } from '#shared/config/settings.ts'
 import type { LearningRow } from '../types.ts'
 import {
   add,

@@ -1,5 +1,5 @@
 /** What a trajectory earned, as advantages see it: shaped by its length, less its divergence from the reference policy, laid on tokens. */
-import { choiceSetting, numberSetting, optionalNumberSetting } from '#shared/settings.ts'
+import { choiceSetting, numberSetting, optionalNumberSetting } from '#shared/config/settings.ts'
 import type { Advantages, Experience } from '../types.ts'
 import { type LengthSettings, lengthSettings } from './groupSettings.ts'
 import { actionCount, spreadOverTurns, turnOfTokens } from './turns.ts'
@@ -38,7 +38,7 @@ export function mayLearn({ truncated }: Experience, { maskTruncated }: LengthSet
 const rewardClipRange = optionalNumberSetting({
   default: null,
   minimum: Number.MIN_VALUE,
-  description: 'Limits rewards to ± this; null is off.',
+  description: 'Limits rewards to ± this.',
 })
 
 /** β as part of the reward. */

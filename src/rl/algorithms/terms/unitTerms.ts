@@ -2,7 +2,7 @@
  * Terms of the losses outside the GRPO family: means over units. A unit is a token, a turn or a trajectory, and every unit of
  * the minibatch weighs the same, however many tokens it has. (In the GRPO family tokens are weighed: policyTerms.ts.)
  */
-import { choiceSetting, numberSetting } from '#shared/settings.ts'
+import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import type { LearningRow } from '../types.ts'
 import { exp, multiply, pool, subtract, sum, type Value, where } from './differentiable.ts'
 import type { KlEstimatorSettings, RatioLevel } from './groupSettings.ts'

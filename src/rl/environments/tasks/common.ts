@@ -1,4 +1,5 @@
 import type { SequentialRandom } from '#shared/random.ts'
+import type { Doubt } from '../common.ts'
 import type { EnvironmentTurn, Observation } from '#rl/environment.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
 
@@ -47,8 +48,8 @@ export interface Task<State = unknown, Settings extends TaskSettings = TaskSetti
   readonly settings: Settings
   /** Errors: AppError 'config/invalid' for settings that cannot be. */
   create(settings: Settings, services: TaskServices): TaskWorld<State>
-  /** What can be, but is hardly meant; a sentence each, beginning with the setting's name. */
-  doubts?(settings: Settings): readonly string[]
+  /** What can be, but is hardly meant. */
+  doubts?(settings: Settings): readonly Doubt[]
 }
 
 /** Keeps the types of state and settings while the file defines its task. */

@@ -1,5 +1,6 @@
 import { AppError } from '#shared/errors.ts'
 import type { SequentialRandom } from '#shared/random.ts'
+import { doubt } from '../common.ts'
 import { defineTask, taggedAnswer } from './common.ts'
 
 interface CountdownState {
@@ -38,9 +39,14 @@ export const countdown = defineTask({
   },
   doubts: ({ formReward, highest }) => [
     ...(formReward >= 1
-      ? [`formReward is ${formReward}: an equation that misses earns as much as a right one, which earns 1.`]
+      ? [
+          doubt(
+            'formReward',
+            `${formReward}; an equation that misses earns as much as a right one, which earns 1.`,
+          ),
+        ]
       : []),
-    ...(highest > 10_000 ? [`highest is ${highest}; up to 100 is usual.`] : []),
+    ...(highest > 10_000 ? [doubt('highest', `${highest}; up to 100 is usual.`)] : []),
   ],
 })
 

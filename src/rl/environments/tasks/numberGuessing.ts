@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts'
+import { doubt } from '../common.ts'
 import { defineTask, isTurns, lastInteger } from './common.ts'
 
 interface GuessingState {
@@ -45,12 +46,17 @@ export const numberGuessing = defineTask({
   },
   doubts: ({ invalidPenalty, guesses }) => [
     ...(invalidPenalty < 0
-      ? [`invalidPenalty is ${invalidPenalty}: a turn without a valid guess is rewarded by that.`]
+      ? [doubt('invalidPenalty', `${invalidPenalty}; a turn without a valid guess is rewarded by that.`)]
       : []),
     ...(invalidPenalty > 10
-      ? [`invalidPenalty is ${invalidPenalty}: finding the number, which earns 1, hardly counts beside it.`]
+      ? [
+          doubt(
+            'invalidPenalty',
+            `${invalidPenalty}; finding the number, which earns 1, hardly counts beside it.`,
+          ),
+        ]
       : []),
-    ...(guesses > 50 ? [`guesses is ${guesses}: an episode takes as many turns.`] : []),
+    ...(guesses > 50 ? [doubt('guesses', `${guesses}; an episode takes as many turns.`)] : []),
   ],
 })
 

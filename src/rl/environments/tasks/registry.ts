@@ -12,7 +12,7 @@ import { constantReward } from '../probes/constantReward.ts'
 import { constantTarget } from '../probes/constantTarget.ts'
 import { gridNavigation } from '../probes/gridNavigation.ts'
 import { multiInput } from '../probes/multiInput.ts'
-import { requireSettings } from '../common.ts'
+import { requireSettings, type Doubt } from '../common.ts'
 import { arithmetic } from './arithmetic.ts'
 import type { Task, TaskServices, TaskSettings, TaskStart, TaskWorld } from './common.ts'
 import { countdown } from './countdown.ts'
@@ -29,7 +29,7 @@ export interface BuiltInEnvironment {
   readonly settings: TaskSettings
   /** Errors: AppError 'config/invalid'. */
   create(changed: TaskSettings, services: TaskServices): Environment
-  doubts(changed: TaskSettings): readonly string[]
+  doubts(changed: TaskSettings): readonly Doubt[]
 }
 
 /** A task whose types of state and settings are known to its own file only. */

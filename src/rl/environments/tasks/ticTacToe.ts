@@ -1,5 +1,6 @@
 import { AppError } from '#shared/errors.ts'
 import type { SequentialRandom } from '#shared/random.ts'
+import { doubt } from '../common.ts'
 import { defineTask, lastInteger } from './common.ts'
 
 /** Nine characters: X is the policy, O the opponent, . free. */
@@ -50,11 +51,13 @@ export const ticTacToe = defineTask({
     }
   },
   doubts: ({ win, draw, loss, illegal }) => [
-    ...(win <= draw ? [`win is ${win}, no more than a draw earns (${draw}).`] : []),
-    ...(draw < loss ? [`draw is ${draw}, less than losing earns (${loss}).`] : []),
-    ...(illegal > loss ? [`illegal is ${illegal}: a forbidden move earns more than losing (${loss}).`] : []),
+    ...(win <= draw ? [doubt('win', `${win}, no more than a draw earns (${draw}).`)] : []),
+    ...(draw < loss ? [doubt('draw', `${draw}, less than losing earns (${loss}).`)] : []),
+    ...(illegal > loss
+      ? [doubt('illegal', `${illegal}; a forbidden move earns more than losing (${loss}).`)]
+      : []),
     ...([win, draw, loss, illegal].some((reward) => Math.abs(reward) > 1000)
-      ? [`win is ${win}, draw ${draw}, loss ${loss}, illegal ${illegal}; −1 to 1 is usual.`]
+      ? [doubt('win', `${win}, draw ${draw}, loss ${loss}, illegal ${illegal}; −1 to 1 is usual.`)]
       : []),
   ],
 })

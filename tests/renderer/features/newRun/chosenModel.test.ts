@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { algorithms } from '#rl/algorithms/registry.ts'
+import { algorithmEntries } from '../../algorithmEntries.ts'
 import { withModel, withRoom } from '#renderer/features/newRun/chosenModel.ts'
-import { valueAt, withValue } from '#renderer/features/newRun/json.ts'
+import { valueAt, withValue } from '#shared/config/paths.ts'
 import { fittingNewTokens, usualNewTokens } from '#shared/usualLength.ts'
 
 const models = [
   { name: 'little', directory: '/models/little', parameters: 2e6, contextLength: 128 },
   { name: 'large', directory: '/models/large', parameters: 1e9, contextLength: 32_768 },
 ]
-const choices = { models, algorithms }
+const choices = { models, algorithms: algorithmEntries }
 const lengthOf = (config: object) => valueAt(config, 'rollout.maxNewTokens')
 
 describe('a chosen model', () => {

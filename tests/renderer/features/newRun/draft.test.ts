@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import {
   changedFields,
   checkedPart,
@@ -11,14 +10,11 @@ import {
   withSetting,
   type Draft,
 } from '#renderer/features/newRun/draft.ts'
-import { sectionsOf } from '#renderer/features/newRun/fields.ts'
-import { isEqual, isObject, valueAt, withValue, withValues } from '#renderer/features/newRun/json.ts'
-import { changeConfig } from '#host/runs/forkRun.ts'
-import { parseRunConfig, runConfigSchema } from '#shared/runConfig.ts'
+import { configSections } from '#shared/config/fields.ts'
+import { isEqual, isObject, valueAt, withChanges, withValue, withValues } from '#shared/config/paths.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
 
-const fields = sectionsOf(z.toJSONSchema(runConfigSchema, { io: 'input' })).flatMap(
-  (section) => section.fields,
-)
+const fields = configSections.flatMap((section) => section.fields)
 const field = (key: string) => {
   const found = fields.find((each) => each.key === key)
   if (found === undefined) throw new Error(`Expected a field ${key}.`)
@@ -112,7 +108,7 @@ describe('a fork', () => {
     const changes = forkChanges(forkOf(config))
     expect(Object.keys(changes)).toContain('checkpoints.load.optimizer')
     expect(changes['data.prompt']).toEqual({ template: '{question}' })
-    expect(whole(changeConfig(parent as never, changes))).toEqual(whole(config))
+    expect(whole(withChanges(parent, changes))).toEqual(whole(config))
   })
 
   test('can leave out what its parent has', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { algorithms } from '#rl/algorithms/registry.ts'
-import { withValue, withValues } from '#renderer/features/newRun/json.ts'
+import { algorithmEntries } from '../../algorithmEntries.ts'
+import { withValue, withValues } from '#shared/config/paths.ts'
 import {
   applied,
   changeWords,
@@ -17,14 +17,14 @@ const starter = { parameters: 1.9e6, contextLength: 128 }
 const large = { parameters: 1.5e9, contextLength: 32_768 }
 
 const algorithm = (id: string) => {
-  const found = algorithms.find((each) => each.id === id)
+  const found = algorithmEntries.find((each) => each.id === id)
   if (found === undefined) throw new Error(`Expected ${id}.`)
   return found
 }
 
 describe('presets', () => {
   test('fit every algorithm and every size of model', () => {
-    for (const each of algorithms) {
+    for (const each of algorithmEntries) {
       for (const model of [null, starter, large]) {
         for (const preset of presetsFor(model, each)) {
           const config = applied({ ...small, algorithm: { id: each.id } }, preset)

@@ -1,23 +1,30 @@
 import { describe, expect, test } from 'vitest'
-import { openProblems, problemsAt, problemsOf } from '#renderer/features/newRun/problems.ts'
+import {
+  openProblems,
+  problemsAt,
+  problemWords,
+  stepOf,
+  wrongWords,
+} from '#renderer/features/newRun/problems.ts'
 import { requireKnownParts } from '#host/runs/runConfigFile.ts'
-import { AppError } from '#shared/errors.ts'
-import { parseRunConfig, runConfigSchema } from '#shared/runConfig.ts'
+import { problemsOfError } from '#shared/config/problems.ts'
+import { AppError, problemCodes, type ErrorCode, type Problem } from '#shared/errors.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
 
-const topKeys = Object.keys(runConfigSchema.shape)
 const small = { model: 'starter', data: { train: 'rows.jsonl' }, rewards: [{ function: 'exact-match' }] }
 
-/** As the host tells it. */
-function found(config: object) {
+/** As the host answers. */
+function found(config: object): readonly Problem[] {
   try {
     requireKnownParts(parseRunConfig(config))
   } catch (error) {
-    if (error instanceof AppError)
-      return problemsOf({ code: error.code, message: error.message, hint: error.hint }, topKeys)
+    if (error instanceof AppError) return problemsOfError(error)
     throw error
   }
   return []
 }
+
+const places = (problems: readonly Problem[]) => problems.map(({ path, code }) => [path, code])
 
 describe('problems of a config', () => {
   test('each beside its setting, without the key', () => {
@@ -27,72 +34,109 @@ describe('problems of a config', () => {
       rollout: { topP: 2 },
       data: { train: 'rows.jsonl', heldOut: { share: 3 } },
     })
-    expect(problems.map(({ key, step }) => [key, step])).toEqual([
+    expect(problems.map((problem) => [problem.path, stepOf(problem)])).toEqual([
       ['adapter.rank', 'method'],
       ['data.heldOut.share', 'data'],
       ['rollout.topP', 'method'],
     ])
-    expect(problems[0]).toMatchObject({ sentence: 'Expected at least 1, got 0.', isMissing: false })
     expect(problemsAt(problems, 'data.heldOut')).toHaveLength(1)
     expect(problemsAt(problems, 'data')).toHaveLength(1)
     expect(problemsAt(problems, 'roll')).toEqual([])
+    expect(wrongWords(problemsAt(problems, 'adapter'))).toBe('Expected at least 1, got 0.')
   })
 
   test('what was not given yet is no fault', () => {
-    expect(found({}).map(({ key, isMissing }) => [key, isMissing])).toEqual([
-      ['model', true],
-      ['data', true],
+    expect(places(found({}))).toEqual([
+      ['model', 'missing'],
+      ['data', 'missing'],
     ])
-    expect(found({ ...small, rewards: [] })[0]).toMatchObject({
-      key: 'rewards',
-      step: 'reward',
-      isMissing: true,
-    })
+    expect(places(found({ ...small, rewards: [] }))).toEqual([['rewards', 'missing']])
+    expect(wrongWords(found({}))).toBeUndefined()
   })
 
-  test('settings that do not fit each other', () => {
-    const [minibatch, tokens] = found({
-      ...small,
-      rollout: { minNewTokens: 300, maxNewTokens: 20 },
-      optimization: { minibatchSize: 7 },
-    }).toSorted((a, b) => (a.key ?? '').localeCompare(b.key ?? ''))
-    expect(minibatch).toMatchObject({ key: 'optimization.minibatchSize', step: 'method' })
-    expect(minibatch?.sentence).toMatch(/^It is 7, which does not divide/)
-    expect(tokens?.key).toBe('rollout.minNewTokens')
-  })
-
-  test('settings of the algorithm', () => {
-    expect(
-      found({ ...small, algorithm: { id: 'grpo', settings: { klCoefficient: -1, x: 1 } } }),
-    ).toMatchObject([{ key: 'algorithm.settings.klCoefficient' }, { key: 'algorithm.settings.x' }])
-  })
-
-  test('entries of a list', () => {
-    expect(found({ ...small, rewards: [{ function: 'exact-match', weight: 'much' }] })).toMatchObject([
-      { key: 'rewards[0].weight', step: 'reward', sentence: 'Expected a number, got "much".' },
+  test('what a stage says otherwise is a problem of the stage, not of the run', () => {
+    const problems = [
+      ...found({ ...small, stages: [{ steps: 2 }, { rollout: { topK: -1 }, steps: 2 }] }),
+      ...found({ ...small, stages: [{ steps: 2 }, { rollout: { groupSize: 1 }, steps: 2 }] }),
+      ...found({ ...small, stages: [{ algorithm: { id: 'grpo', settings: { x: 1 } }, steps: 2 }] }),
+    ]
+    expect(problems.map(({ path, stage }) => [path, stage])).toEqual([
+      ['rollout.topK', 1],
+      ['rollout.groupSize', 1],
+      ['algorithm.settings.x', 0],
     ])
+    expect(problemsAt(problems, 'rollout')).toEqual([])
+  })
+})
+
+/** A config that has the problem, and how a person reads it under the setting. */
+const examples: readonly (readonly [config: object, path: string, code: string, words: string])[] = [
+  [{ ...small, model: undefined }, 'model', 'missing', 'Expected text, it is missing.'],
+  [{ ...small, rolout: {} }, 'rolout', 'unknown', 'Unknown key.'],
+  [
+    { ...small, rewards: [{ function: 'exact-match', weight: 'much' }] },
+    ...(['rewards[0].weight', 'type', 'Expected a number, got "much".'] as const),
+  ],
+  [
+    { ...small, algorithm: { id: 'grpo', settings: { klCoefficient: -1 } } },
+    ...(['algorithm.settings.klCoefficient', 'range', 'Expected at least 0, got -1.'] as const),
+  ],
+  [
+    { ...small, rollout: { precision: 'int4' } },
+    ...(['rollout.precision', 'choice', 'Expected one of "f32", "int8", got "int4".'] as const),
+  ],
+  [{ ...small, data: { train: 3 } }, 'data.train', 'form', 'None of the allowed forms fits 3.'],
+  [
+    { ...small, optimization: { minibatchSize: 7 } },
+    ...(['optimization.minibatchSize', 'conflict'] as const),
+    '7, which does not divide the 64 trajectories of a step (`rollout.promptsPerStep` 8 × 8 each).',
+  ],
+  [
+    { ...small, rewards: [{ function: 'no-such' }] },
+    ...(['rewards[0]', 'unusable'] as const),
+    expect.stringMatching(
+      /^There is no reward function called “no-such”\. Choose one of: exact-match/,
+    ) as string,
+  ],
+]
+
+describe('every code', () => {
+  test.each(examples)('%j', (config, path, code, words) => {
+    const [problem, ...others] = found(config)
+    expect(others).toEqual([])
+    expect(problem).toMatchObject({ path, code, stage: null })
+    expect(problem && problemWords(problem)).toEqual(words)
   })
 
-  test('of a stage', () => {
-    const [problem] = found({
-      ...small,
-      stages: [{ steps: 2 }, { algorithm: { id: 'grpo' }, rollout: { topK: -1 }, steps: 2 }],
-    })
-    expect(problem?.key).toMatch(/rollout\.topK$/)
+  test('has an example; warnings have those of configWarnings', () => {
+    const shown = new Set([...examples.map(([, , code]) => code), 'unwise'])
+    expect([...shown].sort()).toEqual([...problemCodes].sort())
   })
 })
 
 test('other failures stand at the step they are about', () => {
-  const step = (code: string) => problemsOf({ code, message: 'It is so.' }, topKeys)[0]?.step
+  const step = (code: ErrorCode) =>
+    problemsOfError(new AppError(code, 'It is so.', 'Do this.')).map((problem) => [
+      stepOf(problem),
+      problemWords(problem),
+    ])
+  const words = 'It is so. Do this.'
   expect(
-    ['model/invalid', 'tokenizer/invalid', 'data/invalid', 'file/unreadable', 'sandbox/failed'].map(step),
-  ).toEqual(['model', 'model', 'data', 'data', 'reward'])
+    (
+      ['model/invalid', 'tokenizer/invalid', 'data/invalid', 'file/unreadable', 'sandbox/failed'] as const
+    ).flatMap(step),
+  ).toEqual([
+    ['model', words],
+    ['model', words],
+    ['data', words],
+    ['data', words],
+    ['reward', words],
+  ])
 })
 
 test('what is missing is a problem, unless its whole step is still to be done', () => {
-  const message =
-    'The run config has 2 problems: model: Expected text, it is missing. rollout.server.url: Expected text, it is missing.'
-  const problems = problemsOf({ code: 'config/invalid', message }, ['model', 'rollout'])
-  expect(openProblems(problems, ['model']).map(({ key }) => key)).toEqual(['rollout.server.url'])
+  const server = { kind: 'vllm', adapterFolder: '/adapters' }
+  const problems = found({ ...small, model: undefined, rollout: { server } })
+  expect(openProblems(problems, ['model']).map(({ path }) => path)).toEqual(['rollout.server.url'])
   expect(openProblems(problems, [])).toHaveLength(2)
 })

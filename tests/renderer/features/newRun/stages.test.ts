@@ -19,7 +19,7 @@ import {
   suggestedName,
   type Known,
 } from '#renderer/features/newRun/summaries.ts'
-import { algorithms } from '#rl/algorithms/registry.ts'
+import { algorithmEntries } from '../../algorithmEntries.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 
 const small = { model: 'starter', data: { train: '/data/ds_1/rows' }, rewards: [{ function: 'exact-match' }] }
@@ -29,7 +29,7 @@ const known: Known = {
     { name: 'sums', versions: [{ id: 'v', directory: '/data/ds_1/rows', rows: 1500, columns: [] }] },
   ],
   rewards: [{ id: 'rw_1', name: 'right digits' }],
-  algorithms,
+  algorithms: algorithmEntries,
 }
 
 describe('stages', () => {

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { importConfig } from '#host/exchange/importConfig.ts'
-import { sectionsOf } from '#renderer/features/newRun/fields.ts'
+import { configSections } from '#shared/config/fields.ts'
 import { noteGroups, readSettingsFile, takenOver } from '#renderer/features/newRun/toolConfig.ts'
-import { runConfigSchema } from '#shared/runConfig.ts'
 
-const fields = sectionsOf(z.toJSONSchema(runConfigSchema, { io: 'input' })).flatMap((each) => each.fields)
+const fields = configSections.flatMap((each) => each.fields)
 const draft = {
   name: 'mine',
   model: '/models/small',

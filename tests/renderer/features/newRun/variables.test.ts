@@ -7,7 +7,7 @@ import {
   variablesOf,
   withoutVariable,
   withVariable,
-} from '#renderer/features/newRun/variables.ts'
+} from '#renderer/client/templateVariables.ts'
 
 describe('template variables', () => {
   test('are texts, numbers and flags; anything else in a config is no variable', () => {

@@ -1,12 +1,12 @@
 import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { Checkbox, Segmented, Select, Switch } from '#renderer/kit/choices.tsx'
-import type { FieldIds } from '#renderer/kit/Field.tsx'
-import { NumberInput, TextArea, TextInput } from '#renderer/kit/inputs.tsx'
-import type { SectionChoice, SettingField } from './fields.ts'
-import { optionWords } from './fieldWords.ts'
-import { isObject } from './json.ts'
+import { Button, IconButton } from './Button.tsx'
+import { Checkbox, Segmented, Select, Switch } from './choices.tsx'
+import type { FieldIds } from './Field.tsx'
+import { NumberInput, TextArea, TextInput } from './inputs.tsx'
+import type { SectionChoice, SettingField } from '#shared/config/fields.ts'
+
+import { isObject } from '#shared/config/paths.ts'
 import { Variables } from './Variables.tsx'
 
 export interface SettingControlProps {
@@ -21,7 +21,7 @@ export interface SettingControlProps {
 /** The control that fits what a setting may be. */
 export function SettingControl(props: SettingControlProps) {
   const { field, value, onChange, ids, disabled = false } = props
-  const { control, isNullable, emptyWords, label } = field
+  const { control, isNullable, empty, label } = field
   const none = isNullable ? null : undefined
   switch (control.kind) {
     case 'number':
@@ -30,7 +30,7 @@ export function SettingControl(props: SettingControlProps) {
           {...ids}
           disabled={disabled}
           value={typeof value === 'number' ? value : null}
-          placeholder={emptyWords}
+          placeholder={empty}
           onChange={(next) => onChange(next ?? none)}
         />
       )
@@ -50,10 +50,7 @@ export function SettingControl(props: SettingControlProps) {
           {...ids}
           disabled={disabled}
           value={typeof value === 'string' ? value : ''}
-          options={control.options.map((option) => ({
-            value: option,
-            label: optionWords(field.key, option),
-          }))}
+          options={control.options}
           onChange={onChange}
         />
       )
@@ -78,7 +75,7 @@ export function SettingControl(props: SettingControlProps) {
           mono
           disabled={disabled}
           value={typeof value === 'string' ? value : ''}
-          placeholder={emptyWords}
+          placeholder={empty}
           onChange={(next) => onChange(next === '' ? none : next)}
         />
       )
@@ -106,7 +103,6 @@ function Presence({ field, value, onChange, ids, by, disabled = false }: Presenc
     )
   }
   const { name, options } = by
-  const words = (option: string) => optionWords(`${field.key}.${name}`, option)
   return (
     <div id={ids.id}>
       <Segmented
@@ -114,7 +110,7 @@ function Presence({ field, value, onChange, ids, by, disabled = false }: Presenc
         value={section === null ? absent : String(section[name])}
         options={[
           { value: absent, label: 'Off', disabled },
-          ...options.map((option) => ({ value: option, label: words(option), disabled })),
+          ...options.map((option) => ({ ...option, disabled })),
         ]}
         onChange={(next) => onChange(next === absent ? null : { ...section, [name]: next })}
       />

@@ -1,19 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { algorithms } from '#rl/algorithms/registry.ts'
-import { algorithmFields, algorithmSection } from '#renderer/features/newRun/algorithmFields.ts'
 import {
-  isReachable,
-  matchesSearch,
+  configSections as sections,
+  fieldsOf,
+  labelOf,
   rangeWords,
-  sectionsOf,
-  stageFieldsOf,
-} from '#renderer/features/newRun/fields.ts'
-import type { JsonObject } from '#renderer/features/newRun/json.ts'
-import { runConfigSchema } from '#shared/runConfig.ts'
+  stageFields,
+} from '#shared/config/fields.ts'
 
-const schema = z.toJSONSchema(runConfigSchema, { io: 'input' })
-const sections = sectionsOf(schema)
+const algorithmFields = ({ settings }: (typeof algorithms)[number]) =>
+  fieldsOf(settings, 'algorithm.settings')
 const fields = new Map(sections.flatMap((section) => section.fields).map((field) => [field.key, field]))
 
 describe('fields of the config', () => {
@@ -53,7 +49,16 @@ describe('fields of the config', () => {
     expect(head).toMatchObject({
       isNullable: true,
       default: null,
-      control: { kind: 'section', by: { name: 'kind', options: ['vllm', 'sglang'] } },
+      control: {
+        kind: 'section',
+        by: {
+          name: 'kind',
+          options: [
+            { value: 'vllm', label: 'vLLM' },
+            { value: 'sglang', label: 'SGLang' },
+          ],
+        },
+      },
     })
     expect(fields.has('rollout.server.kind')).toBe(false)
     const url = fields.get('rollout.server.url')
@@ -62,37 +67,28 @@ describe('fields of the config', () => {
     expect(retries).toMatchObject({ default: 10, control: { kind: 'number', isInteger: true } })
     expect(fields.get('environment.maxTurns')?.within).toBe('environment')
     expect(fields.get('rollout.temperature')?.within).toBeUndefined()
-    const isThere = (config: JsonObject) => retries !== undefined && isReachable(config, retries)
-    expect(isThere({})).toBe(false)
-    expect(isThere({ rollout: { server: null } })).toBe(false)
-    expect(isThere({ rollout: { server: { kind: 'vllm' } } })).toBe(true)
-  })
-
-  test('a section without such a choice is switched on by itself', () => {
-    const inner = z.strictObject({ speed: z.number().default(1).describe('How fast.') })
-    const outer = z.strictObject({ part: inner.nullable().default(null).describe('A part; null: none.') })
-    const [section] = sectionsOf(z.toJSONSchema(z.strictObject({ whole: outer }), { io: 'input' })).slice(-1)
-    expect(section?.fields.map(({ key, control }) => [key, control.kind])).toEqual([
-      ['whole.part', 'section'],
-      ['whole.part.speed', 'number'],
-    ])
-    expect(section?.fields[0]?.control).toEqual({ kind: 'section', by: null })
   })
 
   test('what may be null says what null means', () => {
-    expect(fields.get('steps')).toMatchObject({ isNullable: true, emptyWords: 'as many as `passes` need' })
+    expect(fields.get('steps')).toMatchObject({ isNullable: true, empty: 'as many as `passes` need' })
     expect(fields.get('adapter.initial')).toMatchObject({
       isNullable: true,
-      emptyWords: 'starts fresh',
+      empty: 'starts fresh',
       control: { kind: 'text' },
     })
-    expect(fields.get('optimization.maxGradNorm')?.emptyWords).toBe('off')
+    expect(fields.get('optimization.maxGradNorm')?.empty).toBe('off')
   })
 
   test('lists, choices and unions have controls of their own', () => {
     expect(fields.get('rollout.stopStrings')?.control).toEqual({ kind: 'texts' })
     expect(fields.get('data.templateVariables')?.control).toEqual({ kind: 'variables' })
-    expect(fields.get('rollout.precision')?.control).toEqual({ kind: 'choice', options: ['f32', 'int8'] })
+    expect(fields.get('rollout.precision')?.control).toEqual({
+      kind: 'choice',
+      options: [
+        { value: 'f32', label: 'f32: exact' },
+        { value: 'int8', label: 'int8: faster' },
+      ],
+    })
     expect(fields.get('adapter.targets')?.control).toMatchObject({
       kind: 'all-or-choices',
       all: 'all-linear',
@@ -107,16 +103,8 @@ describe('fields of the config', () => {
     expect(words('rollout.precision')).toBe('')
   })
 
-  test('the search looks at name, key and explanation, all words of it', () => {
-    const found = (text: string) => [...fields.values()].filter((field) => matchesSearch(field, text))
-    expect(found('warmup').map(({ key }) => key)).toEqual(['optimization.warmupProportion'])
-    expect(found('lora rank').map(({ key }) => key)).toContain('adapter.rank')
-    expect(found('').length).toBe(fields.size)
-    expect(found('there is no such')).toEqual([])
-  })
-
   test('a stage may change sections of the run', () => {
-    const keys = stageFieldsOf(schema).map(({ key }) => key)
+    const keys = stageFields.map(({ key }) => key)
     expect(keys).toContain('optimization.learningRate')
     expect(keys).toContain('steps')
     expect(keys).not.toContain('data.train')
@@ -139,9 +127,8 @@ describe('fields of an algorithm', () => {
   test('its name, its bounds and what off is', () => {
     const grpo = algorithms.find(({ id }) => id === 'grpo')
     if (grpo === undefined) throw new Error('Expected GRPO.')
-    const section = algorithmSection(grpo)
-    const field = (name: string) => section.fields.find(({ key }) => key === `algorithm.settings.${name}`)
-    expect(section.title).toBe('GRPO')
+    const own = algorithmFields(grpo)
+    const field = (name: string) => own.find(({ key }) => key === `algorithm.settings.${name}`)
     expect(field('klCoefficient')).toMatchObject({
       label: 'KL coefficient (β)',
       default: 0.001,
@@ -149,9 +136,25 @@ describe('fields of an algorithm', () => {
     })
     expect(field('advantageClipRange')).toMatchObject({
       isNullable: true,
-      emptyWords: 'off',
+      empty: 'off',
       control: { from: { value: 0, isExclusive: true } },
     })
     expect(field('clipCoefficient')?.control.kind).toBe('number-or-pair')
+  })
+})
+
+describe('what settings are called', () => {
+  test.each([...algorithms.values()])('$id: no two settings of a run have one label', (algorithm) => {
+    const own = algorithmFields(algorithm).map(({ key }) => key)
+    const keys = [...sections.flatMap(({ fields }) => fields.map(({ key }) => key)), ...own]
+    const byLabel = Map.groupBy(keys, labelOf)
+    expect([...byLabel].filter(([, sharing]) => sharing.length > 1)).toEqual([])
+  })
+
+  test('entries of lists say which one they are of', () => {
+    expect(labelOf('rewards.correct.weight')).toBe('Reward correct: Weight')
+    expect(labelOf('rewards[0].weight')).toBe('Reward 1: Weight')
+    expect(labelOf('stages[1].optimization.learningRate')).toBe('Stage 2: Learning rate')
+    expect(labelOf('stages.1.rollout.maxNewTokens')).toBe('Stage 1: Max new tokens')
   })
 })

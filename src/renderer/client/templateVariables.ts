@@ -1,5 +1,5 @@
 /** Switches of a chat template: names of one's own, each with a text, a number or a flag. */
-import { isObject, valueAt, type JsonObject } from './json.ts'
+import { isObject, valueAt, type JsonObject } from '#shared/config/paths.ts'
 
 export type VariableValue = string | number | boolean
 export type VariableKind = 'text' | 'number' | 'flag'

@@ -1,11 +1,11 @@
+import type { ReactNode } from 'react'
 import { RotateCcw } from 'lucide-react'
-import { IconButton } from '#renderer/kit/Button.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { classes } from '#renderer/kit/classes.ts'
-import { rangeWords, type SettingField } from './fields.ts'
-import { valueWords } from './fieldWords.ts'
+import { IconButton } from './Button.tsx'
+import { Field } from './Field.tsx'
+import { classes } from './classes.ts'
+import { rangeWords, type SettingField } from '#shared/config/fields.ts'
+import { toolNameWords, useRunSettings, valueWords } from '#renderer/client/runSettings.ts'
 import { SettingControl } from './SettingControl.tsx'
-import { toolNameWords } from './toolNames.ts'
 
 export interface SettingRowProps {
   readonly field: SettingField
@@ -16,7 +16,7 @@ export interface SettingRowProps {
   readonly onChange: (value: unknown) => void
   readonly onReset: () => void
   /** What the host says is wrong with it. */
-  readonly problem?: string | undefined
+  readonly problem?: ReactNode
   readonly note?: string | undefined
   readonly disabled?: boolean
   /** Name other than the setting's own. */
@@ -26,6 +26,7 @@ export interface SettingRowProps {
 /** A setting with its explanation; a changed one is marked and can be taken back by itself. */
 export function SettingRow(props: SettingRowProps) {
   const { field, value, base, isChanged, onChange, onReset, problem, note, disabled = false } = props
+  const { toolNames = {} } = useRunSettings() ?? {}
   const label = props.label ?? field.label
   const reset = isChanged && !disabled && (
     <IconButton
@@ -50,7 +51,7 @@ export function SettingRow(props: SettingRowProps) {
           <span className="mt-1 block text-xs text-faint">
             <code className="font-mono">{field.key}</code> · by default {valueWords(field.default)}
           </span>
-          <span className="block text-xs break-words text-faint">{toolNameWords(field.toolNames ?? [])}</span>
+          <span className="block text-xs break-words text-faint">{toolNameWords(toolNames[field.key])}</span>
         </>
       }
       error={problem}

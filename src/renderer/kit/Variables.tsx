@@ -12,7 +12,7 @@ import {
   withoutVariable,
   type VariableKind,
   type VariableValue,
-} from './variables.ts'
+} from '#renderer/client/templateVariables.ts'
 
 interface VariablesProps {
   /** What they are, for those who do not see it. */

@@ -1,0 +1,141 @@
+/** Problems of a run config: made from what its schema finds, or from errors of what the config names. */
+import type { z } from 'zod'
+import { AppError, ConfigError, type Problem, type ProblemCode } from '../errors.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** Of values below `prefix`, which is empty for a whole config. */
+export const schemaProblems = (issues: readonly Issue[], prefix = ''): Problem[] =>
+  issues.flatMap((issue) => problemsOf(issue, prefix))
+
+function problemsOf(issue: Issue, prefix: string): Problem[] {
+  const at = pathText(issue.path, prefix)
+  const subject = at === '' ? 'the file: ' : ''
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => problem(pathText([...issue.path, key], prefix), 'unknown', 'unknown key.'))
+  if (issue.code === 'invalid_union') return unionProblems(issue, at, prefix)
+  if (issue.input === undefined)
+    return [problem(at, 'missing', `${subject}expected ${expectation(issue)}, it is missing.`)]
+  return [problem(at, codeOf(issue), `${subject}expected ${expectation(issue)}, got ${shown(issue.input)}.`)]
+}
+
+/** The alternative that came nearest, else one sentence for all. */
+function unionProblems(
+  issue: Extract<Issue, { code: 'invalid_union' }>,
+  at: string,
+  prefix: string,
+): Problem[] {
+  const isNear = ({ path, code }: Issue) => path.length > 0 || code === 'custom'
+  const first = issue.errors.map((alternative) => alternative.find(isNear)).find((near) => near !== undefined)
+  if (first) return problemsOf({ ...first, path: [...issue.path, ...first.path] }, prefix)
+  if (issue.input === undefined) return [problem(at, 'missing', 'it is missing.')]
+  return [problem(at, 'form', `none of the allowed forms fits ${shown(issue.input)}.`)]
+}
+
+/** What stands in an entry of `stages` is a problem of that stage. */
+function problem(path: string, code: ProblemCode, message: string): Problem {
+  const [, stage, rest] = /^stages\[(\d+)\]\.(.+)$/.exec(path) ?? []
+  return stage === undefined || rest === undefined
+    ? { path, code, message, stage: null }
+    : { path: rest, code, message, stage: Number(stage) }
+}
+
+const pathText = (parts: readonly PropertyKey[], prefix: string): string =>
+  parts.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`
+    return text === '' ? String(part) : `${text}.${String(part)}`
+  }, prefix)
+
+function codeOf({ code }: Issue): ProblemCode {
+  if (code === 'invalid_type') return 'type'
+  if (code === 'invalid_value') return 'choice'
+  return code === 'too_small' || code === 'too_big' ? 'range' : 'form'
+}
+
+const articles: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'text',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  record: 'an object',
+}
+
+function expectation(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return articles[issue.expected] ?? issue.expected
+    case 'invalid_value':
+      return `one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
+    case 'too_small':
+      return bound(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)
+    case 'too_big':
+      return bound(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
+    default:
+      return issue.message
+  }
+}
+
+function bound(origin: string, relation: string, limit: number | bigint): string {
+  if (origin === 'array') return `${relation} ${limit} entries`
+  return origin === 'string' ? 'text that is not empty' : `${relation} ${limit}`
+}
+
+function shown(input: unknown): string {
+  if (typeof input === 'number' && !Number.isFinite(input)) return 'a number beyond all that can be held'
+  const text = JSON.stringify(input)
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}
+
+export const conflict = (path: string, message: string): Problem => ({
+  ...{ path, code: 'conflict', message, stage: null },
+})
+
+/** For what can be trained with. */
+export const unwise = (path: string, message: string): Problem => ({
+  ...{ path, code: 'unwise', message, stage: null },
+})
+
+/** Errors: ConfigError, where there is a problem. */
+export function refuse(problems: readonly Problem[], stage: number | null = null): void {
+  if (problems.length > 0)
+    throw new ConfigError(stage === null ? problems : problems.map((each) => ({ ...each, stage })))
+}
+
+/** What `work` finds wrong with the config is a problem of the setting at `path`, where it does not say of which. */
+export function blaming<T>(path: string, stage: number | null, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'config/invalid') throw error
+    const problems = error instanceof ConfigError ? error.problems : [unusable(error, path)]
+    throw new ConfigError(
+      problems.map((each) => ({ ...each, stage })),
+      error instanceof ConfigError ? error.hint : undefined,
+    )
+  }
+}
+
+/** Which setting names what failed, by the area of an error's code. */
+const pathsByArea: Readonly<Record<string, string>> = {
+  model: 'model',
+  tokenizer: 'model',
+  adapter: 'adapter.initial',
+  data: 'data',
+  file: 'data',
+  reward: 'rewards',
+  sandbox: 'rewards',
+  environment: 'environment',
+  device: 'device',
+}
+
+/** Every error that a config caused, as problems of its settings. */
+export const problemsOfError = (error: AppError): readonly Problem[] =>
+  error instanceof ConfigError
+    ? error.problems
+    : [unusable(error, pathsByArea[error.code.slice(0, error.code.indexOf('/'))] ?? '')]
+
+const unusable = ({ message, hint }: AppError, path: string): Problem => ({
+  ...{ path, code: 'unusable', message: [message, hint].filter(Boolean).join(' '), stage: null },
+})

@@ -1,0 +1,78 @@
+/** What gives rewards: functions of completions, or an environment. */
+import { z } from 'zod'
+import { mostOfASetting } from './range.ts'
+
+export const rewardSection = z.strictObject({
+  function: z
+    .string()
+    .min(1)
+    .describe(
+      'Id of a built-in reward function, or the path of a .ts or .js file; file.ts#name picks one of several.',
+    ),
+  weight: z.number().min(-mostOfASetting).max(mostOfASetting).default(1).describe('Factor in the sum.'),
+  name: z
+    .string()
+    .regex(/^[^/]+$/, 'must not contain a slash')
+    .optional()
+    .describe('Name on charts; the id by default.'),
+  settings: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .default({})
+    .describe('Settings of the function, such as the column of the expected answer.'),
+})
+
+export const rewardLimitsSection = z.strictObject({
+  callMs: z
+    .number()
+    .positive()
+    .max(3_600_000)
+    .default(1000)
+    .meta({ label: 'Time per call (ms)', description: 'Processor time of one call, in milliseconds.' }),
+  batchMs: z
+    .number()
+    .positive()
+    .max(86_400_000)
+    .default(15_000)
+    .meta({ label: 'Time per 64 calls (ms)', description: 'Processor time of 64 calls, in milliseconds.' }),
+  memoryMb: z
+    .number()
+    .min(10)
+    .max(1024)
+    .default(32)
+    .meta({ label: 'Memory (MB)', description: 'Memory, in megabytes.' }),
+})
+
+export const environmentSection = z.strictObject({
+  function: z.string().min(1).describe('Id of a built-in environment, or the path of a .ts or .js file.'),
+  settings: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .default({})
+    .describe('Settings of the environment.'),
+  maxTurns: z.int().min(1).max(100_000).nullable().default(null).meta({
+    description: 'Turns of the policy after which an episode ends.',
+    empty: 'what the environment suggests',
+  }),
+  applyChatTemplate: z
+    .boolean()
+    .default(true)
+    .describe('Observations become messages of the chat template; false: they are read as they are.'),
+  strictBoundary: z
+    .boolean()
+    .default(true)
+    .describe('A chat template that does not show where turns end is an error; false: ChatML is assumed.'),
+  slidingWindow: z
+    .boolean()
+    .default(false)
+    .describe('When the context is full the oldest turns leave the prompt; false: the episode ends.'),
+  contextLength: z.int().min(2).max(10_000_000).nullable().default(null).meta({
+    label: 'Context length of episodes',
+    description: 'Tokens of prompt and completion of one turn.',
+    empty: 'what the model reads',
+  }),
+  formatBonus: z
+    .number()
+    .min(-1_000_000)
+    .max(1_000_000)
+    .default(0)
+    .describe('Added where an episode ends with a wrong answer that at least stands in <answer> tags.'),
+})

@@ -1,0 +1,146 @@
+/** How completions are generated, and by whom: this machine, or a server that is waited for. */
+import { z } from 'zod'
+import { rolloutPrecisions } from '../precision.ts'
+import { usualNewTokens } from '../usualLength.ts'
+import { share, wholeNumber } from './limits.ts'
+import { mostOfASetting, mostTokens } from './range.ts'
+
+const absoluteFolder = z.string().regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)/, 'an absolute path')
+
+const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
+
+const rolloutServerSection = z.strictObject({
+  kind: z.enum(['vllm', 'sglang']).meta({
+    label: 'Kind of server',
+    description: 'Which program serves the model.',
+    options: { vllm: 'vLLM', sglang: 'SGLang' },
+  }),
+  url: z
+    .string()
+    .refine(isWebAddress, 'an address that begins with http:// or https://')
+    .meta({ label: 'Address', description: 'Where it listens, such as http://127.0.0.1:8000.' }),
+  adapterFolder: absoluteFolder.meta({
+    label: 'Adapter folder',
+    description:
+      'Folder that this machine writes and the server reads; every version of the adapter gets a folder in it.',
+  }),
+  serverAdapterFolder: absoluteFolder.nullable().default(null).meta({
+    label: 'Adapter folder on the server',
+    description: 'What the server calls that folder.',
+    empty: 'the same',
+  }),
+  model: z.string().min(1).nullable().default(null).meta({
+    label: 'Model on the server',
+    description: 'Name under which it serves the base model.',
+    empty: 'the first one it lists',
+  }),
+  apiKeyVariable: z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/, 'the name of an environment variable')
+    .nullable()
+    .default(null)
+    .meta({
+      label: 'Variable with the key',
+      description: 'Environment variable that holds the key of the server.',
+      empty: 'it asks for none',
+    }),
+  timeoutSeconds: z
+    .number()
+    .positive()
+    .max(86_400)
+    .default(600)
+    .meta({ label: 'Timeout (s)', description: 'Longest wait for one answer.' }),
+  retries: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(10)
+    .describe('How often a request that failed is made again, at growing intervals; 10 take two minutes.'),
+  maxConcurrent: z
+    .int()
+    .min(1)
+    .max(1024)
+    .default(64)
+    .meta({ label: 'Max concurrent completions', description: 'Completions asked for at once.' }),
+  keepVersions: z.int().min(1).max(64).default(2).meta({
+    label: 'Adapter versions kept',
+    description: 'Versions of the adapter that stay loaded, the newest one included.',
+  }),
+  gapLimit: z.number().positive().max(1000).default(0.1).meta({
+    label: 'Logprob mismatch limit (nats per token)',
+    description:
+      'Largest mean gap, in nats per token, between its log-probabilities and our own; a run ends rather than learn beyond it.',
+  }),
+  gapCompletions: z.int().min(1).max(100_000).default(8).meta({
+    label: 'Completions compared',
+    description: 'Completions of every rollout whose log-probabilities are compared with our own.',
+  }),
+})
+
+export const rolloutSection = z.strictObject({
+  promptsPerStep: wholeNumber(1, 100_000).default(8).meta({
+    label: 'Prompts per step',
+    description: 'Prompts drawn in every step; of demonstrations and preferences: rows.',
+  }),
+  groupSize: wholeNumber(1, 10_000)
+    .nullable()
+    .default(null)
+    .meta({ description: 'Completions per prompt.', empty: 'the algorithm’s default' }),
+  precision: z
+    .enum(rolloutPrecisions)
+    .default('f32')
+    .meta({
+      label: 'Rollout precision',
+      description:
+        'int8 generates about twice as fast from rounded weights, while learning reads exact ones; f32 with a rounded `base`.',
+      options: { f32: 'f32: exact', int8: 'int8: faster' },
+    }),
+  temperature: z
+    .number()
+    .positive()
+    .max(100)
+    .default(1)
+    .describe('Above 1 is more varied, below 1 more certain.'),
+  topK: wholeNumber(0, mostTokens)
+    .default(0)
+    .meta({ label: 'Top-k', description: 'Only the k likeliest tokens; 0 is off.' }),
+  topP: z.number().gt(0).max(1).default(1).meta({
+    label: 'Top-p',
+    description: 'Only the likeliest tokens up to this total probability; 1 is off.',
+  }),
+  minP: share.default(0).meta({
+    label: 'Min-p',
+    description: 'Only tokens at least this likely relative to the likeliest; 0 is off.',
+  }),
+  repetitionPenalty: z
+    .number()
+    .positive()
+    .max(100)
+    .default(1)
+    .describe('Makes tokens already seen less likely; 1 is off.'),
+  minNewTokens: wholeNumber(0, mostTokens)
+    .default(0)
+    .meta({ label: 'Min new tokens', description: 'A completion cannot end before this length.' }),
+  maxNewTokens: wholeNumber(1, mostTokens)
+    .default(usualNewTokens)
+    .meta({ label: 'Max new tokens', description: 'A completion is truncated at this length.' }),
+  stopStrings: z.array(z.string().min(1)).default([]).describe('A completion ends at any of these.'),
+  mismatchCorrection: z
+    .enum(['auto', 'on', 'off'])
+    .default('auto')
+    .describe(
+      'Weighs tokens by learner over sampler probability; auto: on when rollouts or the base are rounded, or come from a server.',
+    ),
+  mismatchCap: z.number().positive().max(mostOfASetting).default(2).describe('Upper limit of that weight.'),
+  mismatchMode: z
+    .enum(['truncate', 'mask'])
+    .default('truncate')
+    .describe(
+      'A token whose weight would be above the limit: truncate gives it the limit, mask takes it out of the policy term.',
+    ),
+  server: rolloutServerSection.nullable().default(null).meta({
+    label: 'Rollout server',
+    description: 'A vLLM or SGLang server that generates in place of this machine.',
+    empty: 'none',
+  }),
+})

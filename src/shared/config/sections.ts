@@ -1,0 +1,325 @@
+/** The sections of the run config: each setting with its range, its default and a sentence that says what it does. */
+import { z } from 'zod'
+import { deviceTitles, deviceWishes } from '../device.ts'
+import { findDeclaration } from '../metrics.ts'
+import { basePrecisions } from '../precision.ts'
+import { path, share, wholeNumber } from './limits.ts'
+import { mostOfASetting, mostRows, mostSteps, mostTokens } from './range.ts'
+
+/** AdamW divides by 1 − β. */
+const decay = z.number().min(0).lt(1)
+
+const adapterTargets = ['q', 'k', 'v', 'qkv', 'o', 'gate', 'up', 'gate_up', 'down'] as const
+
+export const adapterSection = z.strictObject({
+  rank: wholeNumber(1, 65_536)
+    .default(16)
+    .meta({ label: 'LoRA rank', description: 'Rank of the low-rank matrices.' }),
+  alpha: z.number().positive().max(mostOfASetting).default(32).meta({
+    label: 'LoRA alpha',
+    description: 'Scale of the adapter: alpha / rank (rsLoRA: alpha / √rank).',
+  }),
+  rsLora: z
+    .boolean()
+    .default(false)
+    .meta({ label: 'Rank-stabilised LoRA', description: 'Rank-stabilised scaling.' }),
+  targets: z
+    .union([z.literal('all-linear'), z.array(z.enum(adapterTargets)).min(1)])
+    .default('all-linear')
+    .meta({
+      label: 'Target modules',
+      description:
+        'Which projections of every layer get an adapter; qkv and gate_up where a model has them in one.',
+    }),
+  dropout: z.number().min(0).lt(1).default(0).meta({
+    label: 'LoRA dropout',
+    description: 'Share of an adapter’s inputs left out at random while it learns; 0 is off.',
+  }),
+  initial: path.nullable().default(null).meta({
+    label: 'Start from adapter',
+    description: 'Folder of a PEFT adapter or of a checkpoint to start from.',
+    empty: 'starts fresh',
+  }),
+  mergeConfigs: z.boolean().default(false).meta({
+    label: 'Keep these settings with a start adapter',
+    description:
+      'With `initial`: false takes rank, alpha and targets from that adapter, and refuses others than the defaults here; true keeps these and pads it to the larger rank and all targets of both. Also lets the adapter grow until that of `reference` fits.',
+  }),
+})
+
+export const baseSection = z.strictObject({
+  precision: z
+    .enum(basePrecisions)
+    .default('f32')
+    .meta({
+      label: 'Base precision',
+      description:
+        'What the frozen matrices are held in, for generating and for learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much. bf16 and f16 take half, and GPUs multiply in them several times faster: bf16 needs CUDA, f16 CUDA or DirectML.',
+      options: {
+        f32: 'f32: exact',
+        int8: 'int8: a quarter',
+        int4: 'int4: an eighth, coarser',
+        bf16: 'bf16: half, on CUDA',
+        f16: 'f16: half, on CUDA and DirectML',
+      },
+    }),
+})
+
+const message = z.strictObject({ role: z.string().min(1), content: z.string() })
+
+const prompt = z.union([
+  z.strictObject({
+    column: z
+      .string()
+      .min(1)
+      .describe('A column holding the prompt: text, or a list of {role, content} messages.'),
+  }),
+  z.strictObject({
+    template: z.string().min(1).describe('Text with {column} placeholders; {{ and }} are plain braces.'),
+  }),
+  z.strictObject({
+    messages: z.array(message).min(1).describe('Messages with {column} placeholders, for the chat template.'),
+  }),
+])
+
+const splitSeed = wholeNumber(0, Number.MAX_SAFE_INTEGER).default(42).describe('Same seed, same split.')
+
+const splitRule = z.union([
+  z.strictObject({
+    share: z.number().gt(0).lt(1).describe('Share of the rows; rows added later move none.'),
+    seed: splitSeed,
+  }),
+  z.strictObject({ rows: wholeNumber(1, mostRows).describe('Number of rows.'), seed: splitSeed }),
+])
+
+const answerColumn = z.string().min(1).nullable().default(null)
+
+export const dataSection = z.strictObject({
+  train: z
+    .union([
+      path,
+      z.strictObject({
+        episodes: wholeNumber(1, mostRows).describe('Episodes an environment makes up in one pass.'),
+      }),
+    ])
+    .meta({
+      label: 'Training data',
+      description:
+        'Training rows: a file (jsonl, json, csv, tsv, parquet) or the folder of an imported data set; with an environment that needs none, {"episodes": N}.',
+    }),
+  heldOut: z.union([path, splitRule]).nullable().default(null).meta({
+    label: 'Validation split',
+    description: 'Validation rows, never trained on: such a path, or a part drawn from `train`.',
+    empty: 'no evaluation',
+  }),
+  prompt: prompt.prefault({ column: 'prompt' }).describe('How a row becomes a prompt.'),
+  tools: answerColumn.meta({
+    label: 'Tools: column',
+    description:
+      'The column that describes the functions a model may call, as a list of JSON schemas or its text; the chat template writes them into the prompt.',
+  }),
+  templateVariables: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .default({})
+    .describe('Switches that the chat template reads by name, such as {"enable_thinking": false}.'),
+  completion: answerColumn.meta({
+    description: 'For demonstrations: the column of the answer, as text or as messages.',
+    empty: 'the first of completion, answer, response, output, target, solution and label that there is',
+  }),
+  chosen: answerColumn.meta({
+    description: 'For preferences: the column of the better answer, as text or as messages.',
+    empty: 'chosen',
+  }),
+  rejected: answerColumn.meta({
+    description: 'For preferences: the column of the worse answer, as text or as messages.',
+    empty: 'rejected',
+  }),
+  maxPromptTokens: wholeNumber(1, mostTokens)
+    .nullable()
+    .default(null)
+    .meta({ description: 'Rows with longer prompts are left out.', empty: 'what fits' }),
+  shuffle: z.boolean().default(true).describe('A new order of the rows in every pass.'),
+})
+
+export const algorithmSection = z.strictObject({
+  id: z.string().min(1).default('grpo').meta({ label: 'Algorithm', description: 'Which algorithm learns.' }),
+  settings: z.record(z.string(), z.unknown()).default({}).describe('Settings of that algorithm.'),
+})
+
+export const optimizationSection = z.strictObject({
+  learningRate: z.number().positive().max(1).default(1e-4).describe('Learning rate of the adapter.'),
+  criticLearningRate: z
+    .number()
+    .positive()
+    .max(1)
+    .nullable()
+    .default(null)
+    .meta({ description: 'Learning rate of the critic.', empty: 'the same' }),
+  schedule: z
+    .enum(['constant', 'linear', 'cosine'])
+    .default('constant')
+    .describe('How the learning rate changes.'),
+  warmupProportion: share
+    .default(0)
+    .meta({ label: 'Warmup ratio', description: 'Share of all updates over which the learning rate rises.' }),
+  beta1: decay.default(0.9).meta({ label: 'AdamW β₁', description: 'Decay of AdamW’s first moment.' }),
+  beta2: decay.default(0.999).meta({ label: 'AdamW β₂', description: 'Decay of AdamW’s second moment.' }),
+  epsilon: z.number().positive().max(1).default(1e-8).meta({ label: 'AdamW ε', description: 'AdamW’s ε.' }),
+  weightDecay: z.number().min(0).max(10).default(0.01).describe('AdamW’s decoupled weight decay.'),
+  maxGradNorm: z.number().positive().max(mostOfASetting).nullable().default(1).meta({
+    label: 'Max gradient norm',
+    description: 'Longer gradients are shortened to this.',
+    empty: 'off',
+  }),
+  unsoundUpdates: z.enum(['stop', 'skip']).default('stop').meta({
+    label: 'On unsound updates',
+    description:
+      'What becomes of an update whose numbers cannot be right (a loss or gradient that is not finite, a gradient millions of times as long as before, a sampler and a learner that disagree): stop ends the run before it is applied, skip leaves the adapter as it was and goes on, until 10 in a row were skipped.',
+  }),
+  epochs: wholeNumber(1, 1000)
+    .default(1)
+    .meta({ label: 'Update epochs', description: 'Passes over the trajectories of one step.' }),
+  minibatchSize: wholeNumber(1, mostOfASetting)
+    .nullable()
+    .default(null)
+    .meta({ description: 'Trajectories per update.', empty: 'all of the step' }),
+  tokenBudget: wholeNumber(1, 100 * mostTokens)
+    .nullable()
+    .default(null)
+    .meta({
+      description:
+        'Tokens learned from at once; a small model takes more. Memory and speed only, not the result.',
+      empty: '512 per thread',
+    }),
+  memory: z
+    .enum(['auto', 'recompute', 'save'])
+    .default('auto')
+    .meta({
+      label: 'Activation memory',
+      description: 'save keeps activations (faster), recompute computes them again (smaller).',
+      options: { auto: 'auto', recompute: 'recompute: smaller', save: 'save: faster' },
+    }),
+})
+
+export const referenceSection = z.strictObject({
+  policy: z
+    .enum(['start', 'base'])
+    .default('start')
+    .meta({
+      label: 'Reference policy',
+      description:
+        'What divergence is measured from: the policy as this training began, in an adapter of its own, or the base model without any adapter.',
+      options: { start: 'the policy at the start', base: 'the base model' },
+    }),
+  refreshSteps: wholeNumber(1, mostSteps).nullable().default(null).meta({
+    description: 'Moves the reference towards the policy after every so many steps.',
+    empty: 'never',
+  }),
+  refreshPasses: wholeNumber(1, mostSteps)
+    .nullable()
+    .default(null)
+    .meta({ description: 'Moves it after every so many passes over the training rows.', empty: 'never' }),
+  mixing: z
+    .number()
+    .gt(0)
+    .max(1)
+    .default(1)
+    .describe('How far it moves: α in α · policy + (1 − α) · reference; 1 replaces it.'),
+  adapter: path.nullable().default(null).meta({
+    label: 'Reference from adapter',
+    description:
+      'Folder of a PEFT adapter, or of a checkpoint, that divergence is measured from whatever the policy begins as.',
+    empty: 'as `policy` says',
+  }),
+})
+
+export const evaluationSection = z.strictObject({
+  every: wholeNumber(0, mostSteps).default(10).meta({
+    label: 'Evaluate every',
+    description: 'Steps between evaluations; 0: only before and after training.',
+  }),
+  rows: wholeNumber(1, mostRows)
+    .nullable()
+    .default(null)
+    .meta({ label: 'Validation rows', description: 'At most so many validation rows.', empty: 'all' }),
+})
+
+const stopRules = ['never', 'destroyed', 'problem'] as const
+
+export const diagnosisSection = z.strictObject({
+  stopOn: z
+    .enum(stopRules)
+    .default('never')
+    .meta({
+      label: 'Stop early on a finding',
+      description:
+        'Whether the run ends early: destroyed when its policy was destroyed or its reward collapsed for good, problem at any problem that its diagnosis finds; never lets it go on. The last checkpoint from before stays.',
+      options: { never: 'never', destroyed: 'the policy was destroyed', problem: 'any problem' },
+    }),
+})
+
+export const checkpointsSection = z.strictObject({
+  every: wholeNumber(0, mostSteps).default(10).meta({
+    label: 'Save every',
+    description: 'Steps between checkpoints; 0: only at the end and when stopped.',
+  }),
+  keepLast: wholeNumber(1, mostSteps).default(3).describe('The newest so many stay.'),
+  keepBest: wholeNumber(0, mostSteps).default(1).describe('The best so many stay as well.'),
+  bestBy: z
+    .string()
+    .refine((name) => findDeclaration(name) !== undefined, 'the name of a metric')
+    .default('eval_reward')
+    .meta({ label: 'Best by metric', description: 'Metric that says which ones are best.' }),
+  keepEvery: wholeNumber(0, mostSteps).default(0).meta({
+    label: 'Keep every',
+    description: 'Those of every so many steps stay for good; 0: none of them.',
+  }),
+  diskBudgetMb: z.number().positive().max(1_000_000_000).nullable().default(null).meta({
+    label: 'Disk budget (MB)',
+    description: 'Oldest ones go when all take more megabytes; the newest and the best never do.',
+  }),
+  saveOptimizer: z
+    .boolean()
+    .default(true)
+    .describe('Keep the optimizer’s moments: half the size, and needed for an exact resume.'),
+  loraOnly: z.boolean().default(true).meta({
+    label: 'Adapter only',
+    description: 'Keep adapters alone; false: a copy of the base model in every checkpoint as well.',
+  }),
+  load: z
+    .strictObject({
+      optimizer: z
+        .boolean()
+        .default(true)
+        .meta({ label: 'Take over the optimizer', description: 'Take over the optimizer’s moments.' }),
+      overwriteReference: z.boolean().default(false).meta({
+        label: 'Checkpoint becomes the reference',
+        description: 'The reference policy becomes the checkpoint’s actor instead of its reference.',
+      }),
+      overwriteCritic: z.boolean().default(true).meta({
+        label: 'Checkpoint becomes the critic',
+        description: 'A critic the checkpoint lacks begins as its actor.',
+      }),
+    })
+    .prefault({})
+    .describe('What a run takes over from the checkpoint of another run that it begins from.'),
+})
+
+export const deviceSection = z.strictObject({
+  kind: z
+    .enum(deviceWishes)
+    .default('auto')
+    .meta({
+      label: 'Device',
+      description:
+        'Where tensors are computed; auto: on the fastest device that passed its check on this machine, for models of this size.',
+      options: { auto: 'auto: the fastest that passed its check', ...deviceTitles },
+    }),
+  threads: wholeNumber(1, 1024).nullable().default(null).meta({
+    description: 'CPU threads.',
+    empty: 'one per physical core, or OMP_NUM_THREADS where that is less',
+  }),
+  deviceId: wholeNumber(0, 1023)
+    .default(0)
+    .meta({ label: 'Device number', description: 'Which GPU of that kind.' }),
+})

@@ -1,0 +1,111 @@
+/**
+ * Settings of algorithms, rewards and environments: each is a zod schema with its default, its limits and, as `.meta`,
+ * what a form and the help say of it. `fields.ts` reads them.
+ */
+import { z } from 'zod'
+import { ConfigError } from '../errors.ts'
+import { schemaProblems } from './problems.ts'
+import { mostOfASetting } from './range.ts'
+
+declare module 'zod' {
+  interface GlobalMeta {
+    /** What a form calls it; by default made from the key. */
+    label?: string
+    /** What null means, in a few words: what an empty control shows. */
+    empty?: string
+    /** Words for options that would not be understood by their names. */
+    options?: Readonly<Record<string, string>>
+  }
+}
+
+export type SettingsTable = Readonly<Record<string, z.ZodType>>
+
+export type SettingsOf<Table extends SettingsTable> = {
+  readonly [Name in keyof Table]: z.output<Table[Name]>
+}
+
+interface NumberOptions {
+  readonly description: string
+  /** Number.MIN_VALUE: more than 0. */
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly integer?: boolean
+}
+
+function numberWithin({
+  minimum = -mostOfASetting,
+  maximum = mostOfASetting,
+  integer,
+}: Omit<NumberOptions, 'description'>) {
+  const number = integer === true ? z.int() : z.number()
+  return (minimum === Number.MIN_VALUE ? number.gt(0) : number.min(minimum)).max(maximum)
+}
+
+export const numberSetting = ({
+  default: initial,
+  description,
+  ...limits
+}: NumberOptions & { readonly default: number }) =>
+  numberWithin(limits).default(initial).meta({ description })
+
+/** A number, or null. */
+export const optionalNumberSetting = ({
+  default: initial,
+  description,
+  empty = 'off',
+  ...limits
+}: NumberOptions & { readonly default: number | null; readonly empty?: string }) =>
+  numberWithin(limits).nullable().default(initial).meta({ description, empty })
+
+export const flagSetting = (initial: boolean, description: string) =>
+  z.boolean().default(initial).meta({ description })
+
+export const choiceSetting = <const Option extends string>(
+  options: readonly [Option, ...Option[]] | readonly Option[],
+  initial: NoInfer<Option>,
+  description: string,
+) =>
+  z
+    .enum(options as readonly [Option, ...Option[]])
+    .default(initial as never)
+    .meta({ description }) as unknown as z.ZodDefault<z.ZodType<Option>>
+
+const bound = numberWithin({ minimum: 0 })
+
+/** One non-negative number, or the pair [low, high]. */
+export const numberOrPairSetting = ({
+  default: initial,
+  description,
+}: {
+  readonly default: number | readonly [number, number]
+  readonly description: string
+}) =>
+  z
+    .union([
+      bound,
+      z.tuple([bound, bound]).refine(([low, high]) => low <= high, 'a pair [low, high] with low ≤ high'),
+    ])
+    .default(typeof initial === 'number' ? initial : [initial[0], initial[1]])
+    .meta({ description })
+
+/** A setting made by `numberOrPairSetting`. */
+export const takesPair = (setting: z.ZodType | undefined): boolean =>
+  setting instanceof z.ZodDefault && setting.unwrap() instanceof z.ZodUnion
+
+/** Fills in the defaults. `path` is where the settings stand in the config. Errors: ConfigError. */
+export function parseSettings<Table extends SettingsTable>(
+  table: Table,
+  given: Readonly<Record<string, unknown>>,
+  path: string,
+): SettingsOf<Table> {
+  const result = z.strictObject(table).safeParse(given, { reportInput: true })
+  if (!result.success)
+    throw new ConfigError(
+      schemaProblems(result.error.issues, path),
+      result.error.issues.some(({ code }) => code === 'unrecognized_keys')
+        ? `Its settings: ${Object.keys(table).join(', ')}.`
+        : undefined,
+    )
+  // Made from this very table.
+  return result.data as SettingsOf<Table>
+}
