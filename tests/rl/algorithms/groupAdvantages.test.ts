@@ -73,9 +73,7 @@ describe('settings', () => {
   test('defaults are filled in and mistakes are named', () => {
     expect(grpo.configure({}).needs.reference).toBe(true)
     expect(grpo.configure({ klCoefficient: 0 }).needs.reference).toBe(false)
-    expect(() => grpo.configure({ klCoeficient: 0 })).toThrow(
-      'algorithm.settings.klCoeficient: unknown key.',
-    )
+    expect(() => grpo.configure({ klCoeficient: 0 })).toThrow('algorithm.settings.klCoeficient: unknown key.')
     expect(() => grpo.configure({ advantageNorm: 'max' })).toThrow(
       'expected one of "mean-std", "mean-batch-std", "mean-only", got "max"',
     )

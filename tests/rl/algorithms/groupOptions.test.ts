@@ -255,8 +255,12 @@ describe('settings that contradict each other', () => {
   })
 
   test('values out of range are named with what would fit', () => {
-    expect(() => grpo.configure({ topEntropyShare: 0 })).toThrow('topEntropyShare: expected at least 0.01, got 0')
-    expect(() => grpo.configure({ overlongBuffer: 1.5 })).toThrow('overlongBuffer: expected a whole number, got 1.5')
+    expect(() => grpo.configure({ topEntropyShare: 0 })).toThrow(
+      'topEntropyShare: expected at least 0.01, got 0',
+    )
+    expect(() => grpo.configure({ overlongBuffer: 1.5 })).toThrow(
+      'overlongBuffer: expected a whole number, got 1.5',
+    )
     expect(() => ppo.configure({ gaeLambda: 2, discount: -1 })).toThrow(
       /gaeLambda.*discount|discount.*gaeLambda/,
     )
