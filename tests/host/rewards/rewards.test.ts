@@ -107,7 +107,13 @@ describe('a reward', () => {
     expect(await client.call('runs.list', {})).toEqual([])
     const gated = { ...smallConfig, rewards: [{ function: bad.file }] } as Config
     expect(await client.call('runs.check', { config: gated })).toMatchObject({
-      problem: { code: 'reward/failed', message: expect.stringContaining('1 of its 2 test cases') as string },
+      problems: [
+        {
+          path: 'rewards',
+          code: 'unusable',
+          message: expect.stringContaining('1 of its 2 test cases') as string,
+        },
+      ],
     })
     const runId = await start(file)
     expect(await fixture.reached(runId, 'finished', 'failed')).toMatchObject({ status: 'finished' })
