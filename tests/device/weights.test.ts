@@ -35,8 +35,9 @@ test.skipIf(missingSoftwareGpu !== null)(
     const [small, large] = [await opened(256), await opened(512)]
     const copies = (of: 'scored' | 'all') => (large[of] - small[of]) / (large.weights - small.weights)
     expect(large.weights).toBeGreaterThan(120e6)
-    expect(copies('scored')).toBeGreaterThan(0.9)
-    expect(copies('scored')).toBeLessThan(1.1)
-    expect(copies('all')).toBeLessThan(1.3) // what the runtime keeps for its next run included
+    // A process's memory tells this to a tenth or two: once, and not twice.
+    expect(copies('scored')).toBeGreaterThan(0.7)
+    expect(copies('scored')).toBeLessThan(1.3)
+    expect(copies('all')).toBeLessThan(1.6) // what the runtime keeps for its next run included
   },
 )

@@ -124,7 +124,7 @@ describe('a supervised run', () => {
 
   test('can be followed by its log alone, and from another host by looking at it', async () => {
     // Phases are told four times a second: long enough for a dozen of them on a fast machine.
-    const run = home.createRun({ ...shortConfig, steps: 24, evaluation: { every: 6, rows: 40 } })
+    const run = home.createRun({ ...shortConfig, steps: 72, evaluation: { every: 18, rows: 40 } })
     const file = runPaths(run.directory).events
     const tail = openLogTail(file, 'beginning')
     const followed: unknown[] = []
