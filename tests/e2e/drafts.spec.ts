@@ -53,7 +53,7 @@ test('rows whose path is typed are not measured on the held-out rows of others',
   )
   await app.open(`/new-run?copy=${runId}`)
   await expect(page.getByText(/evaluated on heldout\.jsonl/)).toBeVisible()
-  await page.getByRole('button', { name: /^Data/ }).click()
+  await page.getByRole('button', { name: /Data ?train\.jsonl/ }).click()
   const typed = page.getByRole('textbox', { name: 'Path', exact: true })
   await expect(typed).toHaveValue(demoFile('train.jsonl'))
   await typed.fill(file)
