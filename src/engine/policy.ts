@@ -155,7 +155,7 @@ export interface Policy {
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]>
 
-  /** What a person should know of how it computes, such as that a device ran out of memory; each is told once. */
+  /** Notes for the run's log since the last call, such as that a device ran out of memory. */
   takeNotes?(): readonly string[]
 
   /** Of what was accumulated since the last update; not finite where a gradient is not. */

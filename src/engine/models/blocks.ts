@@ -1,7 +1,7 @@
 /**
- * Matrices that are rounded. In 16 bits they stand beside `W` as `W.bf16` or `W.f16`. In blocks so many values of a row share a scale, x ≈ (value − zero) · scale. One layout serves the
- * product of generation (MatMulNBits) and the dequantised weights of learning; beside a matrix `W` that is
- * `W.int8` or `W.int4`, `W.int8.scales`, and for learning one tensor of zero points that all matrices read the beginning of.
+ * Rounded matrices. A matrix `W` in 16 bits is the tensor `W.bf16` or `W.f16`. In 8 or 4 bits, the values of a block within a
+ * row share a scale, x ≈ (value − zero) · scale: `W.int8` or `W.int4`, with `W.int8.scales`. Generation (MatMulNBits) and the
+ * dequantised weights of learning read the same blocks; learning also reads one tensor of zero points, shared by all matrices.
  */
 import {
   blockPrecisions,

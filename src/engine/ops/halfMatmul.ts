@@ -3,20 +3,16 @@
  * what comes out is f32; sums run in f32 inside the units.
  */
 import type { Dtype, Value } from '../graph/value.ts'
-import { apply, compose, constant } from '../graph/value.ts'
-import { add, div, mul } from './arithmetic.ts'
+import { compose } from '../graph/value.ts'
+import { div, mul } from './arithmetic.ts'
 import { cast } from './cast.ts'
 import { inputOf, onlyCotangent } from './define.ts'
-import { absOp } from './integerMatmul.ts'
+import { largestMagnitudes } from './integerMatmul.ts'
 import { matmul } from './matmul.ts'
-import { reduceMax } from './reduce.ts'
 
 export type HalfType = 'float16' | 'bfloat16'
 
 const isHalf = (dtype: Dtype): dtype is HalfType => dtype === 'float16' || dtype === 'bfloat16'
-
-/** A row of zeros is divided by this. */
-const SMALLEST_SCALE = 2 ** -100
 
 /**
  * x op(W) with op(W) = W, or Wᵀ with `transB`. x […, K] f32, W f16 or bf16 and frozen → […, N] f32. The gradient of x is the
@@ -45,8 +41,7 @@ export function halfMatmul(x: Value, weight: Value, { transB = false } = {}): Va
 function product(x: Value, weight: Value, dtype: HalfType, transB: boolean): Value {
   const times = (rows: Value) => cast(matmul(cast(rows, dtype), weight, { transB }), 'float32')
   if (dtype === 'bfloat16') return times(x)
-  const largest = reduceMax(apply(absOp, [x], {}, [x])[0] as Value, [-1])
-  const scales = add(largest, constant([SMALLEST_SCALE], [1]))
+  const scales = largestMagnitudes(x)
   return mul(times(div(x, scales)), scales)
 }
 

@@ -30,10 +30,13 @@ const FINE_STEPS = 254
 /** A row of zeros is divided by this. */
 const SMALLEST_SCALE = 2 ** -100
 
+/** max |x| of each row, [N, 1]; of a row of zeros a number that it can be divided by. Without a gradient. x [N, K] f32. */
+export const largestMagnitudes = (x: Value): Value =>
+  add(reduceMax(apply(absOp, [x], {}, [x])[0] as Value, [-1]), constant([SMALLEST_SCALE], [1]))
+
 /** x [N, K] f32. */
 export function roundRows(x: Value): RoundedRows {
-  const largest = reduceMax(apply(absOp, [x], {}, [x])[0] as Value, [-1])
-  const scales = add(scale(largest, 1 / 127), constant([SMALLEST_SCALE], [1]))
+  const scales = scale(largestMagnitudes(x), 1 / 127)
   // A cast to bytes cuts the fraction off, so a half more rounds to nearest.
   const shifted = add(div(x, scales), constant([128.5], [1])) // [1.5, 255.5]
   const upper = cast(shifted, 'uint8')

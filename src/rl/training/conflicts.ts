@@ -1,6 +1,6 @@
 /** Settings that are each in range but do not fit each other. */
 import { conflict, refuse } from '#shared/config/problems.ts'
-import { computesIn, devicesFor, deviceTitles } from '#shared/device.ts'
+import { computesIn, devicesFor } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
@@ -204,7 +204,7 @@ const precisionConflicts = ({ base, rollout, device: { kind } }: RunConfig): Pro
   ...when(
     kind !== 'auto' && !computesIn(kind, base.precision),
     'base.precision',
-    `${base.precision}, in which ${deviceTitles[kind === 'auto' ? 'cpu' : kind]} does not multiply: it needs ${devicesFor(base.precision)}.`,
+    `${base.precision}, which needs ${devicesFor(base.precision)}; \`device.kind\` is ${kind}.`,
   ),
 ]
 

@@ -118,7 +118,7 @@ describe.each(['shared', 'resident', 'unrolled'] as const)('decoding, %s', (form
     })
   })
 
-  test.skipIf(form === 'unrolled')('a prompt in pieces', async () => {
+  test('a prompt in pieces', async () => {
     const long = await tinySource(folder, { maxPositions: 2048 })
     await sameCompletions(form, long, requestsOf([1200, 3], 2), { ...unfiltered, maxNewTokens: 6 })
   })

@@ -10,6 +10,7 @@ import { createRunFolder, runPaths, type RunFolder } from '#host/runs/runFolder.
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
+import type { BasePrecision } from '#shared/precision.ts'
 import { autoDevice } from '#host/devices/deviceChoice.ts'
 import { readCheck, readProof, rememberProof, rememberSpeeds } from '#host/devices/deviceRecords.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
@@ -35,7 +36,7 @@ function remember(
 
 /** 1.6 million parameters. */
 const { config: model } = openModelFolder(path.join(resourcesDirectory, 'starter'))
-const auto = (base: 'f32' | 'int4' = 'f32') => autoDevice({ model, base, deviceId: 0, cacheDirectory })
+const auto = (base: BasePrecision = 'f32') => autoDevice({ model, base, deviceId: 0, cacheDirectory })
 
 beforeEach(() => rmSync(cacheDirectory, { recursive: true, force: true }))
 afterEach(() => vi.unstubAllEnvs())
@@ -80,6 +81,7 @@ describe('auto', () => {
     })
     remember('cuda', [{ parameters: 1e6, ratio: 20 }])
     expect(auto('int4').kind).toBe('cuda')
+    expect(auto('bf16').kind).toBe('cuda')
     expect(auto().kind).toBe('webgpu')
   })
 
