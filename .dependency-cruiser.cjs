@@ -29,7 +29,7 @@ const doors = {
 }
 
 /** Folders whose files are plug-ins: alike, independent, listed in registry.ts. */
-const plugins = ['src/rl/algorithms', 'src/rl/environments', 'src/host/store/migrations']
+const plugins = ['src/rl/algorithms', 'src/rl/environments']
 
 /** Inside the window, too, a folder may import itself and these. */
 const windowFolders = {

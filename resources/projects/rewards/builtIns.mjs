@@ -54,7 +54,21 @@ function normalized(text, ignoreCase) {
 	const tidy = text.normalize("NFC").trim().replaceAll(/\s+/g, " ");
 	return ignoreCase ? tidy.toLowerCase() : tidy;
 }
-// src/rl/environments/contains.ts
+// src/rl/environments/textRewards.ts
+/** 1 when the completion is the expected answer and nothing else, up to white space. */
+var exactMatch = defineReward({
+	id: "exact-match",
+	description: "1 if the completion is exactly the answer of the row, else 0.",
+	settings: {
+		column: "answer",
+		ignoreCase: false
+	},
+	create: ({ column, ignoreCase }) => ({ completion, row }) => {
+		const expected = expectedText(row, column);
+		if (expected === null) return null;
+		return normalized(completion, ignoreCase) === normalized(expected, ignoreCase) ? 1 : 0;
+	}
+});
 /** 1 when the expected answer stands somewhere in the completion as whole words: 4 is not contained in 42. */
 var contains = defineReward({
 	id: "contains",
@@ -80,63 +94,6 @@ function holdsWords(text, words) {
 	}
 	return false;
 }
-// src/rl/environments/exactMatch.ts
-/** 1 when the completion is the expected answer and nothing else, up to white space. */
-var exactMatch = defineReward({
-	id: "exact-match",
-	description: "1 if the completion is exactly the answer of the row, else 0.",
-	settings: {
-		column: "answer",
-		ignoreCase: false
-	},
-	create: ({ column, ignoreCase }) => ({ completion, row }) => {
-		const expected = expectedText(row, column);
-		if (expected === null) return null;
-		return normalized(completion, ignoreCase) === normalized(expected, ignoreCase) ? 1 : 0;
-	}
-});
-// src/rl/environments/format.ts
-/** 1 when the whole completion, without surrounding white space, has the form of a regular expression. */
-var format = defineReward({
-	id: "format",
-	description: "1 if the whole completion matches a regular expression, else 0.",
-	settings: {
-		pattern: "<think>.*</think>\\s*<answer>.*</answer>",
-		ignoreCase: false
-	},
-	create({ pattern, ignoreCase }) {
-		const expression = compile(pattern, ignoreCase);
-		return ({ completion }) => expression.test(completion.trim()) ? 1 : 0;
-	}
-});
-function compile(pattern, ignoreCase) {
-	try {
-		return new RegExp(`^(?:${pattern})$`, ignoreCase ? "isu" : "su");
-	} catch (error) {
-		throw new AppError("config/invalid", `The pattern of the format reward is not valid: ${error instanceof Error ? error.message : String(error)}.`, void 0, error);
-	}
-}
-// src/rl/environments/lengthPenalty.ts
-/**
-* 0 up to `free` characters, then falling evenly to −1 at `limit`, and −1 beyond. The soft overlong punishment of
-* DAPO (Yu et al. 2025, arXiv:2503.14476, eq. 13), over characters instead of tokens.
-*/
-var lengthPenalty = defineReward({
-	id: "length-penalty",
-	description: "0 for short completions, falling to −1 for long ones (in characters).",
-	settings: {
-		free: 400,
-		limit: 800
-	},
-	create({ free, limit }) {
-		if (!(free >= 0 && limit > free)) throw new AppError("config/invalid", `The length penalty needs 0 ≤ free < limit, got ${free} and ${limit}.`);
-		return ({ completion }) => {
-			const excess = ([...completion].length - free) / (limit - free);
-			return excess <= 0 ? 0 : -Math.min(1, excess);
-		};
-	}
-});
-// src/rl/environments/numericEquality.ts
 /**
 * 1 when the last number of the completion equals the last number of the expected answer. The last, because reasoning
 * comes before the result, in completions as in reference solutions (“… #### 42”).
@@ -168,7 +125,45 @@ function lastNumber(text) {
 	const value = Number(found.replaceAll(",", "").replace("−", "-"));
 	return Number.isFinite(value) ? value : null;
 }
-// src/rl/environments/starter.ts
+/** 1 when the whole completion, without surrounding white space, has the form of a regular expression. */
+var format = defineReward({
+	id: "format",
+	description: "1 if the whole completion matches a regular expression, else 0.",
+	settings: {
+		pattern: "<think>.*</think>\\s*<answer>.*</answer>",
+		ignoreCase: false
+	},
+	create({ pattern, ignoreCase }) {
+		const expression = compile(pattern, ignoreCase);
+		return ({ completion }) => expression.test(completion.trim()) ? 1 : 0;
+	}
+});
+function compile(pattern, ignoreCase) {
+	try {
+		return new RegExp(`^(?:${pattern})$`, ignoreCase ? "isu" : "su");
+	} catch (error) {
+		throw new AppError("config/invalid", `The pattern of the format reward is not valid: ${error instanceof Error ? error.message : String(error)}.`, void 0, error);
+	}
+}
+/**
+* 0 up to `free` characters, then falling evenly to −1 at `limit`, and −1 beyond. The soft overlong punishment of
+* DAPO (Yu et al. 2025, arXiv:2503.14476, eq. 13), over characters instead of tokens.
+*/
+var lengthPenalty = defineReward({
+	id: "length-penalty",
+	description: "0 for short completions, falling to −1 for long ones (in characters).",
+	settings: {
+		free: 400,
+		limit: 800
+	},
+	create({ free, limit }) {
+		if (!(free >= 0 && limit > free)) throw new AppError("config/invalid", `The length penalty needs 0 ≤ free < limit, got ${free} and ${limit}.`);
+		return ({ completion }) => {
+			const excess = ([...completion].length - free) / (limit - free);
+			return excess <= 0 ? 0 : -Math.min(1, excess);
+		};
+	}
+});
 /**
 * The rewards of the bundled exercises (sorting, reversing, finding the largest, adding, counting). The starter model
 * knows how to do them, but often answers in words, with small talk or carelessly: the bare right digits earn it all.

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { Connection, tooNew, unreadable } from './connection.ts'
-import { migrations } from './migrations/registry.ts'
+import { migrations } from './migrations.ts'
 
 /** Says in the file's header that it is a history of Turnwise: “Turn”. */
 const applicationId = 0x5475726e

@@ -3,13 +3,11 @@ import type { Check } from '#shared/diagnosis.ts'
 import type { MetricName } from '#shared/metrics.ts'
 import { exactGapLimit } from '../training/updateGuard.ts'
 import { exploded, fallOf, klBound, lastKl, peakOf, uncertaintyOf } from './collapse.ts'
-import { type DiagnosedRun, type Measured, seriesOf } from './diagnosedRun.ts'
+import { type DiagnosedRun, type Measured, seriesOf, averageOf, medianOf, totalOf } from './diagnosedRun.ts'
 import { short } from './rule.ts'
-import { averageOf, medianOf, totalOf } from './series.ts'
-import { tooManyTruncated } from './rules/capHits.ts'
-import { tooManyClipped } from './rules/clipShare.ts'
+import { tooManyTruncated } from './rules/sampling.ts'
+import { tooManyClipped, gradientSpikes, spike, usualNorm } from './rules/updates.ts'
 import { tooManyAlike } from './rules/groupCollapse.ts'
-import { gradientSpikes, spike, usualNorm } from './rules/gradientSpikes.ts'
 
 const [window, early] = [10, 5]
 

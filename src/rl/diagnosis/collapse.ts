@@ -1,8 +1,6 @@
 /** Whether and where the reward of a run broke down, and what else changed there: shared by the rules that speak of it. */
-import { errorBetween, levelOf, surely } from './chance.ts'
-import { type DiagnosedRun, type Measured, seriesOf } from './diagnosedRun.ts'
-import { rewardScaleOf, spanOf } from './rewardScale.ts'
-import { averageOf, totalOf } from './series.ts'
+import { errorBetween, levelOf, surely, rewardScaleOf, spanOf } from './rewardScale.ts'
+import { type DiagnosedRun, type Measured, seriesOf, averageOf, totalOf } from './diagnosedRun.ts'
 
 /** Steps that have to agree: a fall that lasts is no bad batch. */
 const lasting = 5

@@ -13,15 +13,15 @@
  * A rule needs several steps to agree before it speaks: a false alarm costs more trust than a late one.
  */
 import type { Diagnosis, Finding, FindingSeverity } from '#shared/diagnosis.ts'
-import type { RunConfig } from '#shared/runConfig.ts'
+import { type RunConfig, stagesOf } from '#shared/runConfig.ts'
 import { withoutConsequences } from './causes.ts'
 import { checksOf } from './checks.ts'
 import { fallOf } from './collapse.ts'
-import { type DiagnosedRun, type RunHistory, stepsOf } from './diagnosedRun.ts'
+import { type DiagnosedRun, type RunHistory, stepsOf, type Point } from './diagnosedRun.ts'
 import { factsOf } from './facts.ts'
 import { rules } from './registry.ts'
 import { soundOriginOf } from './rule.ts'
-import { lastTraining } from './stages.ts'
+import type { MetricName } from '#shared/metrics.ts'
 
 const gravity: Readonly<Record<FindingSeverity, number>> = { problem: 0, warning: 1, note: 2 }
 
@@ -50,4 +50,55 @@ function safely(run: DiagnosedRun, step: number, finding: Finding): Finding {
   const from = soundOriginOf(run, step)
   const proposals = finding.proposals.map((each) => (each.from === 'newest' ? { ...each, from } : each))
   return { ...finding, proposals }
+}
+
+/** Of a run of several stages the one that it is in: numbers of another training mean something else. */
+
+interface Training {
+  readonly config: RunConfig
+  /** From 0; null where the run has no stages. */
+  readonly stage: number | null
+  readonly history: RunHistory
+}
+
+function lastTraining(config: RunConfig, history: RunHistory): Training {
+  const stages = stagesOf(config)
+  if (stages.length === 1) return { config: stages[0], stage: null, history }
+  const { stage, firstStep } = plannedPlace(stages, history) ?? seenPlace(stages, history)
+  return { config: stages[stage] ?? stages[0], stage, history: since(history, firstStep) }
+}
+
+interface Place {
+  readonly stage: number
+  readonly firstStep: number
+}
+
+/** By the lengths of the stages; null where some are as long as their data. */
+function plannedPlace(stages: readonly RunConfig[], history: RunHistory): Place | null {
+  const lengths = stages.flatMap(({ steps }) => steps ?? [])
+  if (lengths.length < stages.length) return null
+  const begins = lengths.map((_, i) => 1 + lengths.slice(0, i).reduce((sum, length) => sum + length, 0))
+  const stage = Math.max(
+    0,
+    begins.findLastIndex((begin) => begin <= stepsOf(history).last),
+  )
+  return { stage, firstStep: begins[stage] ?? 1 }
+}
+
+/** A stage begins where `epoch`, which only grows within one, starts again; a fork is taken to begin with the first. */
+function seenPlace(stages: readonly RunConfig[], { metrics }: RunHistory): Place {
+  const epochs = metrics.get('epoch' satisfies MetricName) ?? []
+  const begins = epochs.filter(({ value }, i) => i > 0 && (value ?? 0) <= (epochs[i - 1]?.value ?? 0))
+  return { stage: Math.min(begins.length, stages.length - 1), firstStep: begins.at(-1)?.step ?? 0 }
+}
+
+/** The evaluation before its first step belongs to it too, unless the stage before made it as its last. */
+function since(history: RunHistory, step: number): RunHistory {
+  const own = (name: string, points: readonly Point[]) =>
+    points.filter((point) => point.step >= (name.startsWith('eval_') ? step - 1 : step))
+  return {
+    ...history,
+    metrics: new Map([...history.metrics].map(([name, points]) => [name, own(name, points)])),
+    samples: history.samples.filter((sample) => sample.step >= step),
+  }
 }

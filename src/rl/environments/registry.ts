@@ -1,16 +1,19 @@
 /**
- * The built-in reward functions. Reading guide: one file per function or task, each made with `defineReward` of
- * `common.ts` and listed here; `../rewards.ts` adds several into one reward.
+ * The built-in reward functions. Reading guide: the functions are in `textRewards.ts`, each made with `defineReward` of
+ * `common.ts`, and listed here; `../rewards.ts` adds several into one reward.
  */
 import { AppError } from '#shared/errors.ts'
 import { eachSample, type RewardFunction } from '../rewards.ts'
 import { requireSettings, type BuiltInReward, type RewardSettings } from './common.ts'
-import { contains } from './contains.ts'
-import { exactMatch } from './exactMatch.ts'
-import { format } from './format.ts'
-import { lengthPenalty } from './lengthPenalty.ts'
-import { numericEquality } from './numericEquality.ts'
-import { starterCorrect, starterFormat } from './starter.ts'
+import {
+  contains,
+  exactMatch,
+  numericEquality,
+  format,
+  lengthPenalty,
+  starterCorrect,
+  starterFormat,
+} from './textRewards.ts'
 
 /** A built-in whose settings' types are known to its own file only. */
 const listed = <Settings extends RewardSettings>({

@@ -1,9 +1,8 @@
 import { shorten } from '#shared/plural.ts'
 import type { Finding, Proposal } from '#shared/diagnosis.ts'
-import { type DiagnosedRun, type DiagnosedSample, samplesSince, seriesOf } from '../diagnosedRun.ts'
+import { type DiagnosedRun, type DiagnosedSample, samplesSince, seriesOf, evidence } from '../diagnosedRun.ts'
 import type { RewardFact } from '../facts.ts'
 import { look, percent } from '../rule.ts'
-import { evidence } from '../series.ts'
 
 const window = 10
 const enoughSamples = 20

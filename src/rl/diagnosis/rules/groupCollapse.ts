@@ -1,8 +1,7 @@
 import type { Finding, Proposal } from '#shared/diagnosis.ts'
-import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
+import { type DiagnosedRun, type Measured, seriesOf, averageOf, evidence } from '../diagnosedRun.ts'
 import { placeOn, rewardScaleOf } from '../rewardScale.ts'
 import { change, lookAtSamples, percent, short } from '../rule.ts'
-import { averageOf, evidence } from '../series.ts'
 
 const window = 10
 export const tooManyAlike = 0.8

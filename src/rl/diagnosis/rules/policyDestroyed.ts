@@ -12,12 +12,11 @@ import {
   uncertaintiesOf,
   uncertaintyOf,
 } from '../collapse.ts'
-import { type DiagnosedRun, seriesOf } from '../diagnosedRun.ts'
+import { type DiagnosedRun, seriesOf, averageOf, evidence, medianOf, valuesOf } from '../diagnosedRun.ts'
 import { rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { change, changeSetting, numberSettingOf, restart, restartSlower, short, usualRates } from '../rule.ts'
-import { largeBonus } from './entropyExplosion.ts'
-import { spike } from './gradientSpikes.ts'
-import { averageOf, evidence, medianOf, valuesOf } from '../series.ts'
+import { largeBonus } from './entropy.ts'
+import { spike } from './updates.ts'
 
 /** Nats: the loss of given answers, their mean negative log-probability, rises so far only when updates overshoot. */
 const lossRise = 1

@@ -1,10 +1,25 @@
 import type { Finding } from '#shared/diagnosis.ts'
-import { errorBetween, heldOutLevel, levelOf, perhaps, surely } from '../chance.ts'
-import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
+import {
+  errorBetween,
+  heldOutLevel,
+  levelOf,
+  perhaps,
+  surely,
+  ceilingOf,
+  rewardScaleOf,
+  spanOf,
+} from '../rewardScale.ts'
+import {
+  type DiagnosedRun,
+  type Measured,
+  seriesOf,
+  averageOf,
+  evidence,
+  trendOf,
+  valuesOf,
+} from '../diagnosedRun.ts'
 import type { RewardFact } from '../facts.ts'
-import { ceilingOf, rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { look, lookAtSamples, percent, short } from '../rule.ts'
-import { averageOf, evidence, trendOf, valuesOf } from '../series.ts'
 import { earnsNothing, isFormatReward } from './formatMismatch.ts'
 
 const window = 5

@@ -7,17 +7,17 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { Environment, EnvironmentAnswer, EnvironmentTurn, EpisodeStart } from '#rl/environment.ts'
 import { faultOf } from '#rl/rewards.ts'
-import { conditionalTarget } from '../probes/conditionalTarget.ts'
-import { constantReward } from '../probes/constantReward.ts'
-import { constantTarget } from '../probes/constantTarget.ts'
-import { gridNavigation } from '../probes/gridNavigation.ts'
-import { multiInput } from '../probes/multiInput.ts'
+import {
+  conditionalTarget,
+  constantTarget,
+  multiInput,
+  constantReward,
+  gridNavigation,
+} from '../probes/probes.ts'
 import { requireSettings, type Doubt } from '../common.ts'
-import { arithmetic } from './arithmetic.ts'
+import { arithmetic, countdown } from './numbers.ts'
 import type { Task, TaskServices, TaskSettings, TaskStart, TaskWorld } from './common.ts'
-import { countdown } from './countdown.ts'
-import { formatFollowing } from './formatFollowing.ts'
-import { letterCounting } from './letterCounting.ts'
+import { formatFollowing, letterCounting } from './letters.ts'
 import { numberGuessing } from './numberGuessing.ts'
 import { search } from './search.ts'
 import { ticTacToe } from './ticTacToe.ts'

@@ -1,9 +1,8 @@
 import type { Finding, Proposal } from '#shared/diagnosis.ts'
 import { klBound } from '../collapse.ts'
-import { type DiagnosedRun, type Measured, seriesOf } from '../diagnosedRun.ts'
-import { rewardScaleOf, spanOf } from '../rewardScale.ts'
+import { type DiagnosedRun, type Measured, seriesOf, averageOf, evidence, medianOf } from '../diagnosedRun.ts'
+import { rewardScaleOf, spanOf, placeOn, perhaps, rewardRise } from '../rewardScale.ts'
 import { changeSetting, numberSettingOf, restartSlower, short } from '../rule.ts'
-import { averageOf, evidence, medianOf } from '../series.ts'
 
 /** Steps that have to agree: the estimate of a single one may be off by any factor. */
 const latest = 5
@@ -49,4 +48,36 @@ function heavierKl(run: DiagnosedRun): Proposal[] {
   if (weight === null) return []
   const heavier = weight === 0 ? 0.01 : Number((5 * weight).toPrecision(2))
   return [changeSetting(`Raise the KL coefficient (β) to ${heavier}.`, 'klCoefficient', heavier)]
+}
+
+const stepsToJudge = 20
+/** A nat away from the reference costs as much as the whole span of a usual reward; 0.001 to 0.1 is usual. */
+const heavy = 1
+/** There is little to gain above this place on the reward scale. */
+const good = 0.9
+
+/** Nats per token, median: a policy that learns is tens of times as far from the reference by then. */
+const still = 0.02
+
+/** The policy is held so near to the reference that it cannot learn. */
+export function klTooHeavy(run: DiagnosedRun): Finding[] {
+  const weight = numberSettingOf(run, 'klCoefficient') ?? 0
+  const rewards = seriesOf(run, 'reward')
+  const kl = seriesOf(run, 'kl').slice(-stepsToJudge / 2)
+  if (weight < heavy || rewards.length < stepsToJudge || !(medianOf(kl) < still)) return []
+  const { rise, error } = rewardRise(run, rewards)
+  const isLearned = placeOn(rewardScaleOf(run), averageOf(rewards.slice(-stepsToJudge / 2))) >= good
+  if (rise > perhaps * error || isLearned) return []
+  return [
+    {
+      id: 'kl-too-heavy',
+      severity: 'problem',
+      words: `With a KL coefficient (β) of ${short(weight)} the loss is nearly all divergence, and the reward does not rise: the policy cannot leave the reference. 0.001 to 0.1 is usual.`,
+      evidence: [
+        evidence('reward, second half less first', rewards, rise),
+        evidence('kl, median', kl, medianOf(kl)),
+      ],
+      proposals: [changeSetting('Lower the KL coefficient (β) to 0.01.', 'klCoefficient', 0.01)],
+    },
+  ]
 }

@@ -1,9 +1,25 @@
 import type { Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
-import { errorOf, levelOf, surely } from '../chance.ts'
-import { type DiagnosedRun, type Measured, samplesSince, seriesOf } from '../diagnosedRun.ts'
-import { placeOn, rewardScaleOf } from '../rewardScale.ts'
-import { change, changeSetting, lowerLearningRate, numberSettingOf, percent } from '../rule.ts'
-import { averageOf, evidence } from '../series.ts'
+import { errorOf, levelOf, surely, perhaps, rewardRise, placeOn, rewardScaleOf } from '../rewardScale.ts'
+import {
+  type DiagnosedRun,
+  type Measured,
+  samplesSince,
+  seriesOf,
+  averageOf,
+  evidence,
+  trendOf,
+} from '../diagnosedRun.ts'
+import {
+  change,
+  changeSetting,
+  lowerLearningRate,
+  numberSettingOf,
+  percent,
+  restart,
+  restartSlower,
+  short,
+} from '../rule.ts'
+import { exploded, riseOf, type Uncertainty, uncertaintiesOf, uncertaintyOf } from '../collapse.ts'
 
 const window = 5
 const collapsed = 0.1
@@ -76,4 +92,49 @@ function proposals(run: DiagnosedRun): Proposal[] {
 function upperClip(clip: number): Proposal[] {
   const bounds = [Number((1 - clip).toFixed(3)), Number((1 + 1.4 * clip).toFixed(3))]
   return [changeSetting(`Let ratios rise to ${bounds[1] ?? 0}.`, 'clipCoefficient', bounds)]
+}
+
+/** Advantages are about 1 in size: from here on a bonus on entropy counts as much as the reward does. */
+export const largeBonus = 0.1
+/** Nats that count beside none; a policy that learns becomes surer. */
+const noticeable = 0.1
+
+/** The policy knows less and less what to say, though there was no reward to lose. */
+export function entropyExplosion(run: DiagnosedRun): Finding[] {
+  const uncertainty = uncertaintyOf(run)
+  if (uncertainty === null) return []
+  if (riseOf(uncertainty) <= exploded && !isDriven(run, uncertainty)) return []
+  const { name, start, end } = uncertainty
+  const step = start.at(-1)?.step ?? 0
+  return [
+    {
+      id: 'entropy-explosion',
+      severity: 'problem',
+      words: `The policy’s ${name} rose from ${short(averageOf(start))} to ${short(averageOf(end))} nats per token: it now chooses among ${short(Math.exp(riseOf(uncertainty)))} times as many tokens, on the way to choosing at random.${bonusWords(run)}`,
+      evidence: [evidence(name, start), evidence(name, end)],
+      proposals: [...lessBonus(run, step), restartSlower(run, step)],
+    },
+  ]
+}
+
+/** By the bonus in the loss, while the reward gains nothing. */
+function isDriven(run: DiagnosedRun, { end }: Uncertainty): boolean {
+  const rewards = seriesOf(run, 'reward')
+  if (bonusOf(run) < largeBonus || rewards.length < 2 * end.length) return false
+  const [reward, uncertainty] = [rewardRise(run, rewards), trendOf(uncertaintiesOf(run).series)]
+  const isUnpaid = reward.rise <= perhaps * reward.error
+  return isUnpaid && uncertainty.rise > Math.max(noticeable, perhaps * uncertainty.error)
+}
+
+const bonusOf = (run: DiagnosedRun): number => numberSettingOf(run, 'entropyCoefficient') ?? 0
+
+const bonusWords = (run: DiagnosedRun): string =>
+  bonusOf(run) >= largeBonus ? ` The entropy bonus of ${short(bonusOf(run))} outweighs the reward.` : ''
+
+function lessBonus(run: DiagnosedRun, step: number): Proposal[] {
+  const bonus = bonusOf(run)
+  const less = Number((bonus / 100).toPrecision(2))
+  return bonus === 0
+    ? []
+    : [restart(run, step, `an entropy bonus of ${less}`, { 'algorithm.settings.entropyCoefficient': less })]
 }

@@ -1,0 +1,267 @@
+export interface Migration {
+  /** The version the database has afterwards; one more than before. */
+  readonly version: number
+  readonly name: string
+  /** Statements in order. Never changed once released: a later migration changes what it made. */
+  readonly sql: string
+}
+
+/** Runs, what is said of them, and how far their logs have been read. */
+const runs: Migration = {
+  version: 1,
+  name: 'runs',
+  sql: `
+    CREATE TABLE runs (
+      key INTEGER PRIMARY KEY AUTOINCREMENT, -- short name of the run in the other tables; never given twice
+      id TEXT NOT NULL UNIQUE,
+      name TEXT,
+      directory TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      status TEXT NOT NULL,
+      phase TEXT,
+      step INTEGER NOT NULL DEFAULT 0,
+      steps INTEGER,
+      algorithm TEXT NOT NULL,
+      seed INTEGER NOT NULL,
+      model TEXT NOT NULL,
+      reward REAL,
+      reward_before REAL,
+      reward_after REAL,
+      parent_run_id TEXT,
+      parent_step INTEGER,
+      notes TEXT NOT NULL DEFAULT '',
+      error TEXT, -- JSON
+      last_words TEXT,
+      updated_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX runs_by_age ON runs (created_at, id);
+    CREATE INDEX runs_by_parent ON runs (parent_run_id);
+
+    -- Long texts, apart so that a list reads none of them.
+    CREATE TABLE run_documents (
+      run INTEGER PRIMARY KEY REFERENCES runs (key) ON DELETE CASCADE,
+      config TEXT NOT NULL,
+      manifest TEXT -- JSON
+    ) STRICT;
+
+    CREATE TABLE run_tags (
+      run INTEGER NOT NULL REFERENCES runs (key) ON DELETE CASCADE,
+      tag TEXT NOT NULL,
+      PRIMARY KEY (run, tag)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX run_tags_by_tag ON run_tags (tag);
+
+    -- How far a run's log has been read.
+    CREATE TABLE log_cursors (
+      run INTEGER PRIMARY KEY REFERENCES runs (key) ON DELETE CASCADE,
+      offset INTEGER NOT NULL, -- bytes
+      seq INTEGER NOT NULL, -- number of the next event of the history
+      tail TEXT NOT NULL, -- digest of the last bytes read: another file does not have it
+      rewinds INTEGER NOT NULL, -- how often the history went back
+      damaged INTEGER NOT NULL -- lines that could not be read
+    ) STRICT;
+
+    -- How often and how far a run went back: followers learn from it what to forget.
+    CREATE TABLE rewinds (
+      run INTEGER NOT NULL REFERENCES runs (key) ON DELETE CASCADE,
+      number INTEGER NOT NULL,
+      keep INTEGER NOT NULL,
+      step INTEGER NOT NULL,
+      PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE events (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      run INTEGER NOT NULL,
+      seq INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      type TEXT NOT NULL,
+      body TEXT NOT NULL -- JSON
+    ) STRICT;
+    CREATE INDEX events_by_run ON events (run, seq);
+
+    CREATE TABLE checkpoints (
+      run INTEGER NOT NULL,
+      directory TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      step INTEGER NOT NULL,
+      reward REAL,
+      size_bytes INTEGER NOT NULL,
+      saved_at INTEGER NOT NULL,
+      PRIMARY KEY (run, directory)
+    ) STRICT, WITHOUT ROWID;
+  `,
+}
+
+/** Every number of every step, and the bucket pyramid that charts read. */
+const metrics: Migration = {
+  version: 2,
+  name: 'metrics',
+  sql: `
+    -- Names of metrics and reward functions, each written once.
+    CREATE TABLE names (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+
+    -- One row per step or evaluation: finds the steps of a range of events.
+    CREATE TABLE measurements (
+      run INTEGER NOT NULL,
+      seq INTEGER NOT NULL,
+      kind TEXT NOT NULL, -- 'step' or 'evaluation'
+      step INTEGER NOT NULL,
+      steps INTEGER, -- of a step: how many there will be
+      rows INTEGER, -- of an evaluation: held-out rows
+      at INTEGER NOT NULL,
+      PRIMARY KEY (run, seq)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Of several values of one step the one with the highest seq counts; NULL is a value that was no number.
+    CREATE TABLE metric_rows (
+      run INTEGER NOT NULL,
+      metric INTEGER NOT NULL,
+      step INTEGER NOT NULL,
+      seq INTEGER NOT NULL,
+      value REAL,
+      PRIMARY KEY (run, metric, step, seq)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Bucket b of level l covers the steps from b * width(l) on.
+    CREATE TABLE metric_buckets (
+      run INTEGER NOT NULL,
+      metric INTEGER NOT NULL,
+      level INTEGER NOT NULL,
+      bucket INTEGER NOT NULL,
+      first_step INTEGER, -- first and last step with a number; NULL without one
+      last_step INTEGER,
+      minimum REAL,
+      maximum REAL,
+      total REAL NOT NULL,
+      last REAL,
+      count INTEGER NOT NULL,
+      gap_step INTEGER, -- first step whose value was no number
+      PRIMARY KEY (run, metric, level, bucket)
+    ) STRICT, WITHOUT ROWID;
+  `,
+}
+
+/** Trajectories kept to look at. */
+const samples: Migration = {
+  version: 3,
+  name: 'samples',
+  sql: `
+    CREATE TABLE samples (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      run INTEGER NOT NULL,
+      seq INTEGER NOT NULL,
+      position INTEGER NOT NULL, -- in its event
+      step INTEGER NOT NULL,
+      source TEXT NOT NULL,
+      row INTEGER NOT NULL,
+      prompt TEXT NOT NULL,
+      completion TEXT NOT NULL,
+      reward REAL,
+      advantage REAL,
+      tokens INTEGER NOT NULL,
+      stop_reason TEXT NOT NULL,
+      logged TEXT, -- JSON
+      failures TEXT, -- JSON
+      has_arrays INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX samples_by_event ON samples (run, seq, position);
+    CREATE INDEX samples_by_step ON samples (run, step, source);
+
+    CREATE TABLE sample_parts (
+      sample INTEGER NOT NULL REFERENCES samples (id) ON DELETE CASCADE,
+      part INTEGER NOT NULL, -- key in names
+      value REAL,
+      PRIMARY KEY (sample, part)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Little-endian i32 (ids) and f32 (the others).
+    CREATE TABLE sample_arrays (
+      sample INTEGER PRIMARY KEY REFERENCES samples (id) ON DELETE CASCADE,
+      ids BLOB NOT NULL,
+      action_mask BLOB NOT NULL,
+      logprobs BLOB,
+      behavior_logprobs BLOB,
+      reference_logprobs BLOB,
+      entropies BLOB,
+      advantages BLOB
+    ) STRICT;
+
+    -- What another version of a reward says of a sample.
+    CREATE TABLE sample_scores (
+      sample INTEGER NOT NULL REFERENCES samples (id) ON DELETE CASCADE,
+      version TEXT NOT NULL,
+      parts TEXT NOT NULL, -- JSON
+      error TEXT,
+      scored_at INTEGER NOT NULL,
+      PRIMARY KEY (sample, version)
+    ) STRICT, WITHOUT ROWID;
+  `,
+}
+
+/** Data sets, reward functions and environments, settings, and the queue. */
+const library: Migration = {
+  version: 4,
+  name: 'library',
+  sql: `
+    CREATE TABLE data_sets (
+      id TEXT PRIMARY KEY,
+      name TEXT NOT NULL,
+      created_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE data_set_versions (
+      data_set TEXT NOT NULL REFERENCES data_sets (id) ON DELETE CASCADE,
+      id TEXT NOT NULL, -- digest of the rows
+      directory TEXT NOT NULL,
+      rows INTEGER NOT NULL,
+      columns TEXT NOT NULL, -- JSON
+      source TEXT,
+      mapping TEXT, -- JSON
+      problems INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      PRIMARY KEY (data_set, id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX data_set_versions_by_id ON data_set_versions (id);
+
+    CREATE TABLE rewards (
+      id TEXT PRIMARY KEY,
+      kind TEXT NOT NULL, -- 'reward' or 'environment'
+      name TEXT NOT NULL,
+      test_cases TEXT NOT NULL DEFAULT '[]', -- JSON
+      created_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE reward_versions (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      reward TEXT NOT NULL REFERENCES rewards (id) ON DELETE CASCADE,
+      hash TEXT NOT NULL,
+      language TEXT NOT NULL,
+      code TEXT NOT NULL,
+      note TEXT NOT NULL,
+      gates_start INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      UNIQUE (reward, hash)
+    ) STRICT;
+
+    CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID; -- value: JSON
+
+    CREATE TABLE queue (
+      place INTEGER PRIMARY KEY,
+      run_id TEXT NOT NULL UNIQUE,
+      continue_on_error INTEGER NOT NULL
+    ) STRICT;
+  `,
+}
+
+/** What a run's numbers say is wrong with it. */
+const diagnosis: Migration = {
+  version: 5,
+  name: 'diagnosis',
+  sql: `
+    ALTER TABLE runs ADD COLUMN finding TEXT; -- JSON, the gravest one; NULL where all is well
+  `,
+}
+
+/** Every migration, in order. */
+export const migrations: readonly Migration[] = [runs, metrics, samples, library, diagnosis]
