@@ -12,8 +12,8 @@ declare global {
   }
 }
 
-/** What the desktop shell adds; null in a browser. */
-export const shell: Bridge | null = window[bridgeName] ?? null
+/** What the desktop shell adds; null in a browser, and where there is no window. */
+export const shell: Bridge | null = (globalThis as Partial<Window>)[bridgeName] ?? null
 
 /** Kept for this origin alone: other ports of this machine do not see it, and a new start of the host makes it worthless. */
 const tokenKept = 'turnwise.token'

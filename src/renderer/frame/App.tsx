@@ -1,8 +1,7 @@
-import { useEffect, Component, lazy, Suspense, type ReactNode } from 'react'
+import { useEffect, Component, lazy, Suspense, type ReactNode, useState } from 'react'
 import type { ShellEvent } from '#shared/bridge.ts'
 import { places, keyTable, type KeyId } from '#shared/keyTable.ts'
 import { lastPart } from '#renderer/client/format.ts'
-import { Toasts } from '#renderer/kit/Toasts.tsx'
 import { FirstRunGuide } from '#renderer/features/home/FirstRunGuide.tsx'
 import { useNewDevices } from '#renderer/client/devices.ts'
 import { useNews } from '#renderer/client/feeds.ts'
@@ -14,21 +13,24 @@ import { useThemeSetting } from '#renderer/client/theme.ts'
 import { contentId, Page } from '#renderer/kit/Page.tsx'
 import { useRoute, link, goToNewRun, navigate } from '#renderer/client/route.ts'
 import { classes } from '#renderer/kit/classes.ts'
-import { shell } from '#renderer/client/connection.ts'
+import { shell, giveKey } from '#renderer/client/connection.ts'
 import { useAddFile } from '#renderer/client/adding.ts'
 import { useLatest } from '#renderer/client/api.tsx'
-import { toast } from '#renderer/client/toasts.ts'
+import { toast, useToasts, type Toast } from '#renderer/client/toasts.ts'
 import { useWindow } from '#renderer/client/window.ts'
 import { keyWords } from '#renderer/client/keyWords.ts'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Kbd, EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { CommandPalette } from './CommandPalette.tsx'
-import { ConnectionRefused } from './ConnectionRefused.tsx'
 import { DropTarget } from './DropTarget.tsx'
 import { FileDialogs } from './FileDialogs.tsx'
 import { StatusStrip } from './StatusStrip.tsx'
 import { screens } from './screens.ts'
+import { codeOf, hintOf } from '#renderer/client/failures.ts'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { CircleAlert, CircleCheck, X } from 'lucide-react'
 
 export function App() {
   useNews()
@@ -244,4 +246,98 @@ class Guard extends Component<{ children: ReactNode }, { error: Error | null }> 
       </Page>
     )
   }
+}
+
+/** In place of every screen while the host turns this window away: why, and the way in. */
+function ConnectionRefused() {
+  const problem = useConnection((connection) => connection.problem)
+  if (problem === null) return null
+  return (
+    <Page title="Not connected">
+      <div className="flex max-w-140 flex-col gap-3" role="alert">
+        <p className="text-lg font-medium text-pretty">{problem.message}</p>
+        <p className="text-muted text-pretty">{hintOf(problem)}</p>
+        {codeOf(problem) === 'api/refused' ? (
+          <KeyField />
+        ) : (
+          <Button className="self-start" onClick={() => location.reload()}>
+            Reload
+          </Button>
+        )}
+      </div>
+    </Page>
+  )
+}
+
+function KeyField() {
+  const [text, setText] = useState('')
+  const [isWrong, setWrong] = useState(false)
+  return (
+    <form
+      className="flex items-end gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        setWrong(!giveKey(text))
+      }}
+    >
+      <Field
+        label="Address or key"
+        className="grow"
+        {...(isWrong ? { error: 'There is no key in this. It follows #token= in the address.' } : {})}
+      >
+        {(ids) => (
+          <TextInput
+            mono
+            {...ids}
+            value={text}
+            onChange={setText}
+            placeholder="http://127.0.0.1:…/#token=…"
+          />
+        )}
+      </Field>
+      <Button variant="primary" type="submit">
+        Connect
+      </Button>
+    </form>
+  )
+}
+
+function Toasts() {
+  const { toasts, dismiss } = useToasts()
+  return (
+    <section
+      aria-label="Notices"
+      aria-live="polite"
+      className="fixed top-13 right-4 z-50 flex w-90 max-w-[calc(100vw-32px)] flex-col gap-2"
+    >
+      {toasts.map((toast) => (
+        <Notice key={toast.id} toast={toast} onClose={() => dismiss(toast.id)} />
+      ))}
+    </section>
+  )
+}
+
+function Notice({ toast: { title, detail, tone, action }, onClose }: { toast: Toast; onClose: () => void }) {
+  return (
+    <div className="flex items-start gap-2 rounded border border-line bg-bg px-3 py-2 shadow-float animate-appear">
+      {tone === 'bad' && <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-bad" />}
+      {tone === 'good' && <CircleCheck size={16} aria-hidden className="mt-0.5 shrink-0 text-good" />}
+      <div className="min-w-0 grow break-words">
+        <p className="font-medium">{title}</p>
+        {detail !== undefined && <p className="text-muted">{detail}</p>}
+      </div>
+      {action !== undefined && (
+        <Button
+          small
+          onClick={() => {
+            action.run()
+            onClose()
+          }}
+        >
+          {action.label}
+        </Button>
+      )}
+      <IconButton small label="Dismiss" icon={<X size={13} aria-hidden />} onClick={onClose} />
+    </div>
+  )
 }

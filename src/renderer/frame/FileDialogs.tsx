@@ -11,7 +11,6 @@ import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { modelIn } from './modelIn.ts'
 
 /** In a browser the host's files are chosen here: a page cannot know their paths. */
 export function FileDialogs() {
@@ -200,3 +199,10 @@ const matches = (name: string, filters: readonly FileFilter[] | undefined): bool
 
 const filterWords = (filters: readonly FileFilter[]): string =>
   filters.flatMap(({ extensions }) => extensions).join(', ')
+
+/** What a folder holds, by the names of its files; null: neither a model nor an adapter. */
+export function modelIn(names: readonly string[]): 'Model' | 'Adapter' | null {
+  if (names.includes('adapter_config.json')) return 'Adapter'
+  const hasWeights = names.some((name) => name.endsWith('.safetensors'))
+  return names.includes('config.json') && hasWeights ? 'Model' : null
+}

@@ -1,11 +1,14 @@
-import type { ReactNode } from 'react'
-import { RotateCcw } from 'lucide-react'
-import { IconButton } from './Button.tsx'
-import { Field } from './Field.tsx'
+import { type ReactNode, useState } from 'react'
+import { RotateCcw, Plus, X } from 'lucide-react'
+import { IconButton, Button } from './Button.tsx'
+import { Field, type FieldIds } from './Field.tsx'
 import { classes } from './classes.ts'
-import { rangeWords, type SettingField } from '#shared/config/fields.ts'
+import { rangeWords, type SettingField, type SectionChoice } from '#shared/config/fields.ts'
 import { toolNameWords, useRunSettings, valueWords } from '#renderer/client/runSettings.ts'
-import { SettingControl } from './SettingControl.tsx'
+import { Checkbox, Segmented, Select, Switch } from './choices.tsx'
+import { NumberInput, TextArea, TextInput } from './inputs.tsx'
+import { isObject } from '#shared/config/paths.ts'
+import { Variables } from './Variables.tsx'
 
 export interface SettingRowProps {
   readonly field: SettingField
@@ -68,4 +71,282 @@ export function SettingRow(props: SettingRowProps) {
       )}
     </Field>
   )
+}
+
+interface SettingControlProps {
+  readonly field: SettingField
+  readonly value: unknown
+  /** undefined: back to what it is by default. */
+  readonly onChange: (value: unknown) => void
+  readonly ids: FieldIds
+  readonly disabled?: boolean
+}
+
+/** The control that fits what a setting may be. */
+function SettingControl(props: SettingControlProps) {
+  const { field, value, onChange, ids, disabled = false } = props
+  const { control, isNullable, empty, label } = field
+  const none = isNullable ? null : undefined
+  switch (control.kind) {
+    case 'number':
+      return (
+        <NumberInput
+          {...ids}
+          disabled={disabled}
+          value={typeof value === 'number' ? value : null}
+          placeholder={empty}
+          onChange={(next) => onChange(next ?? none)}
+        />
+      )
+    case 'flag':
+      return (
+        <Switch
+          id={ids.id}
+          aria-label={label}
+          disabled={disabled}
+          checked={value === true}
+          onChange={onChange}
+        />
+      )
+    case 'choice':
+      return (
+        <Select
+          {...ids}
+          disabled={disabled}
+          value={typeof value === 'string' ? value : ''}
+          options={control.options}
+          onChange={onChange}
+        />
+      )
+    case 'choices':
+      return <Choices {...props} options={control.options} all={null} />
+    case 'all-or-choices':
+      return <Choices {...props} options={control.options} all={control.all} />
+    case 'texts':
+      return <Texts {...props} />
+    case 'number-or-pair':
+      return <NumberOrPair {...props} />
+    case 'section':
+      return <Presence {...props} by={control.by} />
+    case 'variables':
+      return <Variables label={label} value={value} onChange={onChange} disabled={disabled} />
+    case 'json':
+      return <JsonText {...props} />
+    case 'text':
+      return (
+        <TextInput
+          {...ids}
+          mono
+          disabled={disabled}
+          value={typeof value === 'string' ? value : ''}
+          placeholder={empty}
+          onChange={(next) => onChange(next === '' ? none : next)}
+        />
+      )
+  }
+}
+
+interface PresenceProps extends SettingControlProps {
+  readonly by: SectionChoice | null
+}
+
+const absent = 'off'
+
+/** Whether a section is there; where it holds a choice that must be made, that one brings it in. */
+function Presence({ field, value, onChange, ids, by, disabled = false }: PresenceProps) {
+  const section = isObject(value) ? value : null
+  if (by === null) {
+    return (
+      <Switch
+        id={ids.id}
+        aria-label={field.label}
+        disabled={disabled}
+        checked={section !== null}
+        onChange={(isOn) => onChange(isOn ? {} : null)}
+      />
+    )
+  }
+  const { name, options } = by
+  return (
+    <div id={ids.id}>
+      <Segmented
+        label={field.label}
+        value={section === null ? absent : String(section[name])}
+        options={[
+          { value: absent, label: 'Off', disabled },
+          ...options.map((option) => ({ ...option, disabled })),
+        ]}
+        onChange={(next) => onChange(next === absent ? null : { ...section, [name]: next })}
+      />
+    </div>
+  )
+}
+
+interface ChoicesProps extends SettingControlProps {
+  readonly options: readonly string[]
+  /** The word for all of them. */
+  readonly all: string | null
+}
+
+function Choices({ value, onChange, options, all, disabled = false, ids }: ChoicesProps) {
+  const isAll = all !== null && value === all
+  const chosen = isAll ? options : Array.isArray(value) ? value : []
+  const toggle = (option: string, isOn: boolean) => {
+    const next = options.filter((each) => (each === option ? isOn : chosen.includes(each)))
+    onChange(all !== null && next.length === options.length ? all : next)
+  }
+  return (
+    <div
+      id={ids.id}
+      role="group"
+      aria-describedby={ids['aria-describedby']}
+      className="flex flex-wrap gap-x-3"
+    >
+      {options.map((option) => (
+        <Checkbox
+          key={option}
+          label={option}
+          disabled={disabled}
+          checked={chosen.includes(option)}
+          onChange={(isOn) => toggle(option, isOn)}
+        />
+      ))}
+    </div>
+  )
+}
+
+/** Line breaks and tabs are written as \n and \t. */
+const shownText = (text: string): string => JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
+
+function meantText(text: string): string {
+  try {
+    return JSON.parse(`"${text.replaceAll('"', '\\"')}"`) as string
+  } catch {
+    return text
+  }
+}
+
+function Texts({ value, onChange, field, disabled = false }: SettingControlProps) {
+  const [draft, setDraft] = useState('')
+  const texts = Array.isArray(value) ? value.filter((text) => typeof text === 'string') : []
+  const add = () => {
+    if (draft === '') return
+    onChange([...texts, meantText(draft)])
+    setDraft('')
+  }
+  return (
+    <div className="flex flex-col gap-1">
+      {texts.map((text, i) => (
+        <div key={`${String(i)} ${text}`} className="flex items-center gap-1">
+          <code className="min-w-0 grow truncate rounded bg-raised px-2 font-mono text-sm">
+            {shownText(text)}
+          </code>
+          <IconButton
+            small
+            label={`Remove ${shownText(text)}`}
+            icon={<X size={13} aria-hidden />}
+            disabled={disabled}
+            onClick={() => onChange(texts.toSpliced(i, 1))}
+          />
+        </div>
+      ))}
+      <form
+        className="flex gap-1"
+        onSubmit={(event) => {
+          event.preventDefault()
+          add()
+        }}
+      >
+        <TextInput
+          mono
+          aria-label={`${field.label}: another one`}
+          placeholder={'text, \\n for a line break'}
+          disabled={disabled}
+          value={draft}
+          onChange={setDraft}
+          onBlur={add}
+        />
+        <Button type="submit" disabled={disabled || draft === ''} icon={<Plus size={13} aria-hidden />}>
+          Add
+        </Button>
+      </form>
+    </div>
+  )
+}
+
+/** One number, or the two bounds themselves. */
+function NumberOrPair({ value, onChange, field, ids, disabled = false }: SettingControlProps) {
+  const pair = Array.isArray(value) ? value.map(Number) : null
+  const single = typeof value === 'number' ? value : 0
+  if (pair === null) {
+    return (
+      <div className="flex gap-1">
+        <NumberInput
+          {...ids}
+          disabled={disabled}
+          value={single}
+          onChange={(next) => onChange(next ?? undefined)}
+        />
+        <Button disabled={disabled} onClick={() => onChange([Math.max(0, 1 - single), 1 + single])}>
+          Two bounds
+        </Button>
+      </div>
+    )
+  }
+  const [low = 0, high = 0] = pair
+  return (
+    <div className="flex gap-1">
+      <NumberInput
+        {...ids}
+        aria-label={`${field.label}: low`}
+        disabled={disabled}
+        value={low}
+        onChange={(next) => next !== null && onChange([next, high])}
+      />
+      <NumberInput
+        aria-label={`${field.label}: high`}
+        disabled={disabled}
+        value={high}
+        onChange={(next) => next !== null && onChange([low, next])}
+      />
+      <Button disabled={disabled} onClick={() => onChange(undefined)}>
+        One
+      </Button>
+    </div>
+  )
+}
+
+function JsonText({ value, onChange, ids, disabled = false }: SettingControlProps) {
+  const [draft, setDraft] = useState<string | null>(null)
+  const take = () => {
+    if (draft === null) return
+    try {
+      onChange(draft.trim() === '' ? undefined : (JSON.parse(draft) as unknown))
+      setDraft(null)
+    } catch {
+      // Left as it stands, to be corrected.
+    }
+  }
+  const isWrong = draft !== null && !isJson(draft)
+  return (
+    <TextArea
+      {...ids}
+      mono
+      rows={2}
+      disabled={disabled}
+      aria-invalid={ids['aria-invalid'] || isWrong}
+      value={draft ?? (value === undefined ? '' : JSON.stringify(value))}
+      onChange={setDraft}
+      onBlur={take}
+    />
+  )
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return text.trim() === ''
+  }
 }

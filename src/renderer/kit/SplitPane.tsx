@@ -22,14 +22,15 @@ export function SplitPane(props: SplitPaneProps) {
 }
 
 /** As the variant `narrow` in theme.css. */
-const narrow = matchMedia('(width < 840px)')
+const narrow = '(width < 840px)'
 
 function onNarrow(onChange: () => void): () => void {
-  narrow.addEventListener('change', onChange)
-  return () => narrow.removeEventListener('change', onChange)
+  const query = matchMedia(narrow)
+  query.addEventListener('change', onChange)
+  return () => query.removeEventListener('change', onChange)
 }
 
-const useIsNarrow = (): boolean => useSyncExternalStore(onNarrow, () => narrow.matches)
+const useIsNarrow = (): boolean => useSyncExternalStore(onNarrow, () => matchMedia(narrow).matches)
 
 /** Each as high as it wants to be, but not so high that the next one is out of sight; panes in panes are one list. */
 const Stack = ({ children }: { children: ReactNode }) => (

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { modelIn } from '#renderer/frame/modelIn.ts'
+import { modelIn } from '#renderer/frame/FileDialogs.tsx'
 
 test('a folder is known by its files', () => {
   expect(modelIn(['config.json', 'model.safetensors', 'tokenizer.json'])).toBe('Model')

@@ -19,7 +19,6 @@ import { IncomingPage } from './IncomingPage.tsx'
 import { VersionPage } from './VersionPage.tsx'
 import { useAddData, useFetchData } from './useData.ts'
 import { shortList, type DataSet } from './dataSetItems.ts'
-import { type HubChoice, type HubSplit, chosenSplit } from './hubSplits.ts'
 
 /** `/data`: files that wait for a decision, else the list; `/data/:versionId`: one version. */
 export function DataScreen() {
@@ -241,4 +240,27 @@ function PartFields({ configs, chosen: { config, split }, isDisabled, onChoose }
       </Field>
     </>
   )
+}
+
+/** Which part of a data set on a hub is meant, while somebody chooses. */
+
+type Config = Answer<'datasets.listOnHub'>['configs'][number]
+
+interface HubChoice {
+  readonly config?: string
+  readonly split?: string
+}
+
+interface HubSplit {
+  readonly config: Config
+  readonly split: Config['splits'][number]
+}
+
+/** What is not chosen, or not there, is the usual one: the first config, the training rows. null where there is nothing. */
+export function chosenSplit(configs: readonly Config[], choice: HubChoice): HubSplit | null {
+  const config = configs.find(({ name }) => name === choice.config) ?? configs[0]
+  const splits = config?.splits ?? []
+  const named = (wanted: string | undefined) => splits.find(({ name }) => name === wanted)
+  const split = named(choice.split) ?? named('train') ?? splits[0]
+  return config === undefined || split === undefined ? null : { config, split }
 }

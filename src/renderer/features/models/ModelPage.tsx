@@ -1,12 +1,12 @@
 import { Ellipsis, FolderOpen, Play, Trash2 } from 'lucide-react'
 import { useState, useMemo } from 'react'
 import { shell } from '#renderer/client/connection.ts'
-import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { useAnswer, useCommand, useTask } from '#renderer/client/api.tsx'
 import { navigate, link } from '#renderer/client/route.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
-import { Panel } from '#renderer/kit/Panel.tsx'
+import { Panel, KeyValue } from '#renderer/kit/Panel.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { type ListedModel, bestOf, trainedRuns, type Checkpoint } from '#renderer/client/modelChoice.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
@@ -18,6 +18,7 @@ import {
   formatAgo,
   formatCount,
   formatFixed,
+  formatPercent,
 } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
@@ -28,8 +29,8 @@ import { TokenText } from '#renderer/kit/TokenText.tsx'
 import { useNow } from '#renderer/client/live.ts'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { ModelFacts } from './ModelFacts.tsx'
-import { RoundingPanel } from './RoundingPanel.tsx'
 import { useCheckpointsOf } from './useModels.ts'
+import type { PrecisionEffect } from '#shared/precision.ts'
 
 /** One model: what it is, how it reads a text, what was trained on it. */
 export function ModelPage({ model }: { model: ListedModel }) {
@@ -329,4 +330,54 @@ const columnsAt = (now: number): readonly Column<Trained>[] => [
       </Button>
     ),
   },
+]
+
+/** What the settings base.precision int8 and int4 would do to this model: measured when asked for, then kept by the host. */
+function RoundingPanel({ model }: { model: string }) {
+  const { start, cancel, items, state, error } = useTask('models.precision')
+  const isRunning = state === 'running'
+  return (
+    <Panel
+      title="Quantise base weights"
+      actions={
+        isRunning ? (
+          <Button small onClick={cancel}>
+            Cancel
+          </Button>
+        ) : (
+          <Button small onClick={() => start({ model, precisions: ['int8', 'int4'] })}>
+            Measure
+          </Button>
+        )
+      }
+    >
+      <p className="mb-3 text-muted">
+        A run can hold the frozen matrices in 8 or 4 bits. This measures what that does to the
+        log-probabilities of a few texts, in nats per token.
+      </p>
+      {error !== null && <ErrorNote error={error} />}
+      {isRunning && items.length === 0 && <p className="text-faint">Rounding and scoring</p>}
+      <div className="grid gap-4 min-[640px]:grid-cols-2">
+        {items.map((effect) => (
+          <div key={effect.precision}>
+            <h3 className="mb-1 font-medium">{effect.precision}</h3>
+            <KeyValue entries={effectFacts(effect)} />
+          </div>
+        ))}
+      </div>
+    </Panel>
+  )
+}
+
+/** The lines of one precision. */
+export const effectFacts = (effect: PrecisionEffect): readonly (readonly [string, string])[] => [
+  [
+    'Matrices',
+    `${formatBytes(effect.roundedBytes)} (${formatPercent(effect.roundedBytes / effect.exactBytes)} of f32)`,
+  ],
+  ['Mean difference', formatNumber(effect.mean, 2)],
+  ['Largest', formatNumber(effect.largest, 2)],
+  ['Texts less likely by', formatNumber(effect.loss, 2)],
+  ['KL divergence', formatNumber(effect.divergence, 2)],
+  ['Sampler and learner', formatNumber(effect.samplerGap, 2)],
 ]

@@ -2,19 +2,19 @@ import type { Problem } from '#shared/errors.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useChooseData } from './usePrefill.ts'
 import { formatCount } from '#renderer/client/format.ts'
-import { Segmented } from '#renderer/kit/choices.tsx'
+import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
 import { DataPicker } from '#renderer/features/data/DataPicker.tsx'
 import { usualSplit } from '#renderer/features/data/preparation.ts'
-import { AnswerColumns } from './AnswerColumns.tsx'
 import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { withRows, withTypedRows } from './chosenRows.ts'
 import { problemsAt, wrongWords } from './problems.ts'
-import { PromptFields } from './PromptFields.tsx'
+import { PromptFields, TemplateFields } from './PromptFields.tsx'
 import type { Known } from './summaries.ts'
-import { TemplateFields } from './TemplateFields.tsx'
 import { templateInputOf } from '#renderer/client/templateVariables.ts'
+import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import { algorithmsOf } from './stages.ts'
 
 interface DataStepProps {
   readonly config: JsonObject
@@ -221,3 +221,61 @@ function heldOutOf(kind: 'part' | 'set' | 'none'): unknown {
 
 const directoryOf = (versionId: string, dataSets: readonly DataSetOf[]): string | undefined =>
   dataSets.flatMap(({ versions }) => versions).find(({ id }) => id === versionId)?.directory
+
+interface AnswerColumnsProps {
+  readonly config: JsonObject
+  readonly algorithms: readonly AlgorithmEntry[]
+  /** Of the rows; empty where they are not known. */
+  readonly columns: readonly string[]
+  readonly problems: readonly Problem[]
+  readonly onSet: (key: string, value: unknown) => void
+}
+
+const demonstrations = [['data.completion', 'Answer', 'found by its name']] as const
+const preferences = [
+  ['data.chosen', 'Better answer', 'chosen'],
+  ['data.rejected', 'Worse answer', 'rejected'],
+] as const
+
+/** Which columns hold the answers, for methods that learn from those. */
+function AnswerColumns({ config, algorithms, columns, problems, onSet }: AnswerColumnsProps) {
+  const used = algorithmsOf(config).map((id) => algorithms.find((each) => each.id === id)?.experience)
+  const shown = [
+    ...(used.includes('demonstrations') ? demonstrations : []),
+    ...(used.includes('preferences') ? preferences : []),
+  ]
+  if (shown.length === 0) return null
+  return (
+    <div className="flex flex-wrap gap-x-6 gap-y-2">
+      {shown.map(([key, label, usual]) => {
+        const value = valueAt(config, key)
+        const text = typeof value === 'string' ? value : ''
+        const set = (next: string) => onSet(key, next === '' ? undefined : next)
+        return (
+          <Field
+            key={key}
+            label={`${label}: column`}
+            error={wrongWords(problemsAt(problems, key))}
+            className="w-56"
+          >
+            {(ids) =>
+              columns.length === 0 ? (
+                <TextInput {...ids} mono value={text} placeholder={usual} onChange={set} />
+              ) : (
+                <Select
+                  {...ids}
+                  value={text}
+                  options={[
+                    { value: '', label: `As usual: ${usual}` },
+                    ...columns.map((name) => ({ value: name, label: name })),
+                  ]}
+                  onChange={set}
+                />
+              )
+            }
+          </Field>
+        )
+      })}
+    </div>
+  )
+}

@@ -1,21 +1,32 @@
 import type { Problem } from '#shared/errors.ts'
-import { useState } from 'react'
+import { useState, Fragment } from 'react'
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import type { Knowledge } from './useNewRun.ts'
-import { useMeasured } from './usePresetTime.ts'
-import { plural } from '#renderer/client/format.ts'
+import {
+  useMeasured,
+  applied,
+  changeWords,
+  followed,
+  isActive,
+  presetsFor,
+  type ModelFacts,
+  type Preset,
+  presetSeconds,
+  type Measured,
+} from './presets.ts'
+import { plural, formatNumber } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Segmented } from '#renderer/kit/choices.tsx'
-import { AlgorithmCards } from './AlgorithmCards.tsx'
-import { AllSettings } from './AllSettings.tsx'
+import { AllSettings, DraftSetting } from './AllSettings.tsx'
 import { changedFields, effectiveValue, type Draft } from './draft.ts'
-import { withValue } from '#shared/config/paths.ts'
-import { PresetCards } from './PresetCards.tsx'
-import { applied, changeWords, followed, isActive, presetsFor, type ModelFacts } from './presets.ts'
+import { withValue, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { stepOf } from './problems.ts'
-import { SimpleSettings, simpleKeys } from './SimpleSettings.tsx'
 import { algorithmOf, plannedStages, stagePlans, stagesOf, withStages } from './stages.ts'
 import { StagesEditor } from './StagesEditor.tsx'
+import { RadioGroup } from 'radix-ui'
+import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import { rangeWords } from '#shared/remaining.ts'
+import { classes } from '#renderer/kit/classes.ts'
 
 interface MethodStepProps {
   readonly draft: Draft
@@ -124,4 +135,165 @@ const stepsOf = (config: Draft['config']): number =>
 function firstPlan(config: Draft['config']) {
   const [plan] = stagePlans
   return plan === undefined ? [] : plannedStages(plan, stepsOf(config))
+}
+
+interface AlgorithmCardsProps {
+  readonly algorithms: readonly AlgorithmEntry[]
+  readonly value: string
+  readonly onChange: (id: string) => void
+}
+
+const kinds = [
+  ['rollout', 'Reinforcement learning'],
+  ['demonstrations', 'Supervised'],
+  ['preferences', 'Preference'],
+] as const
+
+/** How the policy learns: all there are at a glance, and in one sentence what the chosen one does. */
+function AlgorithmCards({ algorithms, value, onChange }: AlgorithmCardsProps) {
+  const chosen = algorithms.find(({ id }) => id === value)
+  return (
+    <div className="grid gap-3">
+      <RadioGroup.Root
+        aria-label="Algorithm"
+        value={value}
+        onValueChange={onChange}
+        className="grid grid-cols-[max-content_minmax(0,1fr)] items-center gap-x-4 gap-y-2 phone:grid-cols-1 phone:gap-y-1"
+      >
+        {kinds.map(([experience, title]) => {
+          const own = algorithms.filter((algorithm) => algorithm.experience === experience)
+          if (own.length === 0) return null
+          return (
+            <Fragment key={experience}>
+              <p className="text-sm text-muted">{title}</p>
+              <div className="flex flex-wrap gap-1.5">
+                {own.map(({ id, title: name, description }) => (
+                  <RadioGroup.Item
+                    key={id}
+                    value={id}
+                    aria-label={name}
+                    title={description}
+                    className="h-7 rounded border border-line px-2.5 hover:border-line-strong hover:bg-panel data-[state=checked]:border-accent data-[state=checked]:bg-accent-soft data-[state=checked]:font-medium data-[state=checked]:text-accent-ink"
+                  >
+                    {name}
+                  </RadioGroup.Item>
+                ))}
+              </div>
+            </Fragment>
+          )
+        })}
+      </RadioGroup.Root>
+      {chosen !== undefined && (
+        <p className="text-muted text-pretty">
+          <span className="font-medium text-text">{chosen.title}.</span> {chosen.description}
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface PresetCardsProps {
+  readonly config: JsonObject
+  readonly presets: readonly Preset[]
+  /** What steps with this model took; null: nobody knows. */
+  readonly measured: Measured | null
+  readonly onChoose: (preset: Preset) => void
+}
+
+/** Places to begin, for this model and algorithm. */
+function PresetCards({ config, presets, measured, onChoose }: PresetCardsProps) {
+  return (
+    <div role="group" aria-label="Presets" className="grid grid-cols-3 gap-2 phone:grid-cols-1">
+      {presets.map((preset) => {
+        const isOn = isActive(config, preset)
+        const seconds = measured === null ? null : presetSeconds(preset, measured)
+        return (
+          <button
+            key={preset.id}
+            type="button"
+            aria-pressed={isOn}
+            onClick={() => onChoose(preset)}
+            className={classes(
+              'flex flex-col rounded border px-3 py-2 text-left',
+              isOn ? 'border-accent bg-accent-soft' : 'border-line hover:border-line-strong hover:bg-panel',
+            )}
+          >
+            <span className="font-medium">{preset.title}</span>
+            <span className="text-sm text-muted text-pretty">{preset.description}</span>
+            <span className={classes('mt-1 text-xs tabular-nums', isOn ? 'text-muted' : 'text-faint')}>
+              {presetWords(preset)}
+            </span>
+            {seconds !== null && (
+              <span
+                className="text-xs text-muted tabular-nums"
+                title={`As ${measured?.source ?? ''} went; the longer time is for completions that all reach the limit.`}
+              >
+                about {rangeWords(seconds)} on this machine
+              </span>
+            )}
+          </button>
+        )
+      })}
+    </div>
+  )
+}
+
+/** “10 steps · 4 × 4 · 16 tokens” */
+function presetWords({ values }: Preset): string {
+  const value = (key: string) => Number(values[key] ?? valueAt(values, key))
+  const number = (key: string) => formatNumber(value(key))
+  const batch =
+    values['rollout.groupSize'] === undefined
+      ? plural(value('rollout.promptsPerStep'), 'row')
+      : `${number('rollout.promptsPerStep')} × ${number('rollout.groupSize')}`
+  const counts = [plural(value('steps'), 'step'), batch, plural(value('rollout.maxNewTokens'), 'token')]
+  return counts.join(' · ')
+}
+
+/** Those that decide most; the KL coefficient is called differently by some algorithms. */
+const simpleKeys: readonly (readonly string[])[] = [
+  ['steps'],
+  ['rollout.promptsPerStep'],
+  ['rollout.groupSize'],
+  ['rollout.maxNewTokens'],
+  ['optimization.learningRate'],
+  ['algorithm.settings.klCoefficient', 'algorithm.settings.beta'],
+  ['adapter.rank'],
+]
+
+interface SimpleSettingsProps {
+  readonly draft: Draft
+  readonly known: Knowledge
+  readonly problems: readonly Problem[]
+  readonly onChange: (draft: Draft) => void
+}
+
+function SimpleSettings({ draft, known, problems, onChange }: SimpleSettingsProps) {
+  const algorithm = known.algorithms.find(({ id }) => id === algorithmOf(draft.config))
+  const isRollout = algorithm === undefined || algorithm.experience === 'rollout'
+  const shown = simpleKeys
+    .map((keys) => known.fields.find(({ key }) => keys.includes(key)))
+    .filter((field) => field !== undefined)
+    .filter(({ key }) => isRollout || key !== 'rollout.groupSize')
+  const isGroupSaid = typeof valueAt(draft.config, 'rollout.groupSize') === 'number'
+  const notes: Readonly<Record<string, string | undefined>> = {
+    'rollout.groupSize':
+      isGroupSaid || algorithm === undefined ? undefined : `As it is: ${String(algorithm.groupSize.default)}`,
+    'adapter.rank': draft.fork === null ? undefined : 'Fixed by the checkpoint',
+  }
+  return (
+    <div className="grid grid-cols-4 gap-x-6 narrow:grid-cols-2 gap-y-2 pl-2.5 -ml-2.5">
+      {shown.map((field) => (
+        <DraftSetting
+          key={field.key}
+          draft={draft}
+          field={field}
+          problems={problems}
+          onChange={onChange}
+          note={notes[field.key]}
+          disabled={draft.fork !== null && field.key === 'adapter.rank'}
+        />
+      ))}
+    </div>
+  )
 }

@@ -1,14 +1,25 @@
 import { ConfigMenu } from './ConfigMenu.tsx'
-import { PutAsideDrafts } from './PutAsideDrafts.tsx'
 import { RunAside } from './RunAside.tsx'
-import { StartButtons } from './StartButtons.tsx'
-import { StepContent } from './StepContent.tsx'
-import { StepPanel } from './StepPanel.tsx'
 import { isMissing, type StepId } from './problems.ts'
 import { Page } from '#renderer/kit/Page.tsx'
 import { Loading } from '#renderer/kit/states.tsx'
-import { useNewRunStore, usePutAside } from './useDraft.ts'
-import { headOf, useWizard } from './useWizard.ts'
+import { useNewRunStore, usePutAside, type PutAside } from './useDraft.ts'
+import { headOf, useWizard, type Wizard } from './useWizard.ts'
+import { CheckStep } from './CheckStep.tsx'
+import { DataStep } from './DataStep.tsx'
+import { MethodStep } from './MethodStep.tsx'
+import { ModelStep, RewardStep } from './ModelStep.tsx'
+import { Check, ChevronDown, ChevronRight, ListPlus, Play } from 'lucide-react'
+import { useId, type ReactNode } from 'react'
+import { plural } from '#renderer/client/format.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { keyTable } from '#shared/keyTable.ts'
+import { keyWords } from '#renderer/client/keyWords.ts'
+import { Menu } from '#renderer/kit/Menu.tsx'
+import type { Draft } from './draft.ts'
+import { dataWords, modelWords, type Known } from './summaries.ts'
 
 const titles: Readonly<Record<StepId, string>> = {
   model: 'Model',
@@ -100,3 +111,212 @@ export function NewRunScreen() {
     </Page>
   )
 }
+
+/** What is in a step. */
+function StepContent({ id, wizard }: { id: StepId; wizard: Wizard }) {
+  const { draft, known, verdict, trial, setDraft, update } = wizard
+  const { config } = draft
+  const problems = wizard.problemsOf(id)
+  switch (id) {
+    case 'model':
+      return (
+        <ModelStep
+          config={config}
+          isFork={draft.fork !== null}
+          problems={problems}
+          onModel={wizard.setModel}
+          onChange={update}
+        />
+      )
+    case 'data':
+      return <DataStep config={config} known={known} problems={problems} onChange={update} />
+    case 'reward':
+      return (
+        <RewardStep
+          config={config}
+          algorithms={known.algorithms}
+          problems={problems}
+          columns={wizard.columns}
+          onChange={update}
+        />
+      )
+    case 'method':
+      return (
+        <MethodStep
+          draft={draft}
+          known={known}
+          model={wizard.modelFacts}
+          problems={wizard.problems}
+          onChange={setDraft}
+        />
+      )
+    case 'check':
+      return (
+        <CheckStep
+          verdict={verdict}
+          trial={trial}
+          problems={problems}
+          isComplete={wizard.missing.length === 0}
+        />
+      )
+  }
+}
+
+interface StepPanelProps {
+  /** Of its head, to be found when the person is taken there. */
+  readonly headId: string
+  /** From 1. */
+  readonly number: number
+  readonly title: string
+  /** What was chosen, in one line; null: nothing yet. */
+  readonly summary: string | null
+  readonly isOpen: boolean
+  readonly onToggle: () => void
+  /** In place of a summary. */
+  readonly emptyWords?: string
+  readonly isDone: boolean
+  /** Found wrong by the host. */
+  readonly problems: number
+  /** Folds this step and opens the next one. */
+  readonly onContinue?: (() => void) | undefined
+  readonly children: ReactNode
+}
+
+/** One step: its head always visible, with what was chosen in it. */
+function StepPanel(props: StepPanelProps) {
+  const { number, title, summary, isDone, isOpen, onToggle, problems, onContinue, children } = props
+  const { emptyWords = 'Not chosen yet' } = props
+  const id = useId()
+  const { headId } = props
+  const Chevron = isOpen ? ChevronDown : ChevronRight
+  return (
+    <section aria-labelledby={id} className="rounded border border-line bg-bg">
+      <h2 id={id}>
+        <button
+          type="button"
+          id={headId}
+          aria-expanded={isOpen}
+          onClick={onToggle}
+          className="flex min-h-11 w-full items-center gap-3 rounded px-3 py-2 text-left -outline-offset-2 hover:bg-panel"
+        >
+          <StepMark number={number} isDone={isDone && problems === 0} />
+          <span className="w-16 shrink-0 font-medium">{title}</span>
+          <span className={classes('min-w-0 grow truncate', summary === null ? 'text-faint' : 'text-muted')}>
+            {summary ?? emptyWords}
+          </span>
+          {problems > 0 && <Badge tone="bad">{plural(problems, 'problem')}</Badge>}
+          <Chevron size={14} aria-hidden className="shrink-0 text-faint" />
+        </button>
+      </h2>
+      {isOpen && (
+        <div className="border-t border-line p-4 pl-12 narrow:px-3">
+          {children}
+          {onContinue !== undefined && (
+            <div className="mt-4 flex justify-end">
+              <Button onClick={onContinue}>Continue</Button>
+            </div>
+          )}
+        </div>
+      )}
+    </section>
+  )
+}
+
+const StepMark = ({ number, isDone }: { number: number; isDone: boolean }) => (
+  <span
+    className={classes(
+      'inline-flex size-6 shrink-0 items-center justify-center rounded-full text-sm font-medium tabular-nums',
+      isDone ? 'bg-good-soft text-good' : 'bg-raised text-muted',
+    )}
+  >
+    {isDone ? <Check size={13} aria-label="Chosen" /> : number}
+  </span>
+)
+
+interface StartButtonsProps {
+  /** Checked with the settings as they are now. */
+  readonly isChecked: boolean
+  /** The host finds nothing wrong. */
+  readonly isValid: boolean
+  readonly isChecking: boolean
+  readonly isStarting: boolean
+  /** The check, or the start once it is done. */
+  readonly onMain: () => void
+  readonly onStart: (options: { readonly queue: boolean }) => void
+}
+
+/** One main action: the check, then the start; the other ways behind an arrow. */
+function StartButtons({ isChecked, isValid, isChecking, isStarting, onMain, onStart }: StartButtonsProps) {
+  const isBusy = isChecking || isStarting
+  const words = isChecking ? 'Checking' : isStarting ? 'Starting' : isChecked ? 'Start run' : 'Check'
+  return (
+    <div className="flex">
+      <Button
+        variant="primary"
+        disabled={!isValid || isBusy}
+        onClick={onMain}
+        title={isChecked ? undefined : 'Tries one real group; then the run can start.'}
+        className="rounded-r-none"
+      >
+        {words}
+        <kbd className="font-sans text-sm opacity-80">{keyWords(keyTable.act.keys[0] ?? '')}</kbd>
+      </Button>
+      <Menu
+        groups={[
+          [
+            {
+              label: isChecked ? 'Start now' : 'Start without checking',
+              icon: <Play size={14} aria-hidden />,
+              disabled: !isValid || isBusy,
+              onSelect: () => onStart({ queue: false }),
+            },
+            {
+              label: isChecked ? 'Put in the queue' : 'Put in the queue without checking',
+              icon: <ListPlus size={14} aria-hidden />,
+              disabled: !isValid || isBusy,
+              onSelect: () => onStart({ queue: true }),
+            },
+          ],
+        ]}
+      >
+        <Button
+          variant="primary"
+          aria-label="Other ways to start"
+          disabled={!isValid || isBusy}
+          icon={<ChevronDown size={14} aria-hidden />}
+          className="rounded-l-none border-l-bg px-1.5"
+        />
+      </Menu>
+    </div>
+  )
+}
+
+/** Runs that were being set up when something else took their place. */
+function PutAsideDrafts({ aside, known }: { aside: PutAside; known: Known }) {
+  if (aside.drafts.length === 0) return null
+  return (
+    <ul aria-label="Put aside" className="mb-4 divide-y divide-line rounded border border-line bg-panel">
+      {aside.drafts.map((draft, i) => (
+        <li key={String(i)} className="flex items-center gap-2 py-1.5 pr-2 pl-3">
+          <span className="min-w-0 grow truncate text-muted">Put aside: {draftWords(draft, known)}</span>
+          <Button small onClick={() => aside.bringBack(draft)}>
+            Bring it back
+          </Button>
+          <Button small variant="quiet" onClick={() => aside.discard(draft)}>
+            Discard
+          </Button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const draftWords = ({ config, fork }: Draft, known: Known): string =>
+  [
+    typeof config['name'] === 'string' ? config['name'] : null,
+    fork === null ? null : `fork from step ${String(fork.step)}`,
+    modelWords(config, known),
+    dataWords(config, known),
+  ]
+    .filter((words) => words !== null)
+    .join(' · ') || 'a run without model and data'

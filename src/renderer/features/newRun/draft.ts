@@ -1,6 +1,7 @@
 /** The run being set up: a config as it would stand in a file, and what it began from. */
 import type { SettingField } from '#shared/config/fields.ts'
 import { isEqual, isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
+import { AppError } from '#shared/errors.ts'
 
 export interface ForkPoint {
   readonly runId: string
@@ -102,3 +103,26 @@ export const checkedPart = (draft: Draft): string => {
   const { name: _, ...rest } = draft.config
   return JSON.stringify([rest, draft.fork?.runId ?? null, draft.fork?.step ?? null])
 }
+
+/** The config as text: what is saved, opened and edited by hand. */
+
+export const configText = (config: JsonObject): string => `${JSON.stringify(config, null, 2)}\n`
+
+/** Whether its settings are right is for the host to say. Errors: AppError 'config/invalid'. */
+export function parseConfigText(text: string): JsonObject {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new AppError(
+      'config/invalid',
+      `This is not JSON. ${sentence(error)}`,
+      'Correct the text; nothing was changed.',
+    )
+  }
+  if (isObject(json)) return json
+  throw new AppError('config/invalid', 'A config file is one JSON object.', 'Nothing was changed.')
+}
+
+const sentence = (error: unknown): string =>
+  error instanceof Error ? `${error.message}.`.replace(/\.\.$/, '.') : ''

@@ -3,6 +3,12 @@ import { fittingNewTokens } from '#shared/usualLength.ts'
 import { plural } from '#renderer/client/format.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { isEqual, valueAt, withValues, type JsonObject } from '#shared/config/paths.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { type Answer, useAnswer } from '#renderer/client/api.tsx'
+import { type Calibration, useNewRunStore } from './useDraft.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { readConfig } from '#renderer/features/run/useRun.ts'
+import { useRuns } from '#renderer/client/runs.ts'
 
 export interface ModelFacts {
   readonly parameters: number
@@ -143,3 +149,128 @@ export function applied(config: JsonObject, preset: Preset, before?: Preset): Js
   const gone = Object.keys(before?.values ?? {}).filter((key) => !(key in preset.values))
   return withValues(config, { ...Object.fromEntries(gone.map((key) => [key, undefined])), ...preset.values })
 }
+
+/** How long a preset takes on this machine, from what steps with the same model took here. */
+
+export interface Measured {
+  /** Of whole steps, for each token of prompts and completions. */
+  readonly secondsPerToken: number
+  readonly promptTokens: number
+  /** Mean length. */
+  readonly completionTokens: number
+  readonly secondsPerEvaluation: number
+  /** What was measured: “the run “sums””. */
+  readonly source: string
+}
+
+interface Seconds {
+  readonly low: number
+  readonly high: number
+}
+
+/**
+ * `low`: completions are as long as they were; `high`: all reach the limit. null: the preset generates nothing, and what
+ * was measured says nothing of it.
+ */
+export function presetSeconds({ values }: Preset, measured: Measured): Seconds | null {
+  const value = (key: string) => Number(values[key])
+  if (values['rollout.groupSize'] === undefined) return null
+  const longest = value('rollout.maxNewTokens')
+  const [steps, rows] = [value('steps'), value('rollout.promptsPerStep') * value('rollout.groupSize')]
+  const evaluations = 1 + Math.floor(steps / value('evaluation.every'))
+  const secondsFor = (length: number) =>
+    steps * rows * (measured.promptTokens + length) * measured.secondsPerToken +
+    evaluations * measured.secondsPerEvaluation
+  return { low: secondsFor(Math.min(longest, measured.completionTokens)), high: secondsFor(longest) }
+}
+
+type Table = Answer<'metrics.table'>
+
+/** From the steps of a run; null: it has none with completions. `groupSize`: where its settings leave it to the algorithm. */
+export function measuredByRun(
+  { metrics, rows }: Table,
+  { rollout }: Pick<RunConfig, 'rollout'>,
+  { groupSize, source }: { readonly groupSize: number; readonly source: string },
+): Measured | null {
+  const column = (name: string) => {
+    const at = metrics.indexOf(name)
+    return rows.flatMap(({ values }) => values[at] ?? [])
+  }
+  const [times, totals] = [column('step_time'), column('num_tokens')]
+  const completionTokens = meanOf(column('completions/mean_length'))
+  // The first step also prepares programs.
+  const tokens = ((totals.at(-1) ?? 0) - (totals[0] ?? 0)) / (totals.length - 1)
+  const seconds = meanOf(times.slice(1))
+  if (times.length !== totals.length || !(tokens > 0) || seconds === null || completionTokens === null)
+    return null
+  const completions = rollout.promptsPerStep * (rollout.groupSize ?? groupSize)
+  return {
+    ...{ secondsPerToken: seconds / tokens, completionTokens, source },
+    promptTokens: Math.max(0, tokens / completions - completionTokens),
+    secondsPerEvaluation: meanOf(column('eval_time')) ?? 0,
+  }
+}
+
+/** From a check of settings with so many completions per step; null: it generated nothing. */
+export function measuredByCheck(check: Calibration, completions: number): Measured | null {
+  const completionTokens = meanOf(check.samples.map(({ tokens }) => tokens))
+  const { promptTokens } = check.longest
+  if (completionTokens === null || !(completions > 0)) return null
+  return {
+    ...{ promptTokens, completionTokens, source: 'the check' },
+    secondsPerToken: check.secondsPerStep / (completions * (promptTokens + completionTokens)),
+    secondsPerEvaluation: check.secondsPerEvaluation,
+  }
+}
+
+const meanOf = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** What steps with the model of the draft took on this machine: in the last check, else in the newest run with it. */
+
+/** Its time is taken from so many steps. */
+const measuredSteps = 40
+
+interface Asked {
+  readonly config: JsonObject
+  readonly models: readonly { readonly name: string; readonly directory: string }[]
+  readonly algorithm: AlgorithmEntry | undefined
+  /** Of the setting as it stands or is by default, in a config. */
+  readonly effective: (config: JsonObject, key: string) => unknown
+}
+
+/** null: nothing was measured. */
+export function useMeasured(asked: Asked): Measured | null {
+  const checked = useNewRunStore((state) => state.checked)
+  const byRun = useMeasuredByRun(asked)
+  if (checked === null) return byRun
+  const { config, effective } = asked
+  const [tried] = JSON.parse(checked.part) as readonly [JsonObject]
+  if (tried['model'] !== config['model']) return byRun
+  const completions =
+    Number(effective(tried, 'rollout.promptsPerStep')) *
+    Number(effective(tried, 'rollout.groupSize') ?? defaultSize(asked))
+  return measuredByCheck(checked.result, completions) ?? byRun
+}
+
+function useMeasuredByRun(asked: Asked): Measured | null {
+  const { config, models } = asked
+  const { runs } = useRuns()
+  // A run names it by its folder, a draft by its name as well.
+  const own = models.find(({ name, directory }) => [name, directory].includes(String(config['model'])))
+  const run = runs
+    .filter(({ model, step, reward }) => model === own?.directory && step > 2 && reward !== null)
+    .sort((a, b) => b.createdAt - a.createdAt)[0]
+  const runId = run?.id ?? ''
+  const options = { enabled: run !== undefined }
+  const { data: table } = useAnswer('metrics.table', { runId, limit: measuredSteps }, options)
+  const { data: record } = useAnswer('runs.get', { runId }, options)
+  const settings = readConfig(record?.config)
+  if (run === undefined || table === undefined || settings === null) return null
+  return measuredByRun(table, settings, {
+    groupSize: defaultSize(asked),
+    source: `the run “${runTitle(run)}”`,
+  })
+}
+
+const defaultSize = ({ algorithm }: Asked): number => algorithm?.groupSize.default ?? 1

@@ -1,6 +1,6 @@
 /** The wizard as its screen shows it: steps, what is missing, what can be done now. */
 import { useMemo } from 'react'
-import { modelFactsOf, withModel } from './chosenModel.ts'
+import { modelFactsOf, withModel } from './chosenRows.ts'
 import { changedFields, emptyDraft, pruned, type Draft } from './draft.ts'
 import { valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { ConfigError, type Problem } from '#shared/errors.ts'

@@ -2,7 +2,7 @@ import { CircleCheck, FolderOpen } from 'lucide-react'
 import { useState } from 'react'
 import { toolTitles } from '#shared/tools.ts'
 import { shell } from '#renderer/client/connection.ts'
-import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { plural } from '#renderer/client/format.ts'
@@ -15,7 +15,6 @@ import { TextInput } from '#renderer/kit/inputs.tsx'
 import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { freeName, joinPath } from '#renderer/features/models/exportPlan.ts'
 import { checkpointWords } from '#renderer/client/modelChoice.ts'
-import { type ProjectReport, type ProjectTool, projectName, startLines } from './projectPlan.ts'
 
 interface ContinueElsewhereProps {
   readonly run: RunEntry
@@ -228,3 +227,33 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
     </Dialog>
   )
 }
+
+/** A run on its way to another tool: what its folder is called, and how training is started there. */
+
+type ProjectReport = Answer<'runs.exportProject'>
+type ProjectTool = ProjectReport['tool']
+
+/** `arith 3` at step 40 → `arith-3-step-40-trl`; as the run began, without a step. */
+export const projectName = (run: string, step: number | null, tool: ProjectTool): string =>
+  [slugOf(run), ...(step === null ? [] : [`step-${String(step)}`]), tool].join('-')
+
+const launches: Readonly<Record<ProjectTool, string>> = {
+  trl: 'accelerate launch --config_file accelerate.yaml train.py',
+  agilerl: 'python train.py',
+}
+
+/** Lines for a shell on the machine that is to train. */
+export const startLines = ({
+  directory,
+  tool,
+}: Pick<ProjectReport, 'directory' | 'tool'>): readonly string[] => [
+  `cd ${quoted(joinPath(directory, tool))}`,
+  'pip install -r requirements.txt',
+  launches[tool],
+]
+
+/** What may stand in a name of a folder everywhere. */
+const slugOf = (name: string): string =>
+  name.replaceAll(/[^\p{L}\p{N}._-]+/gu, '-').replaceAll(/^[-.]+|[-.]+$/g, '') || 'run'
+
+const quoted = (path: string): string => (/^[\w./:\\-]+$/.test(path) ? path : `"${path}"`)

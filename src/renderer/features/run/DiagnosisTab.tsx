@@ -8,7 +8,15 @@ import {
   Check as CheckMark,
 } from 'lucide-react'
 import { findDeclaration, metricLabel } from '#shared/metrics.ts'
-import type { Evidence, Finding, FindingSeverity, LookAt, Proposal, Check } from '#shared/diagnosis.ts'
+import type {
+  Evidence,
+  Finding,
+  FindingSeverity,
+  LookAt,
+  Proposal,
+  Check,
+  Diagnosis,
+} from '#shared/diagnosis.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
@@ -20,7 +28,6 @@ import { Explained, Help } from '#renderer/kit/Help.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { labelOf } from '#shared/config/fields.ts'
 import { goToTab, type DiagnosisState } from './useRun.ts'
-import { healthyWords, stepsWords, checkFigure } from './diagnosisWords.ts'
 import type { ForkWish } from './ForkDialog.tsx'
 import { valueText } from '#renderer/client/runSettings.ts'
 import { rewardRoute } from './runFacts.ts'
@@ -277,3 +284,30 @@ function CheckRow({ check }: { check: Check }) {
     </tr>
   )
 }
+
+/** What was looked at and that all is well, in words. */
+
+const stepsWords = (from: number, to: number): string =>
+  from === to ? `step ${String(from)}` : `steps ${String(from)}–${String(to)}`
+
+export function healthyWords({
+  stage,
+  firstStep,
+  steps,
+}: Pick<Diagnosis, 'stage' | 'firstStep' | 'steps'>): string {
+  if (steps === 0) return 'No step has ended yet, so there is nothing to judge.'
+  const where = stage === null ? '' : ` of stage ${String(stage + 1)}`
+  return `Nothing looks wrong in ${stepsWords(firstStep, firstStep + steps - 1)}${where}.`
+}
+
+const units: Readonly<Record<Check['unit'], (value: number) => string>> = {
+  share: (value) => `${formatNumber(100 * value)} %`,
+  nats: (value) => `${formatNumber(value)} nats`,
+  reward: formatNumber,
+  times: (value) => `${formatNumber(value)} ×`,
+  count: formatNumber,
+}
+
+/** The figure of a check, with how it was at the start where that counts. */
+const checkFigure = ({ before, value, unit }: Check): string =>
+  before === null ? units[unit](value) : `${units[unit](before)} → ${units[unit](value)}`

@@ -1,15 +1,15 @@
 import { useMemo, useState, type ReactNode } from 'react'
 import { useRoute, navigate } from '#renderer/client/route.ts'
 import { useRun, useRuns, useWorkerOf, type RunEntry, type RunView } from '#renderer/client/runs.ts'
-import { plural } from '#renderer/client/format.ts'
+import { plural, formatDuration, formatNumber } from '#renderer/client/format.ts'
 import { phaseWords } from '#renderer/client/words.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
-import { EmptyState, Loading } from '#renderer/kit/states.tsx'
+import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
 import { SamplesTab } from '#renderer/features/samples/SamplesTab.tsx'
-import { goToTab, runTabs, useDiagnosis, useRunConfig, type RunTab } from './useRun.ts'
+import { goToTab, runTabs, useDiagnosis, useRunConfig, type RunTab, useSlowPace } from './useRun.ts'
 import { CheckpointsTab } from './CheckpointsTab.tsx'
 import { ConfigTab } from './ConfigTab.tsx'
 import { DiagnosisTab } from './DiagnosisTab.tsx'
@@ -17,8 +17,14 @@ import { ForkDialog, type ForkWish } from './ForkDialog.tsx'
 import { LogTab } from './LogTab.tsx'
 import { OverviewTab } from './OverviewTab.tsx'
 import { deviceOf } from './runFacts.ts'
-import { RunActions, RunFacts, RunName } from './RunHeader.tsx'
-import { RunNotices } from './RunNotices.tsx'
+import { RunActions, RunFacts, RunName, useResume } from './RunHeader.tsx'
+import { Hourglass, Play, TriangleAlert } from 'lucide-react'
+import { labelOf } from '#shared/config/fields.ts'
+import { withChanges } from '#shared/config/paths.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { memoryProposals, type MemoryProposal } from './forkChanges.ts'
 
 /** One run: /runs/run_…/samples. */
 export function RunScreen() {
@@ -130,3 +136,186 @@ function tabsOf(findings: readonly { readonly severity: string }[]): readonly Ta
 
 /** A pinned step goes along from the charts to the samples and back. */
 const keptQuery = (query: URLSearchParams) => ({ step: query.get('step') })
+
+interface Props {
+  readonly run: RunEntry
+  readonly config: RunConfig | null
+  readonly onFork: (wish: ForkWish) => void
+}
+
+interface NoticesProps extends Props {
+  readonly tab: RunTab
+}
+
+/** What needs the person: why a run ended and what is safe, or that it takes longer than it used to. */
+function RunNotices({ run, config, tab, onFork }: NoticesProps) {
+  const isOver =
+    useWorkerOf(run.id) === undefined &&
+    (run.status === 'failed' || run.status === 'interrupted') &&
+    // To resume what was ended for its own good would only go on with what is left of it.
+    run.error?.code !== 'run/destroyed'
+  return (
+    <div className="flex shrink-0 flex-col gap-2 px-page not-empty:py-3">
+      {isOver && <Ended run={run} config={config} onFork={onFork} />}
+      <Finding run={run} tab={tab} />
+      <Slow run={run} />
+    </div>
+  )
+}
+
+/** What the run says is wrong with it, wherever the diagnosis does not stand below; and that it was ended for it. */
+function Finding({ run: { id, finding, error, step }, tab }: { run: RunEntry; tab: RunTab }) {
+  const wasEnded = error?.code === 'run/destroyed'
+  const isDiagnosis = tab === 'diagnosis'
+  if (finding === null || (isDiagnosis && !wasEnded)) return null
+  const isProblem = finding.severity === 'problem'
+  return (
+    <div
+      role="alert"
+      className={classes(
+        'flex items-center gap-2 rounded border border-line px-3 py-2',
+        isProblem ? 'bg-bad-soft' : 'bg-caution-soft',
+      )}
+    >
+      <TriangleAlert
+        size={15}
+        aria-hidden
+        className={classes('shrink-0', isProblem ? 'text-bad' : 'text-caution')}
+      />
+      <p className="min-w-0 grow text-pretty">
+        {wasEnded
+          ? // Below stands what was found.
+            `${isDiagnosis ? `Stopped after step ${String(step)} as “${labelOf('diagnosis.stopOn')}” asks.` : error.message} ${error.hint ?? ''}`
+          : finding.words}
+      </p>
+      {!isDiagnosis && (
+        <Button small onClick={() => goToTab(id, 'diagnosis')}>
+          Show diagnosis
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function Ended({ run, config, onFork }: Props) {
+  const resume = useResume()
+  const { data: checkpoints } = useAnswer('checkpoints.list', { runId: run.id })
+  const whole = (checkpoints ?? []).filter(({ problem }) => problem === null)
+  const newest = whole.at(-1)
+  const isMemory = run.error?.code === 'runtime/out-of-memory' || run.error?.code === 'runtime/killed'
+  const safe = checkpoints === undefined ? null : safeWords(newest?.step)
+  return (
+    <>
+      <ErrorNote
+        error={told(run, safe)}
+        action={
+          <span className="flex shrink-0 gap-2">
+            <Button variant="quiet" onClick={() => goToTab(run.id, 'log')}>
+              Show log
+            </Button>
+            <Button
+              icon={<Play size={14} aria-hidden />}
+              disabled={resume.isRunning}
+              onClick={() => void resume.run({ runId: run.id })}
+            >
+              {newest === undefined ? 'Start again' : `Resume from ${String(newest.step)}`}
+            </Button>
+          </span>
+        }
+      />
+      {isMemory && config !== null && (
+        <MemoryHelp run={run} config={config} step={newest?.step ?? null} onFork={onFork} />
+      )}
+    </>
+  )
+}
+
+function told({ error, lastWords, step }: RunEntry, safe: string | null) {
+  return {
+    message: error?.message ?? `The training process ended unexpectedly after step ${String(step)}.`,
+    hint: [safe, error?.hint ?? lastWord(lastWords)].filter(Boolean).join(' '),
+    code: [error?.code, lastWords].filter(Boolean).join('\n'),
+  }
+}
+
+const safeWords = (step: number | undefined): string =>
+  step === undefined
+    ? 'No checkpoint was kept yet; a resumed run begins from the start.'
+    : `Checkpoint ${String(step)} is complete; nothing before it is lost.`
+
+/** The line that most likely says why. */
+function lastWord(words: string | null): string | null {
+  const lines = (words ?? '').split('\n').filter((line) => line.trim() !== '')
+  const line = lines.findLast((candidate) => /error|killed|signal|abort/i.test(candidate)) ?? lines.at(-1)
+  return line === undefined ? null : `Its last words: ${line.trim().slice(0, 300)}`
+}
+
+interface MemoryProps {
+  readonly run: RunEntry
+  readonly config: RunConfig
+  /** Of the newest complete checkpoint. */
+  readonly step: number | null
+  readonly onFork: (wish: ForkWish) => void
+}
+
+/** The cheapest way to less memory first. */
+function MemoryHelp({ run, config, step, onFork }: MemoryProps) {
+  const start = useCommand('runs.start', { onDone: ({ runId }) => goToTab(runId, 'overview') })
+  const apply = ({ changes }: MemoryProposal) => {
+    if (step !== null) onFork({ step, changes })
+    else void start.run({ config: withChanges(config, changes) as RunConfig, tags: [...run.tags] })
+  }
+  const proposals = memoryProposals(config).slice(0, 3)
+  if (proposals.length === 0) return null
+  return (
+    <ul aria-label="Ways to less memory" className="flex flex-col rounded border border-line bg-panel">
+      {proposals.map((proposal, i) => (
+        <li
+          key={proposal.words}
+          className="flex items-center gap-3 border-line px-3 py-1.5 not-first:border-t"
+        >
+          <span className="min-w-0 grow">
+            {proposal.words} <span className="text-muted">{proposal.price}</span>
+          </span>
+          <Button
+            small
+            variant={i === 0 ? 'primary' : 'plain'}
+            disabled={start.isRunning}
+            onClick={() => apply(proposal)}
+          >
+            {step === null ? 'Start anew with it' : 'Apply as a fork'}
+          </Button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Slow({ run }: { run: RunEntry }) {
+  const pace = useSlowPace(run)
+  const worker = useWorkerOf(run.id)
+  if (run.status !== 'running' || (pace === null && worker?.isSilent !== true)) return null
+  const doing = phaseWords(run.phase, worker).toLowerCase()
+  const words =
+    pace === null
+      ? 'The training process gives no sign of life.'
+      : `Nothing has ended for ${formatDuration(pace.sinceMs)}, ${formatNumber(pace.times, 2)} times the usual step. It is still ${doing}, at step ${String(run.step + 1)}.`
+  return (
+    <div
+      role="status"
+      className="flex items-center gap-2 rounded border border-line bg-caution-soft px-3 py-2"
+    >
+      <Hourglass size={15} aria-hidden className="shrink-0 text-caution" />
+      <p className="min-w-0 grow">
+        {words}{' '}
+        <span className="text-muted">
+          A long completion, a slow reward or a machine short of memory can be the reason; checkpoints are not
+          touched.
+        </span>
+      </p>
+      <Button small onClick={() => goToTab(run.id, 'log')}>
+        Show log
+      </Button>
+    </div>
+  )
+}

@@ -1,6 +1,6 @@
-import { ChartNoAxesCombined, Download, Tag, Trash2 } from 'lucide-react'
-import { useRef, useState } from 'react'
-import { Button } from '#renderer/kit/Button.tsx'
+import { ChartNoAxesCombined, Download, Tag, Trash2, Columns3, ListTree } from 'lucide-react'
+import { useRef, useState, type Ref } from 'react'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
 import { Table } from '#renderer/kit/Table.tsx'
@@ -8,16 +8,15 @@ import { useNow } from '#renderer/client/live.ts'
 import { goToNewRun, navigate } from '#renderer/client/route.ts'
 import { useRuns, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { formatCount, plural } from '#renderer/client/format.ts'
-import { type MenuItem, Popover } from '#renderer/kit/Menu.tsx'
+import { type MenuItem, Popover, Menu } from '#renderer/kit/Menu.tsx'
 import { useApi } from '#renderer/client/api.tsx'
 import { asError } from '#renderer/client/failures.ts'
 import { toastError } from '#renderer/client/toasts.ts'
-import { TextInput } from '#renderer/kit/inputs.tsx'
-import { columnsOf, type Row, type RowState } from './columns.tsx'
+import { TextInput, SearchInput } from '#renderer/kit/inputs.tsx'
+import { columnsOf, type Row, type RowState, optionalColumns, type ColumnId } from './columns.tsx'
 import { DeletedRuns } from './DeletedRuns.tsx'
 import { DeleteRuns } from './DeleteRuns.tsx'
-import { noFilter } from './filter.ts'
-import { RunsToolbar } from './RunsToolbar.tsx'
+import { noFilter, choicesOf, isFiltering, searchHint, type RunFilter } from './filter.ts'
 import {
   compareQuery,
   useColumns,
@@ -27,6 +26,9 @@ import {
   useShownRuns,
 } from './useRunsTable.ts'
 import { tagsOf } from './cells.tsx'
+import { runStatuses } from '#shared/runs.ts'
+import { statusWords } from '#renderer/kit/Badge.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
 
 const unsorted = { isDescending: true }
 
@@ -286,5 +288,90 @@ function AddTag({ runs }: { runs: readonly RunEntry[] }) {
         </Button>
       </form>
     </Popover>
+  )
+}
+
+interface ToolbarProps {
+  readonly runs: readonly RunEntry[]
+  readonly shown: number
+  readonly filter: RunFilter
+  readonly onFilter: (filter: RunFilter) => void
+  readonly isTree: boolean
+  readonly onTree: (isTree: boolean) => void
+  readonly columns: readonly ColumnId[]
+  readonly onColumns: (columns: readonly ColumnId[]) => void
+  readonly searchRef: Ref<HTMLInputElement>
+}
+
+function RunsToolbar(props: ToolbarProps) {
+  const { runs, shown, filter, onFilter, isTree, onTree, columns, onColumns, searchRef } = props
+  const { algorithms, tags } = choicesOf(runs)
+  const statuses = runStatuses.filter((status) => runs.some((run) => run.status === status))
+  const any = (label: string) => ({ value: '', label })
+  const toggle = (id: ColumnId) =>
+    onColumns(columns.includes(id) ? columns.filter((other) => other !== id) : [...columns, id])
+  return (
+    <>
+      <SearchInput
+        ref={searchRef}
+        label="Filter runs"
+        placeholder={searchHint}
+        value={filter.text}
+        onChange={(text) => onFilter({ ...filter, text })}
+        className="w-64"
+      />
+      <Select
+        aria-label="Status"
+        value={filter.status}
+        options={[
+          any('Any status'),
+          ...statuses.map((status) => ({ value: status, label: statusWords(status) })),
+        ]}
+        onChange={(status) => onFilter({ ...filter, status: status as RunFilter['status'] })}
+      />
+      <Select
+        aria-label="Method"
+        value={filter.algorithm}
+        options={[any('Any method'), ...algorithms.map((value) => ({ value, label: value }))]}
+        onChange={(algorithm) => onFilter({ ...filter, algorithm })}
+      />
+      {tags.length > 0 && (
+        <Select
+          aria-label="Tag"
+          value={filter.tag}
+          options={[any('Any tag'), ...tags.map((value) => ({ value, label: value }))]}
+          onChange={(tag) => onFilter({ ...filter, tag })}
+        />
+      )}
+      {isFiltering(filter) && (
+        <>
+          <span className="text-sm text-faint">
+            {shown} of {plural(runs.length, 'run')}
+          </span>
+          <Button variant="quiet" onClick={() => onFilter(noFilter)}>
+            Clear filter
+          </Button>
+        </>
+      )}
+      <span className="ml-auto flex items-center gap-1">
+        <IconButton
+          label="Show forks under their parents"
+          icon={<ListTree size={15} aria-hidden />}
+          pressed={isTree}
+          onClick={() => onTree(!isTree)}
+        />
+        <Menu
+          groups={[
+            optionalColumns.map(([id, label]) => ({
+              label,
+              checked: columns.includes(id),
+              onSelect: () => toggle(id),
+            })),
+          ]}
+        >
+          <IconButton label="Choose columns" icon={<Columns3 size={15} aria-hidden />} />
+        </Menu>
+      </span>
+    </>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chosenSplit } from '#renderer/features/data/hubSplits.ts'
+import { chosenSplit } from '#renderer/features/data/DataScreen.tsx'
 
 const split = (name: string) => ({ name, files: 1, sizeBytes: 1 })
 const configs = [

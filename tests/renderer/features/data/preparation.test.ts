@@ -8,7 +8,7 @@ import {
   promptProblem,
   toKind,
 } from '#renderer/features/data/promptForms.ts'
-import { splitProblem, withAmount, withKind } from '#renderer/features/data/splitRules.ts'
+import { splitProblem, withAmount, withKind } from '#renderer/features/data/SplitTab.tsx'
 
 describe('what is stored', () => {
   test('is read as it was written, in the terms of a run config', () => {

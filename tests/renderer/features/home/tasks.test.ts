@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { tasksOf } from '#renderer/features/home/tasks.ts'
+import { tasksOf } from '#renderer/features/home/BestPerTask.tsx'
 import { troublesOf } from '#renderer/features/home/troubles.ts'
-import type { RunConfig } from '#shared/runConfig.ts'
-import { parseRunConfig } from '#shared/runConfig.ts'
+import { type RunConfig, parseRunConfig } from '#shared/runConfig.ts'
 
 const run = (
   id: string,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { effectFacts } from '#renderer/features/models/RoundingPanel.tsx'
+import { effectFacts } from '#renderer/features/models/ModelPage.tsx'
 
 test('what rounding does reads as facts', () => {
   const facts = effectFacts({

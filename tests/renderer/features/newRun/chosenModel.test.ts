@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { algorithmEntries } from '../../algorithmEntries.ts'
-import { withModel, withRoom } from '#renderer/features/newRun/chosenModel.ts'
+import { withModel, withRoom } from '#renderer/features/newRun/chosenRows.ts'
 import { valueAt, withValue } from '#shared/config/paths.ts'
 import { fittingNewTokens, usualNewTokens } from '#shared/usualLength.ts'
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { measuredByRun, presetSeconds } from '#renderer/features/newRun/presetTime.ts'
-import { presetsFor } from '#renderer/features/newRun/presets.ts'
+import { measuredByRun, presetSeconds, presetsFor } from '#renderer/features/newRun/presets.ts'
 
 const metrics = ['step_time', 'num_tokens', 'completions/mean_length', 'eval_time']
 const row = (step: number, ...values: (number | null)[]) => ({ step, values })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { configText, parseConfigText } from '#renderer/features/newRun/configFile.ts'
+import { configText, parseConfigText } from '#renderer/features/newRun/draft.ts'
 import {
   algorithmsOf,
   movedStage,

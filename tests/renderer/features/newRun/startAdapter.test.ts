@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startingFrom } from '#renderer/features/newRun/startAdapter.ts'
+import { startingFrom } from '#renderer/features/newRun/chosenRows.ts'
 import { startWords } from '#renderer/features/newRun/summaries.ts'
 
 const adapter = { rank: 8, alpha: 4, rsLora: true, targets: ['q'], dropout: 0.1 }

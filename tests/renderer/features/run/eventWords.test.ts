@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventWords, matchesEvent } from '#renderer/features/run/eventWords.ts'
+import { eventWords, matchesEvent } from '#renderer/features/run/LogTab.tsx'
 
 const words = (event: Readonly<Record<string, unknown>> & { readonly type: string }) =>
   eventWords({ id: 1, seq: 1, event: { at: 5, ...event } })

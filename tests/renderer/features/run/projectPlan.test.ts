@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { projectName, startLines } from '#renderer/features/run/projectPlan.ts'
+import { projectName, startLines } from '#renderer/features/run/ContinueElsewhere.tsx'
 
 describe('a run for another tool', () => {
   test('has a folder named after the run, the checkpoint and the tool', () => {

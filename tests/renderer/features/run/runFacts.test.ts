@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import { rewardName as nameInRuns } from '#shared/runConfig.ts'
 import { chartEvents } from '#renderer/features/run/chartEvents.ts'
-import { healthyWords } from '#renderer/features/run/diagnosisWords.ts'
+import { healthyWords } from '#renderer/features/run/DiagnosisTab.tsx'
 import { treeOf } from '#renderer/features/run/FamilyTree.tsx'
 import { slowPace, usualOf } from '#renderer/features/run/useRun.ts'
 import {
