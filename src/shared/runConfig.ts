@@ -4,8 +4,7 @@
  */
 import { z } from 'zod'
 import { conflict, schemaProblems } from './config/problems.ts'
-import { path, wholeNumber } from './config/limits.ts'
-import { mostSteps, mostTokens } from './config/range.ts'
+import { path, wholeNumber, mostSteps, mostTokens } from './config/settings.ts'
 import { environmentSection, rewardLimitsSection, rewardSection } from './config/rewards.ts'
 import { rolloutSection } from './config/rollout.ts'
 import {

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'react'
 import { seriesCsv } from '#shared/csv.ts'
 import { appended, emptySeries, withDetail, type Series } from './live.ts'
 import { useApi, type Answer, type ApiClient } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
+import { asError } from '#renderer/client/toasts.ts'
 import { useFeed } from '#renderer/client/feeds.ts'
 
 /** Metric → run → series. */

@@ -2,12 +2,10 @@
 import { lastPart } from '#renderer/client/format.ts'
 import { useCallback } from 'react'
 import { create } from 'zustand'
-import { kindOfFolder, kindOfName, whatHappens } from './fileKinds.ts'
+import { kindOfFolder, kindOfName, whatHappens, useFileDialog } from './fileDialog.ts'
 import { sourceOfFile, sourceOfFolder, type FileSource } from './connection.ts'
-import { asError } from './failures.ts'
-import { useFileDialog } from './fileDialog.ts'
+import { asError, toast, toastError } from './toasts.ts'
 import { navigate } from './route.ts'
-import { toast, toastError } from './toasts.ts'
 
 /** What a place was asked to show; the place takes it and clears it. */
 export interface Arrival {

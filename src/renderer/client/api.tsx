@@ -8,9 +8,8 @@ import { createContext, use, useCallback, useEffect, useRef, useState, type Reac
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import type { CallName, InputOf, OutputOf, StreamName } from '#shared/api/contract.ts'
-import { asError } from './failures.ts'
+import { asError, toastError } from './toasts.ts'
 import { tellTask } from './tasks.ts'
-import { toastError } from './toasts.ts'
 
 export type ApiClient = Client<Api>
 export type Answer<Name extends CallName<Api> | StreamName<Api>> = OutputOf<Api, Name>

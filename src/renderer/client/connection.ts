@@ -13,7 +13,7 @@ declare global {
 }
 
 /** What the desktop shell adds; null in a browser, and where there is no window. */
-export const shell: Bridge | null = (globalThis as Partial<Window>)[bridgeName] ?? null
+export const shell: Bridge | null = typeof window === 'undefined' ? null : (window[bridgeName] ?? null)
 
 /** Kept for this origin alone: other ports of this machine do not see it, and a new start of the host makes it worthless. */
 const tokenKept = 'turnwise.token'

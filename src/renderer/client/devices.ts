@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from 'react'
 import { create } from 'zustand'
 import type { DeviceCheck, DeviceKind } from '#shared/device.ts'
 import { useAnswer, useApi, type Answer } from './api.tsx'
-import { asError } from './failures.ts'
+import { asError } from './toasts.ts'
 import { useRuns } from './runs.ts'
 import { tellTask } from './tasks.ts'
 

@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { FeedName, InputOf, OutputOf } from '#shared/api/contract.ts'
 import { invalidate, useApi, useLatest, batch } from './api.tsx'
-import { asError } from './failures.ts'
+import { asError } from './toasts.ts'
 
 interface LooseFollower {
   follow(

@@ -1,7 +1,6 @@
 /** Shortcuts. What is mounted last answers first; single letters are left alone where someone types. */
 import { useEffect } from 'react'
 import { keyTable, type KeyId } from '#shared/keyTable.ts'
-import { isSingle, keyOf } from './keyWords.ts'
 import { useLatest } from './api.tsx'
 import { useSetting, useSettingReader } from './settings.ts'
 
@@ -72,3 +71,36 @@ const isInDialog = (): boolean =>
   document.querySelector(
     '[role="dialog"][aria-modal], [role="dialog"][data-modal], [role="alertdialog"], [role="menu"]',
   ) !== null
+
+/** Keys as a person reads and presses them. */
+
+const isMac = navigator.platform.startsWith('Mac')
+
+/** Without a modifier that a person would not hold while typing. */
+export const isSingle = (key: string): boolean => !/^(?:Mod|Alt)\+/.test(key)
+
+const names: Readonly<Record<string, string>> = {
+  Slash: '/',
+  Comma: ',',
+  BracketLeft: '[',
+  BracketRight: ']',
+  Enter: isMac ? '⏎' : 'Enter',
+  Mod: isMac ? '⌘' : 'Ctrl',
+  Alt: isMac ? '⌥' : 'Alt',
+  Shift: isMac ? '⇧' : 'Shift',
+}
+
+/** How a person reads it: ⌘K, Ctrl K. */
+export function keyWords(key: string): string {
+  if (key === 'Shift+Slash') return '?'
+  const parts = key.split('+').map((part) => names[part] ?? part.replace(/^(?:Key|Digit)/, ''))
+  return parts.join(isMac ? '' : ' ')
+}
+
+/** The key of an event in the words of the table. */
+export function keyOf(event: KeyboardEvent): string {
+  const mod = isMac ? event.metaKey : event.ctrlKey
+  return [mod && 'Mod', event.altKey && 'Alt', event.shiftKey && 'Shift', event.code]
+    .filter(Boolean)
+    .join('+')
+}

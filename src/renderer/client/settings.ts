@@ -2,8 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { useAnswer, useApi } from './api.tsx'
-import { asError } from './failures.ts'
-import { toastError } from './toasts.ts'
+import { asError, toastError } from './toasts.ts'
 
 /** A setting and the way to change it; shown at once, `undefined` is never a value. */
 export function useSetting<T>(key: string, fallback: T): readonly [T, (value: T) => void] {

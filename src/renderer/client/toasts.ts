@@ -1,6 +1,6 @@
 /** Short notices in the corner: what was done and can be undone, what failed. */
 import { create } from 'zustand'
-import { hintOf } from './failures.ts'
+import { AppError } from '#shared/errors.ts'
 
 export interface Toast {
   readonly id: number
@@ -38,3 +38,16 @@ export function toast({
 
 export const toastError = (error: Error): void =>
   toast({ title: error.message, detail: hintOf(error), tone: 'bad' })
+
+/** Errors as the window shows them. */
+
+export const asError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(String(thrown))
+
+/** What to do about it, where the error says so. */
+export function hintOf(error: Error): string | undefined {
+  if (error instanceof AppError) return error.hint
+  return 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined
+}
+
+export const codeOf = (error: Error): string | null => (error instanceof AppError ? error.code : null)

@@ -1,11 +1,10 @@
 import { Download } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { acceptedWords } from '#renderer/client/fileKinds.ts'
+import { acceptedWords } from '#renderer/client/fileDialog.ts'
 import { shell } from '#renderer/client/connection.ts'
 import { useAddFile, type AddedFile } from '#renderer/client/adding.ts'
 import { useLatest } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
-import { toastError } from '#renderer/client/toasts.ts'
+import { asError, toastError } from '#renderer/client/toasts.ts'
 
 /** The whole window takes files; it says what will happen before they are let go. */
 export function DropTarget() {

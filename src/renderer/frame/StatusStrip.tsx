@@ -1,5 +1,4 @@
-import { useEta } from '#renderer/client/eta.ts'
-import { useConnection, useLoad, type Connection, type Load } from '#renderer/client/live.ts'
+import { useEta, useConnection, useLoad, type Connection, type Load } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry, type WorkerView } from '#renderer/client/runs.ts'
 import { useTaskWords } from '#renderer/client/tasks.ts'

@@ -1,5 +1,5 @@
 import { useId, type ReactNode } from 'react'
-import { Help } from './Help.tsx'
+import { Help } from './Tooltip.tsx'
 import { classes } from './classes.ts'
 
 export interface FieldProps {

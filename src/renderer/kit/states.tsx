@@ -1,7 +1,7 @@
 import { CircleAlert, Copy, Check } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { formatCount } from '#renderer/client/format.ts'
-import { codeOf, hintOf } from '#renderer/client/failures.ts'
+import { codeOf, hintOf } from '#renderer/client/toasts.ts'
 import { Button, IconButton } from './Button.tsx'
 import { classes } from './classes.ts'
 

@@ -15,7 +15,7 @@ import { clipBounds, clipConflicts, clipSettings, klEstimatorSettings } from './
 import { type Tokens, unitsAt } from './terms/loss.ts'
 import { entropyBonus } from './terms/policyTerms.ts'
 import { type RewardPlacement, rewardPlacementSetting, rewardTokens } from './terms/rewards.ts'
-import { whitened } from './terms/statistics.ts'
+import { whitened } from './terms/groups.ts'
 import { tally } from './terms/tally.ts'
 import {
   poolByTurns,

@@ -2,7 +2,7 @@ import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
 import { clipBounds, ratioLevelSetting } from './terms/groupSettings.ts'
 import { klInReward, type RewardPlacement, rewardPlacementSetting, rewardTokens } from './terms/rewards.ts'
-import { standardized } from './terms/statistics.ts'
+import { standardized } from './terms/groups.ts'
 import {
   poolByTurns,
   resolveAdvantageGranularity,

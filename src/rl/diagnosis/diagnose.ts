@@ -14,12 +14,11 @@
  */
 import type { Diagnosis, Finding, FindingSeverity } from '#shared/diagnosis.ts'
 import { type RunConfig, stagesOf } from '#shared/runConfig.ts'
-import { withoutConsequences } from './causes.ts'
+import { withoutConsequences, rules } from './registry.ts'
 import { checksOf } from './checks.ts'
 import { fallOf } from './collapse.ts'
 import { type DiagnosedRun, type RunHistory, stepsOf, type Point } from './diagnosedRun.ts'
 import { factsOf } from './facts.ts'
-import { rules } from './registry.ts'
 import { soundOriginOf } from './rule.ts'
 import type { MetricName } from '#shared/metrics.ts'
 

@@ -1,6 +1,6 @@
 /** Arithmetic on stretches of a series. */
 import type { Evidence } from '#shared/diagnosis.ts'
-import { mean, sampleVariance } from '../algorithms/terms/statistics.ts'
+import { mean, sampleVariance } from '../algorithms/terms/groups.ts'
 import type { TrajectorySample } from '#shared/events.ts'
 import type { MetricName } from '#shared/metrics.ts'
 import type { RunFailure } from '#shared/runs.ts'

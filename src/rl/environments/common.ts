@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import { mostOfASetting } from '#shared/config/range.ts'
+import { mostOfASetting } from '#shared/config/settings.ts'
 import type { SampleScore } from '../rewards.ts'
 
 /** A setting of a built-in reward function: flat, so that a form and a config file can hold it. */

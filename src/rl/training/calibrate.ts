@@ -3,20 +3,18 @@
  * settings. The policy is changed by it and is to be thrown away. What a whole step takes follows in stepEstimate.ts.
  */
 import type { SamplingOptions } from '#engine/policy.ts'
-import { mean } from '../algorithms/terms/statistics.ts'
+import { mean } from '../algorithms/terms/groups.ts'
 import type { DataRow } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { randomStream } from '#shared/random.ts'
 import { groupSizeOf } from './conflicts.ts'
-import type { TrainDependencies } from './dependencies.ts'
+import type { TrainDependencies, Collected } from './dependencies.ts'
 import { examplesOf } from './exampleSource.ts'
 import { prepareRows, type TrainingRow } from './experience.ts'
-import { learningLoad } from './packing.ts'
+import { learningLoad, stopwatch } from './packing.ts'
 import { initialState, mismatchLimitOf, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { promptsOf } from './rollOut.ts'
-import type { Collected } from './source.ts'
 import type { StepMeasures } from './stepEstimate.ts'
-import { stopwatch } from './stopwatch.ts'
 import { learnFrom } from './update.ts'
 import { guardSettings, noUpdates, UpdateGuard } from './updateGuard.ts'
 

@@ -3,13 +3,14 @@ import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Policy } from '#engine/policy.ts'
 import type { DeviceKind } from '#shared/device.ts'
-import type { PhaseProgress, StepPhase, TrainerState } from '#shared/events.ts'
+import type { PhaseProgress, StepPhase, TrainerState, EvaluationEvent, SamplesEvent } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import type { Environment } from '../environment.ts'
 import type { RewardSpec } from '../rewards.ts'
 import type { DataRow } from '../rollout/prompts.ts'
+import type { Trajectory } from '../rollout/trajectory.ts'
 
 /** Everything `train` works with; made once, by whoever starts the run. */
 export interface TrainDependencies {
@@ -66,4 +67,34 @@ export interface StagePlace {
 /** What must be known to tell how long a run is. */
 export type PlanningParts = Omit<TrainDependencies, 'policy'> & {
   readonly policy: Pick<Policy, 'contextLength'>
+}
+
+/** Where a step's trajectories come from. rolloutSource.ts lets the policy act, exampleSource.ts takes given answers. */
+
+export interface ExperienceSource {
+  /** Prompts, or rows with answers, of one pass. */
+  readonly size: number
+  /** Rows left out because they are too long. */
+  readonly tooLong: number
+  /** Trajectories of a step when every one takes part. */
+  readonly trajectoriesPerStep: number
+  /** At which the policy is trained. */
+  readonly temperature: number
+  /** The trajectories of the step after `before`. */
+  collect(before: TrainerState): Promise<Collected>
+  /** Held-out rows; `step` is the number of steps completed. Yields nothing without such rows. */
+  evaluate(step: number): AsyncGenerator<EvaluationEvent | SamplesEvent>
+}
+
+export interface Collected {
+  /** All of them, to be reported. */
+  readonly trajectories: readonly Trajectory[]
+  /** Those that may be learned from. */
+  readonly candidates: readonly Trajectory[]
+  /** Prompts drawn for them. */
+  readonly drawn: number
+  /** What there is to say of the trajectories. */
+  readonly metrics: Metrics
+  /** Seconds. */
+  readonly times: { readonly rollout: number; readonly reward: number }
 }

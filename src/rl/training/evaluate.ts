@@ -8,7 +8,7 @@ import type { TrainDependencies } from './dependencies.ts'
 import type { RollOut } from './rollOut.ts'
 import { shownSamples, spreadGroups } from './samples.ts'
 import { evaluationMetrics } from './stepMetrics.ts'
-import { stopwatch } from './stopwatch.ts'
+import { stopwatch } from './packing.ts'
 
 export interface EvaluationPlan {
   readonly heldOut: readonly Prompt[]

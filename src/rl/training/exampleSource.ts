@@ -9,12 +9,10 @@ import { type DataRow, drawNext, withSwitches } from '../rollout/prompts.ts'
 import { singleTurnTrajectory, type Trajectory } from '../rollout/trajectory.ts'
 import { evaluation, greedyRollouts, heldOutSamples } from './evaluate.ts'
 import { prepareRows, score, type ScoringOptions } from './experience.ts'
-import type { PlanningParts, TrainDependencies } from './dependencies.ts'
-import { learningLoad } from './packing.ts'
+import type { PlanningParts, TrainDependencies, Collected, ExperienceSource } from './dependencies.ts'
+import { learningLoad, stopwatch } from './packing.ts'
 import { placesOf, type RollOut } from './rollOut.ts'
-import type { Collected, ExperienceSource } from './source.ts'
 import { lengthMetrics } from './stepMetrics.ts'
-import { stopwatch } from './stopwatch.ts'
 
 export interface ExamplePlan {
   readonly examples: readonly Example[]

@@ -133,3 +133,23 @@ function unitsOfRows(rows: number, unit: number): number[][] {
 
 const chunk = <T>(items: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size))
+
+interface Stopwatch {
+  /** Seconds since the last lap. */
+  lap(): number
+  /** Seconds since the start. */
+  total(): number
+}
+
+export function stopwatch(): Stopwatch {
+  const start = performance.now()
+  let last = start
+  return {
+    lap() {
+      const before = last
+      last = performance.now()
+      return (last - before) / 1000
+    },
+    total: () => (performance.now() - start) / 1000,
+  }
+}

@@ -6,12 +6,11 @@ import type { EncodedExamples } from '../rollout/examples.ts'
 import type { EncodedPrompts } from '../rollout/prompts.ts'
 import type { WeightLimit } from './samplingMismatch.ts'
 import { groupSizeOf, requireFitting } from './conflicts.ts'
-import type { PlanningParts, TrainDependencies } from './dependencies.ts'
+import type { PlanningParts, TrainDependencies, ExperienceSource } from './dependencies.ts'
 import { examplesOf, exampleSource } from './exampleSource.ts'
 import type { ScoringOptions } from './experience.ts'
 import { planRollOut, promptsOf, type RollOut } from './rollOut.ts'
 import { rolloutSource } from './rolloutSource.ts'
-import type { ExperienceSource } from './source.ts'
 import { noUpdates } from './updateGuard.ts'
 
 /** What follows from dependencies and data, fixed for the whole stage. */

@@ -6,11 +6,10 @@ import { rewardTrajectories } from '../rewards.ts'
 import { drawNext, type Prompt } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { evaluateRollouts } from './evaluate.ts'
-import type { TrainDependencies } from './dependencies.ts'
+import type { TrainDependencies, Collected, ExperienceSource } from './dependencies.ts'
 import type { RollOut, RollOutRequest } from './rollOut.ts'
-import type { Collected, ExperienceSource } from './source.ts'
 import { rolloutMetrics } from './stepMetrics.ts'
-import { stopwatch } from './stopwatch.ts'
+import { stopwatch } from './packing.ts'
 
 export interface RolloutPlan {
   readonly prompts: readonly Prompt[]

@@ -3,7 +3,7 @@
  * them, capped, weighs each token's policy term (truncated importance sampling; Yao et al. 2025, "Your efficient RL
  * framework secretly brings you off-policy RL training").
  */
-import { quantile } from '../algorithms/terms/statistics.ts'
+import { quantile } from '../algorithms/terms/groups.ts'
 
 export interface AlignedLogprobs {
   /** [T] the sampler's where it recorded the row completely, else the learner's own. */

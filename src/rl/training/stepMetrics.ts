@@ -1,8 +1,7 @@
 /** What a step reports of its trajectories. */
 import type { Metrics } from '#shared/metrics.ts'
-import { groupsOf } from '../algorithms/terms/groups.ts'
+import { groupsOf, hasNoSpread, mean, sampleVariance } from '../algorithms/terms/groups.ts'
 import { type MismatchSummary, summarizeMismatch, type WeightLimit } from './samplingMismatch.ts'
-import { hasNoSpread, mean, sampleVariance } from '../algorithms/terms/statistics.ts'
 import type { EpisodeEnd, Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
 import type { UpdateSummary } from './update.ts'

@@ -17,7 +17,7 @@ import { AppError } from '#shared/errors.ts'
 import type { UpdateHistory } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { MismatchRow } from './samplingMismatch.ts'
-import { mean, quantile } from '../algorithms/terms/statistics.ts'
+import { mean, quantile } from '../algorithms/terms/groups.ts'
 
 /** Norm per unit. At such a norm the rounding of a parameter of 0.1 in f32 moves a log-probability by nats: neither is right. */
 const largestNorm = 1e9

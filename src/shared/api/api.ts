@@ -1,10 +1,9 @@
 /** The whole contract. A client imports `Api` as a type only. */
-import { checkpointsApi } from './checkpoints.ts'
+import { checkpointsApi, queueApi } from './queue.ts'
 import { datasetsApi } from './datasets.ts'
 import { librariesApi } from './libraries.ts'
 import { metricsApi } from './metrics.ts'
 import { modelsApi } from './models.ts'
-import { queueApi } from './queue.ts'
 import { rewardsApi } from './rewards.ts'
 import { runsApi } from './runs.ts'
 import { samplesApi } from './samples.ts'

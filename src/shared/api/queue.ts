@@ -1,7 +1,7 @@
 /** Runs that wait for their turn. */
 import { z } from 'zod'
-import { count, cursor, failure, runId } from './common.ts'
-import { command, feed, query } from './contract.ts'
+import { count, cursor, failure, runId, instant, path, progressOr } from './common.ts'
+import { command, feed, query, stream } from './contract.ts'
 
 const state = z.object({
   /** In order; the first is next. */
@@ -20,4 +20,60 @@ export const queueApi = {
   /** Goes on after a failure. */
   proceed: command(z.void(), z.void()),
   watch: feed(z.void(), state.extend({ cursor })),
+}
+
+/** Checkpoints of runs, and taking a trained adapter out of the program. */
+
+const checkpoint = z.object({
+  runId: z.string(),
+  step: count,
+  directory: z.string(),
+  /** Eval reward measured at this step. */
+  reward: z.number().nullable(),
+  sizeBytes: count,
+  savedAt: instant,
+  isBest: z.boolean(),
+  /** Why it cannot be used; null where it is whole. */
+  problem: failure.nullable(),
+})
+
+const exportFormats = ['peft', 'merged', 'gguf', 'onnx'] as const
+
+const exportOptions = {
+  /** Of the tensors; null: the base's for a merged model, f32 for the rest. */
+  dtype: z.enum(['f32', 'f16', 'bf16']).nullable().default(null),
+  /** Largest weight file of a merged model, in bytes. */
+  shardBytes: z.int().min(1_000_000).default(5_000_000_000),
+  /** ONNX: the adapter stays apart, as inputs of the graph. */
+  adapterInputs: z.boolean().default(false),
+}
+
+const exportReport = z.object({
+  format: z.enum(exportFormats),
+  directory: z.string(),
+  sizeBytes: count,
+  files: z.array(z.object({ path: z.string(), sizeBytes: count })),
+  /** What was compared after reading it back, in words, with the largest difference found. */
+  parity: z.array(
+    z.object({ sentence: z.string(), measured: z.number(), limit: z.number(), passed: z.boolean() }),
+  ),
+})
+
+const one = z.object({ runId, step: count })
+
+export const checkpointsApi = {
+  list: query(z.object({ runId }), z.array(checkpoint)),
+  /** Reads every file of it and compares the digests. */
+  verify: query(one, checkpoint),
+  delete: command(one, z.void()),
+  /** Which formats can be written here; the reason where one cannot. */
+  formats: query(one, z.array(z.object({ format: z.enum(exportFormats), problem: z.string().nullable() }))),
+  /**
+   * Writes into an empty or new folder, reads it back and compares; ends with the report. An export that differs from
+   * what was trained is in a folder called `OUT-failed`, which the report names.
+   */
+  export: stream(
+    z.object({ ...one.shape, format: z.enum(exportFormats), out: path, ...exportOptions }),
+    progressOr(exportReport),
+  ),
 }

@@ -1,6 +1,6 @@
 /** What gives rewards: functions of completions, or an environment. */
 import { z } from 'zod'
-import { mostOfASetting } from './range.ts'
+import { mostOfASetting } from './settings.ts'
 
 export const rewardSection = z.strictObject({
   function: z

@@ -2,8 +2,7 @@
 import { z } from 'zod'
 import { rolloutPrecisions } from '../precision.ts'
 import { usualNewTokens } from '../usualLength.ts'
-import { share, wholeNumber } from './limits.ts'
-import { mostOfASetting, mostTokens } from './range.ts'
+import { share, wholeNumber, mostOfASetting, mostTokens } from './settings.ts'
 
 const absoluteFolder = z.string().regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)/, 'an absolute path')
 

@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { deviceTitles, deviceWishes } from '../device.ts'
 import { findDeclaration } from '../metrics.ts'
 import { basePrecisions } from '../precision.ts'
-import { path, share, wholeNumber } from './limits.ts'
-import { mostOfASetting, mostRows, mostSteps, mostTokens } from './range.ts'
+import { path, share, wholeNumber, mostOfASetting, mostRows, mostSteps, mostTokens } from './settings.ts'
 
 /** AdamW divides by 1 − β. */
 const decay = z.number().min(0).lt(1)

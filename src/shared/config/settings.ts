@@ -5,7 +5,18 @@
 import { z } from 'zod'
 import { ConfigError } from '../errors.ts'
 import { schemaProblems } from './problems.ts'
-import { mostOfASetting } from './range.ts'
+
+/** Kinds of values that many settings of a run have. */
+export const wholeNumber = (minimum: number, maximum: number) => z.int().min(minimum).max(maximum)
+export const share = z.number().min(0).max(1)
+export const path = z.string().min(1)
+
+/** Limits are what could still be meant by anybody; what is unwise within them is said by rl/training/configWarnings.ts. */
+export const mostSteps = 10_000_000
+export const mostTokens = 10_000_000
+export const mostRows = 1_000_000_000
+/** What no other number is beyond, either way, where its setting does not say less. */
+export const mostOfASetting = 1_000_000
 
 declare module 'zod' {
   interface GlobalMeta {

@@ -1,7 +1,7 @@
 /** The small functions every algorithm is made of. */
 import { gradientsOf, sum, variable } from '#rl/algorithms/terms/differentiable.ts'
 import { klDivergence } from '#rl/algorithms/terms/policyTerms.ts'
-import { whitened } from '#rl/algorithms/terms/statistics.ts'
+import { whitened } from '#rl/algorithms/terms/groups.ts'
 import { poolByTurns, resolveAdvantageGranularity } from '#rl/algorithms/terms/turns.ts'
 import {
   asFloatRows,

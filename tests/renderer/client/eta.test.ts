@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { etaWords } from '#renderer/client/eta.ts'
+import { etaWords } from '#renderer/client/live.ts'
 
 test.each([
   [20_000, 20_000, '20 s'],

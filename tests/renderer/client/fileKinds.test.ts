@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { kindOfFolder, kindOfName } from '#renderer/client/fileKinds.ts'
+import { kindOfFolder, kindOfName } from '#renderer/client/fileDialog.ts'
 
 test.each([
   ['tasks.CSV', 'data'],

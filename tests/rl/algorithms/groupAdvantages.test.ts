@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { groupAdvantages as compared } from '#rl/algorithms/terms/groupAdvantages.ts'
 import type { GroupAdvantageSettings } from '#rl/algorithms/terms/groupSettings.ts'
-import { hasNoSpread } from '#rl/algorithms/terms/statistics.ts'
+import { hasNoSpread } from '#rl/algorithms/terms/groups.ts'
 import { grpo } from '#rl/algorithms/grpo.ts'
 import type { Experience } from '#rl/algorithms/types.ts'
 import { bareExperience } from '../bareExperience.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { quantile } from '#rl/algorithms/terms/statistics.ts'
+import { quantile } from '#rl/algorithms/terms/groups.ts'
 import { exactGapLimit } from '#rl/training/updateGuard.ts'
 import { judge, type RecordedRun } from '../../../scripts/diagnosis/recorded.ts'
 

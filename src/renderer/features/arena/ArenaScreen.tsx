@@ -1,7 +1,7 @@
 import { Plus, Trophy, X } from 'lucide-react'
 import { useState } from 'react'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { Page } from '#renderer/kit/Page.tsx'
+import { Page, Panel } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
 import { type ModelChoice, choiceTitle } from '#renderer/client/modelChoice.ts'
 import { useKeys } from '#renderer/client/keys.ts'
@@ -11,12 +11,18 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useRuns } from '#renderer/client/runs.ts'
-import { Panel } from '#renderer/kit/Panel.tsx'
-import { columnAtWork, type Completion } from './completions.ts'
+import {
+  columnAtWork,
+  type Completion,
+  mostColumns,
+  readPrompts,
+  writeChoice,
+  readChoice,
+  standings,
+  type Vote,
+} from './contenders.ts'
 import { PromptPanel } from './PromptPanel.tsx'
-import { mostColumns, readPrompts, writeChoice, readChoice } from './contenders.ts'
 import { useContenders, useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
-import { standings, type Vote } from './votes.ts'
 
 const firstSampling: Sampling = { temperature: 0, maxNewTokens: 64, seed: 42 }
 const letters = ['A', 'B', 'C', 'D'] as const

@@ -1,14 +1,19 @@
 /** A round of the arena: who, which prompt, what came of it, and the votes so far. */
 import { useCallback, useMemo, useState } from 'react'
-import { completions, type Completion } from './completions.ts'
-import { columnKeys, readChoice, shuffled, writeChoice } from './contenders.ts'
-import type { Vote } from './votes.ts'
+import {
+  completions,
+  type Completion,
+  columnKeys,
+  readChoice,
+  shuffled,
+  writeChoice,
+  type Vote,
+} from './contenders.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useAnswer, useApi, useTask } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
+import { asError, toastError } from '#renderer/client/toasts.ts'
 import { setQuery, useRoute } from '#renderer/client/route.ts'
 import { useSetting } from '#renderer/client/settings.ts'
-import { toastError } from '#renderer/client/toasts.ts'
 
 export interface Sampling {
   readonly temperature: number

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react'
 import { classes } from '#renderer/kit/classes.ts'
 import { Select, Checkbox } from '#renderer/kit/choices.tsx'
-import { Panel } from '#renderer/kit/Panel.tsx'
+import { Panel } from '#renderer/kit/Page.tsx'
 import { LineMark } from '#renderer/charts/LineMark.tsx'
 import { LazyCodeDiff } from '#renderer/editor/lazyEditor.tsx'
 import { labelOf } from '#shared/config/fields.ts'

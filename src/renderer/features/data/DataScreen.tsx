@@ -9,7 +9,7 @@ import { EmptyState, ErrorNote, Kbd, Loading } from '#renderer/kit/states.tsx'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { useNow } from '#renderer/client/live.ts'
 import { formatAgo, formatBytes, formatCount, plural } from '#renderer/client/format.ts'
-import { keyWords } from '#renderer/client/keyWords.ts'
+import { keyWords } from '#renderer/client/keys.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
@@ -18,7 +18,7 @@ import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { IncomingPage } from './IncomingPage.tsx'
 import { VersionPage } from './VersionPage.tsx'
 import { useAddData, useFetchData } from './useData.ts'
-import { shortList, type DataSet } from './dataSetItems.ts'
+import { shortList, type DataSet } from './DataPicker.tsx'
 
 /** `/data`: files that wait for a decision, else the list; `/data/:versionId`: one version. */
 export function DataScreen() {

@@ -18,7 +18,7 @@ import { columnFacts } from './columnFacts.ts'
 import { ColumnList } from './ColumnList.tsx'
 import { formOf, formProblems, mappingOf, promptOf, type MappingForm } from './mappingForm.ts'
 import { MappingFields } from './MappingFields.tsx'
-import { ProblemRows } from './ProblemRows.tsx'
+import { ProblemRows } from './VersionPage.tsx'
 import { RowDetail, RowsTable } from './RowsTable.tsx'
 
 interface IncomingPageProps {

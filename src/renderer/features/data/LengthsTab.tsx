@@ -6,7 +6,7 @@ import { formatCount, formatNumber, formatPercent, plural } from '#renderer/clie
 import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput } from '#renderer/kit/inputs.tsx'
-import { KeyValue } from '#renderer/kit/Panel.tsx'
+import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
 import { useSize } from '#renderer/charts/useSize.ts'

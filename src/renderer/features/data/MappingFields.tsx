@@ -2,8 +2,8 @@ import { Segmented, Select, type Option } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import type { ColumnFacts } from './columnFacts.ts'
-import { ColumnChips } from './ColumnChips.tsx'
 import { sourceColumns, withTaking, type MappingForm, type PromptSource, type Taking } from './mappingForm.ts'
+import { Button } from '#renderer/kit/Button.tsx'
 
 interface MappingFieldsProps {
   readonly facts: readonly ColumnFacts[]
@@ -136,5 +136,32 @@ function TakingField({ facts, form, onChange }: MappingFieldsProps) {
         />
       )}
     </Field>
+  )
+}
+
+/** Columns to be put into a template. */
+export function ColumnChips({
+  names,
+  onInsert,
+}: {
+  names: readonly string[]
+  onInsert: (name: string) => void
+}) {
+  return (
+    <div className="flex flex-wrap items-center gap-1" role="group" aria-label="Insert a column">
+      <span className="mr-1 text-xs text-faint">Insert</span>
+      {names.map((name) => (
+        <Button
+          key={name}
+          small
+          className="max-w-48 font-mono"
+          // The cursor stays where the text is typed.
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => onInsert(name)}
+        >
+          <span className="truncate">{`{${name}}`}</span>
+        </Button>
+      ))}
+    </div>
   )
 }

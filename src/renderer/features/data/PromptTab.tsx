@@ -15,7 +15,7 @@ import { TextArea } from '#renderer/kit/inputs.tsx'
 import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
 import type { PromptForm } from './preparation.ts'
 import { promptProblem, formKind, insertAt, toKind, type FormKind } from './promptForms.ts'
-import { ColumnChips } from './ColumnChips.tsx'
+import { ColumnChips } from './MappingFields.tsx'
 
 /** The template beside what it makes of the rows, as the model reads them. */
 export function PromptTab({ opened }: { opened: Opened }) {

@@ -17,16 +17,16 @@ import { TextInput } from '#renderer/kit/inputs.tsx'
 import { toast } from '#renderer/client/toasts.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
-import { Table } from '#renderer/kit/Table.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { useAddVersion, useLastDataSet, useRunsReading } from './useData.ts'
 import { DifficultyTab } from './DifficultyTab.tsx'
-import { findVersion, versionNumber, type DataSet } from './dataSetItems.ts'
+import { findVersion, versionNumber, type DataSet } from './DataPicker.tsx'
 import { LengthsTab } from './LengthsTab.tsx'
 import type { Opened } from './usePrompt.ts'
-import { ProblemRows } from './ProblemRows.tsx'
 import { PromptTab } from './PromptTab.tsx'
 import { SplitTab } from './SplitTab.tsx'
 import { RowDetail, Cell, rowColumns } from './RowsTable.tsx'
+import type { RowProblem } from './columnFacts.ts'
 
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'problems'] as const
 type TabId = (typeof tabIds)[number]
@@ -340,3 +340,45 @@ function ChosenRow(place: Place) {
   const row = useRow(place)
   return row === undefined ? null : <RowDetail row={row} number={place.index + 1} />
 }
+
+const columns: readonly Column<RowProblem>[] = [
+  {
+    id: 'number',
+    title: 'Row',
+    width: '80px',
+    isNumber: true,
+    cell: ({ number }) => formatCount(number),
+    sortBy: ({ number }) => number,
+  },
+  {
+    id: 'line',
+    title: 'Line',
+    width: '80px',
+    isNumber: true,
+    cell: ({ line }) => formatCount(line),
+    sortBy: ({ line }) => line,
+  },
+  {
+    id: 'sentence',
+    title: 'What is wrong',
+    width: 'minmax(320px, 1fr)',
+    cell: ({ sentence }) => <span title={sentence}>{capitalized(sentence)}</span>,
+    sortBy: ({ sentence }) => sentence,
+  },
+]
+
+/** Rows of a file that were left out, with their place in it. */
+export function ProblemRows({ problems }: { problems: readonly RowProblem[] }) {
+  const rows = useMemo(() => problems, [problems])
+  return (
+    <Table
+      label="Rows with problems"
+      rows={rows}
+      columns={columns}
+      rowKey={({ number, sentence }, at) => `${String(number)} ${String(at)} ${sentence}`}
+      rowHeight={28}
+    />
+  )
+}
+
+const capitalized = (sentence: string): string => `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`

@@ -6,12 +6,11 @@ import { parsePreparation, type Preparation, type PromptForm } from './preparati
 import { plural, lastPart } from '#renderer/client/format.ts'
 import { dataFilter, useAddFile, useArrivals, type Arrival } from '#renderer/client/adding.ts'
 import { useAnswer, useApi, useLatest, useTask } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
+import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { navigate, parseRoute } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
 import { useSetting } from '#renderer/client/settings.ts'
-import { toast, toastError } from '#renderer/client/toasts.ts'
 
 interface Returning {
   /** Where somebody was who needed a data set; told which in the query's `data`. */

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react'
-import { useState, useEffect } from 'react'
+import { useState, useEffect, useCallback } from 'react'
 import { formatReward } from '#renderer/client/format.ts'
 import { useAddFile } from '#renderer/client/adding.ts'
 import { navigate, useRoute } from '#renderer/client/route.ts'
@@ -7,7 +7,8 @@ import { type RunEntry, useRunEntry } from '#renderer/client/runs.ts'
 import { writePrompts } from '#renderer/features/arena/contenders.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { useSetting } from '#renderer/client/settings.ts'
-import { sampleTag } from './useSampleRun.ts'
+import { useApi } from '#renderer/client/api.tsx'
+import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 
 /** Explains the first run while it is at work, on the things that are on the screen. */
 export function FirstRunGuide() {
@@ -194,4 +195,40 @@ function useGuideTarget(selector: string | null): Place | null {
     return () => clearInterval(timer)
   }, [selector])
   return place
+}
+
+/** The run of the first minute: starter model, demo tasks, no network; and what it leaves behind. */
+
+/** Tag of runs that belong to the sample. */
+export const sampleTag = 'sample'
+
+export function useSampleRun(): { readonly start: () => void; readonly isStarting: boolean } {
+  const client = useApi()
+  const [isStarting, setStarting] = useState(false)
+  const start = useCallback(() => {
+    setStarting(true)
+    const begin = async () => {
+      const { config, tag } = await client.call('runs.sample')
+      const { runId } = await client.call('runs.start', { config, tags: [tag] })
+      navigate(`/runs/${runId}/overview`)
+    }
+    begin()
+      .catch((thrown: unknown) => toastError(asError(thrown)))
+      .finally(() => setStarting(false))
+  }, [client])
+  return { start, isStarting }
+}
+
+/** Deletes every run of the sample that is not being trained. */
+export function useRemoveSample(): (runIds: readonly string[]) => void {
+  const client = useApi()
+  return useCallback(
+    (runIds) => {
+      Promise.all(runIds.map((runId) => client.call('runs.delete', { runId }))).then(
+        () => toast({ title: 'The sample is removed.', tone: 'good' }),
+        (thrown: unknown) => toastError(asError(thrown)),
+      )
+    },
+    [client],
+  )
 }

@@ -2,9 +2,8 @@ import { useState } from 'react'
 import { deviceTitles, type DeviceCheck, type DeviceKind } from '#shared/device.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
-import { Page } from '#renderer/kit/Page.tsx'
+import { Page, Panel } from '#renderer/kit/Page.tsx'
 import { Loading, Progress } from '#renderer/kit/states.tsx'
-import { Panel } from '#renderer/kit/Panel.tsx'
 import { QueueList } from '#renderer/features/queue/QueueList.tsx'
 import { plural, formatAgo, formatFixed, formatBytes, formatShare } from '#renderer/client/format.ts'
 import { goToNewRun, link } from '#renderer/client/route.ts'
@@ -19,8 +18,7 @@ import { isSound, useDeviceChecks } from '#renderer/client/devices.ts'
 import { useAddFile } from '#renderer/client/adding.ts'
 import { BestPerTask } from './BestPerTask.tsx'
 import { RecentRuns } from './RecentRuns.tsx'
-import { sampleTag, useRemoveSample, useSampleRun } from './useSampleRun.ts'
-import { troublesOf } from './troubles.ts'
+import { sampleTag, useRemoveSample, useSampleRun } from './FirstRunGuide.tsx'
 
 /** Where a person starts: the first minute, then what happened last and what waits. */
 export function HomeScreen() {
@@ -305,4 +303,36 @@ function ExpectedCurve() {
       </figcaption>
     </figure>
   )
+}
+
+/** What went wrong lately, in one sentence each. */
+
+interface Trouble<Run> {
+  readonly run: Run
+  readonly words: string
+}
+
+type Ended = Pick<RunEntry, 'id' | 'status' | 'error' | 'finding' | 'lastWords' | 'updatedAt' | 'step'>
+
+const most = 4
+/** What is older has been seen, or nobody cares. */
+const lookBackMs = 7 * 86_400_000
+
+/** Runs of the last week that failed, were interrupted or have a problem in their diagnosis, the newest first. */
+export const troublesOf = <Run extends Ended>(runs: readonly Run[], now: number): readonly Trouble<Run>[] =>
+  runs
+    .filter((run) => isTrouble(run) && now - run.updatedAt < lookBackMs)
+    .toSorted((a, b) => b.updatedAt - a.updatedAt)
+    .slice(0, most)
+    .map((run) => ({ run, words: wordsOf(run) }))
+
+const isTrouble = ({ status, finding }: Ended): boolean =>
+  status === 'failed' || status === 'interrupted' || finding?.severity === 'problem'
+
+function wordsOf({ status, error, finding, step }: Ended): string {
+  if (error !== null) return error.message
+  if (finding !== null) return finding.words
+  return status === 'interrupted'
+    ? `Its process ended after step ${String(step)}. It can be resumed.`
+    : 'It ended without saying why.'
 }

@@ -6,7 +6,7 @@ import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Panel } from '#renderer/kit/Panel.tsx'
+import { Panel } from '#renderer/kit/Page.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
 

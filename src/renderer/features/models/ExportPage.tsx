@@ -5,7 +5,7 @@ import { link, setQuery } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
 import { formatReward, formatBytes, formatNumber, plural } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { Page } from '#renderer/kit/Page.tsx'
+import { Page, Panel } from '#renderer/kit/Page.tsx'
 import { Picker, type PickerItem } from '#renderer/kit/Picker.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
@@ -15,11 +15,10 @@ import { bestOf, checkpointWords, trainedRuns, type Checkpoint } from '#renderer
 import { shell } from '#renderer/client/connection.ts'
 import { PassBadge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Panel } from '#renderer/kit/Panel.tsx'
 import { useCheckpointsOf } from './useModels.ts'
 import { ExportTarget } from './ExportTarget.tsx'
 import { formatWords, placeIn } from './exportPlan.ts'
-import { etaWords } from '#renderer/client/eta.ts'
+import { etaWords } from '#renderer/client/live.ts'
 
 interface ExportPageProps {
   readonly runId: string | null

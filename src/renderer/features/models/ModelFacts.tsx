@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { formatBytes, formatCount, formatShort } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { KeyValue } from '#renderer/kit/Panel.tsx'
+import { KeyValue } from '#renderer/kit/Page.tsx'
 import { CopyButton } from '#renderer/kit/states.tsx'
 
 export type ModelInfo = Answer<'models.info'>

@@ -6,11 +6,10 @@ import { bestOf, type Checkpoint, type ModelChoice } from '#renderer/client/mode
 import type { FileSource } from '#renderer/client/connection.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
 import { useApi, useLatest, useTask } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
+import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { navigate } from '#renderer/client/route.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
-import { toast, toastError } from '#renderer/client/toasts.ts'
 import { runTitle } from '#renderer/client/words.ts'
 
 /** Asks for the folder of a model and shows it in the Models place. */

@@ -3,7 +3,7 @@ import { plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { classes } from '#renderer/kit/classes.ts'
-import { Help } from '#renderer/kit/Help.tsx'
+import { Help } from '#renderer/kit/Tooltip.tsx'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import {
   baseValue,

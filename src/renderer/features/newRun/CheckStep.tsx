@@ -9,7 +9,7 @@ import { problemWords } from './problems.ts'
 import { Sentence } from './Sentence.tsx'
 import type { ReactNode } from 'react'
 import type { Calibration } from './useDraft.ts'
-import { etaWords } from '#renderer/client/eta.ts'
+import { etaWords } from '#renderer/client/live.ts'
 import {
   formatBytes,
   formatDuration,

@@ -1,7 +1,6 @@
 import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp, Ellipsis } from 'lucide-react'
 import { useRef, useState, lazy, Suspense } from 'react'
-import { asError } from '#renderer/client/failures.ts'
-import { toast, toastError } from '#renderer/client/toasts.ts'
+import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { fileNameOf, saveText } from '#renderer/charts/exportChart.ts'
 import { IconButton, Button } from '#renderer/kit/Button.tsx'

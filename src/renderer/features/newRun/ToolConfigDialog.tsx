@@ -1,7 +1,7 @@
 import { FileUp } from 'lucide-react'
 import { useRef, useState, type DragEvent } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
+import { asError } from '#renderer/client/toasts.ts'
 import { useSettled } from '#renderer/client/settled.ts'
 import { plural } from '#renderer/client/format.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'

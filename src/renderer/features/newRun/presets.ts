@@ -212,7 +212,7 @@ export function measuredByRun(
 }
 
 /** From a check of settings with so many completions per step; null: it generated nothing. */
-export function measuredByCheck(check: Calibration, completions: number): Measured | null {
+function measuredByCheck(check: Calibration, completions: number): Measured | null {
   const completionTokens = meanOf(check.samples.map(({ tokens }) => tokens))
   const { promptTokens } = check.longest
   if (completionTokens === null || !(completions > 0)) return null

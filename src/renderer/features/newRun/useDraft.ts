@@ -5,9 +5,8 @@ import { checkedPart, emptyDraft, isEmptyDraft, type Draft } from './draft.ts'
 import { isObject } from '#shared/config/paths.ts'
 import type { StepId } from './problems.ts'
 import { useAnswer, useApi, type Answer, type ApiClient } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
+import { asError, toastError } from '#renderer/client/toasts.ts'
 import { useFeed } from '#renderer/client/feeds.ts'
-import { toastError } from '#renderer/client/toasts.ts'
 
 export type Calibration = Extract<Answer<'runs.calibrate'>, { result: unknown }>['result']
 

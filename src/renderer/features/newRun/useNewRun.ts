@@ -10,12 +10,11 @@ import type { Problem } from '#shared/errors.ts'
 import { algorithmOf } from './stages.ts'
 import { suggestedName, type Known } from './summaries.ts'
 import { useAnswer, useApi, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
+import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { change, exchange, useKeptDraft, useNewRunStore, type Calibration } from './useDraft.ts'
 import { useSettled } from '#renderer/client/settled.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { useRuns } from '#renderer/client/runs.ts'
-import { toast, toastError } from '#renderer/client/toasts.ts'
 
 export interface DraftView {
   readonly draft: Draft

@@ -8,10 +8,9 @@ import { pruned, type Draft } from './draft.ts'
 import { isObject, valueAt, withValue, withValues, type JsonObject } from '#shared/config/paths.ts'
 import { useApi, useLatest, type ApiClient } from '#renderer/client/api.tsx'
 import { useLastDataSet } from '#renderer/features/data/useData.ts'
-import { asError } from '#renderer/client/failures.ts'
+import { asError, toastError } from '#renderer/client/toasts.ts'
 import type { DraftView, Knowledge } from './useNewRun.ts'
 import { navigate, useRoute } from '#renderer/client/route.ts'
-import { toastError } from '#renderer/client/toasts.ts'
 
 /** Where a version's rows lie, and how a person wants them read. */
 export async function dataOf(client: ApiClient, versionId: string): Promise<JsonObject> {

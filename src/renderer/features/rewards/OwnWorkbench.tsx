@@ -1,7 +1,7 @@
 import { Play, Save } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
-import { useKeys } from '#renderer/client/keys.ts'
+import { useKeys, keyWords } from '#renderer/client/keys.ts'
 import {
   useCodeCheck,
   useCodeSettings,
@@ -12,7 +12,6 @@ import {
 import { useBattery, useDryRun, useEpisode, useTestRun, useTests } from './useTrials.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { keyTable } from '#shared/keyTable.ts'
-import { keyWords } from '#renderer/client/keyWords.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { besideClasses } from '#renderer/kit/classes.ts'

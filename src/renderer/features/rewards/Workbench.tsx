@@ -5,7 +5,7 @@
  * Pure logic: bench.ts, drafts.ts, results.ts, testForm.ts, library.ts.
  */
 import type { ReactNode } from 'react'
-import { Help } from '#renderer/kit/Help.tsx'
+import { Help } from '#renderer/kit/Tooltip.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
 import { SettingsFields } from './SettingsFields.tsx'

@@ -3,8 +3,7 @@ import { useCallback } from 'react'
 import type { ChoiceSource } from './rewardChoice.ts'
 import type { GalleryEntry } from './types.ts'
 import { useAnswer, useApi } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
-import { toastError } from '#renderer/client/toasts.ts'
+import { asError, toastError } from '#renderer/client/toasts.ts'
 
 const noFunctions: readonly string[] = []
 

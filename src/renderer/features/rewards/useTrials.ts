@@ -19,7 +19,7 @@ import type {
 } from './types.ts'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
 import { useAnswer, useApi, useTask, type Answer, type Task } from '#renderer/client/api.tsx'
-import { asError, codeOf } from '#renderer/client/failures.ts'
+import { asError, codeOf } from '#renderer/client/toasts.ts'
 import type { RewardBench } from './useRewards.ts'
 
 const isSame = (one: Code | null, other: Code): boolean =>

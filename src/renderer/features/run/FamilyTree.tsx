@@ -6,7 +6,7 @@ import { formatReward } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { classes } from '#renderer/kit/classes.ts'
-import { Panel } from '#renderer/kit/Panel.tsx'
+import { Panel } from '#renderer/kit/Page.tsx'
 import { LineMark } from '#renderer/charts/LineMark.tsx'
 
 /** Ancestors and forks of a run; nothing where it has none. */

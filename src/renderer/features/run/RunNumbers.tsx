@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
-import { useEta } from '#renderer/client/eta.ts'
-import { useLoad, useNow } from '#renderer/client/live.ts'
+import { useEta, useLoad, useNow } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'

@@ -1,6 +1,6 @@
 import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
 import { formatNumber, plural } from '#renderer/client/format.ts'
-import { Help } from '#renderer/kit/Help.tsx'
+import { Help } from '#renderer/kit/Tooltip.tsx'
 import { lastValues } from '#renderer/charts/lines.ts'
 import { StackedTime, timeParts } from '#renderer/charts/StackedTime.tsx'
 import type { SeriesPoint } from '#renderer/charts/points.ts'

@@ -3,8 +3,7 @@ import { useQueries } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { plural } from '#renderer/client/format.ts'
 import { useApi, type Answer } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
-import { toast, toastError } from '#renderer/client/toasts.ts'
+import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 
 export interface RunFiles {
   readonly runId: string

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { link } from '#renderer/client/route.ts'
-import { KeyValue } from '#renderer/kit/Panel.tsx'
+import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { rowWords, type Sample } from './groups.ts'
 

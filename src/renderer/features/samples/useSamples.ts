@@ -5,7 +5,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Sample, SampleSource } from './groups.ts'
 import { useAnswer, useApi, type Answer } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/failures.ts'
+import { asError } from '#renderer/client/toasts.ts'
 
 /** As the host answers at most. */
 const pageSize = 500

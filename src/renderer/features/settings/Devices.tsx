@@ -11,7 +11,7 @@ import {
   formatNumber,
 } from '#renderer/client/format.ts'
 import { useLoad, type Load } from '#renderer/client/live.ts'
-import { KeyValue } from '#renderer/kit/Panel.tsx'
+import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { isSound, useDeviceCheck, useDeviceChecks, type DeviceReport } from '#renderer/client/devices.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'

@@ -1,7 +1,6 @@
 /** Shortcuts of one's own: what they are, which of them collide. */
-import type { Bindings } from '#renderer/client/keys.ts'
+import { type Bindings, keyOf } from '#renderer/client/keys.ts'
 import { keyTable, type KeyId } from '#shared/keyTable.ts'
-import { keyOf } from '#renderer/client/keyWords.ts'
 
 export const keyIds = Object.keys(keyTable) as KeyId[]
 export const keyGroups = [...new Set(keyIds.map((id) => keyTable[id].group))]

@@ -1,8 +1,7 @@
 /** Advantages against the other trajectories of the same prompt, as groups of them are compared. */
 import type { Advantages, Experience } from '../types.ts'
 import { type GroupAdvantageSettings, granularityAt, type RatioLevel } from './groupSettings.ts'
-import { withinGroups } from './groups.ts'
-import { hasNoSpread, mean, sampleVariance, SPREAD_EPSILON, whitened } from './statistics.ts'
+import { withinGroups, hasNoSpread, mean, sampleVariance, SPREAD_EPSILON, whitened } from './groups.ts'
 import { mayLearn, shapedReward, shapedTurnRewards } from './rewards.ts'
 import { spreadOverTurns, turnOfTokens } from './turns.ts'
 

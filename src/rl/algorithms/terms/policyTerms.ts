@@ -29,7 +29,7 @@ import type {
   weightingSettings,
 } from './groupSettings.ts'
 import { type Tokens, unitsAt } from './loss.ts'
-import { quantile } from './statistics.ts'
+import { quantile } from './groups.ts'
 import { klTallies } from './metrics.ts'
 import type { Tallies } from './tally.ts'
 import { actionTotal } from './turns.ts'

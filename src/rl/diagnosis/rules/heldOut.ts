@@ -2,7 +2,7 @@ import type { Finding } from '#shared/diagnosis.ts'
 import { errorBetween, heldOutLevel, levelOf, surely, rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { type DiagnosedRun, type Measured, seriesOf, evidence } from '../diagnosedRun.ts'
 import { look, lookAtSamples, short, change, percent } from '../rule.ts'
-import { sampleVariance } from '#rl/algorithms/terms/statistics.ts'
+import { sampleVariance } from '#rl/algorithms/terms/groups.ts'
 
 /** Steps of training that an evaluation is compared with. */
 const window = 5

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { columnAtWork, completions } from '#renderer/features/arena/completions.ts'
+import { columnAtWork, completions } from '#renderer/features/arena/contenders.ts'
 
 const piece = (contender: number, text: string, stopReason: 'stop-id' | null = null) => ({
   contender,

@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { completions } from '#renderer/features/arena/completions.ts'
 import {
+  completions,
   readChoice,
   readPrompts,
   shuffled,
   writeChoice,
   writePrompts,
+  standings,
+  wilson,
+  type Vote,
 } from '#renderer/features/arena/contenders.ts'
-import { standings, wilson, type Vote } from '#renderer/features/arena/votes.ts'
 
 const runId = 'run_01a1f9ba-5a18-7735-97cd-586b86bb5311'
 const vote = (winner: number | null, isBlind = true): Vote => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { tasksOf } from '#renderer/features/home/BestPerTask.tsx'
-import { troublesOf } from '#renderer/features/home/troubles.ts'
+import { troublesOf } from '#renderer/features/home/HomeScreen.tsx'
 import { type RunConfig, parseRunConfig } from '#shared/runConfig.ts'
 
 const run = (

@@ -6,7 +6,7 @@ import {
   readDraft,
   versionOf,
   writeDraft,
-} from '#renderer/features/rewards/drafts.ts'
+} from '#renderer/features/rewards/useRewards.ts'
 
 class MemoryStorage {
   readonly items = new Map<string, string>()

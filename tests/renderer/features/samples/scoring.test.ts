@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { partWords, rewardTerms, scoreChange } from '#renderer/features/samples/scoring.ts'
+import { partWords, rewardTerms, scoreChange } from '#renderer/features/samples/EditedCopy.tsx'
 
 const weights = new Map([
   ['correct', 0.8],
