@@ -6,7 +6,7 @@ import { api, type Api } from '#shared/api/api.ts'
 import type { ContractHandlers } from '#shared/api/contract.ts'
 import { serve } from '#shared/api/serve.ts'
 import { channels, type FileFilter } from '#shared/bridge.ts'
-import { messagePort } from '#host/transports/messagePort.ts'
+import { messagePort } from '#host/transports/webSocket.ts'
 import { isOwnPage } from './origin.ts'
 
 export interface ConnectionOptions {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { hubIdOf } from '#host/hub/hubId.ts'
+import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { startHub, type LoopbackHub } from '../host/hub/loopbackHub.ts'

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hubIdOf } from '#host/hub/hubId.ts'
+import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { openSafetensors, readTensor } from '#host/files/safetensors.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
 

@@ -1,7 +1,7 @@
 import { problemSentence } from '#shared/errors.ts'
 import { readFileSync } from 'node:fs'
 import { readError } from '#host/files/fileErrors.ts'
-import { writeUserFile } from '#host/files/userFile.ts'
+import { writeUserFile } from '#host/files/atomic.ts'
 import { importConfig, type ImportNote } from '#host/exchange/importConfig.ts'
 import { toolIds, toolTitles } from '#shared/tools.ts'
 import { unfinishedWarnings } from '#host/runs/runVerdict.ts'

@@ -1,5 +1,5 @@
 import type { DeviceCheck, DeviceReport } from '#shared/device.ts'
-import { requireFree, writeUserFile } from '#host/files/userFile.ts'
+import { requireFree, writeUserFile } from '#host/files/atomic.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { checkDevice } from '#host/devices/deviceCheck.ts'
 import { deviceFile } from '#host/devices/deviceFile.ts'

@@ -1,7 +1,6 @@
 import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
-import { deleteRun, runFiles } from '#host/runs/runFiles.ts'
-import { emptyTrash, trashedRuns } from '#host/runs/trash.ts'
+import { deleteRun, runFiles, emptyTrash, trashedRuns } from '#host/runs/trash.ts'
 import { AppError } from '#shared/errors.ts'
 import { defineCommand } from '../command.ts'
 import { flag } from '../options.ts'

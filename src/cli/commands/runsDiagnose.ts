@@ -1,7 +1,7 @@
 import type { Check, Diagnosis, Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
 import { openRunFolder } from '#host/runs/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
-import { diagnoseRun } from '#host/runs/diagnosis.ts'
+import { diagnoseRun } from '#host/runs/runsService.ts'
 import { defineCommand } from '../command.ts'
 
 export const runsDiagnose = defineCommand({

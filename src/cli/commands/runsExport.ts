@@ -1,6 +1,6 @@
 import { csvOf } from '#shared/csv.ts'
 import { openRunFolder } from '#host/runs/runFolder.ts'
-import { writeUserFile } from '#host/files/userFile.ts'
+import { writeUserFile } from '#host/files/atomic.ts'
 import { createHost } from '#host/createHost.ts'
 import { exportBundle } from '#host/runs/runBundle.ts'
 import type { Store } from '#host/store/store.ts'

@@ -1,5 +1,5 @@
 import { openModelFolder } from '#host/models/modelFolder.ts'
-import { writeUserFile } from '#host/files/userFile.ts'
+import { writeUserFile } from '#host/files/atomic.ts'
 import { readScoreInput } from '#host/models/scoring.ts'
 import { defineCommand } from '../command.ts'
 import { modelOptions, openRequest } from '../modelOptions.ts'

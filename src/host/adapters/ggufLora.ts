@@ -5,8 +5,14 @@ import { shorten } from '#shared/plural.ts'
 import { type LinearName, loraScale, type LoraConfig, type ModelConfig } from '#engine/models/config.ts'
 import { type LoraSlot, loraSlots } from '#engine/models/lora.ts'
 import type { NamedTensor, TensorDtype } from '#engine/models/source.ts'
-import { f32ToBf16, f32ToF16 } from '#host/files/float16.ts'
-import { bytesOf, firstNonFinite, readTensor, type TensorToWrite } from '#host/files/safetensors.ts'
+import {
+  f32ToBf16,
+  f32ToF16,
+  bytesOf,
+  firstNonFinite,
+  readTensor,
+  type TensorToWrite,
+} from '#host/files/safetensors.ts'
 import { type GgufValue, writeGguf } from './gguf.ts'
 import { type GgufFile, openGguf } from './ggufReader.ts'
 import { type Adapter, adapterForModel } from './peft.ts'

@@ -11,8 +11,7 @@ import { queueService } from '#host/runs/queueService.ts'
 import { rewardsService } from '#host/rewards/rewardsService.ts'
 import { runsService } from '#host/runs/runsService.ts'
 import { samplesService } from '#host/runs/samplesService.ts'
-import { settingsService } from './settingsService.ts'
-import { systemService } from './systemService.ts'
+import { settingsService, systemService } from './systemService.ts'
 
 export function createServices(host: Host): ContractHandlers<Api> {
   return {

@@ -8,16 +8,21 @@ import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { systemApi } from '#shared/api/system.ts'
 import { AppError } from '#shared/errors.ts'
 import { readError } from '#host/files/fileErrors.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
+import { dataFolders, appVersion, runtimeVersions } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { bytesOf } from '#host/files/leftovers.ts'
 import { removeTelemetryFiles, telemetryFiles } from '#host/telemetryFiles.ts'
 import { discardOldUploads, discardUpload } from '#host/transports/uploads.ts'
-import { appVersion, runtimeVersions } from '#host/version.ts'
 import { askOnce } from '#host/processes/question.ts'
-import { devicesHandlers } from '#host/devices/devicesHandlers.ts'
+import { devicesHandlers } from '#host/devices/librariesService.ts'
 import { clearFolder, LoadMeter, storedFolders } from '#host/devices/machine.ts'
 import { hasLeft } from '#host/runs/queueService.ts'
+import { z } from 'zod'
+import type { settingsApi } from '#shared/api/settings.ts'
+import { fieldsOf } from '#shared/config/fields.ts'
+import { algorithms } from '#rl/algorithms/registry.ts'
+import { toolNames } from '#host/exchange/tools.ts'
+import { newsOf, stampOf } from './feeds.ts'
 
 /** An upload that somebody may still be looking at. */
 const onItsWayMs = 60_000
@@ -103,4 +108,54 @@ function browse(folder: string): OutputOf<Api, 'system.browse'> {
   entries.sort((a, b) => Number(b.isFolder) - Number(a.isFolder) || a.name.localeCompare(b.name))
   const parent = path.dirname(folder)
   return { path: folder, parent: parent === folder ? null : parent, entries }
+}
+
+/** Settings of the program, and what the settings of runs mean. */
+
+export const settingsService = ({ store, bell }: Host): Handlers<typeof settingsApi> => {
+  const all = () => Object.fromEntries([...store.settings.all()].filter(([key]) => !isPrivate(key)))
+  return {
+    all,
+    get: ({ key }) => (isPrivate(key) ? null : (store.settings.get(key) ?? null)),
+
+    set({ key, value }) {
+      if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is kept by the host itself.`)
+      store.settings.set(key, value ?? undefined)
+      bell.ring()
+    },
+
+    algorithms: () =>
+      algorithms.map(({ id, title, description, experience, groupSize, settings }) => ({
+        ...{ id, title, description, experience, groupSize },
+        settings: fieldsOf(settings, 'algorithm.settings'),
+      })),
+
+    toolNames,
+
+    async *watch(_input, { from, signal }) {
+      let seen = readStamps(from)
+      yield* newsOf({ bell, signal }, () => {
+        const values = all()
+        const now = Object.fromEntries(Object.keys(values).map((key) => [key, stampOf(values[key])]))
+        const keys = [...new Set([...Object.keys(now), ...Object.keys(seen)])]
+        const other = keys.filter((key) => now[key] !== seen[key])
+        if (other.length === 0) return null
+        seen = now
+        const changed = Object.fromEntries(other.map((key) => [key, values[key] ?? null]))
+        return { cursor: JSON.stringify(now), changed }
+      })
+    },
+  }
+}
+
+/** What a host notes for the next one. */
+const isPrivate = (key: string): boolean => key.startsWith('host.')
+
+/** What the reader knows of each setting; nothing where the cursor is not one of ours. */
+function readStamps(cursor: string | null): Readonly<Record<string, string>> {
+  try {
+    return z.record(z.string(), z.string()).parse(JSON.parse(cursor ?? '{}'))
+  } catch {
+    return {}
+  }
 }

@@ -9,7 +9,7 @@ import {
   type DataRow,
   type RowProblem,
 } from './dataFile.ts'
-import { formatOf, type DataFormat } from './formats.ts'
+import { formatOf, type DataFormat } from './table.ts'
 import { TableStatistics, type ColumnStatistics } from './columnStatistics.ts'
 import { mapItem, type Mapping } from './mapping.ts'
 import { detectShape, type DetectedShape } from './shapes.ts'

@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { isProblem, openDataFile, problemText, type DataRow } from './dataFile.ts'
 import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
-import { formatOf } from './formats.ts'
+import { formatOf } from './table.ts'
 import { splitRows, type SplitResult } from './split.ts'
 
 export type { DataRow } from './dataFile.ts'

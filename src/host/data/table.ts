@@ -4,12 +4,16 @@ import Papa from 'papaparse'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { lineBlocks, type DataFile, type ReadItem } from './dataFile.ts'
+import path from 'node:path'
+import { readJsonLines } from './jsonLines.ts'
+import { readJsonList } from './jsonList.ts'
+import { readParquet } from './parquet.ts'
 
 const maxRecordLength = 8 << 20
 const maxRunaways = 64
 
-export const readCommaTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, ',')
-export const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, '\t')
+const readCommaTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, ',')
+const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, '\t')
 
 /** Rows of a table whose columns are separated by `usual`, or by what its first line shows. Errors: 'data/invalid'. */
 async function* readTable(file: DataFile, usual: string): AsyncGenerator<readonly ReadItem[]> {
@@ -155,4 +159,35 @@ function columnNames(cells: readonly string[], path: string): readonly string[] 
     throw new AppError('data/invalid', `${path} has two columns called “${shorten(twice)}”.`)
   }
   return names
+}
+
+/** The kinds of files that are read as data. */
+
+export interface DataFormat {
+  readonly id: 'jsonl' | 'json' | 'csv' | 'tsv' | 'parquet'
+  readonly title: string
+  /** With the dot, in small letters. */
+  readonly extensions: readonly string[]
+  /** Rows in the order of the file, some at a time; problems stand where the row would. */
+  readonly read: (file: DataFile) => AsyncGenerator<readonly ReadItem[]>
+}
+
+export const dataFormats: readonly DataFormat[] = [
+  { id: 'jsonl', title: 'JSON Lines', extensions: ['.jsonl', '.ndjson'], read: readJsonLines },
+  { id: 'json', title: 'JSON', extensions: ['.json'], read: readJsonList },
+  { id: 'csv', title: 'CSV', extensions: ['.csv'], read: readCommaTable },
+  { id: 'tsv', title: 'TSV', extensions: ['.tsv'], read: readTabTable },
+  { id: 'parquet', title: 'Parquet', extensions: ['.parquet'], read: readParquet },
+]
+
+/** By the file's name. Errors: AppError 'data/invalid', which names the kinds there are. */
+export function formatOf(file: string): DataFormat {
+  const extension = path.extname(file).toLowerCase()
+  const format = dataFormats.find(({ extensions }) => extensions.includes(extension))
+  if (format !== undefined) return format
+  throw new AppError(
+    'data/invalid',
+    `${file} is of a kind that is not read as data.`,
+    `Data files end in ${dataFormats.flatMap(({ extensions }) => extensions).join(', ')}.`,
+  )
 }

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { cpus, homedir, hostname, release, totalmem, userInfo } from 'node:os'
 import path from 'node:path'
 import type { DeviceCheck, DeviceReport } from '#shared/device.ts'
-import { describeVersions } from '#host/version.ts'
+import { describeVersions } from '#host/dataDirectory.ts'
 
 /** A card as Linux knows it; other systems tell nothing here. */
 export interface Card {

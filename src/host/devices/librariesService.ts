@@ -1,5 +1,5 @@
 /** The CUDA library, fetched and removed when a person asks for it. */
-import type { Handlers } from '#shared/api/contract.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { librariesApi } from '#shared/api/libraries.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Host } from '#host/host.ts'
@@ -8,6 +8,13 @@ import { readCudaManifest } from './cudaManifest.ts'
 import { removeCuda, requireCudaManifest } from './installedCuda.ts'
 import { installCuda, planCuda, type CudaProgress } from './installCuda.ts'
 import { readIndex, type IndexAccess } from './packageIndex.ts'
+import type { Api } from '#shared/api/api.ts'
+import type { systemApi } from '#shared/api/system.ts'
+import { deviceKinds, type DeviceCheck, type DeviceKind } from '#shared/device.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { checkDevice } from './deviceCheck.ts'
+import { readCheck, type DevicePlace } from './deviceRecords.ts'
+import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
 
 type Keeper = Pick<Host, 'dataDirectory' | 'store'>
 
@@ -60,3 +67,66 @@ export const librariesService = (host: Host): Handlers<typeof librariesApi> => {
     },
   }
 }
+
+/** Devices: whether they compute rightly, and how fast. */
+
+/** What is being measured. */
+type Measuring = Extract<SpeedNews, { readonly on: unknown }>
+
+export const devicesHandlers = (host: Host) =>
+  ({
+    async *selftest({ full, device }, { signal }) {
+      let done = 0
+      for await (const finding of host.ask({ type: 'selftest', full, place: placeOf(device) }, signal)) {
+        done++
+        yield { progress: { phase: 'Checking', done, total: null, unit: 'checks' }, finding }
+      }
+    },
+
+    deviceChecks: () => checksOf(dataFolders(host.dataDirectory).cache),
+    checkDevice: ({ device }, { signal }) => checking(host, placeOf(device), signal),
+  }) satisfies Partial<Handlers<typeof systemApi>>
+
+/** The first of its kind, which a run takes that does not say otherwise. */
+const placeOf = (kind: DeviceKind): DevicePlace => ({ kind, deviceId: 0 })
+
+const checksOf = (cacheDirectory: string): Partial<Record<DeviceKind, DeviceCheck>> =>
+  Object.fromEntries(
+    deviceKinds.flatMap((kind) => {
+      const check = readCheck(placeOf(kind), cacheDirectory)
+      return check === null ? [] : [[kind, check]]
+    }),
+  )
+
+/** Errors: AppError 'run/busy': beside a run that is being trained, speeds would tell nothing. */
+async function* checking(
+  { ask, supervisor, dataDirectory }: Host,
+  place: DevicePlace,
+  signal: AbortSignal,
+): AsyncGenerator<OutputOf<Api, 'system.checkDevice'>> {
+  if (supervisor.list().length > 0) {
+    throw new AppError(
+      'run/busy',
+      'A run is being trained, and beside it the speed of a device cannot be measured.',
+      'Wait for its end, or pause and stop it. The self-test alone can be run meanwhile.',
+    )
+  }
+  const cacheDirectory = dataFolders(dataDirectory).cache
+  const news = checkDevice({ ask, place, cacheDirectory, signal })
+  for (let done = 0; ;) {
+    const next = await news.next()
+    if (next.done === true) {
+      yield { result: next.value }
+      return
+    }
+    if ('finding' in next.value) yield { progress: testProgress(++done) }
+    else if ('on' in next.value.measured) yield { progress: speedProgress(next.value.measured) }
+  }
+}
+
+const testProgress = (done: number) => ({ phase: 'Self-test', done, total: null, unit: 'checks' as const })
+
+const speedProgress = ({ on, parameters }: Measuring) => ({
+  phase: `Measuring ${on === 'cpu' ? 'the CPU' : 'the device'} with ${(parameters / 1e6).toFixed(0)} million parameters`,
+  ...{ done: 0, total: null, unit: 'phases' as const },
+})

@@ -15,7 +15,7 @@ import { adapterForModel, type Adapter, peftSnippet } from '#host/adapters/peft.
 import { share } from '#host/files/permissions.ts'
 import { firstNonFinite } from '#host/files/safetensors.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
-import { hubIdOf } from '#host/hub/hubId.ts'
+import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { isHubId } from '#host/adapters/peftConfig.ts'
 import { exportPeft } from './exportAdapter.ts'
 import {

@@ -7,7 +7,7 @@ import { hashFiles } from '#host/files/contentHash.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import type { Adapter } from '#host/adapters/peft.ts'
 import { isJsonObject, readSmallFile } from '#host/files/strictJson.ts'
-import { appVersion } from '#host/version.ts'
+import { appVersion } from '#host/dataDirectory.ts'
 
 export interface Provenance {
   readonly turnwise: string

@@ -21,7 +21,7 @@ import {
   openCommit,
   type HubAccess,
 } from './hub.ts'
-import { writeHubId } from './hubId.ts'
+import { writeHubId } from '../models/modelLibrary.ts'
 
 export interface HubProgress {
   readonly doneBytes: number

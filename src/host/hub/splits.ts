@@ -4,7 +4,7 @@
  */
 import path from 'node:path'
 import { parseDocument } from 'yaml'
-import { dataFormats } from '#host/data/formats.ts'
+import { dataFormats } from '#host/data/table.ts'
 import { isJsonObject, type JsonObject } from '#host/files/strictJson.ts'
 
 export interface DataSplit {

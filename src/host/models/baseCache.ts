@@ -22,10 +22,9 @@ import {
   zerosName,
 } from '#engine/models/blocks.ts'
 import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
-import { f32ToBf16, f32ToF16 } from '#host/files/float16.ts'
+import { f32ToBf16, f32ToF16, bytesOf, type TensorToWrite } from '#host/files/safetensors.ts'
 import { asInt8Source, blockTensors, convertedRows, keepTensors } from './int8Cache.ts'
 import { zeroByte } from './quantize.ts'
-import { bytesOf, type TensorToWrite } from '#host/files/safetensors.ts'
 import {
   asFloat32Source,
   cacheFolder,

@@ -6,9 +6,14 @@ import { readModelConfig } from '#engine/models/registry.ts'
 import { expectedTensors } from '#engine/models/weightNames.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import { f32ToBf16 } from '#host/files/float16.ts'
+import {
+  f32ToBf16,
+  bytesOf,
+  elementCount,
+  type TensorToWrite,
+  writeSafetensors,
+} from '#host/files/safetensors.ts'
 import { share } from '#host/files/permissions.ts'
-import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
 import {
   byteTokenizerConfigJson,
   byteTokenizerJson,

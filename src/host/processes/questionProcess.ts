@@ -1,9 +1,23 @@
 /** The script of a process that answers one question and ends. Started by question.ts. */
 import { keepPrivate } from '#host/files/permissions.ts'
-import { answerQuestion } from './answering.ts'
 import { openHostChannel, watchThisProcess } from './hostChannel.ts'
 import { packError } from './messages.ts'
-import type { FromQuestion, Question } from './question.ts'
+import type { FromQuestion, Question, Answers, Contender } from './question.ts'
+import { AppError } from '#shared/errors.ts'
+import { availableDevices, defaultDevice, defaultThreads, physicalCores } from '#engine/runtime/device.ts'
+import { scoreRewards } from '#rl/rewards.ts'
+import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
+import { writeProject } from '#host/exchange/project/project.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { calibrate } from '#host/training/calibrating.ts'
+import { complete, completeEach, openText } from '#host/models/completing.ts'
+import { exportCheckpoint } from '#host/export/exporting.ts'
+import { measureSpeed } from '#host/checks/deviceSpeed.ts'
+import { chooseDevice, openModel, type DeviceWish, type OpenedModel } from '#host/models/openModel.ts'
+import { checkPrecision } from '#host/checks/precisionCheck.ts'
+import { runSelftest } from '#host/checks/selftest.ts'
+import { openGroups } from '#host/checks/sideBySide.ts'
 
 keepPrivate()
 watchThisProcess()
@@ -23,3 +37,152 @@ async function serve(question: Question): Promise<void> {
   }
   process.exit()
 }
+
+/** Answers to questions (question.ts), in the process that has ONNX Runtime. */
+
+type Asked<Type extends Question['type']> = Question & { readonly type: Type }
+type Say<Type extends Question['type']> = (item: Answers[Type]) => Promise<void>
+
+const maxRows = 64
+
+/** Errors: those of the models, of the data and of the runtime. */
+function answerQuestion(question: Question, say: Say<Question['type']>): Promise<void> {
+  // Each answers its own kind of question, which the table's type says and an index cannot.
+  const answer = answers[question.type] as (question: Question, say: Say<Question['type']>) => Promise<void>
+  return answer(question, say)
+}
+
+const answers: {
+  readonly [Type in Question['type']]: (asked: Asked<Type>, say: Say<Type>) => Promise<void>
+} = {
+  devices: async (_, say) =>
+    say({
+      devices: await availableDevices(),
+      physicalCores: physicalCores(),
+      defaultThreads: defaultThreads(),
+    }),
+  async selftest({ full, place }, say) {
+    const device = await chooseDevice({ ...place, threads: null })
+    for await (const finding of runSelftest({ device, full })) await say(finding)
+  },
+  async 'measure-device'({ place }, say) {
+    const device = await chooseDevice({ ...place, threads: null })
+    for await (const news of measureSpeed(device)) await say(news)
+  },
+  complete: completeSideBySide,
+  'complete-rows': completeRows,
+  'check-precision': checkPrecisions,
+  calibrate,
+  export: exportAndTell,
+  'write-project': async ({ request }, say) => say(await writeProject(request)),
+  'score-text': scoreText,
+}
+
+async function scoreText(
+  { config, runDirectory, input }: Asked<'score-text'>,
+  say: Say<'score-text'>,
+): Promise<void> {
+  await using rewards = await resolveRewards(config, runDirectory)
+  const [reward] = await scoreRewards(rewards.specs, [input], 'null')
+  if (reward === undefined) throw new Error('Expected a reward, got none.')
+  await say(reward)
+}
+
+async function exportAndTell({ request }: Asked<'export'>, say: Say<'export'>): Promise<void> {
+  const result = await exportCheckpoint(request, (progress) => void say({ progress }))
+  await say({ result })
+}
+
+async function completeSideBySide(question: Asked<'complete'>, say: Say<'complete'>): Promise<void> {
+  const device: DeviceWish = question.device ?? { kind: null, threads: null }
+  const request = { ...question, device, maxRows: Math.min(question.samples, maxRows) }
+  for await (const opened of openGroups(request)) {
+    using group = opened
+    for (const [contender, model] of group.members) await completeOne(model, { ...question, contender }, say)
+  }
+}
+
+/** Text goes out as it is generated, unless a stop text might have to be taken back. */
+async function completeOne(
+  model: OpenedModel,
+  question: Asked<'complete'> & { readonly contender: number },
+  say: Say<'complete'>,
+): Promise<void> {
+  const { contender, prompt, samples, seed, sampling } = question
+  const isStreamed = sampling.stopStrings.length === 0
+  const tokens = new Map<number, number>()
+  const running = { contender, stopReason: null, tokensPerSecond: null }
+  const onText = (sample: number, text: string) => {
+    tokens.set(sample, (tokens.get(sample) ?? 0) + 1)
+    if (text !== '') void say({ ...running, sample, text, tokens: tokens.get(sample) ?? 0 })
+  }
+  const asked = { question: prompt, samples, seed, sampling, ...(isStreamed ? { onText } : {}) }
+  const startedAt = performance.now()
+  let generated = 0
+  for await (const { sample, text, ids, stopReason } of complete(model, openText(model.folder), asked)) {
+    generated += ids.length
+    const tokensPerSecond = (1000 * generated) / Math.max(1, performance.now() - startedAt)
+    const rest = isStreamed ? '' : text
+    await say({ contender, sample, text: rest, stopReason, tokens: ids.length, tokensPerSecond })
+  }
+}
+
+async function completeRows(question: Asked<'complete-rows'>, say: Say<'complete-rows'>): Promise<void> {
+  const { contender, rows, form, samplesPerRow: samples, seed, sampling } = question
+  const device = { kind: null, threads: null }
+  using model = await open(contender, { ...question, device, rows: rows.length * samples })
+  const text = openText(model.folder)
+  const prompts: Prompt[] = []
+  for (const [row, columns] of rows.entries()) {
+    const prompt = promptOrProblem(() => encodePrompt(columns, row, { form, ...text }))
+    if (typeof prompt === 'string') await say({ row, problem: prompt })
+    else if (prompt.ids.length < model.policy.contextLength) prompts.push(prompt)
+    else
+      await say({ row, problem: `Its prompt of ${prompt.ids.length} tokens leaves no room to complete it.` })
+  }
+  if (prompts.length === 0) return
+  const request = { promptIds: prompts.map(({ ids }) => ids), samples, seed, sampling }
+  for await (const completion of completeEach(model, text, request)) {
+    const prompt = prompts[completion.prompt]
+    if (prompt === undefined) continue
+    const { sample, text: said } = completion
+    await say({ row: prompt.row, sample, prompt: prompt.text, completion: said })
+  }
+}
+
+async function checkPrecisions(
+  { directory, precisions, cacheDirectory }: Asked<'check-precision'>,
+  say: Say<'check-precision'>,
+): Promise<void> {
+  const model = openModelFolder(directory)
+  const { tokenizer } = openText(model)
+  const device = defaultDevice()
+  for (const precision of precisions) {
+    await say(await checkPrecision({ model, tokenizer, precision, texts: null, device, cacheDirectory }))
+  }
+}
+
+function promptOrProblem(encode: () => Prompt): Prompt | string {
+  try {
+    return encode()
+  } catch (error) {
+    if (error instanceof AppError) return error.message
+    throw error
+  }
+}
+
+interface Opening {
+  readonly device: DeviceWish
+  readonly rows: number
+  readonly cacheDirectory: string
+}
+
+const open = (contender: Contender, { device, rows, cacheDirectory }: Opening): Promise<OpenedModel> =>
+  openModel({
+    ...contender,
+    device,
+    precision: 'f32',
+    base: null,
+    maxRows: Math.min(rows, maxRows),
+    cacheDirectory,
+  })

@@ -34,11 +34,10 @@ import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AdapterVersions } from './adapterVersions.ts'
-import { bothGaps, type Gap, gapBetween, noGap, ownLogprobs } from './logprobGap.ts'
+import { bothGaps, type Gap, gapBetween, noGap, ownLogprobs, checkAdapter, checkServer } from './startUp.ts'
 import { completeRemotely, type RemoteCompletion } from './remoteCompletion.ts'
 import { RolloutServer } from './rolloutServer.ts'
 import { readApiKey, type ServerSettings } from './settings.ts'
-import { checkAdapter, checkServer } from './startUp.ts'
 
 /** What learns: a policy whose adapters can be read. */
 export interface LearningPolicy extends Policy {

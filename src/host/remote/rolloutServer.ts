@@ -2,10 +2,15 @@
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { type Answer, type AskOptions, type Call, Connection, messageIn, problemOf } from './connection.ts'
-import type { Dialect, GeneratedTokens, LaunchFacts, TokenRequest } from './dialect.ts'
+import {
+  type Dialect,
+  type GeneratedTokens,
+  type LaunchFacts,
+  type TokenRequest,
+  sglang,
+  vllm,
+} from './dialect.ts'
 import type { ServerSettings } from './settings.ts'
-import { sglang } from './sglang.ts'
-import { vllm } from './vllm.ts'
 
 export interface RolloutServerOptions {
   readonly settings: ServerSettings

@@ -13,7 +13,7 @@ import { bestCheckpoint, removeCheckpoint } from './checkpointRetention.ts'
 import { checkpointProblem, surveyCheckpoints } from './checkpoints.ts'
 import { lockRun } from './runFolder.ts'
 import { rankingOf } from './runTarget.ts'
-import { runFiles } from './runFiles.ts'
+import { runFiles } from './trash.ts'
 
 type CheckpointItem = OutputOf<Api, 'checkpoints.list'>[number]
 

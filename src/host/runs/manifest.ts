@@ -10,7 +10,7 @@ import { versionFiles } from '#host/data/dataSetVersion.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { runPaths } from './runFolder.ts'
 import { runEnvironmentCode, runRewardCode } from '#host/rewards/rewardCode.ts'
-import { describeVersions } from '#host/version.ts'
+import { describeVersions } from '#host/dataDirectory.ts'
 
 const schema = z.object({
   app: z.string(),

@@ -4,11 +4,17 @@ import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { count, instant, runId as runIdSchema } from '#shared/api/common.ts'
-import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import {
+  makeFolder,
+  replaceFolder,
+  writeFileAtomic,
+  requireFree,
+  writeUserFile,
+  type UserFileOptions,
+} from '#host/files/atomic.ts'
 import { readEvents } from './eventLog.ts'
 import { openRunFolder, runPaths } from './runFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
-import { requireFree, writeUserFile, type UserFileOptions } from '#host/files/userFile.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import type { Store } from '#host/store/store.ts'

@@ -14,18 +14,20 @@ import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { runPaths } from './runFolder.ts'
 import { readDemoConfig } from './demoConfig.ts'
 import type { RunHistory } from './runHistory.ts'
-import { emptyTrash, restoreRun, trashedRuns } from './trash.ts'
+import { emptyTrash, restoreRun, trashedRuns, deleteRun, runFiles } from './trash.ts'
 import { createFork, createRun, resumePoint } from './runLifecycle.ts'
 import { resolveRunConfig } from './runConfigFile.ts'
 import { checkRunConfig, settingWarnings } from './runVerdict.ts'
 import type { WorkerStatus } from './supervisor.ts'
 import { calibrateRun } from './calibration.ts'
 import { checkpointDirectory } from './checkpointsService.ts'
-import { diagnoseRun } from './diagnosis.ts'
 import { hasLeft, leaveQueue, requireIdle } from './queueService.ts'
-import { runRemaining } from './remaining.ts'
+import { runRemaining, configOf } from './runRows.ts'
 import { exportBundle, importBundle } from './runBundle.ts'
-import { deleteRun, runFiles } from './runFiles.ts'
+import type { Diagnosis } from '#shared/diagnosis.ts'
+import { diagnose } from '#rl/diagnosis/diagnose.ts'
+import type { Point } from '#rl/diagnosis/diagnosedRun.ts'
+import type { Store } from '#host/store/store.ts'
 
 export const runsService = (host: Host): Handlers<typeof runsApi> => ({
   ...reading(host),
@@ -229,4 +231,30 @@ function readTextTail(file: string, maxBytes: number): string {
   } finally {
     closeSync(handle)
   }
+}
+
+/** What the history of a run says is wrong with it. */
+
+/** The newest so many show what a run does now. */
+const sampleLimit = 200
+const heldOutLimit = 48
+
+/** Errors: AppError 'run/not-found'; 'config/invalid' where its config is no longer understood. */
+export function diagnoseRun(store: Store, runId: string): Diagnosis {
+  const run = store.runs.get(runId)
+  return diagnose(configOf(run), {
+    metrics: metricsOf(store, runId),
+    samples: store.samples.list({ runId, source: 'rollout', limit: sampleLimit }),
+    heldOutPrompts: store.samples
+      .list({ runId, source: 'evaluation', limit: heldOutLimit })
+      .map(({ prompt }) => prompt),
+    checkpoints: store.checkpoints.list(runId).map(({ step }) => step),
+    failure: run.error,
+  })
+}
+
+/** Not as a table, in which a value that was no number looks like one that is missing. */
+function metricsOf(store: Store, runId: string): ReadonlyMap<string, readonly Point[]> {
+  const { rows } = store.metrics.rowsAfter([runId], {}, Number.MAX_SAFE_INTEGER)
+  return Map.groupBy(rows, ({ metric }) => metric)
 }

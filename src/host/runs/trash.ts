@@ -8,7 +8,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writeError, readError } from '#host/files/fileErrors.ts'
 import { isRunFolder, lockRun, runPaths } from './runFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
@@ -38,7 +38,7 @@ export interface TrashedRun {
 type Parts = Pick<Host, 'dataDirectory' | 'store' | 'history'>
 
 /** Takes a run's folder out of the way, and the run out of the history. Errors: AppError 'run/busy', 'file/unwritable'. */
-export function trashRun({ dataDirectory, store, history }: Parts, runId: string): void {
+function trashRun({ dataDirectory, store, history }: Parts, runId: string): void {
   const { directory, name, tags, notes, status, error, lastWords } = store.runs.get(runId)
   if (existsSync(directory)) {
     const { runs, trash } = dataFolders(dataDirectory)
@@ -200,4 +200,32 @@ function remove(target: string): void {
   } catch (error) {
     throw writeError(target, error)
   }
+}
+
+/** The files of a run, and removing them. */
+
+/** None where the folder is gone. */
+export function runFiles(directory: string): { path: string; sizeBytes: number }[] {
+  if (!existsSync(directory)) return []
+  try {
+    return readdirSync(directory, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath, entry.name))
+      .map((file) => ({ path: file, sizeBytes: statSync(file).size }))
+  } catch (error) {
+    throw readError(directory, error)
+  }
+}
+
+/**
+ * Puts a run that nobody trains into the trash, from where it can be restored for a week. Errors: AppError 'run/busy',
+ * 'run/not-found', 'file/unwritable'.
+ */
+export function deleteRun(host: Host, runId: string): void {
+  if (host.supervisor.status(runId) !== null) {
+    throw new AppError('run/busy', 'The run is being trained.', 'Stop it first.')
+  }
+  trashRun(host, runId)
+  tidyTrash(host)
+  host.bell.ring()
 }

@@ -13,8 +13,7 @@ import {
 } from 'quickjs-emscripten-core'
 import { Deadline } from './deadline.ts'
 import { answerLimits, harnessSource } from './harness.ts'
-import { photograph, type LinearMemory, type MemoryImage } from './memoryImage.ts'
-import { firstAllocation, newText } from './wasmHeap.ts'
+import { photograph, type LinearMemory, type MemoryImage, firstAllocation, newText } from './memoryImage.ts'
 import type { FailureKind } from './answers.ts'
 
 /** What user code is called in error positions. */

@@ -2,10 +2,9 @@
 import type { RunStatus } from '#shared/runs.ts'
 import { parseLogLine, type LoggedEvent } from '#host/runs/eventLog.ts'
 import type { Connection } from './connection.ts'
-import type { StoredEvent } from './events.ts'
+import type { StoredEvent, NamesTable } from './names.ts'
 import { understand, type KnownEvent, type KnownSample } from './loggedEvents.ts'
 import { MetricWriter } from './metricWriter.ts'
-import type { NamesTable } from './names.ts'
 
 type Of<Type extends KnownEvent['type']> = Extract<KnownEvent, { type: Type }>
 

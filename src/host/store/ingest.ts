@@ -8,9 +8,8 @@ import { AppError } from '#shared/errors.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
 import type { Connection } from './connection.ts'
-import type { StoredEvent } from './events.ts'
+import type { StoredEvent, NamesTable } from './names.ts'
 import { emptyHistory, HistoryWriter, type HistoryState } from './history.ts'
-import type { NamesTable } from './names.ts'
 
 /** So much of a log is recorded at once; others may write between. */
 const pieceBytes = 4 << 20

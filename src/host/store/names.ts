@@ -1,5 +1,6 @@
 /** Names of metrics and reward functions as numbers: each text is stored once. */
 import type { Connection } from './connection.ts'
+import type { LoggedEvent } from '#host/runs/eventLog.ts'
 
 export class NamesTable {
   readonly #db: Connection
@@ -33,5 +34,59 @@ export class NamesTable {
   /** Numbers given in a transaction that was undone mean nothing. */
   forget(): void {
     this.#keys.clear()
+  }
+}
+
+/** What a run said, besides steps, evaluations and samples, which have tables of their own. */
+
+/** A log line that could not be read is an event of type `damaged-line`. */
+export interface StoredEvent {
+  /** Grows with every event stored: where a follower goes on. */
+  readonly id: number
+  /** Number of the event in the history. */
+  readonly seq: number
+  readonly event: LoggedEvent
+}
+
+interface EventsRequest {
+  /** `id` of the last event seen. */
+  readonly after?: number | undefined
+  readonly limit?: number | undefined
+}
+
+export class EventsTable {
+  readonly #db: Connection
+
+  constructor(db: Connection) {
+    this.#db = db
+  }
+
+  /** In the order in which they were stored. */
+  list(runId: string, { after, limit }: EventsRequest = {}): StoredEvent[] {
+    const query = this.#db.query<{ readonly id: number; readonly seq: number; readonly body: string }>(
+      `SELECT id, seq, body FROM events WHERE run = (SELECT key FROM runs WHERE id = ?) AND id > ?
+       ORDER BY id LIMIT ?`,
+    )
+    return query
+      .all(runId, after ?? 0, limit ?? -1)
+      .map(({ id, seq, body }) => ({ id, seq, event: this.#db.parse(body) as LoggedEvent }))
+  }
+
+  /** The last one of a type. */
+  last(runId: string, type: string): LoggedEvent | null {
+    const query = this.#db.query<{ readonly body: string }>(
+      `SELECT body FROM events WHERE run = (SELECT key FROM runs WHERE id = ?) AND type = ?
+       ORDER BY id DESC LIMIT 1`,
+    )
+    const found = query.get(runId, type)
+    return found === undefined ? null : (this.#db.parse(found.body) as LoggedEvent)
+  }
+
+  /** How many lines of a run's log could not be read. */
+  damagedLines(runId: string): number {
+    const query = this.#db.query<{ readonly damaged: number }>(
+      'SELECT damaged FROM log_cursors WHERE run = (SELECT key FROM runs WHERE id = ?)',
+    )
+    return query.get(runId)?.damaged ?? 0
   }
 }

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { isProblem, openDataFile, type ReadItem } from '#host/data/dataFile.ts'
 import { AppError } from '#shared/errors.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
-import { dataFormats, formatOf } from '#host/data/formats.ts'
+import { dataFormats, formatOf } from '#host/data/table.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const folder = temporaryFolder()

@@ -16,7 +16,7 @@ import { cudaManifestFile, parseCudaManifest, type CudaManifest } from '#host/de
 import { installCuda, planCuda, type CudaProgress } from '#host/devices/installCuda.ts'
 import { cudaPaths, installedCuda, lockCuda, removeCuda } from '#host/devices/installedCuda.ts'
 import { readIndex } from '#host/devices/packageIndex.ts'
-import { runtimeVersions } from '#host/version.ts'
+import { runtimeVersions } from '#host/dataDirectory.ts'
 import { makeManifest } from '../../../scripts/cuda/makeManifest.ts'
 import { recipe } from '../../../scripts/cuda/recipe.ts'
 import { canMount, onSmallDisk, smallDiskCommand } from '../files/smallDisk.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { tryCheating } from '#host/rewards/rewardTrials.ts'
 import { dryRun } from '#host/rewards/dryRun.ts'
-import { rescore } from '#host/rewards/rescore.ts'
+import { rescore } from '#host/runs/samplesService.ts'
 import { runTestCases } from '#host/rewards/testCases.ts'
 
 const contains = {

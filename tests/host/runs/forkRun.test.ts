@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listCheckpoints } from '#host/runs/checkpoints.ts'
 import { openRunFolder, runPaths, type RunFolder } from '#host/runs/runFolder.ts'
 import { withChanges, type JsonObject } from '#shared/config/paths.ts'
-import { forkRun } from '#host/runs/forkRun.ts'
+import { forkRun } from '#host/runs/runLifecycle.ts'
 import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf } from './runFixture.ts'
 
 const home = createHome()

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { runRemaining } from '#host/runs/remaining.ts'
+import { runRemaining } from '#host/runs/runRows.ts'
 import { openStore } from '#host/store/store.ts'
 import { Trials } from '#host/runs/trials.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'

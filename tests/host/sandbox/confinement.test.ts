@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { forkConfined } from '#host/sandbox/confinement.ts'
+import { forkConfined } from '#host/sandbox/sandboxLink.ts'
 import { openSandbox } from '#host/sandbox/sandbox.ts'
 import { only, sample } from './opened.ts'
 

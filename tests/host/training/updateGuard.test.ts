@@ -15,7 +15,7 @@ import { resolveResume } from '#host/runs/runTarget.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { proveDevice } from '#host/training/runDevice.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
-import { forkRun } from '#host/runs/forkRun.ts'
+import { forkRun } from '#host/runs/runLifecycle.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
 import { historyOf, learnedBy, starterConfig, tensorsOf } from '../runs/runFixture.ts'
 

@@ -22,12 +22,18 @@ import { readError } from '#host/files/fileErrors.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readAdapter, writeAdapter } from '#host/adapters/peft.ts'
 import { share } from '#host/files/permissions.ts'
-import { describeVersions } from '#host/version.ts'
+import { describeVersions } from '#host/dataDirectory.ts'
 import { exportConfig, exportedRun } from '../exportConfig.ts'
 import { toolVersions, type ProjectTool, projectAlgorithm } from '../tools.ts'
 import { readProjectData } from './projectData.ts'
-import { type ProjectFiles, type ProjectParts, projectResource, yamlText } from './projectFiles.ts'
-import { rewardFiles, type RewardFiles } from './projectRewards.ts'
+import {
+  type ProjectFiles,
+  type ProjectParts,
+  projectResource,
+  yamlText,
+  rewardFiles,
+  type RewardFiles,
+} from './projectRewards.ts'
 
 export interface ProjectRequest {
   /** Paths absolute. */

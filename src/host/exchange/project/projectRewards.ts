@@ -1,5 +1,5 @@
 /** Rewards of a project: our own code as plain JavaScript behind a bridge, and what it said of some completions. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -8,8 +8,10 @@ import { scoreRewards, type RewardInput, type RewardSpec } from '#rl/rewards.ts'
 import { codeReference, runRewardCode } from '#host/rewards/rewardCode.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { harnessSource } from '#host/sandbox/harness.ts'
-import { projectResource, type ProjectFiles } from './projectFiles.ts'
 import type { ProjectData } from './projectData.ts'
+import { stringify } from 'yaml'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
+import type { ExportedConfig } from '../exportConfig.ts'
 
 export interface RewardFiles {
   readonly files: ProjectFiles
@@ -118,3 +120,32 @@ function fixtureSamples(data: ProjectData): RewardInput[] {
     }))
   })
 }
+
+/** What the files of a project are made of. */
+
+/** A file's path in the project and its text. */
+export type ProjectFiles = Readonly<Record<string, string>>
+
+/** What the tool's files are made of. */
+export interface ProjectParts {
+  readonly run: RunConfig
+  readonly data: ProjectData
+  readonly exported: ExportedConfig
+  /** Names and weights, in the order of the run. */
+  readonly rewards: readonly Pick<RewardSpec, 'name' | 'weight'>[]
+  readonly hasAdapter: boolean
+}
+
+/** A file that comes with the program. */
+export const projectResource = (name: string): string =>
+  readFileSync(path.join(resourcesDirectory, 'projects', ...name.split('/')), 'utf8')
+
+/**
+ * A document that readers of YAML 1.1, such as Python's, understand as we do: "no" stays a text, and 1e-8 a number, which
+ * they only see with a point in it.
+ */
+export const yamlText = (value: unknown): string =>
+  stringify(value, { version: '1.1', schema: 'yaml-1.1', lineWidth: 0 }).replaceAll(
+    /^(.*[:-] -?\d+)(e[+-]\d+)$/gm,
+    '$1.0$2',
+  )
