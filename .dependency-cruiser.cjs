@@ -23,6 +23,7 @@ const doors = {
   'papaparse|hyparquet(-compressors)?': '^src/host/data/',
   ws: '^src/host/transports/',
   zod: '^src/(shared|host|cli)/',
+  'commander|@commander-js/extra-typings': '^src/cli/',
   electron: '^src/(main|preload)/',
   'react(-dom)?': '^src/renderer/',
   recharts: '^src/renderer/charts/',
