@@ -21,6 +21,7 @@ const doors = {
   'quickjs-emscripten-core': '^src/host/sandbox/',
   '@jitl/.*': '^src/host/sandbox/',
   'papaparse|hyparquet(-compressors)?': '^src/host/data/',
+  'jsonc-parser': '^src/host/files/',
   ws: '^src/host/transports/',
   zod: '^src/(shared|host|cli)/',
   'commander|@commander-js/extra-typings': '^src/cli/',

@@ -63,8 +63,8 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
       writeOut: (text) => void streams.stdout.write(text),
       writeErr: (text) => void streams.stderr.write(text),
       outputError: (text, write) => write(text.replace(/^error: /, 'turnwise: ').replace('\n(', '\n  (')),
-      getOutHelpWidth: () => streams.stdout.columns ?? outputWidth,
-      getErrHelpWidth: () => streams.stderr.columns ?? outputWidth,
+      getOutHelpWidth: () => streams.stdout.columns || outputWidth,
+      getErrHelpWidth: () => streams.stderr.columns || outputWidth,
     })
     .exitOverride()
   const context = (): CommandContext => {
