@@ -1,8 +1,7 @@
 /** What is dead in a document: links, anchors, paths and commands that name nothing. */
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { findCommand, parseArguments } from '#cli/arguments.ts'
-import { commands } from '#cli/commands/registry.ts'
+import { createProgram } from '#cli/main.ts'
 
 export interface Repository {
   readonly root: string
@@ -154,11 +153,21 @@ function turnwiseProblems(words: string): string[] {
   const given = said[0] === 'help' ? said.slice(1) : said
   // A placeholder stands for any command, an option alone for none.
   if (given.length === 0 || /^([A-Z]+|-.*|…)$/.test(given[0] ?? '')) return []
-  try {
-    const { command, rest } = findCommand(given, commands)
-    if (rest.some((word) => /^--[a-z]/.test(word))) parseArguments(command, rest)
-    return []
-  } catch (error) {
-    return [error instanceof Error ? error.message : String(error)]
+  const program = createProgram(process, given)
+  let command = program
+  let rest = given
+  while (command.commands.length > 0) {
+    const child = command.commands.find((each) => each.name() === rest[0])
+    if (child === undefined) return [`There is no command “${given.join(' ')}”.`]
+    command = child
+    rest = rest.slice(1)
   }
+  const options = [...command.options, ...program.options, program.createOption('--help')]
+  return rest.flatMap((word, i) => {
+    const [name, value = rest[i + 1] ?? '--'] = word.split('=')
+    if (name === undefined || !/^--[a-z]/.test(name)) return []
+    const option = options.find(({ long }) => long === name)
+    if (option === undefined) return [`Command ${command.name()} has no option ${name}.`]
+    return option.required && value.startsWith('--') ? [`Option ${name} needs a value.`] : []
+  })
 }

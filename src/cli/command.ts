@@ -1,8 +1,8 @@
-/** A command: its words, its options and what it does. The list is `commands/registry.ts`. */
-import { usageError, type OptionTable, type OptionValues } from './options.ts'
+/** What commands have in common: what they are handed, and how the text of an option becomes a value. */
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import { AppError } from '#shared/errors.ts'
 import type { Output } from './output.ts'
 
-/** What every command receives besides its own options. */
 export interface CommandContext {
   /** Where runs, models and caches live. */
   readonly dataDirectory: string
@@ -10,77 +10,52 @@ export interface CommandContext {
   readonly output: Output
 }
 
-export interface Positional {
-  /** As in the help: `CONFIG.json`. */
-  readonly name: string
-  readonly description: string
-}
+/** Called by a command's action: the options that every command takes are known by then. */
+export type Context = () => CommandContext
 
-interface CommandDefinition<Table extends OptionTable> {
-  /** One word, or two (`model random`). */
-  readonly name: string
-  readonly summary: string
-  /** All of them must be given. */
-  readonly positionals: readonly Positional[]
-  /** Names in camel case: `maxTokens` is written `--max-tokens`. */
-  readonly options: Table
-  /** Lines below the options in the help. */
-  readonly notes?: () => readonly string[]
-  run(
-    given: { readonly options: OptionValues<Table>; readonly positionals: readonly string[] },
-    context: CommandContext,
-  ): Promise<void> | void
-}
+export const usageError = (message: string, hint?: string): AppError =>
+  new AppError('usage/invalid', message, hint)
 
-/** What was written after the command's name. */
-export interface GivenArguments {
-  /** Option name in kebab case → its texts ('' for a flag). */
-  readonly options: ReadonlyMap<string, readonly string[]>
-  readonly positionals: readonly string[]
-}
+/** Of commands that write a file. */
+export const force = ['--force', 'replace a file that is there already'] as const
 
-export interface Command {
-  readonly name: string
-  readonly summary: string
-  readonly positionals: readonly Positional[]
-  readonly options: OptionTable
-  readonly notes: () => readonly string[]
-  invoke(given: GivenArguments, context: CommandContext): Promise<void> | void
-}
+/** Of commands that compute. */
+export const threads = ['--threads <N>', 'CPU threads (default: one per physical core)'] as const
+export const maxThreads = 1024
 
-export const kebabCase = (name: string): string =>
-  name.replaceAll(/[A-Z0-9]+/g, (part) => (/^\d/.test(part) ? part : `-${part.toLowerCase()}`))
-
-/** Ties a command's options to the values its `run` receives. */
-export function defineCommand<Table extends OptionTable>(definition: CommandDefinition<Table>): Command {
-  return {
-    ...definition,
-    notes: definition.notes ?? (() => []),
-    async invoke(given, context) {
-      checkPositionals(definition.name, definition.positionals, given.positionals)
-      const values = Object.entries(definition.options).map(([name, option]) => {
-        const written = kebabCase(name)
-        const texts = given.options.get(written) ?? []
-        return [name, option.read(written, texts[0], texts)] as const
-      })
-      const options = Object.fromEntries(values) as OptionValues<Table>
-      await definition.run({ options, positionals: given.positionals }, context)
-    },
+/** A number within limits, which may be reached. */
+export const real =
+  (minimum: number, maximum = Infinity) =>
+  (text: string): number => {
+    const value = text.trim() === '' ? Number.NaN : Number(text)
+    if (!Number.isFinite(value)) throw new InvalidArgumentError('It must be a number.')
+    if (value < minimum) throw new InvalidArgumentError(`It must be at least ${minimum}.`)
+    if (value > maximum) throw new InvalidArgumentError(`It must be at most ${maximum}.`)
+    return value
   }
-}
 
-function checkPositionals(command: string, wanted: readonly Positional[], given: readonly string[]): void {
-  const missing = wanted[given.length]
-  if (missing !== undefined) {
-    throw usageError(
-      `Command ${command} needs ${missing.name}: ${lowerFirst(missing.description)}.`,
-      `See turnwise ${command} --help.`,
-    )
+/** A whole number within limits, which may be reached. */
+export const whole =
+  (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
+  (text: string): number => {
+    const value = real(minimum, maximum)(text)
+    if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a whole number.')
+    return value
   }
-  const surplus = given[wanted.length]
-  if (surplus !== undefined) {
-    throw usageError(`Command ${command} does not take “${surplus}”.`, `See turnwise ${command} --help.`)
-  }
-}
 
-const lowerFirst = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1)
+/** Comma-separated values. */
+export const listOf =
+  <T>(read: (text: string) => T) =>
+  (text: string): readonly T[] =>
+    text.split(',').map((part) => read(part.trim()))
+
+export const oneOf =
+  <const Word extends string>(words: readonly Word[]) =>
+  (text: string): Word => {
+    const word = words.find((candidate) => candidate === text)
+    if (word === undefined) throw new InvalidArgumentError(`There are ${words.join(', ')}.`)
+    return word
+  }
+
+/** Collects the values of an option that may be repeated; the others may be given once. */
+export const repeated = (text: string, before: readonly string[]): readonly string[] => [...before, text]

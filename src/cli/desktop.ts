@@ -1,13 +1,14 @@
-/** What this machine has to show a window with. */
+/** What this machine has to show a window with, and the window: built where it is missing or older than its sources. */
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Program } from '#host/processes/programs.ts'
+import { runProgram, type Program } from '#host/processes/programs.ts'
+import type { Output } from './output.ts'
 
 /** Of the project, or of the package: what Electron starts. */
-export const applicationFolder = fileURLToPath(new URL('../..', import.meta.url))
+const applicationFolder = fileURLToPath(new URL('../..', import.meta.url))
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -75,5 +76,29 @@ export function redirectPage(folder: string, url: string): Disposable & { readon
       clearTimeout(timer)
       remove()
     },
+  }
+}
+
+const sources = ['src/**/*.*', '*.config.ts', 'package.json']
+const results = ['out/main/index.js', 'out/preload/index.cjs', 'out/renderer/index.html']
+
+/** Files that a window is made of; empty where all are there. */
+export const missingBuild = (folder: string = applicationFolder): string[] =>
+  results.filter((file) => !existsSync(path.join(folder, file)))
+
+/** Whether anything that is built of the sources of a folder is missing or older than one of them. */
+export function isStale(folder: string): boolean {
+  const changed = (file: string) => statSync(path.join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const newest = Math.max(...globSync(sources, { cwd: folder }).map(changed))
+  return results.some((file) => changed(file) < newest)
+}
+
+/** Builds it in a checkout that has all packages, where it has to be. */
+export async function buildWindow(output: Output, folder: string = applicationFolder): Promise<void> {
+  const builder = path.join(folder, 'node_modules/electron-vite/bin/electron-vite.js')
+  const isCheckout = existsSync(path.join(folder, 'src/renderer')) && existsSync(builder)
+  if (isCheckout && isStale(folder)) {
+    output.note('Building the window; this takes half a minute and is done once.')
+    await runProgram({ file: process.execPath, args: [builder, 'build', folder, '--logLevel', 'error'] })
   }
 }

@@ -8,12 +8,12 @@ import { isDataFile } from '#host/hub/splits.ts'
 import type { HubAccess } from '#host/hub/hub.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
-import { text } from './options.ts'
 import { createProgress, type Progress } from './progress.ts'
 
-export const hubOptions = {
-  endpoint: text('URL', 'the hub to ask; default: HF_ENDPOINT, else the one of the settings'),
-}
+export const hubEndpoint = [
+  '--endpoint <URL>',
+  'the hub to ask; default: HF_ENDPOINT, else the one of the settings',
+] as const
 
 const addressForm = /^(?:https?:\/\/\S+|(?:datasets\/)?[\w-][\w.-]*\/[\w-][\w.-]*(?:@\S+)?)$/
 

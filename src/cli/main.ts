@@ -1,17 +1,22 @@
-/**
- * The command line: the host without a window. Read `commands/registry.ts` for what there is, `command.ts` and
- * `options.ts` for how a command is described, then any file of `commands/`.
- */
+/** The command line: the host without a window. Each file of `commands/` has the commands about one thing. */
 import { readFileSync } from 'node:fs'
+import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { AppError } from '#shared/errors.ts'
-import { keepPrivate } from '#host/files/permissions.ts'
-import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
-import { findCommand, parseArguments } from './arguments.ts'
-import { commands } from './commands/registry.ts'
-import { commandHelp, overview } from './help.ts'
+import { cudaEnvironment } from '#host/devices/installedCuda.ts'
+import { keepPrivate } from '#host/files/permissions.ts'
+import { repeated, type CommandContext } from './command.ts'
+import { bench } from './commands/bench.ts'
+import { probe, selftest, telemetry } from './commands/checks.ts'
+import { datasets } from './commands/datasets.ts'
+import { devices } from './commands/devices.ts'
+import { configs, exportRun } from './commands/exchange.ts'
+import { generate, grad, score } from './commands/inference.ts'
+import { models } from './commands/models.ts'
+import { runs } from './commands/runs.ts'
+import { app, serve } from './commands/serve.ts'
+import { demo, fork, resume, train } from './commands/train.ts'
 import { createOutput, type Streams } from './output.ts'
-import { usageError } from './options.ts'
 
 const exitStatus = { done: 0, failed: 1, wrongUsage: 2 } as const
 
@@ -19,42 +24,100 @@ const exitStatus = { done: 0, failed: 1, wrongUsage: 2 } as const
 export async function main(argv: readonly string[], streams: Streams = process): Promise<number> {
   keepPrivate()
   endQuietlyWhenTheReaderLeaves(streams.stdout)
+  const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv]
   try {
-    return await dispatch(argv, streams)
+    await createProgram(streams, words).parseAsync(words, { from: 'user' })
+    return exitStatus.done
   } catch (error) {
+    // Commander has said by then what is wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.done : exitStatus.wrongUsage
     return report(error, streams)
   }
 }
 
-async function dispatch(argv: readonly string[], streams: Streams): Promise<number> {
-  const [first] = argv
-  if (first === '--version') return answer(streams, version())
-  if (first === undefined) throw usageError('No command was given.', 'turnwise --help lists the commands.')
-  if (first === '--help' || first === '-h' || first === 'help') {
-    const words = argv.slice(1)
-    return answer(
-      streams,
-      words.length === 0 ? overview(commands) : commandHelp(findCommand(words, commands).command),
+/** In the order of the help. */
+const commands = [
+  ...[demo, train, resume, fork, app, serve, runs, exportRun, generate, score, grad, configs],
+  ...[models, datasets, devices, selftest, probe, bench, telemetry],
+]
+
+const outputWidth = 110
+
+/** All commands, for one command line: they hold what was given. */
+export function createProgram(streams: Streams, words: readonly string[]): CommandUnknownOpts {
+  const program = new Command('turnwise')
+    .description('Finetune language models with reinforcement learning on your own machine.')
+    .usage('COMMAND [options]')
+    .version(version(), '--version', 'print the version')
+    .option('--data-dir <DIR>', 'where runs, models and caches are kept (or the variable TURNWISE_HOME)')
+    .option('--json', 'JSON only on standard output')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .addHelpText(
+      'after',
+      '\nturnwise COMMAND --help tells more. Exit status: 0 done, 1 failed, 2 wrong usage.',
     )
+    .showHelpAfterError('  Add --help to see how it is used.')
+    .configureHelp({ showGlobalOptions: true, visibleCommands: leavesOf, subcommandTerm: signature })
+    .configureOutput({
+      writeOut: (text) => void streams.stdout.write(text),
+      writeErr: (text) => void streams.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'turnwise: ').replace('\n(', '\n  (')),
+      getOutHelpWidth: () => streams.stdout.columns || outputWidth,
+      getErrHelpWidth: () => streams.stderr.columns || outputWidth,
+    })
+    .exitOverride()
+  const context = (): CommandContext => {
+    const { dataDir, json = false } = program.opts()
+    const dataDirectory = resolveDataDirectory(dataDir)
+    // Some commands compute in this very process.
+    Object.assign(process.env, cudaEnvironment(dataDirectory))
+    return { dataDirectory, json, output: createOutput(streams, json) }
   }
-  const { command, rest } = findCommand(argv, commands)
-  if (rest.includes('--help') || rest.includes('-h')) return answer(streams, commandHelp(command))
-  const given = parseArguments(command, rest)
-  const json = given.options.has('json')
-  const dataDirectory = resolveDataDirectory(given.options.get('data-dir')?.[0])
-  // Some commands compute in this very process.
-  Object.assign(process.env, cudaEnvironment(dataDirectory))
-  await command.invoke(given, {
-    dataDirectory,
-    json,
-    output: createOutput(streams, json),
-  })
-  return exitStatus.done
+  for (const make of commands) program.addCommand(make(context))
+  beStrict(program, words)
+  return program
 }
 
-function answer(streams: Streams, text: string): number {
-  streams.stdout.write(`${text}\n`)
-  return exitStatus.done
+/** The commands that do something, below one that may be a group of others. */
+export const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
+  command.commands.flatMap((child) => (child.commands.length === 0 ? [child] : leavesOf(child)))
+
+/** What is written to call it: `runs show`. */
+export const nameOf = (command: CommandUnknownOpts): string =>
+  command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
+
+const signature = (command: CommandUnknownOpts): string =>
+  [nameOf(command), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ')
+
+/** What Commander lets pass: an option given twice, and another option taken for the value of one. */
+function beStrict(command: CommandUnknownOpts, words: readonly string[]): void {
+  requireOptions(command)
+  for (const option of command.options) {
+    let isGiven = false
+    command.on(`option:${option.name()}`, (value: string | null | undefined) => {
+      if (isGiven && option.parseArg !== repeated)
+        command.error(`error: option '${option.flags}' is given twice`)
+      isGiven = true
+      const isOption = value?.startsWith('--') === true && words.includes(value)
+      if (option.required && (value === '' || isOption))
+        command.error(`error: option '${option.flags}' argument missing`)
+    })
+  }
+  for (const child of command.commands) beStrict(child.copyInheritedSettings(command), words)
+}
+
+/** Checked when the rest is right: Commander would miss an option before it suggests it for a mistyped one. */
+function requireOptions(command: CommandUnknownOpts): void {
+  const mandatory = command.options.filter((option) => option.mandatory)
+  for (const option of mandatory) {
+    option.mandatory = false
+    option.description += ' (required)'
+  }
+  command.hook('preAction', (_, called) => {
+    const missing = mandatory.find((option) => called.getOptionValue(option.attributeName()) === undefined)
+    if (missing !== undefined) called.error(`error: required option '${missing.flags}' not specified`)
+  })
 }
 
 /** A person sees one sentence and a hint; the stack only on request. */

@@ -17,7 +17,7 @@ export interface Output {
 }
 
 export interface Streams {
-  readonly stdout: NodeJS.WritableStream
+  readonly stdout: NodeJS.WritableStream & { readonly columns?: number }
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
 }
 
@@ -58,6 +58,9 @@ export function tableLines(header: readonly string[], rows: readonly (readonly s
       .trimEnd(),
   )
 }
+
+/** `1.5 MB` */
+export const megabytes = (bytes: number, digits = 1): string => `${(bytes / 1e6).toFixed(digits)} MB`
 
 /** Three decimals; in powers of ten where these would only be a long row of digits. */
 export const formatReward = (reward: number | null): string =>

@@ -7,7 +7,7 @@ import type { ContractHandlers } from '#shared/api/contract.ts'
 import { serve } from '#shared/api/serve.ts'
 import { channels, type FileFilter } from '#shared/bridge.ts'
 import { messagePort } from '#host/transports/webSocket.ts'
-import { isOwnPage } from './origin.ts'
+import { isOwnPage } from './page.ts'
 
 export interface ConnectionOptions {
   readonly services: ContractHandlers<Api>

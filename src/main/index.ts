@@ -3,10 +3,10 @@
  *
  *   index.ts          (here) one program at a time, with a host of its own
  *   shell.ts          window, menu, tray and notices around that host
- *   origin.ts, windowFiles.ts, lockdown.ts   where the page comes from and what it may not do
+ *   page.ts           where the page comes from and what it may not do
  *   connection.ts     the API and the dialogs for the page; preload/ is their other end
  *   leaving.ts        closing and quitting while a run is being trained
- *   watchRuns.ts      what is to be shown: activity.ts in bars and words, notices.ts as notices
+ *   news.ts           what is shown and told of runs, in menu.ts and as notices
  *   utilityWorker.ts  training processes
  */
 import path from 'node:path'
@@ -18,11 +18,10 @@ import { keepPrivate } from '#host/files/permissions.ts'
 import { createHost } from '#host/createHost.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
 import { faultToStderr } from '#host/faults.ts'
-import { quietSwitches } from './lockdown.ts'
 import { filesOf, readHandover, type Handover } from './openedFiles.ts'
+import { quietSwitches, registerAppScheme } from './page.ts'
 import { openShell, type Shell } from './shell.ts'
 import { utilityQuestionStarter, utilityTextStarter, utilityWorkerStarter } from './utilityWorker.ts'
-import { registerAppScheme } from './windowFiles.ts'
 
 const windowDirectory = fileURLToPath(new URL('../../out/renderer', import.meta.url))
 

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { BrowserWindow, nativeTheme, screen, type WebPreferences } from 'electron'
 import { type ShellEvent, channels } from '#shared/bridge.ts'
 import type { Store } from '#host/store/store.ts'
-import { iconFile } from './tray.ts'
-import { appPage } from './origin.ts'
+import { iconFile } from './menu.ts'
+import { appPage } from './page.ts'
 
 const preloadFile = fileURLToPath(new URL('../../out/preload/index.cjs', import.meta.url))
 

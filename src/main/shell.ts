@@ -17,16 +17,12 @@ import {
 import type { ShellEvent } from '#shared/bridge.ts'
 import type { Host } from '#host/host.ts'
 import { createServices } from '#host/api/services.ts'
-import type { Activity } from './activity.ts'
 import { acceptConnections, offerDialogs } from './connection.ts'
 import { Leaving } from './leaving.ts'
-import { lockContents, lockSession } from './lockdown.ts'
 import { createMainWindow, showWindow, tellPage } from './mainWindow.ts'
-import { menuTemplate } from './menu.ts'
-import type { Notice } from './notices.ts'
-import { createTray } from './tray.ts'
-import { watchRuns } from './watchRuns.ts'
-import { serveWindowFiles } from './windowFiles.ts'
+import { createTray, menuTemplate } from './menu.ts'
+import { watchRuns, type Activity, type Notice } from './news.ts'
+import { lockContents, lockSession, serveWindowFiles } from './page.ts'
 
 export interface ShellOptions {
   readonly host: Host

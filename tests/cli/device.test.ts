@@ -88,8 +88,14 @@ describe('device install cuda', () => {
   test('is for CUDA alone', async () => {
     const others = await Promise.all(['webgpu', 'tpu'].map((device) => answer('device', 'install', device)))
     expect(others.map(({ status, stderr }) => [status, stderr.split('\n')[0]])).toEqual([
-      [2, 'turnwise: Nothing has to be installed for webgpu.'],
-      [2, 'turnwise: There is no device “tpu”.'],
+      [
+        2,
+        "turnwise: command-argument value 'webgpu' is invalid for argument 'DEVICE'. Allowed choices are cuda.",
+      ],
+      [
+        2,
+        "turnwise: command-argument value 'tpu' is invalid for argument 'DEVICE'. Allowed choices are cuda.",
+      ],
     ])
   })
 })

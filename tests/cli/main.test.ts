@@ -1,33 +1,34 @@
 import { describe, expect, test } from 'vitest'
-import { commands } from '#cli/commands/registry.ts'
-import { kebabCase } from '#cli/command.ts'
+import { createProgram, leavesOf, nameOf } from '#cli/main.ts'
 import { answer, createWorkplace } from './turnwise.ts'
+
+const commands = leavesOf(createProgram(process, [])).map((command) => [nameOf(command), command] as const)
+const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ')
 
 describe('help', () => {
   test('lists every command', async () => {
+    expect(commands.length).toBeGreaterThan(30)
     for (const word of ['--help', '-h', 'help']) {
       const { status, stdout, stderr } = await answer(word)
       expect([status, stderr]).toEqual([0, ''])
-      const lines = stdout.split('\n')
-      for (const { name, summary } of commands) {
-        expect(lines.some((line) => line.startsWith(`  ${name} `) && line.endsWith(` ${summary}`))).toBe(true)
+      for (const [name, command] of commands) {
+        expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
+        expect(oneLine(stdout)).toContain(` ${command.description()} `)
       }
     }
   })
 
-  test.each(commands.map((command) => [command.name, command] as const))(
-    '%s explains itself',
-    async (name, command) => {
-      const { status, stdout } = await answer(...name.split(' '), '--help')
-      expect(status).toBe(0)
-      expect(stdout).toContain(`Usage: turnwise ${name}`)
-      for (const option of [...Object.keys(command.options), 'json', 'dataDir']) {
-        expect(stdout).toContain(`--${kebabCase(option)}`)
-      }
-      for (const positional of command.positionals) expect(stdout).toContain(positional.name)
-      expect(await answer('help', ...name.split(' '))).toEqual({ status, stdout, stderr: '' })
-    },
-  )
+  test.each(commands)('%s explains itself', async (name, command) => {
+    const { status, stdout } = await answer(...name.split(' '), '--help')
+    expect(status).toBe(0)
+    expect(stdout).toContain(`Usage: turnwise ${name}`)
+    expect(oneLine(stdout)).toContain(command.description())
+    for (const flags of [...command.options.map((option) => option.flags), '--json', '--data-dir <DIR>']) {
+      expect(stdout).toMatch(new RegExp(`^  ${flags.replaceAll(/[|]/g, '\\|')} +\\S`, 'm'))
+    }
+    for (const argument of command.registeredArguments) expect(stdout).toContain(argument.name())
+    expect(await answer('help', ...name.split(' '))).toEqual({ status, stdout, stderr: '' })
+  })
 
   test('train tells every key of a config', async () => {
     const { stdout } = await answer('help', 'train')
@@ -37,18 +38,18 @@ describe('help', () => {
   })
 })
 
+const more = '  Add --help to see how it is used.\n'
+
 describe('wrong usage is status 2 with one sentence and a hint, and nothing on stdout', () => {
   test.each([
-    [[], 'turnwise: No command was given.\n  turnwise --help lists the commands.\n'],
-    [['trian'], 'turnwise: There is no command “trian”.\n  Did you mean train?\n'],
-    [['score', '--modle', 'x'], 'turnwise: Command score has no option --modle.\n  Did you mean --model?\n'],
-    [
-      ['train'],
-      'turnwise: Command train needs CONFIG.json: run config; paths in it are relative to it.\n  See turnwise train --help.\n',
-    ],
+    [['trian'], `turnwise: unknown command 'trian'\n  (Did you mean train?)\n${more}`],
+    [['quantum'], `turnwise: unknown command 'quantum'\n${more}`],
+    [['model', 'lst'], `turnwise: unknown command 'lst'\n  (Did you mean list?)\n${more}`],
+    [['score', '--modle', 'x'], `turnwise: unknown option '--modle'\n  (Did you mean --model?)\n${more}`],
+    [['train'], `turnwise: missing required argument 'CONFIG.json'\n${more}`],
     [
       ['score', '--model', '.', '--input', 'x'],
-      'turnwise: Option --output is missing.\n  Write --output F.\n',
+      `turnwise: required option '--output <F>' not specified\n${more}`,
     ],
     [
       ['generate', '--model', '.'],
@@ -60,15 +61,29 @@ describe('wrong usage is status 2 with one sentence and a hint, and nothing on s
     ],
     [['bench', '--model', 'a', '--shape', 'b'], 'turnwise: Give either --model or --shape, not both.\n'],
     [
-      ['model', 'random', '--shape', 'tiny-lama', '--out', 'x'],
-      'turnwise: There is no shape “tiny-lama”.\n  Did you mean tiny-llama?\n',
-    ],
-    [
       ['export', 'r', '--format', 'safetensors', '--out', 'x'],
-      'turnwise: The format “safetensors” cannot be written.\n  There are peft, merged, gguf, onnx.\n',
+      `turnwise: option '--format <FORMAT>' argument 'safetensors' is invalid. Allowed choices are peft, merged, gguf, onnx.\n${more}`,
     ],
   ])('%j', async (args, sentence) => {
     expect(await answer(...args)).toEqual({ status: 2, stdout: '', stderr: sentence })
+  })
+
+  test('without a command the help says which there are', async () => {
+    for (const [args, line] of [
+      [[], '  runs list '],
+      [['model'], '  model random '],
+      [['model', '--json'], '  model list '],
+    ] as const) {
+      const { status, stdout, stderr } = await answer(...args)
+      expect([status, stdout]).toEqual([2, ''])
+      expect(stderr).toContain(line)
+    }
+  })
+
+  test('an unknown shape lists those there are', async () => {
+    const { status, stderr } = await answer('model', 'random', '--shape', 'tiny-lama', '--out', 'x')
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/argument 'tiny-lama' is invalid\. Allowed choices are .*tiny-llama/)
   })
 })
 

@@ -1,10 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { FindingId, Remark } from '#shared/diagnosis.ts'
 import type { RunEntry } from '#shared/runs.ts'
-import { activityOf, type TrainedRun } from '../../src/main/activity.ts'
-import { alarmNotice, diskNotice, endingNotice, isDiskLow } from '../../src/main/notices.ts'
+import {
+  activityOf,
+  alarmNotice,
+  diskNotice,
+  endingNotice,
+  isDiskLow,
+  type TrainedRun,
+} from '../../src/main/news.ts'
 import { filesOf, readHandover } from '../../src/main/openedFiles.ts'
-import { trayTemplate } from '../../src/main/tray.ts'
+import { trayTemplate } from '../../src/main/menu.ts'
 import { placeWindow, readWindowState } from '../../src/main/mainWindow.ts'
 
 const run = (change: Partial<TrainedRun> = {}): TrainedRun => ({

@@ -12,9 +12,8 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { browserProgram, findElectron, hasDisplay } from '#cli/desktop.ts'
+import { browserProgram, buildWindow, findElectron, hasDisplay, isStale, missingBuild } from '#cli/desktop.ts'
 import type { Output } from '#cli/output.ts'
-import { buildWindow, isStale, missingBuild } from '#cli/windowBuild.ts'
 import { buildProject, linkProject } from './builtProject.ts'
 import { eventually } from '../eventually.ts'
 

@@ -1,5 +1,8 @@
-import { deviceKinds, deviceTitles, type DeviceKind } from '#shared/device.ts'
-import { basePrecisions, rolloutPrecisions, type BasePrecision } from '#shared/precision.ts'
+/** How fast this machine is. */
+import { Command, Option } from '@commander-js/extra-typings'
+import { deviceKinds, deviceTitles } from '#shared/device.ts'
+import { plural } from '#shared/plural.ts'
+import { basePrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import {
   benchParts,
   type BenchLengths,
@@ -7,96 +10,82 @@ import {
   type BenchRequest,
 } from '#host/checks/benchReport.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { plural } from '#shared/plural.ts'
-import { defineCommand } from '../command.ts'
-import { choice, choices, integer, integers, text, usageError } from '../options.ts'
-import { tableLines } from '../output.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
+import { listOf, maxThreads, oneOf, threads, usageError, whole, type Context } from '../command.ts'
+import { tableLines } from '../output.ts'
 
-export const bench = defineCommand({
-  name: 'bench',
-  summary: 'Measure how fast this machine generates and trains',
-  positionals: [],
-  options: {
-    model: text('MODEL', 'model folder, or the name of an imported model'),
-    shape: text(
-      'NAME',
+export const bench = (context: Context) =>
+  new Command('bench')
+    .description('Measure how fast this machine generates and trains')
+    .option('--model <MODEL>', 'model folder, or the name of an imported model')
+    .option(
+      '--shape <NAME>',
       'a shape filled with random weights, such as qwen2.5-0.5b or smol-30m (default smol-30m)',
-    ),
-    device: choice(deviceKinds, 'where to compute', 'cpu'),
-    threads: integer('N', 'CPU threads (default: one per physical core)', { minimum: 1, maximum: 1024 }),
-    batch: integers('rows decoded together', [1, 8, 16]),
-    precision: choices(rolloutPrecisions, 'weights of the decoding policy'),
-    base: choice(basePrecisions, 'weights of the frozen base, for training and decoding', 'f32'),
-    only: text('PART,PART…', `of ${benchParts.join(', ')} (default: on the CPU the first three, else all)`),
-    steps: integer('N', 'measured steps of each part', { minimum: 1, default: 3 }),
-    lengths: text(
-      'SPEC',
+    )
+    .addOption(new Option('--device <KIND>', 'where to compute').choices(deviceKinds).default('cpu' as const))
+    .option(...threads, whole(1, maxThreads))
+    .option('--batch <NUMBERS>', 'rows decoded together, comma-separated', listOf(whole(1)), [1, 8, 16])
+    .option(
+      '--precision <PRECISIONS>',
+      'weights of the decoding policy, comma-separated',
+      listOf(oneOf(rolloutPrecisions)),
+      rolloutPrecisions,
+    )
+    .addOption(
+      new Option('--base <PRECISION>', 'weights of the frozen base, for training and decoding')
+        .choices(basePrecisions)
+        .default('f32' as const),
+    )
+    .option(
+      '--only <PARTS>',
+      `comma-separated: ${benchParts.join(', ')} (default: on the CPU the first three, else all)`,
+      listOf(oneOf(benchParts)),
+    )
+    .option('--steps <N>', 'measured steps of each part', whole(1), 3)
+    .option(
+      '--lengths <SPEC>',
       'training rows: ROWSxTOKENS or ROWSxFROM-TO (default 8x256; 2x512 for qwen2.5-0.5b)',
-    ),
-    rank: integer('R', 'rank of the adapter; 0 generates with the base alone', {
-      minimum: 0,
-      maximum: 1024,
-      default: 16,
-    }),
-    activations: choice(
-      ['recompute', 'save'],
-      'compute activations again in the backward pass, or keep them',
-      'recompute',
-    ),
-  },
-  async run({ options }, context) {
-    const request = benchRequest(options, context.dataDirectory)
-    const { runBench } = await import('#host/checks/bench.ts')
-    const report = await runBench(request, { onProgress: context.output.note })
-    context.output.json(report)
-    for (const line of reportLines(report)) context.output.line(line)
-  },
-})
+    )
+    .option('--rank <R>', 'rank of the adapter; 0 generates with the base alone', whole(0, 1024), 16)
+    .addOption(
+      new Option('--activations <HOW>', 'compute activations again in the backward pass, or keep them')
+        .choices(['recompute', 'save'])
+        .default('recompute' as const),
+    )
+    .action(async (options) => {
+      const { dataDirectory, output } = context()
+      const request = benchRequest(options, dataDirectory)
+      const { runBench } = await import('#host/checks/bench.ts')
+      const report = await runBench(request, { onProgress: output.note })
+      output.json(report)
+      for (const line of reportLines(report)) output.line(line)
+    })
 
-interface GivenOptions {
-  readonly model: string | undefined
-  readonly shape: string | undefined
-  readonly device: DeviceKind
-  readonly threads: number | undefined
+type GivenOptions = Omit<
+  BenchRequest,
+  'subject' | 'threads' | 'parts' | 'batches' | 'precisions' | 'lengths' | 'cacheDirectory'
+> & {
+  readonly model?: string | undefined
+  readonly shape?: string | undefined
+  readonly threads?: number | undefined
   readonly batch: readonly number[]
   readonly precision: BenchRequest['precisions']
-  readonly base: BasePrecision
-  readonly only: string | undefined
-  readonly steps: number
-  readonly lengths: string | undefined
-  readonly activations: BenchRequest['activations']
-  readonly rank: number
+  readonly only?: BenchRequest['parts'] | undefined
+  readonly lengths?: string | undefined
 }
 
 export function benchRequest(options: GivenOptions, dataDirectory: string): BenchRequest {
-  const { model, shape } = options
-  if (model !== undefined && shape !== undefined)
+  const { model, shape = 'smol-30m', device, base, steps, activations, rank } = options
+  const { threads: count = null, batch: batches, precision: precisions } = options
+  if (model !== undefined && options.shape !== undefined)
     throw usageError('Give either --model or --shape, not both.')
   return {
-    subject:
-      model === undefined ? { shape: shape ?? 'smol-30m' } : { model: findModel(model, dataDirectory) },
-    device: options.device,
-    threads: options.threads ?? null,
-    parts: partsOf(options),
-    batches: options.batch,
-    precisions: options.precision,
-    base: options.base,
-    steps: options.steps,
+    ...{ device, batches, precisions, base, steps, activations, rank, threads: count },
+    subject: model === undefined ? { shape } : { model: findModel(model, dataDirectory) },
+    parts: options.only ?? (device === 'cpu' ? benchParts.slice(0, 3) : benchParts),
     lengths: parseLengths(options.lengths ?? (shape === 'qwen2.5-0.5b' ? '2x512' : '8x256')),
-    activations: options.activations,
-    rank: options.rank,
     cacheDirectory: dataFolders(dataDirectory).cache,
   }
-}
-
-function partsOf({ only, device }: Pick<GivenOptions, 'only' | 'device'>): BenchRequest['parts'] {
-  if (only === undefined) return device === 'cpu' ? benchParts.slice(0, 3) : benchParts
-  return only.split(',').map((given) => {
-    const part = benchParts.find((name) => name === given.trim())
-    if (part === undefined) throw usageError(`Option --only takes ${benchParts.join(', ')}, not “${given}”.`)
-    return part
-  })
 }
 
 /** `8x256`: 8 rows of 256 tokens; `8x32-512`: lengths drawn between. */

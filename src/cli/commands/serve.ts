@@ -1,28 +1,132 @@
+/** The window: as a program of its own, or served for a browser. */
 import path from 'node:path'
-import { defineCommand } from '../command.ts'
-import { integer, text } from '../options.ts'
-import { serveUntilInterrupted } from '../serving.ts'
-import { buildWindow } from '../windowBuild.ts'
+import { Command } from '@commander-js/extra-typings'
+import { faultWords } from '#host/faults.ts'
+import { launchProgram, runProgram } from '#host/processes/programs.ts'
+import { serveHost, type ServedHost } from '#host/serveHost.ts'
+import { usageError, whole, type CommandContext, type Context } from '../command.ts'
+import {
+  browserProgram,
+  buildWindow,
+  desktopProgram,
+  findElectron,
+  hasDisplay,
+  missingBuild,
+  redirectPage,
+} from '../desktop.ts'
+import { watchInterrupts } from '../interrupt.ts'
 
-export const serve = defineCommand({
-  name: 'serve',
-  summary: 'Run without a window and be used from a browser on this machine',
-  positionals: [],
-  options: {
-    port: integer('P', 'port to listen at; 0 takes any free one', {
-      minimum: 0,
-      maximum: 65_535,
-      default: 0,
-    }),
-    window: text('DIR', 'folder of another built window, to try one out'),
-  },
-  notes: () => [
-    'Only this machine can connect, and only with the address that is printed: it holds the key.',
-    'Ctrl-C stops all runs after their current step; each keeps a checkpoint.',
-  ],
-  async run({ options: { port, window } }, context) {
-    if (window === undefined) await buildWindow(context.output)
-    const built = window === undefined ? {} : { windowDirectory: path.resolve(window) }
-    await serveUntilInterrupted({ port, ...built }, context)
-  },
-})
+const maxPort = 65_535
+
+export const app = (context: Context) =>
+  new Command('app')
+    .description('Open the window: as a program of its own where Electron is installed, else in the browser')
+    .option('--browser', 'use the browser although Electron is installed', false)
+    .option('--no-open', 'print the address for the browser, and do not open it')
+    .option('--port <P>', 'port to listen at for the browser; 0 takes any free one', whole(0, maxPort), 0)
+    .addHelpText(
+      'after',
+      '\nThe browser is opened only from a terminal on a machine with a display.\nCtrl-C stops all runs after their current step; each keeps a checkpoint.',
+    )
+    .action(async ({ browser, open, port }) => {
+      const here = context()
+      const { dataDirectory, output } = here
+      await buildWindow(output)
+      const missing = missingBuild()
+      if (missing.length > 0) {
+        throw usageError(
+          `The window is not built: ${missing.join(', ')} missing.`,
+          'In a checkout with all packages (npm ci) this builds it: npm run build',
+        )
+      }
+      const problem = browser ? null : await runDesktop(dataDirectory)
+      if (problem === 'shown') return
+      if (problem !== null) output.note(`${problem}; the same window is served for a browser.`)
+      const opens = open && process.stdout.isTTY && hasDisplay()
+      using pages = new DisposableStack()
+      // The address stands in the terminal too, should this not work.
+      const onServed = async (url: string) => {
+        const { file } = pages.use(redirectPage(dataDirectory, url))
+        await launchProgram(browserProgram(file))
+      }
+      await serveUntilInterrupted({ port, ...(opens ? { onServed } : {}) }, here)
+    })
+
+/** An Electron that ends badly so soon has shown nothing. */
+const failsWithinMs = 10_000
+
+/** 'shown', or why not. */
+async function runDesktop(dataDirectory: string): Promise<string> {
+  const electron = findElectron()
+  if (electron === null) return 'Electron is not installed (npx install-electron fetches it)'
+  if (!hasDisplay()) return 'There is no display for Electron'
+  const startedAt = performance.now()
+  const exit = await runProgram(desktopProgram(electron, dataDirectory))
+  if (exit === null) return `Electron cannot be started (${electron})`
+  const failed = exit.exitCode !== 0 && performance.now() - startedAt < failsWithinMs
+  return failed
+    ? `Electron ended at once (${exit.signal ?? `status ${exit.exitCode ?? 'unknown'}`})`
+    : 'shown'
+}
+
+export const serve = (context: Context) =>
+  new Command('serve')
+    .description('Run without a window and be used from a browser on this machine')
+    .option('--port <P>', 'port to listen at; 0 takes any free one', whole(0, maxPort), 0)
+    .option('--window <DIR>', 'folder of another built window, to try one out')
+    .addHelpText(
+      'after',
+      '\nOnly this machine can connect, and only with the address that is printed: it holds the key.\nCtrl-C stops all runs after their current step; each keeps a checkpoint.',
+    )
+    .action(async ({ port, window }) => {
+      const here = context()
+      if (window === undefined) await buildWindow(here.output)
+      const built = window === undefined ? {} : { windowDirectory: path.resolve(window) }
+      await serveUntilInterrupted({ port, ...built }, here)
+    })
+
+interface ServingOptions {
+  /** 0: any free one. */
+  readonly port: number
+  /** Another built window than the one that came along. */
+  readonly windowDirectory?: string
+  /** As soon as it answers. */
+  readonly onServed?: (url: string) => Promise<void>
+}
+
+/** The first Ctrl-C stops all runs after their step, the second at once. Errors: those of serveHost. */
+async function serveUntilInterrupted(
+  { onServed, ...options }: ServingOptions,
+  { dataDirectory, output }: CommandContext,
+): Promise<void> {
+  const onFault = (name: string, error: unknown) => output.note(faultWords(name, error))
+  const host = await serveHost({ dataDirectory, onFault, ...options })
+  if (host.cleared.count > 0) output.note(clearedWords(host.cleared))
+  const interrupted = Promise.withResolvers<unknown>()
+  using _interrupt = watchInterrupts(
+    () => {
+      const count = host.training()
+      if (count > 0) output.note(stoppingWords(count))
+      interrupted.resolve(null)
+    },
+    () => {
+      output.note('Stopping at once.')
+      host.kill()
+    },
+  )
+  output.json({ url: host.url })
+  output.line(`Turnwise is served at ${host.url}`)
+  try {
+    await onServed?.(host.url)
+    await interrupted.promise
+  } finally {
+    await host[Symbol.asyncDispose]()
+  }
+  output.line('Stopped.')
+}
+
+const clearedWords = ({ count, bytes }: ServedHost['cleared']): string =>
+  `Removed what ${count === 1 ? 'an unfinished copy' : `${count} unfinished copies`} of killed processes had left: ${(bytes / 1e6).toFixed(1)} MB.`
+
+const stoppingWords = (count: number): string =>
+  `Stopping ${count === 1 ? 'a run after its' : `${count} runs after their`} current step; a checkpoint will be kept. Press Ctrl-C again to stop at once.`

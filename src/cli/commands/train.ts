@@ -1,45 +1,211 @@
-import { problemSentence } from '#shared/errors.ts'
+/** Commands that train. */
+import path from 'node:path'
+import { Command } from '@commander-js/extra-typings'
+import { z } from 'zod'
+import { bare } from '#shared/config/fields.ts'
+import { AppError, problemSentence } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
+import { runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { createHost } from '#host/createHost.ts'
 import { requireWorkingEnvironment } from '#host/environments/resolveEnvironment.ts'
+import { exportPeft } from '#host/export/exportAdapter.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
-import { createRun } from '#host/runs/runLifecycle.ts'
-import { readRunConfig } from '#host/runs/runConfigFile.ts'
+import { readDemoConfig } from '#host/runs/demoConfig.ts'
+import { readRunConfig, requireKnownParts } from '#host/runs/runConfigFile.ts'
+import { runPaths } from '#host/runs/runFolder.ts'
+import { createFork, createRun, resumePoint } from '#host/runs/runLifecycle.ts'
+import { resolveCheckpoint } from '#host/runs/runTarget.ts'
 import { verdictOf } from '#host/runs/runVerdict.ts'
-import { defineCommand, type CommandContext } from '../command.ts'
-import { configHelpLines } from '../configHelp.ts'
+import { repeated, usageError, whole, type CommandContext, type Context } from '../command.ts'
+import { formatReward } from '../output.ts'
 import { duration } from '../progress.ts'
 import { followTraining, type TrainingOutcome } from '../training.ts'
-import { formatReward } from '../output.ts'
 
-export const train = defineCommand({
-  name: 'train',
-  summary: 'Train a model as a config file says',
-  positionals: [{ name: 'CONFIG.json', description: 'Run config; paths in it are relative to it' }],
-  options: {},
-  notes: () => [
-    'With --json every event of the run is a line on standard output. Ctrl-C keeps a checkpoint.',
-    '',
-    ...configHelpLines(),
-  ],
-  async run({ positionals: [file = ''] }, context) {
-    const { dataDirectory } = context
-    const config = readRunConfig(file, dataDirectory)
-    await requireKnownRewards(config)
-    await requireWorkingEnvironment(config)
-    await using host = createHost({ dataDirectory, servesQueue: false })
-    const { warnings } = await verdictOf(config, dataDirectory, host.askText)
-    for (const warning of warnings) context.output.note(`Warning: ${problemSentence(warning)}`)
-    const run = createRun(host, config)
-    context.output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
-    context.output.line(`Run ${run.id}`)
-    const outcome = await followTraining({ host, run, resumeFrom: null, streamEvents: true }, context)
-    reportOutcome(run.id, outcome, context)
-  },
-})
+export const demo = (context: Context) =>
+  new Command('demo')
+    .description('Train the starter model on the demo data set, offline')
+    .option(
+      '--algorithm <NAME>',
+      'algorithm to train with (default grpo), or chain: sft, dpo and grpo in one run',
+    )
+    .option('--steps <N>', 'training steps', whole(1))
+    .option('--seed <S>', 'seed of the run', whole(0))
+    .action((options) => trainDemo(options, context()))
+
+interface DemoChanges {
+  readonly algorithm?: string | undefined
+  readonly steps?: number | undefined
+  readonly seed?: number | undefined
+}
+
+async function trainDemo(changes: DemoChanges, context: CommandContext): Promise<void> {
+  const { output, dataDirectory } = context
+  const config = changed(readDemoConfig(dataDirectory, changes.algorithm), changes)
+  requireKnownParts(config)
+  await using host = createHost({ dataDirectory, servesQueue: false })
+  const run = createRun(host, config)
+  const { seed } = config
+  const trainings = stagesOf(config).map((stage) => stage.algorithm.id)
+  output.line(`Training the starter model with ${trainings.join(', then ')}, seed ${seed}. Run ${run.id}`)
+  output.line('Task: short exercises (sort, reverse, largest, add, count), answered with the bare result.')
+  const outcome = await followTraining({ host, run, resumeFrom: null, streamEvents: false }, context)
+  const { rewardBefore, rewardAfter, steps, seconds, checkpoint } = outcome
+  if (!outcome.isFinished || checkpoint === null) {
+    throw new AppError(
+      'run/stopped',
+      `The demo was stopped after ${plural(steps, 'step')}.`,
+      `Go on with: turnwise resume ${run.id}`,
+    )
+  }
+  const { directory: adapterDir } = await exportPeft(checkpoint, runPaths(run.directory).adapter)
+  const algorithm = trainings.join('+')
+  output.json({ algorithm, seed, steps, rewardBefore, rewardAfter, seconds, adapterDir, runId: run.id })
+  const rewards = `${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`
+  output.line(`Eval reward ${rewards} in ${plural(steps, 'step')}, ${duration(seconds)}.`)
+  output.line(`Adapter: ${adapterDir}`)
+}
+
+/** Another algorithm starts from its own default settings. */
+function changed(
+  config: RunConfig,
+  { algorithm = config.algorithm.id, steps, seed }: DemoChanges,
+): RunConfig {
+  if (config.stages.length > 0) return { ...config, seed: seed ?? config.seed }
+  return {
+    ...config,
+    algorithm: algorithm === config.algorithm.id ? config.algorithm : { id: algorithm, settings: {} },
+    steps: steps ?? config.steps,
+    seed: seed ?? config.seed,
+  }
+}
+
+export const train = (context: Context) =>
+  new Command('train')
+    .description('Train a model as a config file says')
+    .argument('<CONFIG.json>', 'run config; paths in it are relative to it')
+    .addHelpText('after', () =>
+      [
+        '\nWith --json every event of the run is a line on standard output. Ctrl-C keeps a checkpoint.\n',
+        ...configHelpLines(),
+      ].join('\n'),
+    )
+    .action(async (file) => {
+      const here = context()
+      const { dataDirectory, output } = here
+      const config = readRunConfig(file, dataDirectory)
+      await requireKnownRewards(config)
+      await requireWorkingEnvironment(config)
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const { warnings } = await verdictOf(config, dataDirectory, host.askText)
+      for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)
+      const run = createRun(host, config)
+      output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
+      output.line(`Run ${run.id}`)
+      const following = { host, run, resumeFrom: null, streamEvents: true }
+      reportOutcome(run.id, await followTraining(following, here), here)
+    })
+
+/** One line per key of a config: path, meaning, default. */
+function configHelpLines(): string[] {
+  const rows = rowsOf(runConfigSchema, '')
+  const width = Math.max(...rows.map(([path]) => path.length))
+  return ['Keys of the config:', ...rows.map(([path, meaning]) => `  ${path.padEnd(width)}  ${meaning}`)]
+}
+
+function rowsOf(schema: z.ZodType, prefix: string): [string, string][] {
+  if (schema instanceof z.ZodUnion)
+    return (schema.options as z.ZodType[]).flatMap((alternative) => rowsOf(alternative, prefix))
+  if (!(schema instanceof z.ZodObject)) return []
+  return Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, own]) => {
+    const path = `${prefix}${name}`
+    const { inner, isNullable } = bare(own)
+    const element = inner instanceof z.ZodArray ? bare(inner.element as z.ZodType).inner : null
+    if (element instanceof z.ZodObject) return rowsOf(element, `${path}[].`)
+    const below = rowsOf(inner, `${path}.`)
+    const isSection = inner instanceof z.ZodObject && !isNullable
+    return isSection ? below : [[path, meaningOf(own)], ...below]
+  })
+}
+
+function meaningOf(schema: z.ZodType): string {
+  const { description = '', empty } = schema.meta() ?? {}
+  const { default: initial } = bare(schema)
+  const isRequired = initial === undefined && !schema.safeParse(undefined).success
+  const usual = initial === undefined ? '' : `(${JSON.stringify(initial)})`
+  const words = [description, empty === undefined ? '' : `null: ${empty}.`, isRequired ? 'Required.' : usual]
+  return words.filter(Boolean).join(' ')
+}
+
+export const resume = (context: Context) =>
+  new Command('resume')
+    .description('Go on with a run that was stopped or killed')
+    .argument('<RUN>', 'run id, an unambiguous part of it, the folder of a run or of one of its checkpoints')
+    .addHelpText(
+      'after',
+      '\nGoes on from the last whole checkpoint, exactly as if the run had never stopped.\nWith --json every event is a line on standard output.',
+    )
+    .action(async (target) => {
+      const here = context()
+      const { dataDirectory, output } = here
+      const { runId, resumeFrom, step, fallBack } = resumePoint(dataDirectory, target)
+      if (fallBack !== null) output.note(fallBack)
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const run = host.store.runs.get(runId)
+      output.json({ at: Date.now(), type: 'run', id: run.id, directory: run.directory })
+      if (run.status === 'finished') {
+        output.line(`Run ${run.id} is finished; there is nothing to go on with.`)
+        return
+      }
+      const origin = resumeFrom === null ? 'the start; it has no checkpoint yet' : `step ${step}`
+      output.line(`Run ${run.id} goes on from ${origin}.`)
+      const following = { host, run, resumeFrom, streamEvents: true }
+      reportOutcome(run.id, await followTraining(following, here), here)
+    })
+
+export const fork = (context: Context) =>
+  new Command('fork')
+    .description('Begin a new run from a checkpoint of another, with other settings')
+    .argument('<CHECKPOINT>', 'folder of a checkpoint, or a run: then from its last whole one')
+    .option(
+      '--set <KEY=VALUE>',
+      'setting to change, such as optimization.learningRate=1e-4; may be repeated',
+      repeated,
+      [],
+    )
+    .option('--no-start', 'only make the run; start it with turnwise resume')
+    .addHelpText(
+      'after',
+      '\nAdapter, optimizer and place in the data are the checkpoint’s. Values are JSON, or text where they are not.\nRelative paths are meant from the current folder.',
+    )
+    .action(async (target, options) => {
+      const here = context()
+      const { dataDirectory, output } = here
+      const chosen = resolveCheckpoint(dataDirectory, target, 'last')
+      if (chosen.fallBack !== null) output.note(chosen.fallBack)
+      const changes = Object.fromEntries(options.set.map(parseChange))
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const checkpoint = path.resolve(chosen.directory)
+      const run = createFork(host, { checkpoint, changes, baseDirectory: process.cwd() })
+      output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
+      output.line(`Run ${run.id}, forked from ${chosen.directory}`)
+      if (!options.start) return
+      const following = { host, run, resumeFrom: null, streamEvents: true }
+      reportOutcome(run.id, await followTraining(following, here), here)
+    })
+
+function parseChange(text: string): [string, unknown] {
+  const at = text.indexOf('=')
+  if (at < 1) throw usageError(`--set needs KEY=VALUE, got “${text}”.`, 'For example --set steps=200.')
+  const value = text.slice(at + 1)
+  try {
+    return [text.slice(0, at), JSON.parse(value)]
+  } catch {
+    return [text.slice(0, at), value]
+  }
+}
 
 /** The last lines of a training command. */
-export function reportOutcome(runId: string, outcome: TrainingOutcome, { output }: CommandContext): void {
+function reportOutcome(runId: string, outcome: TrainingOutcome, { output }: CommandContext): void {
   const { isFinished, steps, rewardBefore, rewardAfter, finding, seconds, checkpoint } = outcome
   if (rewardBefore !== null) {
     output.line(`Eval reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`)

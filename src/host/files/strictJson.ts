@@ -3,6 +3,7 @@
  * are errors, and objects have no prototype, so a key called `__proto__` is a key like any other.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { printParseErrorCode, visit, type ParseErrorCode } from 'jsonc-parser'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { readError } from './fileErrors.ts'
@@ -14,135 +15,58 @@ const maxDepth = 64
 /** Thrown by the parser, caught by the readers, who know the file's name. */
 export class JsonSyntaxError extends Error {}
 
-const numberPattern = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
-const numberCharacters = '+-.0123456789eE'
-const maxNumberLength = 400
-const backslash = 0x5c
-const quote = 0x22
-const space = 0x20
-const literals: ReadonlyMap<string, unknown> = new Map([
-  ['true', true],
-  ['false', false],
-  ['null', null],
-])
+interface Opened {
+  readonly value: Record<string, unknown> | unknown[]
+  /** The key whose value comes next. */
+  key: string
+}
 
-class Parser {
-  #position = 0
-  readonly #text: string
-
-  constructor(text: string) {
-    this.#text = text
+function parse(text: string): unknown {
+  const opened: Opened[] = []
+  let root: unknown
+  const add = (value: unknown): void => {
+    if (opened.length > maxDepth) throw new JsonSyntaxError(`it is nested deeper than ${maxDepth} levels`)
+    const parent = opened.at(-1)
+    if (parent === undefined) root = value
+    else if (Array.isArray(parent.value)) parent.value.push(value)
+    else parent.value[parent.key] = value
   }
-
-  document(): unknown {
-    const value = this.#value(0)
-    this.#space()
-    if (this.#position < this.#text.length) throw this.#unexpected()
-    return value
+  const open = (value: Opened['value']): void => {
+    add(value)
+    opened.push({ value, key: '' })
   }
-
-  #value(depth: number): unknown {
-    if (depth > maxDepth) throw new JsonSyntaxError(`it is nested deeper than ${maxDepth} levels`)
-    this.#space()
-    const first = this.#text[this.#position]
-    if (first === '{') return this.#object(depth)
-    if (first === '[') return this.#array(depth)
-    if (first === '"') return this.#string()
-    for (const [word, value] of literals) {
-      if (this.#text.startsWith(word, this.#position)) {
-        this.#position += word.length
-        return value
-      }
-    }
-    return this.#number()
+  const close = () => void opened.pop()
+  const name = (key: string): void => {
+    const object = opened.at(-1)
+    if (object === undefined) throw new Error('Expected an object around a key.')
+    if (key in object.value) throw new JsonSyntaxError(`the key “${shorten(key)}” appears twice`)
+    object.key = key
   }
+  visit(
+    text,
+    {
+      onObjectBegin: () => open(Object.create(null) as Record<string, unknown>),
+      onObjectProperty: name,
+      onObjectEnd: close,
+      onArrayBegin: () => open([]),
+      onArrayEnd: close,
+      onLiteralValue: add,
+      onError(code, offset) {
+        throw new JsonSyntaxError(faultAt(text, code, offset))
+      },
+    },
+    { disallowComments: true },
+  )
+  return root
+}
 
-  #object(depth: number): JsonObject {
-    const result = Object.create(null) as Record<string, unknown>
-    this.#list('}', () => {
-      this.#space()
-      const key = this.#string()
-      if (key in result) throw new JsonSyntaxError(`the key “${shorten(key)}” appears twice`)
-      this.#space()
-      this.#expect(':')
-      result[key] = this.#value(depth + 1)
-    })
-    return result
-  }
-
-  #array(depth: number): unknown[] {
-    const result: unknown[] = []
-    this.#list(']', () => result.push(this.#value(depth + 1)))
-    return result
-  }
-
-  /** The entries between an opening bracket and `end`, separated by commas. */
-  #list(end: string, readEntry: () => void): void {
-    this.#position++
-    this.#space()
-    if (this.#text[this.#position] !== end) {
-      readEntry()
-      this.#space()
-      while (this.#text[this.#position] === ',') {
-        this.#position++
-        readEntry()
-        this.#space()
-      }
-    }
-    this.#expect(end)
-  }
-
-  // Characters are walked one by one: on megabytes of input a regular expression runs out of its stack.
-  #string(): string {
-    const start = this.#position
-    this.#expect('"')
-    let escaped = false
-    for (let code = this.#code(); code !== quote; code = this.#code()) {
-      if (!(code >= space)) throw this.#unexpected()
-      if (code === backslash) escaped = true
-      this.#position += code === backslash ? 2 : 1
-    }
-    this.#position++
-    if (!escaped) return this.#text.slice(start + 1, this.#position - 1)
-    try {
-      return JSON.parse(this.#text.slice(start, this.#position)) as string
-    } catch {
-      throw new JsonSyntaxError(`the text that begins at character ${start + 1} has a wrong escape`)
-    }
-  }
-
-  #number(): number {
-    const start = this.#position
-    let end = start
-    while (numberCharacters.includes(this.#text[end] ?? ' ') && end - start < maxNumberLength) end++
-    const digits = this.#text.slice(start, end)
-    if (!numberPattern.test(digits)) throw this.#unexpected()
-    this.#position = end
-    return Number(digits)
-  }
-
-  #space(): void {
-    while (' \t\n\r'.includes(this.#text[this.#position] ?? 'x')) this.#position++
-  }
-
-  /** NaN at the end of the text. */
-  #code(): number {
-    return this.#text.charCodeAt(this.#position)
-  }
-
-  #expect(character: string): void {
-    if (this.#text[this.#position] !== character) throw this.#unexpected()
-    this.#position++
-  }
-
-  #unexpected(): JsonSyntaxError {
-    const found = this.#text[this.#position]
-    return new JsonSyntaxError(
-      found === undefined
-        ? 'it ends in the middle'
-        : `character ${this.#position + 1} (${JSON.stringify(found)}) is not valid JSON there`,
-    )
-  }
+function faultAt(text: string, code: ParseErrorCode, offset: number): string {
+  const found = text[offset]
+  const kind = printParseErrorCode(code)
+  if (found === undefined || kind === 'UnexpectedEndOfString') return 'it ends in the middle'
+  if (kind === 'InvalidEscapeCharacter' || kind === 'InvalidUnicode')
+    return `the text that begins at character ${offset + 1} has a wrong escape`
+  return `character ${offset + 1} (${JSON.stringify(found)}) is not valid JSON there`
 }
 
 /** UTF-8 bytes → value. Objects have a null prototype. Errors: JsonSyntaxError with a reason, without a file name. */
@@ -153,7 +77,7 @@ export function parseStrictJson(bytes: Uint8Array): unknown {
   } catch {
     throw new JsonSyntaxError('it is not valid UTF-8')
   }
-  return new Parser(text.startsWith('\uFEFF') ? text.slice(1) : text).document()
+  return parse(text.startsWith('\uFEFF') ? text.slice(1) : text)
 }
 
 export const isJsonObject = (value: unknown): value is JsonObject =>

@@ -16,8 +16,8 @@ import {
   type Tooltip,
   type ViewUpdate,
 } from '@codemirror/view'
-import type { CheckedCode, Completion as Offer, Explanation, Signature } from './types/protocol.ts'
 import type { CodeLanguage } from './types/injectTypes.ts'
+import type { CheckedCode, Completion as Offer, Explanation, Signature } from './types/typeService.ts'
 import type { Checker } from './checker.ts'
 
 /** `onErrors`: told how many type errors the code has, whenever it was checked. */
@@ -39,7 +39,7 @@ async function complete(typed: TypedCode, context: CompletionContext): Promise<C
   const isInside = context.matchBefore(/(?:[\w$]|\.|\[['"])$/) !== null
   if (!isInside && !context.explicit) return null
   const given = checkedCode(typed, context.state)
-  const list = await orNothing(typed.checker.ask('complete', { ...given, at: context.pos }))
+  const list = await orNothing(typed.checker.types().complete({ ...given, at: context.pos }))
   if (list === null || context.aborted) return null
   const options = list.items.map((offer) => optionOf(typed, offer, { ...given, at: context.pos }))
   return { from: list.from, options, validFor: /^[\w$]*$/ }
@@ -68,7 +68,7 @@ const kinds: Readonly<Record<string, string>> = {
 function optionOf(typed: TypedCode, offer: Offer, place: CheckedCode & { readonly at: number }): Completion {
   const { label, insert, from: own, kind, order } = offer
   const describe = async (): Promise<HTMLElement | null> => {
-    const found = await orNothing(typed.checker.ask('describe', { ...place, label }))
+    const found = await orNothing(typed.checker.types().describe({ ...place, label }))
     return found === null ? null : explanationNode(found)
   }
   return {
@@ -88,7 +88,7 @@ function optionOf(typed: TypedCode, offer: Offer, place: CheckedCode & { readonl
 
 async function problems(typed: TypedCode, view: EditorView): Promise<Diagnostic[]> {
   const given = checkedCode(typed, view.state)
-  const found = await orNothing(typed.checker.ask('problems', given))
+  const found = await orNothing(typed.checker.types().problems(given))
   const length = view.state.doc.length
   return (found ?? []).map(({ from, to, severity, sentence }) => ({
     from: Math.min(from, length),
@@ -99,7 +99,7 @@ async function problems(typed: TypedCode, view: EditorView): Promise<Diagnostic[
 }
 
 async function explain(typed: TypedCode, view: EditorView, at: number) {
-  const found = await orNothing(typed.checker.ask('explain', { ...checkedCode(typed, view.state), at }))
+  const found = await orNothing(typed.checker.types().explain({ ...checkedCode(typed, view.state), at }))
   if (found === null || found.signature === '') return null
   return {
     pos: found.from,
@@ -145,7 +145,7 @@ const follower = (typed: TypedCode) =>
       const round = ++asked
       const { state } = view
       const at = state.selection.main.head
-      const found = await orNothing(typed.checker.ask('signature', { ...checkedCode(typed, state), at }))
+      const found = await orNothing(typed.checker.types().signature({ ...checkedCode(typed, state), at }))
       // Typing has gone on: its own question is under way.
       if (round !== asked || view.state.doc !== state.doc) return
       const hint = found === null ? null : tooltipOf(found, at)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { linesOf } from '#renderer/editor/problemLines.ts'
-import { insertInto } from '#renderer/editor/types/mappedText.ts'
+import { insertInto } from '#renderer/editor/types/injectTypes.ts'
 
 describe('text with pieces put into it', () => {
   const mapped = insertInto('abcdef', [

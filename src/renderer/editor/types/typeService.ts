@@ -3,35 +3,72 @@
  *
  *   typeService.ts   (here) TypeScript's language service over three texts in memory: library, contract, the code
  *   ambient.ts       the contract and the columns of the rows as declarations
- *   injectTypes.ts   types for what the code leaves to the contract, put into the checked text
- *   mappedText.ts    places in the one text and the other
+ *   injectTypes.ts   types for what the code leaves to the contract, put into the checked text; places in both texts
  *   libraries.ts     declarations of what the sandbox's JavaScript has
- *   typeWorker.ts    the worker around all this; protocol.ts is what it says and hears
+ *   typeWorker.ts    the worker around all this
  */
+import { createSystem, createVirtualTypeScriptEnvironment } from '@typescript/vfs'
 import ts from 'typescript'
 import { ambientTypes, type RowColumn } from './ambient.ts'
-import { missingTypes } from './injectTypes.ts'
+import { insertInto, missingTypes, type CodeLanguage, type MappedText } from './injectTypes.ts'
 import type { Libraries } from './libraries.ts'
-import { insertInto, type MappedText } from './mappedText.ts'
-import type {
-  CheckedCode,
-  CodeProblem,
-  Completion,
-  CompletionList,
-  Explanation,
-  QuestionName,
-  Questions,
-  Signature,
-} from './protocol.ts'
 
-export type TypeService = {
-  readonly [Name in QuestionName]: (input: Questions[Name]['asks']) => Questions[Name]['answers']
-} & {
-  /** What rows have from now on; null: nothing is known of them. */
-  setColumns(columns: readonly RowColumn[] | null): void
+/* Places count characters from 0 in the code as written. */
+
+export interface CheckedCode {
+  readonly code: string
+  readonly language: CodeLanguage
 }
 
-const globalsFile = '/globals.d.ts'
+interface PlaceInCode extends CheckedCode {
+  readonly at: number
+}
+
+interface CodeProblem {
+  readonly from: number
+  readonly to: number
+  readonly severity: 'error' | 'warning'
+  readonly sentence: string
+}
+
+export interface Completion {
+  readonly label: string
+  /** Where what it replaces begins, where that is not the list's place: a column in brackets takes the dot away. */
+  readonly from: number | null
+  /** What is inserted, where it is not the label: `["a column"]`. */
+  readonly insert: string | null
+  /** Kind of thing, as the checker calls it: property, function, keyword… */
+  readonly kind: string
+  /** Lower stands first. */
+  readonly order: string
+}
+
+interface CompletionList {
+  /** Where what is replaced begins. */
+  readonly from: number
+  readonly items: readonly Completion[]
+}
+
+/** A type as a line of code, and what is written about it. */
+export interface Explanation {
+  readonly from: number
+  readonly to: number
+  readonly signature: string
+  readonly documentation: string
+}
+
+export interface Signature {
+  /** Around the parameter that is being written. */
+  readonly before: string
+  readonly parameter: string
+  readonly after: string
+  readonly documentation: string
+}
+
+export type TypeService = ReturnType<typeof createTypeService>
+
+/** The name under which TypeScript looks for the library of its target. */
+const globalsFile = '/lib.es2024.full.d.ts'
 const iteratorsFile = '/iterators.d.ts'
 const ambientFile = '/contract.d.ts'
 
@@ -52,52 +89,33 @@ const options: ts.CompilerOptions = {
   types: [],
 }
 
-export function createTypeService(libraries: Libraries): TypeService {
-  const texts = new VirtualFiles()
-  texts.set(globalsFile, libraries.globals)
-  texts.set(iteratorsFile, libraries.iterators)
-  texts.set(ambientFile, ambientTypes(null))
-  const service = ts.createLanguageService(texts.host(), ts.createDocumentRegistry())
-  const open = (input: CheckedCode): OpenCode => ({ ...opened(texts, input), service, code: input.code })
+export function createTypeService(libraries: Libraries) {
+  const texts = new Map([
+    [globalsFile, libraries.globals],
+    [iteratorsFile, libraries.iterators],
+    [ambientFile, ambientTypes(null)],
+  ])
+  const roots = [iteratorsFile, ambientFile]
+  const types = createVirtualTypeScriptEnvironment(createSystem(texts), roots, ts, options)
+  const set = (name: string, text: string) => {
+    if (texts.get(name) !== text) types.createFile(name, text)
+  }
+  const open = ({ code, language }: CheckedCode): OpenCode => {
+    const name = `/reward.${language}`
+    const file = ts.createSourceFile(name, code, ts.ScriptTarget.ES2024, true)
+    const mapped = insertInto(code, missingTypes(file, language))
+    set(name, `${mapped.text}\n`) // an empty file would count as none
+    return { service: types.languageService, name, mapped, code }
+  }
   return {
-    setColumns: (columns) => texts.set(ambientFile, ambientTypes(columns)),
-    problems: (input) => problemsOf(open(input), input),
-    complete: (input) => completionsAt(open(input), input.at),
-    describe: (input) => describedCompletion(open(input), input.at, input.label),
-    explain: (input) => explanationAt(open(input), input.at),
-    signature: (input) => signatureAt(open(input), input.at),
-  }
-}
-
-class VirtualFiles {
-  readonly #files = new Map<string, { readonly text: string; readonly version: number }>()
-  #code = '/reward.ts'
-
-  set(name: string, text: string): void {
-    const known = this.#files.get(name)
-    if (known?.text !== text) this.#files.set(name, { text, version: (known?.version ?? 0) + 1 })
-  }
-
-  /** The file that is checked. */
-  setCode(name: string, text: string): void {
-    this.set(name, text)
-    this.#code = name
-  }
-
-  host(): ts.LanguageServiceHost {
-    return {
-      getCompilationSettings: () => options,
-      getScriptFileNames: () => [iteratorsFile, ambientFile, this.#code],
-      getScriptVersion: (name) => String(this.#files.get(name)?.version ?? 0),
-      getScriptSnapshot: (name) => {
-        const text = this.#files.get(name)?.text
-        return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text)
-      },
-      getCurrentDirectory: () => '/',
-      getDefaultLibFileName: () => globalsFile,
-      fileExists: (name) => this.#files.has(name),
-      readFile: (name) => this.#files.get(name)?.text,
-    }
+    /** What rows have from now on; null: nothing is known of them. */
+    setColumns: (columns: readonly RowColumn[] | null) => set(ambientFile, ambientTypes(columns)),
+    problems: (input: CheckedCode) => problemsOf(open(input), input),
+    complete: (input: PlaceInCode) => completionsAt(open(input), input.at),
+    describe: (input: PlaceInCode & { readonly label: string }) =>
+      describedCompletion(open(input), input.at, input.label),
+    explain: (input: PlaceInCode) => explanationAt(open(input), input.at),
+    signature: (input: PlaceInCode) => signatureAt(open(input), input.at),
   }
 }
 
@@ -106,14 +124,6 @@ interface OpenCode {
   readonly name: string
   readonly mapped: MappedText
   readonly code: string
-}
-
-function opened(texts: VirtualFiles, { code, language }: CheckedCode): Pick<OpenCode, 'name' | 'mapped'> {
-  const name = `/reward.${language}`
-  const file = ts.createSourceFile(name, code, ts.ScriptTarget.ES2024, true)
-  const mapped = insertInto(code, missingTypes(file, language))
-  texts.setCode(name, mapped.text)
-  return { name, mapped }
 }
 
 function problemsOf(open: OpenCode, { language }: CheckedCode): CodeProblem[] {

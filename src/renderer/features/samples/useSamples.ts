@@ -1,11 +1,11 @@
 /** Stored samples of a run, page by page, and what its rewards say of an edited one. */
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Sample, SampleSource } from './groups.ts'
 import { useAnswer, useApi, type Answer } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/toasts.ts'
+import { useSettled } from '#renderer/client/settled.ts'
 
 /** As the host answers at most. */
 const pageSize = 500
@@ -89,40 +89,14 @@ export interface TextScoring {
   readonly isScoring: boolean
 }
 
-const typingMs = 250
-
-interface Scored {
-  readonly key: string
-  readonly score: TextScore | null
-  readonly error: Error | null
-}
-
 /** Scores a text in the place of a sample's completion as soon as typing rests. */
 export function useTextScore(sampleId: number, completion: string): TextScoring {
-  const client = useApi()
-  const key = `${String(sampleId)}:${completion}`
-  const [scored, setScored] = useState<Scored | null>(null)
-  useEffect(() => {
-    const controller = new AbortController()
-    const ask = () =>
-      client.call('samples.scoreText', { sampleId, completion }, { signal: controller.signal }).then(
-        (score) => {
-          if (!controller.signal.aborted) setScored({ key, score, error: null })
-        },
-        (thrown: unknown) => {
-          if (!controller.signal.aborted) setScored({ key, score: null, error: asError(thrown) })
-        },
-      )
-    const timer = setTimeout(() => void ask(), typingMs)
-    return () => {
-      clearTimeout(timer)
-      controller.abort()
-    }
-  }, [client, sampleId, completion, key])
-  const isCurrent = scored?.key === key
+  const asked = useSettled(completion, 250)
+  const { data, error } = useAnswer('samples.scoreText', { sampleId, completion: asked })
+  const isCurrent = asked === completion && (data !== undefined || error !== null)
   return {
-    score: isCurrent ? scored.score : null,
-    error: isCurrent ? scored.error : null,
+    score: isCurrent ? (data ?? null) : null,
+    error: isCurrent ? error : null,
     isScoring: !isCurrent,
   }
 }

@@ -1,0 +1,246 @@
+/** Data sets. */
+import { Command } from '@commander-js/extra-typings'
+import { plural } from '#shared/plural.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { ColumnStatistics } from '#host/data/columnStatistics.ts'
+import { problemText, type DataRow } from '#host/data/dataFile.ts'
+import { inspectDataFile, type DataFiles } from '#host/data/dataFiles.ts'
+import { findDataSet, listDataSets, type ListedDataSet } from '#host/data/dataSetLibrary.ts'
+import type { DataSetInfo } from '#host/data/dataSetVersion.ts'
+import { importDataSet, type ImportedDataSet } from '#host/data/importDataSet.ts'
+import { promptLengths, type LengthHistogram, type PreviewModel } from '#host/data/preview.ts'
+import { detectShape, type DetectedShape } from '#host/data/shapes.ts'
+import { openHubData, readFetched } from '#host/hub/fetchData.ts'
+import { placeAt, splitFetch } from '#host/hub/hubFetching.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
+import { discardUpload } from '#host/transports/uploads.ts'
+import { usageError, whole, type CommandContext, type Context } from '../command.ts'
+import { fetchingFrom, hubEndpoint, isHubAddress, toMegabytes } from '../hub.ts'
+import { watchInterrupts } from '../interrupt.ts'
+import { tableLines } from '../output.ts'
+import { createProgress } from '../progress.ts'
+
+export const datasets = (context: Context) =>
+  new Command('dataset')
+    .description('Look after data sets')
+    .addCommand(add(context))
+    .addCommand(list(context))
+    .addCommand(show(context))
+
+const shownProblems = 10
+
+const add = (context: Context) =>
+  new Command('import')
+    .description('Add a data set from a file (jsonl, json, csv, tsv, parquet) or from a hub')
+    .argument(
+      '<SOURCE>',
+      'the file with the rows; or owner/name[@revision] of a hub, or the address of its page',
+    )
+    .option('--name <NAME>', 'what the data set is called; by default as the file')
+    .option('--remap', 'bring the columns to the usual names, as dataset show proposes', false)
+    .option('--config <NAME>', 'of a hub: which of its tables; by default the usual one')
+    .option('--split <NAME>', 'of a hub: which part of the table; by default train')
+    .option(...hubEndpoint)
+    .addHelpText(
+      'after',
+      '\nWhat is not on this disk and has the form owner/name is fetched from the hub: the only requests this command\nmakes. An interrupted fetch goes on where it ended; loading scripts are never run. Access token: HF_TOKEN, else\nthe one of the settings.',
+    )
+    .action(async (source, { name, remap, config, split, endpoint }) => {
+      const here = context()
+      if (!isHubAddress(source) && (config ?? split) !== undefined) {
+        throw usageError(
+          'Options --config and --split are for data sets of a hub.',
+          'Say owner/name; a file has no parts.',
+        )
+      }
+      const { version, isNew } = isHubAddress(source)
+        ? await importFromHub(source, { name, remap, config, split, endpoint }, here)
+        : await importFiles(source, { name, remap }, here)
+      const { info, directory } = version
+      const { columns: _columns, ...facts } = info
+      here.output.json({ ...facts, directory, isNew, columns: info.columns.map((column) => column.name) })
+      for (const line of importWords(info, isNew)) here.output.line(line)
+    })
+
+interface ImportChoice {
+  readonly name: string | undefined
+  readonly remap: boolean
+}
+
+interface HubChoice extends ImportChoice {
+  readonly config: string | undefined
+  readonly split: string | undefined
+  readonly endpoint: string | undefined
+}
+
+const importFromHub = (
+  address: string,
+  choice: HubChoice,
+  context: CommandContext,
+): Promise<ImportedDataSet> =>
+  fetchingFrom(context, choice.endpoint, async ({ host, access, follow }) => {
+    const place = placeAt(address, access, 'dataset')
+    context.output.note(`Fetching ${place.repo} from ${access.endpoint}.`)
+    const data = await openHubData(place, access)
+    const fetching = splitFetch(host, data, choice)
+    await follow(fetching.run())
+    const fetched = readFetched(fetching.folder)
+    if (fetched === null) throw new Error('Expected the fetched folder to say what it holds.')
+    const { name = fetching.name, remap } = choice
+    const imported = await importFiles(fetched.files, { name, remap }, context, fetched.origin)
+    await discardUpload(dataFolders(host.dataDirectory).uploads, fetching.uploadId)
+    return imported
+  })
+
+async function importFiles(
+  files: DataFiles,
+  { name, remap }: ImportChoice,
+  { dataDirectory, json, output }: CommandContext,
+  origin?: string,
+): Promise<ImportedDataSet> {
+  const mapping = remap ? (await inspectDataFile(files)).shape.mapping : []
+  const progress = createProgress(output, json)
+  const stopping = () => progress.note('Stopping; nothing is added.')
+  using interrupt = watchInterrupts(stopping, stopping)
+  return await importDataSet(files, {
+    folder: dataFolders(dataDirectory).datasets,
+    ...(name === undefined ? {} : { name }),
+    ...(origin === undefined ? {} : { origin }),
+    mapping,
+    signal: interrupt.gently,
+    onProgress: (read, total) =>
+      progress.update({ done: toMegabytes(read), total: toMegabytes(total), unit: 'MB', facts: [] }),
+  }).finally(() => progress.end())
+}
+
+function importWords({ id, name, rows, problems }: DataSetInfo, isNew: boolean): string[] {
+  const first = problems.listed.slice(0, shownProblems).map((problem) => `  ${problemText(problem)}`)
+  const others = problems.count - first.length
+  return [
+    `${isNew ? 'Added' : 'Was there already:'} “${name}”, ${plural(rows, 'row')}, id ${id.slice(0, 12)}.`,
+    ...(problems.count === 0 ? [] : [`Left out ${plural(problems.count, 'row')}:`]),
+    ...first,
+    ...(others > 0 ? [`  and ${others} more`] : []),
+    `turnwise dataset show ${id.slice(0, 12)} tells more.`,
+  ]
+}
+
+const list = (context: Context) =>
+  new Command('list').description('List the data sets').action(() => {
+    const { dataDirectory, output } = context()
+    const listed = listDataSets(dataDirectory)
+    output.json({ datasets: listed.map(facts) })
+    const header = ['id', 'name', 'rows', 'columns']
+    for (const line of tableLines(header, listed.map(row))) output.line(line)
+  })
+
+function facts(listed: ListedDataSet): unknown {
+  if ('problem' in listed) return listed
+  const { id, name, rows, sizeBytes, createdAt, columns, problems } = listed.info
+  return {
+    ...{ id, name, rows, sizeBytes, createdAt, directory: listed.directory },
+    columns: columns.map((column) => column.name),
+    problems: problems.count,
+  }
+}
+
+function row(listed: ListedDataSet): string[] {
+  if ('problem' in listed) return [listed.id.slice(0, 12), listed.problem, '', '']
+  const { id, name, rows, columns } = listed.info
+  return [id.slice(0, 12), name, `${rows}`, columns.map((column) => column.name).join(', ')]
+}
+
+const sampledRows = 200
+
+const show = (context: Context) =>
+  new Command('show')
+    .description('Show what is in a data set')
+    .argument('<DATASET>', 'its name, or the beginning of its id')
+    .option('--rows <N>', 'how many of the first rows are shown', whole(0), 3)
+    .option('--model <MODEL>', 'measure prompts in tokens of this model; without it in characters')
+    .action(async (wanted, options) => {
+      const { dataDirectory, output } = context()
+      const version = findDataSet(wanted, dataDirectory)
+      const { info, directory } = version
+      const model =
+        options.model === undefined ? null : loadTokenizer(findModel(options.model, dataDirectory))
+      const shape = detectShape(version.rows(0, sampledRows))
+      const lengths = await lengthsOf(version, shape, model)
+      const rows = version.rows(0, options.rows)
+      output.json({ ...info, directory, shape, promptLengths: lengths, firstRows: rows })
+      const lines = [
+        `${info.name}  ${info.id}`,
+        `${plural(info.rows, 'row')} from ${info.source.path}`,
+        '',
+        ...tableLines(['column', 'kinds', 'different', 'length'], info.columns.map(columnRow)),
+        '',
+        ...shapeLines(shape),
+        ...(lengths === null ? [] : histogramLines(lengths, model === null ? 'characters' : 'tokens')),
+        ...problemLines(info.problems),
+        ...rows.flatMap((each, index) => ['', `Row ${index + 1}`, ...rowLines(each)]),
+      ]
+      for (const line of lines) output.line(line)
+    })
+
+/** Only columns that are as the runs want them make prompts; others need a remap first. */
+function lengthsOf(
+  version: ReturnType<typeof findDataSet>,
+  { prompt, mapping }: DetectedShape,
+  model: PreviewModel | null,
+): Promise<LengthHistogram | null> | null {
+  const needsRemap = mapping.some(({ kind }) => kind !== 'column')
+  return prompt === null || needsRemap ? null : promptLengths(version.batches(), prompt, model)
+}
+
+function columnRow({ name, kinds, missing, unique, length }: ColumnStatistics): string[] {
+  const counted = Object.entries(kinds).map(([kind, count]) => `${kind} ${count}`)
+  const words = [...counted, ...(missing === 0 ? [] : [`missing ${missing}`])].join(', ')
+  const spread = length === null ? '' : `${length.min}–${length.max}, ${length.mean.toFixed(1)} on average`
+  return [name, words, unique === null ? 'more than 10000' : `${unique}`, spread]
+}
+
+function shapeLines({ title, prompt, mapping, answer }: DetectedShape): string[] {
+  return [
+    `Looks like: ${title}`,
+    ...(mapping.length === 0 ? [] : [`Proposed remap (dataset import --remap): ${JSON.stringify(mapping)}`]),
+    ...(prompt === null ? [] : [`Proposed data.prompt: ${JSON.stringify(prompt)}`]),
+    ...(answer === null ? [] : [`Column to compare with: ${answer}`]),
+  ]
+}
+
+const barWidth = 40
+
+function histogramLines({ bins, median, p95, max, problems }: LengthHistogram, unit: string): string[] {
+  const most = Math.max(...bins.map(({ count }) => count))
+  const width = `${max}`.length
+  const bars = bins.map(({ from, to, count }) => {
+    const bar = '█'.repeat(Math.round((barWidth * count) / most))
+    return `  ${`${from}`.padStart(width)}–${`${to - 1}`.padStart(width)} ${bar} ${count}`
+  })
+  return [
+    '',
+    `Length of the prompts in ${unit}: median ${median}, 95 % are at most ${p95}, longest ${max}`,
+    ...bars,
+    ...(problems === 0 ? [] : [`  ${plural(problems, 'row makes', 'rows make')} no prompt`]),
+  ]
+}
+
+function problemLines({ count, listed }: ReturnType<typeof findDataSet>['info']['problems']): string[] {
+  if (count === 0) return []
+  const shown = listed.slice(0, shownProblems).map((problem) => `  ${problemText(problem)}`)
+  return [
+    '',
+    `${plural(count, 'row of the file was', 'rows of the file were')} left out:`,
+    ...shown,
+    ...(count > shown.length ? ['  …'] : []),
+  ]
+}
+
+const longestValue = 300
+
+const rowLines = (row: DataRow): string[] =>
+  Object.entries(row).map(([name, value]) => {
+    const written = typeof value === 'string' ? value : JSON.stringify(value)
+    return `  ${name}: ${written.length > longestValue ? `${written.slice(0, longestValue)}…` : written}`
+  })

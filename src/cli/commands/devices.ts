@@ -1,0 +1,303 @@
+/** What this machine can compute on. */
+import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
+import { Argument, Command, Option } from '@commander-js/extra-typings'
+import {
+  deviceKinds,
+  deviceTitles,
+  oldestCudaDriver,
+  type DeviceCheck,
+  type DeviceKind,
+  type DeviceReport,
+  type DeviceSpeed,
+} from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import { createHost } from '#host/createHost.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { readCudaManifest } from '#host/devices/cudaManifest.ts'
+import { checkDevice, type CheckNews } from '#host/devices/deviceCheck.ts'
+import { deviceFile } from '#host/devices/deviceFile.ts'
+import { readCheck, type SelftestFinding } from '#host/devices/deviceRecords.ts'
+import { planCuda, type CudaPlan } from '#host/devices/installCuda.ts'
+import { cudaEnvironment, removeCuda, requireCudaManifest } from '#host/devices/installedCuda.ts'
+import { installFrom, packageIndex } from '#host/devices/librariesService.ts'
+import { requireFree, writeUserFile } from '#host/files/atomic.ts'
+import { forkProcess, scriptPath } from '#host/processes/childProcess.ts'
+import {
+  askOnce,
+  createAsk,
+  type Answers,
+  type Ask,
+  type FromQuestion,
+  type Question,
+} from '#host/processes/question.ts'
+import { force, usageError, type CommandContext, type Context } from '../command.ts'
+import { follow, orAbsent } from '../hub.ts'
+import { watchInterrupts } from '../interrupt.ts'
+import { megabytes, type Output } from '../output.ts'
+import { createProgress } from '../progress.ts'
+import { failure, findingLine, summaryLines } from './checks.ts'
+
+export const devices = (context: Context) =>
+  new Command('device')
+    .description('Look after devices')
+    .addCommand(list(context))
+    .addCommand(check(context))
+    .addCommand(report(context))
+    .addCommand(install(context))
+    .addCommand(remove(context))
+
+/** Asks processes of their own, which a driver may crash; what drivers write meanwhile is nothing to read. */
+const askQuietly = (dataDirectory: string): Ask =>
+  createAsk(
+    (environment) => {
+      const nowhere = openSync(devNull, 'w')
+      const child = forkProcess<Question, FromQuestion>(scriptPath('questionProcess'), nowhere, environment)
+      closeSync(nowhere) // the process has its own
+      return child
+    },
+    () => cudaEnvironment(dataDirectory),
+  )
+
+/** Every kind of device, tried for real in a process of its own. */
+const askDevices = (dataDirectory: string): Promise<Answers['devices']> =>
+  askOnce(askQuietly(dataDirectory), { type: 'devices' }, new AbortController().signal)
+
+/** What a check found, in sentences. */
+function checkWords({ checks, failures, problem, speeds, with: words, at }: DeviceCheck): string {
+  const when = `on ${new Date(at).toISOString().slice(0, 10)} with ${words}`
+  if (problem !== null) return `Its check did not come to its end ${when}. ${problem}`
+  const [first] = failures
+  if (first !== undefined)
+    return `Computes wrongly: ${String(failures.length)} of ${String(checks)} checks failed ${when}, the first is ${first.name}.`
+  const passed = `All ${String(checks)} checks passed ${when}.`
+  return speeds.length === 0 ? passed : `${passed} Beside the CPU: ${speeds.map(speedWords).join(', ')}.`
+}
+
+const speedWords = ({ parameters, ratio }: DeviceSpeed): string => {
+  const model = `a model of ${String(Math.round(parameters / 1e6))} million parameters`
+  return ratio === null ? `far slower on ${model}` : `${ratio.toPrecision(2)} times as fast on ${model}`
+}
+
+const gigabytes = (bytes: number): string =>
+  bytes < 5e7 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`
+
+const list = (context: Context) =>
+  new Command('list')
+    .description('List what can compute here, whether it was checked, and what is missing')
+    .action(async () => {
+      const { dataDirectory, output } = context()
+      const { cache } = dataFolders(dataDirectory)
+      const { devices: reports } = await askDevices(dataDirectory)
+      const manifest = readCudaManifest()
+      const library = manifest === null ? null : planCuda(dataDirectory, manifest)
+      const rows = reports.map((each) => ({
+        ...each,
+        check: each.available ? readCheck({ kind: each.kind, deviceId: 0 }, cache) : null,
+      }))
+      output.json({ devices: rows, cudaLibrary: library })
+      for (const row of rows) {
+        const [first = '', ...others] = sentences(row, library)
+        output.line(`${row.kind.padEnd(8)}${first}`)
+        for (const line of others) output.line(`${' '.repeat(8)}${line}`)
+      }
+    })
+
+type Row = DeviceReport & { readonly check: DeviceCheck | null }
+
+function sentences(row: Row, library: CudaPlan | null): string[] {
+  const { kind, check } = row
+  if (!row.available) {
+    return [
+      `Not available. ${row.reason}`,
+      `${row.hint} ${row.command}`.trim(),
+      ...(kind === 'cuda' ? libraryLines(library) : []),
+    ]
+  }
+  if (check !== null) return [checkWords(check)]
+  return [kind === 'cpu' ? 'Always there.' : `Not checked yet: turnwise device check ${kind}`]
+}
+
+const libraryLines = (library: CudaPlan | null): string[] =>
+  library === null || library.isInstalled
+    ? []
+    : [
+        `The library: ${gigabytes(library.downloadBytes)} to fetch, ${gigabytes(library.installedBytes)} on the disk.`,
+      ]
+
+const check = (context: Context) =>
+  new Command('check')
+    .description('Check a device: the self-test on it, and how fast it is beside the CPU; the answer is kept')
+    .addArgument(new Argument('<DEVICE>', 'what to check').choices(deviceKinds))
+    .addHelpText(
+      'after',
+      '\nRuns in processes of their own. A run with the device auto takes the fastest device that passed. turnwise selftest\n--device tests in more detail.',
+    )
+    .action(async (kind) => {
+      const { dataDirectory, output } = context()
+      const stopping = () => output.note('Stopping; nothing is kept of this check.')
+      using interrupt = watchInterrupts(stopping, stopping)
+      const { check: found, findings } = await followCheck(
+        newsOf(kind, dataDirectory, interrupt.gently),
+        output,
+      )
+      if (found === null) throw new AppError('api/cancelled', 'The check was stopped.')
+      output.json({ device: kind, ...found })
+      for (const line of summaryLines(findings)) output.line(line)
+      output.line(`${deviceTitles[kind]}: ${checkWords(found)}`)
+      const failed = findings.filter(({ passed }) => !passed)
+      if (failed.length > 0) throw failure(failed, findings.length)
+      if (found.problem !== null)
+        throw new AppError(
+          'device/unsound',
+          found.problem,
+          'Update the graphics driver; until then auto passes it over.',
+        )
+    })
+
+const newsOf = (kind: DeviceKind, dataDirectory: string, signal: AbortSignal) =>
+  checkDevice({
+    ask: askQuietly(dataDirectory),
+    place: { kind, deviceId: 0 },
+    cacheDirectory: dataFolders(dataDirectory).cache,
+    signal,
+  })
+
+interface Followed {
+  /** null: it was stopped. */
+  readonly check: DeviceCheck | null
+  readonly findings: readonly SelftestFinding[]
+}
+
+async function followCheck(
+  news: AsyncGenerator<CheckNews, DeviceCheck | null>,
+  output: Output,
+): Promise<Followed> {
+  const findings: SelftestFinding[] = []
+  output.note('Testing whether it computes rightly.')
+  for (;;) {
+    const { done, value } = await news.next()
+    if (done === true) return { check: value, findings }
+    if ('finding' in value) {
+      findings.push(value.finding)
+      if (!value.finding.passed) output.line(findingLine(value.finding))
+    } else if ('on' in value.measured) {
+      const { on, parameters } = value.measured
+      const what = on === 'cpu' ? 'the CPU' : 'the device'
+      output.note(`Measuring ${what} with ${(parameters / 1e6).toFixed(0)} million parameters.`)
+    }
+  }
+}
+
+const defaultName = 'turnwise-devices.json'
+
+const report = (context: Context) =>
+  new Command('report')
+    .description('Check the devices and write one file about them that can be sent to the project')
+    .addOption(
+      new Option('--device <KIND>', 'only this one (default: all that can be started here)').choices(
+        deviceKinds,
+      ),
+    )
+    .option('--out <FILE>', 'what is written', defaultName)
+    .option(...force, false)
+    .addHelpText(
+      'after',
+      '\nIn the file are the cards, their drivers, the versions of runtime and system, the processor, and what the checks found:\nno paths and no names of the machine or its user. Read it, and send it as an issue to the project’s tracker.\nNothing is sent by itself.',
+    )
+    .action(async ({ device: only, out: file, force: overwrite }) => {
+      const here = context()
+      const { output } = here
+      requireFree(file, { overwrite }) // before the long work
+      const { devices: known } = await askDevices(here.dataDirectory)
+      const checked: (DeviceReport & { check: DeviceCheck | null })[] = []
+      for (const device of known.filter(({ kind }) => only === undefined || kind === only))
+        checked.push({ ...device, check: await checkOf(device, here) })
+      const written = deviceFile(checked)
+      writeUserFile(file, `${JSON.stringify(written, null, 2)}\n`, { overwrite })
+      output.json({ file, report: written })
+      for (const { kind, check: found } of written.devices) {
+        output.line(`${kind.padEnd(8)}${found === null ? 'Not available.' : checkWords(found)}`)
+      }
+      output.line(`${file} holds all of it. Read it, and send it as an issue to the project’s tracker.`)
+    })
+
+/** What is known, or what a check finds now; null where it cannot be started, or the check was stopped. */
+async function checkOf(
+  { kind, available }: DeviceReport,
+  { dataDirectory, output }: CommandContext,
+): Promise<DeviceCheck | null> {
+  if (!available) return null
+  const known = readCheck({ kind, deviceId: 0 }, dataFolders(dataDirectory).cache)
+  if (known !== null) return known
+  output.note(`Checking ${kind}. It may take minutes.`)
+  const stopping = () => output.note('Stopping this check; the report goes without it.')
+  using interrupt = watchInterrupts(stopping, stopping)
+  const news = newsOf(kind, dataDirectory, interrupt.gently)
+  for (;;) {
+    const { done, value } = await news.next()
+    if (done === true) return value
+  }
+}
+
+/** Only CUDA has a library that is fetched. */
+const installable = () =>
+  new Argument('<DEVICE>', 'cuda; the other devices need no library').choices(['cuda'])
+
+const install = (context: Context) =>
+  new Command('install')
+    .description('Fetch what a device needs and the program does not bring: the CUDA library')
+    .addArgument(installable())
+    .option('--yes', 'fetch and install; without it the sizes are told, and nothing happens', false)
+    .option(
+      '--index <URL>',
+      'the package index to ask; default: PIP_INDEX_URL, else the one of the settings, else PyPI',
+    )
+    .addHelpText(
+      'after',
+      '\nGoes into the data directory; the program itself is not changed. An interrupted installation goes on where it\nended. The index gets the only requests that this command makes, besides those to where it keeps its files.',
+    )
+    .action(async (_device, { yes, index }) => {
+      const { dataDirectory, json, output } = context()
+      const manifest = requireCudaManifest()
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const progress = createProgress(output, json)
+      const stopping = () =>
+        progress.note('Stopping. What came is kept; the same command goes on from there.')
+      using interrupt = watchInterrupts(stopping, stopping)
+      const asked = index ?? orAbsent(process.env['PIP_INDEX_URL'])
+      const access = packageIndex(host, interrupt.gently, asked)
+      const plan = planCuda(dataDirectory, manifest)
+      if (!plan.isInstalled) {
+        for (const line of planLines(plan, access.index)) output.note(line)
+        if (!yes) throw usageError('Nothing was fetched.', 'Add --yes to fetch and install it.')
+        await follow(installFrom(host, access), progress)
+      }
+      const cuda = (await askDevices(dataDirectory)).devices.find(({ kind }) => kind === 'cuda')
+      output.json({ ...planCuda(dataDirectory, manifest), index: access.index, device: cuda })
+      output.line(plan.isInstalled ? 'The CUDA library is installed already.' : 'Installed the CUDA library.')
+      if (cuda?.available === false)
+        output.line(`CUDA cannot be used yet. ${cuda.reason} ${cuda.hint} ${cuda.command}`.trim())
+      else output.line('It starts here. Check whether it computes rightly: turnwise device check cuda')
+    })
+
+const planLines = ({ downloadBytes, installedBytes, packages }: CudaPlan, index: string): string[] => [
+  `The CUDA library: ${gigabytes(downloadBytes)} to fetch from ${index}, ${gigabytes(installedBytes)} on the disk.`,
+  `Parts of ${packages.join(', ')}.`,
+  `NVIDIA’s packages come under NVIDIA’s licence. They need NVIDIA’s driver, ${oldestCudaDriver} or newer, which is not among them.`,
+]
+
+const remove = (context: Context) =>
+  new Command('remove')
+    .description('Remove what was installed for a device, also what was only half fetched')
+    .addArgument(installable())
+    .action(() => {
+      const { dataDirectory, output } = context()
+      const { freedBytes } = removeCuda(dataDirectory)
+      output.json({ freedBytes })
+      output.line(
+        freedBytes === 0
+          ? 'There was nothing of the CUDA library to remove.'
+          : `Removed the CUDA library: ${megabytes(freedBytes, 0)} are free again.`,
+      )
+    })

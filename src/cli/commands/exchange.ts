@@ -1,0 +1,260 @@
+/** What goes out to other programs, and what comes from them. */
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { Command, Option } from '@commander-js/extra-typings'
+import { csvOf } from '#shared/csv.ts'
+import { AppError, problemSentence } from '#shared/errors.ts'
+import { plural } from '#shared/plural.ts'
+import { toolIds, toolTitles } from '#shared/tools.ts'
+import { createHost } from '#host/createHost.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { importConfig, type ImportNote } from '#host/exchange/importConfig.ts'
+import { writeProject, type ProjectRequest } from '#host/exchange/project/project.ts'
+import { projectTools } from '#host/exchange/tools.ts'
+import {
+  baseOfCheckpoint,
+  defaultShardBytes,
+  exportDtypes,
+  exportFormats,
+  type ExportProgress,
+  type ExportReport,
+} from '#host/export/exports.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { writeUserFile } from '#host/files/atomic.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
+import { exportBundle, importBundle } from '#host/runs/runBundle.ts'
+import { readRunConfig } from '#host/runs/runConfigFile.ts'
+import { openRunFolder, runPaths } from '#host/runs/runFolder.ts'
+import { checkpointChoices, resolveCheckpoint } from '#host/runs/runTarget.ts'
+import { unfinishedWarnings } from '#host/runs/runVerdict.ts'
+import type { Store } from '#host/store/store.ts'
+import { force, real, type Context } from '../command.ts'
+import type { Output } from '../output.ts'
+import { createProgress } from '../progress.ts'
+
+export const exportRun = (context: Context) =>
+  new Command('export')
+    .description('Export the result of a run, read it back and compare')
+    .argument('<RUN_OR_CHECKPOINT>', 'run id, folder of a run, or folder of a checkpoint')
+    .addOption(new Option('--format <FORMAT>', 'what to write').choices(exportFormats).makeOptionMandatory())
+    .requiredOption('--out <DIR>', 'where to write it; new or empty')
+    .addOption(
+      new Option('--checkpoint <WHICH>', 'which checkpoint of a run')
+        .choices(checkpointChoices)
+        .default('last' as const),
+    )
+    .option('--model <MODEL>', 'base model, where it is not the one that the run names')
+    .addOption(
+      new Option('--dtype <TYPE>', "type of the numbers (default f32; merged: the base's own)").choices(
+        exportDtypes,
+      ),
+    )
+    .option('--shard-gb <GB>', 'largest weight file of a merged model', real(0.001), 5)
+    .option('--adapter-inputs', 'onnx: the adapter stays apart, as inputs of the graph', false)
+    .addHelpText(
+      'after',
+      '\npeft: an adapter for transformers, vLLM and SGLang. merged: a model folder of its own. gguf: an adapter for\nllama.cpp. onnx: a graph with a cache of keys and values. Each has a report, parity.json.',
+    )
+    .action(async (target, options) => {
+      const { dataDirectory, output, json } = context()
+      const { directory: checkpoint, fallBack } = resolveCheckpoint(dataDirectory, target, options.checkpoint)
+      if (fallBack !== null) output.note(fallBack)
+      const given = options.model === undefined ? null : findModel(options.model, dataDirectory)
+      const { format, out, dtype = null, shardGb, adapterInputs } = options
+      const shardBytes = Math.round((shardGb * defaultShardBytes) / 5)
+      const { exportCheckpoint } = await import('#host/export/exporting.ts')
+      const progress = createProgress(output, json)
+      const report = await exportCheckpoint(
+        {
+          ...{ format, out, dtype, shardBytes, adapterInputs, checkpoint },
+          ...baseOfCheckpoint(checkpoint, given),
+          cacheDirectory: dataFolders(dataDirectory).cache,
+        },
+        (news) => progress.update(progressState(news)),
+      )
+      progress.end()
+      tell(report, checkpoint, output)
+    })
+
+const megabyte = 1e6
+
+const progressState = ({ phase, done, total, unit }: ExportProgress) => {
+  const isBytes = unit === 'bytes'
+  const amount = (value: number) => (isBytes ? Math.round(value / megabyte) : value)
+  return { done: amount(done), total: amount(total ?? done), unit: isBytes ? 'MB' : unit, facts: [phase] }
+}
+
+/** Errors: AppError 'checkpoint/invalid' where the export is not what was trained. */
+function tell(report: ExportReport, checkpoint: string, output: Output): void {
+  const { directory, files, parity, sizeBytes } = report
+  const passed = parity.every((line) => line.passed)
+  output.json({ checkpoint, passed, ...report })
+  output.line(
+    `Wrote ${plural(files.length, 'file')}, ${(sizeBytes / megabyte).toFixed(1)} MB, to ${directory}.`,
+  )
+  for (const line of parity) {
+    const difference = `${Number(line.measured.toPrecision(3))}, allowed ${Number(line.limit.toPrecision(3))}`
+    output.line(`${line.passed ? 'ok    ' : 'FAILED'}  ${line.sentence} Difference ${difference}.`)
+  }
+  if (passed) return
+  throw new AppError(
+    'checkpoint/invalid',
+    'What was read back is not what was trained.',
+    `Do not use ${directory}; the checkpoint itself is whole.`,
+  )
+}
+
+export const exportNumbers = (context: Context) =>
+  new Command('export')
+    .description('Write everything known of a run, or its numbers, into one file')
+    .argument('<RUN>', 'run id, an unambiguous part of it, or the folder of the run')
+    .requiredOption('--out <FILE>', 'where to write it')
+    .addOption(
+      new Option(
+        '--format <FORMAT>',
+        'json holds config, numbers and events; csv one line of numbers per step',
+      )
+        .choices(['json', 'csv'])
+        .default('json' as const),
+    )
+    .option(...force, false)
+    .action(async (name, { out, format, force: overwrite }) => {
+      const { dataDirectory, output } = context()
+      const { id } = openRunFolder(dataDirectory, name)
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      if (format === 'csv') writeUserFile(out, metricsTable(host.store, id), { overwrite })
+      else exportBundle(host.store, id, out, { overwrite })
+      output.json({ run: id, format, file: out })
+      output.line(`Wrote ${out}.`)
+    })
+
+/** A number that is not there is an empty cell. */
+function metricsTable(store: Store, runId: string): string {
+  const { metrics, rows } = store.metrics.table(runId)
+  return csvOf(
+    ['step', ...metrics],
+    rows.map(({ step, values }) => [step, ...values]),
+  )
+}
+
+export const importRun = (context: Context) =>
+  new Command('import')
+    .description('Take an exported run into the history, to look at and to compare')
+    .argument('<FILE>', 'what `runs export` wrote as json')
+    .action(async (file) => {
+      const { dataDirectory, output } = context()
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const { runId } = await importBundle(host, { path: file })
+      output.json({ run: runId })
+      output.line(`Imported ${runId}. Its checkpoints and samples stayed where it was trained.`)
+    })
+
+const startingPoints = ['none', 'last', 'best'] as const
+
+export const writeRunProject = (context: Context) =>
+  new Command('project')
+    .description('Write a run as a project that TRL or AgileRL starts from')
+    .argument('<RUN>', 'run id, folder of a run, or the config file of a run yet to be trained')
+    .addOption(new Option('--tool <TOOL>', 'for which library').choices(projectTools).default('trl' as const))
+    .requiredOption('--out <DIR>', 'the folder to make')
+    .addOption(
+      new Option(
+        '--checkpoint <WHICH>',
+        'whose adapter the training there begins with; none: as the run began',
+      )
+        .choices(startingPoints)
+        .default('none' as const),
+    )
+    .addHelpText(
+      'after',
+      '\nThe folder holds data, rewards behind a Node process, every setting written out, and a README that lists\nthe differences from Turnwise.',
+    )
+    .action(async (run, { tool, out, checkpoint }) => {
+      const { dataDirectory, output } = context()
+      const source = run.endsWith('.json')
+        ? await planned(run, dataDirectory)
+        : trained(run, checkpoint, dataDirectory)
+      const report = await writeProject({ ...source, tool, out })
+      const { files, version, directory, fixtures } = report
+      output.json(report)
+      output.line(`Wrote ${plural(files.length, 'file')} for ${version} to ${directory}.`)
+      if (fixtures > 0)
+        output.line(
+          `${plural(fixtures, 'sample checks', 'samples check')} that rewards there are those of the run.`,
+        )
+      for (const note of report.notes) output.line(`Otherwise there: ${note}`)
+      output.line(`Read ${path.join(directory, 'README.md')} first.`)
+    })
+
+type ProjectSource = Pick<ProjectRequest, 'config' | 'checkpoint' | 'runDirectory'>
+
+async function planned(file: string, dataDirectory: string): Promise<ProjectSource> {
+  const config = readRunConfig(file, dataDirectory)
+  await requireKnownRewards(config)
+  return { config, checkpoint: null, runDirectory: null }
+}
+
+function trained(
+  run: string,
+  checkpoint: (typeof startingPoints)[number],
+  dataDirectory: string,
+): ProjectSource {
+  const { directory } = openRunFolder(dataDirectory, run)
+  return {
+    config: readRunConfig(runPaths(directory).config, dataDirectory),
+    checkpoint:
+      checkpoint === 'none' ? null : resolveCheckpoint(dataDirectory, directory, checkpoint).directory,
+    runDirectory: directory,
+  }
+}
+
+export const configs = (context: Context) =>
+  new Command('config').description('Run configs of other tools').addCommand(importSettings(context))
+
+const kinds: Readonly<Record<ImportNote['kind'], string>> = {
+  'left-out': 'Not taken over:',
+  changed: 'Taken over, but not quite the same:',
+  'filled-in': 'Filled in:',
+}
+
+const importSettings = (context: Context) =>
+  new Command('import')
+    .description('Turn the settings of TRL, AgileRL, verl or AReaL into a run config')
+    .argument('<FILE>', 'YAML, JSON, or a command with key=value words')
+    .addOption(
+      new Option('--from <TOOL>', 'whose settings they are; without it their names tell').choices(toolIds),
+    )
+    .option('--out <FILE>', 'where to write the run config; without it, standard output')
+    .option(...force, false)
+    .addHelpText(
+      'after',
+      '\nSettings without a counterpart and defaults that were filled in are listed on standard error, with warnings\nabout values that are probably mistakes.',
+    )
+    .action((file, { from = null, out, force: overwrite }) => {
+      const { json, output } = context()
+      const { tool, config, notes } = importConfig(readText(file), from)
+      const written = `${JSON.stringify(config, null, 2)}\n`
+      if (out !== undefined) writeUserFile(out, written, { overwrite })
+      const warnings = unfinishedWarnings(config)
+      output.json({ tool, config, notes, warnings, file: out ?? null })
+      if (out === undefined) output.write(written)
+      else output.line(`Wrote ${out} from ${toolTitles[tool]}'s settings.`)
+      if (json) return
+      for (const line of noteLines(notes)) output.note(line)
+      for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)
+    })
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw readError(file, error)
+  }
+}
+
+const noteLines = (notes: readonly ImportNote[]): string[] =>
+  Object.entries(kinds).flatMap(([kind, heading]) => {
+    const own = notes.filter((note) => note.kind === kind)
+    return own.length === 0 ? [] : [heading, ...own.map(({ text: sentence }) => `  ${sentence}`)]
+  })

@@ -1,0 +1,164 @@
+/** Commands that open a model and ask it something. */
+import { Command, Option } from '@commander-js/extra-typings'
+import { deviceWishes } from '#shared/device.ts'
+import { basePrecisions, rolloutPrecisions } from '#shared/precision.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { writeUserFile } from '#host/files/atomic.ts'
+import { readMessages, type AnsweredCompletion, type Question } from '#host/models/completing.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import type { OpenModelRequest } from '#host/models/openModel.ts'
+import { readGradInput, readScoreInput } from '#host/models/scoring.ts'
+import { maxThreads, real, threads, usageError, whole, type Context } from '../command.ts'
+
+/** With the options of every command that opens a model. */
+const modelCommand = (name: string) =>
+  new Command(name)
+    .requiredOption('--model <MODEL>', 'model folder, or a name of model list')
+    .addOption(
+      new Option(
+        '--base <PRECISION>',
+        'what its matrices are held in (default: as the adapter was trained, or f32)',
+      ).choices(basePrecisions),
+    )
+    .addOption(
+      new Option(
+        '--device <KIND>',
+        'where to compute; auto: where it is known to be fastest (default cpu)',
+      ).choices(deviceWishes),
+    )
+    .option(
+      '--context <N>',
+      'longest prompt plus completion (default: as the model’s positions reach)',
+      whole(2, 1 << 24),
+    )
+    .option(...threads, whole(1, maxThreads))
+
+const adapter = ['--adapter <DIR>', 'PEFT adapter folder, or the folder of a checkpoint'] as const
+
+type ModelOptions = ReturnType<ReturnType<typeof modelCommand>['opts']> & {
+  readonly adapter?: string | undefined
+}
+
+/** What `openModel` needs, for exact weights. */
+function openRequest(options: ModelOptions, dataDirectory: string): OpenModelRequest {
+  return {
+    directory: findModel(options.model, dataDirectory),
+    adapter: options.adapter ?? null,
+    contextLength: options.context ?? null,
+    device: { kind: options.device ?? null, threads: options.threads ?? null },
+    precision: 'f32',
+    base: options.base ?? null,
+    maxRows: 1,
+    cacheDirectory: dataFolders(dataDirectory).cache,
+  }
+}
+
+export const generate = (context: Context) =>
+  modelCommand('generate')
+    .description('Let a model complete a text or answer messages')
+    .option(...adapter)
+    .option('--prompt <TEXT>', 'text to go on with')
+    .option('--messages <F>', 'JSON file with a list of {"role", "content"}, for the chat template')
+    .option('--greedy', 'always take the most probable token', false)
+    .option('--max-tokens <N>', 'longest completion', whole(1), 256)
+    .option('--samples <G>', 'completions of the same prompt', whole(1, 4096), 1)
+    .option('--seed <S>', 'seed of the samples', whole(0), 42)
+    .option('--temperature <T>', 'above 1 more varied, below 1 more certain', real(1e-3), 1)
+    .option('--top-k <K>', 'only the K likeliest tokens; 0 is off', whole(0), 0)
+    .option(
+      '--top-p <P>',
+      'only the likeliest tokens up to this total probability; 1 is off',
+      real(1e-6, 1),
+      1,
+    )
+    .option('--min-p <P>', 'only tokens this likely relative to the likeliest', real(0, 1), 0)
+    .option('--repetition-penalty <R>', 'above 1 makes tokens already seen less likely', real(1e-3), 1)
+    .option('--stop <TEXT>', 'end a completion at this text')
+    .addOption(
+      new Option('--precision <PRECISION>', 'weights: exact, or rounded and faster')
+        .choices(rolloutPrecisions)
+        .default('f32' as const),
+    )
+    .action(async (options) => {
+      const { dataDirectory, output } = context()
+      const { samples, seed, precision, maxTokens: maxNewTokens, stop } = options
+      const question = questionOf(options.prompt, options.messages)
+      const { openModel } = await import('#host/models/openModel.ts')
+      const { complete, openText } = await import('#host/models/completing.ts')
+      const request = openRequest(options, dataDirectory)
+      const stopStrings = stop === undefined ? [] : [stop]
+      const sampling = { ...options, minNewTokens: 0, maxNewTokens, stopStrings }
+      const maxRows = Math.min(samples, 64)
+      using model = await openModel({ ...request, precision, maxRows, newTokens: maxNewTokens })
+      // One completion is shown while it grows; several would mix, and a stop text is known only when it is complete.
+      const isStreamed = samples === 1 && stop === undefined
+      const onText = (_sample: number, piece: string) => output.write(piece)
+      const asked = { question, samples, seed, sampling, ...(isStreamed ? { onText } : {}) }
+      const completions: AnsweredCompletion[] = []
+      for await (const completion of complete(model, openText(model.folder), asked)) {
+        completions.push(completion)
+        if (samples > 1) output.line(`${completion.sample === 0 ? '' : '\n'}— ${completion.sample + 1} —`)
+        output.line(isStreamed ? '' : completion.text)
+      }
+      output.json({ completions })
+    })
+
+function questionOf(prompt: string | undefined, messages: string | undefined): Question {
+  if ((prompt === undefined) === (messages === undefined)) {
+    throw usageError('Give either --prompt TEXT or --messages F.', 'See turnwise generate --help.')
+  }
+  return prompt === undefined ? { messages: readMessages(messages ?? '') } : { text: prompt }
+}
+
+export const score = (context: Context) =>
+  modelCommand('score')
+    .description('Compute the log-probability of every token of given sequences')
+    .option(...adapter)
+    .requiredOption('--input <F>', '{"sequences": [[ids…]…], "temperature": 1}')
+    .requiredOption('--output <F>', 'gets {"logprobs": [[…]…], "entropy": [[…]…]}')
+    .addHelpText(
+      'after',
+      '\nEntry t is the prediction of token t+1; natural logarithm. A sequence of L tokens has L-1 entries.',
+    )
+    .action(async (options) => {
+      const { dataDirectory, output } = context()
+      const request = openRequest(options, dataDirectory)
+      const input = readScoreInput(options.input, limitsOf(request))
+      const { openModel } = await import('#host/models/openModel.ts')
+      const { scoreSequences } = await import('#host/models/scoring.ts')
+      using model = await openModel(request)
+      const scores = await scoreSequences(model, input)
+      writeUserFile(options.output, `${JSON.stringify(scores)}\n`, { overwrite: true })
+      output.json({ output: options.output, sequences: input.sequences.length })
+      output.line(`Scored ${input.sequences.length} sequences into ${options.output}.`)
+    })
+
+/** Checked before weights are touched. */
+function limitsOf({ directory, contextLength: wished = null }: OpenModelRequest) {
+  const { vocabSize, contextLength } = openModelFolder(directory, { contextLength: wished }).config
+  return { vocabSize, contextLength }
+}
+
+export const grad = (context: Context) =>
+  modelCommand('grad')
+    .description("Compute an adapter's gradients for given loss coefficients")
+    .requiredOption(...adapter)
+    .requiredOption('--input <F>', '{"sequences": [[ids…]…], "coefficients": [[…]…], "temperature": 1}')
+    .requiredOption('--output <DIR>', 'gets gradients.safetensors, under the names PEFT gives the adapter')
+    .addHelpText(
+      'after',
+      '\nCoefficient t is ∂loss/∂log-probability of token t+1; a sequence of L tokens has L-1 of them.',
+    )
+    .action(async (options) => {
+      const { dataDirectory, output } = context()
+      const request = openRequest(options, dataDirectory)
+      const input = readGradInput(options.input, limitsOf(request))
+      const { openModel } = await import('#host/models/openModel.ts')
+      const { adapterGradients, writeGradients } = await import('#host/models/scoring.ts')
+      using model = await openModel(request)
+      const gradients = await adapterGradients(model, input)
+      const file = await writeGradients(options.output, gradients)
+      output.json({ output: file, tensors: gradients.length })
+      output.line(`Wrote ${gradients.length} gradients to ${file}.`)
+    })

@@ -1,0 +1,168 @@
+/** Models that have a name here. */
+import path from 'node:path'
+import { Command, Option } from '@commander-js/extra-typings'
+import { blockPrecisions, type PrecisionEffect } from '#shared/precision.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { fetchModel } from '#host/hub/fetchFiles.ts'
+import { fetchFolder, placeAt } from '#host/hub/hubFetching.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import {
+  findModel,
+  importModel,
+  listModels,
+  summarizeModel,
+  type ListedModel,
+  type ModelSummary,
+} from '#host/models/modelLibrary.ts'
+import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
+import { discardUpload } from '#host/transports/uploads.ts'
+import { listOf, maxThreads, oneOf, threads, whole, type CommandContext, type Context } from '../command.ts'
+import { fetchingFrom, hubEndpoint, isHubAddress } from '../hub.ts'
+import { tableLines } from '../output.ts'
+
+export const models = (context: Context) =>
+  new Command('model')
+    .description('Look after models')
+    .addCommand(add(context))
+    .addCommand(list(context))
+    .addCommand(check(context))
+    .addCommand(random(context))
+
+const add = (context: Context) =>
+  new Command('import')
+    .description('Check a model and copy it into the data directory; from a folder, or from a hub')
+    .argument(
+      '<SOURCE>',
+      'Hugging Face folder with config.json and safetensors weights; or owner/name[@revision] of a hub, or the address of its page',
+    )
+    .option('--name <NAME>', "what to call it here (default: the folder's or the hub's name)")
+    .option(
+      '--hub-id <OWNER/NAME>',
+      'what the model is called on a hub, told to who gets its adapters (optional)',
+    )
+    .option(...hubEndpoint)
+    .addHelpText(
+      'after',
+      '\nWhat is not on this disk and has the form owner/name is fetched from the hub: the only requests this command\nmakes. An interrupted fetch goes on where it ended. Access token: HF_TOKEN, else the one of the settings.',
+    )
+    .action(async (source, { name, hubId = null, endpoint }) => {
+      const here = context()
+      const given = name ?? path.basename(path.resolve(source))
+      const model = isHubAddress(source)
+        ? await importFromHub(source, { name, endpoint }, here)
+        : await importModel(source, given, here.dataDirectory, hubId)
+      here.output.json(model)
+      here.output.line(`Imported ${model.name}: ${model.architecture}, ${modelSize(model)}.`)
+    })
+
+interface HubChoice {
+  readonly name: string | undefined
+  readonly endpoint: string | undefined
+}
+
+const importFromHub = (
+  address: string,
+  { name, endpoint }: HubChoice,
+  context: CommandContext,
+): Promise<ModelSummary> =>
+  fetchingFrom(context, endpoint, async ({ host, access, follow }) => {
+    const place = placeAt(address, access, 'model')
+    const { uploadId, folder } = fetchFolder(host, access, [place.repo, place.revision])
+    context.output.note(`Fetching ${place.repo} from ${access.endpoint}.`)
+    await follow(fetchModel(place, folder, access))
+    const model = await importModel(folder, name ?? path.posix.basename(place.repo), host.dataDirectory)
+    await discardUpload(dataFolders(host.dataDirectory).uploads, uploadId)
+    return model
+  })
+
+const list = (context: Context) =>
+  new Command('list').description('List the models that have a name here').action(() => {
+    const { dataDirectory, output } = context()
+    const listed = listModels(dataDirectory)
+    output.json({ models: listed })
+    const header = ['name', 'architecture', 'size', 'context']
+    for (const line of tableLines(header, listed.map(row))) output.line(line)
+  })
+
+function row(model: ListedModel): string[] {
+  if ('problem' in model) return [model.name, model.problem, '', '']
+  return [model.name, model.architecture, modelSize(model), `${model.contextLength}`]
+}
+
+/** `0.5 B parameters`, `3.2 M parameters`. */
+function modelSize({ parameters }: { readonly parameters: number }): string {
+  const [divisor, letter] = parameters >= 1e9 ? [1e9, 'B'] : parameters >= 1e6 ? [1e6, 'M'] : [1e3, 'K']
+  return `${(parameters / divisor).toFixed(1)} ${letter} parameters`
+}
+
+const check = (context: Context) =>
+  new Command('check')
+    .description('Measure what rounding a model’s matrices does to its log-probabilities')
+    .argument('<MODEL>', 'model folder, or a name of model list')
+    .option(
+      '--precision <PRECISIONS>',
+      'what the matrices are rounded to, comma-separated',
+      listOf(oneOf(blockPrecisions)),
+      blockPrecisions,
+    )
+    .option(
+      '--texts <F>',
+      'UTF-8 file with a text in every line (default: eight short texts of several kinds)',
+    )
+    .option(...threads, whole(1, maxThreads))
+    .addHelpText(
+      'after',
+      '\nNats per token. mean and largest: |exact − rounded| on the texts; loss: by how much they became less likely;\nKL: of the rounded model from the exact one, on what it wrote itself; sampler: generating against learning.',
+    )
+    .action(async (model, options) => {
+      const { dataDirectory, output } = context()
+      const { readTexts } = await import('#host/checks/precisionTexts.ts')
+      const { checkPrecision } = await import('#host/checks/precisionCheck.ts')
+      const { openText } = await import('#host/models/completing.ts')
+      const { chooseDevice } = await import('#host/models/openModel.ts')
+      const folder = openModelFolder(findModel(model, dataDirectory))
+      const subject = {
+        model: folder,
+        tokenizer: openText(folder).tokenizer,
+        texts: options.texts === undefined ? null : readTexts(options.texts),
+        device: await chooseDevice({ kind: null, threads: options.threads ?? null }),
+        cacheDirectory: dataFolders(dataDirectory).cache,
+      }
+      const effects: PrecisionEffect[] = []
+      for (const precision of options.precision) {
+        output.note(`${precision}: rounding and scoring`)
+        effects.push(await checkPrecision({ ...subject, precision }))
+      }
+      output.json({ effects })
+      const header = ['base', 'matrices', 'mean', 'largest', 'loss', 'KL', 'sampler']
+      for (const line of tableLines(header, effects.map(effectRow))) output.line(line)
+    })
+
+const effectRow = ({ precision, roundedBytes, exactBytes, ...effect }: PrecisionEffect): string[] => [
+  precision,
+  `${(roundedBytes / 1e6).toFixed(1)} MB of ${(exactBytes / 1e6).toFixed(1)}`,
+  ...[effect.mean, effect.largest, effect.loss, effect.divergence, effect.samplerGap].map((value) =>
+    value.toFixed(5),
+  ),
+]
+
+const shapeNames = Object.keys(modelShapes) as ModelShapeName[]
+const dtypes = { f32: 'F32', bf16: 'BF16' } as const
+
+const random = (context: Context) =>
+  new Command('random')
+    .description('Write a model folder with random weights, for tests and benchmarks')
+    .addOption(new Option('--shape <NAME>', 'sizes of the model').choices(shapeNames).makeOptionMandatory())
+    .requiredOption('--out <DIR>', 'new or empty folder')
+    .option('--seed <N>', 'seed of the weights', whole(0), 1)
+    .addOption(
+      new Option('--dtype <TYPE>', 'type of the weights').choices(['f32', 'bf16']).default('f32' as const),
+    )
+    .action(async ({ shape, out, seed, dtype }) => {
+      const { output } = context()
+      await writeRandomModel(out, modelShapes[shape], seed, dtypes[dtype])
+      const model = summarizeModel(shape, openModelFolder(out))
+      output.json(model)
+      output.line(`Wrote ${modelSize(model)} of shape ${shape} to ${model.directory}.`)
+    })

@@ -1,0 +1,173 @@
+/** What a run did wrong, and what sets runs apart. */
+import { Command } from '@commander-js/extra-typings'
+import { leaves } from '#shared/config/paths.ts'
+import type { Check, Diagnosis, Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
+import { AppError } from '#shared/errors.ts'
+import { createHost } from '#host/createHost.ts'
+import { diagnoseRun } from '#host/runs/runsService.ts'
+import { openRunFolder } from '#host/runs/runFolder.ts'
+import type { Store } from '#host/store/store.ts'
+import { repeated, type Context } from '../command.ts'
+import { tableLines } from '../output.ts'
+
+export const diagnose = (context: Context) =>
+  new Command('diagnose')
+    .description('Say what is wrong with a run, what that rests on and what to change')
+    .argument('<RUN>', 'run id, an unambiguous part of it, or the folder of the run')
+    .addHelpText('after', '\nIt works while the run goes on. What to change can be tried with turnwise fork.')
+    .action(async (name) => {
+      const { dataDirectory, output } = context()
+      const { id } = openRunFolder(dataDirectory, name)
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const diagnosis = diagnoseRun(host.store, id)
+      output.json({ runId: id, ...diagnosis })
+      for (const line of diagnosisLines(diagnosis)) output.line(line)
+    })
+
+function diagnosisLines(diagnosis: Diagnosis): string[] {
+  const { findings, checks } = diagnosis
+  const isHealthy = findings.every(({ severity }) => severity === 'note')
+  return [
+    ...(isHealthy ? [healthyLine(diagnosis)] : []),
+    ...findings.flatMap(findingLines),
+    ...(checks.length > 0 ? ['', 'What was checked:', ...checkLines(checks)] : []),
+  ]
+}
+
+const short = (value: number): string => String(Number(value.toPrecision(3)))
+
+const percent = (share: number): string => `${short(100 * share)} %`
+
+const units: Readonly<Record<Check['unit'], (value: number) => string>> = {
+  share: percent,
+  nats: (value) => `${short(value)} nats`,
+  reward: short,
+  times: (value) => `${short(value)} times`,
+  count: short,
+}
+
+function checkLines(checks: readonly Check[]): string[] {
+  const width = Math.max(...checks.map(({ title }) => title.length))
+  return checks.map(({ title, before, value, unit, limit, isWithin }) => {
+    const figure = [before, value].flatMap((each) => (each === null ? [] : units[unit](each))).join(' → ')
+    return `  ${isWithin ? '✓' : '!'} ${title.padEnd(width)}  ${figure} (warns when ${limit})`
+  })
+}
+
+function healthyLine({ stage, firstStep, steps }: Diagnosis): string {
+  if (steps === 0) return 'No step is finished yet, so there is nothing to judge.'
+  const where = stage === null ? '' : ` of stage ${stage + 1}`
+  return `Nothing looks wrong in ${steps === 1 ? `step ${firstStep}` : `steps ${firstStep} to ${firstStep + steps - 1}`}${where}.`
+}
+
+const titles: Readonly<Record<Finding['severity'], string>> = {
+  problem: 'Problem',
+  warning: 'Warning',
+  note: 'Note',
+}
+
+const findingLines = ({ severity, words, evidence, proposals }: Finding): string[] => [
+  `${titles[severity].padEnd(7)}  ${words}`,
+  ...evidence.map((each) => `         ${evidenceText(each)}`),
+  ...proposals.map((each) => `      →  ${proposalText(each)}`),
+]
+
+function evidenceText({ of, value, fromStep, toStep }: Evidence): string {
+  const steps = stepsText(fromStep, toStep)
+  return `${of} ${value === null ? 'no number' : Number(value.toPrecision(4))} (${steps})`
+}
+
+function proposalText({ words, changes, from, lookAt }: Proposal): string {
+  const settings = Object.entries(changes).map(([key, value]) => `${key} ${JSON.stringify(value)}`)
+  if (settings.length > 0 && from !== 'newest')
+    settings.push(from === 'start' ? 'in a new run' : `in a fork from step ${from}`)
+  const steps = lookAt?.kind === 'samples' ? [stepsText(lookAt.fromStep, lookAt.toStep)] : []
+  const more = [...settings, ...steps]
+  return more.length === 0 ? words : `${words} (${more.join(', ')})`
+}
+
+const stepsText = (from: number, to: number): string =>
+  from === to ? `step ${from}` : `steps ${from} to ${to}`
+
+const usualMetrics = ['reward', 'eval_reward', 'kl', 'entropy', 'completions/mean_length', 'step_time']
+
+interface Compared {
+  readonly id: string
+  readonly name: string | null
+  readonly status: string
+  readonly step: number
+  /** Setting with dots between its levels → value; those that are alike in all runs left out. */
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly metrics: Readonly<Record<string, number | null>>
+}
+
+export const compare = (context: Context) =>
+  new Command('compare')
+    .description('Compare two runs: what differs in their settings, and their last numbers')
+    .argument('<RUN>', 'run id or an unambiguous part of it')
+    .argument('<OTHER>', 'the other run')
+    .option('--with <RUN>', 'a further run; may be repeated', repeated, [])
+    .option(
+      '--metric <NAME>',
+      'metric to show; may be repeated (default: reward and what goes with it)',
+      repeated,
+      [],
+    )
+    .action(async (first, second, options) => {
+      const { dataDirectory, output } = context()
+      const ids = [first, second, ...options.with].map((name) => openRunFolder(dataDirectory, name).id)
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const metrics = options.metric.length > 0 ? options.metric : usualMetrics
+      requireMetrics(host.store, ids, options.metric)
+      const runs = comparisonOf(host.store, ids, metrics)
+      output.json({ runs })
+      const shown = metrics.filter((metric) => runs.some((run) => run.metrics[metric] !== null))
+      for (const line of tableLines(['', ...runs.map(titleOf)], rowsOf(runs, shown))) output.line(line)
+    })
+
+function comparisonOf(store: Store, ids: readonly string[], metrics: readonly string[]): Compared[] {
+  const configs = ids.map((id) => Object.fromEntries(leaves(JSON.parse(store.runs.get(id).config))))
+  const keys = [...new Set(configs.flatMap((config) => Object.keys(config)))].sort()
+  const isSame = (key: string) =>
+    new Set(configs.map((config) => JSON.stringify(config[key] ?? null))).size === 1
+  const differing = keys.filter((key) => !isSame(key))
+  return ids.map((id, i) => {
+    const { name, status, step } = store.runs.get(id)
+    const latest = store.metrics.latest(id)
+    return {
+      ...{ id, name, status, step },
+      settings: Object.fromEntries(differing.map((key) => [key, configs[i]?.[key] ?? null])),
+      metrics: Object.fromEntries(metrics.map((metric) => [metric, latest.get(metric)?.value ?? null])),
+    }
+  })
+}
+
+function requireMetrics(store: Store, ids: readonly string[], wanted: readonly string[]): void {
+  const known = new Set(ids.flatMap((id) => store.metrics.names(id)))
+  const missing = wanted.find((metric) => !known.has(metric))
+  if (missing === undefined) return
+  throw new AppError(
+    'usage/invalid',
+    `None of these runs has the metric ${missing}.`,
+    `They have: ${[...known].sort().join(', ')}.`,
+  )
+}
+
+const titleOf = ({ id, name }: Compared): string => name ?? id.slice(-8)
+
+function rowsOf(runs: readonly Compared[], metrics: readonly string[]): string[][] {
+  const settings = Object.keys(runs[0]?.settings ?? {})
+  return [
+    ['run', ...runs.map(({ id }) => id.slice(-8))],
+    ['status', ...runs.map(({ status, step }) => `${status}, step ${step}`)],
+    ...settings.map((key) => [key, ...runs.map((run) => shortly(run.settings[key]))]),
+    ...metrics.map((metric) => [metric, ...runs.map((run) => formatNumber(run.metrics[metric] ?? null))]),
+  ]
+}
+
+function shortly(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > 40 ? `…${text.slice(-39)}` : text
+}
+
+const formatNumber = (value: number | null): string => (value === null ? '–' : value.toPrecision(4))

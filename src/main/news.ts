@@ -1,0 +1,200 @@
+/** What the shell shows of runs and tells of them: looked up in the host whenever something happened. */
+import { statfs } from 'node:fs/promises'
+import type { FindingId } from '#shared/diagnosis.ts'
+import type { RunEntry } from '#shared/runs.ts'
+import { newsOf } from '#host/api/feeds.ts'
+import type { Host } from '#host/host.ts'
+import type { WorkerStatus } from '#host/runs/supervisor.ts'
+
+/** The disk fills up without a bell. */
+const lookEveryMs = 60_000
+
+export interface ShellNews {
+  readonly activity: Activity
+  readonly notices: readonly Notice[]
+}
+
+/** The first news come at once; then whenever there are others, until the signal aborts. */
+export function watchRuns(host: Host, signal: AbortSignal): AsyncGenerator<ShellNews> {
+  const watch = new Watch(host)
+  return newsOf({ bell: host.bell, signal, everyMs: lookEveryMs }, () => watch.look())
+}
+
+class Watch {
+  readonly #host: Host
+  #shown: string | null = null
+  #trained: readonly string[] = []
+  /** What was told of a run that is trained. */
+  readonly #told = new Map<string, Set<FindingId>>()
+  #disk = { isLow: false, lookedAt: -Infinity }
+
+  constructor(host: Host) {
+    this.#host = host
+  }
+
+  async look(): Promise<ShellNews | null> {
+    const runs = this.#host.supervisor
+      .list()
+      .flatMap(({ runId, activity }) => this.#describe(runId, activity))
+    const notices = [...this.#endings(runs), ...this.#alarms(runs), ...(await this.#disks())]
+    const stamp = JSON.stringify(runs)
+    if (stamp === this.#shown && notices.length === 0) return null
+    this.#shown = stamp
+    return { activity: activityOf(runs), notices }
+  }
+
+  /** A run whose folder is not in the history yet is shown at the next look. */
+  #describe(id: string, activity: TrainedRun['activity']): TrainedRun[] {
+    const run = this.#host.store.runs.find(id)
+    return run === null ? [] : [{ id, name: run.name, step: run.step, steps: run.steps, activity }]
+  }
+
+  #endings(runs: readonly TrainedRun[]): Notice[] {
+    const now = runs.map(({ id }) => id)
+    const ended = this.#trained.filter((id) => !now.includes(id))
+    this.#trained = now
+    return ended.flatMap((id) => {
+      this.#told.delete(id)
+      const run = this.#host.store.runs.find(id)
+      return (run === null ? null : endingNotice(run)) ?? []
+    })
+  }
+
+  #alarms(runs: readonly TrainedRun[]): Notice[] {
+    return runs.flatMap(({ id }) => {
+      const told = this.#told.get(id) ?? new Set<FindingId>()
+      this.#told.set(id, told)
+      const run = this.#host.store.runs.find(id)
+      return (run === null ? null : alarmNotice(run, told)) ?? []
+    })
+  }
+
+  async #disks(): Promise<Notice[]> {
+    if (Date.now() - this.#disk.lookedAt < lookEveryMs) return []
+    // A folder that is gone has no disk; the runs in it say so themselves.
+    const disk = await statfs(this.#host.dataDirectory).catch(() => null)
+    const wasLow = this.#disk.isLow
+    const freeBytes = disk === null ? Infinity : disk.bavail * disk.bsize
+    this.#disk = { isLow: isDiskLow(freeBytes, wasLow), lookedAt: Date.now() }
+    return this.#disk.isLow && !wasLow ? [diskNotice(freeBytes)] : []
+  }
+}
+
+/* Runs that are being trained: in words, as a bar, and whether the machine must stay awake. */
+
+export interface TrainedRun {
+  readonly id: string
+  readonly name: string | null
+  /** Steps completed, of `steps`; null until it has begun. */
+  readonly step: number
+  readonly steps: number | null
+  readonly activity: WorkerStatus['activity']
+}
+
+export interface Bar {
+  /** 0…1; −1 removes the bar. */
+  readonly share: number
+  readonly mode: 'none' | 'normal' | 'indeterminate' | 'paused'
+}
+
+export interface Activity {
+  readonly runs: readonly TrainedRun[]
+  /** One line. */
+  readonly text: string
+  readonly bar: Bar
+  /** A paused run can wait through a sleep. */
+  readonly keepsAwake: boolean
+}
+
+export function activityOf(runs: readonly TrainedRun[]): Activity {
+  return {
+    runs,
+    text: describe(runs),
+    bar: barOf(runs),
+    keepsAwake: runs.some(({ activity }) => activity !== 'paused'),
+  }
+}
+
+export const runLabel = ({ id, name }: Pick<TrainedRun, 'id' | 'name'>): string => name ?? id.slice(0, 12)
+
+function describe(runs: readonly TrainedRun[]): string {
+  const [first, ...others] = runs
+  if (first === undefined) return 'No run is being trained'
+  const more = others.length === 0 ? '' : ` · ${others.length} more`
+  return `${runLabel(first)}: ${whereItIs(first)}${more}`
+}
+
+function whereItIs({ step, steps, activity }: TrainedRun): string {
+  const place = steps === null || steps === 0 ? `step ${step}` : `step ${step} of ${steps}`
+  const words: Readonly<Record<TrainedRun['activity'], string>> = {
+    starting: 'preparing',
+    running: place,
+    pausing: `pausing after this step, ${place}`,
+    paused: `paused at ${place}`,
+    stopping: `stopping after this step, ${place}`,
+  }
+  return words[activity]
+}
+
+/** Of the run that was started first: several bars in one would say nothing. */
+function barOf([run]: readonly TrainedRun[]): Bar {
+  if (run === undefined) return { share: -1, mode: 'none' }
+  if (run.steps === null || run.steps === 0 || run.activity === 'starting')
+    return { share: 0, mode: 'indeterminate' }
+  return { share: Math.min(1, run.step / run.steps), mode: run.activity === 'paused' ? 'paused' : 'normal' }
+}
+
+/* Notices of the system: a run is over, goes wrong, or the disk fills up. Nothing else. */
+
+export interface Notice {
+  readonly kind: 'done' | 'failed' | 'alarm' | 'disk'
+  readonly title: string
+  readonly body: string
+  /** Where a click leads. */
+  readonly route: string
+}
+
+/** How a run ended that was trained here; null: a person ended it, or it goes on. */
+export function endingNotice(run: RunEntry): Notice | null {
+  const route = `/runs/${run.id}`
+  if (run.status === 'finished') {
+    return { kind: 'done', title: `${runLabel(run)} is done`, body: outcome(run), route }
+  }
+  if (run.status !== 'failed' && run.status !== 'interrupted') return null
+  const reason = run.error?.message ?? 'Its process ended unexpectedly.'
+  return { kind: 'failed', title: `${runLabel(run)} failed at step ${run.step}`, body: reason, route }
+}
+
+function outcome({ step, rewardBefore, rewardAfter, reward }: RunEntry): string {
+  const steps = `${step} ${step === 1 ? 'step' : 'steps'}`
+  if (rewardBefore !== null && rewardAfter !== null)
+    return `${steps}; eval reward ${short(rewardBefore)} → ${short(rewardAfter)}.`
+  return reward === null ? `${steps}.` : `${steps}; reward ${short(reward)}.`
+}
+
+const short = (value: number): string => String(Number(value.toPrecision(3)))
+
+/** What the run says is so wrong with it that going on is of no use, told once. `told`: ids so far; grows. */
+export function alarmNotice(run: RunEntry, told: Set<FindingId>): Notice | null {
+  const { finding } = run
+  if (finding?.severity !== 'problem' || told.has(finding.id)) return null
+  told.add(finding.id)
+  const title = `${runLabel(run)} needs a look at step ${run.step}`
+  return { kind: 'alarm', title, body: finding.words, route: `/runs/${run.id}/diagnosis` }
+}
+
+const gibibyte = 2 ** 30
+const lowDiskBytes = 2 * gibibyte
+/** Told again only after it was well above. */
+const enoughDiskBytes = 3 * gibibyte
+
+/** Whether the disk counts as low now. */
+export const isDiskLow = (freeBytes: number, wasLow: boolean): boolean =>
+  freeBytes < (wasLow ? enoughDiskBytes : lowDiskBytes)
+
+export const diskNotice = (freeBytes: number): Notice => ({
+  kind: 'disk',
+  title: 'The disk is nearly full',
+  body: `${(freeBytes / gibibyte).toFixed(1)} GiB are free. Checkpoints need room: delete runs or clear the cache.`,
+  route: '/settings/storage',
+})
