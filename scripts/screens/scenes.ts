@@ -2,6 +2,7 @@
 import type { Page } from '@playwright/test'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
+import { places } from '#shared/keyTable.ts'
 
 export interface Scene {
   readonly name: string
@@ -46,29 +47,26 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const place = (name: string, route: string, prepare?: Scene['prepare']): Scene =>
     prepare === undefined ? { name, route } : { name, route, prepare }
   return [
-    place('home', '#/'),
-    place('data', '#/data'),
+    // Settings opens at its first section, which is below.
+    ...places.flatMap(({ id, route }) => (id === 'settings' ? [] : [place(id, `#${route}`)])),
     place('data-rows', `#/data/${versionId}`),
     ...['prompt', 'lengths', 'split', 'difficulty'].map((tab) =>
       place(`data-${tab}`, `#/data/${versionId}?tab=${tab}`),
     ),
-    place('rewards', '#/rewards'),
     place('reward', `#/rewards/${rewardId}`, dryRun),
     place('environment', `#/rewards/${environmentId}`),
     place('new-run', '#/new-run', fillIn),
-    place('runs', '#/runs'),
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),
     ),
     // While answers still differ.
     place('run-samples', `#/runs/${run}/samples?step=6`),
-    place('compare', `#/compare?runs=${several}`),
+    place('comparison', `#/compare?runs=${several}`),
     place(
-      'arena',
+      'arena-pair',
       `#/arena?a=${encodeURIComponent(base ?? '')}&b=${encodeURIComponent(`${base ?? ''}~${run}@30`)}&prompt=Reverse%207%200%202%205`,
       generate,
     ),
-    place('models', '#/models'),
     place('model', '#/models/starter'),
     place('export', `#/models/export?run=${run}&step=30`),
     ...['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about'].map((section) =>
