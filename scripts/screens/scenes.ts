@@ -31,6 +31,9 @@ async function generate(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'They are alike' }).waitFor()
 }
 
+/** Places that are pictured with something chosen. */
+const isBelow = new Set(['compare', 'arena', 'settings'])
+
 export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const runs = await client.call('runs.list', {})
   const dataSets = await client.call('datasets.list')
@@ -47,8 +50,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const place = (name: string, route: string, prepare?: Scene['prepare']): Scene =>
     prepare === undefined ? { name, route } : { name, route, prepare }
   return [
-    // Settings opens at its first section, which is below.
-    ...places.flatMap(({ id, route }) => (id === 'settings' ? [] : [place(id, `#${route}`)])),
+    ...places.flatMap(({ id, route }) => (isBelow.has(id) ? [] : [place(id, `#${route}`)])),
     place('data-rows', `#/data/${versionId}`),
     ...['prompt', 'lengths', 'split', 'difficulty'].map((tab) =>
       place(`data-${tab}`, `#/data/${versionId}?tab=${tab}`),
@@ -61,9 +63,9 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     ),
     // While answers still differ.
     place('run-samples', `#/runs/${run}/samples?step=6`),
-    place('comparison', `#/compare?runs=${several}`),
+    place('compare', `#/compare?runs=${several}`),
     place(
-      'arena-pair',
+      'arena',
       `#/arena?a=${encodeURIComponent(base ?? '')}&b=${encodeURIComponent(`${base ?? ''}~${run}@30`)}&prompt=Reverse%207%200%202%205`,
       generate,
     ),
