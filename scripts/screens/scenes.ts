@@ -2,6 +2,7 @@
 import type { Page } from '@playwright/test'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
+import { places } from '#shared/keyTable.ts'
 
 export interface Scene {
   readonly name: string
@@ -30,6 +31,9 @@ async function generate(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'They are alike' }).waitFor()
 }
 
+/** Places that are pictured with something chosen. */
+const isBelow = new Set(['compare', 'arena', 'settings'])
+
 export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const runs = await client.call('runs.list', {})
   const dataSets = await client.call('datasets.list')
@@ -46,17 +50,14 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const place = (name: string, route: string, prepare?: Scene['prepare']): Scene =>
     prepare === undefined ? { name, route } : { name, route, prepare }
   return [
-    place('home', '#/'),
-    place('data', '#/data'),
+    ...places.flatMap(({ id, route }) => (isBelow.has(id) ? [] : [place(id, `#${route}`)])),
     place('data-rows', `#/data/${versionId}`),
     ...['prompt', 'lengths', 'split', 'difficulty'].map((tab) =>
       place(`data-${tab}`, `#/data/${versionId}?tab=${tab}`),
     ),
-    place('rewards', '#/rewards'),
     place('reward', `#/rewards/${rewardId}`, dryRun),
     place('environment', `#/rewards/${environmentId}`),
     place('new-run', '#/new-run', fillIn),
-    place('runs', '#/runs'),
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),
     ),
@@ -68,7 +69,6 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
       `#/arena?a=${encodeURIComponent(base ?? '')}&b=${encodeURIComponent(`${base ?? ''}~${run}@30`)}&prompt=Reverse%207%200%202%205`,
       generate,
     ),
-    place('models', '#/models'),
     place('model', '#/models/starter'),
     place('export', `#/models/export?run=${run}&step=30`),
     ...['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about'].map((section) =>

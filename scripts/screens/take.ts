@@ -1,7 +1,8 @@
 /**
  * Takes pictures of every screen with real data, in both themes and two sizes:
  *   node scripts/screens/take.ts --data DIR --out DIR [--window DIR] [--only NAME]… [--theme light] [--size 1280x800]
- * DIR of the data is filled by history.ts. Names, routes and what is pressed first stand in scenes.ts.
+ * DIR of the data is filled by history.ts; scenes.ts has names, routes and what is pressed first. With one size, files are
+ * named like those in docs/images: `reward-light.png`.
  */
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
@@ -45,7 +46,10 @@ async function takeAll(
     await page.waitForTimeout(1500)
     await prepare?.(page)
     await page.waitForTimeout(400)
-    const file = path.join(values.out, `${name}-${theme}-${size}.png`)
+    const file = path.join(
+      values.out,
+      [name, theme, ...(values.size.length > 1 ? [size] : [])].join('-') + '.png',
+    )
     await page.screenshot({ path: file })
     console.log(file)
     await page.keyboard.press('Escape')

@@ -12,25 +12,176 @@ export interface MetricDeclaration {
   /** Which way is progress; none where neither is. */
   readonly better: 'higher' | 'lower' | 'none'
   readonly explanation: string
+  readonly chart?: MetricChart | undefined
 }
 
-/** [label, unit, better, explanation] */
-type Row = readonly [string, MetricDeclaration['unit'], MetricDeclaration['better'], string]
+/** What is drawn of a metric without anyone choosing it. Charts have the order of the table below. */
+export interface MetricChart {
+  /** Among the first panels of a comparison. */
+  readonly compared?: true
+  /** On a run's page: always, or among what is looked at when something is wrong. */
+  readonly panel?: 'overview' | 'learning'
+  /** That of the metric, where it is left out; so are `line` and `help`. */
+  readonly title?: string
+  readonly line?: string
+  /** Further lines of the same chart. */
+  readonly also?: readonly (readonly [metric: string, line: string])[]
+  /** Metric of the standard deviation to either side of the first line. */
+  readonly band?: string
+  readonly size?: 'wide'
+  /** Always in view. */
+  readonly include?: readonly number[]
+  /** Shown before there are numbers, where a run learns from these. */
+  readonly expected?: readonly ExperienceKind[]
+  readonly help?: string
+}
+
+/** What an algorithm learns from: `rollout` is rewards of the policy's completions, the others are given answers. */
+export type ExperienceKind = 'rollout' | 'demonstrations' | 'preferences'
+
+/** [label, unit, better, explanation, chart] */
+type Row = readonly [
+  string,
+  MetricDeclaration['unit'],
+  MetricDeclaration['better'],
+  string,
+  (MetricChart | undefined)?,
+]
 
 const table = {
-  loss: [
-    'Loss',
-    'number',
-    'none',
-    'What the update minimised. In policy-gradient training its level says little by itself.',
+  reward: [
+    'Reward',
+    'reward',
+    'higher',
+    'Mean reward of the trajectories of the step.',
+    {
+      compared: true,
+      panel: 'overview',
+      line: 'training',
+      also: [['eval_reward', 'eval']],
+      band: 'reward_std',
+      size: 'wide',
+      expected: ['rollout'],
+      help: 'Mean reward of the completions of each step; the band is the standard deviation within groups. Eval: mean reward on the validation split, which is never trained on, with greedy decoding.',
+    },
   ],
-  policy_loss: ['Policy loss', 'number', 'none', 'The part of the loss that comes from rewards.'],
-  value_loss: ['Value loss', 'number', 'lower', 'How far the critic was from the returns.'],
+  reward_std: [
+    'Reward std',
+    'reward',
+    'none',
+    'Standard deviation of the reward within its group (without groups: in the step); 0 leaves nothing to learn.',
+  ],
+  eval_reward: [
+    'Eval reward',
+    'reward',
+    'higher',
+    'Mean reward on validation rows with greedy decoding.',
+    { compared: true },
+  ],
+  perplexity: [
+    'Perplexity',
+    'number',
+    'lower',
+    'Exponential of the mean negative log-probability of the answers shown; 1 is perfect.',
+    {
+      panel: 'overview',
+      line: 'training',
+      also: [['eval_perplexity', 'eval']],
+      size: 'wide',
+      expected: ['demonstrations'],
+    },
+  ],
+  'rewards/accuracies': [
+    'Preference accuracy',
+    'share',
+    'higher',
+    'Share of pairs whose chosen answer gained more than the rejected one.',
+    {
+      compared: true,
+      panel: 'overview',
+      line: 'training',
+      also: [['eval_rewards/accuracies', 'eval']],
+      size: 'wide',
+      include: [0, 1],
+      expected: ['preferences'],
+    },
+  ],
+  'rewards/margins': [
+    'Reward margin',
+    'nats',
+    'higher',
+    'By how much the chosen answers gained on the rejected ones.',
+    {
+      compared: true,
+      panel: 'overview',
+      line: 'training',
+      also: [['eval_rewards/margins', 'eval']],
+      size: 'wide',
+      include: [0],
+      expected: ['preferences'],
+    },
+  ],
+  frac_reward_zero_std: [
+    'Zero-variance groups',
+    'share',
+    'lower',
+    'Share of groups whose rewards are all equal: they teach nothing.',
+    { compared: true, panel: 'overview', line: 'share', include: [0, 1], expected: ['rollout'] },
+  ],
+  entropy: [
+    'Entropy',
+    'nats',
+    'none',
+    'Mean uncertainty of the policy per token; a steady fall to 0 means it stops exploring.',
+    { compared: true, panel: 'overview', include: [0], expected: ['rollout'] },
+  ],
+  surprisal: [
+    'Surprisal',
+    'nats',
+    'none',
+    'Mean negative log-probability of the chosen tokens; estimates the entropy.',
+  ],
+  kl: [
+    'KL',
+    'nats',
+    'none',
+    'Divergence from the reference policy per token, as klEstimator estimates it; REINFORCE, RLOO, ReMax: mean log-ratio; REINFORCE++: k2.',
+    { compared: true, panel: 'overview', include: [0] },
+  ],
+  'kl/clamped': [
+    'Clamped KL estimates',
+    'share',
+    'lower',
+    'Share of tokens whose estimate is above klClamp: the KL term leaves them out.',
+  ],
+  'completions/mean_length': [
+    'Completion length',
+    'tokens',
+    'none',
+    'Mean length of completions.',
+    { compared: true, panel: 'overview', line: 'mean length', include: [0], expected: ['rollout'] },
+  ],
+  'completions/clipped_ratio': [
+    'Truncated completions',
+    'share',
+    'lower',
+    'Share of completions truncated at the length limit.',
+    { panel: 'overview', line: 'share', include: [0], expected: ['rollout'] },
+  ],
+  eval_loss: ['Eval loss', 'number', 'lower', 'Loss on validation rows.', { compared: true }],
+  eval_perplexity: [
+    'Eval perplexity',
+    'number',
+    'lower',
+    'Exponential of the mean negative log-probability of validation answers; 1 is perfect.',
+    { compared: true },
+  ],
   grad_norm: [
     'Gradient norm',
     'number',
     'none',
     'Length of the gradient before clipping; sudden peaks announce trouble.',
+    { compared: true, panel: 'learning', line: 'norm', include: [0] },
   ],
   'grad_norm/critic': [
     'Gradient norm, critic',
@@ -38,10 +189,105 @@ const table = {
     'none',
     'Length of the critic’s gradient before clipping.',
   ],
-  learning_rate: ['Learning rate', 'number', 'none', 'Learning rate of the last update of the step.'],
+  'clip_ratio/region_mean': [
+    'Clip fraction',
+    'share',
+    'none',
+    'Share of tokens outside either clip bound.',
+    { compared: true, panel: 'overview', line: 'share', include: [0], expected: ['rollout'] },
+  ],
+  'clip_ratio/low_mean': [
+    'Clip fraction, low',
+    'share',
+    'none',
+    'Share of tokens whose ratio fell below the lower clip bound.',
+  ],
+  'clip_ratio/high_mean': [
+    'Clip fraction, high',
+    'share',
+    'none',
+    'Share of tokens whose ratio rose above the upper clip bound.',
+  ],
+  'rewards/chosen': [
+    'Implicit reward, chosen',
+    'nats',
+    'higher',
+    'How much likelier the chosen answers are than under the reference: β × log-ratio.',
+    {
+      panel: 'overview',
+      title: 'Implicit reward',
+      line: 'chosen',
+      also: [['rewards/rejected', 'rejected']],
+      include: [0],
+      expected: ['preferences'],
+    },
+  ],
+  'rewards/rejected': ['Implicit reward, rejected', 'nats', 'lower', 'The same of the rejected answers.'],
+  'logps/chosen': [
+    'Logprob, chosen',
+    'nats',
+    'none',
+    'Mean log-probability of the chosen answers, each as a whole.',
+    { panel: 'overview', title: 'Logprob', line: 'chosen', also: [['logps/rejected', 'rejected']] },
+  ],
+  'logps/rejected': [
+    'Logprob, rejected',
+    'nats',
+    'none',
+    'Mean log-probability of the rejected answers, each as a whole.',
+  ],
+  loss: [
+    'Loss',
+    'number',
+    'none',
+    'What the update minimised. In policy-gradient training its level says little by itself.',
+    { compared: true },
+  ],
+  policy_loss: ['Policy loss', 'number', 'none', 'The part of the loss that comes from rewards.'],
+  value_loss: [
+    'Value loss',
+    'number',
+    'lower',
+    'How far the critic was from the returns.',
+    { panel: 'overview', include: [0] },
+  ],
+  'value/explained_variance': [
+    'Explained variance',
+    'share',
+    'higher',
+    'How much of the variance of the returns the critic foresaw: 1 is all, 0 no better than their mean.',
+    { panel: 'overview', line: 'share', include: [0, 1] },
+  ],
+  'environment/turns': [
+    'Turns per episode',
+    'count',
+    'none',
+    'Mean number of turns the policy had in an episode.',
+    { panel: 'overview', line: 'turns', include: [0] },
+  ],
+  'environment/done_ratio': [
+    'Episodes done',
+    'share',
+    'higher',
+    'Share of episodes the environment brought to their end; the others were truncated or failed.',
+    { panel: 'overview', line: 'share', include: [0, 1] },
+  ],
+  'environment/context_limit_ratio': [
+    'Episodes at the context limit',
+    'share',
+    'lower',
+    'Share of episodes that ended because the transcript had grown too long.',
+  ],
+  step_time: ['Time per step', 'seconds', 'lower', 'Duration of the whole step.', { compared: true }],
+  learning_rate: [
+    'Learning rate',
+    'number',
+    'none',
+    'Learning rate of the last update of the step.',
+    { panel: 'learning', line: 'rate', include: [0] },
+  ],
   epoch: ['Epoch', 'number', 'none', 'Passes over the training prompts so far.'],
   num_tokens: ['Tokens so far', 'tokens', 'none', 'Prompt and completion tokens of all rollouts so far.'],
-  step_time: ['Time per step', 'seconds', 'lower', 'Duration of the whole step.'],
   'time/rollout': ['Rollout time', 'seconds', 'lower', 'Time spent generating.'],
   'time/reward': ['Reward time', 'seconds', 'lower', 'Time spent in reward functions.'],
   'time/score': ['Scoring time', 'seconds', 'lower', 'Time spent on forward passes before the first update.'],
@@ -57,19 +303,6 @@ const table = {
     'tokens/s',
     'higher',
     'Prompt and completion tokens learned from per second of update.',
-  ],
-  reward: ['Reward', 'reward', 'higher', 'Mean reward of the trajectories of the step.'],
-  reward_std: [
-    'Reward std',
-    'reward',
-    'none',
-    'Standard deviation of the reward within its group (without groups: in the step); 0 leaves nothing to learn.',
-  ],
-  frac_reward_zero_std: [
-    'Zero-variance groups',
-    'share',
-    'lower',
-    'Share of groups whose rewards are all equal: they teach nothing.',
   ],
   'rewards/{function}/mean': [
     'Reward: {function}',
@@ -89,7 +322,13 @@ const table = {
     'lower',
     'Trajectories to which no reward function applied.',
   ],
-  'reward/failures': ['Reward failures', 'count', 'lower', 'Calls of reward functions that failed.'],
+  'reward/failures': [
+    'Reward failures',
+    'count',
+    'lower',
+    'Calls of reward functions that failed.',
+    { panel: 'learning', line: 'failures', include: [0] },
+  ],
   'reward/greedy_baseline': [
     'Greedy baseline reward',
     'reward',
@@ -108,7 +347,6 @@ const table = {
     'none',
     'Mean of a number that reward functions log under this name.',
   ],
-  'completions/mean_length': ['Completion length', 'tokens', 'none', 'Mean length of completions.'],
   'completions/min_length': ['Completion length, min', 'tokens', 'none', 'Shortest completion.'],
   'completions/max_length': ['Completion length, max', 'tokens', 'none', 'Longest completion.'],
   'completions/mean_terminated_length': [
@@ -129,109 +367,12 @@ const table = {
     'none',
     'Longest completion that stopped by itself (EOS).',
   ],
-  'completions/clipped_ratio': [
-    'Truncated completions',
-    'share',
-    'lower',
-    'Share of completions truncated at the length limit.',
-  ],
-  'environment/turns': [
-    'Turns per episode',
-    'count',
-    'none',
-    'Mean number of turns the policy had in an episode.',
-  ],
-  'environment/done_ratio': [
-    'Episodes done',
-    'share',
-    'higher',
-    'Share of episodes the environment brought to their end; the others were truncated or failed.',
-  ],
-  'environment/context_limit_ratio': [
-    'Episodes at the context limit',
-    'share',
-    'lower',
-    'Share of episodes that ended because the transcript had grown too long.',
-  ],
-  entropy: [
-    'Entropy',
-    'nats',
-    'none',
-    'Mean uncertainty of the policy per token; a steady fall to 0 means it stops exploring.',
-  ],
-  surprisal: [
-    'Surprisal',
-    'nats',
-    'none',
-    'Mean negative log-probability of the chosen tokens; estimates the entropy.',
-  ],
-  kl: [
-    'KL',
-    'nats',
-    'none',
-    'Divergence from the reference policy per token, as klEstimator estimates it; REINFORCE, RLOO, ReMax: mean log-ratio; REINFORCE++: k2.',
-  ],
-  'kl/clamped': [
-    'Clamped KL estimates',
-    'share',
-    'lower',
-    'Share of tokens whose estimate is above klClamp: the KL term leaves them out.',
-  ],
-  perplexity: [
-    'Perplexity',
-    'number',
-    'lower',
-    'Exponential of the mean negative log-probability of the answers shown; 1 is perfect.',
-  ],
-  'rewards/chosen': [
-    'Implicit reward, chosen',
-    'nats',
-    'higher',
-    'How much likelier the chosen answers are than under the reference: β × log-ratio.',
-  ],
-  'rewards/rejected': ['Implicit reward, rejected', 'nats', 'lower', 'The same of the rejected answers.'],
-  'rewards/margins': [
-    'Reward margin',
-    'nats',
-    'higher',
-    'By how much the chosen answers gained on the rejected ones.',
-  ],
-  'rewards/accuracies': [
-    'Preference accuracy',
-    'share',
-    'higher',
-    'Share of pairs whose chosen answer gained more than the rejected one.',
-  ],
-  'logps/chosen': [
-    'Logprob, chosen',
-    'nats',
-    'none',
-    'Mean log-probability of the chosen answers, each as a whole.',
-  ],
-  'logps/rejected': [
-    'Logprob, rejected',
-    'nats',
-    'none',
-    'Mean log-probability of the rejected answers, each as a whole.',
-  ],
-  'clip_ratio/low_mean': [
-    'Clip fraction, low',
-    'share',
-    'none',
-    'Share of tokens whose ratio fell below the lower clip bound.',
-  ],
-  'clip_ratio/high_mean': [
-    'Clip fraction, high',
-    'share',
-    'none',
-    'Share of tokens whose ratio rose above the upper clip bound.',
-  ],
-  'clip_ratio/region_mean': ['Clip fraction', 'share', 'none', 'Share of tokens outside either clip bound.'],
   'sampling/sampling_logp_difference/mean': [
     'Train–inference logprob mismatch',
     'nats',
     'lower',
     'Mean gap between the log-probabilities recorded while sampling and those the learner gives the same tokens.',
+    { panel: 'learning', line: 'mismatch', include: [0] },
   ],
   'sampling/sampling_logp_difference/max': [
     'Train–inference logprob mismatch, max',
@@ -268,6 +409,7 @@ const table = {
     'nats',
     'lower',
     'Mean gap between the log-probabilities of the rollout server and our own, on some completions of the step.',
+    { panel: 'learning', line: 'mean', also: [['sampling/server_logp_difference/max', 'max']], include: [0] },
   ],
   'sampling/server_logp_difference/max': [
     'Server logprob mismatch, max',
@@ -280,12 +422,14 @@ const table = {
     'count',
     'lower',
     'Tokens of which the rollout server gave no log-probability; our own stands in.',
+    { panel: 'learning', line: 'tokens', include: [0] },
   ],
   'rollout/server_retries': [
     'Server retries',
     'count',
     'lower',
     'Requests to the rollout server that were made again.',
+    { panel: 'learning', line: 'requests', include: [0] },
   ],
   'rollout/server_adapters': [
     'Adapters on the server',
@@ -298,12 +442,6 @@ const table = {
     'count',
     'lower',
     'Trajectories without a complete record of the sampler.',
-  ],
-  'value/explained_variance': [
-    'Explained variance',
-    'share',
-    'higher',
-    'How much of the variance of the returns the critic foresaw: 1 is all, 0 no better than their mean.',
   ],
   'update/trajectories': [
     'Trajectories in the update',
@@ -318,7 +456,6 @@ const table = {
     'lower',
     'Updates of the step that were not applied, because their numbers could not be right.',
   ],
-  eval_reward: ['Eval reward', 'reward', 'higher', 'Mean reward on validation rows with greedy decoding.'],
   'eval_rewards/{function}/mean': [
     'Eval reward: {function}',
     'reward',
@@ -336,13 +473,6 @@ const table = {
     'share',
     'lower',
     'Share of validation completions truncated at the length limit.',
-  ],
-  eval_loss: ['Eval loss', 'number', 'lower', 'Loss on validation rows.'],
-  eval_perplexity: [
-    'Eval perplexity',
-    'number',
-    'lower',
-    'Exponential of the mean negative log-probability of validation answers; 1 is perfect.',
   ],
   eval_surprisal: [
     'Eval surprisal',
@@ -399,9 +529,9 @@ export type Metrics = Readonly<Partial<Record<MetricName, number>>>
 
 /** Every declared metric, by name or by pattern. */
 export const metricDeclarations: ReadonlyMap<string, MetricDeclaration> = new Map(
-  Object.entries(table).map(([name, [label, unit, better, explanation]]) => [
+  Object.entries<Row>(table).map(([name, [label, unit, better, explanation, chart]]) => [
     name,
-    { label, unit, better, explanation },
+    { label, unit, better, explanation, chart },
   ]),
 )
 

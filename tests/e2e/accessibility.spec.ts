@@ -1,5 +1,6 @@
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
+import { places } from '#shared/keyTable.ts'
 import { reflowProblems } from './reflow.ts'
 import { demoFile, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
 
@@ -28,21 +29,15 @@ async function furnish(client: Client<Api>): Promise<readonly string[]> {
   const [reward, environment] = [await create('reward'), await create('environment')]
   const tabs = (route: string, names: readonly string[]) => names.map((name) => route.replace('*', name))
   return [
-    '/',
-    '/data',
+    ...places.map(({ route }) => route),
     `/data/${versionId}`,
     ...tabs(`/data/${versionId}?tab=*`, ['prompt', 'lengths', 'split', 'difficulty', 'problems']),
-    '/rewards',
     `/rewards/${reward}`,
     `/rewards/${environment}`,
     '/new-run',
     `/new-run?data=${versionId}&model=${encodeURIComponent(starter)}`,
-    '/runs',
     ...tabs(`/runs/${run}/*`, ['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log']),
-    '/compare',
     `/compare?runs=${run},${other}`,
-    '/arena',
-    '/models',
     '/models/starter',
     `/models/export?run=${run}&step=3`,
     ...tabs('/settings/*', ['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about']),

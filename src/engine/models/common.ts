@@ -18,8 +18,39 @@ export interface Architecture {
   readonly modelType: string
   /** The class in `architectures`. */
   readonly className: string
+  /** null: llama.cpp does not have it, or how it names and orders the tensors is not known here. */
+  readonly gguf: GgufNaming | null
+  readonly tiny: TinyModel
   /** `contextLength`: longest sequence that will be computed; null: as the model's own positions reach. */
   readonly read: (fields: Fields, contextLength: number | null) => ModelConfig
+}
+
+export interface GgufNaming {
+  /** What llama.cpp calls the family. */
+  readonly name: string
+  /** Its converter reorders the rows of q and k, so that rotated pairs are adjacent. True where it derives from Llama's. */
+  readonly isPermuted: boolean
+}
+
+/** Sizes of a model with random weights. */
+export interface ModelSizes {
+  readonly layers: number
+  readonly hiddenSize: number
+  readonly heads: number
+  readonly kvHeads: number
+  readonly headDim: number
+  readonly intermediateSize: number
+  readonly maxPositions: number
+  readonly normEpsilon: number
+}
+
+/** A random model of the family for self-tests: where its sizes differ from the others', so as to show what is particular. */
+export interface TinyModel extends Partial<ModelSizes> {
+  readonly tiedHead: boolean
+  /** Standard deviation of its weights. */
+  readonly deviation?: number
+  /** Fields of config.json that random models of the family have beside Llama's. */
+  readonly config?: (sizes: ModelSizes) => Readonly<Record<string, unknown>>
 }
 
 /** What a family's class takes where config.json is silent, and what sets it apart; the rest is as in Llama. */

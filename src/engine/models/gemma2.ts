@@ -5,9 +5,15 @@ import type { BlockNorms, ModelConfig } from './config.ts'
 import type { Fields } from './fields.ts'
 
 /** Gemma 2: norms around both branches, capped scores and logits, every other layer slides. Gemma Team 2024, arXiv:2408.00118. */
-export const gemma2: Architecture = {
+export const gemma2 = {
   modelType: 'gemma2',
   className: 'Gemma2ForCausalLM',
+  gguf: { name: 'gemma2', isPermuted: false },
+  tiny: {
+    headDim: 16,
+    tiedHead: true,
+    config: () => ({ ...gemmaActivation, sliding_window: 32, query_pre_attn_scalar: 20 }),
+  },
   read(fields, contextLength) {
     const traits = { ...gemmaTraits(fields), name: 'gemma2', defaultMaxPositions: 8_192 }
     const config = readDecoderConfig(fields, traits, contextLength)
@@ -25,7 +31,13 @@ export const gemma2: Architecture = {
       ),
     }
   },
-}
+} as const satisfies Architecture
+
+/** Both spellings of the activation. */
+export const gemmaActivation = {
+  hidden_act: 'gelu_pytorch_tanh',
+  hidden_activation: 'gelu_pytorch_tanh',
+} as const
 
 const blockNorms: BlockNorms = {
   beforeAttention: 'input_layernorm',

@@ -2,12 +2,24 @@ import { attentionLayout, readRopeOf, readWindows, ropeFields, windowSize } from
 import { type Architecture, readDecoderConfig, ropeTraits } from './common.ts'
 import type { RopeConfig } from './config.ts'
 import { Fields } from './fields.ts'
-import { gemmaFactors, gemmaTraits } from './gemma2.ts'
+import { gemmaActivation, gemmaFactors, gemmaTraits } from './gemma2.ts'
 
 /** Gemma 3, text: q and k are normalised, five local layers for each global one, with a rotary base each. Gemma Team 2025, arXiv:2503.19786. */
-export const gemma3: Architecture = {
+export const gemma3 = {
   modelType: 'gemma3_text',
   className: 'Gemma3ForCausalLM',
+  gguf: { name: 'gemma3', isPermuted: false },
+  tiny: {
+    layers: 3,
+    headDim: 16,
+    tiedHead: true,
+    config: () => ({
+      ...gemmaActivation,
+      sliding_window: 32,
+      sliding_window_pattern: 3,
+      query_pre_attn_scalar: 16,
+    }),
+  },
   read(fields, contextLength) {
     const traits = {
       ...gemmaTraits(fields),
@@ -31,7 +43,7 @@ export const gemma3: Architecture = {
       ...attentionLayout(kinds, config),
     }
   },
-}
+} as const satisfies Architecture
 
 /** Layers that slide are never stretched; `rope_scaling` is about the others. */
 function localRope(fields: Fields, headDim: number): RopeConfig {

@@ -13,9 +13,23 @@ import type { Fields } from './fields.ts'
 const linears: readonly LinearName[] = ['c_attn', 'attn.c_proj', 'c_fc', 'mlp.c_proj']
 
 /** GPT-2: learned positions, layer norms, one projection for q, k and v, an MLP without a gate. Radford et al. 2019. */
-export const gpt2: Architecture = {
+export const gpt2 = {
   modelType: 'gpt2',
   className: 'GPT2LMHeadModel',
+  gguf: { name: 'gpt2', isPermuted: false },
+  tiny: {
+    kvHeads: 4,
+    tiedHead: true,
+    config: (sizes) => ({
+      n_embd: sizes.hiddenSize,
+      n_inner: sizes.intermediateSize,
+      n_layer: sizes.layers,
+      n_head: sizes.heads,
+      n_positions: sizes.maxPositions,
+      activation_function: 'gelu_new',
+      layer_norm_epsilon: sizes.normEpsilon,
+    }),
+  },
   read(fields, wishedContext) {
     refuseUnsupported(fields)
     requirePlain(fields)
@@ -57,7 +71,7 @@ export const gpt2: Architecture = {
       ...readSpecialTokens(fields, { defaultBosId: 50_256, defaultEosIds: [50_256] }),
     }
   },
-}
+} as const satisfies Architecture
 
 function lengths(fields: Fields, wished: number | null): Pick<ModelConfig, 'maxPositions' | 'contextLength'> {
   const maxPositions = fields.integer('n_positions', { min: 1, max: 1 << 24, fallback: 1_024 })

@@ -4,9 +4,19 @@ import { type Architecture, readDecoderConfig, refuseWindows } from './common.ts
 const factorLimits = { min: 1e-6, max: 1e6, fallback: 1 }
 
 /** Granite 3: Llama with factors on embeddings, scores, branches and logits (as in Yang et al. 2022, arXiv:2203.03466). */
-export const granite: Architecture = {
+export const granite = {
   modelType: 'granite',
   className: 'GraniteForCausalLM',
+  gguf: { name: 'granite', isPermuted: true },
+  tiny: {
+    tiedHead: true,
+    config: () => ({
+      embedding_multiplier: 4,
+      attention_multiplier: 0.5,
+      residual_multiplier: 0.7,
+      logits_scaling: 2,
+    }),
+  },
   read(fields, contextLength) {
     refuseWindows(fields)
     const traits = {
@@ -26,4 +36,4 @@ export const granite: Architecture = {
       logitScale: 1 / fields.number('logits_scaling', factorLimits),
     }
   },
-}
+} as const satisfies Architecture

@@ -2,9 +2,16 @@ import { type Architecture, readDecoderConfig, refuseWindows } from './common.ts
 import { attentionBiases, mlpBiases } from './biases.ts'
 
 /** Llama 1–3 and what is shaped like it (SmolLM, SmolLM2, TinyLlama, …). Touvron et al. 2023, arXiv:2302.13971. */
-export const llama: Architecture = {
+export const llama = {
   modelType: 'llama',
   className: 'LlamaForCausalLM',
+  gguf: { name: 'llama', isPermuted: true },
+  tiny: {
+    tiedHead: false,
+    intermediateSize: 64,
+    deviation: 0.15,
+    config: () => ({ attention_bias: false, mlp_bias: false }),
+  },
   read(fields, contextLength) {
     refuseWindows(fields)
     const traits = {
@@ -18,4 +25,4 @@ export const llama: Architecture = {
     }
     return readDecoderConfig(fields, traits, contextLength)
   },
-}
+} as const satisfies Architecture

@@ -2,9 +2,11 @@ import { attentionLayout, windowSize } from './attentionLayout.ts'
 import { type Architecture, readDecoderConfig } from './common.ts'
 
 /** Mistral: Llama whose layers may all slide. Jiang et al. 2023, arXiv:2310.06825. */
-export const mistral: Architecture = {
+export const mistral = {
   modelType: 'mistral',
   className: 'MistralForCausalLM',
+  gguf: { name: 'llama', isPermuted: true },
+  tiny: { tiedHead: false, config: () => ({ sliding_window: 32 }) },
   read(fields, contextLength) {
     const traits = {
       name: 'mistral',
@@ -18,4 +20,4 @@ export const mistral: Architecture = {
     const kind = { window: windowSize(fields, 4_096), rope: config.ropes[0] ?? null }
     return { ...config, ...attentionLayout(Array<typeof kind>(config.layers).fill(kind), config) }
   },
-}
+} as const satisfies Architecture

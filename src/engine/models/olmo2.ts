@@ -2,9 +2,11 @@ import { attentionBiases } from './biases.ts'
 import { type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
 
 /** OLMo 2: norms behind the branches, and over all of q and of k. OLMo Team 2024, arXiv:2501.00656. */
-export const olmo2: Architecture = {
+export const olmo2 = {
   modelType: 'olmo2',
   className: 'Olmo2ForCausalLM',
+  gguf: { name: 'olmo2', isPermuted: false },
+  tiny: { tiedHead: false },
   read(fields, contextLength) {
     refuseWindows(fields)
     const traits = {
@@ -26,4 +28,4 @@ export const olmo2: Architecture = {
     } as const
     return readDecoderConfig(fields, traits, contextLength)
   },
-}
+} as const satisfies Architecture

@@ -4,9 +4,18 @@ import type { ModelConfig } from './config.ts'
 import type { Fields } from './fields.ts'
 
 /** Qwen 2 and 2.5: biases on q, k and v, always. Yang et al. 2024, arXiv:2407.10671. */
-export const qwen2: Architecture = {
+export const qwen2 = {
   modelType: 'qwen2',
   className: 'Qwen2ForCausalLM',
+  gguf: { name: 'qwen2', isPermuted: false },
+  tiny: {
+    hiddenSize: 48,
+    heads: 6,
+    intermediateSize: 80,
+    tiedHead: true,
+    deviation: 0.15,
+    config: () => ({ use_sliding_window: false }),
+  },
   read(fields, contextLength) {
     const traits = {
       name: 'qwen2',
@@ -19,7 +28,7 @@ export const qwen2: Architecture = {
     }
     return withUpperWindows(fields, readDecoderConfig(fields, traits, contextLength))
   },
-}
+} as const satisfies Architecture
 
 /** Layers from `max_window_layers` on slide where `use_sliding_window` says so. */
 export function withUpperWindows(fields: Fields, config: ModelConfig): ModelConfig {

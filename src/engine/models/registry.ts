@@ -17,7 +17,7 @@ import { smollm3 } from './smollm3.ts'
 import { stablelm } from './stablelm.ts'
 
 /** Every family of decoders; a new one is a file beside this and a line here. */
-export const architectures: readonly Architecture[] = [
+const families = [
   llama,
   mistral,
   qwen2,
@@ -30,7 +30,11 @@ export const architectures: readonly Architecture[] = [
   granite,
   stablelm,
   gpt2,
-]
+] as const
+
+export type ModelType = (typeof families)[number]['modelType']
+
+export const architectures: readonly (Architecture & { readonly modelType: ModelType })[] = families
 
 const supported = `Supported are ${architectures.map(({ modelType }) => modelType).join(', ')}.`
 

@@ -4,9 +4,11 @@ import { type Architecture, readDecoderConfig } from './common.ts'
 import type { Fields } from './fields.ts'
 
 /** SmolLM 3: every fourth layer has no rotary embedding (NoPE; Yang et al. 2025, arXiv:2501.18795). */
-export const smollm3: Architecture = {
+export const smollm3 = {
   modelType: 'smollm3',
   className: 'SmolLM3ForCausalLM',
+  gguf: { name: 'smollm3', isPermuted: true },
+  tiny: { layers: 4, tiedHead: true },
   read(fields, contextLength) {
     const traits = {
       name: 'smollm3',
@@ -33,7 +35,7 @@ export const smollm3: Architecture = {
     }))
     return { ...config, ...attentionLayout(kinds, config) }
   },
-}
+} as const satisfies Architecture
 
 /** `no_rope_layers` has a 1, despite its name, for each layer that rotates. */
 function rotatingLayers(fields: Fields, layers: number): readonly boolean[] {

@@ -1,9 +1,14 @@
 import { type Architecture, readDecoderConfig, refuseWindows, unsupported } from './common.ts'
 
 /** StableLM 2: layer norms with biases, heads rotated in part. Bellagente et al. 2024, arXiv:2402.17834. */
-export const stablelm: Architecture = {
+export const stablelm = {
   modelType: 'stablelm',
   className: 'StableLmForCausalLM',
+  gguf: { name: 'stablelm', isPermuted: false },
+  tiny: {
+    tiedHead: false,
+    config: ({ normEpsilon }) => ({ layer_norm_eps: normEpsilon, use_qkv_bias: true }),
+  },
   read(fields, contextLength) {
     refuseWindows(fields)
     if (fields.boolean('use_parallel_residual', false)) {
@@ -26,4 +31,4 @@ export const stablelm: Architecture = {
     } as const
     return readDecoderConfig(fields, traits, contextLength)
   },
-}
+} as const satisfies Architecture

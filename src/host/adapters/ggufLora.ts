@@ -2,8 +2,10 @@
 import { defaultHub } from '#shared/hub.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
+import type { GgufNaming } from '#engine/models/common.ts'
 import { type LinearName, loraScale, type LoraConfig, type ModelConfig } from '#engine/models/config.ts'
 import { type LoraSlot, loraSlots } from '#engine/models/lora.ts'
+import { architectures } from '#engine/models/registry.ts'
 import type { NamedTensor, TensorDtype } from '#engine/models/source.ts'
 import {
   f32ToBf16,
@@ -18,28 +20,8 @@ import { type GgufFile, openGguf } from './ggufReader.ts'
 import { type Adapter, adapterForModel } from './peft.ts'
 import { isHubId } from './peftConfig.ts'
 
-interface GgufArchitecture {
-  /** What llama.cpp calls it. */
-  readonly name: string
-  /** Its converter reorders the rows of q and k, so that rotated pairs lie side by side. */
-  readonly isPermuted: boolean
-}
-
-/** By ours. Those whose converter is derived from Llama's are permuted, the others rotate halves as they are. */
-const architectures: Readonly<Record<string, GgufArchitecture>> = {
-  llama: { name: 'llama', isPermuted: true },
-  mistral: { name: 'llama', isPermuted: true },
-  smollm3: { name: 'smollm3', isPermuted: true },
-  granite: { name: 'granite', isPermuted: true },
-  qwen2: { name: 'qwen2', isPermuted: false },
-  qwen3: { name: 'qwen3', isPermuted: false },
-  gemma2: { name: 'gemma2', isPermuted: false },
-  gemma3_text: { name: 'gemma3', isPermuted: false },
-  phi3: { name: 'phi3', isPermuted: false },
-  olmo2: { name: 'olmo2', isPermuted: false },
-  stablelm: { name: 'stablelm', isPermuted: false },
-  gpt2: { name: 'gpt2', isPermuted: false },
-}
+const namingOf = ({ architecture }: Pick<ModelConfig, 'architecture'>): GgufNaming | null =>
+  architectures.find(({ modelType }) => modelType === architecture)?.gguf ?? null
 
 const linearNames: Readonly<Record<LinearName, string>> = {
   q_proj: 'attn_q',
@@ -58,14 +40,14 @@ const linearNames: Readonly<Record<LinearName, string>> = {
 }
 
 /** Why llama.cpp cannot have an adapter of this family, as a sentence; null where it can. */
-export const ggufProblem = ({ architecture }: Pick<ModelConfig, 'architecture'>): string | null =>
-  Object.hasOwn(architectures, architecture)
-    ? null
-    : `How llama.cpp names and orders the tensors of ${architecture} models is not known here.`
+export const ggufProblem = (model: Pick<ModelConfig, 'architecture'>): string | null =>
+  namingOf(model) === null
+    ? `How llama.cpp names and orders the tensors of ${model.architecture} models is not known here.`
+    : null
 
-function architectureOf(model: ModelConfig): GgufArchitecture {
-  const found = architectures[model.architecture]
-  if (found === undefined) throw new AppError('model/unsupported', ggufProblem(model) ?? '')
+function architectureOf(model: ModelConfig): GgufNaming {
+  const found = namingOf(model)
+  if (found === null) throw new AppError('model/unsupported', ggufProblem(model) ?? '')
   return found
 }
 

@@ -1,61 +1,46 @@
+import type { ModelSizes } from '#engine/models/common.ts'
+import { architectures, type ModelType } from '#engine/models/registry.ts'
+
 /** A decoder's sizes, enough to write one with random weights. */
-export interface ModelShape {
-  readonly modelType: RandomModelType
-  readonly layers: number
-  readonly hiddenSize: number
-  readonly heads: number
-  readonly kvHeads: number
-  readonly headDim: number
-  readonly intermediateSize: number
+export interface ModelShape extends ModelSizes {
+  readonly modelType: ModelType
   readonly vocabSize: number
   /** Tokenizer of its folder: one token per byte (the default), or the seven tokens of probes. */
   readonly tokenizer?: 'bytes' | 'digits'
-  readonly maxPositions: number
   readonly ropeTheta: number
-  readonly normEpsilon: number
   readonly tiedHead: boolean
   /** Standard deviation of the weights. Tiny models take a large one, or all their logits would be alike. */
   readonly deviation: number
-  /** Fields of config.json that its family has beside the sizes. */
+  /** Fields of config.json beside those of its family. */
   readonly config?: Readonly<Record<string, unknown>>
 }
 
-/** Families that random models are made of, and their classes. */
-export const randomModelClasses = {
-  llama: 'LlamaForCausalLM',
-  mistral: 'MistralForCausalLM',
-  qwen2: 'Qwen2ForCausalLM',
-  qwen3: 'Qwen3ForCausalLM',
-  smollm3: 'SmolLM3ForCausalLM',
-  gemma2: 'Gemma2ForCausalLM',
-  gemma3_text: 'Gemma3ForCausalLM',
-  phi3: 'Phi3ForCausalLM',
-  olmo2: 'Olmo2ForCausalLM',
-  granite: 'GraniteForCausalLM',
-  stablelm: 'StableLmForCausalLM',
-  gpt2: 'GPT2LMHeadModel',
-} as const
-export type RandomModelType = keyof typeof randomModelClasses
-
+/** What tiny models have where their family does not say otherwise. */
 const tiny = {
   layers: 2,
-  vocabSize: 288,
-  maxPositions: 512,
-  ropeTheta: 10_000,
-  normEpsilon: 1e-6,
-  deviation: 0.15,
-} as const
-
-const tinyHeads = {
   hiddenSize: 32,
   heads: 4,
   kvHeads: 2,
   headDim: 8,
   intermediateSize: 64,
+  vocabSize: 288,
+  maxPositions: 512,
+  ropeTheta: 10_000,
+  normEpsilon: 1e-6,
   deviation: 0.2,
 } as const
 
-/** By the names that the command line takes. The tiny ones differ in all that distinguishes the architectures. */
+type TinyName<Type extends string> = `tiny-${Type extends `${infer Name}_text` ? Name : Type}`
+
+/** One of each family: `tiny-llama`, … */
+const tinyShapes = Object.fromEntries(
+  architectures.map(({ modelType, tiny: { config: _, ...own } }) => [
+    `tiny-${modelType.replace(/_text$/, '')}`,
+    { ...tiny, ...own, modelType },
+  ]),
+) as Record<TinyName<ModelType>, ModelShape>
+
+/** By the names that the command line takes. */
 export const modelShapes = {
   'qwen2.5-0.5b': {
     modelType: 'qwen2',
@@ -104,84 +89,7 @@ export const modelShapes = {
     tiedHead: true,
     deviation: 0.1,
   },
-  'tiny-llama': {
-    ...tiny,
-    modelType: 'llama',
-    hiddenSize: 32,
-    heads: 4,
-    kvHeads: 2,
-    headDim: 8,
-    intermediateSize: 64,
-    tiedHead: false,
-  },
-  'tiny-qwen2': {
-    ...tiny,
-    modelType: 'qwen2',
-    hiddenSize: 48,
-    heads: 6,
-    kvHeads: 2,
-    headDim: 8,
-    intermediateSize: 80,
-    tiedHead: true,
-  },
-  'tiny-qwen3': {
-    ...tiny,
-    modelType: 'qwen3',
-    hiddenSize: 64,
-    heads: 4,
-    kvHeads: 4,
-    headDim: 24,
-    intermediateSize: 96,
-    tiedHead: true,
-  },
-  'tiny-mistral': {
-    ...tiny,
-    ...tinyHeads,
-    modelType: 'mistral',
-    tiedHead: false,
-    config: { sliding_window: 32 },
-  },
-  'tiny-smollm3': { ...tiny, ...tinyHeads, layers: 4, modelType: 'smollm3', tiedHead: true },
-  'tiny-gemma2': {
-    ...tiny,
-    ...tinyHeads,
-    modelType: 'gemma2',
-    headDim: 16,
-    tiedHead: true,
-    config: { sliding_window: 32, query_pre_attn_scalar: 20 },
-  },
-  'tiny-gemma3': {
-    ...tiny,
-    ...tinyHeads,
-    modelType: 'gemma3_text',
-    layers: 3,
-    headDim: 16,
-    tiedHead: true,
-    config: { sliding_window: 32, sliding_window_pattern: 3, query_pre_attn_scalar: 16 },
-  },
-  'tiny-phi3': { ...tiny, ...tinyHeads, modelType: 'phi3', tiedHead: false },
-  'tiny-olmo2': { ...tiny, ...tinyHeads, modelType: 'olmo2', tiedHead: false },
-  'tiny-granite': {
-    ...tiny,
-    ...tinyHeads,
-    modelType: 'granite',
-    tiedHead: true,
-    config: {
-      embedding_multiplier: 4,
-      attention_multiplier: 0.5,
-      residual_multiplier: 0.7,
-      logits_scaling: 2,
-    },
-  },
-  'tiny-stablelm': {
-    ...tiny,
-    ...tinyHeads,
-    modelType: 'stablelm',
-    headDim: 8,
-    tiedHead: false,
-    config: { use_qkv_bias: true },
-  },
-  'tiny-gpt2': { ...tiny, ...tinyHeads, modelType: 'gpt2', kvHeads: 4, tiedHead: true },
+  ...tinyShapes,
 } as const satisfies Readonly<Record<string, ModelShape>>
 
 export type ModelShapeName = keyof typeof modelShapes

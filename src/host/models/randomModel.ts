@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { readModelConfig } from '#engine/models/registry.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
+import { architectures, readModelConfig } from '#engine/models/registry.ts'
 import { expectedTensors } from '#engine/models/weightNames.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError } from '#host/files/fileErrors.ts'
@@ -24,7 +25,7 @@ import {
   digitTokenizerConfigJson,
   digitTokenizerJson,
 } from './smallTokenizers.ts'
-import { randomModelClasses, type ModelShape, type RandomModelType } from './modelShapes.ts'
+import type { ModelShape } from './modelShapes.ts'
 
 export type RandomModelDtype = 'F32' | 'BF16'
 
@@ -71,7 +72,7 @@ export async function writeRandomModel(
   const pool = normalPool(seed)
   const tensors = expectedTensors(config).map(({ name, shape: size, isTransposed = false }, index) =>
     randomTensor(
-      { name, shape: isTransposed ? size.toReversed() : size, dtype, ...distributionOf(name, shape) },
+      { name, shape: isTransposed ? size.toReversed() : size, dtype, ...distributionOf(name, config, shape) },
       pool,
       randomStream(seed, index),
     ),
@@ -106,8 +107,9 @@ function writeJson(directory: string, name: string, document: object): void {
 
 function configJson(shape: ModelShape, dtype: RandomModelDtype): object {
   const { modelType } = shape
-  const common = {
-    architectures: [randomModelClasses[modelType]],
+  const family = architectures.find((architecture) => architecture.modelType === modelType)
+  return {
+    architectures: [family?.className],
     model_type: modelType,
     vocab_size: shape.vocabSize,
     tie_word_embeddings: shape.tiedHead,
@@ -115,55 +117,31 @@ function configJson(shape: ModelShape, dtype: RandomModelDtype): object {
     bos_token_id: null,
     eos_token_id: tokenizerOf(shape).endIds[0],
     pad_token_id: tokenizerOf(shape).padId,
-  }
-  if (modelType === 'gpt2') return { ...common, ...gpt2Sizes(shape), ...shape.config }
-  const activation = modelType.startsWith('gemma') ? 'gelu_pytorch_tanh' : 'silu'
-  return {
-    ...common,
     hidden_size: shape.hiddenSize,
     intermediate_size: shape.intermediateSize,
     num_hidden_layers: shape.layers,
     num_attention_heads: shape.heads,
     num_key_value_heads: shape.kvHeads,
     head_dim: shape.headDim,
-    hidden_act: activation,
-    ...(activation === 'silu' ? {} : { hidden_activation: activation }),
+    hidden_act: 'silu',
     max_position_embeddings: shape.maxPositions,
-    [modelType === 'stablelm' ? 'layer_norm_eps' : 'rms_norm_eps']: shape.normEpsilon,
+    rms_norm_eps: shape.normEpsilon,
     rope_theta: shape.ropeTheta,
     rope_scaling: null,
-    ...families[modelType],
+    ...family?.tiny.config?.(shape),
     ...shape.config,
   }
 }
-
-/** What the classes would otherwise fill in. */
-const families: Readonly<Partial<Record<RandomModelType, object>>> = {
-  llama: { attention_bias: false, mlp_bias: false },
-  qwen2: { use_sliding_window: false },
-  qwen3: { attention_bias: false, use_sliding_window: false },
-}
-
-const gpt2Sizes = (shape: ModelShape) => ({
-  n_embd: shape.hiddenSize,
-  n_inner: shape.intermediateSize,
-  n_layer: shape.layers,
-  n_head: shape.heads,
-  n_positions: shape.maxPositions,
-  activation_function: 'gelu_new',
-  layer_norm_epsilon: shape.normEpsilon,
-})
 
 interface Distribution {
   readonly mean: number
   readonly deviation: number
 }
 
-function distributionOf(name: string, { deviation, modelType }: ModelShape): Distribution {
+function distributionOf(name: string, { norm }: ModelConfig, { deviation }: ModelShape): Distribution {
   if (name.endsWith('.bias')) return { mean: 0, deviation: 0.02 }
-  // Gemma's norms are stored as what is added to 1.
-  const isNorm = /norm|\.ln_/.test(name)
-  if (isNorm) return { mean: modelType.startsWith('gemma') ? 0 : 1, deviation: 0.02 }
+  // Some norms are stored as what is added to 1.
+  if (/norm|\.ln_/.test(name)) return { mean: norm === 'rms-offset' ? 0 : 1, deviation: 0.02 }
   return { mean: 0, deviation }
 }
 

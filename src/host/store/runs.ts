@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { Remark } from '#shared/diagnosis.ts'
 import { AppError } from '#shared/errors.ts'
-import type { RunManifest, RunPhase } from '#shared/events.ts'
-import type { RunEntry, RunFailure, RunRecord, RunStatus } from '#shared/runs.ts'
+import type { RunManifest } from '#shared/events.ts'
+import { runEntry, type RunEntry, type RunFailure, type RunRecord, type RunStatus } from '#shared/runs.ts'
 import { count } from '#shared/api/common.ts'
 import { type Connection, type SqlValue, likePattern } from './connection.ts'
 
@@ -34,29 +34,11 @@ export interface StatusDetails {
   readonly lastWords?: string | null
 }
 
-interface RunRow {
-  readonly id: string
-  readonly name: string | null
-  readonly directory: string
-  readonly created_at: number
-  readonly status: RunStatus
-  readonly phase: RunPhase | null
-  readonly step: number
-  readonly steps: number | null
-  readonly algorithm: string
-  readonly seed: number
-  readonly model: string
-  readonly reward: number | null
-  readonly reward_before: number | null
-  readonly reward_after: number | null
-  readonly parent_run_id: string | null
-  readonly parent_step: number | null
-  readonly notes: string
+/** An entry whose lists and objects are JSON. */
+type RunRow = Omit<RunEntry, 'tags' | 'finding' | 'error'> & {
+  readonly tags: string
   readonly finding: string | null
   readonly error: string | null
-  readonly last_words: string | null
-  readonly updated_at: number
-  readonly tags: string
 }
 
 /** As far as a Date reaches; earlier versions let others in. */
@@ -65,9 +47,20 @@ const lastInstant = 8.64e15
 /** Tables that removing a run does not empty by itself. */
 const tablesOfRuns = ['samples', 'metric_buckets', 'metric_rows', 'measurements', 'events', 'checkpoints']
 
-const columns = `runs.id, name, directory, created_at, status, phase, step, steps, algorithm, seed, model, reward,
-  reward_before, reward_after, finding, parent_run_id, parent_step, notes, error, last_words, updated_at,
-  (SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run = runs.key ORDER BY tag)) AS tags`
+/** Where a column is not called as its key. */
+const special: Partial<Record<string, string>> = {
+  id: 'runs.id',
+  parentCheckpointStep: 'parent_step',
+  tags: '(SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run = runs.key ORDER BY tag))',
+}
+
+const withUnderscores = (key: string): string =>
+  key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** The columns of an entry, by its keys. */
+const columns = Object.keys(runEntry.shape)
+  .map((key) => `${special[key] ?? withUnderscores(key)} AS ${key}`)
+  .join(', ')
 
 export class RunsTable {
   readonly #db: Connection
@@ -227,29 +220,13 @@ export class RunsTable {
   }
 
   #entry(row: RunRow): RunEntry {
+    const parsed = (json: string | null): unknown => (json === null ? null : this.#db.parse(json))
     return {
-      id: row.id,
-      name: row.name,
-      directory: row.directory,
-      createdAt: Math.max(-lastInstant, Math.min(lastInstant, row.created_at)),
-      status: row.status,
-      phase: row.phase,
-      step: row.step,
-      steps: row.steps,
-      algorithm: row.algorithm,
-      seed: row.seed,
-      model: row.model,
-      reward: row.reward,
-      rewardBefore: row.reward_before,
-      rewardAfter: row.reward_after,
-      parentRunId: row.parent_run_id,
-      parentCheckpointStep: row.parent_step,
-      tags: this.#db.parse(row.tags) as string[],
-      notes: row.notes,
-      finding: row.finding === null ? null : (this.#db.parse(row.finding) as Remark),
-      error: row.error === null ? null : (this.#db.parse(row.error) as RunFailure),
-      lastWords: row.last_words,
-      updatedAt: row.updated_at,
+      ...row,
+      createdAt: Math.max(-lastInstant, Math.min(lastInstant, row.createdAt)),
+      tags: parsed(row.tags) as string[],
+      finding: parsed(row.finding) as Remark | null,
+      error: parsed(row.error) as RunFailure | null,
     }
   }
 }

@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { deviceKinds } from '../device.ts'
 import { toolIds } from '../tools.ts'
-import type { Diagnosis, FindingId, Remark } from '../diagnosis.ts'
-import type { RunManifest, RunPhase, StepPhase } from '../events.ts'
+import type { Diagnosis } from '../diagnosis.ts'
+import type { StepPhase } from '../events.ts'
 import type { RunConfig, runConfigSchema } from '../runConfig.ts'
-import { runStatuses, type RunEntry, type RunRecord } from '../runs.ts'
+import { remark, runEntry, runRecord, runStatuses } from '../runs.ts'
 import { calibration } from './calibration.ts'
 import {
   count,
@@ -27,42 +27,6 @@ const isObject = (value: unknown): boolean =>
 
 const status = z.enum(runStatuses)
 const tags = z.array(z.string().min(1).max(50)).max(50)
-
-const remark = z.object({
-  id: z.custom<FindingId>((value) => typeof value === 'string'),
-  severity: z.enum(['note', 'warning', 'problem']),
-  words: z.string(),
-}) satisfies z.ZodType<Remark>
-
-const runEntry = z.object({
-  id: z.string(),
-  name: z.string().nullable(),
-  directory: z.string(),
-  createdAt: instant,
-  updatedAt: instant,
-  status,
-  phase: z.custom<RunPhase>((value) => typeof value === 'string').nullable(),
-  step: count,
-  steps: count.nullable(),
-  algorithm: z.string(),
-  seed: z.number(),
-  model: z.string(),
-  reward: z.number().nullable(),
-  rewardBefore: z.number().nullable(),
-  rewardAfter: z.number().nullable(),
-  parentRunId: z.string().nullable(),
-  parentCheckpointStep: count.nullable(),
-  tags: z.array(z.string()),
-  notes: z.string(),
-  finding: remark.nullable(),
-  error: failure.nullable(),
-  lastWords: z.string().nullable(),
-}) satisfies z.ZodType<RunEntry>
-
-const runRecord = runEntry.extend({
-  config: z.string(),
-  manifest: z.custom<RunManifest>((value) => typeof value === 'object').nullable(),
-}) satisfies z.ZodType<RunRecord>
 
 /**
  * The settings of a run as its config file has them; `parseRunConfig` is the one judge of them, so that the window, the

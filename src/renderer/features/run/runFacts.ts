@@ -1,12 +1,10 @@
 /** What a run is, in the few words of its header. */
+import type { ExperienceKind } from '#shared/metrics.ts'
 import { deviceKinds, deviceTitles, type DeviceKind } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { lastPart } from '#renderer/client/format.ts'
 import type { StoredEvent } from '#renderer/client/runs.ts'
 import { fileReference } from '#renderer/features/rewards/library.ts'
-
-/** What it learns from: `rollout` is rewards of its own completions, the others are given answers. */
-export type ExperienceKind = 'rollout' | 'demonstrations' | 'preferences'
 
 export interface KnownAlgorithm {
   readonly id: string

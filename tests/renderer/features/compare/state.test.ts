@@ -36,7 +36,7 @@ describe('the address of a comparison', () => {
     expect(parse('runs=a&panels=kl').panels).toEqual(['kl'])
   })
 
-  test('the usual panels are those there are, reward first', () => {
+  test('the default panels are those there are, reward first', () => {
     expect(panelsOf(['loss', 'kl', 'entropy', 'reward', 'unheard'])).toEqual([
       'reward',
       'entropy',

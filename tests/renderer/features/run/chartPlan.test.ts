@@ -14,7 +14,7 @@ describe('planCharts', () => {
     )
   })
 
-  test('the reward has a band of its spread and a line of held-out rows', () => {
+  test('the reward has a band of its standard deviation and a line of validation rows', () => {
     const [reward] = planCharts(['reward', 'reward_std', 'eval_reward'], rewards)
     expect(reward).toMatchObject({ bandMetric: 'reward_std', better: 'higher' })
     expect(metricsOf([...planCharts(['reward', 'reward_std', 'eval_reward'], rewards)])).toEqual(
@@ -65,7 +65,7 @@ test('numbers that rewards log get a chart each', () => {
   ])
 })
 
-test('rollouts on a server get charts of its gap and of what was asked again', () => {
+test('rollouts on a server get charts of its mismatch and of retries', () => {
   const names = [
     'rollout/server_retries',
     'sampling/server_logp_difference/max',
@@ -73,7 +73,7 @@ test('rollouts on a server get charts of its gap and of what was asked again', (
   ]
   const charts = planLearning(names, rewards)
   expect(titles(charts)).toEqual(['Server logprob mismatch', 'Server retries'])
-  expect(charts[0]?.lines.map(({ label }) => label)).toEqual(['mean', 'largest'])
+  expect(charts[0]?.lines.map(({ label }) => label)).toEqual(['mean', 'max'])
   expect(titles(planLearning(['grad_norm'], rewards))).toEqual(['Gradient norm'])
 })
 
