@@ -1,9 +1,8 @@
 /** What the expressions of a template amount to. Errors: Error with half a sentence, for whatever Python refuses too. */
-import { checks } from './checks.ts'
 import { findFilter } from './filters.ts'
 import { charge, joinedText, lettersOf } from './limits.ts'
 import { methodOf } from './methods.ts'
-import { operators } from './operators.ts'
+import { checks, operators } from './operators.ts'
 import type { Scope } from './scope.ts'
 import type { Call, Name, Node, NodeOf } from './syntax.ts'
 import {

@@ -1,8 +1,8 @@
 /**
  * Runs a chat template as Python's Jinja does, within limits: a template is a program that came with a model. The library
  * parses it; what its statements and values do is ours, since prompts have to be the same to the letter. Reading guide:
- * statements here, expressions in `expressions.ts`; values and how they are written in `values.ts`; `operators.ts`, `methods.ts`,
- * `filters.ts` and `checks.ts` are tables.
+ * statements here, expressions in `expressions.ts`; values and how they are written in `values.ts`; `operators.ts`, `methods.ts`
+ * and `filters.ts` are tables; `scope.ts` knows the names.
  */
 import { applyFilter, argumentsOf, callValue, evaluate } from './expressions.ts'
 import { boundedText, boundLength, charge, joinedText } from './limits.ts'
