@@ -9,7 +9,7 @@ import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSeq
 import type { LoraConfig } from '../models/config.ts'
 import { gradientName } from '../models/learningGraphs.ts'
 import type { ModelSource } from '../models/source.ts'
-import { embeddingValue } from '../models/embedding.ts'
+import { embeddingValue } from '../models/decoder.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { HeadRunner } from './headRunner.ts'
 import type { DropoutPlace, LayerMasks } from './dropoutMasks.ts'

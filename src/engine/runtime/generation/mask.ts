@@ -1,5 +1,5 @@
 /** Which slots and new positions a pass may see, as numbers added to the attention scores: 0 or `HIDDEN`. */
-import { HIDDEN } from '#engine/ops/addMask.ts'
+import { HIDDEN } from '#engine/ops/attention.ts'
 import type { DecodePass } from './decodeStep.ts'
 
 /**
