@@ -123,7 +123,8 @@ function evaluateSlice(object: Value, { start, stop, step }: NodeOf<'SliceExpres
     at(stop),
     at(step),
   ])
-  return typeof object === 'string' ? joinedText(items.map(textOf), '') : items
+  if (typeof object === 'string') return joinedText(items.map(textOf), '')
+  return object instanceof Tuple ? Tuple.from(items) : items
 }
 
 /** Those for which a name without a value is a value like any other. */

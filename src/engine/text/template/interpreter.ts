@@ -166,7 +166,7 @@ export class Interpreter {
           const fallback = parameter.type === 'KeywordArgumentExpression' ? parameter.value : null
           inner.set(name, isGiven || fallback === null ? given : evaluate(fallback, inner))
         }
-        inner.set('varargs', args.slice(parameters.length))
+        inner.set('varargs', Tuple.from(args.slice(parameters.length)))
         inner.set(
           'kwargs',
           new Map([...named].filter(([name]) => !names.includes(name) && name !== 'caller')),

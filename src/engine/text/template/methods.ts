@@ -29,7 +29,7 @@ type Method<Self> = (self: Self, args: readonly Value[], named: ReadonlyMap<stri
 const space = String.raw`[\p{White_Space}\x1c-\x1f]`
 const isSpace = new RegExp(`^${space}$`, 'u')
 
-function expectText(value: Value, what: string): string {
+export function expectText(value: Value, what: string): string {
   if (typeof value === 'string') return value
   throw new Error(`${what} must be a text, not ${nameOfType(value)}`)
 }
@@ -143,7 +143,7 @@ export function capitalize(text: string): string {
 }
 
 /** Every run of letters begins with a capital. */
-export const titleCase = (text: string): string =>
+const titleCase = (text: string): string =>
   replacedText(text, /\p{Alphabetic}+/gu, (word = '') => capitalize(word))
 
 function isAll(text: string, pattern: RegExp): boolean {
@@ -195,6 +195,7 @@ function sought(text: string, part: Value): string {
 
 function splitLines(text: string): string[] {
   charge(text.length)
+  if (text === '') return []
   return text
     .replace(/(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])$/, '')
     .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)

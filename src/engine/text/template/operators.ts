@@ -54,13 +54,16 @@ function multiply(left: Value, right: Value): Value {
   if (typeof left === 'string' && typeof right === 'number') {
     return boundedText(left === '' ? '' : boundedRepeat(left, count))
   }
-  if (isList(left) && typeof right === 'number') {
-    // An empty list may be repeated as often as one likes.
-    if (left.length === 0) return []
-    boundItems(left.length * count)
-    return Array.from({ length: count }, () => left).flat()
-  }
+  if (isList(left) && typeof right === 'number') return repeated(left, count)
   return arithmetic('*', (a, b) => a * b)(left, right)
+}
+
+function repeated(list: Value[], count: number): Value[] {
+  // An empty list may be repeated as often as one likes.
+  if (list.length === 0) return list
+  boundItems(list.length * count)
+  const items = Array.from({ length: count }, () => list).flat()
+  return list instanceof Tuple ? Tuple.from(items) : items
 }
 
 function boundedRepeat(text: string, count: number): string {
