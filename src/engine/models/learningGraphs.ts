@@ -3,6 +3,7 @@
  * of a micro-batch stand one after the other, so linear layers never see padding; only attention works on a padded block.
  */
 import { gradients } from '../graph/gradient.ts'
+import type { Program } from '../graph/onnx.ts'
 import { type Dim, product } from '../graph/shape.ts'
 import { substitute } from '../graph/substitute.ts'
 import { type Value, constant, input } from '../graph/value.ts'
@@ -25,9 +26,6 @@ import {
 import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
 import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
 import { finalNormNames } from './weightNames.ts'
-
-/** Named outputs of one program. */
-export type Program = Readonly<Record<string, Value>>
 
 /** Where a program's parameters come from. `weight` takes the path within the layer: `self_attn.q_proj.weight`. */
 export interface LayerParameters {

@@ -39,9 +39,8 @@ import type {
   RowStep,
 } from './generation/decoder.ts'
 import { causalMask } from './generation/mask.ts'
-import { maskFeeds, positionFeeds, type NewPositions } from './passFeeds.ts'
+import { maskFeeds, positionFeeds, type NewPositions, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
-import { RotaryTables } from './rotaryTables.ts'
 import { int64s } from './session.ts'
 
 export interface DeviceDecoderOptions {

@@ -4,7 +4,7 @@ import type { ModelConfig } from '../models/config.ts'
 import { type PackedName, maskName, partNames, rotaryNames } from '../models/learningGraphs.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import { type Feed, floats, int64s } from './session.ts'
-import type { RotaryTables } from './rotaryTables.ts'
+import type { RotaryTables } from './passFeeds.ts'
 
 /**
  * A micro-batch of ragged sequences laid end to end. Only tokens that lead to a prediction are kept: what stands after a
@@ -273,3 +273,7 @@ export function learningTokens(
   const fitting = Math.floor(NEAR_CORE / intermediateSize / LEAST) * LEAST
   return Math.min(MOST, Math.max(LEAST, fitting)) * Math.min(threads, MOST_REPLICAS)
 }
+
+/** Whether any coefficient is not 0; one that is not a number counts. */
+export const isTouched = (...heads: readonly (Float64Array | null)[]): boolean =>
+  heads.some((coefficients) => coefficients?.some((value) => value !== 0))

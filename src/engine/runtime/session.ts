@@ -15,6 +15,9 @@ import { InferenceSession, Tensor } from './onnxRuntime.ts'
 
 export type Feed = Tensor
 
+/** What a tensor of f32 numbers holds. */
+export const numbers = (tensor: Feed | undefined): Float32Array => tensor!.data as Float32Array
+
 export const floats = (data: Float32Array, dims: readonly number[]): Feed => new Tensor('float32', data, dims)
 
 /** Integers below 2³¹ as an i64 tensor, written as pairs of 32-bit words: many times faster than through BigInt. */
