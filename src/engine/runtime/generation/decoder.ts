@@ -93,8 +93,8 @@ export interface Decoder {
 }
 
 /*
- * What generation asks of a model: one forward pass over T new positions of B rows on top of the slots of a
- * `KvCache`. The loop, the cache and the sampling around it know nothing of ONNX Runtime.
+ * What a decoder in the host's memory asks of a model: one forward pass over T new positions of B rows on top of the slots
+ * of a `KvCache`. The loop, the cache and the sampling around it know nothing of ONNX Runtime.
  */
 
 /**
