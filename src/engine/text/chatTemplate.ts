@@ -5,7 +5,7 @@ import { Interpreter } from './template/interpreter.ts'
 import { chargeSearch, metered } from './template/limits.ts'
 import { strip } from './template/methods.ts'
 import { globalScope } from './template/scope.ts'
-import { type Node, parseTemplate } from './template/syntax.ts'
+import { type Node, parseTemplate } from './template/expressions.ts'
 import { toValue, type Value } from './template/values.ts'
 
 /** One turn of a conversation, as chat templates expect it; templates may read further fields. */

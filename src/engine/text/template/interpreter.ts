@@ -4,10 +4,9 @@
  * statements here, expressions in `expressions.ts`; values and how they are written in `values.ts`; `operators.ts`, `methods.ts`
  * and `filters.ts` are tables; `scope.ts` knows the names.
  */
-import { applyFilter, argumentsOf, callValue, evaluate } from './expressions.ts'
+import { applyFilter, argumentsOf, callValue, evaluate, type Node, type NodeOf } from './expressions.ts'
 import { boundedText, boundLength, charge, joinedText } from './limits.ts'
 import { Scope } from './scope.ts'
-import type { Node, NodeOf } from './syntax.ts'
 import {
   type CallArguments,
   isEqual,
