@@ -25,7 +25,7 @@ import { initialState } from '#engine/optimizers/optimizer.ts'
 import type { TokenSequence } from '#engine/policy.ts'
 import type { PackedBatch } from '#engine/runtime/packedBatch.ts'
 import { packBatch } from '#engine/runtime/packedBatch.ts'
-import { RotaryTables } from '#engine/runtime/rotaryTables.ts'
+import { RotaryTables } from '#engine/runtime/passFeeds.ts'
 import type { Feed } from '#engine/runtime/session.ts'
 import { Session, floats, int64s } from '#engine/runtime/session.ts'
 

@@ -18,8 +18,8 @@ import {
   writeLoop,
   writeUnshapedOutput,
   writeValueInfo,
+  type ProtobufWriter,
 } from './onnxMessages.ts'
-import type { ProtobufWriter } from './protobuf.ts'
 import { concat, reshape } from '../ops/layout.ts'
 import { showShape } from './shape.ts'
 import { substitute } from './substitute.ts'

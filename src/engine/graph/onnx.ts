@@ -3,16 +3,16 @@
  * Weights on disk become external data, so a written graph holds no parameters.
  */
 import { dirname } from 'node:path'
-import type { Names } from './onnxMessages.ts'
 import {
+  type Names,
   nameOf,
   writeConstant,
   writeIdentity,
   writeNode,
   writeValueInfo,
   writeWeight,
+  ProtobufWriter,
 } from './onnxMessages.ts'
-import { ProtobufWriter } from './protobuf.ts'
 import { sameShape, showShape } from './shape.ts'
 import { lower, resolve } from './substitute.ts'
 import type { InputNode, Node, TensorType, Value, WeightNode } from './value.ts'

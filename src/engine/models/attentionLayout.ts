@@ -3,7 +3,6 @@ import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import type { AttentionWindow, LayerAttention, ModelConfig, RopeConfig } from './config.ts'
 import type { Fields } from './fields.ts'
-import { type RopeBasis, ropeConfig, ropeType } from './rope.ts'
 
 const positionLimits = { min: 1, max: 1 << 24 }
 
@@ -153,4 +152,171 @@ export function readWindows(
 export function windowSize(fields: Fields, classDefault: number | null): number | null {
   if (!fields.has('sliding_window')) return fields.isNull('sliding_window') ? null : classDefault
   return fields.integer('sliding_window', positionLimits)
+}
+
+/** What every kind of rotary embedding starts from. */
+interface RopeBasis {
+  /** Channels of a head that are rotated, even. */
+  readonly rotated: number
+  readonly theta: number
+  readonly maxPositions: number
+  /** Longest sequence that will be computed. */
+  readonly contextLength: number
+  /** Where the positions end that the model was first trained on, if the config says so outside the rope fields. */
+  readonly originalMaxPositions: number | null
+}
+
+const f32 = Math.fround
+
+/**
+ * theta^(2i/R), rounded to f32 after every operation, as the framework computes that trained the checkpoints: at
+ * position 30,000 the difference to exact arithmetic would already show. Su et al. 2021, arXiv:2104.09864.
+ */
+function plainPeriods({ rotated, theta }: RopeBasis): number[] {
+  return Array.from({ length: rotated / 2 }, (_, pair) => f32(theta ** f32((2 * pair) / rotated)))
+}
+
+const plainFrequencies = (basis: RopeBasis): number[] => plainPeriods(basis).map((period) => f32(1 / period))
+
+type RopeRule = (basis: RopeBasis, fields: Fields) => RopeConfig
+
+const plain: RopeRule = (basis) => ({ inverseFrequencies: plainFrequencies(basis), attentionFactor: 1 })
+
+const factorOf = (fields: Fields): number => fields.number('factor', { min: 1, max: 1e6 })
+
+/** Chen et al. 2023, arXiv:2306.15595: positions divided by `factor`. */
+const linear: RopeRule = (basis, fields) => {
+  const factor = factorOf(fields)
+  return {
+    inverseFrequencies: plainFrequencies(basis).map((frequency) => f32(frequency / factor)),
+    attentionFactor: 1,
+  }
+}
+
+/**
+ * NTK-aware scaling: beyond `max_position_embeddings` theta grows with the length, so that the slowest pair turns as far as
+ * before (bloc97 2023). Every sequence gets the frequencies of the whole context, since keys are cached rotated.
+ */
+const dynamic: RopeRule = (basis, fields) => {
+  const factor = factorOf(fields)
+  const { rotated, theta, maxPositions, contextLength } = basis
+  const stretch = (factor * Math.max(contextLength, maxPositions)) / maxPositions - (factor - 1)
+  if (stretch === 1) return plain(basis, fields)
+  if (rotated === 2) throw fields.invalid('rope_type', 'another type where only two channels are rotated')
+  return plain({ ...basis, theta: theta * stretch ** (rotated / (rotated - 2)) }, fields)
+}
+
+/**
+ * LongRoPE (Ding et al. 2024, arXiv:2402.13753): a divisor of its own for each pair, from one list within the original
+ * length, from another beyond it.
+ */
+const longrope: RopeRule = (basis, fields) => {
+  const context = originalMaxPositions(basis, fields)
+  const isLong = basis.contextLength > context
+  const divisors = fields.numbers(isLong ? 'long_factor' : 'short_factor', { min: 1e-6, max: 1e9 })
+  const periods = plainPeriods(basis)
+  if (divisors.length !== periods.length) {
+    throw fields.invalid(isLong ? 'long_factor' : 'short_factor', `a list of ${periods.length} numbers`)
+  }
+  const limits = { min: 0, max: 1e6, fallback: -1 }
+  const factor = fields.number('factor', { ...limits, fallback: basis.maxPositions / context })
+  const usual = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(context))
+  const given = fields.number('attention_factor', limits)
+  return {
+    inverseFrequencies: periods.map((period, pair) => f32(1 / f32(f32(divisors[pair] ?? NaN) * period))),
+    attentionFactor: given >= 0 ? given : usual,
+  }
+}
+
+function originalMaxPositions(basis: RopeBasis, fields: Fields): number {
+  return (
+    basis.originalMaxPositions ??
+    fields.integer('original_max_position_embeddings', { min: 1, max: 1 << 24, fallback: basis.maxPositions })
+  )
+}
+
+/** Llama 3.1: long wavelengths divided by `factor`, short ones kept, a linear blend between. */
+const llama3: RopeRule = (basis, fields) => {
+  const factor = factorOf(fields)
+  const low = fields.number('low_freq_factor', { min: 1e-6, max: 1e6 })
+  const high = fields.number('high_freq_factor', { min: 1e-6, max: 1e6 })
+  if (high <= low) throw fields.invalid('high_freq_factor', `greater than low_freq_factor (${low})`)
+  const context = originalMaxPositions(basis, fields)
+  const blend = (frequency: number): number => {
+    const wavelength = f32(f32(1 / frequency) * f32(2 * Math.PI))
+    if (wavelength < context / high) return frequency
+    if (wavelength > context / low) return f32(frequency / factor)
+    const smooth = f32(f32(f32(f32(1 / wavelength) * context) - low) / (high - low))
+    return f32(f32(f32(f32(1 - smooth) * frequency) / factor) + f32(smooth * frequency))
+  }
+  return { inverseFrequencies: plainFrequencies(basis).map(blend), attentionFactor: 1 }
+}
+
+/** YaRN (Peng et al. 2023, arXiv:2309.00071): §3.2's blend per frequency, and §3.4's scale of the attention logits. */
+const yarn: RopeRule = (basis, fields) => {
+  const context = originalMaxPositions(basis, fields)
+  const factor = fields.number('factor', {
+    min: 1,
+    max: 1e6,
+    fallback: Math.max(1, basis.maxPositions / context),
+  })
+  const { low, high } = yarnRange(basis, fields, context)
+  const width = low === high ? 0.001 : high - low
+  const inverseFrequencies = plainPeriods(basis).map((period, pair) => {
+    const kept = f32(1 - Math.min(1, Math.max(0, f32(f32(pair - f32(low)) / f32(width)))))
+    const interpolated = f32(1 / f32(factor * period))
+    return f32(f32(interpolated * f32(1 - kept)) + f32(f32(1 / period) * kept))
+  })
+  return { inverseFrequencies, attentionFactor: yarnAttentionFactor(fields, factor) }
+}
+
+/** The pairs between which the blend runs: those that turn `beta_fast` and `beta_slow` times within the context. */
+function yarnRange(basis: RopeBasis, fields: Fields, context: number): { low: number; high: number } {
+  const { rotated, theta } = basis
+  const fast = fields.number('beta_fast', { min: 0, max: 1e6, fallback: 32 }) || 32
+  const slow = fields.number('beta_slow', { min: 0, max: 1e6, fallback: 1 }) || 1
+  const pairTurning = (turns: number): number =>
+    (rotated * Math.log(context / (turns * 2 * Math.PI))) / (2 * Math.log(theta))
+  const isTruncated = fields.boolean('truncate', true)
+  const low = isTruncated ? Math.floor(pairTurning(fast)) : pairTurning(fast)
+  const high = isTruncated ? Math.ceil(pairTurning(slow)) : pairTurning(slow)
+  return { low: Math.max(low, 0), high: Math.min(high, rotated - 1) }
+}
+
+function yarnAttentionFactor(fields: Fields, factor: number): number {
+  const limits = { min: 0, max: 1e6, fallback: 0 }
+  const given = fields.number('attention_factor', { min: 0, max: 1e6, fallback: -1 })
+  if (given >= 0) return given
+  const scaleFor = (strength: number): number => (factor <= 1 ? 1 : 0.1 * strength * Math.log(factor) + 1)
+  const strength = fields.number('mscale', limits)
+  const strengthAllDims = fields.number('mscale_all_dim', limits)
+  return strength > 0 && strengthAllDims > 0 ? scaleFor(strength) / scaleFor(strengthAllDims) : scaleFor(1)
+}
+
+const rules: ReadonlyMap<string, RopeRule> = new Map([
+  ['default', plain],
+  ['linear', linear],
+  ['dynamic', dynamic],
+  ['llama3', llama3],
+  ['yarn', yarn],
+  ['longrope', longrope],
+])
+
+const ropeType = (fields: Fields): string => {
+  const type = fields.text('rope_type', fields.text('type', 'default'))
+  return type === 'su' ? 'longrope' : type // its name in the first Phi-3 checkpoints
+}
+
+/** The rotary frequencies of a config's rope fields (`rope_scaling` or `rope_parameters`). */
+function ropeConfig(basis: RopeBasis, fields: Fields): RopeConfig {
+  const type = ropeType(fields)
+  const rule = rules.get(type)
+  if (!rule) {
+    throw new AppError(
+      'model/unsupported',
+      `${fields.where} asks for rope type “${shorten(type)}”, which is not supported.`,
+      `Supported are ${[...rules.keys()].join(', ')}.`,
+    )
+  }
+  return rule(basis, fields)
 }

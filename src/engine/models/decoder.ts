@@ -5,12 +5,12 @@
  * (where adapters enter) → learningGraphs.ts and generationGraph.ts (the block in its two uses).
  */
 import type { Dim } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
-import { constant } from '../graph/value.ts'
+import { type Value, constant, input } from '../graph/value.ts'
 import { geglu, geluTanh, swiglu } from '../ops/activation.ts'
 import { add, scale } from '../ops/arithmetic.ts'
 import { reshape, splitSizes } from '../ops/layout.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
+import { gather } from '../ops/gather.ts'
 import type { LinearName, ModelConfig } from './config.ts'
 
 /** What differs between uses of the block: where weights come from, and which keys a query sees. */
@@ -134,4 +134,29 @@ function headNorm(name: string, x: Value, heads: number, layer: LayerScope): Val
   const lead: readonly Dim[] = x.shape.slice(0, -1)
   const split = reshape(x, [...lead, heads, headDim])
   return reshape(normed(path, split, layer), x.shape)
+}
+
+interface EmbeddingInputs {
+  /** [N] */
+  readonly ids: Value
+  /** [N] */
+  readonly positions: Value
+}
+
+/** Graph inputs `ids` and `positions`. */
+const packedInputs = (): EmbeddingInputs => ({
+  ids: input('ids', 'int64', ['N']),
+  positions: input('positions', 'int64', ['N']),
+})
+
+/** What the first layer reads: [N, D] from ids and, where positions are learned, those. */
+export function embeddingValue(
+  { names, embeddingScale }: ModelConfig,
+  weight: (name: string) => Value,
+  { ids, positions }: EmbeddingInputs = packedInputs(),
+): Value {
+  const rows = gather(weight(names.embedding), ids)
+  const scaled = embeddingScale === 1 ? rows : scale(rows, embeddingScale)
+  if (names.positions === null) return scaled
+  return add(scaled, gather(weight(names.positions), positions))
 }

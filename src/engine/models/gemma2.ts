@@ -1,6 +1,11 @@
 import { attentionLayout, readWindows, windowSize } from './attentionLayout.ts'
-import { attentionBiases } from './biases.ts'
-import { type Architecture, type ArchitectureTraits, readDecoderConfig, unsupported } from './common.ts'
+import {
+  attentionBiases,
+  type Architecture,
+  type ArchitectureTraits,
+  readDecoderConfig,
+  unsupported,
+} from './common.ts'
 import type { BlockNorms, ModelConfig } from './config.ts'
 import type { Fields } from './fields.ts'
 

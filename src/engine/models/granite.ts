@@ -1,5 +1,4 @@
-import { attentionBiases, mlpBiases } from './biases.ts'
-import { type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
+import { attentionBiases, mlpBiases, type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
 
 const factorLimits = { min: 1e-6, max: 1e6, fallback: 1 }
 

@@ -3,32 +3,29 @@
  * of a micro-batch stand one after the other, so linear layers never see padding; only attention works on a padded block.
  */
 import { gradients } from '../graph/gradient.ts'
-import type { Dim } from '../graph/shape.ts'
-import { product } from '../graph/shape.ts'
+import type { Program } from '../graph/onnx.ts'
+import { type Dim, product } from '../graph/shape.ts'
 import { substitute } from '../graph/substitute.ts'
-import type { Value } from '../graph/value.ts'
-import { constant, input } from '../graph/value.ts'
+import { type Value, constant, input } from '../graph/value.ts'
 import { add, mul, scale } from '../ops/arithmetic.ts'
-import { CAUSAL_PARTS, causalAttention } from '../ops/attention.ts'
-import type { RowMap } from '../ops/gather.ts'
-import { packRows, unpackRows } from '../ops/gather.ts'
-import { frozenMatmul } from '../ops/halfMatmul.ts'
+import { CAUSAL_PARTS, causalAttention, rotary } from '../ops/attention.ts'
+import { type RowMap, packRows, unpackRows } from '../ops/gather.ts'
+import { frozenMatmul } from '../ops/frozenMatmul.ts'
 import { reshape } from '../ops/layout.ts'
 import { expandLike } from '../ops/reduce.ts'
-import { rotary } from '../ops/rotary.ts'
-import { slicedHead } from '../ops/slicedHead.ts'
-import type { LogitBend } from '../ops/vocabularyHead.ts'
-import { vocabularyHead } from '../ops/vocabularyHead.ts'
-import type { LayerAttention, LinearName, ModelConfig, RopeConfig } from './config.ts'
-import { linearPath, linearsByInput } from './config.ts'
-import type { LayerScope } from './decoder.ts'
-import { decoderLayer, modelNorm } from './decoder.ts'
-import type { LoraFactors } from './lora.ts'
-import { addReduced, reduceTogether } from './lora.ts'
+import { slicedHead, type LogitBend, vocabularyHead } from '../ops/vocabularyHead.ts'
+import { matmul } from '../ops/matmul.ts'
+import {
+  type LayerAttention,
+  type LinearName,
+  type ModelConfig,
+  type RopeConfig,
+  linearPath,
+  linearsByInput,
+} from './config.ts'
+import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
+import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
 import { finalNormNames } from './weightNames.ts'
-
-/** Named outputs of one program. */
-export type Program = Readonly<Record<string, Value>>
 
 /** Where a program's parameters come from. `weight` takes the path within the layer: `self_attn.q_proj.weight`. */
 export interface LayerParameters {
@@ -305,4 +302,36 @@ export function trainedHeadProgram(config: ModelConfig, parameters: HeadParamete
     if (gradient && node.kind === 'input') program[gradientName(node.name)] = gradient
   })
   return program
+}
+
+/* The critic's head: one linear layer from the final hidden state to the value of a state. */
+
+/** value = weight · norm(hidden) + bias */
+export interface ValueHead {
+  /** [D] */
+  readonly weight: Float32Array
+  readonly bias: number
+}
+
+/** Names of its tensors in files: TRL's. */
+export const valueHeadNames = { weight: 'v_head.summary.weight', bias: 'v_head.summary.bias' } as const
+
+export interface ValueHeadPrograms {
+  /** `value` [N, 1] from `hidden` [N, D], `value weight` [1, D] and `value bias` [1]. */
+  readonly forward: Program
+  /** Their gradients, given ∂loss/∂value of each token as `value coefficients` [N, 1]. */
+  readonly backward: Program
+}
+
+/** The head over N tokens; `vector` has those of the model's final norm, which stays as it is. */
+export function valueHeadPrograms(config: ModelConfig, vector: (name: string) => Value): ValueHeadPrograms {
+  const hidden = input('hidden', 'float32', ['N', config.hiddenSize])
+  const weight = input('value weight', 'float32', [1, config.hiddenSize])
+  const bias = input('value bias', 'float32', [1])
+  const cotangent = input('value coefficients', 'float32', ['N', 1])
+  const normed = modelNorm(config, hidden, config.names.finalNorm, vector)
+  const value = add(matmul(normed, weight, { transB: true }), bias)
+  const derived = gradients([{ value, cotangent }], [hidden, weight, bias])
+  const [byHidden, byWeight, byBias] = derived as [Value, Value, Value] // the value depends on all three
+  return { forward: { value }, backward: { hidden: byHidden, weight: byWeight, bias: byBias } }
 }

@@ -1,5 +1,4 @@
-import { type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
-import { attentionBiases, mlpBiases } from './biases.ts'
+import { type Architecture, readDecoderConfig, refuseWindows, attentionBiases, mlpBiases } from './common.ts'
 
 /** Llama 1–3 and what is shaped like it (SmolLM, SmolLM2, TinyLlama, …). Touvron et al. 2023, arXiv:2302.13971. */
 export const llama = {

@@ -1,5 +1,4 @@
-import { attentionBiases } from './biases.ts'
-import { type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
+import { attentionBiases, type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
 
 /** OLMo 2: norms behind the branches, and over all of q and of k. OLMo Team 2024, arXiv:2501.00656. */
 export const olmo2 = {

@@ -1,5 +1,4 @@
-import { attentionBiases } from './biases.ts'
-import { type Architecture, readDecoderConfig } from './common.ts'
+import { attentionBiases, type Architecture, readDecoderConfig } from './common.ts'
 import { withUpperWindows } from './qwen2.ts'
 
 /** Qwen 3, dense: q and k are normalised per head, heads have a width of their own. Yang et al. 2025, arXiv:2505.09388. */

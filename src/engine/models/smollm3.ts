@@ -1,6 +1,5 @@
 import { attentionLayout, readWindows, windowSize } from './attentionLayout.ts'
-import { attentionBiases, mlpBiases } from './biases.ts'
-import { type Architecture, readDecoderConfig } from './common.ts'
+import { attentionBiases, mlpBiases, type Architecture, readDecoderConfig } from './common.ts'
 import type { Fields } from './fields.ts'
 
 /** SmolLM 3: every fourth layer has no rotary embedding (NoPE; Yang et al. 2025, arXiv:2501.18795). */

@@ -1,7 +1,6 @@
 import { broadcast } from '../graph/shape.ts'
-import type { Op, Value } from '../graph/value.ts'
-import { apply, constant, outputOf } from '../graph/value.ts'
-import { defineOp, inputOf, onlyCotangent } from './define.ts'
+import { type Op, type Value, apply, constant, outputOf, type Dtype } from '../graph/value.ts'
+import { defineOp, inputOf, onlyCotangent, int } from './define.ts'
 
 const elementwise = (op: Op, a: Value, b: Value): Value => {
   if (a.dtype !== b.dtype) throw new Error(`${op.name} needs one dtype, got ${a.dtype} and ${b.dtype}.`)
@@ -63,3 +62,17 @@ export const sqrt = (x: Value): Value => unary(sqrtOp, x)
 /** x times a number known when the graph is built. */
 export const scale = (x: Value, factor: number): Value =>
   mul(x, constant([factor], [], x.dtype === 'float64' ? 'float64' : 'float32'))
+
+export const castOp = defineOp(
+  'Cast',
+  'Element types change only where nothing is learned, or inside HalfMatMul, which has its own rule.',
+)
+
+/** ONNX's numbers for element types. */
+const TYPES = { float32: 1, uint8: 2, int64: 7, float16: 10, bfloat16: 16 } as const satisfies Partial<
+  Record<Dtype, number>
+>
+
+/** The same numbers as another type; to whole ones fractions are cut off. */
+export const cast = (x: Value, dtype: keyof typeof TYPES): Value =>
+  apply(castOp, [x], { to: int(TYPES[dtype]) }, [{ dtype, shape: x.shape }])[0] as Value

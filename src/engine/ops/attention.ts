@@ -1,8 +1,7 @@
-import type { CompositeOp, Value } from '../graph/value.ts'
-import { compose } from '../graph/value.ts'
+import { type CompositeOp, type Value, compose, apply } from '../graph/value.ts'
 import { softmax, tanh } from './activation.ts'
-import { add, mul, scale, sub } from './arithmetic.ts'
-import { onlyCotangent } from './define.ts'
+import { add, mul, scale, sub, neg } from './arithmetic.ts'
+import { onlyCotangent, defineOp, inputOf, int } from './define.ts'
 import { matmul } from './matmul.ts'
 import { dotLastAxis } from './reduce.ts'
 
@@ -91,4 +90,46 @@ export function causalAttention({
       scores,
     }),
   )
+}
+
+/** What a mask adds to the score of what is not seen. Finite: a row of minus infinities would make a softmax NaN. */
+export const HIDDEN = -1e9
+
+export const addMaskOp = defineOp('AddMask', ({ cotangents }) => [onlyCotangent(cotangents), null], {
+  type: 'Add',
+})
+/** Scores plus a mask that broadcasts to them at run time, whatever its symbols; a mask is never learned. */
+export const addMask = (scores: Value, mask: Value): Value =>
+  apply(addMaskOp, [scores, mask], {}, [scores])[0] as Value
+
+// A rotation: its transpose turns the other way. Positions and tables are never learned.
+export const rotaryOp = defineOp(
+  'Rotary',
+  ({ node, cotangents }) => {
+    const [positions, cos, sin] = [inputOf(node, 1), inputOf(node, 2), inputOf(node, 3)]
+    const back = [onlyCotangent(cotangents), positions, cos, neg(sin)]
+    return [apply(rotaryOp, back, node.attributes, [inputOf(node, 0)])[0] as Value, null, null, null]
+  },
+  { type: 'RotaryEmbedding', domain: 'com.microsoft' },
+)
+
+export interface RotaryTables {
+  /** [B, S] i64 */
+  readonly positions: Value
+  /** [P, R/2] */
+  readonly cos: Value
+  /** [P, R/2] */
+  readonly sin: Value
+}
+
+/**
+ * Rotates channel i of each head with channel i + R/2 by its position's angle, i < R/2; channels from R on stay as they
+ * are. x [B, S, H·C]. Su et al. 2021, arXiv:2104.09864.
+ */
+export function rotary(x: Value, heads: number, { positions, cos, sin }: RotaryTables): Value {
+  const rotated = 2 * (cos.shape[1] as number)
+  const isPartial = rotated * heads !== x.shape.at(-1)
+  const partial = { num_heads: int(heads), rotary_embedding_dim: int(rotated) }
+  const attributes = { interleaved: int(0), ...(isPartial ? partial : {}) }
+  return apply(rotaryOp, [x, positions, cos, sin], attributes, [x])[0] as Value
 }

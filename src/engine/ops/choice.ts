@@ -2,7 +2,7 @@
 import { broadcast } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { apply, integers } from '../graph/value.ts'
-import { cast } from './cast.ts'
+import { cast } from './arithmetic.ts'
 import { defineOp, int } from './define.ts'
 import { reshape } from './layout.ts'
 

@@ -1,13 +1,12 @@
 import type { Dim } from '../graph/shape.ts'
-import type { CompositeOp, Value } from '../graph/value.ts'
-import { apply, compose, constant, integers } from '../graph/value.ts'
+import { type CompositeOp, type Value, apply, compose, constant, integers } from '../graph/value.ts'
 import { softmax, tanh } from './activation.ts'
-import { add, log, mul, neg, scale, sub } from './arithmetic.ts'
+import { add, log, mul, neg, scale, sub, div, exp } from './arithmetic.ts'
 import { defineOp, int } from './define.ts'
 import { gather, gatherElements } from './gather.ts'
-import { reshape } from './layout.ts'
+import { reshape, concat, splitSizes } from './layout.ts'
 import { matmul } from './matmul.ts'
-import { dotLastAxis, reduceMax } from './reduce.ts'
+import { dotLastAxis, reduceMax, reduceSum } from './reduce.ts'
 
 export const oneHotOp = defineOp('OneHot', 'Indices are not differentiable.')
 /** Rows with a 1 at their index, in the type of `like`. indices [N] i64 → [N, V]. */
@@ -35,7 +34,7 @@ export interface LogitBend {
   readonly factor: Value
 }
 
-export interface VocabularyHead {
+interface VocabularyHead {
   /** [N, 1] log-probability of each row's target, nats. */
   readonly logprob: Value
   /** [N, 1] entropy of each row's distribution, nats. */
@@ -91,13 +90,13 @@ export interface BentLogits {
 }
 
 /** The logits [N, V] of hidden states [N, D] and rows of the vocabulary [V, D]. */
-export function vocabularyLogits(hidden: Value, table: Value, bend: LogitBend | undefined): BentLogits {
+function vocabularyLogits(hidden: Value, table: Value, bend: LogitBend | undefined): BentLogits {
   const product = matmul(hidden, table, { transB: true, ...(bend ? { alpha: 1 / bend.cap } : {}) })
   return bend ? bent(product, bend) : { logits: product, back: (dLogits) => dLogits }
 }
 
 /** The logits that products of hidden states and rows of the vocabulary become. */
-export const bendLogits = (products: Value, bend: LogitBend | undefined): BentLogits =>
+const bendLogits = (products: Value, bend: LogitBend | undefined): BentLogits =>
   bend ? bent(scale(products, 1 / bend.cap), bend) : { logits: products, back: (dLogits) => dLogits }
 
 /** capped: h Eᵀ / cap */
@@ -109,3 +108,60 @@ function bent(capped: Value, bend: LogitBend): BentLogits {
 
 const addAll = (parts: readonly (Value | null)[]): Value | null =>
   parts.reduce((total, part) => (total && part ? add(total, part) : (total ?? part)), null)
+
+export interface SlicedHeadInputs {
+  /** [N, D] */
+  readonly hidden: Value
+  /** [V, D] */
+  readonly table: Value
+  /** The rows of the table once more, cut into pieces [S, D]. */
+  readonly slices: readonly Value[]
+  /** [N] i64 */
+  readonly targets: Value
+  readonly bend?: LogitBend
+}
+
+/**
+ * What `vocabularyHead` computes, a slice of the vocabulary at a time, so that no more than N × S logits exist at once and
+ * both products of a slice find them in the cache. The softmax needs no second pass, for it is taken relative to the
+ * target: o = exp(z − z_target), log p_target = −log Σ o, p E = (Σ o E) / Σ o. So nothing is finite where log p_target is
+ * below about −88. Only the log-probability has a gradient, and only with respect to h.
+ */
+export function slicedHead({ hidden, table, slices, targets, bend }: SlicedHeadInputs): VocabularyHead {
+  const targetRow = gather(table, targets)
+  const target = bendLogits(dotLastAxis(hidden, targetRow), bend)
+  const sums = slices.map((slice) => {
+    const { logits, back } = vocabularyLogits(hidden, slice, bend)
+    const odds = exp(sub(logits, target.logits))
+    // Without a bend Σ o z is h · Σ o E, which is there anyway.
+    return concat(
+      [matmul(back(odds), slice), reduceSum(odds, [-1]), ...(bend ? [dotLastAxis(odds, logits)] : [])],
+      -1,
+    )
+  })
+  const width = hidden.shape.at(-1) as number
+  const [row, total, logit] = splitSizes(sliceBySlice(sums), -1, [width, 1, ...(bend ? [1] : [])]) as [
+    Value,
+    Value,
+    Value?,
+  ]
+  const logTotal = log(total)
+  const meanRow = div(row, total)
+  const meanLogit = logit ? div(logit, total) : dotLastAxis(hidden, meanRow)
+  const logprob = neg(logTotal)
+  const entropy = sub(add(target.logits, logTotal), meanLogit)
+
+  const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null] }) => {
+    if (dEntropy) throw new Error('The entropy of a sliced head has no gradient; take vocabularyHead.')
+    return [dLogprob && mul(dLogprob, sub(target.back(targetRow), meanRow))]
+  }
+  const [logprobOut, entropyOut] = compose({ name: 'SlicedHead', vjp }, [hidden], [logprob, entropy])
+  return { logprob: logprobOut as Value, entropy: entropyOut as Value }
+}
+
+/**
+ * The sum, nested so that ONNX Runtime, which walks back from the result and takes the input that was written last first,
+ * adds each term right after it is computed. A slice leaves one term: with two, summed apart, its odds would have to wait
+ * for the second sum, and those of all slices would exist at once.
+ */
+const sliceBySlice = (terms: readonly Value[]): Value => terms.reduceRight((rest, term) => add(term, rest))

@@ -1,5 +1,11 @@
-import { clipScale, gradientNorms } from './clipping.ts'
-import { stateBuffer, type Optimizer, type OptimizerTask, type ParameterRange } from './optimizer.ts'
+import {
+  clipScale,
+  gradientNorms,
+  stateBuffer,
+  type Optimizer,
+  type OptimizerTask,
+  type ParameterRange,
+} from './optimizer.ts'
 
 export interface AdamWSettings {
   /** Decay of the first moment, β₁. */

@@ -1,7 +1,6 @@
 /**
- * Reading guide: an optimizer moves flat parameter arrays along their gradients. `optimizer.ts` says what one is,
- * `clipping.ts` limits the gradient of each group, `adamw.ts` is the one we have, `schedule.ts` and the files named
- * after a curve say which learning rate belongs to which step, `registry.ts` lists both kinds.
+ * Reading guide: an optimizer moves flat parameter arrays along their gradients. This file says what one is and limits
+ * the gradient of each group, `adamw.ts` is the one we have, `schedules.ts` says which learning rate belongs to which step.
  *
  * All arrays are f32 and flat, one entry per parameter; the arithmetic of one entry is f64 and rounded once when it
  * is stored. Plain loops, because an elementwise graph was measured slower than JavaScript for this.
@@ -65,4 +64,33 @@ export function stateBuffer(state: OptimizerState, name: string, length: number)
     throw new Error(`Expected ${length} entries in optimizer buffer ${name}, got ${buffer.length}.`)
   }
   return buffer
+}
+
+/** Keeps the division finite when a group's gradient is all zero; PyTorch's `clip_grad_norm_` uses the same. */
+const NORM_OFFSET = 1e-6
+
+/**
+ * L2 norm of each group's gradient, summed in f64. Reads only. Squares of f32 numbers cannot overflow f64: a norm that is
+ * not finite means a gradient that is not.
+ */
+export const gradientNorms = (
+  gradients: Float32Array,
+  groups: readonly Pick<ParameterGroup, 'ranges'>[],
+): number[] =>
+  groups.map(({ ranges }) =>
+    Math.sqrt(ranges.reduce((sum, { start, end }) => sum + sumOfSquares(gradients, start, end), 0)),
+  )
+
+/** Factor that brings a gradient of this norm within the limit: min(1, limit / (norm + 1e-6)). */
+export function clipScale(norm: number, maxGradNorm: number): number {
+  return Math.min(1, maxGradNorm / (norm + NORM_OFFSET))
+}
+
+function sumOfSquares(values: Float32Array, start: number, end: number): number {
+  let sum = 0
+  for (let index = start; index < end; index++) {
+    const value = values[index]!
+    sum += value * value
+  }
+  return sum
 }

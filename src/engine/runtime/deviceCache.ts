@@ -4,7 +4,7 @@
  */
 import type { ModelConfig } from '../models/config.ts'
 import { latestNames, windowMaskName } from '../models/generationGraph.ts'
-import { HIDDEN } from '../ops/addMask.ts'
+import { HIDDEN } from '../ops/attention.ts'
 import { release } from './deviceTensors.ts'
 import type { PromptSlots } from './generation/decoder.ts'
 import type { Feeds } from './programs.ts'

@@ -16,7 +16,6 @@ import { addLora } from '../models/lora.ts'
 import type { ModelSource } from '../models/source.ts'
 import { matmul } from '../ops/matmul.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
-import type { AdapterUpload, DeviceAdapter } from './deviceAdapter.ts'
 import {
   cacheNames,
   cacheParts,
@@ -27,7 +26,7 @@ import {
   type CachePart,
   type Prefilled,
 } from './deviceCache.ts'
-import { release, type TensorHome } from './deviceTensors.ts'
+import { type AdapterUpload, type DeviceAdapter, release, type TensorHome } from './deviceTensors.ts'
 import type {
   Decoder,
   Decoding,
@@ -40,9 +39,8 @@ import type {
   RowStep,
 } from './generation/decoder.ts'
 import { causalMask } from './generation/mask.ts'
-import { maskFeeds, positionFeeds, type NewPositions } from './passFeeds.ts'
+import { maskFeeds, positionFeeds, type NewPositions, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
-import { RotaryTables } from './rotaryTables.ts'
 import { int64s } from './session.ts'
 
 export interface DeviceDecoderOptions {

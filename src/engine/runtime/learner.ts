@@ -9,16 +9,16 @@ import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSeq
 import type { LoraConfig } from '../models/config.ts'
 import { gradientName } from '../models/learningGraphs.ts'
 import type { ModelSource } from '../models/source.ts'
-import { embeddingValue } from '../models/embedding.ts'
+import { embeddingValue } from '../models/decoder.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { HeadRunner } from './headRunner.ts'
 import type { DropoutPlace, LayerMasks } from './dropoutMasks.ts'
 import { DropoutMasks } from './dropoutMasks.ts'
 import type { BackwardPass } from './learningPrograms.ts'
 import { LearningPrograms } from './learningPrograms.ts'
-import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
+import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
-import { RotaryTables } from './rotaryTables.ts'
+import { RotaryTables } from './passFeeds.ts'
 import type { Feed } from './session.ts'
 import { Session, floats, int64s } from './session.ts'
 import type { ValueHeadParameters } from './valueHead.ts'
@@ -281,10 +281,6 @@ export class Learner {
     this.#embedding[Symbol.dispose]()
   }
 }
-
-/** Whether any coefficient is not 0; one that is not a number counts. */
-const isTouched = (...heads: readonly (Float64Array | null)[]): boolean =>
-  heads.some((coefficients) => coefficients?.some((value) => value !== 0))
 
 function addGradients(
   adapter: AdapterParameters,

@@ -2,17 +2,20 @@ import type { Device } from '#shared/device.ts'
 import type { Program } from '../graph/onnx.ts'
 import type { Value } from '../graph/value.ts'
 import type { LoraConfig } from '../models/config.ts'
-import type { LayerParameters, LayerPrograms } from '../models/learningGraphs.ts'
-import { headPrograms, layerPrograms } from '../models/learningGraphs.ts'
+import {
+  type LayerParameters,
+  type LayerPrograms,
+  headPrograms,
+  layerPrograms,
+  type ValueHeadPrograms,
+  valueHeadPrograms,
+} from '../models/learningGraphs.ts'
 import { loraInputs } from '../models/lora.ts'
 import type { ModelSource } from '../models/source.ts'
-import type { ValueHeadPrograms } from '../models/valueHead.ts'
-import { valueHeadPrograms } from '../models/valueHead.ts'
 import { headWeightName, layerPrefix, layerTensors } from '../models/weightNames.ts'
 import { learningMatrix, learningPurpose, mappedSlices, mappedWeight } from './frozenWeights.ts'
-import { OnDemand } from './onDemand.ts'
-import { ProgramSet } from './programSet.ts'
-import type { Feed } from './session.ts'
+import { ProgramSet } from './programs.ts'
+import { OnDemand, type Feed } from './session.ts'
 
 /** What is computed again in the backward pass: the layer, or nothing because its activations were kept. */
 export type BackwardPass = 'backward' | 'backwardFromSaved'

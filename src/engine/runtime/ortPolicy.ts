@@ -1,6 +1,6 @@
 /**
  * The policy on ONNX Runtime: one set of adapter arrays, read by the learning programs and the generation program alike,
- * so an update is seen by the next rollout without a copy. Reading order: session.ts → programSet.ts → learningPrograms.ts, headRunner.ts and
+ * so an update is seen by the next rollout without a copy. Reading order: session.ts → programs.ts → learningPrograms.ts, headRunner.ts and
  * valueHead.ts → learner.ts → replica.ts → learningQueue.ts; adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts →
  * generation/generate.ts; and for devices policyPrograms.ts → programs.ts, deviceTensors.ts → segmentLearner.ts, deviceDecoder.ts, residentStep.ts.
  */
@@ -8,7 +8,7 @@ import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import type { ModelSource, NamedTensor } from '../models/source.ts'
-import type { ValueHead } from '../models/valueHead.ts'
+import type { ValueHead } from '../models/learningGraphs.ts'
 import { adamw, type AdamWSettings } from '../optimizers/adamw.ts'
 import type { OptimizerState } from '../optimizers/optimizer.ts'
 import type {
@@ -33,8 +33,7 @@ import { generateCompletions } from './generation/generate.ts'
 import { SequenceOccurrences } from './dropoutMasks.ts'
 import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.ts'
 import { LearningQueue } from './learningQueue.ts'
-import { learningTokens, replicasOf } from './learningTokens.ts'
-import { usedLength } from './packedBatch.ts'
+import { learningTokens, replicasOf, usedLength } from './packedBatch.ts'
 import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from './policyPrograms.ts'
 import { TrainedParameters } from './trainedParameters.ts'
 

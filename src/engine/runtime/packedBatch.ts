@@ -1,12 +1,10 @@
-import { HIDDEN } from '../ops/addMask.ts'
-import { CAUSAL_PARTS } from '../ops/attention.ts'
+import type { Device } from '#shared/device.ts'
+import { HIDDEN, CAUSAL_PARTS } from '../ops/attention.ts'
 import type { ModelConfig } from '../models/config.ts'
-import type { PackedName } from '../models/learningGraphs.ts'
-import { maskName, partNames, rotaryNames } from '../models/learningGraphs.ts'
+import { type PackedName, maskName, partNames, rotaryNames } from '../models/learningGraphs.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
-import type { Feed } from './session.ts'
-import type { RotaryTables } from './rotaryTables.ts'
-import { floats, int64s } from './session.ts'
+import { type Feed, floats, int64s } from './session.ts'
+import type { RotaryTables } from './passFeeds.ts'
 
 /**
  * A micro-batch of ragged sequences laid end to end. Only tokens that lead to a prediction are kept: what stands after a
@@ -249,3 +247,33 @@ function forEachAction(
     visit(row, packed - batch.starts[row]!, index)
   })
 }
+
+/** Rows of a product from which packing its matrix anew costs little, and those from which more bring nothing. */
+const [LEAST, MOST] = [512, 2048]
+/** Numbers of a layer's widest activation that stay near one core: 4 MB. */
+const NEAR_CORE = 1 << 20
+/** More would cost more memory than their speed is worth. */
+const MOST_REPLICAS = 4
+
+/** Micro-batches that are learned from at once, each by an equal part of the threads: a divisor of their number. */
+export function replicasOf({ kind, threads }: Pick<Device, 'kind' | 'threads'>): number {
+  if (kind !== 'cpu') return 1
+  return [MOST_REPLICAS, 3, 2].find((count) => threads % count === 0) ?? 1
+}
+
+/**
+ * Tokens learned from at once that are fastest: so many for each thread that a layer's activations stay in its cache,
+ * for small layers more than for large ones. The 512 of each thread are
+ * measured (docs/performance.md, two threads at most); the larger share of narrow layers and the limit of threads are not.
+ */
+export function learningTokens(
+  { intermediateSize }: Pick<ModelConfig, 'intermediateSize'>,
+  { threads }: Pick<Device, 'threads'>,
+): number {
+  const fitting = Math.floor(NEAR_CORE / intermediateSize / LEAST) * LEAST
+  return Math.min(MOST, Math.max(LEAST, fitting)) * Math.min(threads, MOST_REPLICAS)
+}
+
+/** Whether any coefficient is not 0; one that is not a number counts. */
+export const isTouched = (...heads: readonly (Float64Array | null)[]): boolean =>
+  heads.some((coefficients) => coefficients?.some((value) => value !== 0))

@@ -9,13 +9,12 @@ import { decodeLoop, loopNames } from '../models/decodeLoop.ts'
 import { choiceWidth, deviceGenerationPrograms, type GenerationWeights } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
-import type { AdapterUpload } from './deviceAdapter.ts'
-import type { DecodePass, DecodeStep, LoopPass, LoopResult, PassResult } from './generation/decodeStep.ts'
+import type { AdapterUpload } from './deviceTensors.ts'
+import type { DecodePass, DecodeStep, LoopPass, LoopResult, PassResult } from './generation/decoder.ts'
 import type { KvCache } from './generation/kvCache.ts'
-import { boundedUniforms, maskFeeds, positionFeeds, rotaryFeeds } from './passFeeds.ts'
+import { boundedUniforms, maskFeeds, positionFeeds, rotaryFeeds, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, Programs } from './programs.ts'
-import { RotaryTables } from './rotaryTables.ts'
-import { floats, int64s, type Feed } from './session.ts'
+import { floats, int64s, type Feed, numbers } from './session.ts'
 
 const names = { prompt: 'prompt', behind: 'behind a cache', turns: 'decoding' } as const
 
@@ -184,5 +183,3 @@ function slotPlaces(cache: KvCache, rows: number, turns: number): Feed {
   }
   return floats(places, [rows, 1, 1, width])
 }
-
-const numbers = (tensor: Feed | undefined): Float32Array => tensor!.data as Float32Array

@@ -16,16 +16,15 @@ import {
 import type { ModelSource } from '../models/source.ts'
 import type { Heads, ScoreOptions, TokenSequence } from '../policy.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
-import type { AdapterUpload, DeviceAdapter } from './deviceAdapter.ts'
-import { release } from './deviceTensors.ts'
+import { type AdapterUpload, type DeviceAdapter, release } from './deviceTensors.ts'
 import { DropoutMasks, type DropoutPlace } from './dropoutMasks.ts'
 import type { CriticTarget, LearningTarget, LearningTask, ScoringTarget } from './learner.ts'
-import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
+import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
-import { RotaryTables } from './rotaryTables.ts'
-import { floats, int64s, type Feed } from './session.ts'
+import { RotaryTables } from './passFeeds.ts'
+import { floats, int64s, type Feed, numbers } from './session.ts'
 import type { ValueHeadParameters } from './valueHead.ts'
 
 export interface SegmentLearnerOptions {
@@ -261,8 +260,6 @@ interface AdapterRun extends Disposable {
   readonly target: LearningTarget
 }
 
-const numbers = (tensor: Feed | undefined): Float32Array => tensor!.data as Float32Array
-
 const hiddenFeed = (hidden: Feed | undefined): Feeds => (hidden ? { hidden } : {})
 
 /** What every program reads of a micro-batch. */
@@ -284,10 +281,6 @@ function batchFeeds(batch: PackedBatch, temperature: number): Feeds {
 }
 
 const column = (values: Float64Array): Feed => floats(Float32Array.from(values), [values.length, 1])
-
-/** Whether any coefficient is not 0; one that is not a number counts. */
-const isTouched = (...heads: readonly (Float64Array | null)[]): boolean =>
-  heads.some((coefficients) => coefficients?.some((value) => value !== 0))
 
 function addTo(total: Float32Array, part: Float32Array, offset: number): void {
   for (let index = 0; index < part.length; index++) total[offset + index]! += part[index]!

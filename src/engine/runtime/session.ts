@@ -9,13 +9,14 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { Device } from '#shared/device.ts'
-import type { OnnxModel, Program } from '../graph/onnx.ts'
-import { writeOnnx } from '../graph/onnx.ts'
-import type { SessionPurpose } from './device.ts'
-import { dialectOf, keepContext, sessionOptions } from './device.ts'
+import { type OnnxModel, type Program, writeOnnx } from '../graph/onnx.ts'
+import { type SessionPurpose, dialectOf, keepContext, sessionOptions } from './device.ts'
 import { InferenceSession, Tensor } from './onnxRuntime.ts'
 
 export type Feed = Tensor
+
+/** What a tensor of f32 numbers holds. */
+export const numbers = (tensor: Feed | undefined): Float32Array => tensor!.data as Float32Array
 
 export const floats = (data: Float32Array, dims: readonly number[]): Feed => new Tensor('float32', data, dims)
 
@@ -203,4 +204,30 @@ function failure(what: string, error: unknown, { kind }: Pick<Device, 'kind'>): 
         'The files on disk are unchanged.',
         error,
       )
+}
+
+/** What is made when it is first asked for, under a key, and disposed together. */
+export class OnDemand<Made extends Disposable> implements Disposable {
+  readonly #made = new Map<string, Promise<Made>>()
+
+  get(key: string, make: () => Promise<Made>): Promise<Made> {
+    const known = this.#made.get(key)
+    if (known) return known
+    const made = make()
+    this.#made.set(key, made)
+    return made
+  }
+
+  [Symbol.dispose](): void {
+    for (const made of this.#made.values()) {
+      // What could not be made was reported where it was asked for; there is nothing to release.
+      void made.then(
+        (created) => {
+          created[Symbol.dispose]()
+        },
+        () => undefined,
+      )
+    }
+    this.#made.clear()
+  }
 }

@@ -2,9 +2,12 @@ import { AppError } from '#shared/errors.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import type { NamedTensor } from '../models/source.ts'
 import { adamw, type AdamWSettings } from '../optimizers/adamw.ts'
-import { gradientNorms } from '../optimizers/clipping.ts'
-import type { OptimizerState, ParameterRange } from '../optimizers/optimizer.ts'
-import { initialState } from '../optimizers/optimizer.ts'
+import {
+  gradientNorms,
+  type OptimizerState,
+  type ParameterRange,
+  initialState,
+} from '../optimizers/optimizer.ts'
 import type { GradientNorms, UpdateOptions, UpdateResult } from '../policy.ts'
 import { AdapterParameters, adapterSize, sharedFloats } from './adapterParameters.ts'
 import type { CriticTarget, FlatParameters, LearningTarget, LearningTargets } from './learner.ts'

@@ -1,11 +1,11 @@
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { isRecord } from './pipelineLimits.ts'
-import { globalScope } from './template/globals.ts'
 import { Interpreter } from './template/interpreter.ts'
 import { chargeSearch, metered } from './template/limits.ts'
 import { strip } from './template/methods.ts'
-import { type Node, parseTemplate } from './template/syntax.ts'
+import { globalScope } from './template/scope.ts'
+import { type Node, parseTemplate } from './template/expressions.ts'
 import { toValue, type Value } from './template/values.ts'
 
 /** One turn of a conversation, as chat templates expect it; templates may read further fields. */

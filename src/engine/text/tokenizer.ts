@@ -1,17 +1,17 @@
 /**
  * Text to tokens and back. Reading guide: this file checks the files, so that hostile ones end in one sentence, and
- * joins the parts; `pipeline/` encodes and decodes as the reference implementation does (start at `encoder.ts`), and
- * pipelines with steps unknown there go to the tokenizer library; `pipelineLimits.ts` turns away pipelines that could
- * run for ever; `chatTemplate.ts` turns messages into prompt text; `streamingDecode.ts` turns tokens into text while
+ * joins the parts; `pipeline/` encodes and decodes as the reference implementation does (start at `encoder.ts`), with the
+ * steps of the tokenizer library where these do too; `pipelineLimits.ts` turns away pipelines that could run for ever;
+ * `chatTemplate.ts` turns messages into prompt text; `streamingDecode.ts` turns tokens into text while
  * they arrive.
  */
-import { Tokenizer as UntypedTokenizer } from '@huggingface/tokenizers'
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/plural.ts'
+import type { AddedToken } from './pipeline/addedTokens.ts'
 import { byteOfToken, createDecoder } from './pipeline/decoders.ts'
-import { createEncoder } from './pipeline/encoder.ts'
-import { isRecord } from './pipelineLimits.ts'
-import { checkedFiles, expectId, sentenceOf, tokenizerInvalid } from './tokenizerFiles.ts'
-import type { CheckedFiles, TokenizerFiles } from './tokenizerFiles.ts'
+import { createEncoder, type EncodeText } from './pipeline/encoder.ts'
+import { library } from './pipeline/steps.ts'
+import { isRecord, pipelineFault } from './pipelineLimits.ts'
 
 export interface SpecialIds {
   readonly bos: number | null
@@ -34,12 +34,14 @@ export interface Tokenizer {
   idToToken(id: number): string | null
 }
 
-/** What is used of the library, whose own types do not resolve under Node's module rules. */
-interface Library {
-  encode(text: string, options: { add_special_tokens: boolean }): { ids: unknown[] }
-  decode(ids: readonly number[], options: { clean_up_tokenization_spaces: boolean }): string
+export interface TokenizerFiles {
+  /** Parsed tokenizer.json. */
+  readonly tokenizerJson: unknown
+  /** Parsed tokenizer_config.json; null where there is none. */
+  readonly tokenizerConfig: unknown
+  /** Named in every error: a path or a model's name. */
+  readonly where: string
 }
-const LibraryTokenizer = UntypedTokenizer as unknown as new (json: object, config: object) => Library
 
 /** A tokenizer from its two parsed files. Whatever is in them, the only error is `tokenizer/invalid`. */
 export function createTokenizer(files: TokenizerFiles): Tokenizer {
@@ -54,8 +56,10 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     }
   }
   const parts = guard('it could not be read', () => checkedFiles(files))
-  const { encode, decode, hasByteTokens } = guard('it could not be built', () => createCoders(parts, where))
   const { idOf, tokenOf } = createTables(parts)
+  const expectIdOf = (token: string) => expectId(idOf(token) ?? undefined, where)
+  const encode = guard('it could not be built', () => encoderOf(parts, expectIdOf, where))
+  const decoder = guard('it could not be built', () => createDecoder(parts.json['decoder']))
   const special = specialIds(parts.config, idOf)
   const skipped = skippedIds(parts, idOf)
 
@@ -69,37 +73,22 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
         const kept = Array.from(ids).filter(
           (id) => tokenOf(id) !== null && !(skipSpecialTokens && skipped.has(id)),
         )
-        return kept.length === 0 ? '' : decode(kept, tokenOf)
+        return kept.length === 0 ? '' : decoder.decode(kept.map((id) => tokenOf(id) ?? ''))
       }),
-    isByte: (id) => hasByteTokens && byteOfToken(tokenOf(id) ?? '') !== null,
+    isByte: (id) => decoder.hasByteTokens && byteOfToken(tokenOf(id) ?? '') !== null,
     tokenToId: idOf,
     idToToken: tokenOf,
   }
 }
 
-interface Coders {
-  readonly encode: (text: string, addSpecialTokens: boolean) => Int32Array
-  readonly decode: (ids: readonly number[], tokenOf: (id: number) => string | null) => string
-  readonly hasByteTokens: boolean
-}
-
-/** Our own where the pipeline is known through and through, otherwise the library's. */
-function createCoders(parts: CheckedFiles, where: string): Coders {
-  const encoder = createEncoder(parts)
-  const decoder = createDecoder(parts.json['decoder'])
-  const library = encoder === null || decoder === null ? new LibraryTokenizer(parts.json, parts.config) : null
-  const encodeByLibrary: Coders['encode'] = (text, addSpecialTokens) => {
-    const ids = library?.encode(text, { add_special_tokens: addSpecialTokens }).ids ?? []
+/** Our own for byte-pair encoding, which nearly all language models have; the library's for other models. */
+function encoderOf(parts: CheckedFiles, expectIdOf: (token: string) => number, where: string): EncodeText {
+  const own = createEncoder({ ...parts, expectId: expectIdOf })
+  if (own !== null) return own
+  const others = new library.Tokenizer(parts.json, parts.config)
+  return (text, addSpecialTokens) => {
+    const { ids } = others.encode(text, { add_special_tokens: addSpecialTokens })
     return Int32Array.from(ids, (id) => expectId(id, where))
-  }
-  return {
-    encode: encoder ?? encodeByLibrary,
-    decode:
-      decoder === null
-        ? // The library tidies spaces before punctuation unless told not to, which breaks the round trip.
-          (ids) => library?.decode(ids, { clean_up_tokenization_spaces: false }) ?? ''
-        : (ids, tokenOf) => decoder.decode(ids.map((id) => tokenOf(id) ?? '')),
-    hasByteTokens: decoder?.hasByteTokens ?? false,
   }
 }
 
@@ -144,4 +133,147 @@ function skippedIds(
 ): ReadonlySet<number> {
   const marked = addedTokens.filter(({ special }) => special).map(({ id }) => id)
   return new Set([...marked, ...namedSpecial.map(idOf).filter((id) => id !== null)])
+}
+
+/** Larger than any published vocabulary; bounds the table that ids index. */
+const maxVocabSize = 4_194_304
+
+/** Published ones are names of a few words; at every place of a text each may be looked for. */
+const maxAddedLength = 512
+
+/** The files after their structure was checked: only now may the library see them. */
+interface CheckedFiles {
+  readonly json: Record<string, unknown>
+  readonly config: Record<string, unknown>
+  readonly addedTokens: readonly AddedToken[]
+  /** Tokens that the config calls special, whatever their entry says. */
+  readonly namedSpecial: readonly string[]
+  readonly vocabSize: number
+}
+
+function checkedFiles({ tokenizerJson, tokenizerConfig, where }: TokenizerFiles): CheckedFiles {
+  const config = tokenizerConfig ?? {}
+  if (!isRecord(tokenizerJson)) throw tokenizerInvalid(where, 'tokenizer.json is not an object')
+  if (!isRecord(config)) throw tokenizerInvalid(where, 'tokenizer_config.json is not an object')
+  const { model } = tokenizerJson
+  if (!isRecord(model)) throw tokenizerInvalid(where, 'tokenizer.json has no model')
+  const fault = pipelineFault(tokenizerJson) ?? mergesFault(model)
+  if (fault !== null) throw tokenizerInvalid(where, fault)
+  const addedTokens = readAddedTokens(tokenizerJson['added_tokens'] ?? [], where)
+  const vocabSize = highestId(model['vocab'], addedTokens, where) + 1
+  const json = {
+    decoder: null,
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    ...tokenizerJson,
+  }
+  return {
+    json: { ...json, added_tokens: addedTokens },
+    config: { ...usedConfig(config), clean_up_tokenization_spaces: false },
+    namedSpecial: namedSpecialTokens(config),
+    addedTokens,
+    vocabSize,
+  }
+}
+
+const specialNames = ['bos', 'eos', 'pad', 'unk', 'sep', 'cls', 'mask'].map((name) => `${name}_token`)
+
+/** The named ones and those of the lists for further ones. */
+function namedSpecialTokens(config: Readonly<Record<string, unknown>>): string[] {
+  const lists = ['additional_special_tokens', 'extra_special_tokens'].flatMap((name) => {
+    const value = config[name]
+    return typeof value === 'object' && value !== null ? (Object.values(value) as unknown[]) : []
+  })
+  const values = [...specialNames.map((name) => config[name]), ...lists]
+  return values.map(tokenText).filter((token) => token !== null)
+}
+
+/** The settings the library reads, each only if it has the type it needs; the rest is none of its business. */
+function usedConfig(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept: Record<string, unknown> = {}
+  for (const name of ['bos_token', 'eos_token', 'pad_token', 'unk_token'] as const) {
+    const token = tokenText(config[name])
+    if (token !== null) kept[name] = token
+  }
+  for (const name of ['remove_space', 'do_lowercase_and_remove_accent'] as const) {
+    if (typeof config[name] === 'boolean') kept[name] = config[name]
+  }
+  return kept
+}
+
+/** A special token of tokenizer_config.json: a string, or an object around it. */
+function tokenText(value: unknown): string | null {
+  const text = isRecord(value) ? value['content'] : value
+  return typeof text === 'string' && text !== '' ? text : null
+}
+
+function readAddedTokens(value: unknown, where: string): AddedToken[] {
+  if (!Array.isArray(value)) throw tokenizerInvalid(where, 'added_tokens is not a list')
+  return value.map((entry: unknown, index) => {
+    if (!isRecord(entry) || typeof entry['content'] !== 'string' || entry['content'] === '') {
+      throw tokenizerInvalid(where, `added token ${index} has no content`)
+    }
+    if (entry['content'].length > maxAddedLength) {
+      throw tokenizerInvalid(where, `added token ${index} is longer than ${maxAddedLength} characters`)
+    }
+    return {
+      ...entry,
+      content: entry['content'],
+      id: expectId(entry['id'], where),
+      special: entry['special'] === true,
+    }
+  })
+}
+
+function mergesFault(model: Readonly<Record<string, unknown>>): string | null {
+  const merges = model['merges']
+  if (merges === undefined) return model['type'] === 'BPE' ? 'its BPE model has no merges' : null
+  if (!Array.isArray(merges)) return 'merges is not a list'
+  const isPair = (merge: unknown) =>
+    typeof merge === 'string' ||
+    (Array.isArray(merge) && merge.length === 2 && merge.every((part) => typeof part === 'string'))
+  const wrong = merges.findIndex((merge) => !isPair(merge))
+  return wrong < 0 ? null : `merge ${wrong} is not a pair of tokens`
+}
+
+/** Checks every id of the vocabulary (token → id, or a list of [token, score]) and of the added tokens. */
+function highestId(vocab: unknown, addedTokens: readonly AddedToken[], where: string): number {
+  let highest = -1
+  const see = (id: unknown) => (highest = Math.max(highest, expectId(id, where)))
+  if (Array.isArray(vocab)) {
+    vocab.forEach((entry: unknown, id) => {
+      if (!Array.isArray(entry) || typeof entry[0] !== 'string' || typeof entry[1] !== 'number') {
+        throw tokenizerInvalid(where, `vocabulary entry ${id} is not a token with a score`)
+      }
+      see(id)
+    })
+  } else if (isRecord(vocab)) {
+    for (const id of Object.values(vocab)) see(id)
+  } else {
+    throw tokenizerInvalid(where, 'its model has no vocabulary')
+  }
+  for (const { id } of addedTokens) see(id)
+  if (highest < 0) throw tokenizerInvalid(where, 'its vocabulary is empty')
+  return highest
+}
+
+/** The id itself. Errors: `tokenizer/invalid`. */
+function expectId(id: unknown, where: string): number {
+  if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < maxVocabSize) return id
+  throw tokenizerInvalid(where, id === undefined ? 'a token has no id' : `${shortly(id)} is not a token id`)
+}
+
+const shortly = (value: unknown): string => shorten(String(value).slice(0, 40))
+
+const sentenceOf = (error: unknown): string =>
+  error instanceof Error ? shortly(error.message) : shortly(error)
+
+function tokenizerInvalid(where: string, fault: string, cause?: unknown): AppError {
+  return new AppError(
+    'tokenizer/invalid',
+    `The tokenizer of ${where} cannot be used: ${fault}.`,
+    'Nothing was changed. Get its tokenizer.json and tokenizer_config.json again from where the model came from.',
+    cause,
+  )
 }

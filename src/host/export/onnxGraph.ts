@@ -18,7 +18,7 @@ import {
   type WeightLocation,
 } from '#engine/graph/value.ts'
 import type { LoraConfig, ModelConfig } from '#engine/models/config.ts'
-import { embeddingValue } from '#engine/models/embedding.ts'
+import { embeddingValue } from '#engine/models/decoder.ts'
 import {
   layerInputName,
   generationProgram,
@@ -27,8 +27,7 @@ import {
 } from '#engine/models/generationGraph.ts'
 import { rotaryNames } from '#engine/models/learningGraphs.ts'
 import { addLora, loraSlots } from '#engine/models/lora.ts'
-import { add, mul, scale } from '#engine/ops/arithmetic.ts'
-import { cast } from '#engine/ops/cast.ts'
+import { add, mul, scale, cast } from '#engine/ops/arithmetic.ts'
 import { cumulativeSum, lessOrEqualOp } from '#engine/ops/choice.ts'
 import { int } from '#engine/ops/define.ts'
 import { concat, concatOp, lengthOf, reshape, splitAt, splitRows } from '#engine/ops/layout.ts'

@@ -1,7 +1,7 @@
 /** The stages of a run: what each of them trains with, and where a run that goes on takes it up. */
 import type { TrainerState } from '#shared/events.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
-import { scheduleById } from '#engine/optimizers/registry.ts'
+import { scheduleById } from '#engine/optimizers/schedules.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import type { StagePlace, TrainDependencies } from '#rl/training/dependencies.ts'
 import { countSteps, stageState } from '#rl/training/plan.ts'

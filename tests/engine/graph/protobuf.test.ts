@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ProtobufWriter } from '#engine/graph/protobuf.ts'
+import { ProtobufWriter } from '#engine/graph/onnxMessages.ts'
 import { readFields } from './onnxReader.ts'
 
 test.each([0n, 1n, 127n, 128n, 300n, 2n ** 31n, 2n ** 53n, 2n ** 63n - 1n])(

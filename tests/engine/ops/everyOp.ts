@@ -1,11 +1,9 @@
 /** Every operator of the expression graph. A new op is one definition and one line here; its gradient case is then demanded by name. */
 import type { Op } from '#engine/graph/value.ts'
-import { addMaskOp } from '#engine/ops/addMask.ts'
+import { addMaskOp, rotaryOp } from '#engine/ops/attention.ts'
 import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
-import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp } from '#engine/ops/arithmetic.ts'
-import { castOp } from '#engine/ops/cast.ts'
+import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp, castOp } from '#engine/ops/arithmetic.ts'
 import { argMaxOp, cumulativeSumOp, gatherNdOp, lessOrEqualOp } from '#engine/ops/choice.ts'
-import { dequantizeOp } from '#engine/ops/dequantize.ts'
 import { gatherElementsOp, gatherOp } from '#engine/ops/gather.ts'
 import {
   concatOp,
@@ -17,11 +15,10 @@ import {
   splitOp,
   transposeOp,
 } from '#engine/ops/layout.ts'
-import { absOp, integerMatmulOp } from '#engine/ops/integerMatmul.ts'
+import { dequantizeOp, absOp, integerMatmulOp } from '#engine/ops/frozenMatmul.ts'
 import { matmulAddOp, matmulOp, matrixProductOp, quantizedMatmulOp } from '#engine/ops/matmul.ts'
 import { layerNormOp, rmsNormOp } from '#engine/ops/normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, reduceSumSquareOp, shapeOp } from '#engine/ops/reduce.ts'
-import { rotaryOp } from '#engine/ops/rotary.ts'
 import { oneHotOp } from '#engine/ops/vocabularyHead.ts'
 
 export const ops: readonly Op[] = [

@@ -2,8 +2,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { gradients } from '#engine/graph/gradient.ts'
 import { input, type Value } from '#engine/graph/value.ts'
-import { cast } from '#engine/ops/cast.ts'
-import { halfMatmul } from '#engine/ops/halfMatmul.ts'
+import { cast } from '#engine/ops/arithmetic.ts'
+import { halfMatmul } from '#engine/ops/frozenMatmul.ts'
 import { floats, Session } from '#engine/runtime/session.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 

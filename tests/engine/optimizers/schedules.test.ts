@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { scheduleById, schedules } from '#engine/optimizers/registry.ts'
+import { scheduleById, schedules } from '#engine/optimizers/schedules.ts'
 
 const cosine = scheduleById('cosine')
 const linear = scheduleById('linear')

@@ -1,6 +1,6 @@
 /** What the critic computes: values and gradients. What happens to its parameters: criticTraining.test.ts. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { valueHeadNames } from '#engine/models/valueHead.ts'
+import { valueHeadNames } from '#engine/models/learningGraphs.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import type { AccumulateOptions, Heads, LossCoefficients, TokenSequence } from '#engine/policy.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'

@@ -1,7 +1,7 @@
 /** What happens to a critic's parameters: how they begin, are updated, stored and taken back. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSource } from '#engine/models/source.ts'
-import { valueHeadNames } from '#engine/models/valueHead.ts'
+import { valueHeadNames } from '#engine/models/learningGraphs.ts'
 import type { LossCoefficients } from '#engine/policy.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { learningTokens } from '#engine/runtime/learningTokens.ts'
+import { learningTokens } from '#engine/runtime/packedBatch.ts'
 
 test.each([
   { intermediateSize: 4864, threads: 1, tokens: 512 },

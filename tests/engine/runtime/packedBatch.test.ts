@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { CAUSAL_PARTS } from '#engine/ops/attention.ts'
 import { maskName, partNames } from '#engine/models/learningGraphs.ts'
 import { packBatch, packCoefficients, unpackHeads, usedLength } from '#engine/runtime/packedBatch.ts'
-import { RotaryTables } from '#engine/runtime/rotaryTables.ts'
+import { RotaryTables } from '#engine/runtime/passFeeds.ts'
 
 const rotary = new RotaryTables({ inverseFrequencies: [1, 0.1], attentionFactor: 1 })
 

@@ -2,7 +2,7 @@
 import type { LinearName, LoraConfig, ModelConfig } from '#engine/models/config.ts'
 import { linearPath, loraScale } from '#engine/models/config.ts'
 import type { ModelSource, NamedTensor } from '#engine/models/source.ts'
-import type { ValueHead } from '#engine/models/valueHead.ts'
+import type { ValueHead } from '#engine/models/learningGraphs.ts'
 import { readTensor } from '#host/files/safetensors.ts'
 
 export interface PlainModel {

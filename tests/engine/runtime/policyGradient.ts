@@ -1,7 +1,7 @@
 /** Compares the gradient of a whole policy with differences of its own scores. */
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
-import { valueHeadNames } from '#engine/models/valueHead.ts'
+import { valueHeadNames } from '#engine/models/learningGraphs.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '#engine/policy.ts'
 import { directionalDerivative, dot } from '#engine/runtime/gradientCheck.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'

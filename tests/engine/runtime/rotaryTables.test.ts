@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RotaryTables } from '#engine/runtime/rotaryTables.ts'
+import { RotaryTables } from '#engine/runtime/passFeeds.ts'
 
 const rope = { inverseFrequencies: [1, 0.1, 0.003].map(Math.fround), attentionFactor: 1.25 }
 

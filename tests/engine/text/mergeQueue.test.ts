@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mergeWord } from '#engine/text/pipeline/mergeQueue.ts'
-import { PairTable } from '#engine/text/pipeline/pairTable.ts'
+import { mergeWord, PairTable } from '#engine/text/pipeline/mergeQueue.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 
 const letters = 4

@@ -82,6 +82,9 @@ describe('hostile files', () => {
     content: 'aa',
   }))
 
+  const text = { Sequence: { id: 'A', type_id: 0 } }
+  const repeating = { type: 'TemplateProcessing', single: [text, text], special_tokens: {} }
+
   const cases: Record<string, unknown> = {
     null: null,
     'a list': [],
@@ -103,6 +106,15 @@ describe('hostile files', () => {
     'a normalizer that doubles the text forty times': {
       ...smallTokenizerJson(),
       normalizer: { type: 'Sequence', normalizers: growing },
+    },
+    'pieces of no length': { ...smallTokenizerJson(), pre_tokenizer: { type: 'FixedLength', length: 0 } },
+    'a template that repeats the text without end': {
+      ...smallTokenizerJson(),
+      post_processor: { type: 'Sequence', processors: Array.from({ length: 20 }, () => ({ ...repeating })) },
+    },
+    'a template without the text': {
+      ...smallTokenizerJson(),
+      post_processor: { type: 'TemplateProcessing', single: [], special_tokens: {} },
     },
     'a pattern that is no pattern': withSplit('(((['),
     'a split without a pattern': { ...smallTokenizerJson(), pre_tokenizer: { type: 'Split', pattern: {} } },

@@ -1,6 +1,6 @@
 /** Optimizer and learning-rate schedule. */
 import { adamw } from '#engine/optimizers/adamw.ts'
-import { cosineSchedule } from '#engine/optimizers/cosine.ts'
+import { cosineSchedule } from '#engine/optimizers/schedules.ts'
 import { initialState } from '#engine/optimizers/optimizer.ts'
 import { asList, asNumber, asNumbers, exact, type Json, type JsonObject, single } from '../contract.ts'
 

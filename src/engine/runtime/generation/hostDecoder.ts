@@ -1,6 +1,8 @@
 /** Decoding with keys and values in the host's memory: `kvCache.ts`, seen through `mask.ts`; prompts by `prefill.ts`. */
-import type { DecodePass, DecodeStep, PassResult } from './decodeStep.ts'
 import type {
+  DecodePass,
+  DecodeStep,
+  PassResult,
   Decoder,
   Decoding,
   DecodingOptions,

@@ -1,6 +1,6 @@
 /** Which slots and new positions a pass may see, as numbers added to the attention scores: 0 or `HIDDEN`. */
-import { HIDDEN } from '#engine/ops/addMask.ts'
-import type { DecodePass } from './decodeStep.ts'
+import { HIDDEN } from '#engine/ops/attention.ts'
+import type { DecodePass } from './decoder.ts'
 
 /**
  * Mask of a pass over `length` new positions behind `cached` filled slots, [rows, length, cached+length]: each

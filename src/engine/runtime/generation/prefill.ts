@@ -1,6 +1,5 @@
 /** Computes prompts: several short ones in one ragged pass, a long one in several passes. */
-import type { DecodePass, DecodeStep, PassResult } from './decodeStep.ts'
-import type { PassScores } from './decoder.ts'
+import type { DecodePass, DecodeStep, PassResult, PassScores } from './decoder.ts'
 import { KvCache } from './kvCache.ts'
 import { causalMask } from './mask.ts'
 

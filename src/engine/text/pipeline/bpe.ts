@@ -1,9 +1,6 @@
 import { isRecord } from '../pipelineLimits.ts'
-import { spellBytes } from './byteCharacters.ts'
-import { byteOfToken } from './decoders.ts'
-import type { IdBuffer } from './idBuffer.ts'
-import { mergeWord } from './mergeQueue.ts'
-import { PairTable } from './pairTable.ts'
+import { byteOfToken, spellBytes } from './decoders.ts'
+import { mergeWord, PairTable } from './mergeQueue.ts'
 import type { StepConfig } from './steps.ts'
 
 /** Texts to ids, without looking at special tokens. */
@@ -213,3 +210,36 @@ class PieceMemory {
 
 const longestRemembered = 64
 const generationSize = 32_768
+
+/** A list of ids that grows. */
+export class IdBuffer {
+  #ids: Int32Array
+  #length = 0
+
+  constructor(capacity = 64) {
+    this.#ids = new Int32Array(Math.max(1, capacity))
+  }
+
+  push(id: number): void {
+    if (this.#length === this.#ids.length) this.#grow(this.#length + 1)
+    this.#ids[this.#length++] = id
+  }
+
+  pushAll(ids: ArrayLike<number>): void {
+    const length = this.#length + ids.length
+    if (length > this.#ids.length) this.#grow(length)
+    for (let at = 0; at < ids.length; at++) this.#ids[this.#length + at] = ids[at]!
+    this.#length = length
+  }
+
+  /** A copy of the ids. */
+  toArray(): Int32Array {
+    return this.#ids.slice(0, this.#length)
+  }
+
+  #grow(needed: number): void {
+    const grown = new Int32Array(Math.max(needed, this.#ids.length * 2))
+    grown.set(this.#ids)
+    this.#ids = grown
+  }
+}

@@ -1,6 +1,4 @@
-import { byteOfCharacter } from './byteCharacters.ts'
-import { createReplace } from './normalizers.ts'
-import { flatten, mapKnown, type StepConfig } from './steps.ts'
+import { flatten, library, plainContent, type StepConfig } from './steps.ts'
 
 export type DecodeTokens = (tokens: readonly string[]) => string
 
@@ -12,11 +10,10 @@ export interface Decoder {
   readonly hasByteTokens: boolean
 }
 
-/** The decoder of a tokenizer.json; null when it has a step unknown here. */
-export function createDecoder(stage: unknown): Decoder | null {
+/** The decoder of a tokenizer.json. Errors: Error for a step that the library does not know either. */
+export function createDecoder(stage: unknown): Decoder {
   const configs = flatten(stage, 'decoders')
-  const steps = configs === null ? null : mapKnown(configs, createStep)
-  if (configs === null || steps === null) return null
+  const steps = configs.map(createStep)
   const hasByteTokens = configs.some(({ type }) => type === 'ByteFallback')
   if (steps.length === 0) return { decode: (tokens) => tokens.join(' '), hasByteTokens }
   const decode: DecodeTokens = (tokens) =>
@@ -24,25 +21,39 @@ export function createDecoder(stage: unknown): Decoder | null {
   return { decode, hasByteTokens }
 }
 
-function createStep(config: StepConfig): Step | null {
-  switch (config['type']) {
-    case 'ByteLevel':
-      return decodeByteLevel
-    case 'ByteFallback':
-      return decodeByteTokens
-    case 'Fuse':
-      return (tokens) => [tokens.join('')]
-    case 'Replace': {
-      const replace = createReplace(config)
-      return replace === null ? null : (tokens) => tokens.map(replace)
-    }
-    case 'Strip':
-      return createStrip(config)
-    case 'Metaspace':
-      return createMetaspace(config)
-    default:
-      return null
-  }
+function createStep(config: StepConfig): Step {
+  const { type, replacement = '\u2581' } = config
+  if (type === 'ByteLevel') return decodeByteLevel
+  if (type === 'ByteFallback') return decodeByteTokens
+  if (type === 'Metaspace' && typeof replacement === 'string' && replacement !== '')
+    return createMetaspace(replacement, config)
+  const step = new library.SequenceDecoder({ decoders: [plainContent(config)] })
+  return (tokens) => step.decode_chain(tokens)
+}
+
+/**
+ * GPT-2's spelling of bytes as characters: a printable Latin-1 byte is its own character; the others are the characters
+ * from U+0100 on, in order.
+ */
+const isPrintable = (byte: number): boolean =>
+  (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae
+
+/** Byte → character. */
+const characterOfByte: readonly string[] = (() => {
+  let next = 0x100
+  return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isPrintable(byte) ? byte : next++))
+})()
+
+/** Character → byte. */
+const byteOfCharacter: ReadonlyMap<string, number> = new Map(
+  characterOfByte.map((character, byte) => [character, byte]),
+)
+
+/** A text's UTF-8 bytes, spelled in characters. */
+export function spellBytes(text: string): string {
+  let spelled = ''
+  for (const byte of utf8Encoder.encode(text)) spelled += characterOfByte[byte]!
+  return spelled
 }
 
 /** ignoreBOM keeps U+FEFF, which is text like any other here. */
@@ -101,22 +112,8 @@ function textOfRun(bytes: readonly number[]): string {
   }
 }
 
-function createStrip({ content, start, stop }: StepConfig): Step | null {
-  if (typeof content !== 'string' || typeof start !== 'number' || typeof stop !== 'number') return null
-  return (tokens) =>
-    tokens.map((token) => {
-      const letters = Array.from(token)
-      let [from, to] = [0, letters.length]
-      while (from < Math.min(start, letters.length) && letters[from] === content) from++
-      while (letters.length - to < stop && to > from && letters[to - 1] === content) to--
-      return letters.slice(from, to).join('')
-    })
-}
-
 /** The first token loses its marks, which stood for the beginning of the text. */
-function createMetaspace({ replacement, prepend_scheme }: StepConfig): Step | null {
-  const mark = replacement ?? '\u2581'
-  if (typeof mark !== 'string' || mark === '') return null
+function createMetaspace(mark: string, { prepend_scheme }: StepConfig): Step {
   const opening = prepend_scheme === 'never' ? ' ' : ''
   return (tokens) => tokens.map((token, at) => token.replaceAll(mark, () => (at === 0 ? opening : ' ')))
 }

@@ -1,15 +1,13 @@
 /**
- * Our own encoder, for the pipelines that nearly all language models have: byte-pair encoding after known steps.
- * Reading guide: added tokens are found (`addedTokens.ts`), what lies between is normalized (`normalizers.ts`), cut into
- * pieces (`preTokenizers.ts`) and merged (`bpe.ts`, `mergeQueue.ts`); special tokens come around it (`postProcessor.ts`).
- * The way back is `decoders.ts`. Each step does what the reference implementation does, Hugging Face tokenizers.
+ * Our own encoder, for byte-pair encoding. Reading guide: added tokens are found (`addedTokens.ts`), what lies between is
+ * normalized, cut into pieces (`preTokenizers.ts`) and merged (`bpe.ts`, `mergeQueue.ts`); special tokens come around it.
+ * The way back is `decoders.ts`. Each step does what the reference does, Hugging Face tokenizers. Normalizers and special
+ * tokens are the library's; what is ours is so because the library is slower or gives other ids, as docs/models.md lists.
  */
 import { createFinder, type AddedToken, type Section } from './addedTokens.ts'
-import { createBpe } from './bpe.ts'
-import { IdBuffer } from './idBuffer.ts'
-import { createNormalizer } from './normalizers.ts'
-import { readSurroundings } from './postProcessor.ts'
+import { createBpe, IdBuffer } from './bpe.ts'
 import { createPreTokenizer } from './preTokenizers.ts'
+import { flatten, library, plainContent, type StepConfig } from './steps.ts'
 import { isRecord } from '../pipelineLimits.ts'
 
 export type EncodeText = (text: string, addSpecialTokens: boolean) => Int32Array
@@ -18,18 +16,17 @@ export interface EncoderParts {
   /** tokenizer.json, checked. */
   readonly json: Readonly<Record<string, unknown>>
   readonly addedTokens: readonly AddedToken[]
-  readonly vocabSize: number
+  /** Errors: `tokenizer/invalid` for a token that is not in the vocabulary. */
+  readonly expectId: (token: string) => number
 }
 
-/** An encoder for a tokenizer.json; null when a step of its pipeline is unknown here. */
-export function createEncoder({ json, addedTokens, vocabSize }: EncoderParts): EncodeText | null {
-  const normalize = createNormalizer(json['normalizer'])
+/** An encoder for a tokenizer.json; null when its model is another than byte-pair encoding. */
+export function createEncoder({ json, addedTokens, expectId }: EncoderParts): EncodeText | null {
   const preTokenizer = createPreTokenizer(json['pre_tokenizer'])
-  const around = readSurroundings(json['post_processor'])
-  if (normalize === null || preTokenizer === null || around === null || !isRecord(json['model'])) return null
-  if ([...around.before, ...around.after].some((id) => id >= vocabSize)) return null
-  const bpe = createBpe(json['model'], preTokenizer.isByteLevel)
+  const bpe = isRecord(json['model']) ? createBpe(json['model'], preTokenizer.isByteLevel) : null
   if (bpe === null) return null
+  const normalize = createNormalizer(json['normalizer'])
+  const around = readSurroundings(json['post_processor'])
   const isNormalized = ({ normalized, special }: AddedToken) => normalized ?? !special
   const plain = addedTokens.filter((token) => isNormalized(token) !== true)
   const findPlain = createFinder(plain.map((token) => ({ token, content: token.content })))
@@ -49,12 +46,42 @@ export function createEncoder({ json, addedTokens, vocabSize }: EncoderParts): E
   }
   return (text, addSpecialTokens) => {
     const ids = new IdBuffer(Math.ceil(text.length / 3) + 8)
-    if (addSpecialTokens) ids.pushAll(around.before)
+    if (addSpecialTokens) ids.pushAll(around.before.map(expectId))
     for (const section of findPlain(text)) {
       if (section.id >= 0) ids.push(section.id)
       else encodeBetween(section, ids)
     }
-    if (addSpecialTokens) ids.pushAll(around.after)
+    if (addSpecialTokens) ids.pushAll(around.after.map(expectId))
     return ids.toArray()
   }
+}
+
+type Normalize = (text: string) => string
+
+function createNormalizer(stage: unknown): Normalize {
+  const steps = flatten(stage, 'normalizers').map(createNormalizerStep)
+  return (text) => steps.reduce((current, step) => step(current), text)
+}
+
+function createNormalizerStep(config: StepConfig): Normalize {
+  const { type, prepend } = config
+  // Letter by letter, so that a sigma at the end of a word is like any other.
+  if (type === 'Lowercase') return (text) => Array.from(text, (letter) => letter.toLowerCase()).join('')
+  // Not before a text of which nothing is left.
+  if (type === 'Prepend' && typeof prepend === 'string') return (text) => (text === '' ? '' : prepend + text)
+  const step = new library.SequenceNormalizer({ normalizers: [plainContent(config)] })
+  return (text) => step.normalize(text)
+}
+
+/** Stands for the text among the tokens around it. */
+const place = '\0'
+
+/** The special tokens before and after a text, those that the library puts around a token. */
+function readSurroundings(stage: unknown) {
+  if (stage === null || stage === undefined) return { before: [], after: [] }
+  const around = new library.SequencePostProcessor({ processors: [stage] })
+  const { tokens } = around.post_process([place], null, true)
+  const at = tokens.indexOf(place)
+  if (at < 0) throw new Error('its post_processor leaves the text out')
+  return { before: tokens.slice(0, at), after: tokens.slice(at + 1) }
 }

@@ -1,4 +1,4 @@
-import { flatten, mapKnown, readPattern, type StepConfig } from './steps.ts'
+import { flatten, library, readPattern, type StepConfig } from './steps.ts'
 
 /** Cuts a text into the pieces that are encoded one by one. */
 export interface PreTokenizer {
@@ -10,14 +10,11 @@ export interface PreTokenizer {
 
 type Split = (text: string, isFirst: boolean) => readonly string[]
 
-/** The pre-tokenizer of a tokenizer.json; null when it has a step unknown here, or bytes before its end. */
-export function createPreTokenizer(stage: unknown): PreTokenizer | null {
+/** The pre-tokenizer of a tokenizer.json. Errors: Error for a step that the library does not know either. */
+export function createPreTokenizer(stage: unknown): PreTokenizer {
   const configs = flatten(stage, 'pretokenizers')
-  if (configs === null) return null
   const isByteLevel = configs.at(-1)?.['type'] === 'ByteLevel'
-  if (configs.slice(0, -1).some(({ type }) => type === 'ByteLevel')) return null
-  const steps = mapKnown(configs, createStep)
-  if (steps === null) return null
+  const steps = configs.map((config, at) => createStep(config, at === configs.length - 1))
   const [first, ...rest] = steps
   if (first === undefined) return { split: (text) => [text], isByteLevel }
   const split: Split = (text, isFirst) =>
@@ -28,10 +25,19 @@ export function createPreTokenizer(stage: unknown): PreTokenizer | null {
   return { split, isByteLevel }
 }
 
-function createStep(config: StepConfig): Split | null {
+/** Bytes are spelled after the last step (`bpe.ts`); before another one the library spells them. */
+const createStep = (config: StepConfig, isLast: boolean): Split =>
+  createOwnStep(config, isLast) ?? createLibraryStep(config)
+
+function createLibraryStep(config: StepConfig): Split {
+  const step = new library.SequencePreTokenizer({ pretokenizers: [config] })
+  return (text, isFirst) => step.pre_tokenize(text, { section_index: isFirst ? 0 : 1 })
+}
+
+function createOwnStep(config: StepConfig, isLast: boolean): Split | null {
   switch (config['type']) {
     case 'ByteLevel':
-      return createByteLevel(config)
+      return isLast ? createByteLevel(config) : null
     case 'Digits':
       return createSplit(/\p{N}/gu, config['individual_digits'] === true ? 'Isolated' : 'Contiguous')
     case 'Metaspace':

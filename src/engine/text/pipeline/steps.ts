@@ -1,27 +1,42 @@
-/** What the steps of a tokenizer.json have in common: reading their settings, and their patterns. */
+/**
+ * What the steps of a tokenizer.json have in common: reading their settings, and the tokenizer library that most of them
+ * come from.
+ */
 import * as untypedLibrary from '@huggingface/tokenizers'
 import { isRecord } from '../pipelineLimits.ts'
 
 /** One step as the file gives it; `type` says which. */
 export type StepConfig = Readonly<Record<string, unknown>>
 
-/** The library's translation of Oniguruma's syntax into JavaScript's; its own types do not name it. */
-const { SplitPreTokenizer } = untypedLibrary as unknown as {
+/** What is used of the library, whose own types do not resolve under Node's module rules. */
+interface Library {
+  readonly Tokenizer: new (
+    json: object,
+    config: object,
+  ) => { encode(text: string, options: { add_special_tokens: boolean }): { ids: unknown[] } }
+  readonly SequenceNormalizer: new (config: { normalizers: unknown[] }) => { normalize(text: string): string }
+  readonly SequencePreTokenizer: new (config: { pretokenizers: unknown[] }) => {
+    pre_tokenize(text: string, options: { section_index: number }): string[]
+  }
+  readonly SequencePostProcessor: new (config: { processors: unknown[] }) => {
+    post_process(tokens: string[], pair: null, addSpecialTokens: boolean): { tokens: string[] }
+  }
+  readonly SequenceDecoder: new (config: { decoders: unknown[] }) => {
+    decode_chain(tokens: readonly string[]): string[]
+  }
   readonly SplitPreTokenizer: new (config: StepConfig) => { readonly pattern: RegExp | null }
 }
 
-/**
- * The steps of a stage in order, sequences opened; an empty list where there is none, null where the file is not as
- * expected.
- */
-export function flatten(stage: unknown, listName: string): StepConfig[] | null {
+export const library = untypedLibrary as unknown as Library
+
+/** The steps of a stage in order, sequences opened. Errors: Error where the file is not as expected. */
+export function flatten(stage: unknown, listName: string): StepConfig[] {
   if (stage === null || stage === undefined) return []
-  if (!isRecord(stage)) return null
+  if (!isRecord(stage)) throw new Error('a step of its pipeline is not an object')
   if (stage['type'] !== 'Sequence') return [stage]
   const list = stage[listName]
-  if (!Array.isArray(list)) return null
-  const steps = list.map((step: unknown) => (isRecord(step) ? flatten(step, listName) : null))
-  return steps.some((step) => step === null) ? null : steps.flatMap((step) => step ?? [])
+  if (!Array.isArray(list)) throw new Error(`a sequence of its pipeline has no ${listName}`)
+  return list.flatMap((step: unknown) => flatten(step, listName))
 }
 
 /** A global pattern from {"String": …} or {"Regex": …}; null for anything else. Errors: SyntaxError. */
@@ -32,19 +47,12 @@ export function readPattern(pattern: unknown): RegExp | null {
     return new RegExp(literal.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`), 'gu')
   }
   if (typeof source !== 'string') return null
-  return new SplitPreTokenizer({ pattern: { Regex: source }, behavior: 'Isolated', invert: false }).pattern
+  return new library.SplitPreTokenizer({ pattern: { Regex: source }, behavior: 'Isolated', invert: false })
+    .pattern
 }
 
-/** Turns each step into its function; null as soon as one step is unknown. */
-export function mapKnown<Step, Result>(
-  steps: readonly Step[],
-  create: (step: Step) => Result | null,
-): Result[] | null {
-  const made: Result[] = []
-  for (const step of steps) {
-    const result = create(step)
-    if (result === null) return null
-    made.push(result)
-  }
-  return made
-}
+/** The same step for the library, which would take dollar signs in what a match is replaced by for references. */
+export const plainContent = (config: StepConfig): StepConfig =>
+  typeof config['content'] === 'string'
+    ? { ...config, content: config['content'].replaceAll('$', '$$$$') }
+    : config

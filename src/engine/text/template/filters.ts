@@ -1,12 +1,20 @@
 /** Jinja's filters, as far as chat templates use them. */
-import { formatPercent } from './format.ts'
-import { toJson } from './json.ts'
 import { boundedText, charge, joinedText, lettersOf, replacedText } from './limits.ts'
-import { capitalize, entriesOf, lowerCase, replace, strip, titleCase, upperCase } from './methods.ts'
-import { checks } from './checks.ts'
+import {
+  capitalize,
+  entriesOf,
+  expectText,
+  formatPercent,
+  lowerCase,
+  replace,
+  strip,
+  upperCase,
+} from './methods.ts'
+import { checks } from './operators.ts'
 import {
   type CallArguments,
   compare,
+  type Dict,
   Float,
   isDict,
   isEqual,
@@ -16,6 +24,7 @@ import {
   nameOfType,
   Namespace,
   numberOf,
+  spellFloat,
   textOf,
   type Value,
 } from './values.ts'
@@ -40,7 +49,7 @@ const filters: Readonly<Record<string, Filter>> = {
   format: (value, { args }) => formatPercent(textOf(value), args),
   indent: indent,
   int: (value, call) => toInteger(value, argument(call, 0, 'default')),
-  items: (value) => (isDict(value) ? entriesOf(value) : []),
+  items: (value) => (value === undefined ? [] : entriesOf(expectDict(value))),
   join: joinItems,
   last: (value) => (isList(value) ? value : itemsOf(value)).at(-1),
   length: lengthOf,
@@ -60,8 +69,10 @@ const filters: Readonly<Record<string, Filter>> = {
   selectattr: (value, call) => selectByAttribute(value, call, true),
   sort: sortItems,
   string: (value) => textOf(value),
-  sum: (value) => sumOf(itemsOf(value)),
-  title: (value) => titleCase(textOf(value)),
+  sum: (value, call) => sumOf(fieldsOf(value, argument(call, 0, 'attribute'))),
+  // Other than the method, words begin at blanks, hyphens and brackets alone.
+  title: (value) =>
+    replacedText(textOf(value), /[^-({[<\p{White_Space}]+/gu, (word = '') => capitalize(word)),
   tojson: json,
   trim: (value, call) => strip(textOf(value), argument(call, 0, 'chars'), 'both'),
   unique: (value) => uniqueItems(itemsOf(value)),
@@ -73,6 +84,11 @@ function expectNumber(value: Value): number {
   const number = numberOf(value)
   if (number === null) throw new Error(`a number was expected, not ${nameOfType(value)}`)
   return number
+}
+
+function expectDict(value: Value): Dict {
+  if (isDict(value)) return value
+  throw new Error(`a dict was expected, not ${nameOfType(value)}`)
 }
 
 function lengthOf(value: Value): number {
@@ -105,7 +121,7 @@ function indent(value: Value, call: CallArguments): string {
   const width = argument(call, 0, 'width') ?? 4
   const pad = typeof width === 'string' ? width : ' '.repeat(Math.min(1000, Math.max(0, expectNumber(width))))
   const [first, blank] = [isTrue(argument(call, 1, 'first')), isTrue(argument(call, 2, 'blank'))]
-  const text = textOf(value)
+  const text = expectText(value, 'what is indented')
   charge(text.length)
   const lines = text.split('\n')
   boundedText(pad, lines.length)
@@ -130,10 +146,13 @@ function toFloat(value: Value, otherwise: Value): Value {
 }
 
 function joinItems(value: Value, call: CallArguments): string {
-  const attribute = argument(call, 1, 'attribute')
-  const items = itemsOf(value).map((item) => (attribute === undefined ? item : attributeOf(item, attribute)))
+  const items = fieldsOf(value, argument(call, 1, 'attribute'))
   return joinedText(items.map(textOf), textOf(argument(call, 0, 'd')))
 }
+
+/** The items, or a field of each. */
+const fieldsOf = (value: Value, attribute: Value): Value[] =>
+  itemsOf(value).map((item) => (attribute === undefined ? item : attributeOf(item, attribute)))
 
 /** A field, or a path of fields with dots between. */
 function attributeOf(item: Value, path: Value): Value {
@@ -200,7 +219,7 @@ function sortDict(value: Value, call: CallArguments): Value {
   const at = argument(call, 1, 'by') === 'value' ? 1 : 0
   const isCaseSensitive = isTrue(argument(call, 0, 'case_sensitive'))
   const sign = isTrue(argument(call, 2, 'reverse')) ? -1 : 1
-  const entries: Value[][] = isDict(value) ? entriesOf(value) : []
+  const entries = entriesOf(expectDict(value))
   return entries.sort(
     (a, b) => sign * compare(folded(a[at], isCaseSensitive), folded(b[at], isCaseSensitive)),
   )
@@ -216,7 +235,10 @@ function uniqueItems(items: readonly Value[]): Value[] {
 
 function extreme(value: Value, sign: 1 | -1): Value {
   const [first, ...rest] = itemsOf(value)
-  return rest.reduce((best, item) => (sign * compare(item, best) > 0 ? item : best), first)
+  return rest.reduce(
+    (best, item) => (sign * compare(folded(item, false), folded(best, false)) > 0 ? item : best),
+    first,
+  )
 }
 
 function sumOf(items: readonly Value[]): Value {
@@ -230,7 +252,8 @@ function roundTo(value: Value, precision: Value): Value {
   const scaled = expectNumber(value) * factor
   const down = Math.floor(scaled)
   const isHalf = scaled - down === 0.5
-  return new Float((isHalf ? down + (down % 2 === 0 ? 0 : 1) : Math.round(scaled)) / factor)
+  const rounded = (isHalf ? down + (down % 2 === 0 ? 0 : 1) : Math.round(scaled)) / factor
+  return value instanceof Float ? new Float(rounded) : rounded
 }
 
 function json(value: Value, call: CallArguments): string {
@@ -247,5 +270,68 @@ function json(value: Value, call: CallArguments): string {
       separators: pair === null ? null : [pair[0] ?? '', pair[1] ?? ''],
       sortKeys: isTrue(argument(call, 3, 'sort_keys')),
     }),
+  )
+}
+
+interface JsonStyle {
+  readonly indent: string | null
+  readonly separators: readonly [item: string, key: string] | null
+  readonly sortKeys: boolean
+  readonly ensureAscii: boolean
+}
+
+/** As Python's json.dumps writes it. Errors: Error for values without a spelling in JSON. */
+function toJson(value: Value, style: JsonStyle, depth = 0): string {
+  if (depth > 200) throw new Error('a value is nested too deep')
+  charge(1)
+  if (isList(value))
+    return wrapped(
+      '[]',
+      value.map((item) => toJson(item, style, depth + 1)),
+      style,
+      depth,
+    )
+  if (!isDict(value)) return scalar(value, style)
+  charge(value.size)
+  const entries = [...value]
+  if (style.sortKeys) entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  const [, separator] = separatorsOf(style)
+  const parts = entries.map(([key, item]) => quoted(key, style) + separator + toJson(item, style, depth + 1))
+  return wrapped('{}', parts, style, depth)
+}
+
+function scalar(value: Value, style: JsonStyle): string {
+  if (value === null) return 'null'
+  if (typeof value === 'boolean' || typeof value === 'number') return String(value)
+  if (typeof value === 'string') return quoted(value, style)
+  if (value instanceof Float) return jsonFloat(value.value)
+  throw new Error(`Object of type ${nameOfType(value)} is not JSON serializable`)
+}
+
+const separatorsOf = ({ separators, indent }: JsonStyle): readonly [string, string] =>
+  separators ?? [indent === null ? ', ' : ',', ': ']
+
+/** Parts between two brackets, each on a line of its own where the style indents. */
+function wrapped(brackets: '[]' | '{}', parts: readonly string[], style: JsonStyle, depth: number): string {
+  const [open, close] = [brackets.charAt(0), brackets.charAt(1)]
+  const [separator] = separatorsOf(style)
+  if (style.indent === null || parts.length === 0) return open + joinedText(parts, separator) + close
+  boundedText(style.indent, (depth + 1) * (parts.length + 1))
+  const [outer, inner] = [`\n${style.indent.repeat(depth)}`, `\n${style.indent.repeat(depth + 1)}`]
+  return open + inner + joinedText(parts, separator + inner) + outer + close
+}
+
+function jsonFloat(value: number): string {
+  if (Number.isFinite(value)) return spellFloat(value)
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity'
+}
+
+function quoted(text: string, { ensureAscii }: JsonStyle): string {
+  const plain = boundedText(JSON.stringify(boundedText(text)))
+  if (!ensureAscii) return plain
+  return replacedText(
+    plain,
+    /[\u007f-\uffff]/g,
+    (unit = '') => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }

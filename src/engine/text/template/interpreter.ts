@@ -1,13 +1,12 @@
 /**
  * Runs a chat template as Python's Jinja does, within limits: a template is a program that came with a model. The library
  * parses it; what its statements and values do is ours, since prompts have to be the same to the letter. Reading guide:
- * statements here, expressions in `expressions.ts`; values and how they are written in `values.ts`; `operators.ts`, `methods.ts`,
- * `filters.ts` and `checks.ts` are tables.
+ * statements here, expressions in `expressions.ts`; values and how they are written in `values.ts`; `operators.ts`, `methods.ts`
+ * and `filters.ts` are tables; `scope.ts` knows the names.
  */
-import { applyFilter, argumentsOf, callValue, evaluate } from './expressions.ts'
+import { applyFilter, argumentsOf, callValue, evaluate, type Node, type NodeOf } from './expressions.ts'
 import { boundedText, boundLength, charge, joinedText } from './limits.ts'
 import { Scope } from './scope.ts'
-import type { Node, NodeOf } from './syntax.ts'
 import {
   type CallArguments,
   isEqual,
@@ -166,7 +165,7 @@ export class Interpreter {
           const fallback = parameter.type === 'KeywordArgumentExpression' ? parameter.value : null
           inner.set(name, isGiven || fallback === null ? given : evaluate(fallback, inner))
         }
-        inner.set('varargs', args.slice(parameters.length))
+        inner.set('varargs', Tuple.from(args.slice(parameters.length)))
         inner.set(
           'kwargs',
           new Map([...named].filter(([name]) => !names.includes(name) && name !== 'caller')),

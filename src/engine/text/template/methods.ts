@@ -1,5 +1,4 @@
 /** Methods of texts, dicts and lists: those of Python's that change nothing. */
-import { formatBraces } from './format.ts'
 import {
   boundedText,
   boundLength,
@@ -19,6 +18,8 @@ import {
   itemsOf,
   nameOfType,
   numberOf,
+  spell,
+  textOf,
   Tuple,
   type Value,
 } from './values.ts'
@@ -28,7 +29,7 @@ type Method<Self> = (self: Self, args: readonly Value[], named: ReadonlyMap<stri
 const space = String.raw`[\p{White_Space}\x1c-\x1f]`
 const isSpace = new RegExp(`^${space}$`, 'u')
 
-function expectText(value: Value, what: string): string {
+export function expectText(value: Value, what: string): string {
   if (typeof value === 'string') return value
   throw new Error(`${what} must be a text, not ${nameOfType(value)}`)
 }
@@ -142,7 +143,7 @@ export function capitalize(text: string): string {
 }
 
 /** Every run of letters begins with a capital. */
-export const titleCase = (text: string): string =>
+const titleCase = (text: string): string =>
   replacedText(text, /\p{Alphabetic}+/gu, (word = '') => capitalize(word))
 
 function isAll(text: string, pattern: RegExp): boolean {
@@ -194,6 +195,7 @@ function sought(text: string, part: Value): string {
 
 function splitLines(text: string): string[] {
   charge(text.length)
+  if (text === '') return []
   return text
     .replace(/(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])$/, '')
     .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)
@@ -249,4 +251,44 @@ export function methodOf(value: Value, name: string): Callable | undefined {
   if (typeof value === 'string') return bound(ofText, value, name)
   if (isDict(value)) return bound(ofDict, value, name)
   return isList(value) ? bound(ofList, value, name) : undefined
+}
+
+/** Python's `text % values`, for the conversions that templates use. Errors: Error for others and for too few values. */
+export function formatPercent(text: string, values: readonly Value[]): string {
+  let used = 0
+  const next = (): Value => {
+    if (used >= values.length) throw new Error('not enough arguments for format string')
+    return values[used++]
+  }
+  const [first] = values
+  return replacedText(
+    text,
+    /%(?:\((\w+)\))?(?:\.(\d{1,2}))?(.?)/g,
+    (_, key: string | undefined, digits: string | undefined, kind = '') => {
+      if (kind === '%') return '%'
+      const value = key === undefined ? next() : isDict(first) ? first.get(key) : undefined
+      return convert(kind, value, digits)
+    },
+  )
+}
+
+function convert(kind: string, value: Value, digits: string | undefined): string {
+  if (kind === 's') return textOf(value)
+  if (kind === 'r') return spell(value)
+  const number = numberOf(value)
+  if (number === null || !'dif'.includes(kind) || kind === '') {
+    throw new Error(`unsupported format %${kind} of ${spell(value)}`)
+  }
+  return kind === 'f' ? number.toFixed(Number(digits ?? 6)) : String(Math.trunc(number))
+}
+
+/** Python's `text.format(…)`: {}, {0} and {name}; no format specifications. */
+function formatBraces(text: string, args: readonly Value[], named: ReadonlyMap<string, Value>): string {
+  let used = 0
+  return replacedText(text, /\{\{|\}\}|\{([^{}]*)\}/g, (whole = '', name: string | undefined) => {
+    if (name === undefined) return whole.charAt(0)
+    const value = name === '' ? args[used++] : /^\d+$/.test(name) ? args[Number(name)] : named.get(name)
+    if (value === undefined) throw new Error(`format has no value for {${name}}`)
+    return textOf(value)
+  })
 }

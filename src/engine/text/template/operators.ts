@@ -1,4 +1,4 @@
-import { formatPercent } from './format.ts'
+import { formatPercent, lowerCase, upperCase } from './methods.ts'
 import { boundedText, boundItems, chargeSearch } from './limits.ts'
 import {
   compare,
@@ -54,13 +54,16 @@ function multiply(left: Value, right: Value): Value {
   if (typeof left === 'string' && typeof right === 'number') {
     return boundedText(left === '' ? '' : boundedRepeat(left, count))
   }
-  if (isList(left) && typeof right === 'number') {
-    // An empty list may be repeated as often as one likes.
-    if (left.length === 0) return []
-    boundItems(left.length * count)
-    return Array.from({ length: count }, () => left).flat()
-  }
+  if (isList(left) && typeof right === 'number') return repeated(left, count)
   return arithmetic('*', (a, b) => a * b)(left, right)
+}
+
+function repeated(list: Value[], count: number): Value[] {
+  // An empty list may be repeated as often as one likes.
+  if (list.length === 0) return list
+  boundItems(list.length * count)
+  const items = Array.from({ length: count }, () => list).flat()
+  return list instanceof Tuple ? Tuple.from(items) : items
 }
 
 function boundedRepeat(text: string, count: number): string {
@@ -98,4 +101,44 @@ function contains(container: Value, item: Value): boolean {
   }
   if (isDict(container)) return typeof item === 'string' && container.has(item)
   return itemsOf(container).some((entry) => isEqual(entry, item))
+}
+
+type Check = (value: Value, other?: Value) => boolean
+
+const isNumber = (value: Value): boolean => numberOf(value) !== null
+const isSequence = (value: Value): boolean => typeof value === 'string' || isList(value) || isDict(value)
+const remainder = (value: Value, divisor: Value): Value => operators['%']?.(value, divisor)
+
+/** Jinja's tests: what may stand after `is`. */
+export const checks: Readonly<Record<string, Check>> = {
+  boolean: (value) => typeof value === 'boolean',
+  callable: (value) => typeof value === 'function',
+  defined: (value) => value !== undefined,
+  divisibleby: (value, divisor) => isEqual(remainder(value, divisor), 0),
+  eq: (value, other) => isEqual(value, other),
+  equalto: (value, other) => isEqual(value, other),
+  even: (value) => isEqual(remainder(value, 2), 0),
+  false: (value) => value === false,
+  float: (value) => value instanceof Float,
+  ge: (value, other) => compare(value, other) >= 0,
+  gt: (value, other) => compare(value, other) > 0,
+  greaterthan: (value, other) => compare(value, other) > 0,
+  in: (value, container) => operators['in']?.(value, container) === true,
+  integer: (value) => typeof value === 'number',
+  iterable: (value) => isSequence(value) || value === undefined,
+  le: (value, other) => compare(value, other) <= 0,
+  lower: (value) => typeof value === 'string' && value === lowerCase(value) && value !== upperCase(value),
+  lt: (value, other) => compare(value, other) < 0,
+  lessthan: (value, other) => compare(value, other) < 0,
+  mapping: (value) => isDict(value),
+  ne: (value, other) => !isEqual(value, other),
+  none: (value) => value === null,
+  number: isNumber,
+  odd: (value) => isEqual(remainder(value, 2), 1),
+  sameas: (value, other) => value === other,
+  sequence: (value) => isSequence(value) || value === undefined,
+  string: (value) => typeof value === 'string',
+  true: (value) => value === true,
+  undefined: (value) => value === undefined,
+  upper: (value) => typeof value === 'string' && value === upperCase(value) && value !== lowerCase(value),
 }

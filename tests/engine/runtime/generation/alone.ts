@@ -1,8 +1,8 @@
 /** Requests for tests, and the completions they must get: each computed alone, from nothing, token by token. */
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { Completion, GenerateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
-import { HIDDEN } from '#engine/ops/addMask.ts'
-import type { DecodeStep } from '#engine/runtime/generation/decodeStep.ts'
+import { HIDDEN } from '#engine/ops/attention.ts'
+import type { DecodeStep } from '#engine/runtime/generation/decoder.ts'
 import { HostDecoder } from '#engine/runtime/generation/hostDecoder.ts'
 import { generateCompletions, type BatchLimits } from '#engine/runtime/generation/generate.ts'
 import { KvCache } from '#engine/runtime/generation/kvCache.ts'

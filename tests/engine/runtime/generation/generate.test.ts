@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { Completion, GenerateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
-import type { DecodeStep } from '#engine/runtime/generation/decodeStep.ts'
+import type { DecodeStep } from '#engine/runtime/generation/decoder.ts'
 import {
   generateCompletions,
   type BatchLimits,

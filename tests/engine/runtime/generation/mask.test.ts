@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { HIDDEN } from '#engine/ops/addMask.ts'
+import { HIDDEN } from '#engine/ops/attention.ts'
 import { causalMask, DecodeMask } from '#engine/runtime/generation/mask.ts'
 
 const draw = (mask: Float32Array) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { StopStringWatch } from '#engine/runtime/generation/stopStrings.ts'
+import { StopStringWatch } from '#engine/runtime/generation/openCompletion.ts'
 
 const textDecoder = new TextDecoder()
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text))

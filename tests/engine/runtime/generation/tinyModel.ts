@@ -4,7 +4,7 @@
  * must equal, bit for bit, one computed alone without a cache.
  */
 import { randomStream } from '#shared/random.ts'
-import type { DecodePass, DecodeStep, PassResult } from '#engine/runtime/generation/decodeStep.ts'
+import type { DecodePass, DecodeStep, PassResult } from '#engine/runtime/generation/decoder.ts'
 
 const LAYERS = 2
 const KV_HEADS = 2

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hasBoundedBacktracking } from '#engine/text/patternSafety.ts'
+import { hasBoundedBacktracking } from '#engine/text/pipelineLimits.ts'
 
 describe('hasBoundedBacktracking', () => {
   test.each([
