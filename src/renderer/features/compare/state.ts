@@ -1,6 +1,6 @@
 /** What is compared and how it is looked at: all of it in the address, so that a link shows the same. */
 import type { Query } from '#renderer/client/route.ts'
-import type { BandKind } from '#renderer/charts/bands.ts'
+import type { BandKind } from '#renderer/charts/curves.ts'
 import { lookQuery, parseLook, type CurveLook } from '#renderer/charts/curveLook.ts'
 
 export const statistics = ['last', 'best', 'tail'] as const

@@ -4,6 +4,7 @@ import { useLoad, useNow } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
+import { lastValues } from '#renderer/charts/lines.ts'
 import {
   formatAgo,
   formatNumber,
@@ -13,7 +14,6 @@ import {
 } from '#renderer/client/format.ts'
 import { phaseWords, runTitle, stepShare } from '#renderer/client/words.ts'
 import { Progress } from '#renderer/kit/states.tsx'
-import { lastValues } from '#renderer/charts/lines.ts'
 
 interface Props {
   readonly run: RunEntry
