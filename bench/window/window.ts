@@ -3,7 +3,7 @@
  *   npm run build && node bench/window/window.ts [--window DIR]
  * cold start to interactive, Compare with 20 runs × 100,000 points opened and hovered, a run page with 10,000 stored
  * samples scrolled, memory of the page over an hour of simulated live events, what a run loses while it is watched.
- * Prints figures; proves nothing else.
+ * Prints figures; proves nothing else. `--only start,run,lines,long` measures some of it.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,11 +12,16 @@ import { parseArgs } from 'node:util'
 import type { CDPSession, Page } from '@playwright/test'
 import { serveHost, type ServedHost } from '#host/serveHost.ts'
 import { launchBrowser, openPage } from '../../scripts/screens/browser.ts'
+import { beginLiving, measureLiveLines } from './liveLines.ts'
 import { beginRun, makeRun } from './longHistory.ts'
 import { median, report } from './report.ts'
 import { measureWatched } from './watched.ts'
 
-const { values } = parseArgs({ options: { window: { type: 'string' } } })
+const parts = ['start', 'run', 'lines', 'long'] as const
+const { values } = parseArgs({
+  options: { window: { type: 'string' }, only: { type: 'string', default: parts.join() } },
+})
+const isWanted = (part: (typeof parts)[number]): boolean => values.only.split(',').includes(part)
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-window-'))
 const serve = (dataDirectory: string): Promise<ServedHost> =>
@@ -149,9 +154,18 @@ async function measureRun(): Promise<void> {
   report('main thread of the page at work', `${(100 * pageBusy).toFixed(0)} %`)
 }
 
-try {
-  await measureStart()
-  await measureRun()
+async function measureLines(): Promise<void> {
+  const dataDirectory = path.join(folder, 'living')
+  const runs = beginLiving(dataDirectory)
+  await using host = await serve(dataDirectory)
+  const browser = await launchBrowser()
+  const page = await openPage(browser, { url: host.url, ...view })
+  const share = await measureLiveLines(page, runs)
+  await browser.close()
+  report('Compare: 20 living runs in one panel, main thread at work', `${(100 * share).toFixed(1)} %`)
+}
+
+async function measureLong(): Promise<void> {
   const dataDirectory = path.join(folder, 'long')
   const long = Array.from({ length: 20 }, (_, i) =>
     makeRun(dataDirectory, { name: `long ${String(i + 1)}`, steps: 100_000, metrics: 3, samplesPerStep: 0 }),
@@ -172,6 +186,13 @@ try {
   await measureSamples(page, sampled.id)
   await measureHour(page, dataDirectory)
   await browser.close()
+}
+
+try {
+  if (isWanted('start')) await measureStart()
+  if (isWanted('run')) await measureRun()
+  if (isWanted('lines')) await measureLines()
+  if (isWanted('long')) await measureLong()
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { readNumber } from '#renderer/charts/summary.ts'
+import { readNumber } from '#renderer/charts/axes.ts'
 import { demoConfig, expect, test, trainDemo, untilEnded } from './support.ts'
 
 const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 }
@@ -59,14 +59,14 @@ test('the cursor stands at the step that is named, and its band is told', async 
   await expect(reward.locator('.recharts-line-curve').first()).toBeAttached()
   const ticks = await reward.locator('.recharts-xAxis-tick-labels text').allTextContents()
   expect(ticks.at(-1)).toBe('7')
-  const box = (await plot.boundingBox())!
+  const box = (await reward.locator('.recharts-cartesian-grid').boundingBox())!
   const [from, to] = [Number(ticks[0]), 7]
   for (const share of [0.31, 0.5, 0.77]) {
-    await plot.hover({ position: { x: share * box.width, y: 20 } })
+    await page.mouse.move(box.x + share * box.width, box.y + 20)
     const words = reward.getByText(/^step \d+$/)
     await expect(words).toBeVisible()
     const step = Number((await words.textContent())?.replace('step ', ''))
-    const line = (await plot.locator('.bg-muted').boundingBox())!
+    const line = (await plot.locator('.recharts-tooltip-cursor').boundingBox())!
     expect(Math.abs(line.x - box.x - ((step - from) / (to - from)) * box.width)).toBeLessThan(2)
     expect(Math.abs(step - (from + share * (to - from)))).toBeLessThan(1)
   }

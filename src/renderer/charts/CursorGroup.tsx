@@ -1,15 +1,16 @@
-import { createContext, use, useMemo, useState, type ReactNode } from 'react'
-import { createCursor, type Cursor } from './cursor.ts'
-import type { Range } from './scene.ts'
+import { createContext, use, useId, useMemo, useState, type ReactNode } from 'react'
+import { useLatest } from '#renderer/client/api.tsx'
+import type { Range } from './axes.ts'
 
 /** What panels share. */
 export interface Group {
-  readonly cursor: Cursor
+  /** Panels of one name show the cursor at the same place. */
+  readonly syncId: string
   readonly zoom: Range | null
   readonly setZoom: (zoom: Range | null) => void
   /** A marked place that stays. */
   readonly pinned: number | null
-  readonly pin: ((x: number, step: number) => void) | undefined
+  readonly pin: (x: number, step: number) => void
   /** Values come in all the time. */
   readonly isLive: boolean
 }
@@ -24,30 +25,31 @@ export interface CursorGroupProps {
   /** A click: the place on the x axis and the step that is nearest to it. */
   readonly onPin?: (x: number, step: number) => void
   readonly isLive?: boolean
-  readonly children: ReactNode
 }
 
 /** One cursor and one zoom for all panels inside. */
-export function CursorGroup(props: CursorGroupProps) {
-  const { zoom, onZoom, pinned = null, onPin, isLive = false, children } = props
-  const [cursor] = useState(() => createCursor())
+export const CursorGroup = ({ children, ...props }: CursorGroupProps & { readonly children: ReactNode }) => (
+  <GroupContext value={useOwnGroup(props)}>{children}</GroupContext>
+)
+
+/** The same group as long as it looks the same: every panel reads it. */
+function useOwnGroup({ zoom, onZoom, pinned = null, onPin, isLive = false }: CursorGroupProps): Group {
+  const syncId = useId()
   const [own, setOwn] = useState<Range | null>(null)
+  const latest = useLatest({ onZoom: onZoom ?? setOwn, onPin })
   const shown = zoom === undefined ? own : zoom
-  const group = useMemo(
-    () => ({ cursor, zoom: shown, setZoom: onZoom ?? setOwn, pinned, pin: onPin, isLive }),
-    [cursor, shown, onZoom, pinned, onPin, isLive],
+  return useMemo(
+    () => ({
+      ...{ syncId, pinned, isLive, zoom: shown },
+      setZoom: (to) => latest.current.onZoom(to),
+      pin: (x, step) => latest.current.onPin?.(x, step),
+    }),
+    [syncId, shown, latest, pinned, isLive],
   )
-  return <GroupContext value={group}>{children}</GroupContext>
 }
 
 /** That of the group around, or one of its own. */
 export function useGroup(): Group {
-  const around = use(GroupContext)
-  const [cursor] = useState(() => createCursor())
-  const [zoom, setZoom] = useState<Range | null>(null)
-  const own = useMemo(
-    () => ({ cursor, zoom, setZoom, pinned: null, pin: undefined, isLive: false }),
-    [cursor, zoom],
-  )
-  return around ?? own
+  const own = useOwnGroup({})
+  return use(GroupContext) ?? own
 }

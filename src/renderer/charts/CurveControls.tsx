@@ -1,7 +1,7 @@
 import { Segmented, Select, Slider } from '#renderer/kit/choices.tsx'
 import type { CurveLook } from './curveLook.ts'
-import { maxSmoothing } from './smoothing.ts'
-import { xAxisSpecs, type XAxis } from './xAxes.ts'
+import { maxSmoothing } from './curves.ts'
+import { xAxisSpecs, type XAxis } from './axes.ts'
 
 interface ControlsProps {
   readonly look: CurveLook

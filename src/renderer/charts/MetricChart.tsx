@@ -1,25 +1,21 @@
 import { Ellipsis } from 'lucide-react'
-import { useDeferredValue, useId, useMemo, useState, type ReactNode } from 'react'
+import { useDeferredValue, useMemo, useState, type ReactNode } from 'react'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Help } from '#renderer/kit/Tooltip.tsx'
 import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
-import { CanvasPlot } from './CanvasPlot.tsx'
-import { ChartTable } from './ChartTable.tsx'
-import { useGroup } from './CursorGroup.tsx'
-import { CursorReadout } from './CursorReadout.tsx'
 import { csvOf } from '#shared/csv.ts'
-import { fileNameOf, saveScenePng, saveSceneSvg, saveText } from './exportChart.ts'
-import { LineMark } from './LineMark.tsx'
-import { PlotOverlay } from './PlotOverlay.tsx'
-import type { ChartEvent, ChartLine } from './points.ts'
-import { RechartsPlot } from './RechartsPlot.tsx'
-import type { ScaleKind } from './scales.ts'
-import { inReadingOrder, sceneOf, type Range, type Scene } from './scene.ts'
-import { lineFacts, readNumber, textSummary, type Better } from './summary.ts'
-import { useIsNear, useSize } from './useSize.ts'
+import { fileNameOf, saveText } from '#renderer/client/download.ts'
+import { axisNumber3, readNumber, xAxisSpecs, type Range, type ScaleKind, type XAxis } from './axes.ts'
+import { useGroup } from './CursorGroup.tsx'
+import { LinePlot } from './LinePlot.tsx'
+import type { ChartEvent, ChartLine } from './lines.ts'
+import { LineMark } from './marks.tsx'
+import { pictureOf, savePng, saveSvg } from './pictures.tsx'
+import { inReadingOrder, plotOf, type Plot } from './plot.ts'
+import { indexNear, lineFacts, tableRows, textSummary, type Better } from './reading.ts'
 import { inUnit, linesInUnit, titleWithUnit } from './units.ts'
-import type { XAxis } from './xAxes.ts'
+import { useIsNear, useSize } from './useSize.ts'
 
 export interface MetricChartProps {
   /** Of the metric, as a person reads it. */
@@ -55,10 +51,6 @@ export interface MetricChartProps {
   readonly className?: string
 }
 
-/** More than this is drawn as pixels instead of paths: a drag of the smoothing redraws all of it ten times a second. */
-const maxPaths = 20
-const maxPathDots = 3000
-
 /** One panel: lines over steps, time, tokens or trajectories, with the cursor and zoom of the group around it. */
 export function MetricChart(given: MetricChartProps) {
   const props = useInUnit(given)
@@ -72,18 +64,18 @@ export function MetricChart(given: MetricChartProps) {
     scale = 'linear',
     height = 180,
   } = props
-  const id = useId()
   const group = useGroup()
+  const { isLive } = group
   const [isTable, setTable] = useState(false)
   const { include, events, xRange = null, clipsSpikes = false } = props
   const zoom = useDeferredValue(group.zoom) ?? xRange
-  const scene = useMemo(
+  const plot = useMemo(
     () =>
-      sceneOf(lines, {
-        ...{ xAxis, smoothing, scale, zoom, include, events, clipsSpikes },
+      plotOf(lines, {
+        ...{ xAxis, smoothing, scale, zoom, include, events, clipsSpikes, isLive },
         tickCount: height < 140 ? 3 : 4,
       }),
-    [lines, xAxis, smoothing, scale, zoom, include, events, clipsSpikes, height],
+    [lines, xAxis, smoothing, scale, zoom, include, events, clipsSpikes, isLive, height],
   )
   const summary = useMemo(
     () => textSummary(lines, { title: titleWithUnit(title, unit), better, xAxis }),
@@ -98,14 +90,12 @@ export function MetricChart(given: MetricChartProps) {
         props.className,
       )}
     >
-      <ChartHeader {...props} scene={scene} isTable={isTable} onTable={() => setTable(!isTable)} />
+      <ChartHeader {...props} plot={plot} isTable={isTable} onTable={() => setTable(!isTable)} />
       <p className="sr-only">{summary}</p>
-      {scene === null && <EmptyPlot text={props.emptyText} height={height} />}
-      {scene !== null && isTable && <ChartTable title={title} scene={scene} height={height} />}
-      {scene !== null && !isTable && (
-        <Plot id={id} label={summary} scene={scene} height={height} group={group} />
-      )}
-      {scene !== null && (props.hasLegend ?? lines.length > 1) && <Legend scene={scene} />}
+      {plot === null && <EmptyPlot text={props.emptyText} height={height} />}
+      {plot !== null && isTable && <PlotTable title={title} plot={plot} height={height} />}
+      {plot !== null && !isTable && <VisiblePlot label={summary} plot={plot} height={height} group={group} />}
+      {plot !== null && (props.hasLegend ?? lines.length > 1) && <Legend plot={plot} />}
     </section>
   )
 }
@@ -119,23 +109,18 @@ function useInUnit(given: MetricChartProps): MetricChartProps {
 }
 
 interface PlotProps {
-  readonly id: string
   readonly label: string
-  readonly scene: Scene
+  readonly plot: Plot
   readonly height: number
   readonly group: ReturnType<typeof useGroup>
 }
 
-/**
- * Nothing is drawn while it is far from what is seen. What grows is drawn as pixels too: paths of a page full of panels
- * would take a good part of a core at every step, and the run needs it.
- */
-function Plot({ id, label, scene, height, group }: PlotProps) {
+/** Nothing is drawn while it is far from what is seen. */
+function VisiblePlot({ label, plot, height, group }: PlotProps) {
   const { size, setElement } = useSize()
   const [box, setBox] = useState<HTMLElement | null>(null)
   const isNear = useIsNear(box)
   const width = size?.width ?? 0
-  const Lines = group.isLive || hasMuch(scene) ? CanvasPlot : RechartsPlot
   return (
     <div
       ref={(element) => {
@@ -146,24 +131,60 @@ function Plot({ id, label, scene, height, group }: PlotProps) {
       style={{ height }}
     >
       {isNear && width > 0 && (
-        <>
-          <div className="absolute inset-0" aria-hidden>
-            <Lines scene={scene} width={width} height={height} />
-          </div>
-          <PlotOverlay id={id} label={label} scene={scene} width={width} height={height} group={group} />
-          <CursorReadout id={id} scene={scene} width={width} height={height} cursor={group.cursor} />
-        </>
+        <LinePlot label={label} plot={plot} width={width} height={height} group={group} />
       )}
     </div>
   )
 }
 
-const hasMuch = ({ lines }: Scene): boolean =>
-  lines.length > maxPaths ||
-  lines.reduce((sum, { main, raw }) => sum + dotsOf(main) + dotsOf(raw), 0) > maxPathDots
-
-const dotsOf = (pieces: Scene['lines'][number]['main']): number =>
-  pieces.reduce((sum, { length }) => sum + length, 0)
+/** The same numbers as a table: at most fifty rows, evenly drawn. */
+function PlotTable({ title, plot, height }: { title: string; plot: Plot; height: number }) {
+  const longest = plot.lines.toSorted((a, b) => b.points.length - a.points.length)[0]
+  const [low, high] = plot.x
+  const rows = tableRows(longest?.points.filter(({ endX }) => endX >= low && endX <= high) ?? [])
+  const { label, write } = xAxisSpecs[plot.xAxis]
+  return (
+    <div
+      className="overflow-auto px-3 pb-2"
+      style={{ height }}
+      tabIndex={0}
+      role="group"
+      aria-label={`${title} as a table`}
+    >
+      <table className="w-full text-sm tabular-nums">
+        <thead className="sticky top-0 bg-bg text-left text-muted">
+          <tr>
+            <th scope="col" className="pr-3 font-medium">
+              {label}
+            </th>
+            {plot.lines.map((line) => (
+              <th key={line.id} scope="col" className="max-w-40 truncate pr-3 text-right font-medium">
+                {line.label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody className="font-mono">
+          {rows.map(({ endX }) => (
+            <tr key={endX} className="border-t border-line">
+              <th scope="row" className="pr-3 text-left font-normal text-muted">
+                {write(endX)}
+              </th>
+              {plot.lines.map(({ id, points }) => {
+                const point = points[indexNear(points, endX, (high - low) / 1000)]
+                return (
+                  <td key={id} className="pr-3 text-right">
+                    {point ? axisNumber3(point.last) : '–'}
+                  </td>
+                )
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
 
 const EmptyPlot = ({ text, height }: { text: string; height: number }) => (
   <div
@@ -177,9 +198,9 @@ const EmptyPlot = ({ text, height }: { text: string; height: number }) => (
 /** More names would take more room than the plot. */
 const mostNamed = 8
 
-const Legend = ({ scene }: { scene: Scene }) => (
+const Legend = ({ plot }: { plot: Plot }) => (
   <ul className="flex flex-wrap gap-x-3 px-3 pb-2 text-sm text-muted">
-    {inReadingOrder(scene.lines)
+    {inReadingOrder(plot.lines)
       .slice(0, mostNamed)
       .map(({ id, label, color, dash, isBaseline }) => (
         <li key={id} className="flex min-w-0 items-center gap-1.5">
@@ -187,22 +208,22 @@ const Legend = ({ scene }: { scene: Scene }) => (
           <span className="max-w-56 truncate">{label}</span>
         </li>
       ))}
-    {scene.lines.length > mostNamed && <li>and {scene.lines.length - mostNamed} more</li>}
+    {plot.lines.length > mostNamed && <li>and {plot.lines.length - mostNamed} more</li>}
   </ul>
 )
 
 interface HeaderProps extends MetricChartProps {
-  readonly scene: Scene | null
+  readonly plot: Plot | null
   readonly isTable: boolean
   readonly onTable: () => void
 }
 
 function ChartHeader(props: HeaderProps) {
-  const { title, unit, help, scene, isTable, onTable, lines, better = 'none' } = props
+  const { title, unit, help, plot, isTable, onTable, lines, better = 'none' } = props
   const [line] = lines
   const facts = (props.hasFacts ?? lines.length === 1) && line ? lineFacts(line.points, better) : null
   const table = { label: 'Show as table', checked: isTable, onSelect: onTable }
-  const groups = scene ? [[table], saveItems(props, scene), props.menu ?? []] : [props.menu ?? []]
+  const groups = plot ? [[table], saveItems(props, plot), props.menu ?? []] : [props.menu ?? []]
   return (
     <header className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-1.5 pr-1.5 pl-3">
       <h3 className="max-w-[calc(100%-56px)] min-w-0 truncate font-medium" title={title}>
@@ -231,15 +252,18 @@ function ChartHeader(props: HeaderProps) {
   )
 }
 
-function saveItems(
-  { title: name, unit, lines, fullCsv }: MetricChartProps,
-  scene: Scene,
-): readonly MenuItem[] {
+function saveItems({ title: name, unit, lines, fullCsv }: MetricChartProps, plot: Plot): readonly MenuItem[] {
   const title = titleWithUnit(name, unit)
   const file = fileNameOf(name)
   return [
-    { label: 'Save as PNG', onSelect: () => void saveScenePng(scene, title, `${file}.png`) },
-    { label: 'Save as SVG', onSelect: () => saveSceneSvg(scene, title, `${file}.svg`) },
+    {
+      label: 'Save as PNG',
+      onSelect: () => void pictureOf(plot, title).then((picture) => savePng(picture, `${file}.png`)),
+    },
+    {
+      label: 'Save as SVG',
+      onSelect: () => void pictureOf(plot, title).then((picture) => saveSvg(picture, `${file}.svg`)),
+    },
     {
       label: 'Save all values as CSV',
       onSelect: () =>

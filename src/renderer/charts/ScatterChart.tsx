@@ -1,7 +1,7 @@
-import { useMemo, useState } from 'react'
-import { linearScale, extentOf, valueScale, type Scale, type ScaleKind } from './scales.ts'
-import { axisNumber, linearTicks } from './ticks.ts'
-import { axisNumber3 } from './summary.ts'
+import { extent, ticks as ticksOf } from 'd3-array'
+import { CartesianGrid, ScatterChart as Chart, Label, Scatter, Tooltip, XAxis, YAxis } from 'recharts'
+import { axisNumber, axisNumber3, logTicks, valueAxis, type Range, type ScaleKind } from './axes.ts'
+import { tick } from './LinePlot.tsx'
 import { useSize } from './useSize.ts'
 
 export interface ScatterDot {
@@ -25,152 +25,150 @@ interface ScatterProps {
   readonly onOpen?: (id: string) => void
 }
 
-const margin = { left: 52, right: 16, top: 20, bottom: 36 } as const
+const margin = { left: 0, right: 16, top: 20, bottom: 12 }
 
-interface XPlaces {
-  readonly ticks: readonly { readonly share: number; readonly text: string }[]
-  readonly share: (x: number | string) => number
-}
+const written = (x: number | string): string => (typeof x === 'number' ? axisNumber3(x) : x)
 
 /** One dot per run: a setting or number against a metric. */
-export function ScatterChart(props: ScatterProps) {
-  const { title, dots, height = 280, xScale = 'linear' } = props
+export function ScatterChart({ height = 280, ...props }: ScatterProps) {
+  const { title, dots, xLabel, yLabel } = props
   const { size, setElement } = useSize()
-  const x = useMemo(
-    () =>
-      placesOf(
-        dots.map((dot) => dot.x),
-        xScale,
-      ),
-    [dots, xScale],
-  )
-  const y = useMemo(() => {
-    const extent = extentOf(dots.map((dot) => dot.y))
-    return extent && valueScale(extent, 'linear')
-  }, [dots])
-  const words = dots.map(
-    (dot) => `${dot.label}: ${props.xLabel} ${written(dot.x)}, ${props.yLabel} ${axisNumber3(dot.y)}`,
-  )
   return (
-    <div ref={setElement} className="relative min-w-0" style={{ height }} role="group" aria-label={title}>
-      {y === null || dots.length === 0 ? (
+    <div ref={setElement} className="min-w-0" style={{ height }} role="group" aria-label={title}>
+      {dots.length === 0 ? (
         <p className="flex h-full items-center justify-center px-6 text-center text-sm text-faint">
           {props.emptyText}
         </p>
       ) : (
-        size && <Dots {...props} x={x} y={y} width={size.width} height={height} />
+        size && <Dots {...props} width={size.width} height={height} />
       )}
       <ul className="sr-only">
-        {words.map((text) => (
-          <li key={text}>{text}</li>
+        {dots.map((dot) => (
+          <li key={dot.id}>
+            {dot.label}: {xLabel} {written(dot.x)}, {yLabel} {axisNumber3(dot.y)}
+          </li>
         ))}
       </ul>
     </div>
   )
 }
 
-const written = (x: number | string): string => (typeof x === 'number' ? axisNumber3(x) : x)
-
-function placesOf(values: readonly (number | string)[], kind: ScaleKind): XPlaces {
-  const numbers = values.filter((value) => typeof value === 'number')
-  if (numbers.length === values.length) {
-    const extent = extentOf(numbers)
-    const scale = extent ? roomy(extent.low, extent.high, kind, extent.lowestPositive) : linearScale(0, 1)
-    return {
-      ticks: scale.ticks.map((tick) => ({ share: scale.share(tick), text: axisNumber(tick) })),
-      share: (value) => (typeof value === 'number' ? scale.share(value) : 0),
-    }
-  }
-  const names = [...new Set(values.map(String))].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
-  const share = (value: number | string) => (names.indexOf(String(value)) + 0.5) / names.length
-  return { ticks: names.map((name) => ({ share: share(name), text: name })), share }
-}
-
-function roomy(low: number, high: number, kind: ScaleKind, lowestPositive: number | null): Scale {
-  if (kind === 'log') return valueScale({ low, high, lowestPositive }, 'log')
-  const room = high > low ? (high - low) * 0.06 : Math.abs(low) * 0.5 || 1
-  const scale = linearScale(low - room, high + room)
-  return {
-    ...scale,
-    ticks: linearTicks(low - room, high + room, 6).filter(
-      (tick) => tick >= low - room && tick <= high + room,
-    ),
-  }
-}
-
-interface DotsProps extends ScatterProps {
-  readonly x: XPlaces
-  readonly y: Scale
-  readonly width: number
-  readonly height: number
-}
-
-function Dots({ title, dots, x, y, width, height, xLabel, yLabel, onOpen }: DotsProps) {
-  const [shown, setShown] = useState<string | null>(null)
-  const [w, h] = [width - margin.left - margin.right, height - margin.top - margin.bottom]
-  const place = (dot: ScatterDot) => ({
-    cx: margin.left + x.share(dot.x) * w,
-    cy: margin.top + (1 - y.share(dot.y)) * h,
-  })
-  const pointed = dots.find(({ id }) => id === shown)
+function Dots({
+  dots,
+  xLabel,
+  yLabel,
+  xScale = 'linear',
+  onOpen,
+  ...size
+}: ScatterProps & { width: number; height: number }) {
+  const y = valueAxis(
+    dots.map((dot) => dot.y),
+    'linear',
+  )
   return (
-    <>
-      <svg width={width} height={height} role="img" aria-label={title} className="text-xs">
-        {y.ticks.map((tick) => (
-          <g key={tick} transform={`translate(0 ${String(margin.top + (1 - y.share(tick)) * h)})`}>
-            <path d={`M${String(margin.left)} 0h${String(w)}`} stroke="var(--line)" />
-            <text x={margin.left - 6} y={4} textAnchor="end" fill="var(--faint)">
-              {axisNumber(tick)}
-            </text>
-          </g>
-        ))}
-        {x.ticks.map(({ share, text }) => (
-          <text
-            key={text}
-            x={margin.left + share * w}
-            y={height - margin.bottom + 15}
-            textAnchor="middle"
-            fill="var(--faint)"
-          >
-            {text.length > 18 ? `${text.slice(0, 17)}…` : text}
-          </text>
-        ))}
-        <text x={margin.left + w} y={height - 5} textAnchor="end" fill="var(--muted)">
-          {xLabel}
-        </text>
-        <text x={4} y={11} fill="var(--muted)">
-          {yLabel}
-        </text>
+    <div aria-hidden>
+      <Chart {...size} margin={margin} accessibilityLayer={false} className="text-sm">
+        <CartesianGrid vertical={false} syncWithTicks stroke="var(--line)" />
+        <XAxis
+          {...alongX(dots, xScale)}
+          dataKey="x"
+          tick={tick}
+          tickLine={false}
+          axisLine={{ stroke: 'var(--line)' }}
+        >
+          <Label value={xLabel} position="insideBottomRight" offset={-10} fontSize={12} fill="var(--muted)" />
+        </XAxis>
+        <YAxis
+          dataKey="y"
+          domain={[...y.domain]}
+          ticks={y.ticks}
+          tickFormatter={axisNumber}
+          tick={tick}
+          tickLine={false}
+          axisLine={false}
+          width={52}
+        >
+          <Label
+            value={yLabel}
+            position="top"
+            offset={8}
+            dx={-44}
+            textAnchor="start"
+            fontSize={12}
+            fill="var(--muted)"
+          />
+        </YAxis>
+        <Tooltip cursor={false} isAnimationActive={false} content={<DotFacts />} />
         {dots.map((dot) => (
-          <circle
+          <Scatter
             key={dot.id}
-            {...place(dot)}
-            r={dot.id === shown ? 7 : 5}
-            fill={dot.color}
-            fillOpacity={0.85}
-            stroke={dot.isBaseline === true ? 'var(--text)' : 'var(--bg)'}
-            strokeWidth={dot.isBaseline === true ? 2 : 1}
-            onPointerEnter={() => setShown(dot.id)}
-            onPointerLeave={() => setShown(null)}
+            data={[dot]}
+            isAnimationActive={false}
             onClick={() => onOpen?.(dot.id)}
+            shape={<Mark dot={dot} />}
+            activeShape={<Mark dot={dot} radius={7} />}
           />
         ))}
-      </svg>
-      {pointed && (
-        <p
-          className="pointer-events-none absolute z-20 rounded border border-line bg-bg px-2 py-1 text-sm whitespace-nowrap shadow-float"
-          style={
-            place(pointed).cx < width / 2
-              ? { left: place(pointed).cx + 10, top: place(pointed).cy - 12 }
-              : { right: width - place(pointed).cx + 10, top: place(pointed).cy - 12 }
-          }
-        >
-          {pointed.label}{' '}
-          <span className="font-mono text-muted tabular-nums">
-            {written(pointed.x)} → {axisNumber3(pointed.y)}
-          </span>
-        </p>
-      )}
-    </>
+      </Chart>
+    </div>
+  )
+}
+
+/** Numbers on a scale with some room at its ends, words in columns. */
+function alongX(dots: readonly ScatterDot[], scale: ScaleKind) {
+  const numbers = dots.map(({ x }) => x).filter((x) => typeof x === 'number')
+  const [low, high] = extent(numbers)
+  if (numbers.length < dots.length || low === undefined) {
+    const names = [...new Set(dots.map(({ x }) => String(x)))]
+    return {
+      type: 'category',
+      domain: names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })),
+      allowDuplicatedCategory: false,
+      tickFormatter: (name: string) => (name.length > 18 ? `${name.slice(0, 17)}…` : name),
+    } as const
+  }
+  const { domain, scale: kind } = valueAxis(numbers, scale)
+  const room = high > low ? (high - low) * 0.06 : Math.abs(low) * 0.5 || 1
+  const ends: Range = kind === 'log' ? domain : [low - room, high + room]
+  const ticks = kind === 'log' ? logTicks(...ends) : ticksOf(...ends, 6)
+  return { type: 'number', scale: kind, domain: [...ends], ticks, tickFormatter: axisNumber } as const
+}
+
+interface MarkProps {
+  readonly dot: ScatterDot
+  readonly radius?: number
+  /** Of the chart. */
+  readonly cx?: number
+  readonly cy?: number
+}
+
+const Mark = ({ dot: { color, isBaseline = false }, radius = 5, cx, cy }: MarkProps) => (
+  <circle
+    cx={cx}
+    cy={cy}
+    r={radius}
+    fill={color}
+    fillOpacity={0.85}
+    stroke={isBaseline ? 'var(--text)' : 'var(--bg)'}
+    strokeWidth={isBaseline ? 2 : 1}
+  />
+)
+
+interface FactsProps {
+  /** Of the tooltip. */
+  readonly active?: boolean
+  readonly payload?: readonly { readonly payload?: ScatterDot }[]
+}
+
+function DotFacts({ active = false, payload = [] }: FactsProps) {
+  const dot = payload[0]?.payload
+  if (!active || dot === undefined) return null
+  return (
+    <p className="rounded border border-line bg-bg px-2 py-1 text-sm whitespace-nowrap shadow-float">
+      {dot.label}{' '}
+      <span className="font-mono text-muted tabular-nums">
+        {written(dot.x)} → {axisNumber3(dot.y)}
+      </span>
+    </p>
   )
 }

@@ -1,5 +1,5 @@
+import { extent } from 'd3-array'
 import { classes } from '#renderer/kit/classes.ts'
-import { extentOf } from './scales.ts'
 
 interface SparkProps {
   /** null: a gap. */
@@ -19,8 +19,8 @@ const told = (label: string | undefined) =>
 
 const boundsOf = (values: SparkProps['values'], range: SparkProps['range']): readonly [number, number] => {
   if (range) return range
-  const extent = extentOf(values.filter((value) => value !== null))
-  return extent ? [extent.low, extent.high] : [0, 1]
+  const [low, high] = extent(values, (value) => value ?? NaN)
+  return [low ?? 0, high ?? 1]
 }
 
 /** A curve of the height of a line of text. */

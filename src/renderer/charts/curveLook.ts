@@ -1,8 +1,9 @@
 /** How curves are looked at, wherever there are some: all of it can stand in an address. */
-import type { Query } from '#renderer/client/route.ts'
-import type { ScaleKind } from './scales.ts'
-import { maxSmoothing } from './smoothing.ts'
-import { xAxes, type XAxis } from './xAxes.ts'
+import { useCallback, useMemo } from 'react'
+import { setQuery, useRoute, type Query } from '#renderer/client/route.ts'
+import { useSetting } from '#renderer/client/settings.ts'
+import { axesOf, xAxes, type ScaleKind, type XAxis } from './axes.ts'
+import { maxSmoothing } from './curves.ts'
 
 export interface CurveLook {
   readonly x: XAxis
@@ -33,4 +34,23 @@ export const lookQuery = ({ x, smoothing, scale }: CurveLook): Query => ({
 function smoothingOf(text: string | null): number | 'auto' {
   const value = Number(text ?? Number.NaN)
   return Number.isFinite(value) && value >= 0 && value <= maxSmoothing ? value : 'auto'
+}
+
+/** As the address says, else as the person chose last. `names`: metrics there are; an axis without its numbers is not used. */
+export function useCurveLook(
+  names: readonly string[],
+): readonly [CurveLook, (changes: Partial<CurveLook>) => void] {
+  const { query } = useRoute()
+  const [kept, keep] = useSetting<CurveLook>('charts.look', usualLook)
+  const wanted = useMemo(() => (hasLook(query) ? parseLook(query) : kept), [query, kept])
+  const change = useCallback(
+    (changes: Partial<CurveLook>) => {
+      const next = { ...wanted, ...changes }
+      keep(next)
+      setQuery(lookQuery(next))
+    },
+    [wanted, keep],
+  )
+  const isKnown = axesOf(names).includes(wanted.x)
+  return [useMemo(() => (isKnown ? wanted : { ...wanted, x: 'step' }), [wanted, isKnown]), change]
 }

@@ -1,17 +1,157 @@
-/** From series to lines. */
-import { emptySeries, type Series } from './live.ts'
-import type { ChartLine, SeriesPoint } from './points.ts'
-import { placed, type Placement } from './xAxes.ts'
+/**
+ * What charts draw. `useSeries.ts` reads series, this file makes lines of them, `curves.ts` reduces and smooths, `axes.ts`
+ * places them; `plot.ts` puts one panel together, `LinePlot.tsx` draws it, `MetricChart.tsx` is the panel around it.
+ */
+import { bisector } from 'd3-array'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import type { XAxis } from './axes.ts'
+
+/** One stretch of steps. */
+export type SeriesPoint = OutputOf<Api, 'metrics.series'>['runs'][number]['points'][number]
+
+export interface Series {
+  /** In order of step. */
+  readonly points: readonly SeriesPoint[]
+  /** Steps whose value was no number. */
+  readonly gaps: readonly number[]
+}
+
+export const emptySeries: Series = { points: [], gaps: [] }
+
+/** A stretch placed on an x axis: from `x` to `endX`. */
+export interface ChartPoint extends SeriesPoint {
+  readonly x: number
+  readonly endX: number
+}
+
+export interface BandPoint {
+  readonly x: number
+  readonly low: number
+  readonly high: number
+}
+
+/** A place a line goes through. */
+export interface Dot {
+  readonly x: number
+  readonly y: number
+}
+
+export interface ChartLine {
+  /** Stable: that of the run, the group, or the metric. */
+  readonly id: string
+  readonly label: string
+  /** A CSS colour, such as var(--run-1). */
+  readonly color: string
+  /** SVG dash pattern, such as "6 3". */
+  readonly dash?: string | undefined
+  /** Drawn thick, above the others. */
+  readonly isBaseline?: boolean | undefined
+  /** In order of x. */
+  readonly points: readonly ChartPoint[]
+  /** Where a value was no number: no line is drawn across. */
+  readonly gaps?: readonly number[] | undefined
+  /** A band around the line, in order of x. */
+  readonly band?: readonly BandPoint[] | undefined
+}
+
+export type EventKind = 'resume' | 'checkpoint' | 'alarm' | 'reward' | 'setting'
+
+/** Something that happened at a place of the x axis. */
+export interface ChartEvent {
+  readonly id: string
+  readonly x: number
+  readonly kind: EventKind
+  readonly label: string
+  /** That of the run, where there are several. */
+  readonly color?: string | undefined
+}
+
+/** A single value. */
+export const pointAt = (x: number, step: number, y: number): ChartPoint => ({
+  x,
+  endX: x,
+  step,
+  lastStep: step,
+  min: y,
+  max: y,
+  mean: y,
+  last: y,
+  count: 1,
+})
+
+/** Where along the axis a step ends. Growing; the place of step 0 is 0. */
+export type Placement = (step: number) => number
+
+const itself: Placement = (step) => step
+
+/**
+ * How the steps of one run lie along an axis. `series` holds what `metricsOfAxis` names. Time is the sum of the
+ * durations of steps, evaluations and checkpoints, so pauses do not count; tokens are a running total already; trajectories are
+ * summed. Between known places the way is straight; behind the last one it goes on as before.
+ */
+export function placementOf(axis: XAxis, series: readonly (readonly SeriesPoint[])[]): Placement {
+  if (axis === 'step') return itself
+  const parts = series.filter((points) => points.length > 0).map((points) => reader(places(axis, points)))
+  if (parts.length === 0) return () => NaN
+  return (step) => parts.reduce((sum, read) => sum + read(step), 0)
+}
+
+type Place = readonly [step: number, x: number]
+
+function places(axis: XAxis, points: readonly SeriesPoint[]): readonly Place[] {
+  if (axis === 'tokens') return [[0, 0], ...points.map(({ lastStep, last }) => [lastStep, last] as const)]
+  let total = 0
+  return points.reduce<Place[]>(
+    (found, { step, lastStep, mean, count }) => {
+      // A stretch of several values lies between its first and its last step, not between it and the one before.
+      found.push([Math.max(0, step - 1), total])
+      total += mean * count
+      found.push([lastStep, total])
+      return found
+    },
+    [[0, 0]],
+  )
+}
+
+const byStep = bisector(([step]: Place) => step)
+
+function reader(known: readonly Place[]): (step: number) => number {
+  return (step) => {
+    const low = Math.max(0, byStep.right(known, step) - 1)
+    const [before, after] = [known[low], known[low + 1]]
+    if (!before) return 0
+    if (!after || after[0] === before[0]) return before[1]
+    return before[1] + ((after[1] - before[1]) * (step - before[0])) / (after[0] - before[0])
+  }
+}
+
+/** A series on an axis; what has no place on it is left out. */
+function placed(points: readonly SeriesPoint[], place: Placement): readonly ChartPoint[] {
+  return points.flatMap((point) => {
+    const [x, endX] = [place(point.step), place(point.lastStep)]
+    return Number.isFinite(x) && Number.isFinite(endX) ? [{ ...point, x, endX }] : []
+  })
+}
+
+/** The last step whose place is not beyond x. */
+export function stepAtPlace(place: Placement, x: number, lastStep: number): number {
+  let [low, high] = [0, lastStep]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (place(middle) <= x) low = middle
+    else high = middle - 1
+  }
+  return low
+}
 
 export type LineStyle = Pick<ChartLine, 'id' | 'label' | 'color' | 'dash' | 'isBaseline'>
-
-const byStep: Placement = (step) => step
 
 /** The series of one run or metric as a line; by step where no placement is given. */
 export function seriesLine(
   style: LineStyle,
   series: Series | undefined,
-  place: Placement = byStep,
+  place: Placement = itself,
 ): ChartLine {
   const { points, gaps } = series ?? emptySeries
   return { ...style, points: placed(points, place), gaps: gaps.map(place).filter((x) => Number.isFinite(x)) }
@@ -42,20 +182,15 @@ function boundsOf(points: readonly SeriesPoint[], around: ReadonlyMap<number, Se
 }
 
 /** The line with a band of `spread` to either side of it, where that is known; it ends where the values must. */
-export function withBand(line: ChartLine, spread: Series | undefined, place: Placement = byStep): ChartLine {
+export function withBand(line: ChartLine, spread: Series | undefined, place: Placement = itself): ChartLine {
   const around = new Map((spread?.points ?? []).map((point) => [point.step, point]))
   const [lowest, highest] = boundsOf(line.points, around) ?? [-Infinity, Infinity]
-  const band = line.points.flatMap((point) => {
-    const width = around.get(point.step)?.mean
-    return width === undefined
-      ? []
-      : [
-          {
-            x: place(point.lastStep),
-            low: Math.max(lowest, point.mean - width),
-            high: Math.min(highest, point.mean + width),
-          },
-        ]
+  const band = line.points.flatMap(({ step, lastStep, mean }): readonly BandPoint[] => {
+    const width = around.get(step)?.mean
+    if (width === undefined) return []
+    return [
+      { x: place(lastStep), low: Math.max(lowest, mean - width), high: Math.min(highest, mean + width) },
+    ]
   })
   return { ...line, band }
 }

@@ -1,11 +1,11 @@
-/** What the lines of a panel say at a place. */
-import type { BandPoint } from './points.ts'
-import { axisNumber3, indexNear } from './summary.ts'
-import type { Scene, SceneLine } from './scene.ts'
-import { xAxisSpecs } from './xAxes.ts'
+/** What the lines of a panel say: at a place, in words, in three numbers. */
+import { bisector } from 'd3-array'
+import { axisNumber3, xAxisSpecs, type XAxis } from './axes.ts'
+import type { BandPoint, ChartLine, ChartPoint } from './lines.ts'
+import type { Plot, PlottedLine } from './plot.ts'
 
 export interface Reading {
-  readonly line: SceneLine
+  readonly line: PlottedLine
   /** As drawn. */
   readonly value: number
   /** As it was, where the line is smoothed; else the same. */
@@ -22,94 +22,152 @@ export interface Reading {
 const reachShare = 0.03
 
 /** The highest first. Lines with nothing near are left out. */
-export function readingOf(scene: Scene, x: number): readonly Reading[] {
-  const [low, high] = scene.x.domain
-  const reach = (high - low) * reachShare
-  return scene.lines
+export function readingOf(plot: Plot, x: number): readonly Reading[] {
+  const reach = (plot.x[1] - plot.x[0]) * reachShare
+  return plot.lines
     .flatMap((line): readonly Reading[] => {
       const index = indexNear(line.points, x, reach)
       const [point, drawn] = [line.points[index], line.drawn[index]]
       if (!point || !drawn) return []
       const raw = point.count > 1 ? point.mean : point.last
-      const value = scene.smoothing > 0 ? drawn.y : raw
+      const value = plot.smoothing > 0 ? drawn.y : raw
       const { step, lastStep, endX: at } = point
-      return [{ line, value, raw, step, lastStep, at, band: line.band.find(({ x: place }) => place === at) }]
+      return [{ line, value, raw, step, lastStep, at, band: line.band.find((place) => place.x === at) }]
     })
     .sort((a, b) => b.value - a.value)
 }
 
-/** “step 120” or “steps 120–139”. */
-export function placeText(readings: readonly Reading[], scene: Scene, x: number): string {
-  const nearest = nearestOf(readings, x)
-  const steps = nearest && stepsText(nearest)
-  if (scene.xAxis === 'step') return steps ?? `step ${axisNumber3(Math.round(x))}`
-  const place =
-    `${xAxisSpecs[scene.xAxis].write(x)} ${scene.xAxis === 'time' ? '' : xAxisSpecs[scene.xAxis].label}`.trim()
-  return readings.length === 1 && steps !== undefined ? `${place}, ${steps}` : place
-}
-
 /** The one the cursor stands at; the others may have no value at its step. */
 export const nearestOf = (readings: readonly Reading[], x: number): Reading | undefined =>
-  readings.reduce<Reading | undefined>(
-    (best, reading) =>
-      best === undefined || Math.abs(reading.at - x) < Math.abs(best.at - x) ? reading : best,
-    undefined,
-  )
+  readings.toSorted((a, b) => Math.abs(a.at - x) - Math.abs(b.at - x))[0]
+
+/** “step 120” or “steps 120–139”. */
+export function placeText(readings: readonly Reading[], { xAxis }: Plot, x: number): string {
+  const nearest = nearestOf(readings, x)
+  const steps = nearest && stepsText(nearest)
+  if (xAxis === 'step') return steps ?? `step ${axisNumber3(Math.round(x))}`
+  const { write, label } = xAxisSpecs[xAxis]
+  const place = xAxis === 'time' ? write(x) : `${write(x)} ${label}`
+  return readings.length === 1 && steps !== undefined ? `${place}, ${steps}` : place
+}
 
 export const stepsText = ({ step, lastStep }: Pick<Reading, 'step' | 'lastStep'>): string =>
   step === lastStep ? `step ${String(step)}` : `steps ${String(step)}–${String(lastStep)}`
 
-export function readingText(readings: readonly Reading[], scene: Scene, x: number): string {
+export function readingText(readings: readonly Reading[], plot: Plot, x: number): string {
   if (readings.length === 0) return 'no value here'
   const values = readings.map(({ line, value }) => `${line.label} ${axisNumber3(value)}`)
-  return `${placeText(readings, scene, x)}: ${values.slice(0, 8).join(', ')}`
-}
-
-/** Where the cursor stands for a pointer at x: at the nearest value, whose step is named; inside a stretch at x itself. */
-export function snapped(scene: Scene, x: number): number {
-  const places = scene.lines.flatMap(({ points }) => {
-    const point = points[indexNear(points, x, Infinity)]
-    if (!point) return []
-    return [point.count > 1 && x >= point.x && x <= point.endX ? x : point.endX]
-  })
-  const [low, high] = scene.x.domain
-  const inside = places.filter((place) => place >= low && place <= high)
-  return inside.reduce(
-    (best, place) => (Math.abs(place - x) < Math.abs(best - x) ? place : best),
-    inside[0] ?? x,
-  )
+  return `${placeText(readings, plot, x)}: ${values.slice(0, 8).join(', ')}`
 }
 
 /** The step that is nearest to a place, of the line that has most to say there. */
-export function stepAt(scene: Scene, x: number): number {
-  const [nearest] = scene.lines
-    .flatMap(({ points }) => {
-      const point = points[indexNear(points, x, Infinity)]
-      return point
-        ? [{ step: point.lastStep, distance: Math.min(Math.abs(point.x - x), Math.abs(point.endX - x)) }]
-        : []
-    })
-    .sort((a, b) => a.distance - b.distance)
-  return nearest?.step ?? Math.round(x)
+export function stepAt({ lines }: Plot, x: number): number {
+  const near = lines.flatMap(({ points }) => points[indexNear(points, x, Infinity)] ?? [])
+  const distance = (point: ChartPoint) => Math.min(Math.abs(point.x - x), Math.abs(point.endX - x))
+  return near.toSorted((a, b) => distance(a) - distance(b))[0]?.lastStep ?? Math.round(x)
 }
 
-/** Where a key moves the cursor; null: it moves nothing. With shift ten points at once. */
-export function walk(scene: Scene, x: number, key: string, isFar: boolean): number | null {
-  const longest = scene.lines.reduce<SceneLine | null>(
-    (most, line) => (most === null || line.points.length > most.points.length ? line : most),
-    null,
-  )
-  const [low, high] = scene.x.domain
-  const points = longest?.points.filter(({ endX }) => endX >= low && endX <= high) ?? []
-  const index = indexNear(points, x, Infinity)
+const byX = bisector(({ x }: { readonly x: number }) => x)
+
+/** Where a key moves the cursor; null: it moves nothing. With shift ten places at once. */
+export function walk({ rows, lines }: Plot, x: number, key: string, isFar: boolean): number | null {
+  const filled = rows.filter((row) => lines.some((line) => (row[line.key] ?? null) !== null))
+  const index = byX.center(filled, x)
   const by = isFar ? 10 : 1
   const targets: Readonly<Record<string, number>> = {
     ArrowLeft: index - by,
     ArrowRight: index + by,
     Home: 0,
-    End: points.length - 1,
+    End: filled.length - 1,
   }
   const target = targets[key]
-  if (target === undefined || points.length === 0) return null
-  return points[Math.min(points.length - 1, Math.max(0, target))]?.endX ?? null
+  if (target === undefined) return null
+  return filled[Math.min(filled.length - 1, Math.max(0, target))]?.x ?? null
+}
+
+const byEnd = bisector(({ endX }: ChartPoint) => endX)
+
+/** The point that covers a place on the x axis, or the nearest one within reach; -1: none. */
+export function indexNear(points: readonly ChartPoint[], x: number, reach: number): number {
+  const after = byEnd.left(points, x)
+  const distance = (index: number): number => {
+    const point = points[index]
+    return point ? Math.max(0, point.x - x, x - point.endX) : Infinity
+  }
+  const best = distance(after - 1) < distance(after) ? after - 1 : after
+  return points[best] && distance(best) <= reach ? best : -1
+}
+
+export type Better = 'higher' | 'lower' | 'none'
+
+export interface LineFacts {
+  readonly first: number
+  readonly last: number
+  readonly steps: number
+  /** Highest or lowest value and its step; null where neither is progress. */
+  readonly best: { readonly value: number; readonly step: number } | null
+}
+
+/** null: it has no points. */
+export function lineFacts(points: readonly ChartPoint[], better: Better): LineFacts | null {
+  const [first, last] = [points[0], points.at(-1)]
+  if (!first || !last) return null
+  return {
+    // Of a stretch only its mean is known of where it began.
+    first: first.count === 1 ? first.last : first.mean,
+    last: last.last,
+    steps: last.lastStep,
+    best: better === 'none' ? null : bestOf(points, better),
+  }
+}
+
+function bestOf(points: readonly ChartPoint[], better: 'higher' | 'lower') {
+  let best: { value: number; step: number } | null = null
+  for (const { min, max, lastStep, last, step } of points) {
+    const value = better === 'higher' ? max : min
+    const isBetter = best === null || (better === 'higher' ? value > best.value : value < best.value)
+    if (isBetter) best = { value, step: value === last ? lastStep : step }
+  }
+  return best
+}
+
+export interface SummaryOptions {
+  readonly title: string
+  readonly better: Better
+  readonly xAxis?: XAxis
+}
+
+/** “reward 0.12 → 0.81 over 200 steps, best 0.84 at 180”; several lines one after another, many by their ends only. */
+export function textSummary(
+  lines: readonly ChartLine[],
+  { title, better, xAxis = 'step' }: SummaryOptions,
+): string {
+  const told = lines.flatMap((line) => {
+    const facts = lineFacts(line.points, better)
+    return facts ? [{ line, facts }] : []
+  })
+  if (told.length === 0) return `${title}: nothing yet`
+  const sentences = told.slice(0, maxTold).map(({ line, facts }) => {
+    const name = lines.length === 1 ? title : `${line.label}: ${title}`
+    return `${name} ${sentenceOf(facts)}`
+  })
+  const rest = told.length > maxTold ? [`and ${told.length - maxTold} more lines`] : []
+  const along = xAxis === 'step' ? [] : [`drawn over ${xAxisSpecs[xAxis].label}`]
+  return [...sentences, ...rest, ...along].join('; ')
+}
+
+const maxTold = 8
+
+function sentenceOf({ first, last, steps, best }: LineFacts): string {
+  const way = `${axisNumber3(first)} → ${axisNumber3(last)} over ${steps} ${steps === 1 ? 'step' : 'steps'}`
+  return best ? `${way}, best ${axisNumber3(best.value)} at ${best.step}` : way
+}
+
+/** Rows of the table beside a chart: at most so many, evenly drawn, the last one always. */
+export function tableRows(points: readonly ChartPoint[], limit = 50): readonly ChartPoint[] {
+  if (points.length <= limit) return points
+  const stride = (points.length - 1) / (limit - 1)
+  return Array.from({ length: limit }, (_, i) => points[Math.round(i * stride)]).filter(
+    (point) => point !== undefined,
+  )
 }

@@ -1,6 +1,6 @@
 /** Units as charts say them; shares are drawn in percent. */
 import { findDeclaration, type MetricDeclaration } from '#shared/metrics.ts'
-import type { ChartLine } from './points.ts'
+import type { ChartLine } from './lines.ts'
 
 const percent = '%'
 

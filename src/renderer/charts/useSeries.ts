@@ -1,10 +1,14 @@
 /** Metrics over steps, live: read reduced, followed as they grow, read again in detail where someone looks closer. */
 import { useEffect, useMemo, useState } from 'react'
 import { seriesCsv } from '#shared/csv.ts'
-import { appended, emptySeries, withDetail, type Series } from './live.ts'
 import { useApi, type Answer, type ApiClient } from '#renderer/client/api.tsx'
 import { asError } from '#renderer/client/toasts.ts'
 import { useFeed } from '#renderer/client/feeds.ts'
+import { together } from './curves.ts'
+import { emptySeries, type Series, type SeriesPoint } from './lines.ts'
+
+/** Charts of a living run are drawn again once a second: paths cost more than pixels, and the run needs the core. */
+const redrawnEveryMs = 1000
 
 /** Metric → run → series. */
 export type SeriesByMetric = ReadonlyMap<string, ReadonlyMap<string, Series>>
@@ -90,7 +94,11 @@ function useFollowed(question: Question, key: string) {
       if (items.some(({ rewound }) => rewound.length > 0)) setReading((count) => count + 1)
       else setLoaded((before) => (before.key === key ? grown(before, items, question.maxPoints) : before))
     },
-    { enabled: hasQuestion && isCurrent && loaded.cursor !== null, from: loaded.cursor },
+    {
+      enabled: hasQuestion && isCurrent && loaded.cursor !== null,
+      from: loaded.cursor,
+      everyMs: redrawnEveryMs,
+    },
   )
   return hasQuestion ? { loaded, isCurrent } : { loaded: nothing, isCurrent: true }
 }
@@ -183,6 +191,51 @@ function merged(byMetric: SeriesByMetric, detail: Detail | null): SeriesByMetric
     return [metric, new Map(both)] as const
   })
   return new Map(entries)
+}
+
+/**
+ * New values behind those that are there; what is known already is passed over. Beyond twice `maxPoints`, neighbours are
+ * put together two by two, so that a series never grows without end.
+ */
+export function appended(
+  series: Series,
+  steps: readonly number[],
+  values: readonly (number | null)[],
+  maxPoints: number,
+): Series {
+  const points = [...series.points]
+  const gaps = [...series.gaps]
+  let known = Math.max(points.at(-1)?.lastStep ?? -1, gaps.at(-1) ?? -1)
+  for (const [i, step] of steps.entries()) {
+    if (step <= known) continue
+    known = step
+    const y = values[i] ?? null
+    if (y === null || !Number.isFinite(y)) gaps.push(step)
+    else points.push({ step, lastStep: step, min: y, max: y, mean: y, last: y, count: 1 })
+  }
+  return { points: points.length > 2 * maxPoints ? halved(points) : points, gaps }
+}
+
+/** Neighbours two by two. */
+export function halved(points: readonly SeriesPoint[]): readonly SeriesPoint[] {
+  const half: SeriesPoint[] = []
+  for (let i = 0; i < points.length; i += 2) {
+    const [a, b] = [points[i], points[i + 1]]
+    if (a) half.push(b ? together(a, b) : a)
+  }
+  return half
+}
+
+/** The part of a series that was read again in more detail, in the place of what it covers. */
+export function withDetail(series: Series, detail: Series, [from, to]: readonly [number, number]): Series {
+  // What grew since the detail was read is not in it.
+  const last = detail.points.at(-1)?.lastStep ?? to
+  const before = series.points.filter(({ lastStep }) => lastStep < from)
+  const after = series.points.filter(({ step }) => step > last)
+  const gaps = [...series.gaps.filter((step) => step < from || step > to), ...detail.gaps].sort(
+    (a, b) => a - b,
+  )
+  return { points: [...before, ...detail.points, ...after], gaps }
 }
 
 const pageOfSteps = 10_000

@@ -208,7 +208,7 @@ export function useLatest<T>(value: T): { readonly current: T } {
 }
 
 /** A page is redrawn four times a second at most, however fast news comes. */
-const everyMs = 250
+const redrawnEveryMs = 250
 
 interface Batch<Item> {
   readonly add: (item: Item) => void
@@ -216,7 +216,7 @@ interface Batch<Item> {
 }
 
 /** Hands over the first item at once and those that follow together. */
-export function batch<Item>(take: (items: readonly Item[]) => void): Batch<Item> {
+export function batch<Item>(take: (items: readonly Item[]) => void, everyMs = redrawnEveryMs): Batch<Item> {
   let waiting: Item[] = []
   let timer: ReturnType<typeof setTimeout> | null = null
   let lastAt = -Infinity

@@ -19,9 +19,11 @@ export interface FeedOptions {
   /** Cursor to go on from, as another answer gave it. */
   readonly from?: string | null
   readonly onError?: (error: Error) => void
+  /** Time between two calls, in ms, at least. */
+  readonly everyMs?: number
 }
 
-/** Calls `onItems` at most four times a second. The input is compared by its JSON. */
+/** Calls `onItems` at most four times a second, if not told otherwise. The input is compared by its JSON. */
 export function useFeed<Name extends FeedName<Api>>(
   name: Name,
   input: InputOf<Api, Name>,
@@ -29,7 +31,7 @@ export function useFeed<Name extends FeedName<Api>>(
   options: FeedOptions = {},
 ): void {
   const client = useApi()
-  const { enabled = true, from = null } = options
+  const { enabled = true, from = null, everyMs } = options
   const key = JSON.stringify(input ?? null)
   const latest = useLatest({ onItems, onError: options.onError })
   useEffect(() => {
@@ -37,7 +39,7 @@ export function useFeed<Name extends FeedName<Api>>(
     const controller = new AbortController()
     const items = batch<OutputOf<Api, Name>>((more) => {
       if (!controller.signal.aborted) latest.current.onItems(more)
-    })
+    }, everyMs)
     const read = async () => {
       const asked: unknown = JSON.parse(key)
       const feed = (client as unknown as LooseFollower).follow(name, asked ?? undefined, {
@@ -50,7 +52,7 @@ export function useFeed<Name extends FeedName<Api>>(
       if (!controller.signal.aborted) latest.current.onError?.(asError(thrown))
     })
     return () => controller.abort()
-  }, [client, name, key, enabled, from, latest])
+  }, [client, name, key, enabled, from, everyMs, latest])
 }
 
 /** Asks again what was asked of an area when it changed. Once, near the root. */

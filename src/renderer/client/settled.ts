@@ -10,3 +10,16 @@ export function useSettled<T>(value: T, ms = 300): T {
   }, [key, ms])
   return settled
 }
+
+const hasSameJson = (kept: unknown, value: unknown): boolean => JSON.stringify(kept) === JSON.stringify(value)
+
+/** The value as it was first, as long as the new one says the same: what is made from it need not be made anew. */
+export function useKept<Value>(
+  value: Value,
+  saysTheSame: (kept: Value, value: Value) => boolean = hasSameJson,
+): Value {
+  const [kept, setKept] = useState(value)
+  const isSame = kept === value || saysTheSame(kept, value)
+  if (!isSame) setKept(value)
+  return isSame ? kept : value
+}

@@ -1,20 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { parallelAxis } from '#renderer/charts/parallelScales.ts'
-import { clamped, extentOf, isClamped, valueScale } from '#renderer/charts/scales.ts'
-import { axisNumber, axisTime, linearTicks, logTicks, timeTicks, wholeTicks } from '#renderer/charts/ticks.ts'
-import { placed, placementOf } from '#renderer/charts/xAxes.ts'
+import {
+  axisNumber,
+  axisTime,
+  clamped,
+  isClamped,
+  logTicks,
+  timeTicks,
+  valueAxis,
+  wholeTicks,
+} from '#renderer/charts/axes.ts'
+import { placementOf, seriesLine } from '#renderer/charts/lines.ts'
+import { parallelAxis } from '#renderer/charts/ParallelCoordinates.tsx'
 
 const values = (list: readonly (readonly [number, number])[]) =>
   list.map(([step, y]) => ({ step, lastStep: step, min: y, max: y, mean: y, last: y, count: 1 }))
 
 describe('ticks', () => {
-  test('round numbers inside the range', () => {
-    expect(linearTicks(0, 1, 4)).toEqual([0, 0.5, 1])
-    expect(linearTicks(-0.3, 0.32, 6)).toEqual([-0.2, 0, 0.2])
-    expect(linearTicks(0, 0.0003, 3)).toEqual([0, 0.0001, 0.0002, 0.0003])
-    expect(linearTicks(5, 5, 4)).toEqual([5])
-  })
-
   test('steps are whole', () => {
     expect(wholeTicks(1, 4, 6)).toEqual([1, 2, 3, 4])
     expect(wholeTicks(1, 2, 6)).toEqual([1, 2])
@@ -52,30 +53,28 @@ describe('ticks', () => {
   })
 })
 
-describe('scales', () => {
-  test('a share and its value go both ways', () => {
-    for (const kind of ['linear', 'log'] as const) {
-      const scale = valueScale({ low: 0.01, high: 10, lowestPositive: 0.01 }, kind)
-      for (const value of [0.02, 0.5, 9]) expect(scale.valueAt(scale.share(value))).toBeCloseTo(value, 10)
-    }
+describe('axes of values', () => {
+  test('ticks are round and inside', () => {
+    const { domain, ticks } = valueAxis([0.02, 0.97, NaN, Infinity], 'linear')
+    expect(ticks).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1])
+    expect(domain[0]).toBe(0)
+    expect(domain[1]).toBeCloseTo(1.027, 12)
   })
 
   test('what a logarithm does not have lies at the edge and is marked', () => {
-    const extent = extentOf([-1, 0, 0.1, 10, Number.NaN])!
-    expect(extent).toEqual({ low: -1, high: 10, lowestPositive: 0.1 })
-    const scale = valueScale(extent, 'log')
-    expect([-1, 0, 0.1].map((value) => isClamped(value, scale))).toEqual([true, true, false])
-    expect(clamped(0, scale)).toBe(scale.domain[0])
-    expect(scale.domain[0]).toBeGreaterThan(0)
-    expect(scale.share(0)).toBe(0)
+    const axis = valueAxis([-1, 0, 0.1, 10, Number.NaN], 'log')
+    expect([-1, 0, 0.1].map((value) => isClamped(value, axis))).toEqual([true, true, false])
+    expect(clamped(0, axis)).toBe(axis.domain[0])
+    expect(axis.domain[0]).toBeGreaterThan(0)
+    expect(axis.domain[0]).toBeLessThan(0.1)
   })
 
   test('nothing above 0: a linear scale', () => {
-    expect(valueScale({ low: -3, high: 0, lowestPositive: null }, 'log').kind).toBe('linear')
+    expect(valueAxis([-3, 0], 'log').scale).toBe('linear')
   })
 
   test('one value has room around it', () => {
-    const { domain } = valueScale({ low: 0, high: 0, lowestPositive: null }, 'linear')
+    const { domain } = valueAxis([0], 'linear')
     expect(domain[0]).toBe(0)
     expect(domain[1]).toBeGreaterThan(0)
   })
@@ -116,27 +115,27 @@ describe('x axes', () => {
   })
 
   test('what has no place is left out', () => {
-    expect(placed(values([[1, 5]]), placementOf('tokens', []))).toEqual([])
-    expect(placed(values([[1, 5]]), placementOf('step', []))[0]).toMatchObject({ x: 1, endX: 1, last: 5 })
+    const series = { points: values([[1, 5]]), gaps: [] }
+    const style = { id: 'a', label: 'a', color: 'red' }
+    expect(seriesLine(style, series, placementOf('tokens', [])).points).toEqual([])
+    expect(seriesLine(style, series).points[0]).toMatchObject({ x: 1, endX: 1, last: 5 })
   })
 })
 
 describe('parallel axes', () => {
-  const write = String
-
   test('numbers, widely spread numbers, names', () => {
-    expect(parallelAxis('a', [0, 5, 10], write)).toMatchObject({ kind: 'number' })
-    const log = parallelAxis('lr', [1e-5, 1e-3], write)
+    expect(parallelAxis('a', [0, 5, 10])).toMatchObject({ kind: 'number' })
+    const log = parallelAxis('lr', [1e-5, 1e-3])
     expect(log.kind).toBe('log')
     expect(log.share(1e-4)).toBeCloseTo(0.5, 10)
-    const names = parallelAxis('m', ['b', 'a', true], write)
+    const names = parallelAxis('m', ['b', 'a', true])
     expect(names.kind).toBe('category')
     expect(names.ticks.map(({ text }) => text)).toEqual(['a', 'b', 'true'])
     expect(names.share('b')).toBe(0.5)
   })
 
   test('missing values have no place', () => {
-    expect(parallelAxis('a', [1, null, 2], write).share(null)).toBeNull()
-    expect(parallelAxis('a', [3, 3], write).share(3)).toBe(0.5)
+    expect(parallelAxis('a', [1, null, 2]).share(null)).toBeNull()
+    expect(parallelAxis('a', [3, 3]).share(3)).toBe(0.5)
   })
 })

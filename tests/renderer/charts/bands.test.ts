@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bandOf } from '#renderer/charts/bands.ts'
+import { bandOf } from '#renderer/charts/curves.ts'
 
 const line = (pairs: readonly (readonly [number, number])[]) => pairs.map(([x, y]) => ({ x, y }))
 
@@ -57,7 +57,7 @@ describe('bands', () => {
   test('many places become an even grid', () => {
     const long = (shift: number) => line(Array.from({ length: 1000 }, (_, i) => [i + shift, i]))
     const { points } = bandOf([long(0), long(0.5)], 'range')
-    expect(points).toHaveLength(600)
+    expect(points).toHaveLength(300)
     expect(points[0]!.x).toBe(0)
     expect(points.at(-1)!.x).toBe(999.5)
   })

@@ -1,23 +1,19 @@
 import { describe, expect, test } from 'vitest'
+import { axesOf, readNumber, valueAxis, withEnd } from '#renderer/charts/axes.ts'
 import { hasLook, lookQuery, parseLook, usualLook } from '#renderer/charts/curveLook.ts'
-import { seriesLine, withBand } from '#renderer/charts/lines.ts'
-import { pointAt, type ChartLine } from '#renderer/charts/points.ts'
-import { nearestOf, placeText, readingOf, snapped } from '#renderer/charts/reading.ts'
-import { sceneOf } from '#renderer/charts/scene.ts'
-import { valueScale } from '#renderer/charts/scales.ts'
-import { readNumber } from '#renderer/charts/summary.ts'
-import { withEnd } from '#renderer/charts/ticks.ts'
-import { axesOf } from '#renderer/charts/xAxes.ts'
+import { pointAt, seriesLine, withBand, type ChartLine } from '#renderer/charts/lines.ts'
+import { plotOf } from '#renderer/charts/plot.ts'
+import { nearestOf, placeText, readingOf } from '#renderer/charts/reading.ts'
 
 const series = (values: readonly (readonly [step: number, value: number])[]) => ({
   points: values.map(([step, value]) => pointAt(step, step, value)),
   gaps: [],
 })
 const style = (id: string) => ({ id, label: id, color: 'red' })
-const sceneWith = (lines: readonly ChartLine[]) => {
-  const scene = sceneOf(lines, { xAxis: 'step', smoothing: 0, scale: 'linear', zoom: null })
-  if (scene === null) throw new Error('Expected something to draw.')
-  return scene
+const plotWith = (lines: readonly ChartLine[]) => {
+  const plot = plotOf(lines, { xAxis: 'step', smoothing: 0, scale: 'linear', zoom: null })
+  if (plot === null) throw new Error('Expected something to draw.')
+  return plot
 }
 
 describe('the look of curves in an address', () => {
@@ -54,21 +50,20 @@ describe('the cursor', () => {
   )
 
   test('stands at the step that is named', () => {
-    const scene = sceneWith([training, heldOut])
-    for (const pointer of [0.2, 3.4, 9.6, 16.3, 19.5, 29.9]) {
-      const x = snapped(scene, pointer)
-      expect(Number.isInteger(x)).toBe(true)
-      expect(placeText(readingOf(scene, x), scene, x)).toBe(`step ${String(x)}`)
+    const plot = plotWith([training, heldOut])
+    expect(plot.rows.map(({ x }) => x)).toEqual([...Array(31).keys()])
+    for (const { x } of plot.rows) {
+      expect(placeText(readingOf(plot, x), plot, x)).toBe(`step ${String(x)}`)
     }
   })
 
   test('a line that has no value there does not lend its step', () => {
     const long = seriesLine(style('long'), series([...Array(100).keys()].map((i) => [i + 1, 0.1])))
-    const scene = sceneWith([long, heldOut])
-    const readings = readingOf(scene, 19)
+    const plot = plotWith([long, heldOut])
+    const readings = readingOf(plot, 19)
     expect(readings.map(({ line }) => line.id)).toEqual(['held-out', 'long'])
     expect(nearestOf(readings, 19)?.step).toBe(19)
-    expect(placeText(readings, scene, 19)).toBe('step 19')
+    expect(placeText(readings, plot, 19)).toBe('step 19')
   })
 })
 
@@ -95,14 +90,14 @@ describe('the band', () => {
 
   test('is told where the cursor stands', () => {
     const line = withBand(seriesLine(style('reward'), means), series([[2, 0.25]]))
-    expect(readingOf(sceneWith([line]), 2)[0]?.band).toEqual({ x: 2, low: 0.25, high: 0.75 })
+    expect(readingOf(plotWith([line]), 2)[0]?.band).toEqual({ x: 2, low: 0.25, high: 0.75 })
   })
 })
 
 describe('numbers along the axes', () => {
   test('the last step has a tick, and none that would touch it', () => {
     const ticks = (last: number) =>
-      sceneWith([
+      plotWith([
         seriesLine(
           style('a'),
           series([
@@ -110,7 +105,7 @@ describe('numbers along the axes', () => {
             [last, 1],
           ]),
         ),
-      ]).xTicks.map(({ at }) => at)
+      ]).xTicks
     expect(ticks(30)).toEqual([5, 10, 15, 20, 25, 30])
     expect(ticks(47)).toEqual([10, 20, 30, 40, 47])
     expect(ticks(51)).toEqual([10, 20, 30, 40, 51])
@@ -124,7 +119,7 @@ describe('numbers along the axes', () => {
       [0.02, 0.9],
       [0, 0],
     ] as const) {
-      const scale = valueScale({ low, high, lowestPositive: null }, 'linear', 3)
+      const scale = valueAxis([low, high], 'linear', 3)
       expect(scale.ticks.length).toBeGreaterThan(1)
       expect(scale.domain[0]).toBeGreaterThanOrEqual(0)
     }

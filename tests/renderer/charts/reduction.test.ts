@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { appended, halved, withDetail, type Series } from '#renderer/charts/live.ts'
-import { pointAt, type ChartPoint } from '#renderer/charts/points.ts'
-import { largestTriangles, mergeStretches, pieces, strokes } from '#renderer/charts/reduction.ts'
+import { mergeStretches, snapped, strokes, valuesAt } from '#renderer/charts/curves.ts'
+import { pointAt, type ChartPoint, type Series } from '#renderer/charts/lines.ts'
+import { appended, halved, withDetail } from '#renderer/charts/useSeries.ts'
 
 const single = (step: number, y: number) => pointAt(step, step, y)
 const stretch = (
@@ -47,35 +47,33 @@ describe('strokes', () => {
   })
 })
 
-describe('largest triangles', () => {
-  test('keeps the ends, the limit and the peak', () => {
-    const dots = Array.from({ length: 1000 }, (_, x) => ({ x, y: x === 500 ? 10 : Math.sin(x / 50) }))
-    const kept = largestTriangles(dots, 50)
-    expect(kept).toHaveLength(50)
-    expect(kept[0]).toEqual(dots[0])
-    expect(kept.at(-1)).toEqual(dots.at(-1))
-    expect(kept).toContainEqual({ x: 500, y: 10 })
-    expect(kept.every(({ x }, i) => i === 0 || x > kept[i - 1]!.x)).toBe(true)
+describe('values at places', () => {
+  const dots = [0, 1, 3, 4, 8].map((x) => ({ x, y: 10 * x }))
+
+  test('lie between the dots, and nowhere beyond them', () => {
+    expect(valuesAt([-1, 0, 2, 3, 6, 8, 9], dots)).toEqual([null, 0, 20, 30, 60, 80, null])
+    expect(valuesAt([1], [])).toEqual([null])
   })
 
-  test('short lines are the same', () => {
-    const dots = [
-      { x: 0, y: 0 },
-      { x: 1, y: 1 },
+  test('are straight on the scale that draws them', () => {
+    const two = [
+      { x: 0, y: 1 },
+      { x: 2, y: 100 },
     ]
-    expect(largestTriangles(dots, 50)).toBe(dots)
-  })
-})
-
-describe('gaps', () => {
-  const dots = [0, 1, 3, 4, 8].map((x) => ({ x, y: x }))
-
-  test('no piece crosses one', () => {
-    expect(pieces(dots, [2, 6]).map((piece) => piece.map(({ x }) => x))).toEqual([[0, 1], [3, 4], [8]])
+    expect(valuesAt([1], two, { scale: 'log' })[0]).toBeCloseTo(10, 12)
   })
 
-  test('those before and behind the line cut nothing', () => {
-    expect(pieces(dots, [-1, 9])).toHaveLength(1)
+  test('no line crosses a gap', () => {
+    expect(valuesAt([1, 2, 3, 4, 6, 8], dots, { gaps: [-1, 2, 6, 9] })).toEqual([10, null, 30, 40, null, 80])
+  })
+
+  test('moved to a grid, spikes stay', () => {
+    const places = [0, 10, 20, 30]
+    const long = Array.from({ length: 31 }, (_, x) => ({ x, y: x === 17 ? 99 : 1 }))
+    const moved = snapped(long, places)
+    expect(moved.map(({ x }) => x)).toEqual(places)
+    expect(moved[2]).toEqual({ x: 20, y: 99 })
+    expect(snapped([{ x: 77, y: 1 }], places)).toEqual([{ x: 77, y: 1 }])
   })
 })
 

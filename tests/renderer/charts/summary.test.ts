@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { csvOf, seriesCsv } from '#shared/csv.ts'
-import { pointAt, pointsOfValues, type ChartLine } from '#renderer/charts/points.ts'
-import { indexNear, lineFacts, tableRows, textSummary } from '#renderer/charts/summary.ts'
+import { pointAt, type ChartLine } from '#renderer/charts/lines.ts'
+import { indexNear, lineFacts, tableRows, textSummary } from '#renderer/charts/reading.ts'
 
 const points = [
   [1, 0.12],
@@ -63,12 +63,6 @@ describe('reading', () => {
     const rows = tableRows(many, 50)
     expect(rows).toHaveLength(50)
     expect([rows[0]?.step, rows.at(-1)?.step]).toEqual([0, 999])
-  })
-
-  test('columns of values', () => {
-    const { points: found, gaps } = pointsOfValues([1, 2, 3], [0.5, null, Number.NaN])
-    expect(found.map(({ step }) => step)).toEqual([1])
-    expect(gaps).toEqual([2, 3])
   })
 })
 

@@ -15,18 +15,18 @@ import { Menu, Popover } from '#renderer/kit/Menu.tsx'
 import { Page, Panel } from '#renderer/kit/Page.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { axesOf, type XAxis } from '#renderer/charts/xAxes.ts'
+import { axesOf, type XAxis } from '#renderer/charts/axes.ts'
+import { CurveControls } from '#renderer/charts/CurveControls.tsx'
+import { LineMark } from '#renderer/charts/marks.tsx'
 import { useApi } from '#renderer/client/api.tsx'
 import { Badge, type Tone } from '#renderer/kit/Badge.tsx'
 import { Help } from '#renderer/kit/Tooltip.tsx'
 import { Checkbox, Segmented, Select } from '#renderer/kit/choices.tsx'
-import { CurveControls } from '#renderer/charts/CurveControls.tsx'
 import { labelOf } from '#shared/config/fields.ts'
 import { formatReward } from '#renderer/client/format.ts'
 import { useRuns, useRunStyles } from '#renderer/client/runs.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
-import { LineMark } from '#renderer/charts/LineMark.tsx'
 import { filterRuns, noFilter, searchHint } from '#renderer/features/runs/filter.ts'
 import { Differences } from './Differences.tsx'
 import { saveCsv, savePng, saveReport, saveSvg } from './exportComparison.ts'
@@ -142,10 +142,10 @@ function ExportMenu({ comparison, state }: Omit<ComparingProps, 'onChange'>) {
       groups={[
         [
           { label: 'Panels as PNG', onSelect: () => void savePng(comparison, state) },
-          { label: 'Panels as SVG', onSelect: () => saveSvg(comparison, state) },
+          { label: 'Panels as SVG', onSelect: () => void saveSvg(comparison, state) },
           { label: 'All values as CSV', onSelect: () => void saveCsv(client, comparison) },
         ],
-        [{ label: 'Report as HTML', onSelect: () => saveReport(comparison, state) }],
+        [{ label: 'Report as HTML', onSelect: () => void saveReport(comparison, state) }],
       ]}
     >
       <Button variant="primary" icon={<Download size={14} aria-hidden />}>

@@ -1,18 +1,18 @@
 /** From series to the lines of a panel. */
 import { formatNumber } from '#renderer/client/format.ts'
 import type { RunStyle } from '#renderer/client/runs.ts'
-import { bandOf, type BandKind } from '#renderer/charts/bands.ts'
-import { seriesLine } from '#renderer/charts/lines.ts'
-import type { Series } from '#renderer/charts/live.ts'
-import type { ChartEvent, ChartLine, Dot } from '#renderer/charts/points.ts'
-import { forgettingUnit, smooth } from '#renderer/charts/smoothing.ts'
+import { bandOf, type BandKind, forgettingUnit, smooth } from '#renderer/charts/curves.ts'
+import { metricsOfAxis, type XAxis } from '#renderer/charts/axes.ts'
 import {
-  metricsOfAxis,
   placementOf,
   stepAtPlace,
   type Placement,
-  type XAxis,
-} from '#renderer/charts/xAxes.ts'
+  seriesLine,
+  type Series,
+  type ChartEvent,
+  type ChartLine,
+  type Dot,
+} from '#renderer/charts/lines.ts'
 import type { RunGroup } from './groups.ts'
 
 export interface ComparedRun {

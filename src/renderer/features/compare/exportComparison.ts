@@ -3,12 +3,19 @@ import { metricLabel } from '#shared/metrics.ts'
 import { formatDate, formatNumber, formatTime, plural } from '#renderer/client/format.ts'
 import type { ApiClient } from '#renderer/client/api.tsx'
 import { fullCsvOf } from '#renderer/charts/useSeries.ts'
-import { fileSize, pngSheet, saveBlob, saveText } from '#renderer/charts/exportChart.ts'
-import { sceneOf, xExtent, type Scene } from '#renderer/charts/scene.ts'
-import { sceneSvg, svgSheet, escaped } from '#renderer/charts/sceneSvg.ts'
-import { resolveColor } from '#renderer/charts/themeColors.ts'
+import { saveText } from '#renderer/client/download.ts'
+import {
+  pictureOf,
+  resolveColor,
+  savePng as savePicturePng,
+  saveSvg as savePictureSvg,
+  sheetOf,
+  svgText,
+  type Picture,
+} from '#renderer/charts/pictures.tsx'
+import { plotOf, xExtent } from '#renderer/charts/plot.ts'
 import { linesInUnit, titleWithUnit, unitOf } from '#renderer/charts/units.ts'
-import { xAxisSpecs } from '#renderer/charts/xAxes.ts'
+import { xAxisSpecs } from '#renderer/charts/axes.ts'
 import { labelOf } from '#shared/config/fields.ts'
 import type { Comparison } from './useComparison.ts'
 import { gapsOf, type GapInWords } from './gaps.ts'
@@ -17,14 +24,12 @@ import { settingRows, settingText, type SettingRow } from './settingDiff.ts'
 import type { CompareState } from './state.ts'
 
 /** The panels as they are looked at; those with nothing in them are left out. */
-function picturesOf(
-  comparison: Comparison,
-  state: CompareState,
-): readonly { readonly title: string; readonly scene: Scene }[] {
+async function picturesOf(comparison: Comparison, state: CompareState): Promise<readonly Picture[]> {
   const range = state.zoom ?? xExtent(comparison.panels.flatMap((title) => comparison.lines.get(title) ?? []))
-  return comparison.panels.flatMap((name) => {
+  const pictures: Picture[] = []
+  for (const name of comparison.panels) {
     const unit = unitOf(name)
-    const scene = sceneOf(linesInUnit(comparison.lines.get(name) ?? [], unit), {
+    const plot = plotOf(linesInUnit(comparison.lines.get(name) ?? [], unit), {
       xAxis: state.x,
       smoothing: comparison.groups === null ? comparison.smoothing : 0,
       scale: state.scale,
@@ -32,18 +37,16 @@ function picturesOf(
       events: comparison.marks,
       clipsSpikes: state.clipsSpikes,
     })
-    return scene ? [{ title: titleWithUnit(metricLabel(name), unit), scene }] : []
-  })
+    if (plot) pictures.push(await pictureOf(plot, titleWithUnit(metricLabel(name), unit)))
+  }
+  return pictures
 }
 
-export async function savePng(comparison: Comparison, state: CompareState): Promise<void> {
-  saveBlob(await pngSheet(picturesOf(comparison, state), resolveColor), 'compare.png')
-}
+export const savePng = async (comparison: Comparison, state: CompareState): Promise<void> =>
+  savePicturePng(sheetOf(await picturesOf(comparison, state)), 'compare.png')
 
-export function saveSvg(comparison: Comparison, state: CompareState): void {
-  const pictures = picturesOf(comparison, state)
-  saveText(svgSheet(pictures, { ...fileSize, resolve: resolveColor }), 'compare.svg', 'image/svg+xml')
-}
+export const saveSvg = async (comparison: Comparison, state: CompareState): Promise<void> =>
+  savePictureSvg(sheetOf(await picturesOf(comparison, state)), 'compare.svg')
 
 /** Every value of every panel's metric: one row per run and step. */
 export async function saveCsv(client: ApiClient, { visible, panels }: Comparison): Promise<void> {
@@ -51,7 +54,7 @@ export async function saveCsv(client: ApiClient, { visible, panels }: Comparison
   saveText(await fullCsvOf(client, runs, panels), 'compare.csv', 'text/csv')
 }
 
-export function saveReport(comparison: Comparison, state: CompareState): void {
+export async function saveReport(comparison: Comparison, state: CompareState): Promise<void> {
   const { visible, panels, metric, seedGroups, tails, settings, valueOf, keys } = comparison
   const now = Date.now()
   const better = betterOf(metric ?? '')
@@ -72,9 +75,7 @@ export function saveReport(comparison: Comparison, state: CompareState): void {
       color: resolveColor(style.color),
       values: panels.map((name) => formatNumber(valueOf(id, name))),
     })),
-    pictures: picturesOf(comparison, state).map(({ title, scene }) =>
-      sceneSvg(scene, { title, ...fileSize, resolve: resolveColor }),
-    ),
+    pictures: (await picturesOf(comparison, state)).map(svgText),
     gaps: metric === null ? [] : gapsOf({ metric, better, runs: visible, groups: seedGroups, tails }),
     settings: settingRows(known.map(({ id }) => settings.get(id) ?? new Map())).filter(({ key }) =>
       keys.includes(key),
@@ -175,3 +176,12 @@ function settingTable({ runs, settings }: Report): string {
   })
   return `<div class="s"><table><thead><tr>${cells('th', ['Setting', ...runs.map(({ label }) => label)])}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`
 }
+
+/** Text as HTML has it. */
+const escaped = (words: string): string =>
+  words
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;')

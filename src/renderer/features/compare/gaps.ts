@@ -1,12 +1,7 @@
 /** Which runs are held against the baseline, and by what. */
 import { metricLabel } from '#shared/metrics.ts'
-import {
-  bootstrapDifference,
-  seedDifference,
-  singleDifference,
-  type Difference,
-} from '#renderer/charts/statistics.ts'
-import type { Better } from '#renderer/charts/summary.ts'
+import { bootstrapDifference, seedDifference, singleDifference, type Difference } from './statistics.ts'
+import type { Better } from '#renderer/charts/reading.ts'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import type { ComparedRun } from './data.ts'
 import type { RunGroup } from './groups.ts'

@@ -1,9 +1,8 @@
 /** One number per run and metric, and what it is worth beside the baseline's. */
 import { findDeclaration } from '#shared/metrics.ts'
-import { lastValues } from '#renderer/charts/lines.ts'
-import type { SeriesPoint } from '#renderer/charts/points.ts'
-import { mean } from '#renderer/charts/statistics.ts'
-import type { Better } from '#renderer/charts/summary.ts'
+import { lastValues, type SeriesPoint } from '#renderer/charts/lines.ts'
+import { mean } from './statistics.ts'
+import type { Better } from '#renderer/charts/reading.ts'
 import type { Statistic } from './state.ts'
 
 export const betterOf = (metric: string): Better => findDeclaration(metric)?.better ?? 'none'

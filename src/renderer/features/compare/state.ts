@@ -1,7 +1,7 @@
 /** What is compared and how it is looked at: all of it in the address, so that a link shows the same. */
 import { metricDeclarations } from '#shared/metrics.ts'
 import type { Query } from '#renderer/client/route.ts'
-import type { BandKind } from '#renderer/charts/bands.ts'
+import type { BandKind } from '#renderer/charts/curves.ts'
 import { lookQuery, parseLook, type CurveLook } from '#renderer/charts/curveLook.ts'
 
 export const statistics = ['last', 'best', 'tail'] as const

@@ -5,14 +5,16 @@ import { groupRuns } from './groups.ts'
 import { betterOf, measure } from './measures.ts'
 import { differingKeys } from './settingDiff.ts'
 import { panelsOf, parseState, stateQuery, type CompareState } from './state.ts'
-import { automaticSmoothing } from '#renderer/charts/smoothing.ts'
-import { metricsOfAxis, type Placement } from '#renderer/charts/xAxes.ts'
+import { automaticSmoothing } from '#renderer/charts/curves.ts'
+import { metricsOfAxis } from '#renderer/charts/axes.ts'
+import type { Placement } from '#renderer/charts/lines.ts'
+import { useSeries, type SeriesByMetric } from '#renderer/charts/useSeries.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useEvents, useRecords, useSettingsOf, useTails } from './useCompared.ts'
 import { navigate, useRoute } from '#renderer/client/route.ts'
+import { useKept } from '#renderer/client/settled.ts'
 import { useRuns, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
-import { useSeries, type SeriesByMetric } from '#renderer/charts/useSeries.ts'
 
 /** The comparison in the address and the way to change it. */
 export function useCompareState(): readonly [CompareState, (changes: Partial<CompareState>) => void] {
@@ -57,10 +59,13 @@ export function useComparison(state: CompareState) {
   const facts = useFacts(runIds, visible, state.group)
   const marks = useMarksOf(state.hasMarks, runIds, visible, placed)
   const { groups } = facts
+  // News of living runs comes more often than their lines are drawn.
+  const runs = useKept(visible.map(({ id, label, style, isBaseline }) => ({ id, label, style, isBaseline })))
+  const keptGroups = useKept(groups)
   const lines = useMemo(() => {
-    const source: LineSource = { runs: visible, placements: placed, groups, band: state.band, smoothing }
+    const source: LineSource = { runs, placements: placed, groups: keptGroups, band: state.band, smoothing }
     return new Map(shownMetrics.map((name) => [name, metricLines(series.byMetric.get(name), source)]))
-  }, [visible, placed, groups, state.band, smoothing, shownMetrics, series.byMetric])
+  }, [runs, placed, keptGroups, state.band, smoothing, shownMetrics, series.byMetric])
   const tails = useTails(
     visible.map(({ entry }) => entry),
     metric,

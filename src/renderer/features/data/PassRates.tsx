@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react'
 import { formatCount, formatNumber, formatPercent, plural } from '#renderer/client/format.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
+import { CountBars } from '#renderer/charts/Histogram.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput } from '#renderer/kit/inputs.tsx'
@@ -26,10 +27,12 @@ interface PassRatesProps {
 
 const usualPassMark = 0.5
 
-const bandLooks: Readonly<Record<Band, { readonly fill: string; readonly words: string }>> = {
-  hard: { fill: 'bg-run-2', words: 'Too hard' },
-  useful: { fill: 'bg-run-3', words: 'Worth training on' },
-  easy: { fill: 'bg-run-1', words: 'Too easy' },
+const bandLooks: Readonly<
+  Record<Band, { readonly fill: string; readonly color: string; readonly words: string }>
+> = {
+  hard: { fill: 'bg-run-2', color: 'var(--run-2)', words: 'Too hard' },
+  useful: { fill: 'bg-run-3', color: 'var(--run-3)', words: 'Worth training on' },
+  easy: { fill: 'bg-run-1', color: 'var(--run-1)', words: 'Too easy' },
 }
 
 /** What share of the completions of each row passes: how many rows a run can learn from, and which. */
@@ -150,33 +153,17 @@ function RateBar({ rate }: { rate: number | null }) {
   )
 }
 
-/** Bars with their count on top and what they stand for below. */
 function RateChart({ rows, samplesPerRow }: { rows: readonly RatedRow[]; samplesPerRow: number }) {
-  const bins = rateBins(rows, samplesPerRow)
-  const most = Math.max(1, ...bins.map(({ count }) => count))
+  const title = `Rows by how many of their ${plural(samplesPerRow, 'completion passes', 'completions pass')}`
+  const bars = rateBins(rows, samplesPerRow).map((bin) => ({
+    label: binLabel(bin, samplesPerRow),
+    count: bin.count,
+    color: bandLooks[bin.band].color,
+  }))
   return (
     <figure className="min-w-0">
-      <figcaption className="mb-2 text-sm text-muted">
-        Rows by how many of their {plural(samplesPerRow, 'completion passes', 'completions pass')}
-      </figcaption>
-      <ol className="flex h-36 items-stretch gap-1">
-        {bins.map((bin) => (
-          <li
-            key={`${bin.band} ${String(bin.to)}`}
-            className="flex min-w-0 grow basis-0 flex-col justify-end text-center"
-          >
-            <span className="text-xs text-muted tabular-nums">{formatCount(bin.count)}</span>
-            <span
-              className={classes('rounded-t-sm', bandLooks[bin.band].fill)}
-              style={{ height: `${String(Math.max(1, (bin.count / most) * 96))}px` }}
-              aria-hidden
-            />
-            <span className="truncate border-t border-line pt-1 text-xs text-faint">
-              {binLabel(bin, samplesPerRow)}
-            </span>
-          </li>
-        ))}
-      </ol>
+      <figcaption className="mb-2 text-sm text-muted">{title}</figcaption>
+      <CountBars label={title} bars={bars} />
     </figure>
   )
 }

@@ -55,3 +55,10 @@ const isObject = (value: unknown): value is Fields => typeof value === 'object' 
 const isWhole = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0
 const isMessage = (value: unknown): value is { role: string; content: string } =>
   isObject(value) && typeof value['role'] === 'string' && typeof value['content'] === 'string'
+
+/** Rows longer than `limit`. `lengths`: every length there is with its rows. */
+export function cutBeyond(lengths: readonly (readonly [length: number, rows: number])[], limit: number) {
+  const rowsOf = (some: typeof lengths) => some.reduce((sum, [, count]) => sum + count, 0)
+  const [rows, all] = [rowsOf(lengths.filter(([length]) => length > limit)), rowsOf(lengths)]
+  return { rows, share: all === 0 ? 0 : rows / all }
+}

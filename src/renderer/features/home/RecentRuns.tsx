@@ -4,11 +4,11 @@ import { useNow } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
+import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { runTitle } from '#renderer/client/words.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
-import { SparkLine } from '#renderer/charts/Spark.tsx'
 
 const shown = 6
 

@@ -2,7 +2,7 @@ import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp, Ellipsis } from 'luci
 import { useRef, useState, lazy, Suspense } from 'react'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { toolTitles } from '#shared/tools.ts'
-import { fileNameOf, saveText } from '#renderer/charts/exportChart.ts'
+import { fileNameOf, saveText } from '#renderer/client/download.ts'
 import { IconButton, Button } from '#renderer/kit/Button.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { configText, parseConfigText } from './draft.ts'

@@ -5,11 +5,10 @@ import { navigate } from '#renderer/client/route.ts'
 import { goToTab } from './useRun.ts'
 import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
-import { Explained } from '#renderer/kit/Tooltip.tsx'
 import { CursorGroup } from '#renderer/charts/CursorGroup.tsx'
-import { seriesLine } from '#renderer/charts/lines.ts'
+import { seriesLine, type ChartEvent } from '#renderer/charts/lines.ts'
 import { MetricChart } from '#renderer/charts/MetricChart.tsx'
-import type { ChartEvent } from '#renderer/charts/points.ts'
+import { Explained } from '#renderer/kit/Tooltip.tsx'
 
 export type CheckpointItem = Answer<'checkpoints.list'>[number]
 

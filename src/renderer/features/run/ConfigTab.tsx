@@ -12,7 +12,7 @@ import { Help } from '#renderer/kit/Tooltip.tsx'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { CopyButton, EmptyState, Loading } from '#renderer/kit/states.tsx'
-import { saveText } from '#renderer/charts/exportChart.ts'
+import { saveText } from '#renderer/client/download.ts'
 import {
   searched,
   settingRows,

@@ -7,7 +7,7 @@ import { runTitle } from '#renderer/client/words.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Panel } from '#renderer/kit/Page.tsx'
-import { LineMark } from '#renderer/charts/LineMark.tsx'
+import { LineMark } from '#renderer/charts/marks.tsx'
 
 /** Ancestors and forks of a run; nothing where it has none. */
 export function FamilyTree({ run }: { run: RunEntry }) {

@@ -5,21 +5,20 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useApi } from '#renderer/client/api.tsx'
 import { useKeys } from '#renderer/client/keys.ts'
 import { setQuery, useRoute } from '#renderer/client/route.ts'
+import { useKept } from '#renderer/client/settled.ts'
 import { useRunStyles, useWorkerOf, type RunEntry, type StoredEvent } from '#renderer/client/runs.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { CurveControls } from '#renderer/charts/CurveControls.tsx'
 import { CursorGroup } from '#renderer/charts/CursorGroup.tsx'
-import { MarkLegend } from '#renderer/charts/MarkLegend.tsx'
-import type { ChartEvent } from '#renderer/charts/points.ts'
-import { axesOf, type Placement } from '#renderer/charts/xAxes.ts'
+import { MarkLegend } from '#renderer/charts/marks.tsx'
+import { axesOf, type Range } from '#renderer/charts/axes.ts'
+import { type Placement, type ChartEvent, seriesLine, withBand } from '#renderer/charts/lines.ts'
 import { fullCsvOf, type SeriesByMetric } from '#renderer/charts/useSeries.ts'
-import { Explained } from '#renderer/kit/Tooltip.tsx'
-import { seriesLine, withBand } from '#renderer/charts/lines.ts'
 import { MetricChart } from '#renderer/charts/MetricChart.tsx'
-import type { Range } from '#renderer/charts/scene.ts'
 import { useSize } from '#renderer/charts/useSize.ts'
+import { Explained } from '#renderer/kit/Tooltip.tsx'
 import { useOverview, type Overview } from './useOverview.ts'
 import { goToTab } from './useRun.ts'
 import { chartEvents, gravestEvents } from './chartEvents.ts'
@@ -176,11 +175,8 @@ function useMarks(
         .filter(({ x }) => Number.isFinite(x)),
     [parentRunId, parentCheckpointStep, events, findings, place],
   )
-  return useKept(marks, looksTheSame)
+  return useKept(marks)
 }
-
-const looksTheSame = (before: readonly ChartEvent[], now: readonly ChartEvent[]): boolean =>
-  JSON.stringify(before) === JSON.stringify(now)
 
 const numberOf = (text: string | null): number | null =>
   text === null || text === '' || Number.isNaN(Number(text)) ? null : Number(text)
@@ -224,14 +220,6 @@ const Pinned = ({ runId, step }: { runId: string; step: number }) => (
     />
   </span>
 )
-
-/** The value as it was first, as long as the new one says the same: what is made from it need not be made anew. */
-function useKept<Value>(value: Value, saysTheSame: (kept: Value, value: Value) => boolean): Value {
-  const [kept, setKept] = useState(value)
-  const isSame = kept === value || saysTheSame(kept, value)
-  if (!isSame) setKept(value)
-  return isSame ? kept : value
-}
 
 interface PlannedPanelProps {
   readonly runId: string

@@ -3,6 +3,7 @@ import { useEta, useLoad, useNow } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
+import { lastValues } from '#renderer/charts/lines.ts'
 import {
   formatAgo,
   formatNumber,
@@ -12,7 +13,6 @@ import {
 } from '#renderer/client/format.ts'
 import { phaseWords, runTitle, stepShare } from '#renderer/client/words.ts'
 import { Progress } from '#renderer/kit/states.tsx'
-import { lastValues } from '#renderer/charts/lines.ts'
 
 interface Props {
   readonly run: RunEntry

@@ -1,9 +1,8 @@
 import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
+import { lastValues, type SeriesPoint } from '#renderer/charts/lines.ts'
+import { StackedTime, TimeColumns, type TimeColumn } from '#renderer/charts/TimeShares.tsx'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import { Help } from '#renderer/kit/Tooltip.tsx'
-import { lastValues } from '#renderer/charts/lines.ts'
-import { StackedTime, timeParts } from '#renderer/charts/StackedTime.tsx'
-import type { SeriesPoint } from '#renderer/charts/points.ts'
 
 export const timeMetrics = [
   'step_time',
@@ -59,8 +58,8 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
         </p>
       ) : (
         <div className="flex grow flex-col gap-3 px-3 pb-3">
-          <StackedTime label="Time per step" parts={timeParts(means)} totalSeconds={total} />
-          <Columns columns={columns} />
+          <StackedTime label="Time per step" whole={{ step: 0, seconds: total, parts: means }} />
+          <TimeColumns columns={columns} />
           <p className="mt-auto text-sm text-muted tabular-nums">
             {[
               ['Generates', isGenerating ? means['rollout/tokens_per_second'] : null, 'tokens/s'],
@@ -88,52 +87,7 @@ function serverFacts(adapters: number | null, retries: number | null): string[] 
   ]
 }
 
-const chartHeight = 72
-
-/** One stacked bar per stretch of steps: what grows shows at a glance. */
-function Columns({ columns }: { columns: ReturnType<typeof timeShares> }) {
-  const highest = columns.reduce((most, { seconds }) => Math.max(most, seconds), 0)
-  if (columns.length < 2 || highest === 0) return null
-  const [first, last] = [columns[0], columns.at(-1)]
-  return (
-    <div aria-hidden className="flex flex-col gap-1">
-      <div className="flex items-end gap-px" style={{ height: chartHeight }}>
-        {columns.map((column) => (
-          <div
-            key={column.step}
-            title={`step ${String(column.step)}: ${formatNumber(column.seconds)} s`}
-            className="flex min-w-0 grow flex-col-reverse overflow-hidden rounded-t-sm"
-            style={{ height: `${String((column.seconds / highest) * 100)}%` }}
-          >
-            {timeParts(column.parts).map(({ id, seconds, color }) => (
-              <div
-                key={id}
-                style={{ height: `${String((seconds / column.seconds) * 100)}%`, background: color }}
-              />
-            ))}
-            <div className="grow bg-line-strong" />
-          </div>
-        ))}
-      </div>
-      <div className="flex justify-between font-mono text-xs text-faint tabular-nums">
-        <span>step {first?.step}</span>
-        <span>highest {formatNumber(highest)} s</span>
-        <span>step {last?.step}</span>
-      </div>
-    </div>
-  )
-}
-
 /* The time of steps, stretch by stretch, as columns. */
-
-interface TimeColumn {
-  /** First step of the stretch. */
-  readonly step: number
-  /** Mean of a whole step. */
-  readonly seconds: number
-  /** Metric → mean seconds. */
-  readonly parts: Readonly<Record<string, number>>
-}
 
 const mostColumns = 60
 const parts = ['time/rollout', 'time/reward', 'time/score', 'time/update'] as const

@@ -1,7 +1,7 @@
 /** What happened to a run, as marks on its charts. */
 import type { Finding } from '#shared/diagnosis.ts'
 import type { RunEntry, StoredEvent } from '#renderer/client/runs.ts'
-import type { ChartEvent } from '#renderer/charts/points.ts'
+import type { ChartEvent } from '#renderer/charts/lines.ts'
 
 interface Happened {
   readonly run: Pick<RunEntry, 'parentRunId' | 'parentCheckpointStep'>

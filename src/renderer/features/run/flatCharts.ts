@@ -1,7 +1,6 @@
 /** Charts that never move: one line says as much as they do. */
-import type { Series } from '#renderer/charts/live.ts'
-import type { SeriesPoint } from '#renderer/charts/points.ts'
-import { readNumber } from '#renderer/charts/summary.ts'
+import type { Series, SeriesPoint } from '#renderer/charts/lines.ts'
+import { readNumber } from '#renderer/charts/axes.ts'
 import { inUnit } from '#renderer/charts/units.ts'
 import type { PlannedChart } from './chartPlan.ts'
 

@@ -1,12 +1,11 @@
 /** The numbers of one run as its overview draws them: series, their places along the chosen axis, and what is zoomed. */
 import { useCallback, useMemo, useState } from 'react'
-import type { CurveLook } from '#renderer/charts/curveLook.ts'
-import type { Range } from '#renderer/charts/scene.ts'
-import { automaticSmoothing } from '#renderer/charts/smoothing.ts'
-import { metricsOfAxis, placementOf, stepAtPlace, type Placement } from '#renderer/charts/xAxes.ts'
-import { useCurveLook } from '#renderer/charts/useCurveLook.ts'
-import type { RunEntry } from '#renderer/client/runs.ts'
+import { type CurveLook, useCurveLook } from '#renderer/charts/curveLook.ts'
+import { type Range, metricsOfAxis } from '#renderer/charts/axes.ts'
+import { placementOf, stepAtPlace, type Placement } from '#renderer/charts/lines.ts'
+import { automaticSmoothing } from '#renderer/charts/curves.ts'
 import { useSeries, type SeriesByMetric } from '#renderer/charts/useSeries.ts'
+import type { RunEntry } from '#renderer/client/runs.ts'
 
 export interface OverviewRequest {
   readonly run: RunEntry

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { stepAtPlace } from '#renderer/charts/xAxes.ts'
+import { stepAtPlace, pointAt } from '#renderer/charts/lines.ts'
 import { marksOf, metricLines, stepsOfZoom } from '#renderer/features/compare/data.ts'
 import { isProgress, measure, tailLength } from '#renderer/features/compare/measures.ts'
-import { pointAt } from '#renderer/charts/points.ts'
 
 const byStep = (step: number) => step
 const series = (values: readonly number[]) => ({ points: values.map((y, i) => pointAt(i, i, y)), gaps: [] })

@@ -3,7 +3,7 @@ import { gapInWords, yardstick, gapsOf } from '#renderer/features/compare/gaps.t
 import { reportHtml, type Report } from '#renderer/features/compare/exportComparison.ts'
 import { promptLabels, sampleAt, sharedPrompts } from '#renderer/features/compare/SamePrompt.tsx'
 import { wordDiff } from '#renderer/features/compare/wordDiff.ts'
-import { seedDifference, singleDifference } from '#renderer/charts/statistics.ts'
+import { seedDifference, singleDifference } from '#renderer/features/compare/statistics.ts'
 
 describe('word diff', () => {
   const text = (before: string, after: string) =>

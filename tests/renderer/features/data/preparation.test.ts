@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { runConfigSchema } from '#shared/runConfig.ts'
-import { parsePreparation } from '#renderer/features/data/preparation.ts'
+import { cutBeyond, parsePreparation } from '#renderer/features/data/preparation.ts'
 import {
   detectedPrompt,
   insertAt,
@@ -96,5 +96,31 @@ describe('rules of a split', () => {
     expect(splitProblem({ rows: 10, seed: 1 }, 10)).toBe('Leave some of the 10 rows to train on.')
     expect(splitProblem({ rows: 9, seed: 1 }, 10)).toBeNull()
     expect(splitProblem({ share: 0.5, seed: 1 }, 1)).not.toBeNull()
+  })
+})
+
+describe('cutBeyond', () => {
+  test('a row as long as the limit stays', () => {
+    const lengths = [
+      [10, 1],
+      [11, 2],
+      [12, 3],
+    ] as const
+    expect(cutBeyond(lengths, 11)).toEqual({ rows: 3, share: 0.5 })
+    expect(cutBeyond(lengths, 12)).toEqual({ rows: 0, share: 0 })
+    expect(cutBeyond(lengths, 9)).toEqual({ rows: 6, share: 1 })
+    expect(cutBeyond([], 5)).toEqual({ rows: 0, share: 0 })
+  })
+
+  test('one very long row does not take the others along', () => {
+    expect(
+      cutBeyond(
+        [
+          [12, 50],
+          [80_003, 1],
+        ],
+        112,
+      ),
+    ).toEqual({ rows: 1, share: 1 / 51 })
   })
 })

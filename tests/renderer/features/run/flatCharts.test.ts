@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Series } from '#renderer/charts/live.ts'
-import { pointAt } from '#renderer/charts/points.ts'
+import { type Series, pointAt } from '#renderer/charts/lines.ts'
 import { planCharts, planLearning, planLoss } from '#renderer/features/run/chartPlan.ts'
 import { flatValue, quieted } from '#renderer/features/run/flatCharts.ts'
 

@@ -1,6 +1,6 @@
 /** Whether a difference between runs is more than luck. */
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { deviation } from './bands.ts'
+import { deviation, mean as meanOf, quantileSorted } from 'd3-array'
 
 export interface Interval {
   readonly low: number
@@ -28,7 +28,7 @@ const resamples = 2000
 export function seedDifference(a: readonly number[], b: readonly number[]): Difference | null {
   if (a.length < 2 || b.length < 2) return null
   const [meanA, meanB] = [mean(a), mean(b)]
-  const [partA, partB] = [deviation(a, meanA) ** 2 / a.length, deviation(b, meanB) ** 2 / b.length]
+  const [partA, partB] = [(deviation(a) ?? 0) ** 2 / a.length, (deviation(b) ?? 0) ** 2 / b.length]
   const difference = meanA - meanB
   const error = Math.sqrt(partA + partB)
   const freedom =
@@ -49,7 +49,7 @@ export function seedDifference(a: readonly number[], b: readonly number[]): Diff
 export function singleDifference(value: number, seeds: readonly number[]): Difference | null {
   if (seeds.length < 3) return null
   const middle = mean(seeds)
-  const reach = studentQuantile(seeds.length - 1) * deviation(seeds, middle) * Math.sqrt(1 + 1 / seeds.length)
+  const reach = studentQuantile(seeds.length - 1) * (deviation(seeds) ?? 0) * Math.sqrt(1 + 1 / seeds.length)
   const difference = value - middle
   return told(difference, { low: difference - reach, high: difference + reach }, 'seeds', [1, seeds.length])
 }
@@ -68,8 +68,8 @@ export function bootstrapDifference(a: readonly number[], b: readonly number[], 
   )
   differences.sort((x, y) => x - y)
   const interval = {
-    low: quantile(differences, (1 - share) / 2),
-    high: quantile(differences, 1 - (1 - share) / 2),
+    low: quantileSorted(differences, (1 - share) / 2) ?? NaN,
+    high: quantileSorted(differences, 1 - (1 - share) / 2) ?? NaN,
   }
   return told(mean(a) - mean(b), interval, 'bootstrap', [a.length, b.length])
 }
@@ -98,15 +98,7 @@ function resampledMean(values: readonly number[], random: SequentialRandom): num
   return sum / drawn
 }
 
-export const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length
-
-/** Of values in order, by straight interpolation. */
-export function quantile(sorted: readonly number[], at: number): number {
-  const place = (sorted.length - 1) * at
-  const [before, after] = [sorted[Math.floor(place)] ?? NaN, sorted[Math.ceil(place)] ?? NaN]
-  return before + (after - before) * (place - Math.floor(place))
-}
+export const mean = (values: readonly number[]): number => meanOf(values) ?? NaN
 
 /** Two-sided 95 % quantiles of Student's t, by degrees of freedom. */
 const quantiles: readonly (readonly [freedom: number, value: number])[] = [

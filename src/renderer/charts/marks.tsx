@@ -1,5 +1,25 @@
-import type { ChartEvent, EventKind } from './points.ts'
-import { eventColors } from './sceneSvg.ts'
+import type { ChartEvent, EventKind } from './lines.ts'
+
+interface LineMarkProps {
+  readonly color: string
+  readonly dash?: string | undefined
+  readonly isThick?: boolean
+}
+
+/** A piece of a line as it is drawn: colour, dash, thickness. */
+export const LineMark = ({ color, dash, isThick = false }: LineMarkProps) => (
+  <svg width={16} height={8} aria-hidden className="shrink-0">
+    <path d="M0 4H16" stroke={color} strokeWidth={isThick ? 3 : 2} strokeDasharray={dash} />
+  </svg>
+)
+
+export const eventColors: Readonly<Record<EventKind, string>> = {
+  resume: 'var(--muted)',
+  checkpoint: 'var(--faint)',
+  alarm: 'var(--bad)',
+  reward: 'var(--accent)',
+  setting: 'var(--caution)',
+}
 
 const words: readonly (readonly [EventKind, string])[] = [
   ['checkpoint', 'checkpoint'],

@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import {
   bootstrapDifference,
-  quantile,
   seedDifference,
   studentQuantile,
-} from '#renderer/charts/statistics.ts'
+} from '#renderer/features/compare/statistics.ts'
 
 describe('is the gap real', () => {
   test('by seeds: Welch’s interval', () => {
@@ -58,9 +57,5 @@ describe('is the gap real', () => {
     expect(studentQuantile(24)).toBeCloseTo(2.064, 2)
     expect(studentQuantile(1e6)).toBeCloseTo(1.96, 3)
     expect(studentQuantile(0.5)).toBe(12.706)
-  })
-
-  test('quantiles between values', () => {
-    expect(quantile([0, 10], 0.25)).toBe(2.5)
   })
 })

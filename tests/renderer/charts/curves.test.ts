@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { pointAt, type ChartPoint } from '#renderer/charts/points.ts'
-import { automaticSmoothing, forgettingUnit, smooth } from '#renderer/charts/smoothing.ts'
+import { automaticSmoothing, forgettingUnit, smooth } from '#renderer/charts/curves.ts'
+import { pointAt, type ChartPoint } from '#renderer/charts/lines.ts'
 
 const line = (values: readonly (readonly [number, number])[]): ChartPoint[] =>
   values.map(([x, y]) => pointAt(x, x, y))

@@ -1,0 +1,391 @@
+import { bisectCenter } from 'd3-array'
+import {
+  memo,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type PointerEvent,
+  type ReactNode,
+  type SVGProps,
+} from 'react'
+import {
+  Area,
+  CartesianGrid,
+  ComposedChart,
+  Line,
+  ReferenceArea,
+  ReferenceDot,
+  ReferenceLine,
+  Tooltip,
+  XAxis,
+  YAxis,
+} from 'recharts'
+import { useKept } from '#renderer/client/settled.ts'
+import { axisNumber, readNumber, xAxisSpecs, type Range } from './axes.ts'
+import type { Group } from './CursorGroup.tsx'
+import { eventColors, LineMark } from './marks.tsx'
+import type { Plot, PlottedLine } from './plot.ts'
+import { nearestOf, placeText, readingOf, readingText, stepAt, stepsText, walk } from './reading.ts'
+
+const edge = { left: 46, right: 16, top: 8, bottom: 20 } as const
+const margin = { left: 0, right: edge.right, top: edge.top, bottom: 0 }
+export const tick = { fontSize: 11, fill: 'var(--faint)' }
+/** Stands still and follows no pointer: what moves is the tooltip. */
+const still = { dot: false, activeDot: false, isAnimationActive: false, legendType: 'none' } as const
+const tooltipStyle = { zIndex: 20 }
+const tooltipPlace = { y: 4 }
+
+const wholeData: [string, string] = ['dataMin', 'dataMax']
+
+interface DrawingProps {
+  readonly plot: Plot
+  readonly width: number
+  readonly height: number
+  readonly syncId?: string
+  readonly children?: ReactNode
+}
+
+/** The lines of a panel, as the page shows them and files have them. */
+export function LineDrawing({ plot, width, height, syncId, children }: DrawingProps) {
+  const { x, xTicks, lines, rows, events } = plot
+  // Said anew, an axis has Recharts place every line again.
+  const y = useKept(plot.y)
+  const domain = useMemo(() => [...y.domain], [y])
+  const [low, high] = y.domain
+  const tickHeight = Math.min(1, 8 / Math.max(1, height - edge.top - edge.bottom))
+  const gapTop = y.scale === 'log' ? low * (high / low) ** tickHeight : low + (high - low) * tickHeight
+  return (
+    <ComposedChart
+      width={width}
+      height={height}
+      margin={margin}
+      accessibilityLayer={false}
+      data={rows}
+      syncMethod={nearestTick}
+      {...(syncId === undefined ? {} : { syncId })}
+    >
+      <CartesianGrid vertical={false} syncWithTicks stroke="var(--line)" />
+      {/* That of the lines stays as it is while they grow. */}
+      <XAxis type="number" dataKey="x" domain={wholeData} hide />
+      <XAxis
+        xAxisId="ticks"
+        type="number"
+        domain={[...x]}
+        ticks={xTicks}
+        tickFormatter={xAxisSpecs[plot.xAxis].write}
+        tick={tick}
+        tickLine={false}
+        axisLine={{ stroke: 'var(--line)' }}
+        height={edge.bottom}
+        interval={0}
+        allowDataOverflow
+      />
+      <YAxis
+        type="number"
+        scale={y.scale}
+        domain={domain}
+        ticks={y.ticks}
+        tickFormatter={axisNumber}
+        tick={tick}
+        tickLine={false}
+        axisLine={false}
+        width={edge.left}
+        tickSize={2}
+        tickMargin={3}
+        interval={0}
+        allowDataOverflow={plot.isClipped}
+      />
+      {events.map(({ id, x: at, kind, color, label }) => (
+        <ReferenceLine
+          key={`event ${id}`}
+          x={at}
+          stroke={color ?? eventColors[kind]}
+          strokeDasharray="2 3"
+          shape={<Titled text={label} />}
+        />
+      ))}
+      {lines.flatMap((line) => linesOf(line, lines.length))}
+      {lines.flatMap((line) => marksOf(line, low, gapTop))}
+      {children}
+    </ComposedChart>
+  )
+}
+
+interface TitledProps extends SVGProps<SVGLineElement> {
+  readonly text: string
+}
+
+/** A line that says what it is to a pointer that rests on it. */
+const Titled = ({ text, x1, x2, y1, y2, stroke, strokeDasharray }: TitledProps) => (
+  <line {...{ x1, x2, y1, y2, stroke, strokeDasharray }}>
+    <title>{text}</title>
+  </line>
+)
+
+/** How far from its own nearest value a panel still follows the cursor of another, in px. */
+const reachPx = 12
+
+interface Tick {
+  readonly value: unknown
+  readonly coordinate: number
+}
+
+/** Where the cursor of another panel stands here; -1: there is nothing near. */
+function nearestTick(ticks: readonly Tick[], { activeLabel }: { activeLabel?: string | number | undefined }) {
+  const values = ticks.map(({ value }) => Number(value))
+  const at = Number(activeLabel)
+  const index = bisectCenter(values, at)
+  const [first, last] = [ticks[0], ticks.at(-1)]
+  const [nearest = NaN, from = NaN, to = NaN] = [values[index], values[0], values.at(-1)]
+  const scale = first && last && to > from ? (last.coordinate - first.coordinate) / (to - from) : Infinity
+  return nearest === at || Math.abs(nearest - at) * scale <= reachPx ? index : -1
+}
+
+function linesOf({ id, key, hasBand, hasRaw, color, dash, isBaseline }: PlottedLine, count: number) {
+  return [
+    hasBand && (
+      <Area
+        key={`${id} band`}
+        {...still}
+        dataKey={`${key} band`}
+        stroke="none"
+        fill={color}
+        fillOpacity={0.16}
+      />
+    ),
+    hasRaw && (
+      <Line
+        key={`${id} raw`}
+        {...still}
+        dataKey={`${key} raw`}
+        stroke={color}
+        strokeOpacity={0.25}
+        strokeWidth={1}
+      />
+    ),
+    <Line
+      key={id}
+      {...still}
+      dataKey={key}
+      stroke={color}
+      // Fewer lines may be thicker.
+      strokeWidth={isBaseline ? 2.5 : count > 20 ? 1 : 1.5}
+      strokeLinejoin="round"
+      {...(dash === undefined ? {} : { strokeDasharray: dash })}
+    />,
+  ]
+}
+
+/** Lone values, values that were no number, and values a logarithm does not have. */
+function marksOf({ id, color, lone, gaps, clampedAt }: PlottedLine, low: number, gapTop: number) {
+  return [
+    ...lone.map(({ x, y }) => (
+      <ReferenceDot key={`${id} lone ${String(x)}`} x={x} y={y} r={2.5} fill={color} stroke="none" />
+    )),
+    ...gaps.map((x) => (
+      <ReferenceLine
+        key={`${id} gap ${String(x)}`}
+        segment={[
+          { x, y: low },
+          { x, y: gapTop },
+        ]}
+        stroke="var(--bad)"
+        strokeWidth={2}
+      />
+    )),
+    ...clampedAt.map((x) => (
+      <ReferenceDot
+        key={`${id} clamped ${String(x)}`}
+        x={x}
+        y={low}
+        shape={({ cx = 0, cy = 0 }: { cx?: number; cy?: number }) => (
+          <path d={`M${String(cx - 3)} ${String(cy - 5)}h6l-3 5z`} fill={color} />
+        )}
+      />
+    )),
+  ]
+}
+
+interface LinePlotProps {
+  /** Of the chart, for those who do not see it. */
+  readonly label: string
+  readonly plot: Plot
+  readonly width: number
+  readonly height: number
+  readonly group: Group
+}
+
+/** Shorter drags are clicks. */
+const dragPx = 4
+
+/** The lines with what follows the pointer and the keys: cursor, values, marked place, zoom by dragging. */
+export const LinePlot = memo(function LinePlot({ label, plot, width, height, group }: LinePlotProps) {
+  const { syncId, zoom, setZoom, pinned, pin } = group
+  const surface = useRef<HTMLDivElement>(null)
+  const cursor = useRef<number | null>(null)
+  const [low, high] = plot.x
+  const innerWidth = Math.max(1, width - edge.left - edge.right)
+  const { drag, onPointerDown } = useDrag(plot.x, innerWidth, (range, x) =>
+    range === null ? pin(x, stepAt(plot, x)) : setZoom(range),
+  )
+  // Recharts' own keys know neither the ends nor steps of ten, so keys move its pointer.
+  const hover = (x: number | null) => {
+    const chart = surface.current?.querySelector('.recharts-wrapper')
+    if (!chart) return
+    const box = chart.getBoundingClientRect()
+    const clientX = box.left + edge.left + (((x ?? low) - low) / (high - low)) * innerWidth
+    const at = { bubbles: true, clientX, clientY: box.top + height / 2, relatedTarget: document.body }
+    chart.dispatchEvent(new MouseEvent(x === null ? 'mouseout' : 'mousemove', at))
+    cursor.current = x
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const now = cursor.current ?? plot.x[event.key === 'ArrowLeft' ? 1 : 0]
+    const next = walk(plot, now, event.key, event.shiftKey)
+    if (next !== null) hover(next)
+    else if (event.key === 'Enter' && cursor.current !== null) pin(now, stepAt(plot, now))
+    else if (event.key === 'Escape' && (zoom !== null || cursor.current !== null)) {
+      setZoom(null)
+      hover(null)
+    } else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  const onPlace = (x: number | null, words: string) => {
+    cursor.current = x
+    if (x === null || document.activeElement !== surface.current) return
+    surface.current?.setAttribute('aria-valuenow', String(x))
+    surface.current?.setAttribute('aria-valuetext', words)
+  }
+  return (
+    <div
+      ref={surface}
+      role="slider"
+      tabIndex={0}
+      aria-label={label}
+      aria-valuemin={low}
+      aria-valuemax={high}
+      aria-valuenow={low}
+      aria-valuetext="No step chosen; arrow keys move along the line."
+      className="group/plot absolute inset-0 cursor-crosshair touch-none select-none"
+      onMouseDown={(event) => {
+        // Not one of the layers inside.
+        event.preventDefault()
+        event.currentTarget.focus({ preventScroll: true })
+      }}
+      onPointerDown={onPointerDown}
+      onDoubleClick={() => setZoom(null)}
+      onBlur={() => hover(null)}
+      onKeyDown={onKeyDown}
+    >
+      <LineDrawing plot={plot} width={width} height={height} syncId={syncId}>
+        {pinned !== null && <ReferenceLine x={pinned} stroke="var(--accent)" strokeWidth={2} />}
+        <Tooltip
+          isAnimationActive={false}
+          position={tooltipPlace}
+          allowEscapeViewBox={{ y: true }}
+          wrapperStyle={tooltipStyle}
+          cursor={{ stroke: 'var(--muted)' }}
+          content={<Readout plot={plot} onPlace={onPlace} />}
+        />
+        {drag && (
+          <ReferenceArea
+            x1={drag[0]}
+            x2={drag[1]}
+            stroke="var(--accent)"
+            fill="var(--accent)"
+            fillOpacity={0.15}
+          />
+        )}
+      </LineDrawing>
+    </div>
+  )
+})
+
+/** A stretch of the x axis drawn with the pointer; `onEnd` gets null for a click. */
+function useDrag([low, high]: Range, width: number, onEnd: (range: Range | null, x: number) => void) {
+  const [drag, setDrag] = useState<Range | null>(null)
+  const onPointerDown = ({ button, clientX: begin, currentTarget }: PointerEvent) => {
+    if (button !== 0) return
+    const left = currentTarget.getBoundingClientRect().left + edge.left
+    const placeAt = (clientX: number) =>
+      low + Math.min(1, Math.max(0, (clientX - left) / width)) * (high - low)
+    const from = placeAt(begin)
+    const rangeTo = (to: number): Range => [Math.min(from, to), Math.max(from, to)]
+    const ended = new AbortController()
+    const stop = () => {
+      ended.abort()
+      setDrag(null)
+    }
+    const options = { signal: ended.signal }
+    window.addEventListener('pointermove', ({ clientX }) => setDrag(rangeTo(placeAt(clientX))), options)
+    window.addEventListener('pointercancel', stop, options)
+    window.addEventListener(
+      'pointerup',
+      ({ clientX }) => {
+        stop()
+        const x = placeAt(clientX)
+        onEnd(Math.abs(clientX - begin) >= dragPx ? rangeTo(x) : null, x)
+      },
+      options,
+    )
+  }
+  return { drag, onPointerDown }
+}
+
+interface ReadoutProps {
+  readonly plot: Plot
+  /** Told where the cursor stands and what the lines say there. */
+  readonly onPlace: (x: number | null, words: string) => void
+  /** Of the tooltip. */
+  readonly active?: boolean
+  readonly label?: string | number
+}
+
+const maxRows = 10
+const eventReach = 0.01
+
+/** The values at the cursor. In the panel under the pointer with names, in the others with numbers only. */
+function Readout({ plot, onPlace, active = false, label }: ReadoutProps) {
+  const x = active && label !== undefined ? Number(label) : null
+  const readings = x === null ? [] : readingOf(plot, x)
+  const words = x === null ? '' : readingText(readings, plot, x)
+  useEffect(() => onPlace(x, words))
+  if (x === null) return null
+  const at = nearestOf(readings, x)
+  const hasNames = plot.lines.length > 1
+  const near = plot.events.filter((event) => Math.abs(event.x - x) <= (plot.x[1] - plot.x[0]) * eventReach)
+  return (
+    <div className="max-w-100 rounded border border-line bg-bg px-2 py-1 text-sm shadow-float">
+      <p className={`whitespace-nowrap text-faint tabular-nums ${hereOnly}`}>
+        {placeText(readings, plot, x)}
+      </p>
+      <ul>
+        {readings.slice(0, maxRows).map(({ line, value, raw, band, step, lastStep }) => (
+          <li key={line.id} className="flex h-[18px] items-center gap-1.5 whitespace-nowrap">
+            <LineMark color={line.color} dash={line.dash} isThick={line.isBaseline} />
+            {hasNames && <span className={`min-w-0 truncate text-muted ${hereOnly}`}>{line.label}</span>}
+            <span className="ml-auto font-mono tabular-nums">{readNumber(value)}</span>
+            <span className={`font-mono text-faint tabular-nums ${hereOnly}`}>
+              {plot.smoothing > 0 && `${readNumber(raw)} `}
+              {band && `${readNumber(band.low)}–${readNumber(band.high)}`}
+            </span>
+            {lastStep !== at?.lastStep && (
+              <span className={`text-faint tabular-nums ${hereOnly}`}>{stepsText({ step, lastStep })}</span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {near.slice(0, 4).map((event) => (
+        <p key={event.id} className={`max-w-64 truncate text-muted ${hereOnly}`}>
+          {event.label}
+        </p>
+      ))}
+      {readings.length > maxRows && <p className="text-faint">and {readings.length - maxRows} more</p>}
+    </div>
+  )
+}
+
+/** In the panel that the pointer or the keys are in. */
+const hereOnly = 'hidden group-hover/plot:block group-focus/plot:block'

@@ -1,0 +1,260 @@
+/** One panel ready to be drawn: lines smoothed and reduced to what a panel can show, axes, events. */
+import { quantileSorted } from 'd3-array'
+import {
+  clamped,
+  isClamped,
+  valueAxis,
+  withEnd,
+  xAxisSpecs,
+  type Range,
+  type ScaleKind,
+  type ValueAxis,
+  type XAxis,
+} from './axes.ts'
+import {
+  automaticSmoothing,
+  forgettingUnit,
+  mergeStretches,
+  placesOf,
+  smooth,
+  snapped,
+  strokes,
+  valuesAt,
+} from './curves.ts'
+import type { BandPoint, ChartEvent, ChartLine, ChartPoint, Dot } from './lines.ts'
+
+export interface PlotOptions {
+  readonly xAxis: XAxis
+  /** 0–0.99; 'auto': none for short lines. */
+  readonly smoothing: number | 'auto'
+  readonly scale: ScaleKind
+  /** null: everything. */
+  readonly zoom: Range | null
+  /** Shown at least; for shares and the like. */
+  readonly include?: readonly number[] | undefined
+  readonly events?: readonly ChartEvent[] | undefined
+  readonly tickCount?: number | undefined
+  /** A few far-off values may leave the panel, so that the others can be told apart. */
+  readonly clipsSpikes?: boolean | undefined
+  /** Drawn again every second. */
+  readonly isLive?: boolean | undefined
+}
+
+export interface PlottedLine {
+  readonly id: string
+  /** Its values in the rows of the plot: `key`, what it was before it was smoothed (`key raw`), its band (`key band`). */
+  readonly key: string
+  readonly hasRaw: boolean
+  readonly hasBand: boolean
+  readonly label: string
+  readonly color: string
+  readonly dash: string | undefined
+  readonly isBaseline: boolean
+  /** Between two gaps, where no line shows them. */
+  readonly lone: readonly Dot[]
+  /** Places drawn at the edge because a logarithm does not have them. */
+  readonly clampedAt: readonly number[]
+  readonly gaps: readonly number[]
+  /** For reading values: one entry per point of the line, as it was and as it is drawn. */
+  readonly points: readonly ChartPoint[]
+  readonly drawn: readonly Dot[]
+  readonly band: readonly BandPoint[]
+}
+
+/** What all lines are at a place; null: nothing, or a gap. */
+export interface PlotRow {
+  readonly x: number
+  readonly [key: string]: number | null | Range
+}
+
+export interface Plot {
+  readonly xAxis: XAxis
+  readonly x: Range
+  readonly xTicks: readonly number[]
+  readonly y: ValueAxis
+  readonly lines: readonly PlottedLine[]
+  readonly rows: readonly PlotRow[]
+  readonly events: readonly ChartEvent[]
+  readonly smoothing: number
+  /** Some values may lie outside of the panel. */
+  readonly isClipped: boolean
+}
+
+/** Values of a panel and places of it along x, at most: paths that are drawn within a few frames. */
+const most = { values: 6000, places: 1500 } as const
+/** Those of a panel that is drawn again every second, for a tenth of a core; docs/performance.md has the figures. */
+const mostLive = { values: 4000, places: 300 } as const
+
+/** null: there is nothing to draw. */
+export function plotOf(lines: readonly ChartLine[], options: PlotOptions): Plot | null {
+  const full = xExtent(lines)
+  if (!full) return null
+  const [from, to] = options.zoom ?? full
+  const x: Range = [from, to > from ? to : from + 1]
+  const smoothing = chosenSmoothing(lines, options.smoothing)
+  const unit = forgettingUnit(lines.map(({ points }) => points))
+  const { values, places } = options.isLive === true ? mostLive : most
+  const share = Math.floor(values / (lines.length * (smoothing > 0 ? 2 : 1)))
+  const limit = Math.max(3, Math.min(places, share))
+  const shapes = inOrder(lines).map((line) => shapeOf(line, { x, smoothing, unit, limit }))
+  const y = valueAxis(valuesOf(shapes, options), options.scale, options.tickCount)
+  const columns = columnsOf(shapes, x, limit)
+  const plotted = shapes.map((shape, i) => placedOn(y, shape, { ...columns, key: `line ${String(i)}` }))
+  const spec = xAxisSpecs[options.xAxis]
+  return {
+    xAxis: options.xAxis,
+    x,
+    xTicks: withEnd(spec.ticks(from, to, 6), from, spec.end(to)),
+    y,
+    lines: plotted.map(({ line }) => line),
+    rows: columns.places.map((place, i) => rowOf(place, i, plotted)),
+    events: (options.events ?? []).filter((event) => event.x >= from && event.x <= to),
+    smoothing,
+    isClipped: options.clipsSpikes ?? false,
+  }
+}
+
+function chosenSmoothing(lines: readonly ChartLine[], wanted: number | 'auto'): number {
+  if (wanted !== 'auto') return wanted
+  const lengths = lines.map(({ points }) => points.reduce((sum, { count }) => sum + count, 0))
+  return automaticSmoothing(Math.max(0, ...lengths))
+}
+
+/** From the first to the last place of any line. */
+export function xExtent(lines: readonly ChartLine[]): Range | null {
+  const filled = lines.filter(({ points }) => points.length > 0)
+  if (filled.length === 0) return null
+  return [
+    Math.min(...filled.map(({ points }) => points[0]?.x ?? Infinity)),
+    Math.max(...filled.map(({ points }) => points.at(-1)?.endX ?? -Infinity)),
+  ]
+}
+
+/**
+ * The ends of the x axis and the places between them where lines have values or gaps. Where those are too many an even grid,
+ * to which values have to be moved.
+ */
+function columnsOf(shapes: readonly Shape[], [from, to]: Range, limit: number) {
+  const all = shapes.flatMap(({ line, dots }) => [...dots.map(({ x }) => x), ...(line.gaps ?? [])])
+  const places = placesOf([from, ...all.filter((x) => x > from && x < to), to], limit)
+  return { places, isGrid: places.length === limit }
+}
+
+function rowOf(x: number, i: number, plotted: readonly ReturnType<typeof placedOn>[]): PlotRow {
+  const row: Record<string, PlotRow[string]> = {}
+  for (const { columns } of plotted) for (const [key, values] of columns) row[key] = values[i] ?? null
+  return { ...row, x }
+}
+
+interface Shaping {
+  readonly x: Range
+  readonly smoothing: number
+  readonly unit: number
+  /** Dots per line and kind. */
+  readonly limit: number
+}
+
+interface Shape {
+  readonly line: ChartLine
+  /** What the line goes through as it was. */
+  readonly dots: readonly Dot[]
+  /** Smoothed, of every point. */
+  readonly drawn: readonly Dot[]
+  readonly isSmooth: boolean
+  readonly band: readonly BandPoint[]
+}
+
+function shapeOf(line: ChartLine, { x, smoothing, unit, limit }: Shaping): Shape {
+  const [from, to] = visible(line.points, x)
+  const points = line.points.slice(from, to)
+  // Three dots show a stretch.
+  const dots = points.reduce((sum, { count }) => sum + (count > 1 ? 3 : 1), 0)
+  return {
+    line,
+    dots: strokes(dots <= limit ? points : mergeStretches(points, Math.max(2, Math.floor(limit / 3)))),
+    drawn: smooth(line.points, smoothing, unit),
+    isSmooth: smoothing > 0,
+    band: line.band ?? [],
+  }
+}
+
+/** Those inside a range and one more to either side, so that lines run to the edges. */
+function visible(points: readonly ChartPoint[], [from, to]: Range): readonly [number, number] {
+  const first = points.findIndex(({ endX }) => endX >= from)
+  const last = points.findLastIndex(({ x }) => x <= to)
+  return first < 0 || last < 0 ? [0, 0] : [Math.max(0, first - 1), last + 2]
+}
+
+function valuesOf(shapes: readonly Shape[], { include = [], clipsSpikes = false }: PlotOptions) {
+  const values = shapes.flatMap(({ dots, drawn, isSmooth, band }) => {
+    const [from, to] = [dots[0]?.x ?? Infinity, dots.at(-1)?.x ?? -Infinity]
+    const inView = ({ x }: { readonly x: number }) => x >= from && x <= to
+    return [
+      ...[...dots, ...(isSmooth ? drawn.filter(inView) : [])].map(({ y }) => y),
+      ...band.filter(inView).flatMap(({ low, high }) => [low, high]),
+    ]
+  })
+  return [...(clipsSpikes ? withoutSpikes(values) : values), ...include]
+}
+
+/** What lies within half the usual range beyond its 2nd and 98th hundredth. */
+function withoutSpikes(values: readonly number[]): readonly number[] {
+  const sorted = values.filter((value) => Number.isFinite(value)).sort((a, b) => a - b)
+  const [low = 0, high = 0] = [quantileSorted(sorted, 0.02), quantileSorted(sorted, 0.98)]
+  const room = (high - low) / 2
+  return sorted.filter((value) => value >= low - room && value <= high + room)
+}
+
+const mostMarks = 200
+
+interface Columns {
+  readonly key: string
+  readonly places: readonly number[]
+  readonly isGrid: boolean
+}
+
+/** A line with its columns of the rows. */
+function placedOn(axis: ValueAxis, shape: Shape, { key, places, isGrid }: Columns) {
+  const { line, dots, drawn, isSmooth, band } = shape
+  const gaps = (line.gaps ?? []).toSorted((a, b) => a - b)
+  const read = (some: readonly Dot[]) => {
+    const inside = some.map(({ x, y }) => ({ x, y: clamped(y, axis) }))
+    return valuesAt(places, inside, { gaps, scale: axis.scale })
+  }
+  const raw = read(isGrid ? snapped(dots, places) : dots)
+  const main = isSmooth ? read(drawn) : raw
+  const [low, high] = [
+    read(band.map(({ x, low: y }) => ({ x, y }))),
+    read(band.map(({ x, high: y }) => ({ x, y }))),
+  ]
+  const columns: (readonly [string, readonly PlotRow[string][]])[] = [[key, main]]
+  if (isSmooth) columns.push([`${key} raw`, raw])
+  if (band.length > 1)
+    columns.push([`${key} band`, low.map((value, i) => (value === null ? null : [value, high[i] ?? value]))])
+  return {
+    columns,
+    line: {
+      ...{ id: line.id, key, label: line.label, color: line.color, dash: line.dash },
+      ...{ isBaseline: line.isBaseline ?? false, hasRaw: isSmooth, hasBand: band.length > 1 },
+      lone: main.flatMap((y, i) =>
+        y !== null && (main[i - 1] ?? null) === null && (main[i + 1] ?? null) === null
+          ? [{ x: places[i] ?? 0, y }]
+          : [],
+      ),
+      clampedAt: (isSmooth ? drawn : dots)
+        .flatMap(({ x, y }) => (isClamped(y, axis) ? [x] : []))
+        .slice(0, mostMarks),
+      gaps: gaps.slice(0, mostMarks),
+      points: line.points,
+      ...{ drawn, band },
+    },
+  }
+}
+
+/** The baseline last, so that it lies above the others. */
+const inOrder = (lines: readonly ChartLine[]): readonly ChartLine[] =>
+  lines.toSorted((a, b) => Number(a.isBaseline ?? false) - Number(b.isBaseline ?? false))
+
+/** The baseline lies above the others, so it is the last that is drawn; it is the first to be named. */
+export const inReadingOrder = (lines: readonly PlottedLine[]): readonly PlottedLine[] =>
+  lines.toSorted((a, b) => Number(b.isBaseline) - Number(a.isBaseline))
