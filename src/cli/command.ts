@@ -59,3 +59,8 @@ export const oneOf =
 
 /** Collects the values of an option that may be repeated; the others may be given once. */
 export const repeated = (text: string, before: readonly string[]): readonly string[] => [...before, text]
+
+/** The values that a command made by this function is given. */
+export type OptionsOf<Make extends (context: Context) => { opts(): unknown }> = ReturnType<
+  ReturnType<Make>['opts']
+>

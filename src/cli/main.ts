@@ -1,6 +1,6 @@
 /** The command line: the host without a window. Each file of `commands/` has the commands about one thing. */
 import { readFileSync } from 'node:fs'
-import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
+import { Command, CommanderError, Help, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { AppError } from '#shared/errors.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
@@ -58,7 +58,13 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
       '\nturnwise COMMAND --help tells more. Exit status: 0 done, 1 failed, 2 wrong usage.',
     )
     .showHelpAfterError('  Add --help to see how it is used.')
-    .configureHelp({ showGlobalOptions: true, visibleCommands: leavesOf, subcommandTerm: signature })
+    .configureHelp({
+      showGlobalOptions: true,
+      visibleCommands: leavesOf,
+      subcommandTerm: signature,
+      subcommandDescription: summaryOf,
+      optionDescription: (option) => new Help().optionDescription(option).replace(' (default: false)', ''),
+    })
     .configureOutput({
       writeOut: (text) => void streams.stdout.write(text),
       writeErr: (text) => void streams.stderr.write(text),
@@ -86,6 +92,10 @@ export const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
 /** What is written to call it: `runs show`. */
 export const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
+
+/** The first paragraph of its description. */
+export const summaryOf = (command: CommandUnknownOpts): string =>
+  command.description().split(/\.?\n/)[0] ?? ''
 
 const signature = (command: CommandUnknownOpts): string =>
   [nameOf(command), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createProgram, leavesOf, nameOf } from '#cli/main.ts'
+import { createProgram, leavesOf, nameOf, summaryOf } from '#cli/main.ts'
 import { answer, createWorkplace } from './turnwise.ts'
 
 const commands = leavesOf(createProgram(process, [])).map((command) => [nameOf(command), command] as const)
@@ -13,7 +13,7 @@ describe('help', () => {
       expect([status, stderr]).toEqual([0, ''])
       for (const [name, command] of commands) {
         expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
-        expect(oneLine(stdout)).toContain(` ${command.description()} `)
+        expect(oneLine(stdout)).toContain(` ${summaryOf(command)} `)
       }
     }
   })
@@ -22,7 +22,7 @@ describe('help', () => {
     const { status, stdout } = await answer(...name.split(' '), '--help')
     expect(status).toBe(0)
     expect(stdout).toContain(`Usage: turnwise ${name}`)
-    expect(oneLine(stdout)).toContain(command.description())
+    expect(oneLine(stdout)).toContain(oneLine(command.description()))
     for (const flags of [...command.options.map((option) => option.flags), '--json', '--data-dir <DIR>']) {
       expect(stdout).toMatch(new RegExp(`^  ${flags.replaceAll(/[|]/g, '\\|')} +\\S`, 'm'))
     }

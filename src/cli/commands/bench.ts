@@ -12,7 +12,7 @@ import {
 import { dataFolders } from '#host/dataDirectory.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { listOf, maxThreads, oneOf, threads, usageError, whole, type Context } from '../command.ts'
-import { tableLines } from '../output.ts'
+import { megabytes, tableLines } from '../output.ts'
 
 export const bench = (context: Context) =>
   new Command('bench')
@@ -128,7 +128,7 @@ export function reportLines(report: BenchReport): string[] {
       ? []
       : [
           `Counting only what is really computed: ${percent(train.computedPeakFraction)} of peak.`,
-          `Memory of training: ${megabytes(train.anonymousBytes)} private, ${mapped(train.mappedBytes)}.`,
+          `Memory of training: ${megabytes(train.anonymousBytes, 0)} private, ${mapped(train.mappedBytes)}.`,
         ]
   return [
     titleOf(report),
@@ -161,6 +161,5 @@ const parityLines = (parity: BenchReport['parity']): string[] =>
       ]
 
 const rate = (tokensPerSecond: number): string => tokensPerSecond.toFixed(tokensPerSecond < 100 ? 1 : 0)
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
 const mapped = (bytes: number | null): string =>
-  bytes === null ? 'mapped weights unknown' : `${megabytes(bytes)} mapped weights`
+  bytes === null ? 'mapped weights unknown' : `${megabytes(bytes, 0)} mapped weights`

@@ -84,7 +84,9 @@ export const failure = (failed: readonly SelftestFinding[], count: number): AppE
 
 export const probe = (context: Context) =>
   new Command('probe')
-    .description('Let an algorithm learn a tiny task it cannot fail unless it is broken')
+    .description(
+      'Let an algorithm learn a tiny task it cannot fail unless it is broken.\n\nA decoder of two layers and seven tokens is made on the spot. Exits with an error where the task was not learned. turnwise probe all --algorithm all --seeds 3 tries everything and prints a table.',
+    )
     .argument('<NAME>', 'constant, conditional, multi-input, grid, value, or all')
     .option('--algorithm <A>', 'what learns, or all that learn by trying', 'grpo')
     .option('--seed <N>', 'of model, task and sampling', whole(0), 1)
@@ -92,10 +94,6 @@ export const probe = (context: Context) =>
     .option('--steps <N>', 'steps (default: what the probe allows); for one run only', whole(1))
     .addOption(new Option('--device <KIND>', 'where to compute (default cpu)').choices(deviceKinds))
     .option(...threads, whole(1, maxThreads))
-    .addHelpText(
-      'after',
-      '\nA decoder of two layers and seven tokens is made on the spot. Exits with an error where the task was not learned.\nturnwise probe all --algorithm all --seeds 3 tries everything and prints a table.',
-    )
     .action(async (name, { algorithm, seed, seeds, steps, ...options }) => {
       const { output } = context()
       const device = await openDevice(options)
@@ -186,12 +184,10 @@ const notLearned = (report: ProbeReport): AppError =>
 
 export const telemetry = (context: Context) =>
   new Command('telemetry')
-    .description('List what ONNX Runtime’s telemetry left on this machine, and remove it')
-    .option('--remove', 'remove these files', false)
-    .addHelpText(
-      'after',
-      '\nTurnwise turns this telemetry off; before 23 November 2026 it did not. SECURITY.md says what was reported.\nOther programs that use ONNX Runtime may write such files again.',
+    .description(
+      'List what ONNX Runtime’s telemetry left on this machine, and remove it.\n\nTurnwise turns this telemetry off; before 23 November 2026 it did not. SECURITY.md says what was reported. Other programs that use ONNX Runtime may write such files again.',
     )
+    .option('--remove', 'remove these files', false)
     .action(({ remove }) => {
       const { output } = context()
       const files = telemetryFiles()

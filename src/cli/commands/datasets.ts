@@ -15,7 +15,7 @@ import { placeAt, splitFetch } from '#host/hub/hubFetching.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { discardUpload } from '#host/transports/uploads.ts'
-import { usageError, whole, type CommandContext, type Context } from '../command.ts'
+import { usageError, whole, type CommandContext, type Context, type OptionsOf } from '../command.ts'
 import { fetchingFrom, hubEndpoint, isHubAddress, toMegabytes } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { tableLines } from '../output.ts'
@@ -32,7 +32,9 @@ const shownProblems = 10
 
 const add = (context: Context) =>
   new Command('import')
-    .description('Add a data set from a file (jsonl, json, csv, tsv, parquet) or from a hub')
+    .description(
+      'Add a data set from a file (jsonl, json, csv, tsv, parquet) or from a hub.\n\nWhat is not on this disk and has the form owner/name is fetched from the hub: the only requests this command makes. An interrupted fetch goes on where it ended; loading scripts are never run. Access token: HF_TOKEN, else the one of the settings.',
+    )
     .argument(
       '<SOURCE>',
       'the file with the rows; or owner/name[@revision] of a hub, or the address of its page',
@@ -42,41 +44,28 @@ const add = (context: Context) =>
     .option('--config <NAME>', 'of a hub: which of its tables; by default the usual one')
     .option('--split <NAME>', 'of a hub: which part of the table; by default train')
     .option(...hubEndpoint)
-    .addHelpText(
-      'after',
-      '\nWhat is not on this disk and has the form owner/name is fetched from the hub: the only requests this command\nmakes. An interrupted fetch goes on where it ended; loading scripts are never run. Access token: HF_TOKEN, else\nthe one of the settings.',
-    )
-    .action(async (source, { name, remap, config, split, endpoint }) => {
+    .action(async (source, options) => {
       const here = context()
-      if (!isHubAddress(source) && (config ?? split) !== undefined) {
+      if (!isHubAddress(source) && (options.config ?? options.split) !== undefined) {
         throw usageError(
           'Options --config and --split are for data sets of a hub.',
           'Say owner/name; a file has no parts.',
         )
       }
       const { version, isNew } = isHubAddress(source)
-        ? await importFromHub(source, { name, remap, config, split, endpoint }, here)
-        : await importFiles(source, { name, remap }, here)
+        ? await importFromHub(source, options, here)
+        : await importFiles(source, options, here)
       const { info, directory } = version
       const { columns: _columns, ...facts } = info
       here.output.json({ ...facts, directory, isNew, columns: info.columns.map((column) => column.name) })
       for (const line of importWords(info, isNew)) here.output.line(line)
     })
 
-interface ImportChoice {
-  readonly name: string | undefined
-  readonly remap: boolean
-}
-
-interface HubChoice extends ImportChoice {
-  readonly config: string | undefined
-  readonly split: string | undefined
-  readonly endpoint: string | undefined
-}
+type ImportOptions = OptionsOf<typeof add>
 
 const importFromHub = (
   address: string,
-  choice: HubChoice,
+  choice: ImportOptions,
   context: CommandContext,
 ): Promise<ImportedDataSet> =>
   fetchingFrom(context, choice.endpoint, async ({ host, access, follow }) => {
@@ -95,7 +84,7 @@ const importFromHub = (
 
 async function importFiles(
   files: DataFiles,
-  { name, remap }: ImportChoice,
+  { name, remap }: Pick<ImportOptions, 'name' | 'remap'>,
   { dataDirectory, json, output }: CommandContext,
   origin?: string,
 ): Promise<ImportedDataSet> {

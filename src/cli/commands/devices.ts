@@ -127,12 +127,10 @@ const libraryLines = (library: CudaPlan | null): string[] =>
 
 const check = (context: Context) =>
   new Command('check')
-    .description('Check a device: the self-test on it, and how fast it is beside the CPU; the answer is kept')
-    .addArgument(new Argument('<DEVICE>', 'what to check').choices(deviceKinds))
-    .addHelpText(
-      'after',
-      '\nRuns in processes of their own. A run with the device auto takes the fastest device that passed. turnwise selftest\n--device tests in more detail.',
+    .description(
+      'Check a device: the self-test on it, and how fast it is beside the CPU; the answer is kept.\n\nRuns in processes of their own. A run with the device auto takes the fastest device that passed. turnwise selftest --device tests in more detail.',
     )
+    .addArgument(new Argument('<DEVICE>', 'what to check').choices(deviceKinds))
     .action(async (kind) => {
       const { dataDirectory, output } = context()
       const stopping = () => output.note('Stopping; nothing is kept of this check.')
@@ -193,7 +191,9 @@ const defaultName = 'turnwise-devices.json'
 
 const report = (context: Context) =>
   new Command('report')
-    .description('Check the devices and write one file about them that can be sent to the project')
+    .description(
+      'Check the devices and write one file about them that can be sent to the project.\n\nIn the file are the cards, their drivers, the versions of runtime and system, the processor, and what the checks found: no paths and no names of the machine or its user. Read it, and send it as an issue to the project’s tracker. Nothing is sent by itself.',
+    )
     .addOption(
       new Option('--device <KIND>', 'only this one (default: all that can be started here)').choices(
         deviceKinds,
@@ -201,10 +201,6 @@ const report = (context: Context) =>
     )
     .option('--out <FILE>', 'what is written', defaultName)
     .option(...force, false)
-    .addHelpText(
-      'after',
-      '\nIn the file are the cards, their drivers, the versions of runtime and system, the processor, and what the checks found:\nno paths and no names of the machine or its user. Read it, and send it as an issue to the project’s tracker.\nNothing is sent by itself.',
-    )
     .action(async ({ device: only, out: file, force: overwrite }) => {
       const here = context()
       const { output } = here
@@ -246,16 +242,14 @@ const installable = () =>
 
 const install = (context: Context) =>
   new Command('install')
-    .description('Fetch what a device needs and the program does not bring: the CUDA library')
+    .description(
+      'Fetch what a device needs and the program does not bring: the CUDA library.\n\nGoes into the data directory; the program itself is not changed. An interrupted installation goes on where it ended. The index gets the only requests that this command makes, besides those to where it keeps its files.',
+    )
     .addArgument(installable())
     .option('--yes', 'fetch and install; without it the sizes are told, and nothing happens', false)
     .option(
       '--index <URL>',
       'the package index to ask; default: PIP_INDEX_URL, else the one of the settings, else PyPI',
-    )
-    .addHelpText(
-      'after',
-      '\nGoes into the data directory; the program itself is not changed. An interrupted installation goes on where it\nended. The index gets the only requests that this command makes, besides those to where it keeps its files.',
     )
     .action(async (_device, { yes, index }) => {
       const { dataDirectory, json, output } = context()

@@ -35,7 +35,9 @@ import { createProgress } from '../progress.ts'
 
 export const exportRun = (context: Context) =>
   new Command('export')
-    .description('Export the result of a run, read it back and compare')
+    .description(
+      'Export the result of a run, read it back and compare.\n\npeft: an adapter for transformers, vLLM and SGLang. merged: a model folder of its own. gguf: an adapter for llama.cpp. onnx: a graph with a cache of keys and values. Each has a report, parity.json.',
+    )
     .argument('<RUN_OR_CHECKPOINT>', 'run id, folder of a run, or folder of a checkpoint')
     .addOption(new Option('--format <FORMAT>', 'what to write').choices(exportFormats).makeOptionMandatory())
     .requiredOption('--out <DIR>', 'where to write it; new or empty')
@@ -52,10 +54,6 @@ export const exportRun = (context: Context) =>
     )
     .option('--shard-gb <GB>', 'largest weight file of a merged model', real(0.001), 5)
     .option('--adapter-inputs', 'onnx: the adapter stays apart, as inputs of the graph', false)
-    .addHelpText(
-      'after',
-      '\npeft: an adapter for transformers, vLLM and SGLang. merged: a model folder of its own. gguf: an adapter for\nllama.cpp. onnx: a graph with a cache of keys and values. Each has a report, parity.json.',
-    )
     .action(async (target, options) => {
       const { dataDirectory, output, json } = context()
       const { directory: checkpoint, fallBack } = resolveCheckpoint(dataDirectory, target, options.checkpoint)
@@ -154,7 +152,9 @@ const startingPoints = ['none', 'last', 'best'] as const
 
 export const writeRunProject = (context: Context) =>
   new Command('project')
-    .description('Write a run as a project that TRL or AgileRL starts from')
+    .description(
+      'Write a run as a project that TRL or AgileRL starts from.\n\nThe folder holds data, rewards behind a Node process, every setting written out, and a README that lists the differences from Turnwise.',
+    )
     .argument('<RUN>', 'run id, folder of a run, or the config file of a run yet to be trained')
     .addOption(new Option('--tool <TOOL>', 'for which library').choices(projectTools).default('trl' as const))
     .requiredOption('--out <DIR>', 'the folder to make')
@@ -165,10 +165,6 @@ export const writeRunProject = (context: Context) =>
       )
         .choices(startingPoints)
         .default('none' as const),
-    )
-    .addHelpText(
-      'after',
-      '\nThe folder holds data, rewards behind a Node process, every setting written out, and a README that lists\nthe differences from Turnwise.',
     )
     .action(async (run, { tool, out, checkpoint }) => {
       const { dataDirectory, output } = context()
@@ -220,17 +216,15 @@ const kinds: Readonly<Record<ImportNote['kind'], string>> = {
 
 const importSettings = (context: Context) =>
   new Command('import')
-    .description('Turn the settings of TRL, AgileRL, verl or AReaL into a run config')
+    .description(
+      'Turn the settings of TRL, AgileRL, verl or AReaL into a run config.\n\nSettings without a counterpart and defaults that were filled in are listed on standard error, with warnings about values that are probably mistakes.',
+    )
     .argument('<FILE>', 'YAML, JSON, or a command with key=value words')
     .addOption(
       new Option('--from <TOOL>', 'whose settings they are; without it their names tell').choices(toolIds),
     )
     .option('--out <FILE>', 'where to write the run config; without it, standard output')
     .option(...force, false)
-    .addHelpText(
-      'after',
-      '\nSettings without a counterpart and defaults that were filled in are listed on standard error, with warnings\nabout values that are probably mistakes.',
-    )
     .action((file, { from = null, out, force: overwrite }) => {
       const { json, output } = context()
       const { tool, config, notes } = importConfig(readText(file), from)

@@ -113,14 +113,12 @@ function questionOf(prompt: string | undefined, messages: string | undefined): Q
 
 export const score = (context: Context) =>
   modelCommand('score')
-    .description('Compute the log-probability of every token of given sequences')
+    .description(
+      'Compute the log-probability of every token of given sequences.\n\nEntry t is the prediction of token t+1; natural logarithm. A sequence of L tokens has L-1 entries.',
+    )
     .option(...adapter)
     .requiredOption('--input <F>', '{"sequences": [[ids…]…], "temperature": 1}')
     .requiredOption('--output <F>', 'gets {"logprobs": [[…]…], "entropy": [[…]…]}')
-    .addHelpText(
-      'after',
-      '\nEntry t is the prediction of token t+1; natural logarithm. A sequence of L tokens has L-1 entries.',
-    )
     .action(async (options) => {
       const { dataDirectory, output } = context()
       const request = openRequest(options, dataDirectory)
@@ -142,14 +140,12 @@ function limitsOf({ directory, contextLength: wished = null }: OpenModelRequest)
 
 export const grad = (context: Context) =>
   modelCommand('grad')
-    .description("Compute an adapter's gradients for given loss coefficients")
+    .description(
+      'Compute an adapter’s gradients for given loss coefficients.\n\nCoefficient t is ∂loss/∂log-probability of token t+1; a sequence of L tokens has L-1 of them.',
+    )
     .requiredOption(...adapter)
     .requiredOption('--input <F>', '{"sequences": [[ids…]…], "coefficients": [[…]…], "temperature": 1}')
     .requiredOption('--output <DIR>', 'gets gradients.safetensors, under the names PEFT gives the adapter')
-    .addHelpText(
-      'after',
-      '\nCoefficient t is ∂loss/∂log-probability of token t+1; a sequence of L tokens has L-1 of them.',
-    )
     .action(async (options) => {
       const { dataDirectory, output } = context()
       const request = openRequest(options, dataDirectory)

@@ -17,7 +17,16 @@ import {
 import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { discardUpload } from '#host/transports/uploads.ts'
-import { listOf, maxThreads, oneOf, threads, whole, type CommandContext, type Context } from '../command.ts'
+import {
+  listOf,
+  maxThreads,
+  oneOf,
+  threads,
+  whole,
+  type CommandContext,
+  type Context,
+  type OptionsOf,
+} from '../command.ts'
 import { fetchingFrom, hubEndpoint, isHubAddress } from '../hub.ts'
 import { tableLines } from '../output.ts'
 
@@ -31,7 +40,9 @@ export const models = (context: Context) =>
 
 const add = (context: Context) =>
   new Command('import')
-    .description('Check a model and copy it into the data directory; from a folder, or from a hub')
+    .description(
+      'Check a model and copy it into the data directory; from a folder, or from a hub.\n\nWhat is not on this disk and has the form owner/name is fetched from the hub: the only requests this command makes. An interrupted fetch goes on where it ended. Access token: HF_TOKEN, else the one of the settings.',
+    )
     .argument(
       '<SOURCE>',
       'Hugging Face folder with config.json and safetensors weights; or owner/name[@revision] of a hub, or the address of its page',
@@ -42,28 +53,19 @@ const add = (context: Context) =>
       'what the model is called on a hub, told to who gets its adapters (optional)',
     )
     .option(...hubEndpoint)
-    .addHelpText(
-      'after',
-      '\nWhat is not on this disk and has the form owner/name is fetched from the hub: the only requests this command\nmakes. An interrupted fetch goes on where it ended. Access token: HF_TOKEN, else the one of the settings.',
-    )
-    .action(async (source, { name, hubId = null, endpoint }) => {
+    .action(async (source, options) => {
       const here = context()
-      const given = name ?? path.basename(path.resolve(source))
+      const given = options.name ?? path.basename(path.resolve(source))
       const model = isHubAddress(source)
-        ? await importFromHub(source, { name, endpoint }, here)
-        : await importModel(source, given, here.dataDirectory, hubId)
+        ? await importFromHub(source, options, here)
+        : await importModel(source, given, here.dataDirectory, options.hubId ?? null)
       here.output.json(model)
       here.output.line(`Imported ${model.name}: ${model.architecture}, ${modelSize(model)}.`)
     })
 
-interface HubChoice {
-  readonly name: string | undefined
-  readonly endpoint: string | undefined
-}
-
 const importFromHub = (
   address: string,
-  { name, endpoint }: HubChoice,
+  { name, endpoint }: OptionsOf<typeof add>,
   context: CommandContext,
 ): Promise<ModelSummary> =>
   fetchingFrom(context, endpoint, async ({ host, access, follow }) => {
@@ -98,7 +100,9 @@ function modelSize({ parameters }: { readonly parameters: number }): string {
 
 const check = (context: Context) =>
   new Command('check')
-    .description('Measure what rounding a model’s matrices does to its log-probabilities')
+    .description(
+      'Measure what rounding a model’s matrices does to its log-probabilities.\n\nNats per token. mean and largest: |exact − rounded| on the texts; loss: by how much they became less likely; KL: of the rounded model from the exact one, on what it wrote itself; sampler: generating against learning.',
+    )
     .argument('<MODEL>', 'model folder, or a name of model list')
     .option(
       '--precision <PRECISIONS>',
@@ -111,10 +115,6 @@ const check = (context: Context) =>
       'UTF-8 file with a text in every line (default: eight short texts of several kinds)',
     )
     .option(...threads, whole(1, maxThreads))
-    .addHelpText(
-      'after',
-      '\nNats per token. mean and largest: |exact − rounded| on the texts; loss: by how much they became less likely;\nKL: of the rounded model from the exact one, on what it wrote itself; sampler: generating against learning.',
-    )
     .action(async (model, options) => {
       const { dataDirectory, output } = context()
       const { readTexts } = await import('#host/checks/precisionTexts.ts')

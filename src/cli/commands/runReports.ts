@@ -12,9 +12,10 @@ import { tableLines } from '../output.ts'
 
 export const diagnose = (context: Context) =>
   new Command('diagnose')
-    .description('Say what is wrong with a run, what that rests on and what to change')
+    .description(
+      'Say what is wrong with a run, what that rests on and what to change.\n\nIt works while the run goes on. What to change can be tried with turnwise fork.',
+    )
     .argument('<RUN>', 'run id, an unambiguous part of it, or the folder of the run')
-    .addHelpText('after', '\nIt works while the run goes on. What to change can be tried with turnwise fork.')
     .action(async (name) => {
       const { dataDirectory, output } = context()
       const { id } = openRunFolder(dataDirectory, name)

@@ -146,9 +146,10 @@ function oneRun<Run extends { readonly id: string }>(all: readonly Run[], part: 
 
 const restore = (context: Context) =>
   new Command('restore')
-    .description('Bring a deleted run back from the trash')
+    .description(
+      'Bring a deleted run back from the trash.\n\nturnwise runs trash shows what can be restored.',
+    )
     .argument('<RUN>', 'run id or an unambiguous part of it')
-    .addHelpText('after', '\nturnwise runs trash shows what can be restored.')
     .action(async (part) => {
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
@@ -161,9 +162,10 @@ const restore = (context: Context) =>
 
 const trash = (context: Context) =>
   new Command('trash')
-    .description('List deleted runs, which are kept for a week, or remove them for good')
+    .description(
+      'List deleted runs, which are kept for a week, or remove them for good.\n\nturnwise runs restore RUN brings one back.',
+    )
     .option('--empty', 'remove all of them for good', false)
-    .addHelpText('after', '\nturnwise runs restore RUN brings one back.')
     .action(({ empty }) => {
       const { dataDirectory, output } = context()
       const deleted = trashedRuns(dataDirectory)
@@ -179,15 +181,13 @@ const trash = (context: Context) =>
 
 const recover = (context: Context) =>
   new Command('recover')
-    .description('Save what is readable of a damaged history into a new one')
+    .description(
+      'Save what is readable of a damaged history into a new one.\n\nRuns themselves lie in folders of their own: whatever the history lost of them is read from there again. Close every other turnwise first.',
+    )
     .option(
       '--use',
       'put the recovered history in the place of the damaged one, which is kept under another name',
       false,
-    )
-    .addHelpText(
-      'after',
-      '\nRuns themselves lie in folders of their own: whatever the history lost of them is read from there again.\nClose every other turnwise first.',
     )
     .action(({ use }) => {
       const { dataDirectory, output } = context()

@@ -20,14 +20,12 @@ const maxPort = 65_535
 
 export const app = (context: Context) =>
   new Command('app')
-    .description('Open the window: as a program of its own where Electron is installed, else in the browser')
+    .description(
+      'Open the window: as a program of its own where Electron is installed, else in the browser.\n\nThe browser is opened only from a terminal on a machine with a display. Ctrl-C stops all runs after their current step; each keeps a checkpoint.',
+    )
     .option('--browser', 'use the browser although Electron is installed', false)
     .option('--no-open', 'print the address for the browser, and do not open it')
     .option('--port <P>', 'port to listen at for the browser; 0 takes any free one', whole(0, maxPort), 0)
-    .addHelpText(
-      'after',
-      '\nThe browser is opened only from a terminal on a machine with a display.\nCtrl-C stops all runs after their current step; each keeps a checkpoint.',
-    )
     .action(async ({ browser, open, port }) => {
       const here = context()
       const { dataDirectory, output } = here
@@ -71,13 +69,11 @@ async function runDesktop(dataDirectory: string): Promise<string> {
 
 export const serve = (context: Context) =>
   new Command('serve')
-    .description('Run without a window and be used from a browser on this machine')
+    .description(
+      'Run without a window and be used from a browser on this machine.\n\nOnly this machine can connect, and only with the address that is printed: it holds the key. Ctrl-C stops all runs after their current step; each keeps a checkpoint.',
+    )
     .option('--port <P>', 'port to listen at; 0 takes any free one', whole(0, maxPort), 0)
     .option('--window <DIR>', 'folder of another built window, to try one out')
-    .addHelpText(
-      'after',
-      '\nOnly this machine can connect, and only with the address that is printed: it holds the key.\nCtrl-C stops all runs after their current step; each keeps a checkpoint.',
-    )
     .action(async ({ port, window }) => {
       const here = context()
       if (window === undefined) await buildWindow(here.output)

@@ -6,9 +6,11 @@ import { bare } from '#shared/config/fields.ts'
 import { AppError, problemSentence } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import type { RunEntry } from '#shared/runs.ts'
 import { createHost } from '#host/createHost.ts'
 import { requireWorkingEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { exportPeft } from '#host/export/exportAdapter.ts'
+import type { Host } from '#host/host.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
 import { readRunConfig, requireKnownParts } from '#host/runs/runConfigFile.ts'
@@ -16,10 +18,10 @@ import { runPaths } from '#host/runs/runFolder.ts'
 import { createFork, createRun, resumePoint } from '#host/runs/runLifecycle.ts'
 import { resolveCheckpoint } from '#host/runs/runTarget.ts'
 import { verdictOf } from '#host/runs/runVerdict.ts'
-import { repeated, usageError, whole, type CommandContext, type Context } from '../command.ts'
+import { repeated, usageError, whole, type CommandContext, type Context, type OptionsOf } from '../command.ts'
 import { formatReward } from '../output.ts'
 import { duration } from '../progress.ts'
-import { followTraining, type TrainingOutcome } from '../training.ts'
+import { followTraining } from '../training.ts'
 
 export const demo = (context: Context) =>
   new Command('demo')
@@ -30,13 +32,11 @@ export const demo = (context: Context) =>
     )
     .option('--steps <N>', 'training steps', whole(1))
     .option('--seed <S>', 'seed of the run', whole(0))
-    .action((options) => trainDemo(options, context()))
+    .action(async (options) => {
+      await trainDemo(options, context())
+    })
 
-interface DemoChanges {
-  readonly algorithm?: string | undefined
-  readonly steps?: number | undefined
-  readonly seed?: number | undefined
-}
+type DemoChanges = OptionsOf<typeof demo>
 
 async function trainDemo(changes: DemoChanges, context: CommandContext): Promise<void> {
   const { output, dataDirectory } = context
@@ -101,8 +101,7 @@ export const train = (context: Context) =>
       const run = createRun(host, config)
       output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
       output.line(`Run ${run.id}`)
-      const following = { host, run, resumeFrom: null, streamEvents: true }
-      reportOutcome(run.id, await followTraining(following, here), here)
+      await trainAndReport(host, run, null, here)
     })
 
 /** One line per key of a config: path, meaning, default. */
@@ -138,12 +137,10 @@ function meaningOf(schema: z.ZodType): string {
 
 export const resume = (context: Context) =>
   new Command('resume')
-    .description('Go on with a run that was stopped or killed')
-    .argument('<RUN>', 'run id, an unambiguous part of it, the folder of a run or of one of its checkpoints')
-    .addHelpText(
-      'after',
-      '\nGoes on from the last whole checkpoint, exactly as if the run had never stopped.\nWith --json every event is a line on standard output.',
+    .description(
+      'Go on with a run that was stopped or killed.\n\nGoes on from the last whole checkpoint, exactly as if the run had never stopped. With --json every event is a line on standard output.',
     )
+    .argument('<RUN>', 'run id, an unambiguous part of it, the folder of a run or of one of its checkpoints')
     .action(async (target) => {
       const here = context()
       const { dataDirectory, output } = here
@@ -158,13 +155,14 @@ export const resume = (context: Context) =>
       }
       const origin = resumeFrom === null ? 'the start; it has no checkpoint yet' : `step ${step}`
       output.line(`Run ${run.id} goes on from ${origin}.`)
-      const following = { host, run, resumeFrom, streamEvents: true }
-      reportOutcome(run.id, await followTraining(following, here), here)
+      await trainAndReport(host, run, resumeFrom, here)
     })
 
 export const fork = (context: Context) =>
   new Command('fork')
-    .description('Begin a new run from a checkpoint of another, with other settings')
+    .description(
+      'Begin a new run from a checkpoint of another, with other settings.\n\nAdapter, optimizer and place in the data are the checkpoint’s. Values are JSON, or text where they are not. Relative paths are meant from the current folder.',
+    )
     .argument('<CHECKPOINT>', 'folder of a checkpoint, or a run: then from its last whole one')
     .option(
       '--set <KEY=VALUE>',
@@ -173,10 +171,6 @@ export const fork = (context: Context) =>
       [],
     )
     .option('--no-start', 'only make the run; start it with turnwise resume')
-    .addHelpText(
-      'after',
-      '\nAdapter, optimizer and place in the data are the checkpoint’s. Values are JSON, or text where they are not.\nRelative paths are meant from the current folder.',
-    )
     .action(async (target, options) => {
       const here = context()
       const { dataDirectory, output } = here
@@ -189,8 +183,7 @@ export const fork = (context: Context) =>
       output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
       output.line(`Run ${run.id}, forked from ${chosen.directory}`)
       if (!options.start) return
-      const following = { host, run, resumeFrom: null, streamEvents: true }
-      reportOutcome(run.id, await followTraining(following, here), here)
+      await trainAndReport(host, run, null, here)
     })
 
 function parseChange(text: string): [string, unknown] {
@@ -204,8 +197,15 @@ function parseChange(text: string): [string, unknown] {
   }
 }
 
-/** The last lines of a training command. */
-function reportOutcome(runId: string, outcome: TrainingOutcome, { output }: CommandContext): void {
+/** Ends with what came out. */
+async function trainAndReport(
+  host: Host,
+  run: RunEntry,
+  resumeFrom: string | null,
+  context: CommandContext,
+): Promise<void> {
+  const { output } = context
+  const outcome = await followTraining({ host, run, resumeFrom, streamEvents: true }, context)
   const { isFinished, steps, rewardBefore, rewardAfter, finding, seconds, checkpoint } = outcome
   if (rewardBefore !== null) {
     output.line(`Eval reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`)
@@ -213,6 +213,6 @@ function reportOutcome(runId: string, outcome: TrainingOutcome, { output }: Comm
   output.line(`${isFinished ? 'Finished' : 'Stopped'} after ${plural(steps, 'step')}, ${duration(seconds)}.`)
   if (checkpoint !== null) output.line(`Checkpoint: ${checkpoint}`)
   if (finding?.severity === 'problem')
-    output.line(`${finding.words} What to change: turnwise runs diagnose ${runId}`)
-  if (!isFinished) output.line(`Go on with: turnwise resume ${runId}`)
+    output.line(`${finding.words} What to change: turnwise runs diagnose ${run.id}`)
+  if (!isFinished) output.line(`Go on with: turnwise resume ${run.id}`)
 }

@@ -3,7 +3,7 @@
  * `runs.ts` the list of runs, shared by all; `route.ts` where the person is; `keys.ts` shortcuts; `bridge.ts` what the
  * shell around the page can do; `settings.ts` what is remembered; `toasts.ts` short notices.
  */
-import { keepPreviousData, useQuery, type QueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useMutation, useQuery, type QueryClient } from '@tanstack/react-query'
 import { createContext, use, useCallback, useEffect, useRef, useState, type ReactNode } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
@@ -102,29 +102,20 @@ export function useCommand<Name extends CallName<Api>>(
   options: CommandOptions<OutputOf<Api, Name>> = {},
 ): Command<InputOf<Api, Name>, OutputOf<Api, Name>> {
   const client = useApi()
-  const [isRunning, setRunning] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
-  const latest = useLatest(options)
-  const run = useCallback(
-    async (input: InputOf<Api, Name>) => {
-      setRunning(true)
-      setError(null)
-      try {
-        const output = (await loose(client).call(name, input, {})) as OutputOf<Api, Name>
-        latest.current.onDone?.(output)
-        return output
-      } catch (thrown) {
-        const failure = asError(thrown)
-        setError(failure)
-        if (latest.current.quiet !== true) toastError(failure)
-        return undefined
-      } finally {
-        setRunning(false)
-      }
+  const { mutateAsync, isPending, error } = useMutation({
+    mutationFn: (input: InputOf<Api, Name>) =>
+      loose(client).call(name, input, {}) as Promise<OutputOf<Api, Name>>,
+    onSuccess: (output) => options.onDone?.(output),
+    onError(thrown) {
+      if (options.quiet !== true) toastError(asError(thrown))
     },
-    [client, name, latest],
+    networkMode: 'always',
+  })
+  const run = useCallback(
+    (input: InputOf<Api, Name>) => mutateAsync(input).catch(() => undefined),
+    [mutateAsync],
   )
-  return { run, isRunning, error }
+  return { run, isRunning: isPending, error: error === null ? null : asError(error) }
 }
 
 export type TaskState = 'idle' | 'running' | 'done' | 'failed' | 'cancelled'

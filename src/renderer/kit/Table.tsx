@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useMemo, useRef, useState, type ComponentProps, type KeyboardEvent, type ReactNode } from 'react'
 import { classes } from './classes.ts'
+import { movedBy } from './scroll.ts'
 
 export interface Column<Row> {
   readonly id: string
@@ -66,10 +67,9 @@ export function Table<Row>(props: TableProps<Row>) {
   const template = columns.map(({ width }) => width).join(' ')
 
   const focusRow = (index: number) => {
-    const next = Math.min(rows.length - 1, Math.max(0, index))
-    setActive(next)
-    virtual.scrollToIndex(next)
-    const mounted = () => scroller.current?.querySelector<HTMLElement>(`[data-index="${String(next)}"]`)
+    setActive(index)
+    virtual.scrollToIndex(index)
+    const mounted = () => scroller.current?.querySelector<HTMLElement>(`[data-index="${String(index)}"]`)
     const row = mounted()
     // A row in sight has the focus at once: the next key may come before the next frame.
     if (row) row.focus()
@@ -77,7 +77,7 @@ export function Table<Row>(props: TableProps<Row>) {
   }
   const move = (event: KeyboardEvent<HTMLElement>, index: number, row: Row) => {
     if (event.target !== event.currentTarget) return
-    const to = movement(event.key, index, rows.length)
+    const to = movedBy(event.key, index, rows.length)
     if (to === null && (event.key !== 'Enter' || onOpen === undefined)) return
     event.preventDefault()
     if (to === null) onOpen?.(row, index)
@@ -206,18 +206,6 @@ function HeaderCell<Row>({ column, sorting, onSort }: HeaderProps<Row>) {
       )}
     </div>
   )
-}
-
-function movement(key: string, index: number, count: number): number | null {
-  const moves: Readonly<Record<string, number>> = {
-    ArrowDown: index + 1,
-    ArrowUp: index - 1,
-    PageDown: index + 15,
-    PageUp: index - 15,
-    Home: 0,
-    End: count - 1,
-  }
-  return moves[key] ?? null
 }
 
 /** Ascending, descending, as it came. */

@@ -32,3 +32,19 @@ export function useEndReached(
     if (isAtEnd) latest.current?.()
   }, [isAtEnd, items, latest])
 }
+
+const pageRows = 12
+
+/** Where a key leads in a list of `count`; null: it is no key of lists. */
+export function movedBy(key: string, at: number, count: number): number | null {
+  const moves: Readonly<Record<string, number>> = {
+    ArrowDown: at + 1,
+    ArrowUp: at - 1,
+    PageDown: at + pageRows,
+    PageUp: at - pageRows,
+    Home: 0,
+    End: count - 1,
+  }
+  const next = moves[key]
+  return next === undefined ? null : Math.min(count - 1, Math.max(0, next))
+}

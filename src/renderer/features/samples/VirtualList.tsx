@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
-import { useEndReached, useScrolledTo } from '#renderer/kit/scroll.ts'
+import { movedBy, useEndReached, useScrolledTo } from '#renderer/kit/scroll.ts'
 
 interface Props<Item> {
   readonly label: string
@@ -32,7 +32,7 @@ export function VirtualList<Item>(props: Props<Item>) {
   const chosenAt = items.findIndex((item) => itemKey(item) === chosenKey)
   useScrolledTo(chosenAt, (index) => virtual.scrollToIndex(index))
   const onKeyDown = (event: KeyboardEvent) => {
-    const next = items[movement(event.key, chosenAt, items.length) ?? -1]
+    const next = items[movedBy(event.key, chosenAt, items.length) ?? -1]
     if (next === undefined) return
     event.preventDefault()
     onChoose(next)
@@ -74,17 +74,4 @@ export function VirtualList<Item>(props: Props<Item>) {
       </div>
     </div>
   )
-}
-
-function movement(key: string, at: number, count: number): number | null {
-  const moves: Readonly<Record<string, number>> = {
-    ArrowDown: at + 1,
-    ArrowUp: at - 1,
-    PageDown: at + 10,
-    PageUp: at - 10,
-    Home: 0,
-    End: count - 1,
-  }
-  const next = moves[key]
-  return next === undefined ? null : Math.min(count - 1, Math.max(0, next))
 }
