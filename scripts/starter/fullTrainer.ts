@@ -9,15 +9,15 @@ import { input } from '#engine/graph/value.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import type { LayerParameters } from '#engine/models/learningGraphs.ts'
 import { gradientName, layerPrograms, trainedHeadProgram } from '#engine/models/learningGraphs.ts'
-import type { NamedTensor } from '#engine/models/source.ts'
-import type { ExpectedTensor } from '#engine/models/weightNames.ts'
 import {
+  type NamedTensor,
+  type ExpectedTensor,
   expectedTensors,
   finalNormNames,
   headWeightName,
   layerPrefix,
   layerTensors,
-} from '#engine/models/weightNames.ts'
+} from '#engine/models/source.ts'
 import type { AdamWSettings } from '#engine/optimizers/adamw.ts'
 import { adamw, adamwStep } from '#engine/optimizers/adamw.ts'
 import type { OptimizerState, ParameterGroup } from '#engine/optimizers/optimizer.ts'

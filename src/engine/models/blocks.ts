@@ -10,8 +10,7 @@ import {
   type HalfPrecision,
 } from '#shared/precision.ts'
 import type { ModelConfig } from './config.ts'
-import type { ModelSource, TensorLocation } from './source.ts'
-import { layerPrefix, layerTensors } from './weightNames.ts'
+import { type ModelSource, type TensorLocation, layerPrefix, layerTensors } from './source.ts'
 
 export interface BlockForm {
   readonly bits: 8 | 4

@@ -16,7 +16,7 @@ import type { Program } from '../graph/onnx.ts'
 import { headInput, rotaryInputs } from './learningGraphs.ts'
 import type { LoraFactors } from './lora.ts'
 import { loraInputs } from './lora.ts'
-import { headWeightName, layerPrefix } from './weightNames.ts'
+import { headWeightName, layerPrefix } from './source.ts'
 
 /** Where the frozen weights of the generation graph come from: exact, or in 8-bit blocks. */
 export interface GenerationWeights {

@@ -25,7 +25,7 @@ import {
 } from './config.ts'
 import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
 import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
-import { finalNormNames } from './weightNames.ts'
+import { finalNormNames } from './source.ts'
 
 /** Where a program's parameters come from. `weight` takes the path within the layer: `self_attn.q_proj.weight`. */
 export interface LayerParameters {

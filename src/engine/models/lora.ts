@@ -5,7 +5,7 @@ import { concat, split } from '../ops/layout.ts'
 import { matmul, matmulAdd } from '../ops/matmul.ts'
 import type { LinearName, LoraConfig, ModelConfig } from './config.ts'
 import { adaptedLinears, linearPath, linearShape, loraScale } from './config.ts'
-import { layerPrefix } from './weightNames.ts'
+import { layerPrefix } from './source.ts'
 
 /** An adapter's two factors of one linear layer, as graph inputs. */
 export interface LoraFactors {

@@ -21,7 +21,7 @@ import { layerInputName } from './generationGraph.ts'
 import type { Program } from '../graph/onnx.ts'
 import { gradientName, headInput, packedLayer } from './learningGraphs.ts'
 import { loraInputs } from './lora.ts'
-import { headWeightName, layerPrefix } from './weightNames.ts'
+import { headWeightName, layerPrefix } from './source.ts'
 
 /** Layers `first` ≤ i < `end`. */
 export interface Segment {

@@ -1,4 +1,4 @@
-import type { ModelConfig } from './config.ts'
+import { type ModelConfig, type LinearName, linearPath, linearShape } from './config.ts'
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16' | 'U8'
 
@@ -29,4 +29,70 @@ export interface NamedTensor {
   readonly name: string
   readonly shape: readonly number[]
   readonly data: Float32Array
+}
+
+export interface ExpectedTensor {
+  readonly name: string
+  /** As it is computed with; of a transposed one the file has the two axes the other way round. */
+  readonly shape: readonly number[]
+  readonly isTransposed?: boolean
+}
+
+/** `model.layers.3.`: where the names of a layer begin. */
+export const layerPrefix = ({ names }: ModelConfig, layer: number): string => `${names.layers}${layer}.`
+
+/** `model.layers.3.mlp.up_proj.weight` */
+export const linearWeightName = (config: ModelConfig, layer: number, linear: LinearName): string =>
+  `${layerPrefix(config, layer)}${linearPath(linear)}.weight`
+
+/** The tensor whose rows are the vocabulary projection: the head's own, or the embedding it shares. */
+export const headWeightName = ({ tiedHead, names }: ModelConfig): string =>
+  tiedHead ? names.embedding : names.head
+
+/** The final norm's vectors. */
+export const finalNormNames = (config: ModelConfig): string[] => normNames(config, config.names.finalNorm)
+
+/** A norm's vectors: its weight, and its bias where it has one. */
+const normNames = ({ norm }: ModelConfig, path: string): string[] =>
+  norm === 'layer' ? [`${path}.weight`, `${path}.bias`] : [`${path}.weight`]
+
+/** Every tensor of a checkpoint with this config, under its Hugging Face name; linears as [out, in]. */
+export function expectedTensors(config: ModelConfig): ExpectedTensor[] {
+  const { hiddenSize, vocabSize, maxPositions, names } = config
+  const table = [vocabSize, hiddenSize] as const // [V, D]
+  const tensors: ExpectedTensor[] = [{ name: names.embedding, shape: table }]
+  if (names.positions !== null) tensors.push({ name: names.positions, shape: [maxPositions, hiddenSize] })
+  for (let layer = 0; layer < config.layers; layer++) {
+    const prefix = layerPrefix(config, layer)
+    tensors.push(...layerTensors(config).map((tensor) => ({ ...tensor, name: `${prefix}${tensor.name}` })))
+  }
+  tensors.push(...finalNormNames(config).map((name) => ({ name, shape: [hiddenSize] })))
+  if (!config.tiedHead) tensors.push({ name: names.head, shape: table })
+  return tensors
+}
+
+/** The tensors of one layer, named as below its prefix: `self_attn.q_proj.weight`. */
+export function layerTensors(config: ModelConfig): ExpectedTensor[] {
+  const { hiddenSize, blockNorms, transposedLinears } = config
+  const { beforeAttention, afterAttention, beforeMlp, afterMlp } = blockNorms
+  const norms = [beforeAttention, afterAttention, beforeMlp, afterMlp]
+    .flatMap((path) => (path === null ? [] : normNames(config, path)))
+    .map((name) => ({ name, shape: [hiddenSize] }))
+  const linears = config.linears.flatMap((linear) => {
+    const [out, input] = linearShape(config, linear)
+    const weight = { name: `${linearPath(linear)}.weight`, shape: [out, input] }
+    const stored = transposedLinears ? { ...weight, isTransposed: true } : weight
+    const bias = { name: `${linearPath(linear)}.bias`, shape: [out] }
+    return config.biases[linear] === true ? [stored, bias] : [stored]
+  })
+  return [...norms, ...headNorms(config), ...linears]
+}
+
+function headNorms({ qkNorm, heads, kvHeads, headDim }: ModelConfig): ExpectedTensor[] {
+  if (qkNorm === 'none') return []
+  const [queries, keys] = qkNorm === 'head' ? [1, 1] : [heads, kvHeads]
+  return [
+    { name: 'self_attn.q_norm.weight', shape: [queries * headDim] },
+    { name: 'self_attn.k_norm.weight', shape: [keys * headDim] },
+  ]
 }

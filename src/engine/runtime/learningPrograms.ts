@@ -11,8 +11,7 @@ import {
   valueHeadPrograms,
 } from '../models/learningGraphs.ts'
 import { loraInputs } from '../models/lora.ts'
-import type { ModelSource } from '../models/source.ts'
-import { headWeightName, layerPrefix, layerTensors } from '../models/weightNames.ts'
+import { type ModelSource, headWeightName, layerPrefix, layerTensors } from '../models/source.ts'
 import { learningMatrix, learningPurpose, mappedSlices, mappedWeight } from './frozenWeights.ts'
 import { ProgramSet } from './programs.ts'
 import { OnDemand, type Feed } from './session.ts'

@@ -11,7 +11,7 @@ import {
 import type { BasePrecision } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
-import { expectedTensors } from '#engine/models/weightNames.ts'
+import { expectedTensors } from '#engine/models/source.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { readCheck } from './deviceRecords.ts'
 

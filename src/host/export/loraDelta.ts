@@ -7,8 +7,7 @@ import {
   loraScale,
   type ModelConfig,
 } from '#engine/models/config.ts'
-import type { NamedTensor } from '#engine/models/source.ts'
-import { layerPrefix, linearWeightName } from '#engine/models/weightNames.ts'
+import { type NamedTensor, layerPrefix, linearWeightName } from '#engine/models/source.ts'
 
 export interface WeightDelta {
   readonly rows: number

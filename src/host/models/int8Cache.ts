@@ -12,8 +12,12 @@ import {
   rowsName,
   scalesName,
 } from '#engine/models/blocks.ts'
-import type { ModelSource, TensorDtype, TensorLocation } from '#engine/models/source.ts'
-import { headWeightName } from '#engine/models/weightNames.ts'
+import {
+  type ModelSource,
+  type TensorDtype,
+  type TensorLocation,
+  headWeightName,
+} from '#engine/models/source.ts'
 import { blockScales, quantizeRows } from './quantize.ts'
 import { bytesOf, openSafetensors, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
 import {

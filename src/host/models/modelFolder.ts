@@ -5,8 +5,12 @@ import { shorten } from '#shared/plural.ts'
 import { withGenerationConfig } from '#engine/models/common.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
-import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
-import { expectedTensors, type ExpectedTensor } from '#engine/models/weightNames.ts'
+import {
+  type ModelSource,
+  type TensorLocation,
+  expectedTensors,
+  type ExpectedTensor,
+} from '#engine/models/source.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { openSafetensors, type SafetensorsFile } from '#host/files/safetensors.ts'
 import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'

@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
-import { expectedTensors } from '#engine/models/weightNames.ts'
+import { expectedTensors } from '#engine/models/source.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import {

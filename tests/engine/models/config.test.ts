@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
 import { withGenerationConfig } from '#engine/models/common.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
-import { expectedTensors } from '#engine/models/weightNames.ts'
+import { expectedTensors } from '#engine/models/source.ts'
 
 const sizes = {
   hidden_size: 64,

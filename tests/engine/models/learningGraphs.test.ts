@@ -6,7 +6,7 @@ import { linearNames, separateLinears } from '#engine/models/config.ts'
 import type { LayerParameters } from '#engine/models/learningGraphs.ts'
 import { gradientName, headPrograms, layerPrograms } from '#engine/models/learningGraphs.ts'
 import { loraInputs } from '#engine/models/lora.ts'
-import { layerTensors } from '#engine/models/weightNames.ts'
+import { layerTensors } from '#engine/models/source.ts'
 import { countTypes, readOnnx, type ReadModel } from '../graph/onnxReader.ts'
 import { exampleConfig, fullConfig } from './exampleConfig.ts'
 
