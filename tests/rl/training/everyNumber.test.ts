@@ -126,7 +126,7 @@ describe('impossible and unwise settings are named with their limit', () => {
     [{ steps: 9_999_999_999 }, 'steps: expected at most 10000000'],
     [{ rollout: { groupSize: 9_999_999_999 } }, 'rollout.groupSize: expected at most 10000'],
     [{ rollout: { groupSize: 10_000, promptsPerStep: 1000 } }, 'at most 1000000 can be learned from at once'],
-    [{ optimization: { learningRate: Infinity } }, 'got a number beyond all that can be held'],
+    [{ optimization: { learningRate: Infinity } }, 'got a number too large to be represented'],
     [{ optimization: { beta2: 1 } }, 'optimization.beta2: expected less than 1, got 1'],
     [{ optimization: { criticLearningRate: 0.1 } }, 'optimization.criticLearningRate: 0.1, and above 0.01'],
     [{ optimization: { learningRate: 1e-10 } }, 'too little to change anything in f32'],

@@ -115,8 +115,8 @@ function requireEmpty(directory: string): void {
   }
   throw new AppError(
     'file/unwritable',
-    `${directory} is not empty, and nothing in it is overwritten.`,
-    'Name a folder that is not there yet.',
+    `${directory} is not empty; nothing in it was overwritten.`,
+    'Choose a new folder.',
   )
 }
 
