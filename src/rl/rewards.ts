@@ -170,7 +170,7 @@ export function rewardFault(value: number, weight = 1): string | null {
 
 function checked(answer: RewardAnswer | undefined, weight: number): RewardAnswer {
   if (answer === undefined)
-    return { failure: { message: 'The function gave no answer for this completion.' } }
+    return { failure: { message: 'The function returned nothing for this completion.' } }
   if ('failure' in answer || answer.value === null) return answer
   const message = rewardFault(answer.value, weight)
   return message === null ? answer : { failure: { message } }

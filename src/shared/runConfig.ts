@@ -38,11 +38,13 @@ function withoutDefault(field: z.ZodType): z.ZodType {
 }
 
 const stageSchema = z.strictObject({
-  name: z.string().min(1).optional().describe('What the stage is called.'),
+  name: z.string().min(1).optional().describe('Name of the stage.'),
   data: asChanges(dataSection).optional().describe('Rows of the stage.'),
-  algorithm: algorithmSection.optional().describe('How the policy learns; settings begin anew.'),
+  algorithm: algorithmSection
+    .optional()
+    .describe('How the policy learns; its settings start from their defaults.'),
   rollout: asChanges(rolloutSection).optional().describe('How completions are generated.'),
-  reference: asChanges(referenceSection).optional().describe('What the policy is kept close to.'),
+  reference: asChanges(referenceSection).optional().describe('The reference policy.'),
   optimization: asChanges(optimizationSection).optional().describe('How parameters are updated.'),
   evaluation: asChanges(evaluationSection).optional().describe('Evaluation on the validation split.'),
   steps: wholeNumber(1, mostSteps)
@@ -54,7 +56,7 @@ const stageSchema = z.strictObject({
     .positive()
     .max(1_000_000)
     .optional()
-    .describe('Passes over its training rows, where `steps` does not say how long the stage is.'),
+    .describe('Passes over its training rows; `steps` overrides it.'),
 })
 
 type StageChanges = z.output<typeof stageSchema>
@@ -63,12 +65,10 @@ export const runConfigSchema = z.strictObject({
   name: z.string().min(1).optional().describe('Shown in lists.'),
   model: path.describe('Folder of a Hugging Face model.'),
   contextLength: wholeNumber(2, mostTokens).nullable().default(null).meta({
-    description: 'Longest prompt plus completion. Models with dynamic or LongRoPE scaling rotate by it.',
-    empty: 'as far as the model’s positions reach without being stretched anew',
+    description: 'Maximum length of prompt plus completion. Dynamic and LongRoPE scaling depend on it.',
+    empty: 'the model’s own limit',
   }),
-  base: baseSection
-    .prefault({})
-    .meta({ label: 'Base model', description: 'The parameters that stay as they are.' }),
+  base: baseSection.prefault({}).meta({ label: 'Base model', description: 'The frozen parameters.' }),
   adapter: adapterSection
     .prefault({})
     .meta({ label: 'Adapter', description: 'The parameters that are trained.' }),
@@ -77,11 +77,11 @@ export const runConfigSchema = z.strictObject({
     .array(rewardSection)
     .default([])
     .describe(
-      'Reward functions; their weighted sum is the reward. Needed where an algorithm learns from rewards without an environment.',
+      'Reward functions; their weighted sum is the reward. Required if the algorithm learns from rewards and there is no environment.',
     ),
   environment: environmentSection.nullable().default(null).meta({
     label: 'Environment',
-    description: 'A world of one or several turns that gives rewards.',
+    description: 'Environment of one or several turns that gives rewards.',
     empty: 'completions of prompts',
   }),
   rewardFailures: z
@@ -89,19 +89,19 @@ export const runConfigSchema = z.strictObject({
     .default('null')
     .meta({
       label: 'When a reward fails',
-      description: 'When a reward function fails: leave it out, count 0, or end the run.',
+      description: 'If a reward function fails: leave it out, count 0, or end the run.',
       options: { null: 'leave it out', zero: 'count 0', fail: 'end the run' },
     }),
   rewardLimits: rewardLimitsSection
     .prefault({})
-    .meta({ label: 'Limits of reward code', description: 'What reward code of your own may use.' }),
+    .meta({ label: 'Limits of reward code', description: 'Limits on your own reward code.' }),
   algorithm: algorithmSection.prefault({}).describe('How the policy learns.'),
   rollout: rolloutSection
     .prefault({})
     .meta({ label: 'Rollout', description: 'How completions are generated.' }),
   reference: referenceSection
     .prefault({})
-    .meta({ label: 'Reference policy', description: 'What the policy is kept close to, where it is.' }),
+    .meta({ label: 'Reference policy', description: 'The reference policy, where one is used.' }),
   optimization: optimizationSection
     .prefault({})
     .meta({ label: 'Optimization', description: 'How parameters are updated.' }),
@@ -114,26 +114,26 @@ export const runConfigSchema = z.strictObject({
     .positive()
     .max(1_000_000)
     .default(1)
-    .describe('Passes over the training rows, where `steps` does not say how long the run is.'),
+    .describe('Passes over the training rows; `steps` overrides it.'),
   evaluation: evaluationSection
     .prefault({})
     .meta({ label: 'Evaluation', description: 'Greedy decoding on the validation split.' }),
   checkpoints: checkpointsSection
     .prefault({})
-    .meta({ label: 'Checkpoints', description: 'What is kept on the way.' }),
+    .meta({ label: 'Checkpoints', description: 'Checkpoints to keep.' }),
   diagnosis: diagnosisSection
     .prefault({})
-    .meta({ label: 'Diagnosis', description: 'What is said of the run while it goes on.' }),
+    .meta({ label: 'Diagnosis', description: 'Checks of the running training.' }),
   shownTrajectories: wholeNumber(0, 1_000_000).default(16).meta({
     label: 'Samples shown per step',
-    description: 'Trajectories kept of every step, to look at: as many whole groups as fit.',
+    description: 'Trajectories kept per step for inspection: as many whole groups as fit.',
   }),
   seed: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(42).describe('Same seed, same machine, same run.'),
   stages: z
     .array(stageSchema)
     .default([])
     .describe(
-      'Trainings that follow each other in one run, such as demonstrations, preferences, rewards: what each of them does differently from the rest of the file. The policy of a finished stage is start and reference of the next.',
+      'Consecutive trainings in one run, such as demonstrations, preferences, rewards: each states what differs from the rest of the file. It starts from the policy of the previous stage, which is also its reference.',
     ),
   device: deviceSection.prefault({}).meta({ label: 'Device', description: 'Hardware.' }),
 })

@@ -49,7 +49,7 @@ test.skipIf(process.platform === 'win32').each([
   const running = await train()
   act()
   const { status, stdout, stderr } = await running.finished
-  expect(stderr).toContain('is not there any more: it was removed or moved while the run was being trained.')
+  expect(stderr).toContain('no longer exists: it was removed or moved during training.')
   expect(status).toBe(1)
   expect(stdout).not.toMatch(/Stopped|Finished|Checkpoint/)
   expect(existsSync(home)).toBe(false)

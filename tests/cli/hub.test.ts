@@ -88,7 +88,7 @@ describe('from a hub', () => {
     const arguments_ = ['model', 'import', 'someone/tiny@main', '--endpoint', hub.endpoint]
     const lost = await place.run(...arguments_)
     expect(lost.status).toBe(1)
-    expect(lost.stderr).toContain('What was fetched is kept.')
+    expect(lost.stderr).toContain('What was downloaded is kept.')
     expect(uploads()).toHaveLength(1)
     hub.fault.asked.length = 0
     const done = await place.run(...arguments_)

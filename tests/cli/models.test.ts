@@ -36,8 +36,8 @@ describe('score', () => {
   })
 
   test.each([
-    [{ sequences: [[1.5, 2]] }, 'has 1.5, which is no token id, in sequence 1, position 1.'],
-    [{ sequences: [[1], ['x']] }, 'has "x", which is no token id, in sequence 2, position 1.'],
+    [{ sequences: [[1.5, 2]] }, 'has 1.5, which is not a token id, in sequence 1, position 1.'],
+    [{ sequences: [[1], ['x']] }, 'has "x", which is not a token id, in sequence 2, position 1.'],
     [
       { sequences: [[1, 99_999]] },
       /has the token id 99999, which is outside the vocabulary \(0 to \d+\), in sequence 1, position 2\./,

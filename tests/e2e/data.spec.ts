@@ -42,7 +42,7 @@ async function importDemo({ client }: App, name = 'tasks'): Promise<string> {
 test('a dropped file is looked at, mapped, imported and seen as tokens', async ({ app }) => {
   const { page, client } = app
   await app.open('/data')
-  await expect(page.getByText('Add the tasks that a model is to practise on')).toBeVisible()
+  await expect(page.getByText('Add tasks to train a model on')).toBeVisible()
   await expectNoProblems(page)
 
   await drop(page, writeFile(app, 'sums.csv', questions))
@@ -82,7 +82,7 @@ test('a dropped file is looked at, mapped, imported and seen as tokens', async (
   await page.getByRole('button', { name: '{question}' }).click()
   await expect(first).toContainText('Answer briefly: What is 0 plus 3?')
   await page.getByRole('button', { name: 'Use for runs' }).click()
-  await expect(page.getByRole('button', { name: 'Back to what was detected' })).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Reset to detected' })).toBeVisible()
   await expect
     .poll(() => client.call('settings.get', { key: `data.preparation.${versionId}` }))
     .toMatchObject({ prompt: { messages: [{ role: 'user', content: 'Answer briefly: {question}' }] } })
@@ -97,7 +97,7 @@ test('several files are decided about one by one; the same rows are not there tw
   await expect(page.getByText('2 files to decide about')).toBeVisible()
   await page.getByRole('button', { name: 'heldout.jsonl' }).click()
   await page.getByRole('button', { name: 'Import', exact: true }).click()
-  await expect(page.getByText('These rows are already there.')).toBeVisible()
+  await expect(page.getByText('These rows were already imported.')).toBeVisible()
   await expect(page.getByRole('heading', { name: 'Add sums.csv' })).toBeVisible()
   await page.getByRole('button', { name: 'Discard', exact: true }).click()
   await expect(
@@ -124,7 +124,7 @@ test('lengths, split and what is alike', async ({ app }) => {
   await expect(page.getByText('30 validation rows')).toBeVisible()
   await expect(page.getByText('120 training rows')).toBeVisible()
   await page.getByRole('checkbox', { name: 'task', exact: true }).click()
-  await expect(page.getByRole('table', { name: 'Validation rows that are trained on too' })).toBeVisible()
+  await expect(page.getByRole('table', { name: 'Validation rows that are also trained on' })).toBeVisible()
   await expectNoProblems(page)
   await expect
     .poll(() => client.call('settings.get', { key: `data.preparation.${versionId}` }))
@@ -182,9 +182,9 @@ test('a data set is renamed, gets a new version, and is deleted once it is known
 
   await page.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
-  await expect(page.getByText('No run reads it.')).toBeVisible()
+  await expect(page.getByText('No run uses it.')).toBeVisible()
   await page.getByRole('button', { name: 'Delete data set' }).click()
-  await expect(page.getByText('Add the tasks that a model is to practise on')).toBeVisible()
+  await expect(page.getByText('Add tasks to train a model on')).toBeVisible()
   expect(await client.call('datasets.list')).toEqual([])
 })
 
@@ -204,7 +204,7 @@ test('a split is fetched from a hub, looked at as one table, and imported', asyn
   await app.open('/data')
   await page.getByRole('button', { name: 'From a hub' }).click()
   await page.getByRole('textbox', { name: 'Address' }).fill('someone/none')
-  await page.getByRole('button', { name: 'Look what is there' }).click()
+  await page.getByRole('button', { name: 'Show its files' }).click()
   await expect(page.getByText('The hub has no data set “someone/none”')).toBeVisible()
   await page.getByRole('textbox', { name: 'Address' }).fill(`${hub.endpoint}/datasets/someone/rows`)
   await page.getByRole('textbox', { name: 'Address' }).press('Enter')
@@ -256,7 +256,7 @@ test('an address without a data set says so', async ({ app }) => {
   await expect(page.getByRole('main')).toContainText('There is no data set at this address.')
   await expect(page.getByText('asked wrongly')).toHaveCount(0)
   await app.go(`/data/${'0'.repeat(64)}`)
-  await expect(page.getByRole('alert')).toContainText('There is no such version of a data set.')
+  await expect(page.getByRole('alert')).toContainText('This version of a data set does not exist.')
   await page.getByRole('button', { name: 'All data sets' }).click()
   await expect(page).toHaveURL(/#\/data$/)
 })

@@ -117,7 +117,9 @@ test('a file that is dropped while another waits is the one that is shown; what 
       },
       [name, text],
     )
-  const shown = page.getByRole('navigation', { name: 'Files to decide about' }).locator('[aria-current=true]')
+  const shown = page
+    .getByRole('navigation', { name: 'Files to import or discard' })
+    .locator('[aria-current=true]')
   await drop('first.jsonl', '{"prompt":"a","answer":"b"}\n')
   await expect(page.getByText('first.jsonl').first()).toBeVisible()
   await drop('second.jsonl', '{"prompt":"c","answer":"d"}\n')

@@ -33,8 +33,8 @@ test('from an empty data directory to a rising reward curve, with the guide', as
   await expect(chart.locator('.recharts-line-curve').first()).toBeAttached()
 
   for (const words of [
-    'Every answer can be read',
-    'Colours tell what each token did',
+    'Read every answer',
+    'Colours show each token’s part',
     'Checkpoints keep what was learned',
   ]) {
     await guide(page).getByRole('button', { name: 'Next' }).click()

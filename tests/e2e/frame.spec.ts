@@ -48,7 +48,7 @@ test('an address that names nothing says so on every page', async ({ app }) => {
     ['/nowhere', 'There is nothing at this address.'],
     ['/data/nope', 'There is no data set at this address.'],
     ['/runs/nope', 'There is no run at this address.'],
-    ['/rewards/nope', 'There is no such reward any more.'],
+    ['/rewards/nope', 'This reward no longer exists.'],
     ['/models/nope', 'There is no model'],
     ['/runs/%E0%A4%A', 'There is no run at this address.'],
   ] as const) {

@@ -34,7 +34,7 @@ async function dropFolder(page: Page, folder: string): Promise<void> {
     session.send('Input.dispatchDragEvent', { type, x: 640, y: 400, data })
   await drag('dragEnter')
   await drag('dragOver')
-  await expect(page.getByText('Drop to look at it')).toBeVisible() // before that the window has not said that it takes it
+  await expect(page.getByText('Drop to preview')).toBeVisible() // before that the window has not said that it takes it
   await page.evaluate(() => {
     const cover = document.body.appendChild(document.createElement('div'))
     cover.style.cssText = 'position: fixed; inset: 0; z-index: 9999'
@@ -171,7 +171,7 @@ test('a model is looked at, imported under a name, tried, and deleted', async ({
   await expect(page.getByText('425 tokens')).toBeVisible()
   await expect(page.getByLabel('Name', { exact: true })).toHaveValue('downloaded-model')
   await page.getByLabel('Name', { exact: true }).fill('starter')
-  await expect(page.getByText('There is one of that name already.')).toBeVisible()
+  await expect(page.getByText('This name is already in use.')).toBeVisible()
   await page.getByLabel('Name', { exact: true }).fill('mine')
   await page.getByLabel('Hub id').fill('someone/mine')
   await expectNoProblems(page)
@@ -180,7 +180,7 @@ test('a model is looked at, imported under a name, tried, and deleted', async ({
   await expect(page.getByText('someone/mine', { exact: true })).toBeVisible()
   expect((await client.call('models.list')).map(({ name }) => name)).toEqual(['starter', 'mine'])
 
-  await page.getByLabel('Text to cut into tokens').fill('Sort 8 0 5 7')
+  await page.getByLabel('Text to tokenise').fill('Sort 8 0 5 7')
   await page.getByRole('radio', { name: 'Plain text' }).click()
   await expect(page.getByRole('group', { name: /^The text, 5 tokens/ })).toContainText('Sort 8 0 5 7')
 
@@ -241,7 +241,7 @@ test('a model is fetched from a hub by its address, looked at and imported', asy
   await app.open('/models')
   await page.getByRole('button', { name: 'Add a model' }).click()
   await page.getByRole('menuitem', { name: 'From a hub' }).click()
-  await expect(page.getByText(`This makes requests to ${hub.endpoint}`)).toBeVisible()
+  await expect(page.getByText(`Requests go to ${hub.endpoint}`)).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
   await page.getByRole('textbox', { name: 'Address' }).fill('someone/nothing')
   await page.getByRole('button', { name: 'Fetch model' }).click()

@@ -90,7 +90,7 @@ test('a bug is shown on its line, fixed, scored, tested, saved and compared', as
     await expect(page.locator('.cm-deletedChunk').first()).toContainText('export const settings')
     await page.getByRole('button', { name: 'Restore' }).click()
     await expect(editor(page)).toContainText('shown beside the sample')
-    await page.getByRole('button', { name: 'Back to the newest' }).click()
+    await page.getByRole('button', { name: 'Return to the newest' }).click()
     await expect(editor(page)).toContainText('settings.partial')
   })
 

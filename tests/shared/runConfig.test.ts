@@ -33,7 +33,7 @@ describe('run config', () => {
   test.each([
     [{ ...smallest, rollouts: {} }, 'rollouts: unknown key.'],
     [{ ...smallest, rollout: { grupSize: 4 } }, 'rollout.grupSize: unknown key.'],
-    [{ ...smallest, model: undefined }, 'model: expected text, it is missing.'],
+    [{ ...smallest, model: undefined }, 'model: expected text, but it is missing.'],
     [{ ...smallest, rollout: { topP: 0 } }, 'rollout.topP: expected more than 0, got 0.'],
     [
       { ...smallest, rollout: { precision: 'int4' } },

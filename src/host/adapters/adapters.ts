@@ -52,7 +52,7 @@ function requireUnneeded({ store, dataDirectory }: Host, name: string): void {
   if (needing === undefined) return
   throw new AppError(
     'api/refused',
-    `The run ${needing.id}, which is not finished, begins with this adapter.`,
+    `The unfinished run ${needing.id} starts from this adapter.`,
     'Delete that run first.',
   )
 }
@@ -109,17 +109,13 @@ export async function importAdapter(
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
     throw new AppError(
       'usage/invalid',
-      `“${name}” cannot be an adapter's name.`,
-      'Choose letters, digits, dots and dashes.',
+      `“${name}” is not a valid name for an adapter.`,
+      'Use letters, digits, dots and dashes.',
     )
   }
   const directory = path.join(dataFolders(dataDirectory).adapters, name)
   if (existsSync(directory)) {
-    throw new AppError(
-      'usage/invalid',
-      `There is an adapter called “${name}” already.`,
-      'Choose another name.',
-    )
+    throw new AppError('usage/invalid', `An adapter called “${name}” already exists.`, 'Choose another name.')
   }
   const from = adapterFolder(source)
   await replaceFolder(directory, async (folder) => {

@@ -173,7 +173,7 @@ export function readGgufLora(path: string, model: ModelConfig): Adapter {
   const tensors = slots.map((slot) => readSlot(slot, { file, model, path }))
   const surplus = [...file.tensors.keys()].find((name) => !slots.some((slot) => nameOf(slot) === name))
   if (surplus !== undefined)
-    throw invalid(path, `holds “${shorten(surplus)}”, which this model has no place for`)
+    throw invalid(path, `holds “${shorten(surplus)}”, which this model does not have`)
   const base = file.metadata.get('general.base_model.0.name')
   const baseModel = base?.type === 'string' ? base.value : null
   return adapterForModel({ config, baseModel, tensors }, model, path)
@@ -202,7 +202,7 @@ function readLora({ metadata, tensors }: GgufFile, model: ModelConfig, path: str
 /** 0: none. */
 function readAlpha(found: GgufValue | undefined, path: string): number {
   if (found !== undefined && found.type !== 'float32')
-    throw invalid(path, 'gives its alpha as another type than f32')
+    throw invalid(path, 'gives its alpha as a type other than f32')
   const alpha = found?.value ?? 0
   if (!Number.isFinite(alpha) || alpha < 0) throw invalid(path, `gives the alpha ${alpha}`)
   return alpha

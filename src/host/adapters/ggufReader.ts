@@ -68,7 +68,7 @@ function readFile(file: string, cursor: FileCursor): GgufFile {
   if (cursor.u32() !== ggufMagic) throw new GgufFormatError('it does not begin with "GGUF"')
   const version = cursor.u32()
   if (version !== ggufVersion) {
-    throw new GgufFormatError(`it is of version ${version}; only version ${ggufVersion} is read`)
+    throw new GgufFormatError(`its version is ${version}; only version ${ggufVersion} can be read`)
   }
   const tensorCount = cursor.count('tensors', 8 + 1 + 4 + 8 + 4 + 8)
   const keyCount = cursor.count('keys', 8 + 1 + 4 + 1)
@@ -83,7 +83,7 @@ function readMetadata(cursor: FileCursor, count: number): Map<string, GgufValue>
   for (let index = 0; index < count; index++) {
     const key = cursor.text(`key ${index + 1}`, maxKeyBytes)
     if (key === '') throw new GgufFormatError(`key ${index + 1} is empty`)
-    if (metadata.has(key)) throw new GgufFormatError(`it has the key “${shorten(key)}” twice`)
+    if (metadata.has(key)) throw new GgufFormatError(`the key “${shorten(key)}” appears twice`)
     metadata.set(key, readValue(cursor, key))
   }
   return metadata
@@ -216,14 +216,14 @@ function readPlace(cursor: FileCursor): Place {
   if (dims.includes(0)) throw new GgufFormatError(`${label} has a dimension of 0`)
   const number = cursor.u32()
   const type = tensorTypeOfNumber.get(number)
-  if (type === undefined) throw new GgufFormatError(`${label} is of type ${number}, which is not known here`)
+  if (type === undefined) throw new GgufFormatError(`${label} has the unknown type ${number}`)
   const byteLength = sizeOf(dims, type.block, label, cursor.size)
   return {
     name,
     shape: dims.reverse(),
     type: type.name,
     byteLength,
-    offset: cursor.u64(`the place of ${label}`),
+    offset: cursor.u64(`the offset of ${label}`),
   }
 }
 
@@ -235,7 +235,7 @@ function sizeOf(
   fileSize: number,
 ): number {
   if ((dims[0] ?? 0) % elements !== 0) {
-    throw new GgufFormatError(`the rows of ${label} are no multiple of its blocks of ${elements}`)
+    throw new GgufFormatError(`the row length of ${label} is not a multiple of its block size ${elements}`)
   }
   const count = dims.reduce((product, size) => product * BigInt(size), 1n)
   const size = (count / BigInt(elements)) * BigInt(bytes)
@@ -257,10 +257,10 @@ function locate(
   let [expected, end] = [0, cursor.position]
   for (const { name, shape, type, byteLength, offset } of places) {
     if (tensors.has(name) || unreadable.has(name)) {
-      throw new GgufFormatError(`it has the tensor “${shorten(name)}” twice`)
+      throw new GgufFormatError(`the tensor “${shorten(name)}” appears twice`)
     }
     if (offset !== expected) {
-      throw new GgufFormatError(`tensor “${shorten(name)}” lies at ${offset}, where ${expected} is its place`)
+      throw new GgufFormatError(`tensor “${shorten(name)}” is at offset ${offset}, expected ${expected}`)
     }
     end = dataStart + offset + byteLength
     expected = alignedSize(offset + byteLength, alignment)
@@ -305,7 +305,7 @@ class FileCursor {
 
   /** The next bytes, valid until the next call. */
   take(count: number): Buffer {
-    if (count > this.rest) throw new GgufFormatError(`it is cut off at byte ${this.size}`)
+    if (count > this.rest) throw new GgufFormatError(`it ends early, at byte ${this.size}`)
     const start = this.#position - this.#windowStart
     if (start + count > this.#window.length) this.#fill(Math.max(count, windowBytes))
     const from = this.#position - this.#windowStart
@@ -317,7 +317,7 @@ class FileCursor {
     const bytes = Buffer.alloc(Math.min(wanted, this.rest))
     for (let done = 0; done < bytes.length;) {
       const read = readSync(this.#handle, bytes, done, bytes.length - done, this.#position + done)
-      if (read === 0) throw new GgufFormatError('it became shorter while it was read')
+      if (read === 0) throw new GgufFormatError('it was truncated while being read')
       done += read
     }
     this.#window = bytes
@@ -339,7 +339,7 @@ class FileCursor {
   count(what: string, least: number): number {
     const count = this.u64(`the number of ${what}`)
     if (count > this.rest / least) {
-      throw new GgufFormatError(`it claims ${count} ${what}, for which ${this.rest} bytes are too few`)
+      throw new GgufFormatError(`it claims ${count} ${what}, too many for the remaining ${this.rest} bytes`)
     }
     return count
   }

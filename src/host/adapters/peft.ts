@@ -72,7 +72,7 @@ export async function writeAdapter(directory: string, adapter: AdapterToWrite): 
   if (existsSync(directory) && !isReplaceable(directory)) {
     throw new AppError(
       'file/unwritable',
-      `${directory} already holds something else than an adapter.`,
+      `${directory} already contains something other than an adapter.`,
       'Choose another folder; nothing was changed.',
     )
   }
@@ -98,8 +98,8 @@ export function requireFinite(tensors: readonly Pick<NamedTensor, 'name' | 'data
   if (broken === undefined) return
   throw new AppError(
     'run/diverged',
-    `${broken.name} has become infinite or not a number, so it was not written.`,
-    'Earlier checkpoints are sound. Go on from one of them with a lower learning rate.',
+    `${broken.name} became infinite or NaN, so it was not saved.`,
+    'Earlier checkpoints are sound. Continue from one of them with a lower learning rate.',
   )
 }
 
@@ -255,7 +255,7 @@ function requireAlike(matrices: readonly Matrix[], path: string): void {
   }))
   const sum = (key: 'stored' | 'padded') => sizes.reduce((total, size) => total + size[key], 0)
   if (sum('padded') > maxPadding * sum('stored'))
-    throw adapterError(path, `has modules of ranks too different to be made equal, up to ${rank}`)
+    throw adapterError(path, `has modules with ranks up to ${rank}, too different to be padded`)
 }
 
 const rankAt = (matrix: 'A' | 'B', { shape }: TensorLocation): number => shape[matrix === 'A' ? 0 : 1] ?? 0

@@ -59,7 +59,7 @@ export function formatPeftConfig(
 const unsupportedKeys: ReadonlyMap<string, string> = new Map([
   ['use_dora', 'DoRA magnitudes'],
   ['modules_to_save', 'full copies of modules (modules_to_save)'],
-  ['lora_bias', 'biases of its own (lora_bias)'],
+  ['lora_bias', 'its own biases (lora_bias)'],
   ['layers_to_transform', 'only some layers (layers_to_transform)'],
   ['layer_replication', 'repeated layers (layer_replication)'],
   ['exclude_modules', 'excluded modules (exclude_modules)'],
@@ -68,7 +68,7 @@ const unsupportedKeys: ReadonlyMap<string, string> = new Map([
   ['alora_invocation_tokens', 'activation by tokens (aLoRA)'],
   ['use_qalora', 'pooled inputs (QALoRA)'],
   ['use_bdlora', 'block-diagonal matrices (BD-LoRA)'],
-  ['arrow_config', 'a choice among adapters (Arrow)'],
+  ['arrow_config', 'adapter routing (Arrow)'],
   ['kasa_config', 'singular values (KaSA)'],
   ['monteclora_config', 'random matrices (MonteCLoRA)'],
 ])

@@ -92,7 +92,7 @@ function* mergeWarnings(
   if (changed.length === 0) return
   const fields = fieldsOf(lora)
   const settings = changed.map((key) => `${key} ${shorten(JSON.stringify(fields[key]))}`)
-  yield `The initial adapter goes on under a merged config: ${settings.join(', ')}.`
+  yield `The initial adapter continues under a merged config: ${settings.join(', ')}.`
   const change = loraScale(lora) / loraScale(adapter)
   if (Math.abs(change - 1) < 1e-9) return
   yield `With alpha ${lora.alpha} and rank ${lora.rank} the initial adapter acts ${Number(change.toPrecision(3))} times as strongly as before; choose adapter.alpha so that the scale stays ${Number(loraScale(adapter).toPrecision(3))} to avoid that.`

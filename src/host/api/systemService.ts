@@ -55,8 +55,8 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
       if (supervisor.list().length > 0) {
         throw new AppError(
           'run/busy',
-          'A run that is being trained reads from the cache.',
-          'Wait for its end, or stop it.',
+          'A training run is using the cache.',
+          'Wait until it ends, or stop it.',
         )
       }
       return { freedBytes: clearFolder(dataFolders(dataDirectory).cache) }
@@ -119,7 +119,7 @@ export const settingsService = ({ store, bell }: Host): Handlers<typeof settings
     get: ({ key }) => (isPrivate(key) ? null : (store.settings.get(key) ?? null)),
 
     set({ key, value }) {
-      if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is kept by the host itself.`)
+      if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is managed by the host.`)
       store.settings.set(key, value ?? undefined)
       bell.ring()
     },

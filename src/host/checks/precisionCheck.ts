@@ -139,7 +139,10 @@ function textSequences({ model, tokenizer, texts }: PrecisionCheck): TokenSequen
     .filter((ids) => ids.length >= 2)
     .map(wholeSequence)
   if (sequences.length > 0) return sequences
-  throw new AppError('data/invalid', 'None of the texts has two tokens, so there is nothing to predict.')
+  throw new AppError(
+    'data/invalid',
+    'None of the texts has at least two tokens, so there is nothing to predict.',
+  )
 }
 
 const wholeSequence = (ids: readonly number[]): TokenSequence => ({

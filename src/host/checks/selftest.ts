@@ -96,8 +96,8 @@ async function* operatorFindings(device: Device): AsyncGenerator<SelftestFinding
       await gradientError(gradientCase, seed, device),
       gradientLimits[dtype],
       {
-        good: 'The gradient rule agrees with differences of the operator.',
-        bad: 'The gradient rule does not agree with differences of the operator: every model that uses it would learn wrongly.',
+        good: 'The gradient rule agrees with finite differences of the operator.',
+        bad: 'The gradient rule does not agree with finite differences of the operator: every model that uses it would learn wrongly.',
       },
     )
   }
@@ -146,8 +146,8 @@ export async function* gradientFindings(
         worst = Math.max(worst, slope)
       }
       yield finding(`${shape}/gradient/${linear}.lora_${factor}`, worst, gradientLimit, {
-        good: 'The gradient agrees with the slope of the loss.',
-        bad: 'The gradient does not agree with the slope of the loss: training would go in a wrong direction.',
+        good: 'The gradient agrees with finite differences of the loss.',
+        bad: 'The gradient does not agree with finite differences of the loss: training would go in a wrong direction.',
       })
     }
   }

@@ -104,7 +104,7 @@ async function readRange(handle: FileHandle, { path, start, end }: Range): Promi
     throw readError(path, error)
   }
   if (length < bytes.length) {
-    throw new AppError('file/unreadable', `${path} could not be read: it became shorter meanwhile.`)
+    throw new AppError('file/unreadable', `${path} could not be read: it was truncated while being read.`)
   }
   return bytes
 }

@@ -78,7 +78,11 @@ function readInfo(directory: string): DataSetInfo {
 const importAgain = 'Import the file again; rows of a data set are never changed by hand.'
 
 const damaged = (file: string): AppError =>
-  new AppError('data/invalid', `${file} is damaged: its rows are not those that were imported.`, importAgain)
+  new AppError(
+    'data/invalid',
+    `${file} is damaged: its rows differ from those that were imported.`,
+    importAgain,
+  )
 
 /** Byte offsets of rows 0, 256, 512, …, and the file's length at the end. */
 function readIndex(directory: string, { rows, sizeBytes }: DataSetInfo): readonly number[] {

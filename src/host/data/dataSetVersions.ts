@@ -63,7 +63,7 @@ export const plainColumn = ({ kinds, ...column }: DataSetInfo['columns'][number]
 export function findDataSet({ store }: Host, dataSetId: string): DataSetRecord {
   const found = store.dataSets.find(dataSetId)
   if (found !== null) return found
-  throw new AppError('data/invalid', 'There is no such data set.', 'It may have been removed.')
+  throw new AppError('data/invalid', 'This data set does not exist.', 'It may have been removed.')
 }
 
 /** Errors: AppError 'data/invalid'. */
@@ -71,7 +71,11 @@ export function findVersion(host: Host, versionId: string): DataSetVersionRecord
   adoptDataSets(host)
   const found = host.store.dataSets.findVersion(versionId)
   if (found !== null) return found
-  throw new AppError('data/invalid', 'There is no such version of a data set.', 'It may have been removed.')
+  throw new AppError(
+    'data/invalid',
+    'This version of a data set does not exist.',
+    'It may have been removed.',
+  )
 }
 
 /** Errors: AppError 'data/invalid', 'file/unreadable'. */
@@ -96,7 +100,7 @@ function requireUnread({ store }: Host, { directory }: DataSetVersionRecord): vo
   if (reading === undefined) return
   throw new AppError(
     'api/refused',
-    `The run ${reading.id}, which is not finished, reads this data set.`,
+    `The unfinished run ${reading.id} uses this data set.`,
     'Delete that run first.',
   )
 }

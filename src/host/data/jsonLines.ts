@@ -67,7 +67,7 @@ export function parseRow(text: string, { number, line }: Place): ReadItem {
 
 /** The strict parser has words for what is wrong; its own demands beyond JSON are not asked here. */
 function reasonOf(text: string): string {
-  if (/(?<![\w"])(?:NaN|-?Infinity)(?![\w"])/.test(text)) return 'NaN and Infinity are no JSON numbers'
+  if (/(?<![\w"])(?:NaN|-?Infinity)(?![\w"])/.test(text)) return 'NaN and Infinity are not JSON numbers'
   try {
     parseStrictJson(Buffer.from(text, 'utf8'))
   } catch (error) {

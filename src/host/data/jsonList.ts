@@ -88,7 +88,7 @@ class EntryScanner {
   /** What is wrong with the end of the document; null where nothing is. */
   fault(): string | null {
     if (this.#state !== 'behind') return 'the file ends in the middle of the list'
-    return this.#hasTextBehind ? 'there is more behind the end of the list' : null
+    return this.#hasTextBehind ? 'there is more text after the end of the list' : null
   }
 
   push(piece: Buffer): Entry[] {

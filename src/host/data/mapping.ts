@@ -91,7 +91,7 @@ const roles: Readonly<Record<string, string>> = {
 }
 
 function roleChat(value: unknown, column: string): unknown[] {
-  if (!Array.isArray(value)) throw new MappingError(`its column “${column}” is no list of messages`)
+  if (!Array.isArray(value)) throw new MappingError(`its column “${column}” is not a list of messages`)
   return value.map((message: unknown, index) => {
     if (
       !isJsonObject(message) ||
@@ -117,7 +117,7 @@ function takeLastMessage(columns: Columns, column: string): void {
   const messages: unknown = columns[column]
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
   if (!Array.isArray(messages) || !isJsonObject(last) || last['role'] !== 'assistant') {
-    throw new MappingError(`its column “${column}” does not end with a message of the assistant`)
+    throw new MappingError(`its column “${column}” does not end with an assistant message`)
   }
   if (messages.length === 1) throw new MappingError(`its column “${column}” has nothing before the answer`)
   Reflect.deleteProperty(columns, column)
@@ -128,7 +128,7 @@ function takeLastMessage(columns: Columns, column: string): void {
 function takeSharedPrompt(columns: Columns): void {
   const { chosen, rejected } = columns
   if (!Array.isArray(chosen) || !Array.isArray(rejected)) {
-    throw new MappingError('its columns “chosen” and “rejected” are no lists of messages')
+    throw new MappingError('its columns “chosen” and “rejected” are not lists of messages')
   }
   const differs = chosen.findIndex((message, at) => JSON.stringify(message) !== JSON.stringify(rejected[at]))
   const shared = differs < 0 ? Math.min(chosen.length, rejected.length) - 1 : differs

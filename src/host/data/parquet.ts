@@ -69,8 +69,8 @@ function windowsOf(group: RowGroup, first: number, end: number): RowRange[] {
   if (!hasIndex && bytes > maxGroupBytes) {
     throw new AppError(
       'data/invalid',
-      `The Parquet file has a row group of ${Math.round(bytes / 1e6)} MB without an index of its pages, which would have to be in memory as a whole.`,
-      'Write it again with row groups of some ten thousand rows, or with a page index.',
+      `The Parquet file has a row group of ${Math.round(bytes / 1e6)} MB without a page index, which would have to be read into memory as a whole.`,
+      'Rewrite it with row groups of ten thousand rows or so, or with a page index.',
     )
   }
   const parts = hasIndex ? Math.max(1, Math.ceil(bytes / windowBytes)) : 1
@@ -123,7 +123,7 @@ async function decodeColumns(table: Table, range: RowRange): Promise<DecodedColu
       const { name } = element
       const scale = decimals.get(name)
       const values = await scan.readColumn({ column: name, ...range })
-      if (values.length !== range.rowEnd - range.rowStart) return `its column “${shorten(name)}” is cut short`
+      if (values.length !== range.rowEnd - range.rowStart) return `its column “${shorten(name)}” ends early`
       columns.push({
         name,
         values,

@@ -56,7 +56,7 @@ export function columnChunks(metadata: FileMetaData, sizeBytes: number): PlacedC
   const places = metadata.row_groups.flatMap((group) => {
     if (!isCount(group.num_rows) || !isCount(group.total_byte_size)) throw new Error(badParts)
     rows += Number(group.num_rows)
-    if (rows > maxRows) throw new Error(`it claims to have ${rows} rows`)
+    if (rows > maxRows) throw new Error(`it claims ${rows} rows`)
     return groupChunks(group, leaves, maxRows)
   })
   places.sort(({ chunk: left }, { chunk: right }) => left.start - right.start || left.end - right.end)
@@ -67,7 +67,7 @@ export function columnChunks(metadata: FileMetaData, sizeBytes: number): PlacedC
   return places
 }
 
-const badParts = 'its parts do not fit its schema'
+const badParts = 'its contents do not match its schema'
 
 const isCount = (value: unknown): boolean => typeof value === 'bigint' && value >= 0n
 
@@ -155,7 +155,7 @@ function dropPartialIndex({ columns }: RowGroup): void {
 
 function typeBytes(name: string, { element }: SchemaTree): number {
   const length = element.type_length ?? 0
-  if (!(length > 0)) throw new Error(`its column “${name}” has values of no length`)
+  if (!(length > 0)) throw new Error(`its column “${name}” has values of length 0`)
   return length
 }
 

@@ -33,7 +33,8 @@ const magic = 0x31524150 // PAR1
 export async function readFooter(source: Source): Promise<ArrayBuffer> {
   const { byteLength } = source
   const tail = new DataView(await source.slice(Math.max(0, byteLength - 8), byteLength))
-  if (byteLength < 12 || tail.getUint32(4, true) !== magic) throw new Error('it does not end as one')
+  if (byteLength < 12 || tail.getUint32(4, true) !== magic)
+    throw new Error('it does not end like a Parquet file')
   const length = tail.getUint32(0, true)
   if (length > Math.min(byteLength - 8, maxFooterBytes)) throw new Error('its footer is longer than the file')
   const footer = await source.slice(byteLength - 8 - length, byteLength)
@@ -92,8 +93,8 @@ class WindowBudget implements Budget {
     if (this.#left >= 0) return
     throw new AppError(
       'data/invalid',
-      `The Parquet file has a part of more than ${Math.round(maxWindowBytes / 1e6)} MB that would have to be in memory as a whole.`,
-      'Write it again with row groups of some ten thousand rows, or with a page index.',
+      `The Parquet file has a part of more than ${Math.round(maxWindowBytes / 1e6)} MB that would have to be read into memory as a whole.`,
+      'Rewrite it with row groups of ten thousand rows or so, or with a page index.',
     )
   }
 }
@@ -188,6 +189,6 @@ function requireIndex(bytes: Uint8Array, { start, end, groupRows }: ColumnChunk)
     )
   })
   if (count === 0 || offsets.length !== count || sizes.length !== count || rows[0] !== 0 || !isSound) {
-    throw new Error('it has an index of pages that are elsewhere')
+    throw new Error('its page index points elsewhere')
   }
 }

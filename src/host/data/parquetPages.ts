@@ -79,7 +79,7 @@ const badValues = (): Error => new Error('it has more values than it says')
 function requirePlausible(page: Page, chunk: ColumnChunk, size: number): void {
   const { values, levels, uncompressedBytes } = page
   const bytes = page.end - page.start
-  if (page.end > size) throw new Error('it is cut short')
+  if (page.end > size) throw new Error('it ends early')
   if (uncompressedBytes > Math.min(maxPageBytes, mostBytes(chunk.codec, bytes))) {
     throw new Error(`it has a page that claims to be ${uncompressedBytes} bytes`)
   }
@@ -151,7 +151,7 @@ function valuesBehindLevels(reader: ByteReader, page: Page, chunk: ColumnChunk):
     if (highest === 0) continue
     const end = reader.uint32() + reader.at
     count = walkLevels(reader, highest, page.values)
-    if (end > reader.bytes.length) throw new Error('it is cut short')
+    if (end > reader.bytes.length) throw new Error('it ends early')
     reader.at = end
   }
   return chunk.maxDefinition > 0 ? count : page.values
@@ -205,7 +205,7 @@ interface Runs {
 
 /** Runs of equal values and of packed ones; says how often `wanted` occurs. Errors: what is wrong, as a clause. */
 function walkRuns(reader: ByteReader, { width, count, wanted = -1 }: Runs): number {
-  if (width > 32) throw new Error('it has values of more than 32 bits')
+  if (width > 32) throw new Error('it has values wider than 32 bits')
   let seen = 0
   let found = 0
   while (seen < count) {
@@ -264,7 +264,7 @@ function walkDifferences(reader: ByteReader, count: number, tell?: (value: numbe
     reader.skip(parts)
     for (let part = 0; part < parts && left > 0; part++) {
       const width = reader.bytes[widths + part] ?? 0
-      if (width > 64) throw new Error('it has values of more than 64 bits')
+      if (width > 64) throw new Error('it has values wider than 64 bits')
       const length = Math.min(size, left)
       if (tell) value = tellSums(reader, { width, length, least, value }, tell)
       left -= length
@@ -281,7 +281,7 @@ function readBlockShape(reader: ByteReader): { readonly parts: number; readonly 
   const parts = reader.varint32()
   reader.varint32() // the number of values, which the page's header says too
   const size = blockSize / parts
-  if (!(blockSize > 0 && parts > 0 && size % 32 === 0)) throw new Error('it has blocks of no sensible size')
+  if (!(blockSize > 0 && parts > 0 && size % 32 === 0)) throw new Error('it has blocks of an invalid size')
   return { parts, size }
 }
 
@@ -332,7 +332,7 @@ function prefixedBytes(reader: ByteReader, count: number): number {
   told = 0
   walkDifferences(reader, count, (length) => {
     const prefix = prefixes[told++] ?? 0
-    if (prefix < 0 || prefix > before || length < 0) throw new Error('it has texts of no sensible length')
+    if (prefix < 0 || prefix > before || length < 0) throw new Error('it has texts of an invalid length')
     before = prefix + length
     total += before
   })

@@ -43,7 +43,7 @@ export class ByteReader {
       value |= (byte & 0x7f) << shift
       if (byte < 0x80) return value
     }
-    throw new Error('it has a number that does not end')
+    throw new Error('it has an unterminated number')
   }
 
   varint64(): bigint {
@@ -53,7 +53,7 @@ export class ByteReader {
       value |= BigInt(byte & 0x7f) << shift
       if (byte < 0x80) return value
     }
-    throw new Error('it has a number that does not end')
+    throw new Error('it has an unterminated number')
   }
 
   /** Signs are in the lowest bit. */
@@ -68,7 +68,7 @@ export class ByteReader {
   }
 }
 
-const cutShort = (): Error => new Error('it is cut short')
+const cutShort = (): Error => new Error('it ends early')
 
 const maxDepth = 32
 

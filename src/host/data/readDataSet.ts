@@ -40,7 +40,7 @@ function isFolder(source: string): boolean {
 
 async function rowsOfVersion(directory: string): Promise<DataRow[]> {
   if (!isDataSetVersion(directory)) {
-    throw new AppError('data/invalid', `${directory} is a folder, but not that of an imported data set.`)
+    throw new AppError('data/invalid', `${directory} is a folder, but not an imported data set.`)
   }
   const version = openDataSetVersion(directory)
   requireSmall(directory, version.info.sizeBytes)
@@ -72,7 +72,7 @@ function requireSmall(source: string, sizeBytes: number): void {
   if (sizeBytes <= maxBytes) return
   throw new AppError(
     'data/invalid',
-    `${source} has ${Math.round(sizeBytes / 1e6)} MB; a run keeps its rows in memory and takes ${Math.round(maxBytes / 1e6)} MB at most.`,
-    'Train on a part of it: reinforcement learning seldom needs more than some ten thousand prompts.',
+    `${source} has ${Math.round(sizeBytes / 1e6)} MB; a run keeps its rows in memory, at most ${Math.round(maxBytes / 1e6)} MB.`,
+    'Train on a part of it: reinforcement learning seldom needs more than a few tens of thousands of prompts.',
   )
 }

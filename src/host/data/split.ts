@@ -45,7 +45,7 @@ export function splitRows(rows: readonly DataRow[], rule: SplitRule): SplitResul
     if (side.length === 0) {
       throw new AppError(
         'data/invalid',
-        `The split of ${plural(rows.length, 'row')} leaves no ${name} row.`,
+        `Splitting ${plural(rows.length, 'row')} leaves no ${name} rows.`,
         'Change data.heldOut.',
       )
     }

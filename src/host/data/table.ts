@@ -67,7 +67,7 @@ class TableParser {
       if (!isBroken && ++this.#runaways > maxRunaways) {
         throw new AppError(
           'data/invalid',
-          `${this.#path}, line ${this.#line}, and ${maxRunaways} lines before it open a quotation mark that never closes.`,
+          `${this.#path}, line ${this.#line}, and ${maxRunaways} lines before it open a quotation mark that is never closed.`,
           'Values that hold quotation marks must be quoted, with the marks inside doubled.',
         )
       }
@@ -125,7 +125,7 @@ class TableParser {
   /** The line whose quotation marks do not fit is left out; reading goes on behind it. */
   #dropLine(): void {
     const newline = this.#layout?.newline ?? '\n'
-    const sentence = 'it has a quotation mark that does not close a value'
+    const sentence = 'it has a quotation mark in the middle of a value'
     if (this.#names === null)
       throw new AppError('data/invalid', `${this.#path}, line ${this.#line}: ${sentence}.`)
     this.#items.push({ number: ++this.#number, line: this.#line++, sentence })
@@ -187,7 +187,7 @@ export function formatOf(file: string): DataFormat {
   if (format !== undefined) return format
   throw new AppError(
     'data/invalid',
-    `${file} is of a kind that is not read as data.`,
+    `${file} is not a supported data file.`,
     `Data files end in ${dataFormats.flatMap(({ extensions }) => extensions).join(', ')}.`,
   )
 }

@@ -119,7 +119,7 @@ async function* asked<Asked extends Question>(
   }
   if (!silence.signal.aborted) return
   ending.isSilent = true
-  ending.problem = `It gave no answer for ${String(silentMs / 1000)} s and was ended.`
+  ending.problem = `It did not answer for ${String(silentMs / 1000)} s and was stopped.`
 }
 
 const isUnavailable = (error: Error): boolean =>

@@ -62,7 +62,7 @@ const keepsBase = (kind: DeviceKind, base: BasePrecision): boolean =>
 const nobodyPassed = (base: BasePrecision): string =>
   base === 'f32'
     ? 'No other device has passed its check on this machine.'
-    : `No other device that passed its check on this machine keeps a base in ${base}.`
+    : `No other device that passed its check on this machine supports a base in ${base}.`
 
 interface Candidate {
   readonly kind: DeviceKind

@@ -182,7 +182,7 @@ const fetchFile = (file: PackedFile, { folder, address, wheel, access }: Source)
     refusal: () =>
       new AppError(
         'server/unsuitable',
-        `${file.name} of ${wheel.file} came with other bytes than Turnwise was made for.`,
+        `${file.name} of ${wheel.file} does not have the expected digest.`,
         'It was removed, and nothing is installed. Install again, or from another index.',
       ),
   })

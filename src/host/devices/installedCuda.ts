@@ -125,16 +125,16 @@ const busy = (owner: number | null): AppError =>
   new AppError(
     'store/busy',
     `The CUDA library is being installed or removed${owner === null ? '' : ` by process ${owner}`}.`,
-    'Wait for its end. If that process was ended, the same command goes on where it was.',
+    'Wait until it ends. If that process was killed, the same command continues where it stopped.',
   )
 
 /** Where there can be none. */
 const noCudaHere = (): AppError =>
   new AppError(
     'device/unavailable',
-    `ONNX Runtime has CUDA for Node on Linux x64 only, and this is ${process.platform}-${process.arch}.`,
+    `ONNX Runtime supports CUDA for Node on Linux x64 only; this is ${process.platform}-${process.arch}.`,
     process.platform === 'win32'
-      ? 'DirectML and WebGPU use the graphics card of any maker here and need nothing to be installed.'
+      ? 'DirectML and WebGPU work with GPUs of any vendor here and need no installation.'
       : 'WebGPU uses the graphics card where there is a driver for it.',
   )
 

@@ -59,8 +59,8 @@ export const librariesService = (host: Host): Handlers<typeof librariesApi> => {
       if (supervisor.list().length > 0) {
         throw new AppError(
           'run/busy',
-          'A run that is being trained may compute with the CUDA library.',
-          'Wait for its end, or stop it.',
+          'A training run may be using the CUDA library.',
+          'Wait until it ends, or stop it.',
         )
       }
       return removeCuda(dataDirectory)
@@ -107,8 +107,8 @@ async function* checking(
   if (supervisor.list().length > 0) {
     throw new AppError(
       'run/busy',
-      'A run is being trained, and beside it the speed of a device cannot be measured.',
-      'Wait for its end, or pause and stop it. The self-test alone can be run meanwhile.',
+      'A run is training, and the speed of a device cannot be measured beside it.',
+      'Wait until it ends, or stop it. The self-test alone can run meanwhile.',
     )
   }
   const cacheDirectory = dataFolders(dataDirectory).cache

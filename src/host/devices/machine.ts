@@ -115,12 +115,12 @@ const descriptions = {
   uploads: { isDisposable: true, description: 'Uploaded files that were not imported.' },
   cache: {
     isDisposable: true,
-    description: 'Converted and quantised weights; made again when they are needed.',
+    description: 'Converted and quantised weights; recreated when needed.',
   },
   libraries: {
     isDisposable: true,
     description:
-      'The CUDA library, where it was installed under Devices; it can be removed and fetched again.',
+      'The CUDA library, where it was installed under Devices; it can be removed and downloaded again.',
   },
 } as const satisfies Record<keyof ReturnType<typeof dataFolders>, Omit<StoredFolder, 'folder' | 'sizeBytes'>>
 

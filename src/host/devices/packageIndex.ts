@@ -57,9 +57,9 @@ export async function findWheel(wheel: Wheel, access: IndexAccess): Promise<stri
   const found = (isJson ? listedInJson(text) : listedInHtml(text)).get(wheel.file)
   if (found === undefined) throw unsuitable(index, `has no ${wheel.file}`)
   if (found.sha256 !== null && found.sha256 !== wheel.sha256)
-    throw unsuitable(index, `has another ${wheel.file} than Turnwise was made for`)
+    throw unsuitable(index, `has a different ${wheel.file} than Turnwise expects`)
   const address = webAddress(URL.parse(found.url, response.url)?.href ?? '')
-  if (address === null) throw unsuitable(index, `keeps ${wheel.file} at an address without https`)
+  if (address === null) throw unsuitable(index, `serves ${wheel.file} without https`)
   return address
 }
 
@@ -100,7 +100,7 @@ async function readPage(response: Response): Promise<string> {
     chunks.push(chunk)
     size += chunk.byteLength
     if (size > maxPageBytes)
-      throw new AppError('server/unsuitable', 'The package index sent a page without end.')
+      throw new AppError('server/unsuitable', 'The package index sent a page that is too large.')
   }
   return Buffer.concat(chunks).toString('utf8')
 }
@@ -162,13 +162,13 @@ async function* contentOf({ body }: Response): AsyncGenerator<Uint8Array> {
   }
 }
 
-const kept = 'What was fetched is kept.'
+const kept = 'What was downloaded is kept.'
 
 const lost = (): AppError =>
   new AppError(
     'server/unreachable',
-    'The package index is not reached.',
-    `${kept} Look after the connection, then install again: it goes on from there.`,
+    'The package index cannot be reached.',
+    `${kept} Check the connection, then install again: it continues from there.`,
   )
 
 function told(error: unknown): Error {
@@ -176,7 +176,7 @@ function told(error: unknown): Error {
     return new AppError(
       'api/cancelled',
       'Installing was stopped.',
-      `${kept} Installing again goes on from there.`,
+      `${kept} Installing again continues from there.`,
     )
   return error instanceof TypeError ? lost() : (error as Error)
 }
@@ -185,5 +185,5 @@ const unsuitable = (index: string, what: string): AppError =>
   new AppError(
     'server/unsuitable',
     `The package index ${index} ${what}.`,
-    'Nothing of it is installed. Choose another index, such as https://pypi.org/simple.',
+    'Nothing was installed. Choose another index, such as https://pypi.org/simple.',
   )

@@ -78,11 +78,11 @@ const maxBytes = 2 << 20
 function fetchJsonAt(allowed: string, onRequest: () => void): FetchJson {
   return async (url, signal) => {
     if (new URL(url).origin !== new URL(allowed).origin) {
-      throw new AppError('config/invalid', `The environment may not ask at ${new URL(url).origin}.`)
+      throw new AppError('config/invalid', `The environment may not send requests to ${new URL(url).origin}.`)
     }
     if (!isThisMachine(new URL(url).hostname)) onRequest()
     const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } })
-    if (!response.ok) throw new Error(`the search engine answered with status ${response.status}`)
+    if (!response.ok) throw new Error(`the search engine responded with status ${response.status}`)
     return JSON.parse(await boundedText(response)) as unknown
   }
 }

@@ -17,7 +17,7 @@ const promptsOf = ({ perStep, groupSize }: Sizes): number => {
   throw new AppError(
     'config/invalid',
     `The file generates ${perStep} completions at once, which is not a multiple of its ${groupSize} completions per prompt.`,
-    'Correct the sizes of its batches.',
+    'Correct its batch sizes.',
   )
 }
 
@@ -28,7 +28,7 @@ const minibatchOf = ({ perStep, perUpdate }: Sizes): number | null => {
   throw new AppError(
     'config/invalid',
     `The file learns from ${perUpdate} completions per update, which does not divide the ${perStep} it generates at once.`,
-    'Correct the sizes of its batches.',
+    'Correct its batch sizes.',
   )
 }
 
@@ -184,7 +184,7 @@ export const arealMinibatch: Link = {
     if (pieces > 0 && perStep % pieces === 0)
       return minibatchOf({ groupSize, perStep, perUpdate: perStep / pieces, epochs: 1 })
     remark(
-      `The ${perStep} completions of a step cannot be cut into ${pieces} equal mini-batches, as is needed here.`,
+      `The ${perStep} completions of a step cannot be divided into ${pieces} equal mini-batches, which Turnwise requires.`,
     )
     return undefined
   },

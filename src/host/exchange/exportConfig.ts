@@ -37,15 +37,15 @@ export function exportedRun(config: RunConfig, tool: ProjectTool): RunConfig {
     throw new AppError(
       'config/invalid',
       `The run has ${others.length + 1} stages; a project for ${toolTitles[tool]} holds one training.`,
-      'Hand over a config of one stage, with the adapter of the stage before it as its start.',
+      'Export a config of one stage, with the adapter of the previous stage as its initial adapter.',
     )
   }
   projectAlgorithm(tool, run.algorithm.id)
   if (run.environment !== null) {
     throw new AppError(
       'config/invalid',
-      `The run learns in the environment “${run.environment.function}”, and environments cannot be handed over to ${toolTitles[tool]}.`,
-      'Runs with rewards on completions can; the nearest is such a run on the same rows.',
+      `The run learns in the environment “${run.environment.function}”, and environments cannot be exported to ${toolTitles[tool]}.`,
+      'Runs with rewards on completions can be; use such a run on the same rows.',
     )
   }
   const algorithm = algorithmById(run.algorithm.id)

@@ -19,7 +19,7 @@ function unknown(tool: ToolId, what: string, nearest: string): AppError {
   return new AppError(
     'config/invalid',
     `${toolTitles[tool]}'s ${what} has no equivalent here.`,
-    `The nearest there is: ${nearest}.`,
+    `The closest is ${nearest}.`,
   )
 }
 

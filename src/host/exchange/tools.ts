@@ -54,8 +54,8 @@ export function projectAlgorithm(tool: ProjectTool, algorithm: string): string {
   const other = nearest[tool][algorithm] ?? Object.keys(projectAlgorithms[tool]).join(', ')
   throw new AppError(
     'config/invalid',
-    `${toolTitles[tool]} ${toolVersions[tool]} has no equivalent of ${algorithm}, so the run cannot be handed over to it.`,
-    `The nearest it has is ${other}.`,
+    `${toolTitles[tool]} ${toolVersions[tool]} has no equivalent of ${algorithm}, so the run cannot be exported to it.`,
+    `The closest is ${other}.`,
   )
 }
 

@@ -45,7 +45,7 @@ function tensorsOf(file: string): RawTensor[] {
       const size = fstatSync(handle).size
       const length = Number(readBytes(handle, 8, 0).readBigUInt64LE(0))
       if (length > Math.min(maxHeaderLength, size - 8))
-        throw new SafetensorsFormatError('its header is cut off')
+        throw new SafetensorsFormatError('its header ends early')
       const dataStart = 8 + length
       const { entries } = parseSafetensorsHeader(readBytes(handle, length, 8), size - dataStart)
       return entries.map(({ begin, end, ...entry }) => ({
@@ -66,7 +66,7 @@ function tensorsOf(file: string): RawTensor[] {
 function readBytes(handle: number, length: number, position: number): Buffer {
   const bytes = Buffer.alloc(length)
   if (readSync(handle, bytes, 0, length, position) !== length) {
-    throw new SafetensorsFormatError('it became shorter while it was read')
+    throw new SafetensorsFormatError('it was truncated while being read')
   }
   return bytes
 }

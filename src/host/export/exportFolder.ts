@@ -75,7 +75,7 @@ export function requireRoom(folder: string, neededBytes: number): void {
   const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
   throw new AppError(
     'file/unwritable',
-    `The export and reading it back need ${gigabytes(neededBytes)} GB in ${folder}, where ${gigabytes(freeBytes)} GB are free.`,
+    `Writing the export and reading it back needs ${gigabytes(neededBytes)} GB in ${folder}, which has ${gigabytes(freeBytes)} GB free.`,
     'Free some space or choose another folder; nothing was written.',
   )
 }

@@ -68,7 +68,7 @@ async function compareAdapter(
   readBack: Adapter,
   type: FloatType,
 ): Promise<readonly ParityLine[]> {
-  onProgress({ phase: 'Asking what was read back', done: 0, total: null, unit: 'samples' })
+  onProgress({ phase: 'Computing with what was read back', done: 0, total: null, unit: 'samples' })
   const products = productLine(base.config, { trained: adapter, readBack, type })
   // The policy's own scale is in its graphs: what another file says of it goes into B.
   const factor = loraScale(readBack.config) / loraScale(adapter.config)
@@ -105,7 +105,7 @@ async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
   const [type] = (['BF16', 'F16', 'F32'] as const).filter((candidate) => types.has(candidate))
   const limit = logprobLimit(type ?? 'F32', live, adaptedMatrices(base.config, adapter.config))
   try {
-    onProgress({ phase: 'Asking what was read back', done: 0, total: null, unit: 'samples' })
+    onProgress({ phase: 'Computing with what was read back', done: 0, total: null, unit: 'samples' })
     const source = await asFloat32Source(merged, scratch)
     using policy = await createOrtPolicy({
       source,
@@ -132,7 +132,7 @@ async function writeOnnx(work: ExportWork): Promise<readonly ParityLine[]> {
     onProgress({ phase: 'Writing', done, total: plan.totalBytes, unit: 'bytes' }),
   )
   writeFileAtomic(path.join(folder, exampleName), onnxExample({ model: base.config, adapterInputs }))
-  onProgress({ phase: 'Asking what was read back', done: 0, total: null, unit: 'samples' })
+  onProgress({ phase: 'Computing with what was read back', done: 0, total: null, unit: 'samples' })
   const feeds = adapterInputs ? readFeeds(path.join(folder, adapterName)) : {}
   using reader = await graphReader(folder, model, { config: base.config, adapter: feeds })
   return await compareAnswers(live, reader, logprobLimit('F32', live, 0))

@@ -83,7 +83,7 @@ async function exportAlone({ checkpoint, out }: ExportRequest): Promise<ExportRe
   requireNewFolder(out)
   const { directory, tensors, maxDifference } = await exportPeft(checkpoint, out)
   share(directory)
-  const sentence = `The values of ${tensors} tensors. The base model is not there, so nothing could be computed.`
+  const sentence = `The values of ${tensors} tensors. The base model is missing, so nothing could be computed.`
   return finishedReport('peft', directory, [parityLine(sentence, maxDifference, 0)])
 }
 
@@ -253,7 +253,7 @@ but what was compared below is the exact one.
 const passed = (parity: readonly ParityLine[]): string =>
   parity.every((line) => line.passed)
     ? 'What was written was read back by its own reader and compared with the policy that was trained.'
-    : '**What was read back differs from what was trained. Do not use this export.**'
+    : '**The export differs from the trained policy. Do not use it.**'
 
 /** A table that says the same as the report in the program. */
 const parityTable = (parity: readonly ParityLine[]): string =>

@@ -114,7 +114,7 @@ export function openBase({
   if (model !== null) return openModelFolder(model, { contextLength })
   throw new AppError(
     'model/invalid',
-    'Nothing says which model the checkpoint was trained on.',
+    'The checkpoint does not name the model it was trained on.',
     'Give the folder of the base model.',
   )
 }

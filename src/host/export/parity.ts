@@ -105,7 +105,7 @@ async function greedyLine(
     largest = Math.max(largest, Math.abs((its ?? NaN) - (mine ?? NaN)))
   }
   const all = live.greedy.reduce((sum, { length }) => sum + length, 0)
-  const sentence = `Greedy continuations: ${same} of ${all} tokens are the same${same === all ? '' : ' up to where they part, and there the two tokens are that far apart, in nats'}.`
+  const sentence = `Greedy continuations: ${same} of ${all} tokens are the same${same === all ? '' : ' up to the first difference, where the two tokens differ by this many nats'}.`
   return parityLine(sentence, Number.isNaN(largest) ? Infinity : largest, 2 * limit)
 }
 

@@ -205,7 +205,7 @@ export function requireFree(file: string, { overwrite }: UserFileOptions): void 
   if (overwrite) return
   throw new AppError(
     'file/exists',
-    `${file} is there already.`,
-    'Nothing was changed. Choose another name, or say that it may be overwritten.',
+    `${file} already exists.`,
+    'Nothing was changed. Choose another name, or allow overwriting.',
   )
 }

@@ -66,7 +66,7 @@ export async function requireSpace(folder: string, { bytes, what, advice }: Spac
   if (bytes <= free) return
   throw new AppError(
     'file/unwritable',
-    `${what} needs ${(bytes / 1e9).toFixed(1)} GB more, and the disk has ${(Math.max(0, free) / 1e9).toFixed(1)} GB to give.`,
-    `Free some space, or ${advice}; nothing was fetched.`,
+    `${what} needs ${(bytes / 1e9).toFixed(1)} GB more, and the disk has ${(Math.max(0, free) / 1e9).toFixed(1)} GB free.`,
+    `Free some space, or ${advice}; nothing was downloaded.`,
   )
 }

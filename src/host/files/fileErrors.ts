@@ -33,14 +33,10 @@ export function systemCode(error: unknown): string {
 
 /** A run's folder went away while a process wrote into it: nothing is made again in its place. */
 export const runIsGone = (directory: string): AppError =>
-  new AppError(
-    'file/unwritable',
-    `${directory} is not there any more: it was removed or moved while the run was being trained.`,
-    {
-      text: 'The run ended here. Where the folder was moved, put it back and resume the run; where it was removed, its checkpoints are gone with it.',
-      command: '`turnwise resume` goes on with a run.',
-    },
-  )
+  new AppError('file/unwritable', `${directory} no longer exists: it was removed or moved during training.`, {
+    text: 'The run ended here. If the folder was moved, put it back and resume the run; if it was removed, its checkpoints are gone.',
+    command: '`turnwise resume` goes on with a run.',
+  })
 
 /** A failed write as one clear sentence; passes an AppError on unchanged. */
 export function writeError(path: string, error: unknown): AppError {
@@ -49,8 +45,8 @@ export function writeError(path: string, error: unknown): AppError {
   const reason = writeReasons[code] ?? (code === '' ? String(error) : `the system answered ${code}`)
   const hint =
     code === 'ENOSPC' || code === 'EDQUOT'
-      ? 'What was there before is untouched. Free some space and try again.'
-      : 'What was there before is untouched. Choose another folder or change its permissions.'
+      ? 'The previous file is untouched. Free some space and try again.'
+      : 'The previous file is untouched. Choose another folder or change its permissions.'
   return new AppError('file/unwritable', `${path} could not be written: ${reason}.`, hint, error)
 }
 

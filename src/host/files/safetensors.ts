@@ -81,7 +81,7 @@ function readFileHeader(file: string, handle: number): SafetensorsFile {
 function readFully(handle: number, target: Uint8Array, position: number): void {
   for (let done = 0; done < target.length;) {
     const read = readSync(handle, target, done, Math.min(target.length - done, 1 << 30), position + done)
-    if (read === 0) throw new SafetensorsFormatError('it became shorter while it was read')
+    if (read === 0) throw new SafetensorsFormatError('it was truncated while being read')
     done += read
   }
 }

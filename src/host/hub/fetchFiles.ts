@@ -89,7 +89,7 @@ async function* fetchFile(commit: HubCommit, file: HubFile, folder: string): Asy
     refusal: () =>
       invalid(
         place,
-        `${file.path} of ${place.repo} came with other bytes than the hub states.`,
+        `${file.path} of ${place.repo} does not have the digest that the hub states.`,
         `It was removed; fetch the ${kindWords[place.kind]} again.`,
       ),
   })
@@ -129,7 +129,7 @@ export async function* fetchModel(
   const commit = await openCommit(place, access)
   const files = (await listCommit(commit, false)).filter(isWanted)
   if (!files.some(({ path: file }) => file === 'config.json')) {
-    throw invalid(place, `${place.repo} is no model that Turnwise can read: it has no config.json.`)
+    throw invalid(place, `${place.repo} is not a model that Turnwise can read: it has no config.json.`)
   }
   yield* fetchFiles(commit, files, folder)
   if (isHubId(place.repo)) writeHubId(folder, place.repo)

@@ -96,12 +96,12 @@ export async function asked<T>(place: HubPlace, ask: () => Promise<T>): Promise<
   } catch (error) {
     if (error instanceof HubApiError) throw refused(place, error.statusCode)
     if (error instanceof Error && error.name === 'AbortError')
-      throw new AppError('api/cancelled', 'Fetching was stopped.', 'What was fetched is kept.')
+      throw new AppError('api/cancelled', 'Fetching was stopped.', 'What was downloaded is kept.')
     if (!(error instanceof TypeError)) throw error
     throw new AppError(
       'api/disconnected',
-      'The hub is not reached.',
-      `What was fetched is kept. Look after the connection, then fetch the ${kindWords[place.kind]} again.`,
+      'The hub cannot be reached.',
+      `What was downloaded is kept. Check the connection, then fetch the ${kindWords[place.kind]} again.`,
     )
   }
 }
@@ -115,7 +115,7 @@ function refused(place: HubPlace, status: number): AppError {
     return new AppError('api/disconnected', `The hub answered with status ${status}.`, 'Try again later.')
   return invalid(
     place,
-    `The hub has no ${what} “${place.repo}”, or does not let it be read.`,
+    `The hub has no ${what} “${place.repo}”, or does not allow access to it.`,
     `Check the name; a ${what} with terms needs an access token, set under Settings, Privacy.`,
   )
 }
@@ -148,7 +148,7 @@ export function readHubAddress(text: string, endpoint: string, kind: HubKind): H
   const form = kind === 'dataset' ? `${endpoint}/datasets` : endpoint
   throw new AppError(
     'usage/invalid',
-    `“${text}” is no address of a ${kindWords[kind]}.`,
+    `“${text}” is not the address of a ${kindWords[kind]}.`,
     `Give owner/name, or the address of its page below ${form}.`,
   )
 }

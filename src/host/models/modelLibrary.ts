@@ -40,8 +40,8 @@ function requireHubId(id: string): void {
   if (isHubId(id)) return
   throw new AppError(
     'usage/invalid',
-    `“${id.slice(0, 200)}” cannot be a model's id on a hub.`,
-    'It has the form owner/name, such as Qwen/Qwen2.5-0.5B.',
+    `“${id.slice(0, 200)}” is not a valid model id on a hub.`,
+    'Ids have the form owner/name, such as Qwen/Qwen2.5-0.5B.',
   )
 }
 
@@ -138,14 +138,14 @@ export async function importModel(
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
     throw new AppError(
       'usage/invalid',
-      `“${name}” cannot be a model's name.`,
-      'Choose letters, digits, dots and dashes.',
+      `“${name}” is not a valid name for a model.`,
+      'Use letters, digits, dots and dashes.',
     )
   }
   if (namedModels(dataDirectory).some((known) => known.name === name)) {
     throw new AppError(
       'usage/invalid',
-      `There is a model called “${name}” already.`,
+      `A model called “${name}” already exists.`,
       'Choose another one with --name.',
     )
   }

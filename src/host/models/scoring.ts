@@ -139,7 +139,8 @@ function sequencesOf(document: JsonObject, limits: SequenceLimits, file: string)
 }
 
 function idProblem(id: unknown, vocabSize: number): string | null {
-  if (typeof id !== 'number' || !Number.isInteger(id)) return `${JSON.stringify(id)}, which is no token id,`
+  if (typeof id !== 'number' || !Number.isInteger(id))
+    return `${JSON.stringify(id)}, which is not a token id,`
   if (id >= 0 && id < vocabSize) return null
   return `the token id ${id}, which is outside the vocabulary (0 to ${vocabSize - 1}),`
 }

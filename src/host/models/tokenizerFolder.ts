@@ -63,7 +63,7 @@ function readJson(path: string, limit: number): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw invalid(path, 'is not valid JSON, perhaps because its download was cut short', error)
+    throw invalid(path, 'is not valid JSON, perhaps because its download was interrupted', error)
   }
 }
 

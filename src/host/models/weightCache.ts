@@ -205,7 +205,7 @@ function requireFreeBytes(folder: string, neededBytes: number): void {
   const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
   throw new AppError(
     'file/unwritable',
-    `The converted weights need ${gigabytes(neededBytes)} GB in ${folder}, where ${gigabytes(freeBytes)} GB are free.`,
+    `The converted weights need ${gigabytes(neededBytes)} GB in ${folder}, which has ${gigabytes(freeBytes)} GB free.`,
     'Free some space or choose another data directory; the model itself was not touched.',
   )
 }

@@ -173,7 +173,7 @@ const hasGoneAway = ({ aborted }: AbortSignal): boolean => aborted
 
 const deathOf = (how: string): ErrorEnvelope => ({
   code: 'runtime/failed',
-  message: `The process that was asked ended unexpectedly (${how}).`,
+  message: `The process that computed the answer ended unexpectedly (${how}).`,
   hint: 'The system may have been short of memory: try a smaller model, or stop a run first.',
   stack: undefined,
 })
@@ -204,5 +204,5 @@ export async function askOnce<Asked extends Question>(
   signal: AbortSignal,
 ): Promise<Answers[Asked['type']]> {
   for await (const answer of ask(question, signal)) return answer
-  throw new AppError('api/cancelled', 'The question was cancelled.')
+  throw new AppError('api/cancelled', 'The request was cancelled.')
 }

@@ -173,12 +173,12 @@ class Desk {
     const seconds = this.#limits.answerMs / 1000
     const how =
       news.type === 'silent'
-        ? `did not come to an end within ${seconds} s and was stopped`
+        ? `did not finish within ${seconds} s and was stopped`
         : `ended its process (${news.type === 'gone' ? news.how : news.type}), as one that needs more than ${maxTextBytes / 1024 ** 3} GiB of memory does`
     return new AppError(
       'tokenizer/invalid',
       `The tokenizer or the chat template of ${directory} ${how}.`,
-      'Nothing was changed, and everything else goes on. A shorter text may work; otherwise use another model, or mend the patterns in its tokenizer.json.',
+      'Nothing was changed, and everything else continues. A shorter text may work; otherwise use another model, or correct the patterns in its tokenizer.json.',
     )
   }
 }

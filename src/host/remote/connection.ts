@@ -117,7 +117,7 @@ export class Connection implements Disposable {
     if (answer.status !== 401 && answer.status !== 403) return answer
     throw new AppError(
       'server/unsuitable',
-      `The rollout server at ${this.url} does not accept the key it was given.`,
+      `The rollout server at ${this.url} does not accept the key.`,
       'rollout.server.apiKeyVariable names the environment variable that holds the key the server was started with.',
     )
   }
@@ -127,7 +127,7 @@ export class Connection implements Disposable {
     return new AppError(
       'server/unreachable',
       `The rollout server at ${this.url} does not answer: ${reason}.`,
-      'See that it runs and that rollout.server.url is where it listens; then resume the run from its last checkpoint.',
+      'Check that it is running and that rollout.server.url is its address; then resume the run from its last checkpoint.',
     )
   }
 
@@ -156,8 +156,8 @@ async function readText(incoming: IncomingMessage): Promise<string> {
       incoming.destroy()
       throw new AppError(
         'server/failed',
-        'The rollout server sent more than any answer needs.',
-        'See that rollout.server.url is that of a vLLM or SGLang server.',
+        'The rollout server sent an answer that is too large.',
+        'Check that rollout.server.url is the address of a vLLM or SGLang server.',
       )
     }
     chunks.push(chunk)

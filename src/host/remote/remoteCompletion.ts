@@ -54,8 +54,8 @@ export async function completeRemotely(
   }
   throw new AppError(
     'server/failed',
-    `The rollout server broke off a completion ${patience + 1} times without a further token.`,
-    'Its log may say why; resume the run from its last checkpoint when that is corrected.',
+    `The rollout server interrupted a completion ${patience + 1} times without generating another token.`,
+    'Its log may say why; once that is corrected, resume the run from its last checkpoint.',
   )
 }
 

@@ -216,7 +216,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     if (isUntold) {
       const { title, remedies } = server.dialect
       throw server.unsuitable(
-        `The rollout server (${title}) stopped telling log-probabilities: ${remedies.logprobs}.`,
+        `The rollout server (${title}) stopped returning log-probabilities: ${remedies.logprobs}.`,
       )
     }
     if (gap.mean <= gapLimit) return
@@ -301,7 +301,7 @@ function requireUnfiltered({ sampling }: GenerateOptions): void {
   if (topK === 0 && topP === 1 && minP === 0 && repetitionPenalty === 1) return
   throw new AppError(
     'config/invalid',
-    'A rollout server gives the log-probabilities of what filters leave, which are not those that learning computes.',
+    'A rollout server returns log-probabilities after filtering, which differ from those that learning computes.',
     'Switch off top-k, top-p, min-p and the repetition penalty.',
   )
 }

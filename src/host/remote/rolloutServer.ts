@@ -189,7 +189,7 @@ export class RolloutServer implements Disposable {
     const { title } = this.dialect
     return new AppError(
       'server/unsuitable',
-      `What answers at ${this.url} does not speak as ${title} does: ${problemOf(answer)}.`,
+      `The server at ${this.url} does not behave like ${title}: ${problemOf(answer)}.`,
       `See rollout.server.kind and rollout.server.url. ${this.launchHint}`,
     )
   }

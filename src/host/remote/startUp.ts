@@ -34,8 +34,8 @@ export async function checkServer(options: StartUpOptions): Promise<number | nul
   if (gap.mean > options.gapLimit) {
     throw new AppError(
       'server/unsuitable',
-      `The rollout server does not compute what the base model of the run does: its log-probabilities differ by ${shown(gap)}.`,
-      `Another model, quantised weights or a low precision may be why. ${server.launchHint}`,
+      `The rollout server computes something other than the run's base model: log-probabilities differ by ${shown(gap)}.`,
+      `The cause may be another model, quantised weights or a low precision. ${server.launchHint}`,
     )
   }
   return contextLength
@@ -47,8 +47,8 @@ export async function checkAdapter(options: StartUpOptions, name: string): Promi
   if (gap.mean <= options.gapLimit) return
   throw new AppError(
     'server/unsuitable',
-    `The rollout server does not apply the adapter as this project does: its log-probabilities differ by ${shown(gap)}.`,
-    `Some linears of this architecture may not take adapters there. ${options.server.launchHint}`,
+    `The rollout server does not apply the adapter as Turnwise does: log-probabilities differ by ${shown(gap)}.`,
+    `It may not support adapters on some layers of this architecture. ${options.server.launchHint}`,
   )
 }
 
@@ -62,7 +62,7 @@ async function requireSameTokens({ server, tokenizer }: StartUpOptions): Promise
   if (theirs.length === ours.length && ours.every((id, i) => id === theirs[i])) return
   throw new AppError(
     'server/unsuitable',
-    'The rollout server cuts text into other tokens than the tokenizer of the run’s model.',
+    'The rollout server tokenises text differently from the run’s model.',
     `Serve the same model, with its own tokenizer. ${server.launchHint}`,
   )
 }
@@ -93,7 +93,7 @@ async function probe(options: StartUpOptions, role: PolicyRole, adapter: string 
   if (gap.mean > roundingGap && untempered.mean < gap.mean / 2) {
     const { title, remedies } = server.dialect
     throw server.unsuitable(
-      `The rollout server (${title}) gives log-probabilities from before the temperature: ${remedies.tempered}.`,
+      `The rollout server (${title}) returns log-probabilities before temperature scaling: ${remedies.tempered}.`,
     )
   }
   return gap

@@ -146,7 +146,7 @@ export async function tryBattery(
     const honest = on.honest === undefined ? undefined : row[on.honest]
     return [{ prompt: prompt.text, row, ...(typeof honest === 'string' ? { honest } : {}) }]
   })
-  if (cases.length === 0) throw new AppError('data/invalid', 'None of these rows makes a prompt.')
+  if (cases.length === 0) throw new AppError('data/invalid', 'None of these rows has a prompt.')
   const report = await tryCheating(sourceOf(trial.host.store, code), cases, { settings })
   return {
     honestMean: report.honestMean,
@@ -197,11 +197,11 @@ const cheats = {
   echo: { words: 'Repeating the prompt', completion: ({ prompt }) => prompt },
   repetition: { words: 'Repeating one word', completion: () => repeated.repeat(200).trim() },
   leak: {
-    words: 'Naming every answer one can think of, the right one among them',
+    words: 'Listing every possible answer, including the right one',
     completion: leakedAnswers,
   },
   format: {
-    words: 'The form of an answer without one',
+    words: 'The format of an answer without one',
     completion: () => '<think></think>\n<answer></answer>\n\\boxed{}\n####\n```json\n{}\n```',
   },
   'think-only': {

@@ -31,7 +31,7 @@ export function withFile(
 export function findReward(store: Store, rewardId: string): RewardRecord {
   const found = store.rewards.find(rewardId)
   if (found !== null) return found
-  throw new AppError('data/invalid', 'There is no such reward.', 'It may have been removed.')
+  throw new AppError('data/invalid', 'This reward does not exist.', 'It may have been removed.')
 }
 
 export function removeReward({ store, dataDirectory }: Host, rewardId: string): void {
@@ -47,7 +47,11 @@ export function sourceOf(store: Store, given: GivenCode): CodeSource {
   if ('code' in given) return given
   const found = store.rewards.versions(given.rewardId).find(({ hash }) => hash === given.version)
   if (found !== undefined) return found
-  throw new AppError('data/invalid', 'There is no such version of the reward.', 'It may have been removed.')
+  throw new AppError(
+    'data/invalid',
+    'This version of the reward does not exist.',
+    'It may have been removed.',
+  )
 }
 
 export const testCasesOf = (store: Store, rewardId: string): TestCase[] =>

@@ -121,13 +121,10 @@ function stageWarnings({ samples, tooLong }: CalibratedStage, where: string): st
   const scored = totals.filter((total) => total !== null)
   const failures = samples.flatMap(({ failures: own }) => own ?? [])
   const words = [
-    ...when(
-      isRewarded && scored.length === 0,
-      'No completion has a reward, so that nothing would be learned.',
-    ),
+    ...when(isRewarded && scored.length === 0, 'No completion has a reward, so nothing would be learned.'),
     ...when(
       scored.length > 1 && scored.every((total) => total === scored[0]),
-      `Every completion earned ${round(scored[0] ?? 0)}: a group in which all are alike teaches nothing.`,
+      `Every completion earned ${round(scored[0] ?? 0)}: a zero-variance group teaches nothing.`,
     ),
     ...when(
       isRewarded && samples.every(({ stopReason }) => stopReason === 'length'),
@@ -157,7 +154,7 @@ function roomWarnings({ memory }: CalibrationReport, neededBytes: number, room: 
     ),
     ...when(
       room.runs > 0,
-      'Another run is being trained at the same time: alone, this one would be faster than it was now.',
+      'Another run is training at the same time: alone, this one would be faster than measured.',
     ),
   ]
 }
@@ -165,7 +162,7 @@ function roomWarnings({ memory }: CalibrationReport, neededBytes: number, room: 
 const settingWarnings = (config: RunConfig): string[] =>
   when(
     stagesOf(config).every(({ data }) => data.heldOut === null),
-    'There is no validation split, so nothing will tell whether what is learned holds for other rows.',
+    'There is no validation split, so nothing will show whether the policy generalises to other rows.',
   )
 
 const when = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : [])

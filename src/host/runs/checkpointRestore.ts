@@ -43,7 +43,7 @@ export function stateToRestore(checkpoint: Checkpoint, options: RestoreOptions):
     optimizer,
     warnings: isMissing
       ? [
-          `The checkpoint of step ${trainer.step} was saved without the optimizer, which begins anew: the run goes on differently than it would have without a stop.`,
+          `The checkpoint of step ${trainer.step} was saved without the optimizer, which starts from zero: the run will differ from one that never stopped.`,
         ]
       : [],
   }

@@ -56,7 +56,7 @@ export type CheckpointState = z.infer<typeof stateSchema>
 export const isCheckpoint = (directory: string): boolean => existsSync(path.join(directory, stateName))
 
 export const damagedCheckpoint = (directory: string, problem: string): AppError =>
-  new AppError('checkpoint/invalid', `${directory} is not a whole checkpoint: ${problem}.`, {
+  new AppError('checkpoint/invalid', `${directory} is not a complete checkpoint: ${problem}.`, {
     text: 'Other checkpoints of the run are not affected.',
     command: '`turnwise runs show` lists them.',
   })
@@ -99,12 +99,12 @@ function requireFormat(directory: string, format: unknown): void {
   if (isNumber && format >= oldestVersion && format <= formatVersion) return
   const claim =
     !isNumber || format < oldestVersion
-      ? 'was written by an earlier version of Turnwise, whose form of checkpoints is no longer read'
+      ? 'was written by an earlier version of Turnwise, whose checkpoint format is no longer supported'
       : 'was written by a newer version of Turnwise'
   throw new AppError(
     'checkpoint/invalid',
     `The checkpoint ${directory} ${claim} (format ${shorten(JSON.stringify(format ?? null))}, not ${formatVersion}).`,
-    'Nothing was changed. Open it with the version that wrote it, or begin the run again.',
+    'Nothing was changed. Open it with the version that wrote it, or start the run again.',
   )
 }
 

@@ -136,7 +136,7 @@ function notSaved(step: number, error: unknown): unknown {
     'file/unwritable',
     `The checkpoint of step ${step} could not be kept: ${error.message}`,
     {
-      text: 'Earlier checkpoints are whole. When there is room or permission again, resume from the last one.',
+      text: 'Earlier checkpoints are complete. Once space or permissions are restored, resume from the last one.',
       command: '`turnwise resume` does so.',
     },
     error,

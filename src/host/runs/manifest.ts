@@ -100,8 +100,7 @@ export const readManifest = (value: unknown): RunManifest | null => schema.safeP
 /** What is not as it was when the run began, in sentences. */
 export function manifestDifferences(before: RunManifest | null, now: RunManifest): string[] {
   if (before === null) return []
-  const changed = (what: string) =>
-    `${what} changed since this run began: it goes on differently than it would have.`
+  const changed = (what: string) => `${what} changed since this run began: the result will differ.`
   const differs = (a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>) =>
     Object.keys(b).filter((name) => a[name] !== undefined && a[name] !== b[name])
   return [

@@ -85,7 +85,7 @@ export async function requireIdle(host: Host, runId: string): Promise<void> {
   if (status === 'finished') {
     throw new AppError(
       'api/refused',
-      'The run is finished; there is nothing to go on with.',
+      'The run is finished; there is nothing to resume.',
       'Fork one of its checkpoints to train on.',
     )
   }

@@ -85,7 +85,7 @@ export async function importBundle(host: Host, source: BundleSource): Promise<{ 
   const { id, name, tags, notes } = bundle.run
   const directory = path.join(runs, id)
   if (store.runs.find(id) !== null || existsSync(directory)) {
-    throw new AppError('api/refused', 'The history has this run already.', 'Nothing was changed.')
+    throw new AppError('api/refused', 'The history already has this run.', 'Nothing was changed.')
   }
   await replaceFolder(directory, (folder) => writeFolder(folder, bundle))
   try {
@@ -114,7 +114,7 @@ function readBundle(file: string): Bundle {
   const [issue] = result.error.issues
   throw new AppError(
     'data/invalid',
-    `${file} is not the file of an exported run (see ${issue?.path.join('.') ?? ''}).`,
+    `${file} is not an exported run (see ${issue?.path.join('.') ?? ''}).`,
     'Export the run again with this version of Turnwise.',
   )
 }

@@ -119,8 +119,8 @@ export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolde
   if (other !== undefined) {
     throw new AppError(
       'run/not-found',
-      `“${idOrPath}” fits ${matches.length} runs.`,
-      'Give more of the run id.',
+      `“${idOrPath}” matches ${matches.length} runs.`,
+      'Give more characters of the run id.',
     )
   }
   return readRunFolder(path.join(runs, match))
@@ -145,7 +145,7 @@ function readRunFolder(directory: string): RunFolder {
   throw new AppError(
     'file/unreadable',
     `${file} does not describe a run that this version can read${place === '' ? '' : ` (see ${place})`}.`,
-    'Other runs are not affected. Put the file right, or move the folder out of the data directory.',
+    'Other runs are not affected. Correct the file, or move the folder out of the data directory.',
   )
 }
 

@@ -240,7 +240,7 @@ const asUnreadable = (directory: string, error: unknown): AppError =>
     ? error
     : new AppError(
         'file/unreadable',
-        `The run in ${directory} could not be taken into the history: ${messageOf(error)}.`,
+        `The run in ${directory} could not be added to the history: ${messageOf(error)}.`,
         'Other runs are not affected, and nothing in its folder was changed.',
         error,
       )
@@ -248,8 +248,8 @@ const asUnreadable = (directory: string, error: unknown): AppError =>
 const fault = (error: unknown): AppError =>
   new AppError(
     'store/unreadable',
-    `The history could not be brought up to date: ${messageOf(error)}.`,
-    'This is a fault in Turnwise. The folders of the runs hold everything; it is tried again.',
+    `The history could not be updated: ${messageOf(error)}.`,
+    'This is a fault in Turnwise. Nothing is lost: the run folders hold everything. Turnwise will try again.',
     error,
   )
 

@@ -236,7 +236,7 @@ function parentOf(dataDirectory: string, checkpoint: string): RunFolder {
   throw new AppError(
     'run/not-found',
     `The folder ${checkpoint} is not a checkpoint in the folder of its run.`,
-    'To begin a new run with a copied checkpoint, name it as adapter.initial in a config.',
+    'To start a new run from a copied checkpoint, set adapter.initial to it in a config.',
   )
 }
 
@@ -244,12 +244,7 @@ function parentOf(dataDirectory: string, checkpoint: string): RunFolder {
 function requireSameAdapter(before: RunConfig, after: RunConfig, checkpoint: string): void {
   if (!isDeepStrictEqual(before.adapter, after.adapter)) {
     throw new ConfigError(
-      [
-        conflict(
-          'adapter',
-          'a fork goes on with the adapter of its checkpoint, so that none of these can change.',
-        ),
-      ],
+      [conflict('adapter', 'a fork continues the adapter of its checkpoint, so none of these can change.')],
       `Start a new run with adapter.initial ${checkpoint} and adapter.mergeConfigs true.`,
     )
   }

@@ -103,7 +103,7 @@ export async function rowsOfRun({ dataDirectory }: Host, run: RunRecord): Promis
   return ({ row, source }) => {
     const found = rows[source === 'rollout' ? 'train' : 'heldOut'][row]
     if (found !== undefined) return found
-    throw new AppError('data/invalid', `The data of the run have no row ${row + 1} any more.`)
+    throw new AppError('data/invalid', `The run's data no longer have a row ${row + 1}.`)
   }
 }
 
@@ -114,7 +114,7 @@ function onlyData(config: RunConfig): Pick<RunConfig, 'data'> {
   if (others.every((stage) => isDeepStrictEqual(rowsOf(stage), rowsOf(first)))) return first
   throw new AppError(
     'data/invalid',
-    'The stages of the run have different data, so its samples cannot be told which row they came from.',
+    'The stages of the run have different data, so the rows of its samples are unknown.',
   )
 }
 
@@ -126,7 +126,7 @@ async function requireSameData({ data }: RunManifest, cacheDirectory: string): P
   if (changed === undefined) return
   throw new AppError(
     'data/invalid',
-    `The data ${changed} have changed since the run began, so its samples cannot be told which row they came from.`,
+    `The data ${changed} have changed since the run began, so the rows of its samples are unknown.`,
     'Import data before training: an imported version never changes.',
   )
 }

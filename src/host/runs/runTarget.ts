@@ -38,8 +38,8 @@ export function resolveResume(dataDirectory: string, target: string): ResumeTarg
   if (!isRunFolder(runDirectory)) {
     throw new AppError(
       'run/not-found',
-      `The checkpoint ${directory} does not lie in the folder of a run.`,
-      'Copied checkpoints can be exported and scored, but only the run they belong to can go on from them.',
+      `The checkpoint ${directory} is not in the folder of a run.`,
+      'Copied checkpoints can be exported and scored, but only their own run can resume from them.',
     )
   }
   const { trainer } = loadCheckpoint(directory)
@@ -48,7 +48,7 @@ export function resolveResume(dataDirectory: string, target: string): ResumeTarg
   if (checkpoint?.directory !== directory) {
     throw new AppError(
       'run/not-found',
-      `The folder ${directory} does not have the name of a checkpoint of its run.`,
+      `The folder ${directory} is not named like a checkpoint of its run.`,
       `It is of step ${trainer.step}; give the folder that was written for that step.`,
     )
   }
@@ -61,7 +61,7 @@ function lastToResume(run: RunFolder): Omit<ResumeTarget, 'run'> {
   if (found.checkpoint !== null || newest === undefined) return found
   throw new AppError(
     'checkpoint/invalid',
-    `The run ${run.id} cannot go on: ${noneWhole(found.passedOver.length)}. ${newest.problem}`,
+    `The run ${run.id} cannot be resumed: ${noneWhole(found.passedOver.length)}. ${newest.problem}`,
     'Nothing was changed. Train the same config again; the same seed gives the same run.',
   )
 }
@@ -91,7 +91,7 @@ const inOrder = (damaged: readonly DamagedCheckpoint[]): DamagedCheckpoint[] =>
 export function fallBackSentence({ checkpoint, passedOver }: Omit<ResumeTarget, 'run'>): string | null {
   const [newest] = passedOver.toReversed()
   if (newest === undefined || checkpoint === null) return null
-  return `The checkpoint of step ${newest.step} cannot be used, so the run goes on from step ${checkpoint.step}, the last whole one. ${newest.problem}`
+  return `The checkpoint of step ${newest.step} cannot be used, so the run resumes from step ${checkpoint.step}, the last complete one. ${newest.problem}`
 }
 
 export const checkpointChoices = ['last', 'best'] as const
@@ -122,14 +122,14 @@ function chooseLast(run: RunFolder): ChosenCheckpoint {
       'run/not-found',
       newest === undefined
         ? `The run ${run.id} has no checkpoint.`
-        : `The run ${run.id} has no whole checkpoint. ${newest.problem}`,
+        : `The run ${run.id} has no complete checkpoint. ${newest.problem}`,
     )
   }
   const { directory, step } = found.checkpoint
   const fallBack =
     newest === undefined
       ? null
-      : `The checkpoint of step ${newest.step} cannot be used, so this is step ${step}, the last whole one. ${newest.problem}`
+      : `The checkpoint of step ${newest.step} cannot be used, so this is step ${step}, the last complete one. ${newest.problem}`
   return { directory, fallBack }
 }
 

@@ -149,7 +149,7 @@ export async function promptRoomWarnings(
   const longest = Math.max(...(await known(bySize.slice(0, looked))))
   if (longest <= room || (data.maxPromptTokens !== null && data.maxPromptTokens <= room)) return []
   const shortest = Math.min(...(await known(bySize.slice(-looked))))
-  const together = `together they are more than the ${contextLength} tokens the model reads`
+  const together = `together they exceed the model’s context of ${contextLength} tokens`
   if (shortest > room && shortest < Infinity) {
     throw new ConfigError([
       conflict(

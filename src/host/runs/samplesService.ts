@@ -61,7 +61,11 @@ export const samplesService = (host: Host): Handlers<typeof samplesApi> => {
 function findSample(store: Store, sampleId: number): SampleRecord {
   const sample = store.samples.find(sampleId)
   if (sample !== null) return sample
-  throw new AppError('data/invalid', 'There is no such sample.', 'Its step may have been trained anew since.')
+  throw new AppError(
+    'data/invalid',
+    'This sample does not exist.',
+    'Its step may have been trained again since.',
+  )
 }
 
 async function arraysOf(
@@ -97,7 +101,7 @@ async function* rescoring(
 ): AsyncGenerator<OutputOf<Api, 'samples.rescore'>> {
   const { store } = host
   const source = store.rewards.findVersion(version)
-  if (source === null) throw new AppError('data/invalid', 'There is no such version of a reward.')
+  if (source === null) throw new AppError('data/invalid', 'This version of a reward does not exist.')
   const known = new Set(store.samples.scoresOf(runId, version).map(({ sampleId }) => sampleId))
   const all = store.samples.list({ runId, fromStep, toStep })
   const samples = all.filter(({ id }) => !known.has(id))

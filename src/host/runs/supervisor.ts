@@ -269,7 +269,7 @@ function howItEnded(
 ): Pick<WorkerEnding, 'kind' | 'error'> {
   if (error !== null) return { kind: 'failed', error }
   if (phase === 'finished' || phase === 'stopped') return { kind: phase, error: null }
-  const command = `Its checkpoints are whole; go on from the last one with: turnwise resume ${path.basename(status.directory)}`
+  const command = `Its checkpoints are complete; resume from the last one with: turnwise resume ${path.basename(status.directory)}`
   if (isKilled)
     return { kind: 'killed', error: { code: 'run/stopped', message: 'Stopped at once.', command } }
   return { kind: 'crashed', error: { ...crashOf(exit), command } }

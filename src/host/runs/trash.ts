@@ -45,7 +45,7 @@ function trashRun({ dataDirectory, store, history }: Parts, runId: string): void
     if (path.dirname(directory) !== runs || !isRunFolder(directory)) {
       throw new AppError(
         'file/unwritable',
-        `${directory} is not the folder of a run in this data directory, so it is left alone.`,
+        `${directory} is not the folder of a run in this data directory, so it was not touched.`,
       )
     }
     lockRun(directory)[Symbol.dispose]()
@@ -85,7 +85,7 @@ export function restoreRun(parts: Parts, runId: string): void {
   if (!isRunFolder(path.join(trash, runId))) {
     throw new AppError(
       'run/not-found',
-      'That run is not in the trash any more.',
+      'That run is no longer in the trash.',
       'Deleted runs are kept there for a week, unless the trash is emptied.',
     )
   }

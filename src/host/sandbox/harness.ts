@@ -186,7 +186,7 @@ export const harnessSource = `(() => {
   const parts = ['state', 'observation', 'reward', 'done', 'truncated']
   const finiteOnly = (name, value) => {
     if (typeof value === 'number' && !isFinite(value))
-      throw new KindOfError('The state holds ' + text(value) + ' (as "' + name + '"), which no JSON can say.')
+      throw new KindOfError('The state holds ' + text(value) + ' (as "' + name + '"), which JSON cannot represent.')
     return value
   }
   const told = (isStep) => (result) => {
@@ -201,7 +201,7 @@ export const harnessSource = `(() => {
       const name = cut(text(names[i]), limits.nameCharacters)
       return wrong(
         'wrong-type',
-        'The answer has "' + name + '", which is no part of one. Its parts are state, observation, reward, done and truncated; numbers to chart go to log.metric.',
+        'The answer has "' + name + '", which is not a field of one. The fields are state, observation, reward, done and truncated; numbers to chart go to log.metric.',
       )
     }
     let fields = ''

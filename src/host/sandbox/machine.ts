@@ -133,7 +133,7 @@ export class Machine {
     runtime.setMemoryLimit(limits.memoryMb * 1024 * 1024)
     runtime.setMaxStackSize(stackBytes)
     runtime.setModuleLoader((name) => ({
-      error: new Error(`Cannot import “${name}”: code in the sandbox stands alone.`),
+      error: new Error(`Cannot import “${name}”: sandboxed code cannot import modules.`),
     }))
     const clock = new Deadline()
     runtime.setInterruptHandler(() => clock.hasPassed())
@@ -207,14 +207,14 @@ function loadedModule(runtime: QuickJSRuntime, context: QuickJSContext, code: st
   const state = (runtime.executePendingJobs(jobsAtOnce), context.getPromiseState(result.value))
   if (state.type === 'fulfilled') return state.value
   if (state.type === 'rejected') throw errorOf(context, state.error)
-  throw new LoadFailure('exception', 'The code waits for something at its top level; nothing ever comes.', '')
+  throw new LoadFailure('exception', 'The code awaits something at its top level that never arrives.', '')
 }
 
 /** Runs promise callbacks until none is left or the time is over. */
 function runJobs(runtime: QuickJSRuntime, clock: Deadline): void {
   while (runtime.hasPendingJob() && !clock.hasPassed()) {
     const result = runtime.executePendingJobs(jobsAtOnce)
-    if (result.error) throw new LoadFailure('exception', 'A promise callback was broken off.', '')
+    if (result.error) throw new LoadFailure('exception', 'A promise callback was interrupted.', '')
   }
 }
 

@@ -72,7 +72,7 @@ export class Connection implements Disposable {
     try {
       return JSON.parse(text)
     } catch (error) {
-      throw unreadable(this.file, 'a stored document is not whole', error)
+      throw unreadable(this.file, 'a stored document is incomplete', error)
     }
   }
 
@@ -132,7 +132,7 @@ const untouched = {
 export const unreadable = (file: string, finding: string, cause?: unknown): AppError =>
   new AppError(
     'store/unreadable',
-    `The history in ${file} is damaged or no history of Turnwise: ${finding}.`,
+    `The history in ${file} is damaged or not a Turnwise history: ${finding}.`,
     untouched,
     cause,
   )
@@ -148,7 +148,7 @@ const unwritable = (reason: string) => (file: string, error: Error) =>
   new AppError(
     'file/unwritable',
     `The history in ${file} could not be written: ${reason}.`,
-    'What was there before is untouched.',
+    'The previous file is untouched.',
     error,
   )
 
@@ -157,7 +157,7 @@ const damaged = (file: string, error: Error) => unreadable(file, error.message, 
 const busy = (file: string, error: Error) =>
   new AppError(
     'store/busy',
-    `Another process has kept the history in ${file} locked for too long.`,
+    `Another process has locked the history in ${file} for too long.`,
     'Nothing was changed. End the other process or try again.',
     error,
   )

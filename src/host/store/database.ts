@@ -109,7 +109,7 @@ function inspectTables(file: string): void {
   }
   if (version > latestVersion) throw tooNew(file, version, latestVersion)
   for (const [name, sql] of expectedSchema(version)) {
-    if (tables.get(name) !== sql) throw unreadable(file, `its table ${name} is not as it should be`)
+    if (tables.get(name) !== sql) throw unreadable(file, `its table ${name} has an unexpected form`)
   }
   for (const table of vitalTables.filter((name) => tables.has(name))) {
     const finding = connection.pragma(`quick_check('${table}')`)

@@ -84,7 +84,7 @@ export async function sourceOfFolder(files: readonly File[], signal?: AbortSigna
   for (const file of files)
     uploadId = await upload(file, { name: file.name, into: uploadId ?? 'new' }, signal)
   if (uploadId !== null) return { uploadId }
-  throw new AppError('file/unreadable', 'The folder has no file that Turnwise could use.')
+  throw new AppError('file/unreadable', 'The folder has no files that Turnwise can use.')
 }
 
 async function upload(file: File, query: Record<string, string>, signal?: AbortSignal): Promise<string> {

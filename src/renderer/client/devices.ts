@@ -124,7 +124,7 @@ export function useNewDevices(): void {
     const { current: ended } = useCheckState.getState()
     if (!isTraining || ended === null) return
     ended.cancel()
-    const error = new Error('A run began, and the check was ended: beside it no speed could be measured.')
+    const error = new Error('The check was stopped because a run began: speed cannot be measured beside it.')
     useCheckState.setState({ failure: { device: ended.device, error } })
   }, [isTraining])
 }

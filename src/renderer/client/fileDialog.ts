@@ -70,10 +70,10 @@ export function kindOfFolder(names: readonly string[]): FileKind {
 }
 
 export const whatHappens: Readonly<Record<FileKind, string>> = {
-  data: 'Opens a preview; nothing is imported before you say so.',
-  model: 'Shows the model; it is copied when you say so.',
+  data: 'Opens a preview; nothing is imported until you confirm.',
+  model: 'Shows the model; it is copied when you confirm.',
   adapter: 'Shows the adapter.',
   reward: 'Opens the code in the reward editor; nothing is run.',
-  bundle: 'Shows the run; it is added when you say so.',
+  bundle: 'Shows the run; it is added when you confirm.',
   unknown: `Turnwise cannot read this. It takes ${acceptedWords}.`,
 }

@@ -90,11 +90,11 @@ export function networkWords({ connections, outboundRequests }: Network): {
   const { since, count } = connections
   if (since === null) {
     const total = plural(outboundRequests, 'network request')
-    return { total, since: 'Requests to other machines that Turnwise made since it was installed.' }
+    return { total, since: 'Requests to other machines that Turnwise has made since it was installed.' }
   }
   return {
     total: plural(count, 'network connection'),
-    since: `Connections to other machines since ${formatDate(since)}, from the system’s own table of sockets.`,
+    since: `Connections to other machines since ${formatDate(since)}, from the system’s socket table.`,
   }
 }
 

@@ -236,7 +236,7 @@ class Guard extends Component<{ children: ReactNode }, { error: Error | null }> 
         <ErrorNote
           error={{
             message: error.message,
-            hint: 'Runs go on and nothing is lost. Show the page again.',
+            hint: 'Runs continue and nothing is lost. Reload the page.',
             code: error.stack ?? null,
           }}
           action={<Button onClick={() => this.setState({ error: null })}>Show again</Button>}
@@ -281,7 +281,7 @@ function KeyField() {
       <Field
         label="Address or key"
         className="grow"
-        {...(isWrong ? { error: 'There is no key in this. It follows #token= in the address.' } : {})}
+        {...(isWrong ? { error: 'This address has no key. The key follows #token=.' } : {})}
       >
         {(ids) => (
           <TextInput

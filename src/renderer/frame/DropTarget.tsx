@@ -13,9 +13,9 @@ export function DropTarget() {
   return (
     <div className="pointer-events-none fixed inset-2 z-50 flex flex-col items-center justify-center gap-2 rounded border-2 border-dashed border-accent bg-[color-mix(in_srgb,var(--bg)_88%,transparent)] text-center">
       <Download size={28} aria-hidden className="text-accent" />
-      <p className="text-lg font-medium">Drop to look at it</p>
+      <p className="text-lg font-medium">Drop to preview</p>
       <p className="max-w-100 text-muted">
-        Nothing is imported before you say so. Turnwise takes {acceptedWords}.
+        Nothing is imported until you confirm. Turnwise takes {acceptedWords}.
       </p>
     </div>
   )

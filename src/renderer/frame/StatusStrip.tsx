@@ -81,7 +81,7 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
         {runTitle(run)}
       </a>
       <span>step {stepWords(run)}</span>
-      <span>{worker.isSilent ? 'gives no sign of life' : phaseWords(run.phase, worker)}</span>
+      <span>{worker.isSilent ? 'is not responding' : phaseWords(run.phase, worker)}</span>
       <Progress label="Steps of the run" value={stepShare(run)} className="w-24" />
       {eta !== null && (
         <span>
@@ -103,7 +103,7 @@ function Meters({ load: { cpuShare, memory, disk, ...network } }: { load: Load }
         Memory {formatBytes(memory.usedBytes)} of {formatBytes(memory.totalBytes)}
       </span>
       <span className="narrow:hidden">Disk {formatBytes(disk.freeBytes)} free</span>
-      <Tooltip text={`${networkWords(network).since} None is made unless you ask for one.`}>
+      <Tooltip text={`${networkWords(network).since} None is made unless you request one.`}>
         <a href={link('/settings/privacy')} className="hover:underline">
           {networkWords(network).total}
         </a>

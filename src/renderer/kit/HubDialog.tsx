@@ -51,8 +51,8 @@ export function HubDialog(props: HubDialogProps) {
       title={props.title}
       description={
         <>
-          This makes requests to {typeof hub === 'string' && hub !== '' ? hub : defaultHub}, and to nobody
-          else. Address and token are set under{' '}
+          Requests go to {typeof hub === 'string' && hub !== '' ? hub : defaultHub} and to no other server.
+          Address and token are set under{' '}
           <a href={link('/settings/privacy')} onClick={onClose} className="text-accent-ink underline">
             Settings, Privacy
           </a>
@@ -89,7 +89,8 @@ export function HubDialog(props: HubDialogProps) {
           />
           {task.state === 'running' && progress !== null && (
             <p className="mt-1 text-sm text-faint tabular-nums">
-              {formatBytes(progress.done)} of {formatBytes(progress.total)}; what came is kept if you stop
+              {formatBytes(progress.done)} of {formatBytes(progress.total)}; what was downloaded is kept if
+              you stop
             </p>
           )}
         </div>

@@ -26,7 +26,7 @@ import { defineAlgorithm } from './define.ts'
 export const cispo = defineAlgorithm({
   id: 'cispo',
   title: 'CISPO',
-  description: 'GRPO that limits how much a token may weigh but never silences it.',
+  description: 'GRPO that limits the weight of a token but never drops its gradient.',
   source: 'MiniMax 2025, arXiv:2506.13585',
   experience: 'rollout',
   groupSize,
@@ -34,7 +34,7 @@ export const cispo = defineAlgorithm({
     clipCoefficient: numberOrPairSetting({
       default: 0.2,
       description:
-        'How far the weight of a token may exceed 1: c for at most 1+c and no lower bound, or the two bounds themselves.',
+        'How far a token’s weight may exceed 1: c for at most 1+c without a lower bound, or the two bounds.',
     }),
     importanceSamplingLevel: ratioLevelSetting,
     ...groupSettings,

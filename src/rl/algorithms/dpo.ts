@@ -47,7 +47,7 @@ interface PreferenceSettings {
 export const dpo = defineAlgorithm({
   id: 'dpo',
   title: 'DPO',
-  description: 'Learns from pairs of answers which one is preferred, without rewards.',
+  description: 'Learns from pairs of a preferred and a rejected answer, without rewards.',
   source: 'Rafailov et al. 2023, arXiv:2305.18290',
   experience: 'preferences',
   groupSize: { default: 1, minimum: 1 },
@@ -55,7 +55,7 @@ export const dpo = defineAlgorithm({
     loss: choiceSetting(
       preferenceLossNames,
       'sigmoid',
-      'What a pair costs: sigmoid is DPO itself; robust, conservative and exo take labels to be wrong at times.',
+      'Loss of a pair: sigmoid is DPO itself; robust, conservative and exo assume noisy labels.',
     ),
     beta: numberSetting({
       default: 0.1,
@@ -66,14 +66,13 @@ export const dpo = defineAlgorithm({
       default: 1,
       minimum: 0,
       description:
-        'Weight of the chosen answers’ likelihood, so that they do not grow less likely; 0 is off.',
+        'Weight of the chosen answers’ log-likelihood, which keeps them from becoming less likely; 0 is off.',
     }),
     labelSmoothing: numberSetting({
       default: 0,
       minimum: 0,
       maximum: 0.5,
-      description:
-        'Share of pairs that are taken to be the wrong way round, by the losses robust, conservative and exo.',
+      description: 'Assumed share of swapped pairs, for the losses robust, conservative and exo.',
     }),
   },
   conflicts: preferenceConflicts,
@@ -203,7 +202,7 @@ function preferenceConflicts({
   if (labelSmoothing !== 0 && !smoothedLosses.includes(loss)) {
     problems.push([
       'labelSmoothing',
-      `the loss ${loss} does not use it; ${smoothedLosses.join(', ')} do, and conservative is what it means for sigmoid.`,
+      `the loss ${loss} does not use it; ${smoothedLosses.join(', ')} do; conservative is sigmoid with label smoothing.`,
     ])
   }
   if (loss === 'exo' && labelSmoothing === 0)

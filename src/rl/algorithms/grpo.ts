@@ -26,7 +26,7 @@ import { defineAlgorithm } from './define.ts'
 export const grpo = defineAlgorithm({
   id: 'grpo',
   title: 'GRPO',
-  description: 'Compares several completions of one prompt; what beats the group average becomes likelier.',
+  description: 'Compares several completions of one prompt; those above the group average become likelier.',
   source: 'Shao et al. 2024, arXiv:2402.03300',
   experience: 'rollout',
   groupSize,

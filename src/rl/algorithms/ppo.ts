@@ -44,7 +44,7 @@ import type { Advantages, Experience, LearningRow } from './types.ts'
 export const ppo = defineAlgorithm({
   id: 'ppo',
   title: 'PPO',
-  description: 'A critic learns what to expect; what turns out better than expected becomes likelier.',
+  description: 'A critic predicts returns; tokens that do better than predicted become likelier.',
   source: 'Schulman et al. 2017, arXiv:1707.06347',
   experience: 'rollout',
   groupSize: { default: 1, minimum: 1 },
@@ -62,13 +62,13 @@ export const ppo = defineAlgorithm({
       default: 1,
       minimum: 0,
       maximum: 1,
-      description: 'γ from turn to turn or token to token.',
+      description: 'Discount γ per turn or token.',
     }),
     gaeLambda: numberSetting({
       default: 1,
       minimum: 0,
       maximum: 1,
-      description: 'λ: 1 trusts the rewards that came, 0 the critic.',
+      description: 'GAE λ: 1 relies on the observed rewards, 0 on the critic.',
     }),
     valueCoefficient: numberSetting({
       default: 0.5,
@@ -78,18 +78,18 @@ export const ppo = defineAlgorithm({
     valueClipCoefficient: optionalNumberSetting({
       default: null,
       minimum: 0,
-      description: 'How far a value may move from what it was before the update.',
+      description: 'Limits how far a value may move in an update.',
       empty: 'as clipCoefficient',
     }),
     advantageGranularity: choiceSetting(
       ['auto', 'turn', 'token'],
       'auto',
-      'Whether turns or tokens are the steps; auto is tokens only when every trajectory has one turn.',
+      'Whether turns or tokens are steps; auto: tokens if every trajectory has one turn, otherwise turns.',
     ),
     importanceSamplingLevel: choiceSetting(
       ['auto', 'token', 'turn', 'trajectory'],
       'auto',
-      'Which tokens share one importance ratio; auto is what advantages are for, see turnLevelClip.',
+      'Which tokens share one importance ratio; auto follows the advantages, see turnLevelClip.',
     ),
     turnLevelClip: flagSetting(
       true,

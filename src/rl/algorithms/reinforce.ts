@@ -22,7 +22,7 @@ import type { Advantages, Experience } from './types.ts'
 export const reinforce = defineAlgorithm({
   id: 'reinforce',
   title: 'REINFORCE',
-  description: 'One completion per prompt; what returns more than the batch average becomes likelier.',
+  description: 'One completion per prompt; completions above the batch average become likelier.',
   source: 'Williams 1992; Hu et al. 2025, arXiv:2501.03262',
   experience: 'rollout',
   groupSize: { default: 1, minimum: 1 },
@@ -33,12 +33,12 @@ export const reinforce = defineAlgorithm({
       default: 1,
       minimum: 0,
       maximum: 1,
-      description: 'γ from turn to turn or token to token.',
+      description: 'Discount γ per turn or token.',
     }),
     advantageGranularity: choiceSetting(
       ['auto', 'turn', 'token'],
       'auto',
-      'Returns per turn or per token; auto is per token only when every trajectory has one turn.',
+      'Returns per turn or per token; auto: per token if every trajectory has one turn, otherwise per turn.',
     ),
     rewardPlacement: rewardPlacementSetting,
     importanceSamplingLevel: ratioLevelSetting,

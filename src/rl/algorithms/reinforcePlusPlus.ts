@@ -17,7 +17,7 @@ export const reinforcePlusPlus = defineAlgorithm({
   id: 'reinforce-plus-plus',
   title: 'REINFORCE++ baseline',
   description:
-    'GRPO whose advantages are scaled by the spread of the whole batch instead of each group’s own.',
+    'GRPO with advantages divided by the standard deviation of the whole batch instead of the group’s.',
   source: 'Hu et al. 2025, arXiv:2501.03262',
   experience: 'rollout',
   groupSize: { default: 8, minimum: 2 },

@@ -12,7 +12,7 @@ import type { Experience } from './types.ts'
 export const remax = defineAlgorithm({
   id: 'remax',
   title: 'ReMax',
-  description: 'Compares each completion with the greedy one; what beats it becomes likelier.',
+  description: 'Compares each completion with the greedy one; those that beat it become likelier.',
   source: 'Li et al. 2023, arXiv:2310.10505',
   experience: 'rollout',
   groupSize: { default: 1, minimum: 1 },

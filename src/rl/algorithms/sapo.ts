@@ -37,8 +37,7 @@ export const sapo = defineAlgorithm({
     negativeTemperature: numberSetting({
       default: 1.05,
       minimum: 0.01,
-      description:
-        'The same where it is negative; higher than the other, because such tokens unsettle training more.',
+      description: 'The same for negative advantages; higher, because such tokens destabilise training more.',
     }),
     importanceSamplingLevel: ratioLevelSetting,
     ...groupSettings,

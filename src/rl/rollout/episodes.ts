@@ -173,7 +173,7 @@ function unopened(row: PromptRow): Opened {
 function checkedAnswer(
   answer: EnvironmentAnswer | undefined,
 ): EnvironmentTurn | { readonly failure: string } {
-  if (answer === undefined) return { failure: 'The environment gave no answer for this episode.' }
+  if (answer === undefined) return { failure: 'The environment returned nothing for this episode.' }
   if ('failure' in answer) {
     const { message, line = null } = answer.failure
     return { failure: line === null ? message : `${message} (line ${line})` }

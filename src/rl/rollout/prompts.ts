@@ -160,7 +160,7 @@ function renderMessages(
 const invalidRow = (row: number, what: string): AppError =>
   new AppError(
     'data/invalid',
-    `Row ${row + 1} of the data cannot become a prompt: ${what}.`,
+    `Row ${row + 1} of the data cannot be turned into a prompt: ${what}.`,
     'Check data.prompt.',
   )
 

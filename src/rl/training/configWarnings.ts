@@ -31,7 +31,7 @@ function deviceWarnings({ device, base, rollout }: RunConfig): Problem[] {
     ...when(
       rollout.precision !== 'f32' && rollout.server === null,
       'rollout.precision',
-      `${rollout.precision}, which changes nothing on ${title}: rollouts read the weights there that learning reads.`,
+      `${rollout.precision}, which has no effect on ${title}: rollouts and learning share the same weights there.`,
     ),
     ...when(
       base.precision !== 'f32' && !isHalfPrecision(base.precision),
@@ -70,7 +70,7 @@ function rateWarnings({ optimization, adapter, rewards }: RunConfig): Problem[] 
     ...when(
       epochs > 16,
       'optimization.epochs',
-      `${epochs}; the last ones learn from completions of a policy long left behind.`,
+      `${epochs}; the last ones learn from completions of an outdated policy.`,
     ),
     ...when(
       warmupProportion === 1,
@@ -143,7 +143,7 @@ function samplingWarnings({ rollout }: RunConfig, { experience }: Parts): Proble
       'rollout.repetitionPenalty',
       `${repetitionPenalty}; above 1.5 text falls apart.`,
     ),
-    ...when(mismatchCap > 100, 'rollout.mismatchCap', `${mismatchCap}; hardly a weight is ever limited.`),
+    ...when(mismatchCap > 100, 'rollout.mismatchCap', `${mismatchCap}; weights are almost never capped.`),
   ]
 }
 
@@ -160,7 +160,7 @@ function lengthWarnings({ steps, passes, evaluation, checkpoints }: RunConfig): 
       'steps',
       `${steps}; a run of more than 100000 steps takes weeks.`,
     ),
-    ...when(steps === null && passes > 100, 'passes', `${passes}; more than a few learn the rows by heart.`),
+    ...when(steps === null && passes > 100, 'passes', `${passes}; more than a few overfit the rows.`),
     ...(evaluation.every > 1000 ? never('evaluation.every', evaluation.every) : []),
     ...(checkpoints.every > 1000 ? never('checkpoints.every', checkpoints.every) : []),
   ]

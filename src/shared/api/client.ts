@@ -256,5 +256,5 @@ const disconnected = (): AppError =>
   new AppError(
     'api/disconnected',
     'The connection to the host is lost.',
-    'Runs go on without it. What was asked last may or may not have been done.',
+    'Runs continue without it. The last request may or may not have been carried out.',
   )

@@ -189,7 +189,7 @@ class Connection {
     return {
       code: null,
       message: `Something inside Turnwise went wrong while it answered ${name}.`,
-      hint: 'The log of the host says more.',
+      hint: 'See the log of the host.',
     }
   }
 }
@@ -233,7 +233,10 @@ function checkedInput({ name, procedure }: Route, input: unknown): unknown {
   const result = procedure.input.safeParse(input)
   if (result.success) return result.data
   const [first] = result.error.issues
-  throw new AppError('api/invalid', `${name} was asked wrongly: ${first ? described(first) : 'unknown'}.`)
+  throw new AppError(
+    'api/invalid',
+    `The request ${name} is not valid: ${first ? described(first) : 'unknown'}.`,
+  )
 }
 
 function described(issue: z.core.$ZodIssue): string {

@@ -85,7 +85,7 @@ async function explainRefusal({ origin, token }: HostAddress): Promise<AppError>
   const said = (await response.json().catch(() => ({}))) as { message?: string; hint?: string | null }
   return new AppError(
     codes[response.status] ?? 'api/disconnected',
-    said.message ?? 'The host answers, but the connection was not made.',
+    said.message ?? 'The host answers, but the connection failed.',
     said.hint ?? undefined,
   )
 }

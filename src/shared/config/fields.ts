@@ -126,7 +126,7 @@ function sectionsOf(schema: z.ZodObject): FieldSection[] {
   const run = {
     id: 'run',
     title: 'Run',
-    help: 'Length of the run and what is reported of it.',
+    help: 'Length of the run and what it reports.',
     fields: single,
   }
   return [run, ...sections].sort((a, b) => rank(a.id) - rank(b.id))

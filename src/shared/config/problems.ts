@@ -15,7 +15,7 @@ function problemsOf(issue: Issue, prefix: string): Problem[] {
     return issue.keys.map((key) => problem(pathText([...issue.path, key], prefix), 'unknown', 'unknown key.'))
   if (issue.code === 'invalid_union') return unionProblems(issue, at, prefix)
   if (issue.input === undefined)
-    return [problem(at, 'missing', `${subject}expected ${expectation(issue)}, it is missing.`)]
+    return [problem(at, 'missing', `${subject}expected ${expectation(issue)}, but it is missing.`)]
   return [problem(at, codeOf(issue), `${subject}expected ${expectation(issue)}, got ${shown(issue.input)}.`)]
 }
 
@@ -29,7 +29,7 @@ function unionProblems(
   const first = issue.errors.map((alternative) => alternative.find(isNear)).find((near) => near !== undefined)
   if (first) return problemsOf({ ...first, path: [...issue.path, ...first.path] }, prefix)
   if (issue.input === undefined) return [problem(at, 'missing', 'it is missing.')]
-  return [problem(at, 'form', `none of the allowed forms fits ${shown(issue.input)}.`)]
+  return [problem(at, 'form', `${shown(issue.input)} matches none of the allowed forms.`)]
 }
 
 /** What stands in an entry of `stages` is a problem of that stage. */
@@ -83,7 +83,7 @@ function bound(origin: string, relation: string, limit: number | bigint): string
 }
 
 function shown(input: unknown): string {
-  if (typeof input === 'number' && !Number.isFinite(input)) return 'a number beyond all that can be held'
+  if (typeof input === 'number' && !Number.isFinite(input)) return 'a number too large to be represented'
   const text = JSON.stringify(input)
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

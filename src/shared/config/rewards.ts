@@ -50,16 +50,16 @@ export const environmentSection = z.strictObject({
     .describe('Settings of the environment.'),
   maxTurns: z.int().min(1).max(100_000).nullable().default(null).meta({
     description: 'Turns of the policy after which an episode ends.',
-    empty: 'what the environment suggests',
+    empty: 'the environment’s own limit',
   }),
   applyChatTemplate: z
     .boolean()
     .default(true)
-    .describe('Observations become messages of the chat template; false: they are read as they are.'),
+    .describe('Observations become messages of the chat template; false: they are appended verbatim.'),
   strictBoundary: z
     .boolean()
     .default(true)
-    .describe('A chat template that does not show where turns end is an error; false: ChatML is assumed.'),
+    .describe('A chat template that does not mark the end of turns is an error; false: ChatML is assumed.'),
   slidingWindow: z
     .boolean()
     .default(false)
@@ -67,12 +67,12 @@ export const environmentSection = z.strictObject({
   contextLength: z.int().min(2).max(10_000_000).nullable().default(null).meta({
     label: 'Context length of episodes',
     description: 'Tokens of prompt and completion of one turn.',
-    empty: 'what the model reads',
+    empty: 'the model’s context',
   }),
   formatBonus: z
     .number()
     .min(-1_000_000)
     .max(1_000_000)
     .default(0)
-    .describe('Added where an episode ends with a wrong answer that at least stands in <answer> tags.'),
+    .describe('Added if an episode ends with a wrong answer inside <answer> tags.'),
 })

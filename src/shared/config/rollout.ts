@@ -11,27 +11,27 @@ const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)
 const rolloutServerSection = z.strictObject({
   kind: z.enum(['vllm', 'sglang']).meta({
     label: 'Kind of server',
-    description: 'Which program serves the model.',
+    description: 'The program that serves the model.',
     options: { vllm: 'vLLM', sglang: 'SGLang' },
   }),
   url: z
     .string()
     .refine(isWebAddress, 'an address that begins with http:// or https://')
-    .meta({ label: 'Address', description: 'Where it listens, such as http://127.0.0.1:8000.' }),
+    .meta({ label: 'Address', description: 'Its address, such as http://127.0.0.1:8000.' }),
   adapterFolder: absoluteFolder.meta({
     label: 'Adapter folder',
     description:
-      'Folder that this machine writes and the server reads; every version of the adapter gets a folder in it.',
+      'Folder that this machine writes and the server reads; each version of the adapter gets a subfolder.',
   }),
   serverAdapterFolder: absoluteFolder.nullable().default(null).meta({
     label: 'Adapter folder on the server',
-    description: 'What the server calls that folder.',
+    description: 'The server’s path of that folder.',
     empty: 'the same',
   }),
   model: z.string().min(1).nullable().default(null).meta({
     label: 'Model on the server',
-    description: 'Name under which it serves the base model.',
-    empty: 'the first one it lists',
+    description: 'The name under which the server serves the base model.',
+    empty: 'the first one the server lists',
   }),
   apiKeyVariable: z
     .string()
@@ -41,7 +41,7 @@ const rolloutServerSection = z.strictObject({
     .meta({
       label: 'Variable with the key',
       description: 'Environment variable that holds the key of the server.',
-      empty: 'it asks for none',
+      empty: 'the server needs none',
     }),
   timeoutSeconds: z
     .number()
@@ -54,21 +54,21 @@ const rolloutServerSection = z.strictObject({
     .min(0)
     .max(100)
     .default(10)
-    .describe('How often a request that failed is made again, at growing intervals; 10 take two minutes.'),
+    .describe('Retries of a failed request, at growing intervals; 10 take two minutes.'),
   maxConcurrent: z
     .int()
     .min(1)
     .max(1024)
     .default(64)
-    .meta({ label: 'Max concurrent completions', description: 'Completions asked for at once.' }),
+    .meta({ label: 'Max concurrent completions', description: 'Completions requested at the same time.' }),
   keepVersions: z.int().min(1).max(64).default(2).meta({
     label: 'Adapter versions kept',
-    description: 'Versions of the adapter that stay loaded, the newest one included.',
+    description: 'Versions of the adapter that stay loaded, including the newest.',
   }),
   gapLimit: z.number().positive().max(1000).default(0.1).meta({
     label: 'Logprob mismatch limit (nats per token)',
     description:
-      'Largest mean gap, in nats per token, between its log-probabilities and our own; a run ends rather than learn beyond it.',
+      'Largest mean difference, in nats per token, between its log-probabilities and our own; above it, the run ends.',
   }),
   gapCompletions: z.int().min(1).max(100_000).default(8).meta({
     label: 'Completions compared',
@@ -116,7 +116,7 @@ export const rolloutSection = z.strictObject({
     .positive()
     .max(100)
     .default(1)
-    .describe('Makes tokens already seen less likely; 1 is off.'),
+    .describe('Makes repeated tokens less likely; 1 is off.'),
   minNewTokens: wholeNumber(0, mostTokens)
     .default(0)
     .meta({ label: 'Min new tokens', description: 'A completion cannot end before this length.' }),
@@ -135,7 +135,7 @@ export const rolloutSection = z.strictObject({
     .enum(['truncate', 'mask'])
     .default('truncate')
     .describe(
-      'A token whose weight would be above the limit: truncate gives it the limit, mask takes it out of the policy term.',
+      'For tokens whose weight exceeds the limit: truncate sets it to the limit, mask removes the token from the policy term.',
     ),
   server: rolloutServerSection.nullable().default(null).meta({
     label: 'Rollout server',

@@ -32,7 +32,7 @@ export const adapterSection = z.strictObject({
     }),
   dropout: z.number().min(0).lt(1).default(0).meta({
     label: 'LoRA dropout',
-    description: 'Share of an adapter’s inputs left out at random while it learns; 0 is off.',
+    description: 'Dropout on the adapter’s inputs during learning; 0 is off.',
   }),
   initial: path.nullable().default(null).meta({
     label: 'Start from adapter',
@@ -40,9 +40,9 @@ export const adapterSection = z.strictObject({
     empty: 'starts fresh',
   }),
   mergeConfigs: z.boolean().default(false).meta({
-    label: 'Keep these settings with a start adapter',
+    label: 'Keep these settings with an initial adapter',
     description:
-      'With `initial`: false takes rank, alpha and targets from that adapter, and refuses others than the defaults here; true keeps these and pads it to the larger rank and all targets of both. Also lets the adapter grow until that of `reference` fits.',
+      'With `initial`: false takes rank, alpha and targets from that adapter and rejects other values here; true keeps these settings and pads the adapter to the larger rank and the targets of both. Also lets the adapter grow until that of `reference` fits.',
   }),
 })
 
@@ -53,7 +53,7 @@ export const baseSection = z.strictObject({
     .meta({
       label: 'Base precision',
       description:
-        'What the frozen matrices are held in, for generating and for learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much. bf16 and f16 take half, and GPUs multiply in them several times faster: bf16 needs CUDA, f16 CUDA or DirectML.',
+        'Precision of the frozen matrices, for generation and learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much. bf16 and f16 take half, and GPUs multiply in them several times faster: bf16 needs CUDA, f16 CUDA or DirectML.',
       options: {
         f32: 'f32: exact',
         int8: 'int8: a quarter',
@@ -74,7 +74,7 @@ const prompt = z.union([
       .describe('A column holding the prompt: text, or a list of {role, content} messages.'),
   }),
   z.strictObject({
-    template: z.string().min(1).describe('Text with {column} placeholders; {{ and }} are plain braces.'),
+    template: z.string().min(1).describe('Text with {column} placeholders; {{ and }} are literal braces.'),
   }),
   z.strictObject({
     messages: z.array(message).min(1).describe('Messages with {column} placeholders, for the chat template.'),
@@ -98,7 +98,7 @@ export const dataSection = z.strictObject({
     .union([
       path,
       z.strictObject({
-        episodes: wholeNumber(1, mostRows).describe('Episodes an environment makes up in one pass.'),
+        episodes: wholeNumber(1, mostRows).describe('Episodes that an environment generates per pass.'),
       }),
     ])
     .meta({
@@ -123,7 +123,7 @@ export const dataSection = z.strictObject({
     .describe('Switches that the chat template reads by name, such as {"enable_thinking": false}.'),
   completion: answerColumn.meta({
     description: 'For demonstrations: the column of the answer, as text or as messages.',
-    empty: 'the first of completion, answer, response, output, target, solution and label that there is',
+    empty: 'the first existing column of completion, answer, response, output, target, solution and label',
   }),
   chosen: answerColumn.meta({
     description: 'For preferences: the column of the better answer, as text or as messages.',
@@ -137,7 +137,7 @@ export const dataSection = z.strictObject({
     .nullable()
     .default(null)
     .meta({ description: 'Rows with longer prompts are left out.', empty: 'what fits' }),
-  shuffle: z.boolean().default(true).describe('A new order of the rows in every pass.'),
+  shuffle: z.boolean().default(true).describe('Shuffles the rows anew in every pass.'),
 })
 
 export const algorithmSection = z.strictObject({
@@ -167,13 +167,13 @@ export const optimizationSection = z.strictObject({
   weightDecay: z.number().min(0).max(10).default(0.01).describe('AdamW’s decoupled weight decay.'),
   maxGradNorm: z.number().positive().max(mostOfASetting).nullable().default(1).meta({
     label: 'Max gradient norm',
-    description: 'Longer gradients are shortened to this.',
+    description: 'Gradient clipping: the maximum global norm.',
     empty: 'off',
   }),
   unsoundUpdates: z.enum(['stop', 'skip']).default('stop').meta({
     label: 'On unsound updates',
     description:
-      'What becomes of an update whose numbers cannot be right (a loss or gradient that is not finite, a gradient millions of times as long as before, a sampler and a learner that disagree): stop ends the run before it is applied, skip leaves the adapter as it was and goes on, until 10 in a row were skipped.',
+      'Handling of updates whose numbers cannot be right (a loss or gradient that is not finite, a gradient millions of times longer than before, a sampler and a learner that disagree): stop ends the run before the update is applied; skip leaves the adapter unchanged and continues, until 10 in a row were skipped.',
   }),
   epochs: wholeNumber(1, 1000)
     .default(1)
@@ -187,7 +187,7 @@ export const optimizationSection = z.strictObject({
     .default(null)
     .meta({
       description:
-        'Tokens learned from at once; a small model takes more. Memory and speed only, not the result.',
+        'Tokens per micro-batch; small models take more. Affects memory and speed, not the result.',
       empty: '512 per thread',
     }),
   memory: z
@@ -195,7 +195,7 @@ export const optimizationSection = z.strictObject({
     .default('auto')
     .meta({
       label: 'Activation memory',
-      description: 'save keeps activations (faster), recompute computes them again (smaller).',
+      description: 'save keeps activations (faster), recompute recomputes them (less memory).',
       options: { auto: 'auto', recompute: 'recompute: smaller', save: 'save: faster' },
     }),
 })
@@ -207,27 +207,27 @@ export const referenceSection = z.strictObject({
     .meta({
       label: 'Reference policy',
       description:
-        'What divergence is measured from: the policy as this training began, in an adapter of its own, or the base model without any adapter.',
+        'The reference policy: the policy at the start of this training, kept in its own adapter, or the base model without an adapter.',
       options: { start: 'the policy at the start', base: 'the base model' },
     }),
   refreshSteps: wholeNumber(1, mostSteps).nullable().default(null).meta({
-    description: 'Moves the reference towards the policy after every so many steps.',
+    description: 'Moves the reference towards the policy after every this many steps.',
     empty: 'never',
   }),
-  refreshPasses: wholeNumber(1, mostSteps)
-    .nullable()
-    .default(null)
-    .meta({ description: 'Moves it after every so many passes over the training rows.', empty: 'never' }),
+  refreshPasses: wholeNumber(1, mostSteps).nullable().default(null).meta({
+    description: 'Moves the reference after every this many passes over the training rows.',
+    empty: 'never',
+  }),
   mixing: z
     .number()
     .gt(0)
     .max(1)
     .default(1)
-    .describe('How far it moves: α in α · policy + (1 − α) · reference; 1 replaces it.'),
+    .describe('Mixing coefficient α of α · policy + (1 − α) · reference; 1 replaces the reference.'),
   adapter: path.nullable().default(null).meta({
     label: 'Reference from adapter',
     description:
-      'Folder of a PEFT adapter, or of a checkpoint, that divergence is measured from whatever the policy begins as.',
+      'Folder of a PEFT adapter or of a checkpoint that is the reference policy, whatever the policy starts from.',
     empty: 'as `policy` says',
   }),
 })
@@ -240,7 +240,7 @@ export const evaluationSection = z.strictObject({
   rows: wholeNumber(1, mostRows)
     .nullable()
     .default(null)
-    .meta({ label: 'Validation rows', description: 'At most so many validation rows.', empty: 'all' }),
+    .meta({ label: 'Validation rows', description: 'Maximum number of validation rows.', empty: 'all' }),
 })
 
 const stopRules = ['never', 'destroyed', 'problem'] as const
@@ -252,7 +252,7 @@ export const diagnosisSection = z.strictObject({
     .meta({
       label: 'Stop early on a finding',
       description:
-        'Whether the run ends early: destroyed when its policy was destroyed or its reward collapsed for good, problem at any problem that its diagnosis finds; never lets it go on. The last checkpoint from before stays.',
+        'When the run ends early: destroyed if its policy is destroyed or its reward has collapsed for good, problem at any problem in its diagnosis, never at none. The last checkpoint from before is kept.',
       options: { never: 'never', destroyed: 'the policy was destroyed', problem: 'any problem' },
     }),
 })
@@ -262,20 +262,20 @@ export const checkpointsSection = z.strictObject({
     label: 'Save every',
     description: 'Steps between checkpoints; 0: only at the end and when stopped.',
   }),
-  keepLast: wholeNumber(1, mostSteps).default(3).describe('The newest so many stay.'),
-  keepBest: wholeNumber(0, mostSteps).default(1).describe('The best so many stay as well.'),
+  keepLast: wholeNumber(1, mostSteps).default(3).describe('Number of newest checkpoints to keep.'),
+  keepBest: wholeNumber(0, mostSteps).default(1).describe('Number of best checkpoints to keep as well.'),
   bestBy: z
     .string()
     .refine((name) => findDeclaration(name) !== undefined, 'the name of a metric')
     .default('eval_reward')
-    .meta({ label: 'Best by metric', description: 'Metric that says which ones are best.' }),
+    .meta({ label: 'Best by metric', description: 'Metric that decides which checkpoints are best.' }),
   keepEvery: wholeNumber(0, mostSteps).default(0).meta({
     label: 'Keep every',
-    description: 'Those of every so many steps stay for good; 0: none of them.',
+    description: 'Keeps the checkpoints of every this many steps for good; 0: none.',
   }),
   diskBudgetMb: z.number().positive().max(1_000_000_000).nullable().default(null).meta({
     label: 'Disk budget (MB)',
-    description: 'Oldest ones go when all take more megabytes; the newest and the best never do.',
+    description: 'Deletes the oldest when all take more megabytes; the newest and the best are kept.',
   }),
   saveOptimizer: z
     .boolean()
@@ -283,7 +283,7 @@ export const checkpointsSection = z.strictObject({
     .describe('Keep the optimizer’s moments: half the size, and needed for an exact resume.'),
   loraOnly: z.boolean().default(true).meta({
     label: 'Adapter only',
-    description: 'Keep adapters alone; false: a copy of the base model in every checkpoint as well.',
+    description: 'Saves adapters only; false: every checkpoint also has a copy of the base model.',
   }),
   load: z
     .strictObject({
@@ -301,7 +301,7 @@ export const checkpointsSection = z.strictObject({
       }),
     })
     .prefault({})
-    .describe('What a run takes over from the checkpoint of another run that it begins from.'),
+    .describe('What a fork takes over from the checkpoint it starts from.'),
 })
 
 export const deviceSection = z.strictObject({
@@ -311,12 +311,12 @@ export const deviceSection = z.strictObject({
     .meta({
       label: 'Device',
       description:
-        'Where tensors are computed; auto: on the fastest device that passed its check on this machine, for models of this size.',
+        'Device that computes; auto: the fastest that passed its check on this machine, for models of this size.',
       options: { auto: 'auto: the fastest that passed its check', ...deviceTitles },
     }),
   threads: wholeNumber(1, 1024).nullable().default(null).meta({
     description: 'CPU threads.',
-    empty: 'one per physical core, or OMP_NUM_THREADS where that is less',
+    empty: 'one per physical core, or OMP_NUM_THREADS if that is lower',
   }),
   deviceId: wholeNumber(0, 1023)
     .default(0)

@@ -59,7 +59,7 @@ describe('configs', () => {
     )
     expect(merged).toEqual(lora({ rank: 16, alpha: 16, targets: ['q_proj', 'k_proj', 'v_proj'] }))
     expect(warnings).toEqual([
-      'The initial adapter goes on under a merged config: r 16, target_modules ["q_proj","k_proj","v_proj"].',
+      'The initial adapter continues under a merged config: r 16, target_modules ["q_proj","k_proj","v_proj"].',
       'With alpha 16 and rank 16 the initial adapter acts 0.25 times as strongly as before; choose adapter.alpha so that the scale stays 4 to avoid that.',
     ])
   })

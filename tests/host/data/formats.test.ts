@@ -147,7 +147,7 @@ describe('rows with problems', () => {
         [4, 5, { q: 3 }],
       ],
     ],
-    ['a.jsonl', '{"q":NaN}', [[1, 1, 'it is not valid JSON: NaN and Infinity are no JSON numbers']]],
+    ['a.jsonl', '{"q":NaN}', [[1, 1, 'it is not valid JSON: NaN and Infinity are not JSON numbers']]],
     ['a.jsonl', `{"q":${'['.repeat(80)}${']'.repeat(80)}}`, [[1, 1, 'it is nested deeper than 64 levels']]],
     [
       'a.json',
@@ -172,7 +172,7 @@ describe('rows with problems', () => {
       '[{"q":1}] x',
       [
         [1, 1, { q: 1 }],
-        [2, 1, 'there is more behind the end of the list'],
+        [2, 1, 'there is more text after the end of the list'],
       ],
     ],
     [
@@ -190,9 +190,9 @@ describe('rows with problems', () => {
       'a.csv',
       'q,a\n"x"y,1\n2,3\n"open,4\n5,6\n',
       [
-        [1, 2, 'it has a quotation mark that does not close a value'],
+        [1, 2, 'it has a quotation mark in the middle of a value'],
         [2, 3, { q: '2', a: '3' }],
-        [3, 4, 'it has a quotation mark that does not close a value'],
+        [3, 4, 'it has a quotation mark in the middle of a value'],
         [4, 5, { q: '5', a: '6' }],
       ],
     ],

@@ -116,17 +116,17 @@ describe('a page that lies is a problem of its rows', () => {
     [
       'differences that lead back',
       integers(3, dataPage(Buffer.from(differences(5, [1, 2], 2 ** 32 - 128, 1)), 3, encoding.delta)),
-      'it has blocks of no sensible size',
+      'it has blocks of an invalid size',
     ],
     [
       'blocks of a billion parts',
       integers(3, dataPage(Buffer.from(differences(5, [1, 2], 2 ** 30, 2 ** 25)), 3, encoding.delta)),
-      'it is cut short',
+      'it ends early',
     ],
     [
       'a beginning of a gigabyte',
       texts(1, [...differences(long, []), ...differences(1, []), 97]),
-      'it has texts of no sensible length',
+      'it has texts of an invalid length',
     ],
     [
       'a billion values',
@@ -224,7 +224,7 @@ describe('a footer that lies refuses the file', () => {
     [
       'a column that is not there',
       footer(['x', 'y'], group(1n, chunkOf(column))),
-      /its parts do not fit its schema/,
+      /its contents do not match its schema/,
     ],
     [
       'a schema without an end',

@@ -126,7 +126,7 @@ describe('impossible and unwise settings are named with their limit', () => {
     [{ steps: 9_999_999_999 }, 'steps: expected at most 10000000'],
     [{ rollout: { groupSize: 9_999_999_999 } }, 'rollout.groupSize: expected at most 10000'],
     [{ rollout: { groupSize: 10_000, promptsPerStep: 1000 } }, 'at most 1000000 can be learned from at once'],
-    [{ optimization: { learningRate: Infinity } }, 'got a number beyond all that can be held'],
+    [{ optimization: { learningRate: Infinity } }, 'got a number too large to be represented'],
     [{ optimization: { beta2: 1 } }, 'optimization.beta2: expected less than 1, got 1'],
     [{ optimization: { criticLearningRate: 0.1 } }, 'optimization.criticLearningRate: 0.1, and above 0.01'],
     [{ optimization: { learningRate: 1e-10 } }, 'too little to change anything in f32'],
@@ -139,7 +139,7 @@ describe('impossible and unwise settings are named with their limit', () => {
     [{ rewards: [{ function: 'c', weight: -1001 }] }, 'rewards[0].weight: -1001; other rewards hardly'],
     [
       { device: { kind: 'webgpu' }, rollout: { precision: 'int8', maxNewTokens: 6 } },
-      'rollout.precision: int8, which changes nothing on WebGPU',
+      'rollout.precision: int8, which has no effect on WebGPU',
     ],
     [
       { device: { kind: 'webgpu' }, base: { precision: 'int4' } },
@@ -152,9 +152,9 @@ describe('impossible and unwise settings are named with their limit', () => {
     [{ rollout: { temperature: 2.5, maxNewTokens: 6 } }, 'rollout.temperature: 2.5; completions are close'],
     [{ rollout: { temperature: 0.05, maxNewTokens: 6 } }, 'completions of a group are nearly all alike'],
     [{ rollout: { repetitionPenalty: 3, maxNewTokens: 6 } }, 'above 1.5 text falls apart'],
-    [{ rollout: { mismatchCap: 101, maxNewTokens: 6 } }, 'hardly a weight is ever limited'],
+    [{ rollout: { mismatchCap: 101, maxNewTokens: 6 } }, 'weights are almost never capped'],
     [{ steps: 100_001 }, 'steps: 100001; a run of more than 100000 steps'],
-    [{ steps: null, passes: 101 }, 'passes: 101; more than a few learn the rows by heart'],
+    [{ steps: null, passes: 101 }, 'passes: 101; more than a few overfit the rows'],
     [{ steps: 1001, evaluation: { every: 1002 } }, 'evaluation.every: 1002, and the run has 1001 steps'],
     [{ steps: 1001, checkpoints: { every: 1002 } }, 'checkpoints.every: 1002, and the run has 1001 steps'],
     [

@@ -115,8 +115,8 @@ function requireEmpty(directory: string): void {
   }
   throw new AppError(
     'file/unwritable',
-    `${directory} is not empty, and nothing in it is overwritten.`,
-    'Name a folder that is not there yet.',
+    `${directory} is not empty; nothing in it was overwritten.`,
+    'Choose a new folder.',
   )
 }
 
@@ -266,7 +266,7 @@ function readmeText(facts: ReadmeFacts): string {
     startText(tool),
     `The model is \`${run.model}\`. On another machine, copy that folder and change ${tool === 'trl' ? '`model_name_or_path` in `trl/config.yaml`' : '`pretrained_model_name_or_path` in `agilerl/manifest.yaml`'}.`,
     lengthText(facts),
-    `## Differences from Turnwise\n\n${notes.length === 0 ? 'Nothing that was found.' : notes.map((note) => `- ${note}`).join('\n')}`,
+    `## Differences from Turnwise\n\n${notes.length === 0 ? 'None found.' : notes.map((note) => `- ${note}`).join('\n')}`,
     'Numbers will not be the same to the last digit in any case: samplers, random numbers and the order of rows are those of the library. Everything not listed has the same meaning and value there; each is written out in full, so that a default of another version decides nothing.',
     dataText(parts),
     ...(fixtures === 0 ? [] : [rewardsText(facts)]),

@@ -203,7 +203,7 @@ function ContenderColumn(props: ColumnProps) {
         {completion === undefined ? (
           <p className="text-faint">The answer will appear here.</p>
         ) : state === 'waiting' ? (
-          <p className="text-faint">Waits for its turn.</p>
+          <p className="text-faint">Waiting for its turn.</p>
         ) : completion.text === '' && state === 'writing' ? (
           <Loading label="Generating" />
         ) : (

@@ -39,7 +39,7 @@ export function PromptPanel(props: PromptPanelProps) {
             label="Prompt"
             aside={
               <Segmented
-                label="How the prompt is given"
+                label="Form of the prompt"
                 value={draft.asChat ? 'chat' : 'text'}
                 options={[
                   { value: 'chat', label: 'Chat message' },
@@ -74,7 +74,7 @@ export function PromptPanel(props: PromptPanelProps) {
         <div className="grid grid-cols-2 content-start gap-x-3 gap-y-2">
           <Field
             label="Temperature"
-            help="0 always takes the likeliest token; 1 draws as the model was trained to."
+            help="0 always takes the likeliest token; 1 samples from the model’s own distribution."
           >
             {(ids) => (
               <NumberInput
@@ -86,7 +86,7 @@ export function PromptPanel(props: PromptPanelProps) {
               />
             )}
           </Field>
-          <Field label="Max new tokens" help="A longer completion is truncated here.">
+          <Field label="Max new tokens" help="Completions are truncated at this length.">
             {(ids) => (
               <NumberInput
                 {...ids}

@@ -161,8 +161,7 @@ const NoRuns = ({ picker }: { picker: React.ReactNode }) => (
       <GitCompareArrows size={28} aria-hidden className="text-faint" />
       <p className="text-lg font-medium">Choose two or more runs to compare</p>
       <p className="text-muted text-pretty">
-        Their curves share one cursor, and what differs between them stands beside: settings, reward code,
-        completions.
+        Their curves share one cursor, with their differences in settings, reward code and completions beside.
       </p>
     </div>
     <div className="rounded border border-line p-3">{picker}</div>
@@ -187,10 +186,10 @@ function Gap(props: GapQuestion) {
       title="Is the gap real?"
       isFlush
       actions={
-        <Help about="how this is found">
-          Where both sides have two seeds or more, their spread decides (Welch’s t interval). One run is held
-          against three seeds or more by where another of them would lie. Otherwise the last values of each
-          run are drawn again two thousand times, in blocks, because neighbouring steps resemble each other.
+        <Help about="how this is computed">
+          With two or more seeds on both sides: Welch’s t interval. One run against three or more seeds: the
+          prediction interval for another seed. Otherwise: a block bootstrap of each run’s last values, 2,000
+          resamples, in blocks because neighbouring steps are correlated.
         </Help>
       }
     >
@@ -201,7 +200,7 @@ function Gap(props: GapQuestion) {
         <p className="p-3 text-muted">
           {spread === null
             ? 'Add another run to compare with the baseline.'
-            : 'The runs differ in their seed only.'}
+            : 'The runs differ only in their seed.'}
         </p>
       )}
       <ul>
@@ -288,11 +287,7 @@ function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps
         onChange={(hasMarks) => onChange({ hasMarks })}
       />
       <Checkbox
-        label={
-          <span title="A few far-off values may leave their panel, so that the others can be told apart">
-            Clip spikes
-          </span>
-        }
+        label={<span title="Clips a few outliers, so that the other values stay readable">Clip spikes</span>}
         checked={state.clipsSpikes}
         onChange={(clipsSpikes) => onChange({ clipsSpikes })}
       />

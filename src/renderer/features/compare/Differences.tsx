@@ -37,8 +37,8 @@ export function Differences({ runs, settings, records }: DifferencesProps) {
       {shown.length === 0 ? (
         <p className="p-3 text-muted">
           {known.length < 2
-            ? 'Two runs are needed to tell.'
-            : 'Nothing but their names: the same settings and the same seed.'}
+            ? 'Add a second run to see differences.'
+            : 'Only their names: settings and seed are the same.'}
         </p>
       ) : (
         <div className="overflow-x-auto" tabIndex={0} role="group" aria-label="Settings that differ">
@@ -155,7 +155,7 @@ function RewardDiff({
         </div>
       ) : (
         <p className="px-3 pb-3 text-sm text-muted">
-          The code differs, but it is not in the library, so only its digests are known:{' '}
+          The code differs. It is not in the library, so only its digests are known:{' '}
           <code className="font-mono">{base.rewards.get(reward)?.digest.slice(0, 12)}</code> and{' '}
           <code className="font-mono">{other.rewards.get(reward)?.digest.slice(0, 12)}</code>.
         </p>

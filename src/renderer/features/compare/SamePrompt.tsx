@@ -53,8 +53,8 @@ export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
       {prompt === undefined || base?.sample === undefined ? (
         <p className="p-3 text-muted">
           {newest.size < ids.length
-            ? 'Looking for prompts that several runs answered…'
-            : 'No prompt was answered by two of these runs. Runs keep samples of the rows they drew; validation rows are the same for all that share their data.'}
+            ? 'Searching for prompts that several runs answered…'
+            : 'No two of these runs answered the same prompt. Runs keep samples of the rows they drew; runs with the same data share their validation rows.'}
         </p>
       ) : (
         <>

@@ -64,7 +64,7 @@ export interface GapInWords {
   readonly verdict: 'better' | 'worse' | 'different' | 'open' | 'unknown'
   /** What was found. */
   readonly finding: string
-  /** What it rests on, and what would tell more. */
+  /** Evidence, and what would tell more. */
   readonly ground: string
 }
 
@@ -83,15 +83,15 @@ export function gapInWords(
   if (found === null)
     return {
       verdict: 'unknown',
-      finding: `Too little is known of “${metric}” to tell “${name}” from “${baseline}”.`,
-      ground: 'At least four values of each, or two seeds of each, are needed.',
+      finding: `“${metric}” has too few values to compare “${name}” with “${baseline}”.`,
+      ground: 'Each needs at least four values, or two seeds.',
     }
   const { difference, interval, isReal } = found
   const size = `${formatNumber(Math.abs(difference))} ${difference < 0 ? 'lower' : 'higher'}`
   const range = `95 % interval of the difference: ${formatNumber(interval.low)} to ${formatNumber(interval.high)}`
   const finding = isReal
-    ? `${metric} of “${name}” is ${size} than that of “${baseline}”, and that is more than chance. ${range}.`
-    : `${metric} of “${name}” is ${size} than that of “${baseline}”, which may be chance. ${range}, so it may as well be 0.`
+    ? `${metric} of “${name}” is ${size} than that of “${baseline}”, more than chance explains. ${range}.`
+    : `${metric} of “${name}” is ${size} than that of “${baseline}”, which may be chance. ${range}, which includes 0.`
   return { verdict: verdictOf(found, better), finding, ground: groundOf(found) }
 }
 
@@ -103,15 +103,15 @@ function verdictOf({ isReal, difference }: Difference, better: Better): GapInWor
 
 function groundOf({ method, counts: [mine, theirs] }: Difference): string {
   if (method === 'bootstrap')
-    return `By bootstrap over the last ${String(mine)} and ${String(theirs)} values. It knows the noise of these two runs only: another seed may differ more. Three seeds of each tell for sure.`
+    return `By bootstrap over the last ${String(mine)} and ${String(theirs)} values. It measures the noise within these two runs only: another seed may differ more. Run three seeds of each to be sure.`
   return mine === 1
-    ? `By where another one of the ${plural(theirs, 'seed')} of the baseline would lie; more seeds would narrow the interval.`
-    : `By the spread of ${plural(mine, 'seed')} against ${plural(theirs, 'seed')} (Welch’s t); more seeds would narrow the interval.`
+    ? `By the prediction interval from ${plural(theirs, 'seed')} of the baseline; more seeds would narrow it.`
+    : `By Welch’s t interval, ${plural(mine, 'seed')} against ${plural(theirs, 'seed')}; more seeds would narrow it.`
 }
 
 /** How far seeds of the same settings lie apart: the yardstick for everything else. */
 export function yardstick(metric: string, name: string, values: readonly number[]): string | null {
   if (values.length < 2) return null
   const [low, high] = [Math.min(...values), Math.max(...values)]
-  return `${plural(values.length, 'seed')} of “${name}” lie between ${formatNumber(low)} and ${formatNumber(high)} in “${metric}”: that far apart the same settings end.`
+  return `${plural(values.length, 'seed')} of “${name}” end between ${formatNumber(low)} and ${formatNumber(high)} in “${metric}”: this is the variation between seeds alone.`
 }

@@ -74,12 +74,12 @@ function DataSetList() {
       {isEmpty && (
         <EmptyState
           icon={<Database size={28} strokeWidth={1.5} aria-hidden />}
-          title="Add the tasks that a model is to practise on"
+          title="Add tasks to train a model on"
           action={add}
         >
           Drop a file anywhere in the window, or press <Kbd>{keyWords(keyTable.addData.keys[0] ?? '')}</Kbd>.
-          Turnwise reads csv, tsv, json, jsonl and parquet; every row needs what the model is asked, and most
-          rewards need the expected answer.
+          Turnwise reads csv, tsv, json, jsonl and parquet. Every row needs a prompt, and most rewards need
+          the expected answer.
         </EmptyState>
       )}
       {dataSets !== undefined && !isEmpty && (
@@ -187,7 +187,7 @@ function HubDataDialog({ onClose }: { onClose: () => void }) {
       note="owner/name, or the address of its page. Only files with rows are fetched (parquet, jsonl, json, csv, tsv); loading scripts are never run."
       address={address}
       onAddress={change}
-      action={chosen === null ? 'Look what is there' : 'Fetch rows'}
+      action={chosen === null ? 'Show its files' : 'Fetch rows'}
       onGoOn={goOn}
       isBusy={isBusy}
       task={task}

@@ -69,8 +69,8 @@ export function DifficultyTab({ opened }: { opened: Opened }) {
 
 const NothingYet = () => (
   <EmptyState icon={<Gauge size={28} strokeWidth={1.5} aria-hidden />} title="How hard are these rows?">
-    The model answers some rows a few times and the rewards judge it. Rows that always or never pass teach a
-    run nothing; the rows in between are what it learns from.
+    The model answers some rows several times and the rewards score its completions. A run learns nothing from
+    rows that always or never pass, only from the rows in between.
   </EmptyState>
 )
 
@@ -215,7 +215,7 @@ function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: DifficultyForm
           </Field>
           <Field
             label={`Sample size (of ${plural(rows, 'row')})`}
-            help="Drawn by chance, the same ones every time."
+            help="Drawn at random, the same rows every time."
             error={isWhole(most, 1, 20_000) ? null : '1 to 20 000'}
           >
             {(ids) => <NumberInput {...ids} value={most} onChange={setMost} />}
@@ -229,7 +229,7 @@ function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: DifficultyForm
           </Field>
           <Field
             label="Temperature"
-            help="As in the run you plan: 1 samples what the model believes."
+            help="Use that of the planned run; 1 samples from the model’s own distribution."
             error={temperature !== null && temperature > 0 ? null : 'Above 0'}
           >
             {(ids) => <NumberInput {...ids} value={temperature} onChange={setTemperature} />}

@@ -71,7 +71,7 @@ interface FilesProps {
 function Files({ arrivals, shown, onChoose, onDiscardAll }: FilesProps) {
   return (
     <nav
-      aria-label="Files to decide about"
+      aria-label="Files to import or discard"
       className="flex w-56 shrink-0 flex-col border-r narrow:max-h-56 narrow:w-full narrow:border-r-0 narrow:border-b border-line bg-panel"
     >
       <p className="flex h-9 shrink-0 items-center border-b border-line px-4 text-sm font-medium text-muted">
@@ -187,7 +187,7 @@ function Decision({ arrival, into, onDiscard, files, file }: IncomingFileProps &
               Columns
               {changed !== null && (
                 <Button small variant="quiet" className="ml-auto" onClick={() => setForm(null)}>
-                  Back to what was detected
+                  Reset to detected
                 </Button>
               )}
             </h2>
@@ -265,11 +265,11 @@ const sentences: Readonly<Record<string, string>> = {
   'unpaired-preference': 'Completions that are marked as good or bad.',
   stepwise: 'Completions in steps, each with a mark.',
   'prompt-completion': 'Use the completions as demonstrations, or let rewards compare with them.',
-  'prompt-only': 'The prompts are what a model practises on; the columns beside them are there for rewards.',
+  'prompt-only': 'The model is trained on the prompts; rewards can use the other columns.',
   conversation:
-    'What the model reads is the prompt: each of them whole, or without its last answer, as is chosen below.',
-  instruction: 'As Alpaca has them: the instruction and its input are asked, the output is what is wanted.',
-  'question-answer': 'The question is asked; the answer is what rewards compare with.',
+    'The prompt is the whole conversation, or the conversation without its last answer, as chosen below.',
+  instruction: 'Alpaca’s form: instruction and input are the prompt, output is the expected answer.',
+  'question-answer': 'The question is the prompt; rewards compare completions with the answer.',
   text: 'It has no prompt yet: say which column it comes from.',
   unknown: 'Its columns have no known names. Say where the prompt comes from.',
 }
@@ -338,7 +338,7 @@ function Problems({ problems, isWhole }: { problems: Inspection['problems']; isW
       <p className="p-4 text-muted">
         {isWhole
           ? 'Every row can be read.'
-          : 'Every one of the first rows can be read. The import lists the others.'}
+          : 'All of the first rows can be read. The import checks the others.'}
       </p>
     )
   }

@@ -71,7 +71,7 @@ function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
     <div className="flex flex-col gap-4">
       {state === 'running' && <TaskProgress progress={progress} onCancel={cancel} />}
       {histogram === null ? (
-        <p className="text-muted">No row makes a prompt yet. Look at the Prompt tab.</p>
+        <p className="text-muted">No row has a prompt yet. See the Prompt tab.</p>
       ) : (
         <Chart
           lengths={histogram}
@@ -104,9 +104,9 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_260px] gap-8 narrow:grid-cols-[minmax(0,1fr)]">
       <figure className="min-w-0">
-        <figcaption className="mb-1 text-sm text-muted">Rows by tokens of their prompt</figcaption>
+        <figcaption className="mb-1 text-sm text-muted">Rows by prompt length in tokens</figcaption>
         <Histogram
-          label={`Prompt lengths of ${plural(rows, 'row')}: from ${formatNumber(min)} to ${formatNumber(max)} tokens, half of them up to ${formatNumber(median)}`}
+          label={`Prompt lengths of ${plural(rows, 'row')}: from ${formatNumber(min)} to ${formatNumber(max)} tokens, median ${formatNumber(median)}`}
           bins={bins}
           unit="tokens"
           line={line}
@@ -122,7 +122,7 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
           <Field
             label="Max prompt tokens"
             help="Rows with longer prompts are left out of a run. The model must read the prompt and still have room for its completion."
-            note={limit === null ? 'No limit: what fits the model.' : undefined}
+            note={limit === null ? 'No limit but the model’s context.' : undefined}
             aside={
               limit !== null && (
                 <Button small variant="quiet" onClick={() => onLimit(null)}>
@@ -152,7 +152,7 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
           {context !== null && room < line && (
             <p className="mt-1 text-sm text-muted text-pretty">
               {room > 0
-                ? `Of the ${formatCount(context)} tokens the model reads, ${formatCount(room)} are left for the prompt beside completions of up to ${formatCount(completion)}.`
+                ? `With completions of up to ${formatCount(completion)} tokens, the prompt may have ${formatCount(room)} of the model’s ${formatCount(context)} tokens.`
                 : `Completions of up to ${formatCount(completion)} tokens, as New run has them, leave no room for a prompt.`}
             </p>
           )}

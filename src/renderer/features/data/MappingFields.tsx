@@ -105,22 +105,19 @@ function TakingField({ facts, form, onChange }: MappingFieldsProps) {
   const isPair = names.includes('chosen') && names.includes('rejected') && !names.includes('prompt')
   const takings: readonly { readonly taking: Taking; readonly label: string }[] = [
     ...(isPair
-      ? [{ taking: { kind: 'shared-prompt' as const }, label: 'Begin alike: what they share is the prompt' }]
+      ? [{ taking: { kind: 'shared-prompt' as const }, label: 'The prompt is what both have in common' }]
       : []),
     ...chats
       .filter(({ name }) => name !== 'chosen' && name !== 'rejected' && name !== 'prompt')
       .map(({ name }) => ({
         taking: { kind: 'last-message' as const, column: name },
-        label: `Take the last answer off “${name}”`,
+        label: `Remove the last answer from “${name}”`,
       })),
   ]
   if (takings.length === 0) return null
   const key = ({ kind, ...rest }: Taking) => `${kind} ${'column' in rest ? rest.column : ''}`
   return (
-    <Field
-      label="Conversations"
-      help="A run needs what the model reads and, apart from it, what is expected."
-    >
+    <Field label="Conversations" help="A run needs a prompt and, apart from it, the expected answer.">
       {(ids) => (
         <Select
           {...ids}

@@ -57,7 +57,7 @@ export function PromptTab({ opened }: { opened: Opened }) {
             preparation.prompt !== null &&
             JSON.stringify(preparation.prompt) !== JSON.stringify(detected) && (
               <Button variant="quiet" onClick={() => keep(null, 'The detected prompt is used again.')}>
-                Back to what was detected
+                Reset to detected
               </Button>
             )
           )}
@@ -180,8 +180,8 @@ const kinds: readonly { readonly value: FormKind; readonly label: string }[] = [
 
 const explained: Readonly<Record<FormKind, string>> = {
   messages: 'Each row fills these messages; the model’s chat template puts its own marks around them.',
-  template: 'Each row fills this text; the model reads it exactly as it stands, without a chat template.',
-  column: 'The prompt is what the column holds: text as it stands, or messages for the chat template.',
+  template: 'Each row fills this text; the model reads it verbatim, without a chat template.',
+  column: 'The prompt is the column itself: text, verbatim, or messages for the chat template.',
 }
 
 /** How a row becomes a prompt. */

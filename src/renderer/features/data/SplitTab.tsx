@@ -26,8 +26,8 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
       <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-page">
         <div>
           <p className="mb-3 text-muted text-pretty">
-            Validation rows are never trained on. A run is evaluated on them now and then, so that you see
-            what it learned rather than what it remembers.
+            Validation rows are never trained on. A run is evaluated on them regularly, which shows what it
+            learned rather than memorised.
           </p>
           <Segmented
             label="Validation split"
@@ -48,7 +48,7 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
               help={
                 kind === 'share'
                   ? 'Rows added later move none of these to the other side.'
-                  : 'So many rows, or a few more where copies must stay together.'
+                  : 'This many rows, or a few more to keep copies together.'
               }
             >
               {(ids) => (
@@ -83,7 +83,7 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
       </div>
       {heldOut === null || problem !== null ? (
         <p className="px-6 py-4 text-muted">
-          {problem ?? 'No validation split: a run on this version measures only what it trains on.'}
+          {problem ?? 'No validation split: runs on this version are evaluated only on rows they train on.'}
         </p>
       ) : (
         <Sides versionId={version.id} heldOut={heldOut} columns={columns} />
@@ -137,11 +137,7 @@ function Sides(props: SidesProps) {
   return (
     <div className="flex min-h-0 grow flex-col">
       <Shares train={split.data.train} heldOut={split.data.heldOut} />
-      {alike.data === undefined ? (
-        <Loading label="Looking for rows that are alike" />
-      ) : (
-        <Alike found={alike.data} />
-      )}
+      {alike.data === undefined ? <Loading label="Searching for duplicates" /> : <Alike found={alike.data} />}
     </div>
   )
 }
@@ -172,20 +168,20 @@ function Shares({ train, heldOut }: { train: number; heldOut: number }) {
 const kinds = [
   {
     id: 'leaks',
-    title: 'Validation rows that are trained on too',
+    title: 'Validation rows that are also trained on',
     good: 'No validation row is trained on.',
     places: ['Training row', 'Validation row'],
   },
   {
     id: 'trainDuplicates',
     title: 'Copies among the training rows',
-    good: 'No training row is there twice.',
+    good: 'No training row is duplicated.',
     places: ['First', 'Copy'],
   },
   {
     id: 'heldOutDuplicates',
     title: 'Copies among the validation rows',
-    good: 'No validation row is there twice.',
+    good: 'No validation row is duplicated.',
     places: ['First', 'Copy'],
   },
 ] as const

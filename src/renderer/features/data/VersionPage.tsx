@@ -199,8 +199,8 @@ function Problems({ count, problems }: { count: number; problems: Opened['proble
     <>
       <p className="px-page py-3 text-muted">
         {plural(count, 'row')} of the file could not be read and {count === 1 ? 'was' : 'were'} left out
-        {problems.length < count && `; the first ${formatCount(problems.length)} are listed`}. Correct the
-        file and import it as a new version to have them too.
+        {problems.length < count && `; the first ${formatCount(problems.length)} are listed`}. To include
+        them, correct the file and import it as a new version.
       </p>
       <ProblemRows problems={problems} />
     </>
@@ -264,16 +264,16 @@ function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => 
     >
       <p>
         {versions.length === 1 ? 'Its rows are' : `Its ${plural(versions.length, 'version')} are`} removed
-        from this machine. What they were imported from stays.
+        from this machine. The original files stay.
       </p>
-      {!isLoaded && <p className="mt-2">Looking which runs read it…</p>}
-      {isLoaded && runs.length === 0 && <p className="mt-2">No run reads it.</p>}
+      {!isLoaded && <p className="mt-2">Checking which runs use it…</p>}
+      {isLoaded && runs.length === 0 && <p className="mt-2">No run uses it.</p>}
       {runs.length > 0 && (
         <>
           <p className="mt-2">
             {unfinished.length > 0
-              ? 'It cannot be deleted while runs that are not finished read it. Delete those runs first:'
-              : 'These finished runs read it. They and their checkpoints stay, but they cannot be forked or trained on:'}
+              ? 'It cannot be deleted while unfinished runs use it. Delete those runs first:'
+              : 'These finished runs used it. They and their checkpoints stay, but they cannot be forked or trained further:'}
           </p>
           <ul className="mt-1 flex flex-col gap-1">
             {(unfinished.length > 0 ? unfinished : runs).slice(0, mostShown).map((run) => (

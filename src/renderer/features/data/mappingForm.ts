@@ -169,7 +169,7 @@ export function formProblems(form: MappingForm): readonly string[] {
   const all = [...names, ...added]
   const twice = [...new Set(all.filter((name, at) => all.indexOf(name) !== at))]
   return [
-    ...(names.some((name) => name.trim() === '') ? ['A column has no name.'] : []),
+    ...(names.some((name) => name.trim() === '') ? ['One column has no name.'] : []),
     ...twice.map((name) => `Two columns would be called “${name}”. Rename one or leave it out.`),
     ...(form.columns.some(({ isKept }) => isKept) ? [] : ['No column is kept.']),
     ...promptColumns(form)

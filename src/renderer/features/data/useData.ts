@@ -142,7 +142,7 @@ export function useImport(arrival: Arrival, prompt: PromptForm | null) {
     toast(
       isNew
         ? { title: `Imported ${plural(version.rows, 'row')} as “${dataSet.name}”.${left}`, tone: 'good' }
-        : { title: 'These rows are already there.', detail: `They are a version of “${dataSet.name}”.` },
+        : { title: 'These rows were already imported.', detail: `They are a version of “${dataSet.name}”.` },
     )
     forget(arrival)
     if (useArrivals.getState().data.length === 0) goOnWith(version.id)

@@ -104,7 +104,7 @@ function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
       <p className="mt-1 text-muted text-pretty">
         {isOver
           ? `The eval reward went from ${formatReward(run.rewardBefore)} to ${formatReward(run.rewardAfter)}.`
-          : 'The run goes on by itself; these are for when it is done.'}
+          : 'The run continues by itself; try these when it is done.'}
       </p>
       <div className="mt-3 flex flex-col gap-2">
         <Button variant="primary" disabled={!isOver} onClick={then(compare)}>
@@ -133,19 +133,19 @@ const guideSteps: readonly GuideStep[] = [
     tab: 'overview',
     title: 'The reward rises as the model learns',
     words:
-      'The task: short exercises (add, count, sort, reverse, find the largest), answered with the bare result. Each step the model answers some of them many times; answers that score better than the others of their group become likelier. This line is the mean score.',
+      'The task: short exercises (add, count, sort, reverse, find the largest), answered with the result alone. In each step the model answers some of them many times; answers that score better than the rest of their group become likelier. This line is the mean score.',
   },
   {
     target: 'section[aria-label="Completion"]',
     tab: 'samples',
-    title: 'Every answer can be read',
+    title: 'Read every answer',
     words:
       'One completion of the model with its reward and the parts it is made of. Edit a copy and it is scored again while you type.',
   },
   {
     target: '[aria-label^="Tokens;"]',
     tab: 'samples',
-    title: 'Colours tell what each token did',
+    title: 'Colours show each token’s part',
     words:
       'By advantage, ratio, KL, entropy or probability: where the model was sure, and what the update pushed up or down.',
   },

@@ -166,7 +166,7 @@ function LivingRun({ run, worker, rewards }: LivingRunProps) {
         <span className="flex min-w-0 items-baseline gap-2">
           <span className="truncate font-medium">{runTitle(run)}</span>
           <span className="shrink-0 text-sm text-muted">
-            {worker.isSilent ? 'gives no sign of life' : phaseWords(run.phase, worker)}
+            {worker.isSilent ? 'is not responding' : phaseWords(run.phase, worker)}
           </span>
         </span>
         <span className="mt-1.5 flex items-center gap-3 text-sm text-muted tabular-nums">
@@ -334,5 +334,5 @@ function wordsOf({ status, error, finding, step }: Ended): string {
   if (finding !== null) return finding.words
   return status === 'interrupted'
     ? `Its process ended after step ${String(step)}. It can be resumed.`
-    : 'It ended without saying why.'
+    : 'It ended without an error message.'
 }

@@ -53,7 +53,7 @@ export function ExportPage({ runId, step }: ExportPageProps) {
       {!isLoaded && <Loading />}
       {isLoaded && trained.length === 0 && (
         <EmptyState title="Nothing to export yet">
-          When a run has made its first checkpoint, it can be written as an adapter for other programs here.
+          Once a run has its first checkpoint, export it here as an adapter for other programs.
         </EmptyState>
       )}
       {isLoaded && trained.length > 0 && runId !== null && (
@@ -183,14 +183,12 @@ function WhichCheckpoint({ run, trained, checkpoints, step }: WhichCheckpointPro
           )}
         </Field>
       </div>
-      {run === undefined && (
-        <p className="text-caution">That run is not there any more. Choose another one.</p>
-      )}
+      {run === undefined && <p className="text-caution">This run no longer exists. Choose another one.</p>}
       {checkpoints !== undefined && run !== undefined && !isThere && (
         <p className="text-caution">
           {step === null
             ? 'This run has no complete checkpoint.'
-            : `The checkpoint of step ${String(step)} is not there any more. Choose another one.`}
+            : `The checkpoint of step ${String(step)} no longer exists. Choose another one.`}
         </p>
       )}
     </>
@@ -211,7 +209,7 @@ function UnderWay({ item, title }: UnderWayProps) {
     <>
       <p className="mb-2 font-medium">{title}</p>
       <TaskProgress progress={progress} />
-      {eta !== null && <p className="mt-1 text-sm text-faint">About {eta} left of this part</p>}
+      {eta !== null && <p className="mt-1 text-sm text-faint">About {eta} left for this part</p>}
     </>
   )
 }
@@ -221,8 +219,8 @@ const Beforehand = () => (
   <div className="max-w-100 text-muted text-pretty">
     <p className="font-medium text-text">After writing, everything is read back</p>
     <p>
-      The report compares numbers, log-probabilities and greedy tokens of what was read with what was trained.
-      An export that does not pass gets a folder that says so in its name.
+      The report compares weights, log-probabilities and greedy tokens with those of the trained policy. If
+      they differ, the folder is named “…-failed”.
     </p>
   </div>
 )

@@ -99,8 +99,8 @@ function ImportAdapter({ name: folderName, source, onDiscard }: ImportAdapterPro
     <>
       <p className="font-medium">This folder is an adapter.</p>
       <p className="text-muted text-pretty">
-        It adds to a base model what was trained on it. Every tensor is checked before it is copied; then a
-        run can start from it, and the arena can play it.
+        It contains what was trained on top of a base model. Every tensor is checked before it is copied; then
+        a run can start from it, and the arena can use it.
       </p>
       <ImportForm
         action="Import adapter"
@@ -146,7 +146,7 @@ function ImportModel({ name: folderName, source, info, onDiscard }: ImportModelP
       >
         <Field
           label="Hub id"
-          note="If it has one, such as Qwen/Qwen2.5-0.5B: adapters then say which model they belong to. Nothing is asked of the hub."
+          note="Optional, such as Qwen/Qwen2.5-0.5B: adapters then name their base model. No request is made to the hub."
         >
           {(ids) => <TextInput {...ids} value={hubId} onChange={setHubId} disabled={isRunning} />}
         </Field>
@@ -204,6 +204,6 @@ function ImportForm(props: ImportFormProps) {
 }
 
 function nameProblem(name: string, isTaken: boolean): string | null {
-  if (isTaken) return 'There is one of that name already.'
+  if (isTaken) return 'This name is already in use.'
   return isImportName(name) ? null : 'Letters, digits, dots and dashes.'
 }

@@ -138,8 +138,8 @@ function DeleteModel({ model, onClose }: { model: ListedModel; onClose: () => vo
         <>
           <p className="mt-2">
             {unfinished.length > 0
-              ? 'It cannot be deleted while runs that are not finished need it. Delete those runs first:'
-              : 'These finished runs were trained on it. Their adapters stay, but do nothing without it:'}
+              ? 'It cannot be deleted while unfinished runs need it. Delete those runs first:'
+              : 'These finished runs were trained on it. Their adapters stay, but cannot be used without it:'}
           </p>
           <ul className="mt-1 flex flex-col gap-1">
             {shown.slice(0, mostShown).map((run) => (
@@ -195,7 +195,7 @@ function TryTokens({ model, hasChatTemplate }: TryTokensProps) {
         />
       }
     >
-      <TextArea aria-label="Text to cut into tokens" rows={4} value={text} onChange={setText} />
+      <TextArea aria-label="Text to tokenise" rows={4} value={text} onChange={setText} />
       {failure !== null && <ErrorNote error={failure} className="mt-2" />}
       {failure === null && shown !== undefined && (
         <div className="mt-3">

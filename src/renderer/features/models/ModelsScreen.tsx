@@ -228,7 +228,7 @@ function HubModelDialog({ onClose }: { onClose: () => void }) {
   return (
     <HubDialog
       title="Add a model from a hub"
-      note="owner/name, or the address of its page. Only weights as safetensors, tokenizer and texts are fetched; nothing of it is run."
+      note="owner/name, or the address of its page. Only weights as safetensors, tokenizer and texts are fetched; no code in it is run."
       address={address}
       onAddress={setAddress}
       action="Fetch model"
@@ -304,9 +304,9 @@ function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
               ]}
             />
             <p className="mt-3 text-muted text-pretty">
-              A run that continues it keeps its rank, scale and projections; its optimizer begins anew. It can
-              also be what a run is kept close to (reference.adapter), and stand in the Arena beside its
-              model.
+              A run that continues it keeps its rank, scale and projections and starts with a new optimizer.
+              It can also be the reference policy of a run (reference.adapter), and be compared with its base
+              model in the Arena.
             </p>
           </Panel>
         )}
@@ -318,8 +318,8 @@ function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
         action="Delete adapter"
         onConfirm={() => void remove.run({ name })}
       >
-        Its copy in Turnwise’s folder is removed. Finished runs that began with it stay; it cannot be deleted
-        while a run that is not finished needs it.
+        Its copy in Turnwise’s folder is removed. Finished runs that started from it stay; it cannot be
+        deleted while an unfinished run needs it.
       </ConfirmDialog>
     </div>
   )

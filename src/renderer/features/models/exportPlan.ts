@@ -6,12 +6,12 @@ export type ExportFormat = Answer<'checkpoints.formats'>[number]['format']
 export const formatWords: Readonly<Record<ExportFormat, { readonly title: string; readonly use: string }>> = {
   peft: {
     title: 'Adapter (PEFT)',
-    use: 'Small. Loads beside the base model in transformers, vLLM, and whatever else reads PEFT.',
+    use: 'Small. Loads on top of the base model in transformers, vLLM and other programs that read PEFT.',
   },
-  merged: { title: 'Merged model', use: 'A model folder of its own with the adapter worked in.' },
+  merged: { title: 'Merged model', use: 'A model folder with the adapter merged into the weights.' },
   gguf: {
     title: 'GGUF',
-    use: 'The adapter as one file for llama.cpp and what is built on it, beside its base.',
+    use: 'The adapter as one file for llama.cpp and programs built on it; needs the base model.',
   },
   onnx: { title: 'ONNX', use: 'A graph with its weights for ONNX Runtime in other programs.' },
 }

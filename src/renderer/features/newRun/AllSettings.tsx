@@ -54,7 +54,7 @@ export function AllSettings({ draft, sections, problems, onChange }: AllSettings
     <div>
       <div className="sticky -top-6 z-10 -mx-1 flex flex-wrap items-center gap-3 bg-bg px-1 py-2">
         <SearchInput label="Search settings" value={search} onChange={setSearch} className="w-64" />
-        <Checkbox label="Only what is changed" checked={onlyChanged} onChange={setOnlyChanged} />
+        <Checkbox label="Changed settings only" checked={onlyChanged} onChange={setOnlyChanged} />
         <span className="text-faint">{plural(changed.length, 'setting changed', 'settings changed')}</span>
         {changed.length > 0 && (
           <Button small className="ml-auto" onClick={resetAll}>
@@ -65,8 +65,8 @@ export function AllSettings({ draft, sections, problems, onChange }: AllSettings
       {shown.length === 0 && (
         <p className="py-4 text-muted">
           {onlyChanged && words === ''
-            ? 'Nothing is changed: every setting is as it is by default.'
-            : 'No setting has that name.'}
+            ? 'Nothing changed: every setting has its default.'
+            : 'No settings match.'}
         </p>
       )}
       {shown.map((section) => (
@@ -105,7 +105,7 @@ function Section({ draft, section, problems, onChange }: SectionProps) {
         {help !== '' && <Help about={title}>{help}</Help>}
         {isFixed && (
           <span className="ml-2 text-sm font-normal text-faint">
-            A fork goes on with the adapter of its checkpoint.
+            A fork continues the adapter of its checkpoint.
           </span>
         )}
       </h4>

@@ -36,8 +36,8 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
     <div className="grid gap-4">
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-0 grow basis-80 text-muted text-pretty">
-          Takes one step with one group of the longest row, for real, and tells what the run will need.
-          Nothing of it is kept.
+          Really takes one step with one group on the longest row, and reports what the run will need. Nothing
+          of it is kept.
         </p>
         {state !== 'running' && (
           <Button disabled={!canStart} onClick={start}>
@@ -213,7 +213,7 @@ function CalibrationSamples({ result }: { result: Calibration }) {
             </span>
             <span className="text-sm text-faint">
               row {formatCount((samples[0]?.row ?? 0) + 1)} of the data ·{' '}
-              {plural(result.longest.promptTokens, 'token')} of prompt, the longest there is
+              {plural(result.longest.promptTokens, 'token')} of prompt, the longest row
             </span>
             <pre
               dir="auto"

@@ -95,7 +95,7 @@ export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: Co
           onClose={() => setEditing(false)}
           onApply={(next) => {
             setEditing(false)
-            onOpen(next, 'The JSON was taken over.')
+            onOpen(next, 'The JSON was applied.')
           }}
         />
       )}
@@ -127,7 +127,7 @@ function JsonDialog({ config, onApply, onClose }: JsonDialogProps) {
       isOpen
       width={760}
       title="Config as JSON"
-      description="What the file does not say is as by default. The host checks it when it is taken over."
+      description="Keys that the file omits get their defaults. The host checks the config when it is applied."
       onClose={onClose}
       actions={
         <>

@@ -63,8 +63,8 @@ export function ModelStep({ config, isFork, problems, onModel, onChange }: Model
       {start !== null && !isFork && (
         <p className="flex flex-wrap items-center gap-2 text-sm text-muted">
           The adapter begins as{' '}
-          {step === undefined ? lastPart(start) : `the checkpoint of step ${String(step)}`}. Its step count
-          and optimizer begin anew; to go on exactly, fork the run.
+          {step === undefined ? lastPart(start) : `the checkpoint of step ${String(step)}`}. Step count and
+          optimizer start anew; fork the run to continue exactly.
           <Button small onClick={() => onChange((now) => startingFrom(now, undefined))}>
             Start fresh
           </Button>

@@ -70,7 +70,7 @@ export function NewRunScreen() {
     >
       {isFromElsewhere && (
         <p role="status" className="mb-4 text-muted">
-          Changed in another tab or window just now: these are the newer settings.
+          Just changed in another tab or window: these are the newer settings.
         </p>
       )}
       <PutAsideDrafts aside={aside} known={known} />

@@ -110,11 +110,11 @@ export function RunAside(props: RunAsideProps) {
       {fork !== null && (
         <Panel title="Fork">
           <p className="text-muted">
-            Goes on from a checkpoint of{' '}
+            Continues from a checkpoint of{' '}
             <a href={link(`/runs/${fork.runId}/overview`)} className="text-accent-ink underline">
               {parentName}
             </a>
-            , with its adapter, optimizer and place in the data.
+            , with its adapter, optimizer and position in the data.
           </p>
           <ForkStep fork={fork} onChange={(step) => onChange({ ...draft, fork: { ...fork, step } })} />
           <Differences draft={draft} />
@@ -218,9 +218,7 @@ function ForkStep({ fork, onChange }: { fork: ForkPoint; onChange: (step: number
 function Differences({ draft }: { draft: Draft }) {
   const changes = Object.entries(forkChanges(draft))
   if (changes.length === 0)
-    return (
-      <p className="mt-2 text-sm text-caution">Nothing is changed yet: it would do what its parent did.</p>
-    )
+    return <p className="mt-2 text-sm text-caution">Nothing changed yet: the fork would repeat its parent.</p>
   return (
     <table className="mt-2 w-full text-sm">
       <caption className="sr-only">What differs from the parent</caption>

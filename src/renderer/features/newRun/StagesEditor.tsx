@@ -42,8 +42,8 @@ export function StagesEditor({ stages, known, problems, steps, onChange }: Stage
     <div className="grid gap-2">
       <div className="flex flex-wrap items-center gap-2">
         <p className="min-w-0 grow text-muted text-pretty">
-          The policy of a finished stage is start and reference of the next. What a stage does not say is as
-          in the settings below.
+          Each stage starts from the policy of the previous one, which is also its reference. A stage inherits
+          what it does not set from the settings below.
         </p>
         <Menu
           groups={[
@@ -187,12 +187,12 @@ function StageBody({ stage, known, problems, onChange }: StageBodyProps) {
           </p>
         ))}
       <Select
-        aria-label="Setting of its own"
+        aria-label="Setting of this stage"
         small
         className="w-56"
         value=""
         options={[
-          { value: '', label: 'Add a setting of its own' },
+          { value: '', label: 'Add a setting for this stage' },
           ...others.map(({ key, label }) => ({ value: key, label: `${label} (${key})` })),
         ]}
         onChange={(key) => {
@@ -223,8 +223,8 @@ function StageRows({ stage, known, onChange }: Pick<StageBodyProps, 'stage' | 'k
   }
   return (
     <Field
-      label="Rows of its own"
-      help="Without, the stage reads the rows of the run."
+      label="Own rows"
+      help="Empty: the stage uses the run’s rows."
       aside={
         train !== undefined && (
           <Button small variant="quiet" onClick={() => onChange(withValue(stage, 'data', undefined))}>

@@ -42,7 +42,7 @@ export function ToolConfigDialog({ onTakeOver, onClose }: ToolConfigDialogProps)
       isOpen
       width={820}
       title="Settings from another tool"
-      description="What TRL, AgileRL, verl or AReaL was started with. Nothing changes before you take it over."
+      description="The settings that TRL, AgileRL, verl or AReaL was started with. Nothing changes until you apply them."
       onClose={onClose}
       actions={
         <>

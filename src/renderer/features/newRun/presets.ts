@@ -69,7 +69,7 @@ const wishes: readonly Wish[] = [
   {
     id: 'balanced',
     title: 'Balanced',
-    description: 'Enough steps and completions for a curve to trust.',
+    description: 'Enough steps and completions for a trustworthy curve.',
     ...{ steps: 60, promptsPerStep: 8, groupSize: 8, maxNewTokens: 128, rows: 16, rank: 16, every: 10 },
   },
   {

@@ -38,7 +38,7 @@ export const stagePlans: readonly StagePlan[] = [
   {
     id: 'sft-rl',
     title: 'Answers, then rewards',
-    description: 'SFT teaches the form of the answer, rewards make it right.',
+    description: 'SFT teaches the form of the answer, rewards its content.',
     stages: [
       { name: 'answers', algorithm: 'sft' },
       { name: 'rewards', algorithm: 'grpo' },
@@ -47,7 +47,7 @@ export const stagePlans: readonly StagePlan[] = [
   {
     id: 'sft-dpo-rl',
     title: 'Answers, preferences, rewards',
-    description: 'SFT, then DPO on pairs, then rewards. Each stage may have rows of its own.',
+    description: 'SFT, then DPO on pairs, then rewards. Each stage may have its own rows.',
     stages: [
       { name: 'answers', algorithm: 'sft' },
       { name: 'preferences', algorithm: 'dpo' },

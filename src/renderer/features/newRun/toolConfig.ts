@@ -62,7 +62,7 @@ function withOwn(config: JsonObject, key: string, own: unknown): JsonObject {
 
 const headings: readonly (readonly [ImportNote['kind'], string])[] = [
   ['left-out', 'Not taken over'],
-  ['changed', 'Taken over, but not quite the same'],
+  ['changed', 'Applied, but not exactly the same'],
   ['filled-in', 'Filled in'],
 ]
 

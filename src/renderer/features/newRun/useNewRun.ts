@@ -40,7 +40,7 @@ export function useDraft(): DraftView {
   )
   const replace = useCallback(
     (next: Draft, words: string) => {
-      if (exchange(client, next)) toast({ title: words, detail: 'What was here before is put aside.' })
+      if (exchange(client, next)) toast({ title: words, detail: 'The previous draft is kept aside.' })
     },
     [client],
   )

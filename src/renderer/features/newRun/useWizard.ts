@@ -82,7 +82,7 @@ export function useWizard() {
       )
     },
     clear: () => {
-      replace(emptyDraft, 'Everything is as by default again.')
+      replace(emptyDraft, 'All settings are back to their defaults.')
       steps.showOnly(['model'])
     },
     steps: stepIds.map((id, i): Step => ({ id, summary: summaries[id], next: stepIds[i + 1] ?? null })),

@@ -23,9 +23,7 @@ export function QueueList() {
         <Halted halted={data.halted} run={runs.find(({ id }) => id === data.halted?.runId)} />
       )}
       {entries.length === 0 ? (
-        <p className="text-muted">
-          No run waits. A new run can be put in the queue instead of being started at once.
-        </p>
+        <p className="text-muted">The queue is empty. New runs can be queued instead of started at once.</p>
       ) : (
         <ol aria-label="Queue" className="divide-y divide-line rounded border border-line">
           {entries.map(({ runId, continueOnError, run }, i) => (
@@ -125,8 +123,8 @@ function Halted({ halted: { runId, error }, run }: HaltedProps) {
         message: `The queue waits: ${title} failed.`,
         hint:
           error === null
-            ? 'The runs behind it are safe and have not begun.'
-            : `${error.message} The runs behind it are safe and have not begun.`,
+            ? 'The runs behind it are safe and have not started.'
+            : `${error.message} The runs behind it are safe and have not started.`,
       }}
       action={
         <Button
@@ -135,7 +133,7 @@ function Halted({ halted: { runId, error }, run }: HaltedProps) {
           icon={<Play size={12} aria-hidden />}
           onClick={() => void proceed(undefined)}
         >
-          Go on with the next
+          Continue with the next
         </Button>
       }
     />

@@ -47,11 +47,11 @@ export function BatteryTab(props: BatteryTabProps) {
     return (
       <EmptyState
         icon={<ShieldQuestion size={24} aria-hidden />}
-        title="Find out what a lazy policy would find."
+        title="Find what a lazy policy would find."
         action={button}
       >
         {missing ??
-          'Empty texts, echoes, repetition and empty forms are scored on the rows on the right. What is paid here is what a policy learns first.'}
+          'Empty texts, echoes, repetition and empty forms are scored on the rows on the right. Whatever earns reward here is what a policy learns first.'}
       </EmptyState>
     )
   }

@@ -84,7 +84,7 @@ function CheckLine({ check, typeErrors }: { check: CodeCheck | undefined; typeEr
     return (
       <>
         <CircleDashed size={13} aria-hidden className="text-faint" />
-        <span className="text-faint">Not looked at yet</span>
+        <span className="text-faint">Not checked yet</span>
       </>
     )
   if ('problem' in check) {

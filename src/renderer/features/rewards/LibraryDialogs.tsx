@@ -35,9 +35,7 @@ export function NewRewardDialog({ gallery, taken, isBusy, onClose, onCreate }: N
   const [from, setFrom] = useState('')
   const copies = gallery.filter((entry) => entry.code !== null && entry.kind === kind)
   const chosen = copies.find((entry) => galleryKey(entry) === from)
-  const fault = taken.includes(name.trim())
-    ? 'There is one of this name already; the list will show both.'
-    : null
+  const fault = taken.includes(name.trim()) ? 'This name is already in use; the list will show both.' : null
   const create = () => {
     const code = chosen?.code ?? startCode[kind]
     const note = chosen === undefined ? 'Beginning' : `Copy of “${chosen.title}”`
@@ -55,7 +53,7 @@ export function NewRewardDialog({ gallery, taken, isBusy, onClose, onCreate }: N
       isOpen
       onClose={onClose}
       title="New reward"
-      description="Code that says what a completion is worth, or a world the policy acts in."
+      description="Code that scores completions, or an environment the policy acts in."
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>

@@ -165,7 +165,7 @@ function Changes({ open }: { open: OpenReward }) {
       <span className="truncate">{newest === 0 ? 'Not saved yet' : words}</span>
       {newest > 0 && (
         <Button small variant="quiet" onClick={discard}>
-          {version === null ? 'Discard changes' : 'Back to the newest'}
+          {version === null ? 'Discard changes' : 'Return to the newest'}
         </Button>
       )}
     </>

@@ -77,8 +77,8 @@ const NothingYet = () => (
     title="See what the rows earn before you train on them."
   >
     <p>
-      Press <Kbd>{keyWords(keyTable.act.keys[0] ?? '')}</Kbd> to score the rows on the right with the code as
-      it stands.
+      Press <Kbd>{keyWords(keyTable.act.keys[0] ?? '')}</Kbd> to score the rows on the right with the current
+      code.
     </p>
   </EmptyState>
 )
@@ -115,7 +115,7 @@ function ResultBar({
       {notScored > 0 && <span>{plural(notScored, 'row')} not scored</span>}
       {failed > 0 && <span className="text-bad">{plural(failed, 'row')} failed</span>}
       {isGenerated && minimum !== null && minimum === maximum && rows.length > 1 && (
-        <span className="text-caution">All alike: nothing to learn from</span>
+        <span className="text-caution">All the same: nothing to learn from</span>
       )}
       <span>{formatDuration(meanMs)} per row</span>
       {task.state === 'cancelled' && <span className="text-caution">Cancelled</span>}

@@ -327,7 +327,7 @@ export function EnvironmentPicker({ value, onChange, columns = [] }: Environment
       <Field
         label="Environment"
         note={source?.kind === 'builtin' ? source.entry.description : undefined}
-        help="A world of one or several turns that gives rewards; without one, completions of prompts are scored."
+        help="An environment of one or several turns gives rewards; without one, completions of prompts are scored."
       >
         {(ids) => (
           <Select

@@ -62,7 +62,7 @@ export function RewardsScreen() {
                 <EmptyState
                   icon={<FileCode2 size={24} aria-hidden />}
                   title={
-                    selected === null ? 'Say what a good completion is.' : 'There is no such reward any more.'
+                    selected === null ? 'Say what a good completion is.' : 'This reward no longer exists.'
                   }
                   action={<NewButton onClick={actions.create} />}
                 >
@@ -271,7 +271,7 @@ function Library({ rewards, gallery, selected, drafts, actions }: LibraryProps) 
             </ul>
           </section>
         ))}
-        {groups.length === 0 && <p className="p-3 text-sm text-faint">Nothing has these words.</p>}
+        {groups.length === 0 && <p className="p-3 text-sm text-faint">No matches.</p>}
       </div>
     </nav>
   )

@@ -214,7 +214,7 @@ function HandForm({
               <TextInput {...ids} value={hand.prompt} onChange={(prompt) => setHand({ ...hand, prompt })} />
             )}
           </Field>
-          <Field label="Completion" help="What the policy would have written.">
+          <Field label="Completion" help="The completion to score.">
             {(ids) => (
               <TextArea
                 {...ids}
@@ -230,7 +230,7 @@ function HandForm({
       <Field
         label="Row"
         help="Columns of the data set as JSON; code sees them as row."
-        error={parseRow(hand.row) === null ? 'This is no JSON object.' : null}
+        error={parseRow(hand.row) === null ? 'This is not a JSON object.' : null}
       >
         {(ids) => (
           <TextArea {...ids} mono rows={3} value={hand.row} onChange={(row) => setHand({ ...hand, row })} />
@@ -238,7 +238,7 @@ function HandForm({
       </Field>
       {!hasData && (
         <p className="mt-1 text-sm text-muted">
-          With a data set the editor knows its columns and a dry-run scores many rows.{' '}
+          With a data set, the editor knows its columns and a dry run scores many rows.{' '}
           <a className="text-accent-ink underline" href={link('/data')}>
             Add data
           </a>

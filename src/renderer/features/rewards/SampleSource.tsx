@@ -130,13 +130,13 @@ export function PromptSource({ bench: { prompt }, columns, onChange }: PromptSou
   }
   return (
     <>
-      <Field label="Prompt" help="How a row becomes what the policy reads.">
+      <Field label="Prompt" help="How a row becomes a prompt.">
         {(ids) => (
           <Select
             {...ids}
             value={now}
             options={[
-              { value: 'own', label: 'As the data set says' },
+              { value: 'own', label: 'As set for the data set' },
               ...(now === 'messages' ? [{ value: 'messages', label: promptWords(prompt) }] : []),
               ...names.map(({ name }) => ({ value: `column:${name}`, label: `Column ${name}` })),
               { value: 'template', label: 'Template…' },

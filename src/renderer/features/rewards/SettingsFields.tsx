@@ -56,7 +56,7 @@ function SettingField({ name, usual, value, columns, onChange }: SettingFieldPro
     />
   )
   const isColumn = typeof shown === 'string' && /column/i.test(name) && columns.length > 0
-  const fault = isColumn && !columns.includes(shown) ? 'The rows have no such column.' : null
+  const fault = isColumn && !columns.includes(shown) ? 'The rows have no column of this name.' : null
   return (
     <Field label={name} aside={reset} error={fault}>
       {(ids) => {

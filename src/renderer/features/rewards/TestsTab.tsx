@@ -74,10 +74,10 @@ export function TestsTab({ tests, testRun, onChange, gate }: TestsTabProps) {
       {tests.length === 0 ? (
         <EmptyState
           icon={<ListChecks size={24} aria-hidden />}
-          title="Write down what must be rewarded, and what must not."
+          title="Record what must be rewarded, and what must not."
           action={add}
         >
-          A test is a sample with the reward it must earn. Results of a dry-run become tests by one button.
+          A test is a sample with the reward it must earn. One button turns a result of a dry run into a test.
         </EmptyState>
       ) : (
         <>

@@ -34,7 +34,7 @@ interface Line {
 export function UsedByTab({ rewardId, kind, versions, uses }: UsedByTabProps) {
   const { runs } = useRuns()
   const [rescored, setRescored] = useState<Line | null>(null)
-  if (uses === undefined) return <Loading label="Looking through the runs" />
+  if (uses === undefined) return <Loading label="Searching the runs" />
   const byId = new Map(runs.map((run) => [run.id, run]))
   const lines = uses.flatMap(({ runId, version }): Line[] => {
     const run = byId.get(runId)

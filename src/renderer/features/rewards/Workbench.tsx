@@ -43,7 +43,7 @@ export function Workbench({ editor, rows, settings, tabs, openTab, onOpenTab }: 
       </SplitPane>
       {open !== undefined && (
         <Tabs
-          label="What came of it"
+          label="Results"
           tabs={tabs.map(({ tab }) => tab)}
           value={open.tab.id}
           onChange={onOpenTab}
@@ -61,8 +61,8 @@ const SettingsSection = ({ known, values, onChange, columns }: WorkbenchProps['s
     <h2 className="flex h-7 shrink-0 items-center pl-3 text-sm font-medium text-muted">
       Settings
       <Help about="settings">
-        The code names them with their defaults. What you change here counts for dry-runs, the battery and new
-        runs you start from here.
+        The code declares them with their defaults. Changes here apply to dry runs, reward-hacking tests and
+        new runs started from here.
       </Help>
     </h2>
     <div className="min-h-0 overflow-auto px-3 pb-2">

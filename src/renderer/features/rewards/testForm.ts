@@ -54,7 +54,7 @@ export function caseOf(form: TestForm): { readonly testCase: TestCase } | { read
   const expect = expectOf(form)
   const faults: FormFaults = {
     ...(form.name.trim() === '' ? { name: 'Say what this case shows.' } : {}),
-    ...(row === null ? { row: 'This is no JSON object.' } : {}),
+    ...(row === null ? { row: 'This is not a JSON object.' } : {}),
     ...(settings === null || !isSettings(settings)
       ? { settings: 'A JSON object of texts, numbers and booleans.' }
       : {}),

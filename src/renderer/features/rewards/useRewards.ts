@@ -99,7 +99,7 @@ export interface OpenReward {
   readonly isLoaded: boolean
   readonly error: Error | null
   readonly change: (code: Code) => void
-  /** Back to the newest version. */
+  /** Return to the newest version. */
   readonly discard: () => void
   readonly save: (also?: {
     readonly note?: string

@@ -128,7 +128,7 @@ export interface Battery extends BatteryRun {
   readonly isStale: boolean
 }
 
-const noCheatRows = 'The battery needs rows of a data set: choose one on the right.'
+const noCheatRows = 'The tests need rows of a data set: choose one on the right.'
 
 /** Runs the reward-hacking tests on the rows of the bench. */
 export function useBattery({ code, settings, bench: { bench } }: Trial): Battery {

@@ -47,15 +47,15 @@ export function CheckpointsTab({ run, config, onFork }: Props) {
   const [sentStep, setSentStep] = useState<number | null>(null)
   const remove = useCommand('checkpoints.delete')
   if (error !== null) return <ErrorNote error={error} className="m-8" />
-  if (checkpoints === undefined) return <Loading label="Looking at the checkpoints" />
+  if (checkpoints === undefined) return <Loading label="Reading the checkpoints" />
   const bytes = checkpoints.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
   const metric = config?.checkpoints.bestBy ?? 'eval_reward'
   return (
     <div className="flex min-w-0 flex-col gap-4 px-page py-6">
       {checkpoints.length === 0 ? (
         <EmptyState title={firstWords(config)}>
-          A checkpoint holds adapter, optimizer, random numbers and the place in the data: training goes on
-          from it as if it had never stopped.
+          A checkpoint holds adapter, optimizer, random state and position in the data: training resumes from
+          it as if it had never stopped.
         </EmptyState>
       ) : (
         <>
@@ -90,7 +90,7 @@ export function CheckpointsTab({ run, config, onFork }: Props) {
           setDeleting(null)
         }}
       >
-        This frees {formatBytes(deleting?.sizeBytes ?? 0)} and cannot be taken back.{' '}
+        This frees {formatBytes(deleting?.sizeBytes ?? 0)} and cannot be undone.{' '}
         {checkpoints.length === 1
           ? 'It is the only one: a resumed run would begin from the start.'
           : `${plural(checkpoints.length - 1, 'other checkpoint')} of this run ${checkpoints.length === 2 ? 'stays' : 'stay'}.`}{' '}
@@ -290,7 +290,9 @@ function Actions(props: ActionsProps) {
         disabled={!isWhole || isLiving || run.status === 'finished'}
         onClick={onResume}
         title={
-          run.status === 'finished' ? 'The run has reached its end: fork it to go on from here.' : undefined
+          run.status === 'finished'
+            ? 'The run has reached its end: fork it to continue from here.'
+            : undefined
         }
         aria-label={`Resume from step ${step}`}
       >

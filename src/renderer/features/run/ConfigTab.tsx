@@ -158,8 +158,8 @@ function Manifest({ record: { manifest, id, directory, seed } }: { record: RunRe
           <span className="inline-flex items-center">
             Manifest
             <Help about="the manifest">
-              Digests (SHA-256) of everything that determines the run: where they are equal, the same steps
-              give the same numbers on the same machine.
+              SHA-256 digests of everything that determines the run: with equal digests, the same steps give
+              the same numbers on the same machine.
             </Help>
           </span>
         }
@@ -170,7 +170,7 @@ function Manifest({ record: { manifest, id, directory, seed } }: { record: RunRe
         }
       >
         {manifest === null ? (
-          <p className="text-muted">Written down when training begins.</p>
+          <p className="text-muted">Recorded when training starts.</p>
         ) : (
           <dl className="flex flex-col gap-2">
             <Digest name="Made with" text={manifest.app} isWhole />

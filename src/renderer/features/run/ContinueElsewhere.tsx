@@ -182,7 +182,7 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
             </p>
             {fixtures > 0 && (
               <p className="text-sm text-muted">
-                {plural(fixtures, 'scored sample')} in it check that rewards there are those of the run.
+                {plural(fixtures, 'scored sample')} checks there that the rewards equal those of the run.
               </p>
             )}
           </div>
@@ -202,7 +202,7 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
         <section aria-label="Differences from Turnwise">
           <h3 className="mb-1 font-medium">Differences from Turnwise</h3>
           {notes.length === 0 ? (
-            <p className="text-muted">Nothing that was found.</p>
+            <p className="text-muted">None found.</p>
           ) : (
             <ul className="grid gap-1">
               {notes.map((note) => (

@@ -44,7 +44,7 @@ export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }
   const checkpoints = useAnswer('checkpoints.list', { runId: run.id }).data ?? []
   const newest = checkpoints.findLast(({ problem }) => problem === null)?.step ?? null
   if (error !== null) return <ErrorNote error={error} className="m-8" />
-  if (data === undefined) return <Loading label="Looking at the numbers" />
+  if (data === undefined) return <Loading label="Reading the metrics" />
   const isHealthy = data.findings.every(({ severity }) => severity === 'note')
   return (
     <div className="mx-auto flex max-w-240 flex-col gap-3 px-page py-6">
@@ -98,7 +98,7 @@ function FindingCard({ finding, runId, rewards, newest, onFork }: CardProps) {
           <p className={classes('text-sm font-medium', tone)}>{name}</p>
           <h2 className="max-w-160 text-pretty">{finding.words}</h2>
           {finding.evidence.length > 0 && (
-            <ul aria-label="What it rests on" className="mt-2 flex flex-wrap gap-x-4 gap-y-0.5 text-sm">
+            <ul aria-label="Evidence" className="mt-2 flex flex-wrap gap-x-4 gap-y-0.5 text-sm">
               {finding.evidence.map((each) => (
                 <EvidenceItem key={`${each.of} ${String(each.fromStep)}`} evidence={each} />
               ))}
@@ -295,7 +295,7 @@ export function healthyWords({
   firstStep,
   steps,
 }: Pick<Diagnosis, 'stage' | 'firstStep' | 'steps'>): string {
-  if (steps === 0) return 'No step has ended yet, so there is nothing to judge.'
+  if (steps === 0) return 'No step has finished yet.'
   const where = stage === null ? '' : ` of stage ${String(stage + 1)}`
   return `Nothing looks wrong in ${stepsWords(firstStep, firstStep + steps - 1)}${where}.`
 }

@@ -102,7 +102,8 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
         <ChangedSettings rows={rows} changes={changes} onChange={setChanges} />
         {'steps' in longer && (
           <p className="text-sm text-muted">
-            The run was {run.steps} steps long and this checkpoint is its end, so the fork gets as many again.
+            The run was {run.steps} steps long and this is its last checkpoint, so the fork gets as many
+            again.
           </p>
         )}
         <AddSetting
@@ -204,7 +205,7 @@ function AddSetting({ rows, changes, toolNames, onAdd }: AddProps) {
             </button>
           </li>
         ))}
-        {found.length === 0 && <li className="px-2 py-1 text-muted">No setting has these words.</li>}
+        {found.length === 0 && <li className="px-2 py-1 text-muted">No settings match.</li>}
       </ul>
     </section>
   )

@@ -82,7 +82,7 @@ function EventList({ events, text, isFollowing }: ListProps) {
         </ol>
         {shown.length === 0 && (
           <p className="px-page py-3 text-muted">
-            {text === '' ? 'Nothing has happened yet.' : 'No event has these words.'}
+            {text === '' ? 'Nothing has happened yet.' : 'No events match.'}
           </p>
         )}
       </div>
@@ -153,9 +153,9 @@ function ProcessOutput({ run, text, isFollowing }: OutputProps) {
         {shown === '' ? (
           <span className="font-sans text-base break-normal text-muted">
             {text !== '' && data !== ''
-              ? 'No line has these words.'
+              ? 'No lines match.'
               : isLiving
-                ? 'The process has written nothing, which is as it should be: it speaks up when something is wrong.'
+                ? 'No output, as it should be: the process writes only when something is wrong.'
                 : 'The process wrote nothing.'}
           </span>
         ) : (
@@ -235,7 +235,7 @@ const tellers: Readonly<Record<string, Teller>> = {
   warning: (event) => ({ title: text(event['message']), tone: 'caution' }),
   diagnosis(event) {
     const [gravest] = remarks(event['findings'])
-    if (gravest === undefined) return { title: 'Nothing looks wrong any more', tone: 'good' }
+    if (gravest === undefined) return { title: 'Nothing looks wrong anymore', tone: 'good' }
     return { title: text(gravest.words), tone: gravest.severity === 'problem' ? 'bad' : 'caution' }
   },
   error(event) {
@@ -248,7 +248,7 @@ const tellers: Readonly<Record<string, Teller>> = {
     tone: 'caution',
   }),
   'damaged-line': (event) => ({
-    title: 'A line of the log could not be read and is passed over',
+    title: 'A line of the log could not be read and was skipped',
     detail: text(event['text']),
     tone: 'caution',
   }),

@@ -96,7 +96,7 @@ export function OverviewTab({ run, config, events, findings }: Props) {
           {isPaused && isLiving && <Badge tone="caution">Charts stand still</Badge>}
           {isLiving && (
             <IconButton
-              label={isPaused ? 'Let the charts go on (Space)' : 'Pause live charts (Space)'}
+              label={isPaused ? 'Resume live charts (Space)' : 'Pause live charts (Space)'}
               pressed={isPaused}
               icon={isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
               onClick={() => setPaused(!isPaused)}

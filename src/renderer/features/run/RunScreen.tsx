@@ -247,7 +247,7 @@ const safeWords = (step: number | undefined): string =>
 function lastWord(words: string | null): string | null {
   const lines = (words ?? '').split('\n').filter((line) => line.trim() !== '')
   const line = lines.findLast((candidate) => /error|killed|signal|abort/i.test(candidate)) ?? lines.at(-1)
-  return line === undefined ? null : `Its last words: ${line.trim().slice(0, 300)}`
+  return line === undefined ? null : `Last output: ${line.trim().slice(0, 300)}`
 }
 
 interface MemoryProps {
@@ -268,7 +268,7 @@ function MemoryHelp({ run, config, step, onFork }: MemoryProps) {
   const proposals = memoryProposals(config).slice(0, 3)
   if (proposals.length === 0) return null
   return (
-    <ul aria-label="Ways to less memory" className="flex flex-col rounded border border-line bg-panel">
+    <ul aria-label="Use less memory" className="flex flex-col rounded border border-line bg-panel">
       {proposals.map((proposal, i) => (
         <li
           key={proposal.words}
@@ -283,7 +283,7 @@ function MemoryHelp({ run, config, step, onFork }: MemoryProps) {
             disabled={start.isRunning}
             onClick={() => apply(proposal)}
           >
-            {step === null ? 'Start anew with it' : 'Apply as a fork'}
+            {step === null ? 'Start over with it' : 'Apply as a fork'}
           </Button>
         </li>
       ))}
@@ -298,8 +298,8 @@ function Slow({ run }: { run: RunEntry }) {
   const doing = phaseWords(run.phase, worker).toLowerCase()
   const words =
     pace === null
-      ? 'The training process gives no sign of life.'
-      : `Nothing has ended for ${formatDuration(pace.sinceMs)}, ${formatNumber(pace.times, 2)} times the usual step. It is still ${doing}, at step ${String(run.step + 1)}.`
+      ? 'The training process is not responding.'
+      : `No progress for ${formatDuration(pace.sinceMs)}, ${formatNumber(pace.times, 2)} times a typical step. It is still ${doing}, at step ${String(run.step + 1)}.`
   return (
     <div
       role="status"
@@ -309,8 +309,7 @@ function Slow({ run }: { run: RunEntry }) {
       <p className="min-w-0 grow">
         {words}{' '}
         <span className="text-muted">
-          A long completion, a slow reward or a machine short of memory can be the reason; checkpoints are not
-          touched.
+          The cause may be a long completion, a slow reward or too little memory; checkpoints are safe.
         </span>
       </p>
       <Button small onClick={() => goToTab(run.id, 'log')}>

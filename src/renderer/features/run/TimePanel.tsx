@@ -83,7 +83,7 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
 function serverFacts(adapters: number | null, retries: number | null): string[] {
   return [
     ...(adapters === null ? [] : [`The server holds ${plural(adapters, 'adapter version')}`]),
-    ...(retries === null || retries === 0 ? [] : [`asked again ${formatNumber(retries)} times per step`]),
+    ...(retries === null || retries === 0 ? [] : [`${formatNumber(retries)} retries per step`]),
   ]
 }
 

@@ -41,22 +41,22 @@ export function memoryProposals({ optimization, rollout }: MemorySettings): read
     memory === 'recompute'
       ? null
       : {
-          words: 'Compute activations again instead of keeping them.',
-          price: 'About a third more time for learning; the result stays the same.',
+          words: 'Recompute activations instead of keeping them.',
+          price: 'Learning takes about a third longer; the result is the same.',
           changes: { 'optimization.memory': 'recompute' },
         },
     tokenBudget !== null && tokenBudget <= leastTokens
       ? null
       : {
           words: `Learn from ${String(half(tokenBudget ?? usualTokens))} tokens at once instead of ${tokenBudget === null ? 'as many as are fastest' : String(tokenBudget)}.`,
-          price: 'Somewhat slower; the result stays the same.',
+          price: 'Slightly slower; the result is the same.',
           changes: { 'optimization.tokenBudget': half(tokenBudget ?? usualTokens) },
         },
     maxNewTokens <= 1
       ? null
       : {
-          words: `Cut completions off at ${String(half(maxNewTokens))} tokens instead of ${String(maxNewTokens)}.`,
-          price: 'Longer answers are lost.',
+          words: `Truncate completions at ${String(half(maxNewTokens))} tokens instead of ${String(maxNewTokens)}.`,
+          price: 'Longer answers are truncated.',
           changes: { 'rollout.maxNewTokens': half(maxNewTokens) },
         },
     groupSize === null || groupSize < 4

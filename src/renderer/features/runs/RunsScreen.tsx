@@ -134,20 +134,20 @@ function MainActions({ chosen, onCompare }: { chosen: number; onCompare: () => v
 }
 
 const NoneFits = ({ onClear }: { onClear: () => void }) => (
-  <EmptyState title="No run fits the filter" action={<Button onClick={onClear}>Clear filter</Button>} />
+  <EmptyState title="No runs match the filter" action={<Button onClick={onClear}>Clear filter</Button>} />
 )
 
 const NoRuns = () => (
   <EmptyState
     icon={<ChartNoAxesCombined size={28} aria-hidden />}
-    title="Every run you start is kept here"
+    title="All your runs appear here"
     action={
       <Button variant="primary" onClick={goToNewRun}>
         New run
       </Button>
     }
   >
-    With its curve, its samples and its checkpoints. Select two or more to compare them.
+    With curves, samples and checkpoints. Select two or more to compare them.
   </EmptyState>
 )
 
@@ -172,7 +172,7 @@ function UnreadableRuns() {
       {more > 0 && (
         <p className="text-muted">
           {more === 1 ? 'Another run cannot be read' : `${String(more)} more runs cannot be read`} either;
-          turnwise runs list names them all.
+          `turnwise runs list` names them all.
         </p>
       )}
     </div>

@@ -119,7 +119,7 @@ function PlainText({ sample, isComing }: { sample: Sample; isComing: boolean }) 
       <p dir="auto" className="mt-2 font-mono break-words whitespace-pre-wrap">
         {sample.completion}
       </p>
-      {!isComing && <p className="mt-2 text-sm text-faint">The run recorded no values of its tokens.</p>}
+      {!isComing && <p className="mt-2 text-sm text-faint">The run recorded no token values.</p>}
     </>
   )
 }

@@ -39,7 +39,7 @@ export function GroupPane({ group, sampleId, address, groupSize, onMore }: Props
     <section aria-label="Completions" className="flex min-h-0 grow flex-col">
       <GroupHeader view={address.view}>
         {isPart ? (
-          <span title="“shownTrajectories” in the settings says how many completions of a step are kept to look at.">
+          <span title="The setting “shownTrajectories” is the number of completions kept per step.">
             {samples.length} of {groupSize} kept
           </span>
         ) : (
@@ -121,10 +121,7 @@ export function SampleCard({ sample, isChosen, place }: CardProps) {
         {place !== undefined && <span className="min-w-14 text-muted">{place}</span>}
         {isScored(sample) && <RewardMark reward={reward} />}
         {advantage !== null && isScored(sample) && (
-          <span
-            className="text-muted"
-            title="Advantage: how much better or worse than expected it was judged"
-          >
+          <span className="text-muted" title="Advantage: how much better or worse than its baseline it was">
             advantage <span className="font-mono">{formatDelta(advantage)}</span>
           </span>
         )}

@@ -216,7 +216,7 @@ function Nothing({ address, run, hasSteps, shown }: NothingProps) {
   if (isFiltered(address.filter)) {
     return (
       <EmptyState
-        title="No sample fits the filter"
+        title="No samples match the filter"
         action={
           <button
             type="button"
@@ -229,7 +229,7 @@ function Nothing({ address, run, hasSteps, shown }: NothingProps) {
       />
     )
   }
-  if (hasSteps) return <EmptyState title="There are no samples of these steps" />
+  if (hasSteps) return <EmptyState title="No samples of these steps" />
   if (address.source === 'evaluation')
     return <EmptyState title="Completions on the validation split appear with the first evaluation" />
   return (
@@ -272,7 +272,9 @@ function FilmStrip({ runId, group: { row, source }, sampleId, revision }: FilmSt
           height={28}
           label="Mean reward of this prompt over the steps"
         />
-        <span>{groups.length < 2 ? 'The prompt was drawn once so far.' : 'Mean reward, step by step'}</span>
+        <span>
+          {groups.length < 2 ? 'The prompt has been drawn once so far.' : 'Mean reward, step by step'}
+        </span>
       </div>
       <VirtualList
         label="Steps of this prompt"

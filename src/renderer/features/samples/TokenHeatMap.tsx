@@ -39,7 +39,7 @@ export function TokenHeatMap({ rows, scale }: Props) {
       <div
         role="group"
         tabIndex={0}
-        aria-label="Tokens; arrow keys tell their values"
+        aria-label="Tokens; arrow keys read their values"
         onKeyDown={onKeyDown}
         onPointerOver={onPointerOver}
         onPointerLeave={() => setActive(null)}

@@ -24,7 +24,7 @@ interface HeatSpec {
 export const heatSpecs: Readonly<Record<TokenValue, HeatSpec>> = {
   advantage: {
     title: 'Advantage',
-    help: 'How much better than expected the token was judged: blue ones are made likelier by the update, orange ones less likely.',
+    help: 'How much better than its baseline the token did: the update makes blue tokens likelier, orange ones less likely.',
     isSigned: true,
     leastReach: 0.1,
     place: (value) => value,
@@ -45,14 +45,14 @@ export const heatSpecs: Readonly<Record<TokenValue, HeatSpec>> = {
   },
   entropy: {
     title: 'Entropy',
-    help: 'How uncertain the policy was where it chose the token, in nats; 0 is certain.',
+    help: 'How uncertain the policy was when it chose the token, in nats; 0 is certain.',
     isSigned: false,
     leastReach: 1,
     place: (value) => value,
   },
   probability: {
     title: 'Probability',
-    help: 'How likely the policy held the token it chose; the unlikeliest are the strongest.',
+    help: 'Probability of the chosen token under the policy; the least likely are the strongest.',
     isSigned: false,
     leastReach: 1,
     place: (value) => 1 - value,

@@ -25,7 +25,7 @@ export function CudaLibrary() {
   return (
     <Section
       title="CUDA library"
-      about={`NVIDIA cards need the CUDA library, which Turnwise does not ship, and NVIDIA’s driver, ${oldestCudaDriver} or newer. Nobody has tried Turnwise on such a card yet.`}
+      about={`NVIDIA cards need the CUDA library, which Turnwise does not ship, and NVIDIA’s driver, ${oldestCudaDriver} or newer. Turnwise has not been tested on such a card yet.`}
       actions={
         <div className="flex gap-2">
           {library.presentBytes > 0 && installing === null && <Remove library={library} />}
@@ -61,7 +61,7 @@ function Under({ installing: { doneBytes, totalBytes, leftMs } }: { installing: 
           : `${formatBytes(doneBytes)} of ${formatBytes(totalBytes)}${leftMs === null ? '' : `, about ${formatDuration(Math.max(1000, leftMs))} left`}`}
       </p>
       <p className="text-sm text-faint">
-        It goes on while you are at another screen; what came is kept if you stop.
+        It continues on other screens; what was downloaded is kept if you stop.
       </p>
     </div>
   )
@@ -102,7 +102,7 @@ function Remove({ library }: { library: Library }) {
   const { run, isRunning } = useCommand('libraries.removeCuda', {
     onDone: ({ freedBytes }) => {
       toast({
-        title: `The CUDA library is removed: ${formatBytes(freedBytes)} are free again.`,
+        title: `The CUDA library is removed: ${formatBytes(freedBytes)} freed.`,
         tone: 'good',
       })
       invalidate(queries, ['libraries', 'system'])
@@ -120,7 +120,7 @@ function Remove({ library }: { library: Library }) {
         action="Remove"
         onConfirm={() => void run(undefined)}
       >
-        {formatBytes(library.presentBytes)} become free. Runs, models and data stay; it can be fetched again.
+        {formatBytes(library.presentBytes)} are freed. Runs, models and data stay; it can be downloaded again.
       </ConfirmDialog>
     </>
   )

@@ -73,7 +73,7 @@ const places: readonly (readonly [string, string, string])[] = [
   [
     'Learning: forward and backward',
     'The run’s device',
-    'Layer by layer on the CPU, in whole programs on a GPU; what that has no kernel for, the CPU computes',
+    'Layer by layer on the CPU, in whole programs on a GPU; operators without a kernel there run on the CPU',
   ],
   ['Optimizer', 'CPU', 'AdamW on the adapter’s parameters, in f32'],
   [
@@ -194,7 +194,7 @@ function CheckWords({ kind, check }: AvailableProps) {
     return (
       <p className="text-pretty">
         {isCpu
-          ? 'Always there. The check runs the self-test on it.'
+          ? 'Always available. The check runs the self-test on it.'
           : 'The check runs the self-test on it and measures how fast it is, in a minute or so. Until it has passed, auto does not choose it.'}
       </p>
     )
@@ -203,8 +203,8 @@ function CheckWords({ kind, check }: AvailableProps) {
   if (check.problem !== null) {
     return (
       <Fault>
-        The check did not come to its end {made}. {check.problem} Runs of auto do not use it; update the
-        graphics driver and check again.
+        The check did not finish {made}. {check.problem} Runs with “auto” do not use it; update the graphics
+        driver and check again.
       </Fault>
     )
   }
@@ -238,7 +238,7 @@ function speedWords(speeds: readonly DeviceSpeed[]): string {
     const fast = ratio === null ? 'far slower' : `${formatNumber(ratio, 2)} times as fast`
     return `${fast} on a model of ${formatNumber(parameters / 1e6, 2)} million parameters`
   })
-  return `Beside the CPU: ${parts.join(', ')}.`
+  return `Compared with the CPU: ${parts.join(', ')}.`
 }
 
 /** What is missing for a device is told to those who ask: most machines lack most of them. */

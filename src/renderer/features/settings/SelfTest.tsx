@@ -95,7 +95,7 @@ interface Outcome {
 
 function summary({ checks, failed, isWhole, device }: Outcome): string {
   const done = `${plural(checks, 'check')} made`
-  if (!isWhole) return `Ended early: ${done}, ${plural(failed, 'failure')} so far.`
+  if (!isWhole) return `Stopped early: ${done}, ${plural(failed, 'failure')} so far.`
   return failed === 0
     ? `All ${plural(checks, 'check')} passed: what ${device} computes can be trusted.`
     : `${done}, ${plural(failed, 'failure')}. Runs on ${device} may learn wrongly.`
@@ -139,10 +139,7 @@ function Findings({ title, findings }: { title: string; findings: readonly Findi
               </span>
               {!common && <span className="block text-sm text-muted text-pretty">{sentence}</span>}
             </span>
-            <span
-              className="font-mono text-xs text-faint tabular-nums"
-              title="Measured, and the most that passes"
-            >
+            <span className="font-mono text-xs text-faint tabular-nums" title="Measured, and the limit">
               {formatNumber(measured)} / {formatNumber(limit)}
             </span>
           </li>

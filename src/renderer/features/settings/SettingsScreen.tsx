@@ -116,7 +116,7 @@ function AboutSection() {
         about="Turnwise is free software under the Apache License 2.0; its text is the file LICENSE."
       >
         <table className="w-full max-w-180">
-          <caption className="mb-1 text-left text-sm text-muted">Made with the work of others</caption>
+          <caption className="mb-1 text-left text-sm text-muted">Built on</caption>
           <tbody>
             {licences.map(([names, licence]) => (
               <tr key={names} className="border-t border-line align-top">
@@ -132,10 +132,10 @@ function AboutSection() {
 }
 
 const choices: readonly { readonly id: Theme; readonly title: string; readonly about: string }[] = [
-  { id: 'system', title: 'System', about: 'Follows the system, also when it changes at night.' },
+  { id: 'system', title: 'System', about: 'Follows the system, including its night mode.' },
   { id: 'light', title: 'Light', about: 'Dark text on white.' },
   { id: 'dark', title: 'Dark', about: 'Light text on near black.' },
-  { id: 'contrast', title: 'High contrast', about: 'Black, white and few strong colours.' },
+  { id: 'contrast', title: 'High contrast', about: 'Black, white and a few strong colours.' },
 ]
 
 function AppearanceSection() {
@@ -167,8 +167,8 @@ function AppearanceSection() {
       </Section>
       <Section title="Motion">
         <p className="max-w-140 text-muted text-pretty">
-          Charts never move by themselves. Panels and menus fade in briefly, and not at all where the system
-          asks for reduced motion. The colours of the system are kept where it forces its own.
+          Charts are not animated. Panels and menus fade in briefly, and not at all if the system asks for
+          reduced motion. Forced system colours are respected.
         </p>
       </Section>
     </>
@@ -232,36 +232,35 @@ function PrivacySection() {
   return (
     <>
       {load?.connections !== undefined && <Network {...load} />}
-      <Section title="What would make one">
+      <Section title="What can make a connection">
         <ul className="grid list-disc gap-1 pl-5">
           <li>
-            An environment that searches a server which is not on this machine: the address is one you give
-            it. Each request is counted.
+            An environment that queries a search server on another machine, at an address you give. Each
+            request is counted.
           </li>
-          <li>A model that you fetch from a hub by its address. Each request is counted.</li>
-          <li>The CUDA library, where you install it under Devices. Each request is counted.</li>
+          <li>A model or data set that you download from a hub. Each request is counted.</li>
+          <li>The CUDA library, if you install it under Devices. Each request is counted.</li>
           <li>
-            Nothing else. There is no account, no statistics, no check for updates, no download in the
-            background; the telemetry that ONNX Runtime comes with is turned off.
+            Nothing else: no account, no statistics, no update check, no background download. ONNX Runtime’s
+            telemetry is turned off.
           </li>
         </ul>
       </Section>
       <TelemetryFiles />
       <HubAccess />
-      <Section title="How it is kept so">
+      <Section title="How this is ensured">
         <ul className="grid list-disc gap-1 pl-5">
-          <li>This window may only load what came with the program and talk to the host on this machine.</li>
           <li>
-            Without the desktop app the host listens on this machine alone, and only for those who have its
-            key.
+            This window can load only files that ship with Turnwise and talk only to the host on this machine.
           </li>
+          <li>Without the desktop app, the host listens on this machine only and requires a key.</li>
           <li>
             Reward and environment code runs in a sandbox without files, network or clock, with limits on time
             and memory.
           </li>
           <li>
-            Models and adapters are read from safetensors; nothing that could run code is ever unpacked, but
-            for the CUDA library, whose digests came with Turnwise.
+            Models and adapters are read from safetensors. Nothing downloaded is executed except the CUDA
+            library, whose digests ship with Turnwise.
           </li>
         </ul>
       </Section>
@@ -283,7 +282,7 @@ function HubAccess() {
         </Field>
         <Field
           label="Access token"
-          note="Only for models whose owners ask for it. It is kept readable in this installation’s data directory."
+          note="Only for models whose owners require it. It is stored unencrypted in the data directory."
         >
           {(ids) => <TextInput {...ids} mono type="password" value={token} onChange={setToken} />}
         </Field>
@@ -305,8 +304,7 @@ function Network(network: Pick<Load, 'connections' | 'outboundRequests'>) {
           <p className="text-muted">{since}</p>
           {connections.since !== null && (
             <p className="text-muted">
-              {plural(outboundRequests, 'request')} of yours to a hub or a server since Turnwise was
-              installed.
+              {plural(outboundRequests, 'request')} to a hub or a server since Turnwise was installed.
             </p>
           )}
         </div>
@@ -347,7 +345,7 @@ function TelemetryFiles() {
   return (
     <Section
       title="Left by telemetry"
-      about="ONNX Runtime, which computes here, reported its use to Microsoft from earlier versions of Turnwise and from other programs. Turnwise now turns that off. These files are left; nothing needs them."
+      about="ONNX Runtime sent usage reports to Microsoft from earlier versions of Turnwise and other programs. Turnwise now turns that off. These files remain; nothing needs them."
       actions={
         <Button disabled={isRunning} onClick={() => void run(undefined)}>
           Remove {plural(files.length, 'file')}

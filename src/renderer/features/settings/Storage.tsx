@@ -25,7 +25,7 @@ export function StorageSection() {
     <>
       <Section
         title="Data directory"
-        about="Everything Turnwise keeps is in this folder, and nothing outside it is ever removed."
+        about="Turnwise keeps everything in this folder, and never removes anything outside it."
       >
         {info !== undefined && (
           <p className="flex items-center gap-1">
@@ -90,7 +90,7 @@ const clearing = {
   'system.clearUploads': {
     title: 'Clear uploads',
     about:
-      'Files that were handed over and not imported are removed, such as those of a tab that was closed meanwhile. What is being looked at in another tab has to be chosen again.',
+      'Removes uploaded files that were not imported, such as those of a closed tab. Files open in another tab must be chosen again.',
   },
 } as const
 
@@ -148,7 +148,7 @@ function RunSizes({ onDeleted }: { onDeleted: () => void }) {
       title="Runs"
       about={
         runs.length > mostRuns
-          ? `The newest ${plural(mostRuns, 'run')}, the largest first.`
+          ? `The newest ${plural(mostRuns, 'run')}, largest first.`
           : 'The largest first.'
       }
     >

@@ -57,7 +57,7 @@ export function clipConflicts({
   if (lower > 1 || upper < 1) {
     problems.push([
       'clipCoefficient',
-      `a pair means the bounds of the ratio, which begins at 1; ${pair} shuts it out. Write [0.8, 1.28] for 0.2 below and 0.28 above.`,
+      `a pair means the bounds of the ratio, which begins at 1; ${pair} excludes 1. Write [0.8, 1.28] for 0.2 below and 0.28 above.`,
     ])
   }
   if (ratioLimit !== null && ratioLimit <= upper) {
@@ -125,25 +125,26 @@ export const weightingSettings = {
     default: null,
     minimum: 0,
     description:
-      'A trajectory the policy has become less likely to write, by more than this many nats per token on average, no longer teaches by negative advantages.',
+      'Ignores negative advantages of trajectories whose mean log-probability has fallen by more than this many nats per token since sampling.',
   }),
 } as const
 
 export const lengthSettings = {
   maskTruncated: flagSetting(
     false,
-    'Leaves trajectories that were cut off by a limit out of the update; their rewards still count in the baseline.',
+    'Leaves truncated trajectories out of the update; their rewards still count in the baseline.',
   ),
   overlongBuffer: numberSetting({
     default: 0,
     minimum: 0,
     integer: true,
-    description: 'The last so many tokens before the length limit cost reward, more the closer; 0 is off.',
+    description:
+      'Number of tokens before the length limit that cost reward, more the closer to the limit; 0 is off.',
   }),
   overlongPenalty: numberSetting({
     default: 1,
     minimum: 0,
-    description: 'What a trajectory at the length limit loses of its reward; needs overlongBuffer.',
+    description: 'Reward lost by a trajectory at the length limit; needs overlongBuffer.',
   }),
 } as const
 
@@ -155,7 +156,7 @@ const groupAdvantageSettings = {
   advantageNorm: choiceSetting(
     ['mean-std', 'mean-batch-std', 'mean-only'],
     'mean-std',
-    'Rewards are centred in their group, then divided by the spread of the group, of the whole batch, or not at all.',
+    'Rewards are centred in their group, then divided by the standard deviation of the group or the whole batch, or not at all.',
   ),
   advantageGranularity: choiceSetting(
     ['auto', 'trajectory', 'turn'],
@@ -174,7 +175,7 @@ const groupAdvantageSettings = {
   }),
   filterZeroAdvantages: flagSetting(
     false,
-    'Leaves out trajectories that teach nothing, such as equal rewards.',
+    'Leaves out trajectories with zero advantage, such as those of zero-variance groups.',
   ),
   advantageFilterEpsilon: numberSetting({
     default: 0,

@@ -26,7 +26,7 @@ export function withinGroups<Answer extends number | null>(
 export const acceptanceSettings = {
   dynamicSampling: flagSetting(
     false,
-    'Replaces prompts whose completions all earn the same by further prompts, which takes more generating.',
+    'Replaces zero-variance groups by groups of further prompts, which takes more generation.',
   ),
   refillRounds: numberSetting({
     default: 3,

@@ -33,7 +33,7 @@ function unearnedFormats(run: DiagnosedRun): Finding[] {
   return unearned.map((reward) => ({
     id: 'format-mismatch',
     severity: 'warning',
-    words: `Hardly a completion has the form that the reward function “${reward.name}” asks for, so that there is nothing to strengthen.`,
+    words: `Hardly any completion has the form that the reward function “${reward.name}” asks for, so there is nothing to reinforce.`,
     evidence: [
       evidence(`rewards/${reward.name}/mean`, seriesOf(run, `rewards/${reward.name}/mean`).slice(-window)),
     ],
@@ -68,7 +68,7 @@ function emptyColumn(run: DiagnosedRun, column: string, samples: readonly Diagno
     {
       id: 'format-mismatch',
       severity: 'warning',
-      words: `Reward code finds nothing in ${percent(share)} of the completions: what it logs as “${column}” is empty. Prompt and code do not agree on the form.`,
+      words: `Reward code finds nothing in ${percent(share)} of the completions: what it logs as “${column}” is empty. Prompt and code expect different forms.`,
       evidence: [
         {
           of: `share of ${having.length} samples with an empty “${column}”`,
@@ -96,7 +96,7 @@ function besideThePattern(run: DiagnosedRun, reward: RewardFact | null): Proposa
       ? ''
       : ` “${reward.name}” looks for ${shorten(reward.pattern)}.`
   const example = sample === null ? '' : ` A completion: “${shorten(sample.completion)}”.`
-  const words = `Say in the prompt which form is wanted, or have the code accept what comes. The prompt is made from “${shorten(run.facts.promptForm)}”.${sought}${example}`
+  const words = `Ask for that form in the prompt, or have the code accept the form that completions have. The prompt is made from “${shorten(run.facts.promptForm)}”.${sought}${example}`
   const step = sample?.step ?? 0
   return reward === null
     ? look(words, { kind: 'samples', fromStep: step, toStep: step })

@@ -47,7 +47,7 @@ const allWrong = (run: DiagnosedRun, { share, reward, facts }: Found): Finding =
   words: `In ${share} of the groups all completions got the same reward, and it is low (${short(reward)} on average), so there is nothing to learn from.`,
   evidence: facts,
   proposals: [
-    change('Train on easier rows, or let the reward give part of the credit for part of the way.', {}),
+    change('Train on easier rows, or give partial credit.', {}),
     change('Warm up on demonstrations first (sft), so that some completions are right.', {}),
     ...moreVaried(run),
   ],
@@ -64,7 +64,7 @@ const mixed = (
   words: `In ${share} of the groups all completions got the same reward, so there is little to learn from: a prompt is either always right or always wrong, or the reward knows too few levels.`,
   evidence: facts,
   proposals: [
-    lookAtSamples('Look whether completions of one prompt differ at all.', rewards),
+    lookAtSamples('Check whether completions of one prompt differ at all.', rewards),
     ...moreVaried(run),
     change('Leave out rows that are always right or always wrong.', {}),
   ],

@@ -41,7 +41,7 @@ export function heldOutGap(run: DiagnosedRun): Finding[] {
       evidence: [evidence('reward', now.around), ...last.map((each) => evidence('eval_reward', [each]))],
       proposals: [
         lookAtSamples(
-          'Look at the best-scored samples, and make a test case of one that does not deserve it.',
+          'Inspect the best-scored samples, and turn one that does not deserve its score into a test.',
           now.around,
         ),
         look('The eval reward shows which checkpoint was best.', {

@@ -58,7 +58,7 @@ function finding(
   return {
     id: 'policy-destroyed',
     severity: 'problem',
-    words: `The policy was destroyed${step === 0 ? '' : ` after step ${step}`}: ${signs}. ${causeOf(run)} What was trained from there on is of no use.`,
+    words: `The policy was destroyed${step === 0 ? '' : ` after step ${step}`}: ${signs}. ${causeOf(run)} Training after that point is useless.`,
     evidence: facts,
     proposals: remedies(run, step),
   }

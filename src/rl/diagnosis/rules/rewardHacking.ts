@@ -66,10 +66,13 @@ function oneTermDominates(run: DiagnosedRun): Finding[] {
       ]),
       proposals: [
         lookAtSamples(
-          'Look at the best-scored samples, and make a test case of one that does not deserve it.',
+          'Inspect the best-scored samples, and turn one that does not deserve its score into a test.',
           top.end,
         ),
-        look(`Let “${name}” weigh less, or count only where the others do.`, { kind: 'reward', name }),
+        look(`Lower the weight of “${name}”, or count it only where the others apply.`, {
+          kind: 'reward',
+          name,
+        }),
       ],
     },
   ]
@@ -129,7 +132,7 @@ function longerNotBetter(run: DiagnosedRun): Finding[] {
         evidence('eval_reward', [before]),
         evidence('eval_reward', [after]),
       ],
-      proposals: [lookAtSamples('Look at what the longer completions are filled with.', end)],
+      proposals: [lookAtSamples('Inspect what the longer completions contain.', end)],
     },
   ]
 }

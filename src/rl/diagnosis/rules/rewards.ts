@@ -240,7 +240,7 @@ const finding = (
   words,
   evidence: facts,
   proposals: [
-    look(`Run “${name}” on the latest samples and see what it gives and why.`, { kind: 'reward', name }),
+    look(`Run “${name}” on the latest samples to see what it returns and why.`, { kind: 'reward', name }),
   ],
 })
 

@@ -73,7 +73,7 @@ function tooWide(run: DiagnosedRun): Finding[] {
     {
       id: 'sampling-too-wide',
       severity: 'problem',
-      words: `At temperature ${short(temperature)} completions are little more than chance: they earn ${short(averageOf(sampled))} where greedy decoding earned ${short(greedy.value)} with the same policy.`,
+      words: `At temperature ${short(temperature)} completions are close to random: they earn ${short(averageOf(sampled))} where greedy decoding earned ${short(greedy.value)} with the same policy.`,
       evidence: [evidence('reward', sampled), evidence('eval_reward', [greedy])],
       proposals: [change('Set the temperature to 1.', { 'rollout.temperature': 1 })],
     },
@@ -129,7 +129,7 @@ function ofServer(
     evidence: [evidence('sampling/sampling_logp_difference/mean', gap)],
     proposals: [
       ...(isRounded ? [change('Learn on an exact base.', { 'base.precision': 'f32' })] : []),
-      change('Weigh tokens by how much the two disagree.', { 'rollout.mismatchCorrection': 'on' }),
+      change('Correct with importance weights.', { 'rollout.mismatchCorrection': 'on' }),
       change('Or generate on this machine.', { 'rollout.server': null }),
     ],
   }
@@ -137,7 +137,7 @@ function ofServer(
 
 const withoutRounding = (section: 'base' | 'rollout'): readonly Proposal[] => [
   change('Generate with full precision.', { [`${section}.precision`]: 'f32' }),
-  change('Or weigh tokens by how much the two disagree.', { 'rollout.mismatchCorrection': 'on' }),
+  change('Or correct with importance weights.', { 'rollout.mismatchCorrection': 'on' }),
 ]
 
 const capWindow = 10

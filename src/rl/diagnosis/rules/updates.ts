@@ -56,7 +56,7 @@ function brokenDown(run: DiagnosedRun, facts: readonly Evidence[]): Finding {
   return {
     id: 'diverged',
     severity: 'problem',
-    words: `Numbers broke down at step ${begin}: ${facts.map(({ of }) => of).join(', ')} ${facts.length === 1 ? 'is' : 'are'} no longer finite. What was trained from there on is of no use.`,
+    words: `Numbers broke down at step ${begin}: ${facts.map(({ of }) => of).join(', ')} ${facts.length === 1 ? 'is' : 'are'} no longer finite. Training after that point is useless.`,
     evidence: facts,
     proposals: [restartSlower(run, begin - 1)],
   }
@@ -159,7 +159,7 @@ function high(run: DiagnosedRun, share: number): Finding {
   return {
     id: 'clip-share-high',
     severity: 'warning',
-    words: `${percent(share)} of the tokens are clipped: updates move the policy farther than its samples can vouch for.`,
+    words: `${percent(share)} of the tokens are clipped: updates move the policy too far from the one that sampled.`,
     evidence: [
       evidence('clip_ratio/region_mean', seriesOf(run, 'clip_ratio/region_mean').slice(-clipWindow)),
     ],
@@ -192,7 +192,7 @@ function low(run: DiagnosedRun): Finding[] {
     {
       id: 'clip-share-low',
       severity: 'warning',
-      words: 'Hardly a token is clipped and the reward does not move: updates are too small to learn from.',
+      words: 'Hardly any token is clipped and the reward does not move: updates are too small to learn from.',
       evidence: [
         evidence('clip_ratio/region_mean', seriesOf(run, 'clip_ratio/region_mean').slice(-clipWindow)),
         evidence('reward, second half less first', rewards, rise),

@@ -85,9 +85,7 @@ describe('the gap in words', () => {
   test('real and better', () => {
     const told = gapInWords(seedDifference([0.9, 0.91, 0.92], [0.5, 0.51, 0.52]), context)
     expect(told.verdict).toBe('better')
-    expect(told.finding).toContain(
-      'reward of “b” is 0.4 higher than that of “a”, and that is more than chance',
-    )
+    expect(told.finding).toContain('reward of “b” is 0.4 higher than that of “a”, more than chance')
     expect(told.ground).toContain('3 seeds against 3 seeds')
   })
 

@@ -71,7 +71,7 @@ describe('problems of a config', () => {
 
 /** A config that has the problem, and how a person reads it under the setting. */
 const examples: readonly (readonly [config: object, path: string, code: string, words: string])[] = [
-  [{ ...small, model: undefined }, 'model', 'missing', 'Expected text, it is missing.'],
+  [{ ...small, model: undefined }, 'model', 'missing', 'Expected text, but it is missing.'],
   [{ ...small, rolout: {} }, 'rolout', 'unknown', 'Unknown key.'],
   [
     { ...small, rewards: [{ function: 'exact-match', weight: 'much' }] },

@@ -121,7 +121,7 @@ test('the time of steps in at most sixty columns, weighed by how many steps a st
 test('all well is said of the steps that were looked at', () => {
   expect(healthyWords({ stage: null, firstStep: 1, steps: 30 })).toBe('Nothing looks wrong in steps 1–30.')
   expect(healthyWords({ stage: 1, firstStep: 5, steps: 1 })).toBe('Nothing looks wrong in step 5 of stage 2.')
-  expect(healthyWords({ stage: null, firstStep: 0, steps: 0 })).toContain('nothing to judge')
+  expect(healthyWords({ stage: null, firstStep: 0, steps: 0 })).toContain('No step has finished')
 })
 
 test('a reward is opened where its code is', () => {
