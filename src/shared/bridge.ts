@@ -2,7 +2,7 @@
  * What the desktop shell adds to the window, as `window.turnwise`; a browser has none of it. The preload script makes
  * it, the main process answers it, the page uses it; everything else goes through the API.
  */
-import type { Port } from './api/port.ts'
+import type { Port } from './api/protocol.ts'
 
 /** The property of `window`. */
 export const bridgeName = 'turnwise'

@@ -1,5 +1,5 @@
 /** What kind of data set this is, told by its columns, and what would make prompts of it. */
-import { answerColumns } from '#shared/answerColumns.ts'
+import { answerColumns } from '#shared/api/datasets.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 import type { DataRow } from './dataFile.ts'

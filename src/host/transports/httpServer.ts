@@ -11,8 +11,7 @@ import { STATUS_CODES, createServer, type IncomingMessage, type Server, type Ser
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
-import type { Port } from '#shared/api/port.ts'
-import { maxRequestLength } from '#shared/api/protocol.ts'
+import { type Port, maxRequestLength } from '#shared/api/protocol.ts'
 import {
   apiPath,
   sessionPath,

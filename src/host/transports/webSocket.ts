@@ -1,6 +1,6 @@
 /** The host's end of a WebSocket, with limits for clients that are slow, silent or gone. */
 import type { WebSocket } from 'ws'
-import type { Port } from '#shared/api/port.ts'
+import type { Port } from '#shared/api/protocol.ts'
 
 /** A client with more than this unread is not listened to until it has caught up. */
 const pauseAboveBytes = 4 * 1024 * 1024

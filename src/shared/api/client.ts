@@ -1,8 +1,8 @@
 /** Makes calls and reads streams over one port. Loads no schemas: answers come from a host of the same version. */
 import { AppError, errorOf, type ErrorCode } from '../errors.ts'
 import type { CallName, Contract, FeedName, InputOf, OutputOf, StreamName, WithCursor } from './contract.ts'
-import type { Port } from './port.ts'
 import {
+  type Port,
   maxRequestLength,
   parseReply,
   type ReplyMessage,

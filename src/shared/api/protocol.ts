@@ -5,7 +5,6 @@
  * `next` and one `end` or `err`; the host sends a `next` only while it has credit, which the reader renews by `more`
  * as it takes items. `cancel` ends either; nothing more is said about that request.
  */
-
 import type { Problem } from '../errors.ts'
 
 export type RequestMessage =
@@ -121,4 +120,19 @@ function isWireError(error: unknown): error is WireError {
   if (!isRecord(error)) return false
   const isTextOrNull = (value: unknown): boolean => value === null || typeof value === 'string'
   return typeof error['message'] === 'string' && isTextOrNull(error['code']) && isTextOrNull(error['hint'])
+}
+
+/**
+ * One end of a connection. Ports carry text, so that every message has a size and means the same everywhere: what is
+ * not JSON (NaN, undefined, dates) cannot slip through one transport and get lost in another.
+ */
+export interface Port {
+  /** Does nothing once the port is closed. */
+  post(text: string): void
+  /** Called for every message in order; one that is no text is passed on for the listener to refuse. */
+  listen(handler: (message: unknown) => void): void
+  /** Ends the connection at both ends; `reason` is for whoever looks into the transport. */
+  close(reason?: string): void
+  /** Called once, whichever end closed it and for whatever cause; at once if it is closed already. */
+  onClose(handler: () => void): void
 }

@@ -2,7 +2,7 @@
 import { AppError } from '../errors.ts'
 import { cancelledError, createClient, type CallOptions, type Client, type FollowOptions } from './client.ts'
 import type { Contract, WithCursor } from './contract.ts'
-import type { Port } from './port.ts'
+import type { Port } from './protocol.ts'
 
 /** `refused`: asking again would not help. */
 export type ConnectionState = 'connecting' | 'connected' | 'disconnected' | 'refused'

@@ -2,8 +2,8 @@
 import type { z } from 'zod'
 import { AppError, errorFields } from '../errors.ts'
 import type { CallContext, Contract, ContractHandlers, FeedContext, Procedure } from './contract.ts'
-import type { Port } from './port.ts'
 import {
+  type Port,
   maxCredit,
   maxReplyLength,
   parseRequest,

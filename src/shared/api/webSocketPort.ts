@@ -1,6 +1,6 @@
 /** The client's end of a WebSocket to the headless host. Runs wherever WebSocket and fetch are global: browsers, Node. */
 import { AppError, type ErrorCode } from '../errors.ts'
-import type { Port } from './port.ts'
+import type { Port } from './protocol.ts'
 
 /** Where the host listens and what opens it; both stand in the address that `turnwise serve` prints. */
 export interface HostAddress {

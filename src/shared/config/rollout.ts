@@ -1,8 +1,7 @@
 /** How completions are generated, and by whom: this machine, or a server that is waited for. */
 import { z } from 'zod'
 import { rolloutPrecisions } from '../precision.ts'
-import { usualNewTokens } from '../usualLength.ts'
-import { share, wholeNumber, mostOfASetting, mostTokens } from './settings.ts'
+import { usualNewTokens, share, wholeNumber, mostOfASetting, mostTokens } from './settings.ts'
 
 const absoluteFolder = z.string().regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)/, 'an absolute path')
 

@@ -1,4 +1,4 @@
-import type { Port } from '#shared/api/port.ts'
+import type { Port } from '#shared/api/protocol.ts'
 
 /** Two ends of a connection within one process. Messages arrive later, in order, as over any other port. */
 export function memoryPorts(): readonly [Port, Port] {

@@ -10,7 +10,7 @@ import { LineMark } from '#renderer/charts/marks.tsx'
 import { distinctWords } from '#renderer/features/samples/groups.ts'
 import { useRowSamples, useSamplesOf, type Sample } from './useCompared.ts'
 import type { ComparedRun } from './data.ts'
-import { wordDiff, type DiffPart } from './wordDiff.ts'
+import { diffArrays } from 'diff'
 
 const maxColumns = 4
 
@@ -246,3 +246,30 @@ export function sampleAt<Sample extends SampleLike>(
 /** Names of prompts in a list: from where they differ, without the marks of a chat template. */
 export const promptLabels = (prompts: readonly string[]): readonly string[] =>
   distinctWords(prompts).map((text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text))
+
+/** Two texts word by word. */
+
+interface DiffPart {
+  readonly kind: 'same' | 'added' | 'removed'
+  readonly text: string
+}
+
+/** With more words changed than this, the whole text counts as replaced: the time grows with its square. */
+const maxEditLength = 2000
+
+/** Spaces belong to the word before them. */
+const wordsOf = (text: string): string[] => text.match(/\s*\S+\s*|\s+/g) ?? []
+
+export function wordDiff(before: string, after: string): readonly DiffPart[] {
+  const changes = diffArrays(wordsOf(before), wordsOf(after), { maxEditLength })
+  const replaced: DiffPart[] = [
+    { kind: 'removed', text: before },
+    { kind: 'added', text: after },
+  ]
+  return (
+    changes?.map(({ added, removed, value }) => ({
+      kind: added ? 'added' : removed ? 'removed' : 'same',
+      text: value.join(''),
+    })) ?? replaced
+  )
+}

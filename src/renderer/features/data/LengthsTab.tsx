@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { fittingNewTokens, usualNewTokens } from '#shared/usualLength.ts'
+import { fittingNewTokens, usualNewTokens } from '#shared/config/settings.ts'
 import { useAnswer, useTask, type Answer } from '#renderer/client/api.tsx'
 import { useCompletionLength } from '#renderer/features/newRun/useNewRun.ts'
 import { formatCount, formatNumber, formatPercent, plural } from '#renderer/client/format.ts'

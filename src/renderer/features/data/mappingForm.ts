@@ -3,7 +3,7 @@
  * answer comes from, which columns stay and what they are called. `mappingOf` puts it in the steps that the host does,
  * `promptOf` in the prompt of a run's settings, `formOf` reads both back from what was detected.
  */
-import { answerColumns } from '#shared/answerColumns.ts'
+import { answerColumns } from '#shared/api/datasets.ts'
 import type { Answer } from '#renderer/client/api.tsx'
 import type { ColumnFacts } from './columnFacts.ts'
 import type { PromptForm } from './preparation.ts'

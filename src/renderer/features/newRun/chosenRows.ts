@@ -1,7 +1,7 @@
 /** What goes along when a run is given other rows: held-out rows, prompt and columns of another task would measure that. */
 import { usualSplit } from '#renderer/features/data/preparation.ts'
 import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
-import { usualNewTokens, fittingNewTokens } from '#shared/usualLength.ts'
+import { usualNewTokens, fittingNewTokens } from '#shared/config/settings.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { followed, presetsFor, type ModelFacts } from './presets.ts'
 import { algorithmOf } from './stages.ts'

@@ -1,5 +1,5 @@
 /** Settings by what a person wants to know and by how large the model is: a place to begin, to be measured by the check. */
-import { fittingNewTokens } from '#shared/usualLength.ts'
+import { fittingNewTokens } from '#shared/config/settings.ts'
 import { plural } from '#renderer/client/format.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { isEqual, valueAt, withValues, type JsonObject } from '#shared/config/paths.ts'

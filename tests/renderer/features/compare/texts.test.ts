@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { gapInWords, yardstick, gapsOf } from '#renderer/features/compare/gaps.ts'
 import { reportHtml, type Report } from '#renderer/features/compare/exportComparison.ts'
-import { promptLabels, sampleAt, sharedPrompts } from '#renderer/features/compare/SamePrompt.tsx'
-import { wordDiff } from '#renderer/features/compare/wordDiff.ts'
+import { promptLabels, sampleAt, sharedPrompts, wordDiff } from '#renderer/features/compare/SamePrompt.tsx'
 import { seedDifference, singleDifference } from '#renderer/features/compare/statistics.ts'
 
 describe('word diff', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { algorithmEntries } from '../../algorithmEntries.ts'
 import { withModel, withRoom } from '#renderer/features/newRun/chosenRows.ts'
 import { valueAt, withValue } from '#shared/config/paths.ts'
-import { fittingNewTokens, usualNewTokens } from '#shared/usualLength.ts'
+import { fittingNewTokens, usualNewTokens } from '#shared/config/settings.ts'
 
 const models = [
   { name: 'little', directory: '/models/little', parameters: 2e6, contextLength: 128 },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { PythonRandom } from '#rl/environments/probes/pythonRandom.ts'
+import { PythonRandom } from '#rl/environments/probes/probes.ts'
 import { probeByName, probes } from '#rl/environments/probes/registry.ts'
 import { builtInEnvironment } from '#rl/environments/tasks/registry.ts'
 import { play } from '../play.ts'
