@@ -77,7 +77,7 @@ test('three runs are compared and exported', async ({ app }) => {
       'title',
       'optimization.learningRate',
     )
-    await expect(page.getByText(/seeds of “seed” lie between/)).toBeVisible()
+    await expect(page.getByText(/seeds of “seed” end between/)).toBeVisible()
     expect(await seriousProblems(page)).toEqual([])
   })
 
@@ -100,6 +100,9 @@ test('three runs are compared and exported', async ({ app }) => {
     const svg = (await saved(page, 'Panels as SVG')).toString()
     expect(svg).toMatch(/^<svg /)
     expect(svg).not.toMatch(/var\(|NaN/)
+    // Curves with their numbers along both axes, and their names.
+    expect(svg).toMatch(/recharts-xAxis-tick-labels[\s\S]*recharts-yAxis-tick-labels/)
+    expect(svg).toMatch(/recharts-line-curve/)
   })
 
   await test.step('every value', async () => {

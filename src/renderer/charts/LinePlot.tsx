@@ -49,7 +49,7 @@ interface DrawingProps {
 
 /** The lines of a panel, as the page shows them and files have them. */
 export function LineDrawing({ plot, width, height, syncId, children }: DrawingProps) {
-  const { x, xTicks, lines, rows, events } = plot
+  const { xTicks, lines, rows, events } = plot
   // Said anew, an axis has Recharts place every line again.
   const y = useKept(plot.y)
   const domain = useMemo(() => [...y.domain], [y])
@@ -67,12 +67,10 @@ export function LineDrawing({ plot, width, height, syncId, children }: DrawingPr
       {...(syncId === undefined ? {} : { syncId })}
     >
       <CartesianGrid vertical={false} syncWithTicks stroke="var(--line)" />
-      {/* That of the lines stays as it is while they grow. */}
-      <XAxis type="number" dataKey="x" domain={wholeData} hide />
       <XAxis
-        xAxisId="ticks"
         type="number"
-        domain={[...x]}
+        dataKey="x"
+        domain={wholeData}
         ticks={xTicks}
         tickFormatter={xAxisSpecs[plot.xAxis].write}
         tick={tick}
@@ -80,7 +78,6 @@ export function LineDrawing({ plot, width, height, syncId, children }: DrawingPr
         axisLine={{ stroke: 'var(--line)' }}
         height={edge.bottom}
         interval={0}
-        allowDataOverflow
       />
       <YAxis
         type="number"
@@ -235,7 +232,9 @@ export const LinePlot = memo(function LinePlot({ label, plot, width, height, gro
     const chart = surface.current?.querySelector('.recharts-wrapper')
     if (!chart) return
     const box = chart.getBoundingClientRect()
-    const clientX = box.left + edge.left + (((x ?? low) - low) / (high - low)) * innerWidth
+    const share = ((x ?? low) - low) / (high - low)
+    // Recharts rounds to whole px, and what lies behind the end is nowhere.
+    const clientX = box.left + edge.left + Math.min(share * innerWidth, innerWidth - 0.5)
     const at = { bubbles: true, clientX, clientY: box.top + height / 2, relatedTarget: document.body }
     chart.dispatchEvent(new MouseEvent(x === null ? 'mouseout' : 'mousemove', at))
     cursor.current = x

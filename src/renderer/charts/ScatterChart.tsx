@@ -92,7 +92,7 @@ function Dots({
             value={yLabel}
             position="top"
             offset={8}
-            dx={-44}
+            dx={-20}
             textAnchor="start"
             fontSize={12}
             fill="var(--muted)"
