@@ -113,7 +113,7 @@ describe('the container', () => {
     const at = bytes.indexOf('output_norm.weight') + 'output_norm.weight'.length + 4 + 8 + 4
     bytes.writeBigUInt64LE(64n, at)
     writeFileSync(file, bytes)
-    expect(() => openGguf(file)).toThrow(/lies at 64, where 32 is its place/)
+    expect(() => openGguf(file)).toThrow(/is at offset 64, expected 32/)
   })
 })
 

@@ -92,6 +92,6 @@ describe('modules with ranks and alphas of their own', () => {
     )
     const path = await write({ ...lora(), rank: 1 }, () => [...(q ?? []), ...blown])
     editConfig(path, { rank_pattern: { v_proj: 4000 } })
-    expect(errorOf(() => readAdapter(path)).message).toContain('too different to be made equal, up to 4000')
+    expect(errorOf(() => readAdapter(path)).message).toContain('ranks up to 4000, too different to be padded')
   })
 })
