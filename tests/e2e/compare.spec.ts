@@ -77,7 +77,7 @@ test('three runs are compared and exported', async ({ app }) => {
       'title',
       'optimization.learningRate',
     )
-    await expect(page.getByText(/seeds of “seed” lie between/)).toBeVisible()
+    await expect(page.getByText(/seeds of “seed” end between/)).toBeVisible()
     expect(await seriousProblems(page)).toEqual([])
   })
 
