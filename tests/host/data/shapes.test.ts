@@ -141,7 +141,7 @@ describe('mapItem', () => {
     [
       { c: [user] },
       [{ kind: 'last-message', column: 'c' }],
-      'its column “c” does not end with a message of the assistant',
+      'its column “c” does not end with an assistant message',
     ],
     [{ c: [reply] }, [{ kind: 'last-message', column: 'c' }], 'its column “c” has nothing before the answer'],
     [

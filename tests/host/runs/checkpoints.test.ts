@@ -223,7 +223,7 @@ describe('damage', () => {
       )
       const chosen = resolveCheckpoint(data, run.id, 'last')
       expect(chosen.directory).toMatch(/step-000001$/)
-      expect(chosen.fallBack).toContain('so this is step 1, the last whole one')
+      expect(chosen.fallBack).toContain('so this is step 1, the last complete one')
     },
   )
 
