@@ -15,7 +15,7 @@ test('a report says of a device why it cannot be used; a file that is there stay
   expect(written).not.toContain(place.path(''))
   const again = await place.run('device', 'report', '--device', 'coreml', '--out', file)
   expect(again.status).toBe(1)
-  expect(again.stderr).toContain('is there already')
+  expect(again.stderr).toContain('already exists')
   expect(readFileSync(file, 'utf8')).toBe(written)
   const unknown = await place.run('device', 'report', '--device', 'tpu', '--out', place.path('no.json'))
   expect([unknown.status, existsSync(place.path('no.json'))]).toEqual([2, false])

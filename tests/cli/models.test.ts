@@ -311,7 +311,7 @@ describe('model import and list', () => {
     expect(generated.status).toBe(0)
     expect(hubIdOf(place.path('home/models/mine'))).toBe('someone/mine')
     expect((await place.run('model', 'import', model, '--name', 'mine')).stderr).toMatch(
-      /There is a model called “mine” already/,
+      /A model called “mine” already exists/,
     )
   })
 

@@ -134,7 +134,7 @@ describe('train', () => {
     const again = await place.run('runs', 'import', file, ...other)
     expect(again).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('has this run already') as string,
+      stderr: expect.stringContaining('already has this run') as string,
     })
   })
 

@@ -35,7 +35,7 @@ describe.each(Object.entries(commands))('%s', (name, write) => {
     writeFileSync(out, 'mine')
     const refused = await write(out)
     expect(refused).toMatchObject({ status: 1, stdout: '' })
-    expect(refused.stderr).toContain(`${out} is there already.`)
+    expect(refused.stderr).toContain(`${out} already exists.`)
     expect(readFileSync(out, 'utf8')).toBe('mine')
     expect(await write(out, '--force')).toMatchObject({ status: 0 })
     expect(readFileSync(out, 'utf8')).not.toBe('mine')

@@ -53,7 +53,7 @@ test('a window without its key says so, claims nothing and takes the key', async
   const field = page.getByLabel('Address or key')
   await field.fill('http://127.0.0.1/')
   await page.getByRole('button', { name: 'Connect' }).click()
-  await expect(page.getByText('There is no key in this.')).toBeVisible()
+  await expect(page.getByText('This address has no key.')).toBeVisible()
   await field.fill(app.url)
   await page.getByRole('button', { name: 'Connect' }).click()
   await expectRunShown(page)

@@ -50,7 +50,7 @@ test('the CUDA library is installed under Devices, goes on after a stop, and is 
   server.fault.pauseMs = 0
   server.fault.lies = true
   await section.getByRole('button', { name: 'Go on installing' }).click()
-  await expect(section.getByRole('alert')).toContainText('came with other bytes than Turnwise was made for')
+  await expect(section.getByRole('alert')).toContainText('does not have the expected digest')
   expect((await app.client.call('libraries.cuda'))?.isInstalled).toBe(false)
 
   server.fault.lies = false

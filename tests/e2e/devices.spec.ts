@@ -85,7 +85,7 @@ test.describe('on a software GPU', () => {
       await expect(webgpu.getByText(/^[1-9]\d* checks$/)).toBeVisible({ timeout: 90_000 })
       const client = await connectTo(host.url)
       const { runId } = await client.call('runs.start', { config: demoConfig({ steps: 400 }) })
-      await expect(webgpu.getByText(/^A run began, and the check was ended/)).toBeVisible()
+      await expect(webgpu.getByText(/^The check was stopped because a run began/)).toBeVisible()
       await expect(webgpu.getByText(/^1 check of 2 failed/)).toBeVisible()
       await client.call('runs.kill', { runId })
       client.close()

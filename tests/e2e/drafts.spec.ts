@@ -178,7 +178,7 @@ test('a run that is set up in two tabs is one: the newer settings are in both', 
   await other.getByText('Connected', { exact: true }).waitFor()
   await other.evaluate(() => void (location.hash = '/new-run'))
   const name = (tab: Page) => tab.getByRole('textbox', { name: 'Name', exact: true })
-  const said = (tab: Page) => tab.getByText(/^Changed in another tab or window/)
+  const said = (tab: Page) => tab.getByText(/^Just changed in another tab or window/)
 
   await name(other).fill('from the second')
   await expect(name(page)).toHaveValue('from the second')

@@ -54,6 +54,6 @@ test('an address that names nothing says so on every page', async ({ app }) => {
   ] as const) {
     await app.go(route)
     await expect(page.getByText(words)).toBeVisible()
-    await expect(page.getByText(/was asked wrongly|must match pattern/)).toBeHidden()
+    await expect(page.getByText(/is not valid:|must match pattern/)).toBeHidden()
   }
 })

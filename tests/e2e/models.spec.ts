@@ -138,7 +138,7 @@ test('an address with a checkpoint that is gone offers no other one', async ({ a
   const { page, client } = app
   const runId = await trainDemo(client, { steps: 2, name: 'thinned', checkpoints: { every: 1 } })
   await app.open(`/models/export?run=${runId}&step=7`)
-  await expect(page.getByText('The checkpoint of step 7 is not there any more.')).toBeVisible()
+  await expect(page.getByText('The checkpoint of step 7 no longer exists.')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Export', exact: true })).toBeHidden()
   await page.getByRole('combobox', { name: 'Checkpoint' }).selectOption('2')
   await expect(page.getByRole('button', { name: 'Export', exact: true })).toBeEnabled()

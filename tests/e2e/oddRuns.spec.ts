@@ -46,7 +46,7 @@ test('a bundle replaces a file only when that is asked for', async ({ app }) => 
   writeFileSync(file, 'mine')
 
   await write()
-  await expect(notices.getByText('is there already.')).toBeVisible()
+  await expect(notices.getByText('already exists.')).toBeVisible()
   expect(readFileSync(file, 'utf8')).toBe('mine')
   await notices.getByRole('button', { name: 'Overwrite' }).click()
   await expect(async () => expect(readFileSync(file, 'utf8')).toContain(id)).toPass()

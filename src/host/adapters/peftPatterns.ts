@@ -96,8 +96,8 @@ export function evened(
 
 function unevenWords(forms: readonly { readonly rank: number }[], { rank, alpha }: LoraConfig): string {
   const smallest = Math.min(...forms.map((form) => form.rank))
-  const ranks = smallest === rank ? 'scales' : `ranks from ${smallest} to ${rank}`
-  return `The adapter's modules have different ranks (${ranks}); it continues with rank ${rank} and alpha ${Number(alpha.toPrecision(6))} for all, padded with zeros and scaled so that it computes the same.`
+  const ranks = smallest === rank ? 'scales' : `ranks (${smallest} to ${rank})`
+  return `The adapter's modules have different ${ranks}; it continues with rank ${rank} and alpha ${Number(alpha.toPrecision(6))} for all, padded with zeros and scaled so that it computes the same.`
 }
 
 /* Adapters under a LoRA config that is not their own, each computing what it did: its matrices in the corner of larger

@@ -82,7 +82,7 @@ describe('the container', () => {
   test.each<readonly [string, (whole: Buffer) => Buffer, RegExp]>([
     ['empty', () => Buffer.alloc(0), /too short for a header/],
     ['another magic', changed(0, [0]), /does not begin with "GGUF"/],
-    ['an older version', changed(4, [2]), /version 2/],
+    ['an older version', changed(4, [2]), /its version is 2/],
     ['more tensors than bytes', changed(8, [255, 255, 255, 255, 255, 0, 0, 0]), /claims \d+ tensors/],
     ['more keys than bytes', changed(16, [0, 0, 0, 0, 0, 1, 0, 0]), /claims \d+ keys/],
     ['a count beyond numbers', changed(8, [255, 255, 255, 255, 255, 255, 255, 255]), /too large/],
@@ -99,7 +99,7 @@ describe('the container', () => {
 
   test.each<readonly [string, readonly (readonly [string, GgufValue])[], readonly string[], RegExp]>([
     ['an alignment of 12', [['general.alignment', { type: 'uint32', value: 12 }]], ['a'], /power of two/],
-    ['one tensor twice', [], ['a', 'a'], /the tensor “a” twice/],
+    ['one tensor twice', [], ['a', 'a'], /the tensor “a” appears twice/],
   ])('%s is refused', (_, keys, names, problem) => {
     const file = place('wrong.gguf')
     const tensors = names.map((name) => f32ToWrite({ ...vector, name }))
@@ -113,7 +113,7 @@ describe('the container', () => {
     const at = bytes.indexOf('output_norm.weight') + 'output_norm.weight'.length + 4 + 8 + 4
     bytes.writeBigUInt64LE(64n, at)
     writeFileSync(file, bytes)
-    expect(() => openGguf(file)).toThrow(/lies at 64, where 32 is its place/)
+    expect(() => openGguf(file)).toThrow(/is at offset 64, expected 32/)
   })
 })
 

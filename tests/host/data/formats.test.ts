@@ -300,7 +300,7 @@ describe('files that are wrong as a whole', () => {
     ['b.csv', '"open\n1', /line 1: it has a quotation mark/],
     ['b.parquet', 'PAR1', /b\.parquet is not a readable Parquet file/],
     ['b.parquet', `PAR1${'x'.repeat(50)}PAR1`, /b\.parquet is not a readable Parquet file/],
-    ['b.xlsx', '', /is of a kind that is not read as data/],
+    ['b.xlsx', '', /is not a supported data file/],
   ])('%s %j', async (name, content, sentence) => {
     await expect(itemsOf(written(name, content))).rejects.toThrow(sentence)
   })

@@ -197,7 +197,7 @@ describe('a damaged version', () => {
     const read = async () => {
       for await (const _rows of openDataSetVersion(copy).batches()) continue
     }
-    await expect(read()).rejects.toThrow(/is damaged: its rows are not those that were imported/)
+    await expect(read()).rejects.toThrow(/is damaged: its rows differ from those that were imported/)
   })
 
   test('importing again repairs it', async () => {

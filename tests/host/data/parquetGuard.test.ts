@@ -203,7 +203,7 @@ describe('a footer that lies refuses the file', () => {
     [
       'rows out of all proportion',
       footer(['x'], group(2n ** 40n, chunkOf(column))),
-      /it claims to have 1099511627776 rows/,
+      /it claims 1099511627776 rows/,
     ],
     [
       'columns that share their bytes',

@@ -155,7 +155,7 @@ describe('readDataSet', () => {
 
   test('a folder that is no data set', async () => {
     mkdirSync(path.join(home, 'empty'))
-    await expect(readDataSet(path.join(home, 'empty'))).rejects.toThrow(/not that of an imported data set/)
+    await expect(readDataSet(path.join(home, 'empty'))).rejects.toThrow(/not an imported data set/)
     await expect(readDataSet(path.join(home, 'none.csv'))).rejects.toThrow(/it does not exist/)
   })
 })

@@ -136,12 +136,12 @@ describe('detectShape', () => {
 describe('mapItem', () => {
   test.each([
     [{ a: 1 }, [{ kind: 'column', from: 'b', to: 'c' }], 'it has no column “b”'],
-    [{ c: 'x' }, [{ kind: 'chat', column: 'c' }], 'its column “c” is no list of messages'],
+    [{ c: 'x' }, [{ kind: 'chat', column: 'c' }], 'its column “c” is not a list of messages'],
     [{ c: [{ from: 1 }] }, [{ kind: 'chat', column: 'c' }], 'message 1 of “c” has no {from, value} texts'],
     [
       { c: [user] },
       [{ kind: 'last-message', column: 'c' }],
-      'its column “c” does not end with a message of the assistant',
+      'its column “c” does not end with an assistant message',
     ],
     [{ c: [reply] }, [{ kind: 'last-message', column: 'c' }], 'its column “c” has nothing before the answer'],
     [

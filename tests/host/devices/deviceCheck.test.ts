@@ -75,7 +75,7 @@ test('a driver that crashes ends its process alone, and that is what is kept', a
 test('a driver that hangs is ended: in the test that is a problem, in the measurement it is too slow', async () => {
   vi.stubEnv('TURNWISE_DEVICE', 'hang in test')
   expect((await check('webgpu', { silentMs: 3000 })).result).toMatchObject({
-    ...{ checks: 1, speeds: [], problem: 'It gave no answer for 3 s and was ended.' },
+    ...{ checks: 1, speeds: [], problem: 'It did not answer for 3 s and was stopped.' },
   })
   vi.stubEnv('TURNWISE_DEVICE', 'hang in speed')
   expect((await check('webgpu', { silentMs: 3000 })).result).toMatchObject({

@@ -73,7 +73,7 @@ describe('auto', () => {
     remember('webgpu', [{ parameters: 1e6, ratio: 30 }])
     expect(auto('int4')).toEqual({
       kind: 'cpu',
-      reason: 'No other device that passed its check on this machine keeps a base in int4.',
+      reason: 'No other device that passed its check on this machine supports a base in int4.',
     })
     expect(auto()).toEqual({
       kind: 'webgpu',

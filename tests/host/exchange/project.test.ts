@@ -128,7 +128,7 @@ describe('the demo', () => {
 
   test('a folder with anything in it is left alone', async () => {
     await write(demo())
-    await expect(write(demo())).rejects.toThrow('is not empty, and nothing in it is overwritten')
+    await expect(write(demo())).rejects.toThrow('is not empty; nothing in it was overwritten')
   })
 
   test('what the tool cannot do is refused before anything is written', async () => {

@@ -33,10 +33,10 @@ describe('an address', () => {
     '../..',
     'someone/tiny@',
   ])('%s is none', (text) => {
-    expect(() => readHubAddress(text, endpoint, 'model')).toThrow('is no address of a model')
+    expect(() => readHubAddress(text, endpoint, 'model')).toThrow('is not the address of a model')
   })
 
   test('of a data set says so', () => {
-    expect(() => readHubAddress('rows', endpoint, 'dataset')).toThrow('is no address of a data set')
+    expect(() => readHubAddress('rows', endpoint, 'dataset')).toThrow('is not the address of a data set')
   })
 })

@@ -28,8 +28,12 @@ describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
         kind === 'vllm' ? 'VLLM_ALLOW_RUNTIME_LORA_UPDATING=True is missing' : '--enable-lora is missing',
       ],
       ['rank', () => (server.faults.maxRank = 1), 'rank 2 is greater than max_lora_rank 1'],
-      ['the same model', () => (server.faults.shift = 0.4), 'does not compute what the base model'],
-      ['the same tokenizer', () => (server.faults.otherTokenizer = true), 'cuts text into other tokens'],
+      [
+        'the same model',
+        () => (server.faults.shift = 0.4),
+        "computes something other than the run's base model",
+      ],
+      ['the same tokenizer', () => (server.faults.otherTokenizer = true), 'tokenises text differently'],
     ]
     test.each(cases)('%s', async (_name, misbehave, sentence) => {
       misbehave()
@@ -121,7 +125,7 @@ describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
     expect(completions.map(({ ids }) => ids)).toEqual(expected.map(({ ids }) => ids))
     expect(generated()).toHaveLength(6 + 3 + 2)
     server.faults.empty = 1000
-    await expect(completionsOf(policy, given)).rejects.toThrow('without a further token')
+    await expect(completionsOf(policy, given)).rejects.toThrow('without generating another token')
   })
 
   test('our own number stands in for a log-probability that is missing', async () => {
@@ -134,7 +138,7 @@ describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
     }
     expect(policy.takeMetrics()['sampling/server_missing_logprobs']).toBe(6)
     server.faults.missing = 'all'
-    await expect(completionsOf(policy)).rejects.toThrow('stopped telling log-probabilities')
+    await expect(completionsOf(policy)).rejects.toThrow('stopped returning log-probabilities')
   })
 
   test('nothing is learned from log-probabilities that are too far away', async () => {

@@ -96,7 +96,7 @@ describe('the cheating battery', () => {
   test('finds that naming every answer is paid for', async () => {
     const found = await paid(contains)
     expect(found.map(({ cheat }) => cheat)).toEqual(['leak'])
-    expect(found[0]?.message).toMatch(/right one among them earns 1 of the 1 .* instead\.$/)
+    expect(found[0]?.message).toMatch(/including the right one earns 1 of the 1 .* instead\.$/)
   })
 
   test('finds rewards for form, length and echo', async () => {

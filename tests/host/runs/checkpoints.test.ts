@@ -219,11 +219,11 @@ describe('damage', () => {
       const target = resolveResume(data, run.id)
       expect(target.checkpoint?.step).toBe(1)
       expect(fallBackSentence(target)).toMatch(
-        /^The checkpoint of step 2 cannot be used, so the run goes on from step 1, the last whole one\. .*step-000002 is not a whole checkpoint/,
+        /^The checkpoint of step 2 cannot be used, so the run resumes from step 1, the last complete one\. .*step-000002 is not a complete checkpoint/,
       )
       const chosen = resolveCheckpoint(data, run.id, 'last')
       expect(chosen.directory).toMatch(/step-000001$/)
-      expect(chosen.fallBack).toContain('so this is step 1, the last whole one')
+      expect(chosen.fallBack).toContain('so this is step 1, the last complete one')
     },
   )
 
@@ -272,7 +272,7 @@ describe('damage', () => {
       rmSync(path.join(directory, 'optimizer.safetensors'))
     }
     expect(() => resolveResume(data, run.id)).toThrow(/none of its 2 checkpoints can be used.*optimizer/)
-    expect(() => resolveCheckpoint(data, run.id, 'last')).toThrow('has no whole checkpoint')
+    expect(() => resolveCheckpoint(data, run.id, 'last')).toThrow('has no complete checkpoint')
   })
 
   test('files that came into the folder later are not loaded', async () => {

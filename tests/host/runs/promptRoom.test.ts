@@ -22,7 +22,7 @@ test('rows too long for the context together with a completion are told before t
     {
       ...{ path: 'rollout.maxNewTokens', code: 'unwise', stage: null },
       message:
-        '11, and the longest prompt has 30 tokens: together they are more than the 40 tokens the model reads, so that such rows are left out.',
+        '11, and the longest prompt has 30 tokens: together they exceed the model’s context of 40 tokens, so that such rows are left out.',
     },
   ])
   // Somebody asked for it.

@@ -29,7 +29,7 @@ describe('run folders', () => {
     expect(() => openRunFolder(data, 'x')).toThrow('There is no run “x”.')
     createRunFolder(data, {})
     createRunFolder(data, {})
-    expect(() => openRunFolder(data, 'run_')).toThrow('“run_” fits 2 runs.')
+    expect(() => openRunFolder(data, 'run_')).toThrow('“run_” matches 2 runs.')
   })
 
   test('a damaged run.json names the file', () => {

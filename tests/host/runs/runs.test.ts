@@ -115,7 +115,9 @@ describe('a run that is followed live', () => {
     expect(found.map(({ id }) => id)).toContain(sample.id)
     const high = await client.call('samples.list', { runId, minReward: 0.5, hasFailures: false })
     expect(high.every(({ reward }) => (reward ?? 0) >= 0.5)).toBe(true)
-    await expect(client.call('samples.get', { sampleId: 999_999 })).rejects.toThrow('no such sample')
+    await expect(client.call('samples.get', { sampleId: 999_999 })).rejects.toThrow(
+      'This sample does not exist',
+    )
   })
 
   test('has checkpoints that can be verified, exported, forked and deleted', async () => {

@@ -81,7 +81,7 @@ describe('an answer of an environment', () => {
     const { done: _, ...open } = sound
     expect(sentenceOf(await stepped(spelled(open)))).toBe('"done" must be true or false, got nothing.')
     expect(sentenceOf(await stepped(spelled({ ...sound, terminated: 'true' })))).toMatch(
-      /^The answer has "terminated", which is no part of one\./,
+      /^The answer has "terminated", which is not a field of one\./,
     )
     expect(sentenceOf(await stepped(spelled({ ...sound, metrics: '{ a: 1 }' })))).toMatch(/log\.metric/)
     expect(sentenceOf(await stepped(spelled({ ...sound, done: 'false', truncated: 'true' })))).toMatch(

@@ -117,7 +117,7 @@ describe('the adapter a run begins with', () => {
     const start = firstAdapter(config, model)
     expect(start.lora).toEqual({ rank: 8, alpha: 24, rsLora: false, targets: separateLinears })
     expect(loraScale(start.lora)).toBe(loraScale(small))
-    expect(start.warnings).toEqual([expect.stringContaining('goes on under a merged config: r 8')])
+    expect(start.warnings).toEqual([expect.stringContaining('continues under a merged config: r 8')])
     using before = await openPolicy(small, tensors)
     using after = await openPolicy(start.lora, start.tensors ?? [])
     using fresh = await openPolicy(start.lora)

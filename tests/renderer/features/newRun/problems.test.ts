@@ -85,7 +85,7 @@ const examples: readonly (readonly [config: object, path: string, code: string, 
     { ...small, rollout: { precision: 'int4' } },
     ...(['rollout.precision', 'choice', 'Expected one of "f32", "int8", got "int4".'] as const),
   ],
-  [{ ...small, data: { train: 3 } }, 'data.train', 'form', 'None of the allowed forms fits 3.'],
+  [{ ...small, data: { train: 3 } }, 'data.train', 'form', '3 matches none of the allowed forms.'],
   [
     { ...small, optimization: { minibatchSize: 7 } },
     ...(['optimization.minibatchSize', 'conflict'] as const),
