@@ -99,22 +99,24 @@ const sourceFile = /\.(ts|tsx|mjs|cjs|py|sh|md|css|yml)$/
 /** Files of other programs, and those that exports write. */
 const foreign = new Set(['convert_hf_to_gguf.py', 'example.mjs'])
 
-/** A path says where it begins: at the root, below src, or beside the document. Other words with slashes mean other things. */
+/**
+ * A path begins at the root, below src, beside the document, or is the end of one. Words with slashes that name no source
+ * file mean other things.
+ */
 function pathProblems(code: string, file: string, { root, files }: Repository): string[] {
   if (!/^[\w@.{},*/-]+$/.test(code) || code.includes('*') || foreign.has(code)) return []
   const places = expand(code)
   const bases = ['', 'src', path.dirname(file)]
-  if (!code.includes('/')) {
-    if (!sourceFile.test(code)) return []
-    const isThere = (name: string) => files.some((each) => path.basename(each) === name)
-    return places.filter((name) => !isThere(name)).map((name) => `No file is called ${name}.`)
-  }
   const [first = ''] = code.split('/')
   const isOurs = bases.some((base) => first !== '' && existsSync(path.join(root, base, first)))
-  if (!isOurs || !(sourceFile.test(code) || code.endsWith('/'))) return []
-  return places
-    .filter((place) => !bases.some((base) => existsSync(path.join(root, base, place))))
-    .map((place) => `There is no ${place}.`)
+  if (isOurs && (sourceFile.test(code) || code.endsWith('/')))
+    return places
+      .filter((place) => !bases.some((base) => existsSync(path.join(root, base, place))))
+      .map((place) => `There is no ${place}.`)
+  if (!sourceFile.test(code)) return []
+  // A name alone, or a place below a folder that the text names elsewhere, such as `kit/Table.tsx`.
+  const isThere = (place: string) => files.some((each) => `/${each}`.endsWith(`/${place}`))
+  return places.filter((place) => !isThere(place)).map((place) => `No file is called ${place}.`)
 }
 
 /** `a.{b,c}` as a.b and a.c */

@@ -39,6 +39,7 @@ test.each([
   ['`engine/walk.ts`', 'There is no engine/walk.ts.'],
   ['`engine/{run,walk}.ts`', 'There is no engine/walk.ts.'],
   ['`walk.ts`', 'No file is called walk.ts.'],
+  ['`runtime/walk.ts`', 'No file is called runtime/walk.ts.'],
   ['`turnwise trian`', 'There is no command “trian”.'],
   ['`turnwise train my.json --sead 3`', 'Command train has no option --sead.'],
   ['`npm run chekc`', 'package.json has no script chekc.'],
