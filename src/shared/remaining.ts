@@ -2,6 +2,7 @@
  * How long a run still takes: steps, evaluations and checkpoints apart, from what the last of each took. What a trial before the run
  * expected counts as one more of them. The range holds the truth in nine runs of ten; few samples make it wide.
  */
+import { meanOf } from './mean.ts'
 import type { ScheduledStage } from './events.ts'
 
 export interface Timed {
@@ -174,9 +175,6 @@ function secondsOf(steps: readonly Timed[], { takenUpAt }: RunTimings): number[]
   const others = steps.filter(({ step }) => step !== takenUpAt + 1)
   return (others.length >= 2 ? others : steps).map(({ seconds }) => seconds)
 }
-
-const meanOf = (values: readonly number[]): number | null =>
-  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
 
 /** A range of seconds in words, as exact as it is known: `2–3 min`. */
 export function rangeWords(range: { readonly low: number; readonly high: number }): string {

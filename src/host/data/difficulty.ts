@@ -1,4 +1,5 @@
 /** How hard rows are: a model answers each several times, and rewards say what that is worth. */
+import { meanOf } from '#shared/mean.ts'
 import { mkdtempSync, rmSync, existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -168,11 +169,6 @@ async function scoredRow(
   }
   const values = rewards.map(({ total }) => total)
   return { row, mean: meanOf(values), values, text: prompt.slice(0, textLength) }
-}
-
-function meanOf(values: readonly (number | null)[]): number | null {
-  const given = values.filter((value) => value !== null)
-  return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0) / given.length
 }
 
 interface Measured {

@@ -1,4 +1,5 @@
 /** Reward code on rows of a data set, before anything is trained. */
+import { meanOf } from '#shared/mean.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { rewardsApi } from '#shared/api/rewards.ts'
@@ -246,11 +247,6 @@ export async function tryCheating(
       return { cheat, mean, isPaid, message: sentence(cheats[cheat].words, mean, honestMean), example }
     }),
   }
-}
-
-function meanOf(totals: readonly (number | null)[]): number | null {
-  const values = totals.filter((total) => total !== null)
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 function sentence(words: string, mean: number | null, honestMean: number): string {

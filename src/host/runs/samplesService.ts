@@ -1,4 +1,5 @@
 /** Trajectories kept to look at, token by token, and what other versions of a reward say of them. */
+import { meanOf } from '#shared/mean.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { samplesApi } from '#shared/api/samples.ts'
@@ -214,6 +215,3 @@ export async function rescore(
 
 const isSame = (a: number | null, b: number | null): boolean =>
   a === b || (a !== null && b !== null && Math.abs(a - b) < 1e-12)
-
-const meanOf = (values: readonly number[]): number | null =>
-  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length

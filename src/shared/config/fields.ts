@@ -113,7 +113,7 @@ const order = [
   'data',
 ]
 
-function sectionsOf(schema: z.ZodObject): FieldSection[] {
+export function sectionsOf(schema: z.ZodObject): FieldSection[] {
   const own = shapeOf(schema).filter(([name]) => !chosenElsewhere.has(name))
   const isSection = ([, each]: readonly [string, z.ZodType]) => bare(each).inner instanceof z.ZodObject
   const sections = own.filter(isSection).map(([name, section]): FieldSection => {

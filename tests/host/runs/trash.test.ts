@@ -62,7 +62,7 @@ test('a deleted run is gone from history and folder, is listed for a week and co
   expect(described()).toEqual(own)
   expect(trashedRuns(dataDirectory)).toEqual([])
   expect(existsSync(about())).toBe(false)
-  expect(() => restoreRun(host, runId)).toThrow('not in the trash')
+  expect(() => restoreRun(host, runId)).toThrow('no longer in the trash')
 })
 
 test('what only the history knew comes back too: scores of other reward versions, and why it failed', () => {

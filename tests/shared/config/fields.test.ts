@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import {
   configSections as sections,
   fieldsOf,
   labelOf,
   rangeWords,
+  sectionsOf,
   stageFields,
 } from '#shared/config/fields.ts'
 
@@ -157,4 +159,15 @@ describe('what settings are called', () => {
     expect(labelOf('stages[1].optimization.learningRate')).toBe('Stage 2: Learning rate')
     expect(labelOf('stages.1.rollout.maxNewTokens')).toBe('Stage 1: Max new tokens')
   })
+})
+
+test('a section without such a choice is switched on by itself', () => {
+  const inner = z.strictObject({ speed: z.number().default(1).describe('How fast.') })
+  const outer = z.strictObject({ part: inner.nullable().default(null).describe('A part; null: none.') })
+  const [section] = sectionsOf(z.strictObject({ whole: outer })).slice(-1)
+  expect(section?.fields.map(({ key, control }) => [key, control.kind])).toEqual([
+    ['whole.part', 'section'],
+    ['whole.part.speed', 'number'],
+  ])
+  expect(section?.fields[0]?.control).toEqual({ kind: 'section', by: null })
 })

@@ -1,4 +1,5 @@
 /** Settings by what a person wants to know and by how large the model is: a place to begin, to be measured by the check. */
+import { meanOf } from '#shared/mean.ts'
 import { fittingNewTokens } from '#shared/config/settings.ts'
 import { plural } from '#renderer/client/format.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
@@ -222,9 +223,6 @@ function measuredByCheck(check: Calibration, completions: number): Measured | nu
     secondsPerEvaluation: check.secondsPerEvaluation,
   }
 }
-
-const meanOf = (values: readonly number[]): number | null =>
-  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
 
 /** What steps with the model of the draft took on this machine: in the last check, else in the newest run with it. */
 

@@ -1,3 +1,4 @@
+import { meanOf } from '#shared/mean.ts'
 import { History, X } from 'lucide-react'
 import { useState, useMemo } from 'react'
 import { formatReward, formatDelta, formatNumber, plural } from '#renderer/client/format.ts'
@@ -15,7 +16,6 @@ import type { Answer } from '#renderer/client/api.tsx'
 import { versionNumber } from './library.ts'
 import type { RewardKind, RewardVersion } from './types.ts'
 import { useRescore } from './useTrials.ts'
-import { meanOf } from './results.ts'
 
 interface UsedByTabProps {
   readonly rewardId: string

@@ -1,4 +1,5 @@
 /** From what a dry run tells, item by item, to rows of a table, a summary, and places in the code. */
+import { meanOf } from '#shared/mean.ts'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
 import type { CodeFailure, DataRow, DryRunItem, Score } from './types.ts'
 
@@ -71,9 +72,6 @@ export function summaryOf(rows: readonly ResultRow[]): ResultSummary {
     meanMs: meanOf(times),
   }
 }
-
-export const meanOf = (values: readonly number[]): number | null =>
-  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
 
 /** Lines on which the code failed, once per sample. */
 export const placesOf = (rows: readonly ResultRow[]): CodeFailurePlace[] =>

@@ -1,3 +1,4 @@
+import { meanOf } from '#shared/mean.ts'
 import { TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { setQuery } from '#renderer/client/route.ts'
@@ -5,7 +6,7 @@ import { formatDelta, formatNumber, plural } from '#renderer/client/format.ts'
 import { classes } from '#renderer/kit/classes.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import type { SampleAddress } from './address.ts'
-import { isScored, meanOf, rewardText, stopWords, type Sample, type SampleGroup } from './groups.ts'
+import { isScored, rewardText, stopWords, type Sample, type SampleGroup } from './groups.ts'
 import { VirtualList } from './VirtualList.tsx'
 
 interface Props {

@@ -1,4 +1,5 @@
 /** Stored samples as groups: the completions of one prompt in one step. */
+import { meanOf } from '#shared/mean.ts'
 import type { Answer } from '#renderer/client/api.tsx'
 import { formatCount, formatNumber } from '#renderer/client/format.ts'
 
@@ -52,11 +53,6 @@ export const rowWords = ({ dataRow, row, source }: Pick<Sample, 'dataRow' | 'row
   dataRow === null
     ? `${source === 'rollout' ? 'training' : 'validation'} row ${formatCount(row + 1)}`
     : `row ${formatCount(dataRow + 1)}`
-
-export function meanOf(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null)
-  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length
-}
 
 /** From the lowest to the highest reward, 0 always in it, so that bars of different prompts can be compared. */
 export function rewardRange(groups: readonly SampleGroup[]): readonly [number, number] {
