@@ -254,7 +254,7 @@ test('an address without a data set says so', async ({ app }) => {
   const { page } = app
   await app.open('/data/nope')
   await expect(page.getByRole('main')).toContainText('There is no data set at this address.')
-  await expect(page.getByText('asked wrongly')).toHaveCount(0)
+  await expect(page.getByText('is not valid')).toHaveCount(0)
   await app.go(`/data/${'0'.repeat(64)}`)
   await expect(page.getByRole('alert')).toContainText('This version of a data set does not exist.')
   await page.getByRole('button', { name: 'All data sets' }).click()

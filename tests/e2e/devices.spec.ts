@@ -33,7 +33,7 @@ test('a device is checked in Settings, and the run says where it computes', asyn
   await expect(page.getByText('No other device has passed its check on this machine.')).toBeVisible()
   await app.go('/settings/devices')
   await cpu.getByRole('button', { name: /^Check.*: CPU$/ }).click()
-  await expect(cpu.getByText(/A run is being trained/)).toBeVisible()
+  await expect(cpu.getByText(/A run is training/)).toBeVisible()
   await client.call('runs.kill', { runId })
 })
 

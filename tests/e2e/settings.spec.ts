@@ -38,7 +38,7 @@ test('the quick self-test runs live and says what it found', async ({ app }) => 
   await page.getByRole('button', { name: 'Run the full test' }).click()
   await expect(page.getByText(/Full test on the CPU: [1-9]\d* checks? done/)).toBeVisible({ timeout: 60_000 })
   await page.getByRole('button', { name: 'Cancel' }).click()
-  await expect(page.getByText(/Ended early/)).toBeVisible()
+  await expect(page.getByText(/Stopped early/)).toBeVisible()
 
   await page.getByRole('button', { name: 'Run the quick test' }).click()
   await expect(page.getByText(/All \d+ checks passed/)).toBeVisible({ timeout: 110_000 })

@@ -41,7 +41,7 @@ function expectNothingLost({ error, saved, whole, names }: SavingReport, reason:
   expect(error.message).toMatch(
     new RegExp(`^The checkpoint of step ${saved + 1} could not be kept: .*${reason}`),
   )
-  expect(error.hint).toContain('Earlier checkpoints are whole')
+  expect(error.hint).toContain('Earlier checkpoints are complete')
   expect(whole).toEqual(untilStep(saved))
   expect(names).toEqual(namesOf(untilStep(saved)))
 }
