@@ -391,7 +391,7 @@ const table = {
     'Importance ratio, p95',
     'ratio',
     'none',
-    '95th percentile of the learner-to-sampler probability ratio.',
+    'The 95th percentile of the learner-to-sampler probability ratio.',
   ],
   'sampling/importance_sampling_ratio/capped': [
     'Importance ratios capped',

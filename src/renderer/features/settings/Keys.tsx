@@ -1,12 +1,11 @@
 import { RotateCcw } from 'lucide-react'
 import { useState, useEffect } from 'react'
 import { keyTable, type KeyId } from '#shared/keyTable.ts'
-import { keysOf, useKeyBindings, type Bindings, isSingle, keyWords } from '#renderer/client/keys.ts'
+import { keysOf, useKeyBindings, type Bindings, isSingle, keyWords, keyOf } from '#renderer/client/keys.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Switch } from '#renderer/kit/choices.tsx'
 import { Kbd } from '#renderer/kit/states.tsx'
 import { useLatest } from '#renderer/client/api.tsx'
-import { conflictsOf, keyGroups, keyIds, rebound, captured, type Capture } from './keyRules.ts'
 import { Section } from './Section.tsx'
 
 /** Every shortcut, to be set by pressing it. */
@@ -154,4 +153,44 @@ function useKeyCapture(
     addEventListener('keydown', listen, { capture: true })
     return () => removeEventListener('keydown', listen, { capture: true })
   }, [isOn, latest])
+}
+
+/** Shortcuts of one's own: what they are, which of them collide. */
+
+export const keyIds = Object.keys(keyTable) as KeyId[]
+const keyGroups = [...new Set(keyIds.map((id) => keyTable[id].group))]
+
+const boundKeys = (id: KeyId, bindings: Bindings): readonly string[] => bindings[id] ?? keyTable[id].keys
+
+/** Labels of the other things that one of its keys does as well. */
+export function conflictsOf(id: KeyId, bindings: Bindings): string[] {
+  const own = boundKeys(id, bindings)
+  return keyIds
+    .filter((other) => other !== id && boundKeys(other, bindings).some((key) => own.includes(key)))
+    .map((other) => keyTable[other].label)
+}
+
+/** Bound as by default is not bound by oneself. */
+export function rebound(bindings: Bindings, id: KeyId, keys: readonly string[] | null): Bindings {
+  const { [id]: _, ...others } = bindings
+  const usual = keyTable[id].keys
+  const isUsual = keys === null || (keys.length === usual.length && keys.every((key, i) => key === usual[i]))
+  return isUsual ? others : { ...others, [id]: keys }
+}
+
+type Capture =
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'remove' }
+  /** A modifier alone: the key is still to come. */
+  | { readonly kind: 'wait' }
+
+/** What a press means while a shortcut is being set. */
+export function captured(
+  event: Pick<KeyboardEvent, 'code' | 'key' | 'metaKey' | 'ctrlKey' | 'altKey' | 'shiftKey'>,
+): Capture {
+  if (/^(?:Control|Shift|Alt|Meta|OS)/.test(event.code)) return { kind: 'wait' }
+  if (event.code === 'Escape') return { kind: 'cancel' }
+  if (event.code === 'Delete' || event.code === 'Backspace') return { kind: 'remove' }
+  return { kind: 'key', key: keyOf(event as KeyboardEvent) }
 }

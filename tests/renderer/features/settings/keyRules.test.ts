@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { captured, conflictsOf, keyIds, rebound } from '#renderer/features/settings/keyRules.ts'
+import { captured, conflictsOf, keyIds, rebound } from '#renderer/features/settings/Keys.tsx'
 import { keyTable } from '#shared/keyTable.ts'
 
 const press = (
