@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { CDPSession, Page } from '@playwright/test'
+import { lockRun } from '#host/runs/runFolder.ts'
 import { serveHost, type ServedHost } from '#host/serveHost.ts'
 import { launchBrowser, openPage } from '../../scripts/screens/browser.ts'
 import { beginLiving, measureLiveLines } from './liveLines.ts'
@@ -124,6 +125,8 @@ const growths = 240
 /** An hour of a run with a step a second, told sixty times as fast. */
 async function measureHour(page: Page, dataDirectory: string): Promise<void> {
   const { run, grow } = beginRun(dataDirectory, 'an hour', hourSteps)
+  // Without it the run would be taken for one that was interrupted.
+  using _lock = lockRun(run.directory)
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('Performance.enable')
   grow(hourSteps / growths)

@@ -117,19 +117,11 @@ interface PlotProps {
 
 /** Nothing is drawn while it is far from what is seen. */
 function VisiblePlot({ label, plot, height, group }: PlotProps) {
-  const { size, setElement } = useSize()
-  const [box, setBox] = useState<HTMLElement | null>(null)
-  const isNear = useIsNear(box)
+  const { size, element, setElement } = useSize()
+  const isNear = useIsNear(element)
   const width = size?.width ?? 0
   return (
-    <div
-      ref={(element) => {
-        setElement(element)
-        setBox(element)
-      }}
-      className="relative min-w-0"
-      style={{ height }}
-    >
+    <div ref={setElement} className="relative min-w-0" style={{ height }}>
       {isNear && width > 0 && (
         <LinePlot label={label} plot={plot} width={width} height={height} group={group} />
       )}

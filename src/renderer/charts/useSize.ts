@@ -8,6 +8,7 @@ export interface Size {
 /** The size of an element in CSS pixels; null until it is known. `setElement` is its ref. */
 export function useSize(): {
   readonly size: Size | null
+  readonly element: HTMLElement | null
   readonly setElement: (element: HTMLElement | null) => void
 } {
   const [element, setElement] = useState<HTMLElement | null>(null)
@@ -22,7 +23,7 @@ export function useSize(): {
     observer.observe(element)
     return () => observer.disconnect()
   }, [element])
-  return { size, setElement }
+  return { size, element, setElement }
 }
 
 /** Whether an element is in or near what is seen of the page; once true where it cannot be known. */
