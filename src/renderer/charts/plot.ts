@@ -83,7 +83,9 @@ export interface Plot {
 /** Values of a panel and places of it along x, at most: paths that are drawn within a few frames. */
 const most = { values: 6000, places: 1500 } as const
 /** Those of a panel that is drawn again every second, for a tenth of a core; docs/performance.md has the figures. */
-const mostLive = { values: 4000, places: 300 } as const
+const mostLive = { values: 3000, places: 300 } as const
+/** Of more living lines than these only the smoothed ones are drawn: the others behind them could not be told apart. */
+const mostLiveWithRaw = 10
 
 /** null: there is nothing to draw. */
 export function plotOf(lines: readonly ChartLine[], options: PlotOptions): Plot | null {
@@ -94,12 +96,15 @@ export function plotOf(lines: readonly ChartLine[], options: PlotOptions): Plot 
   const smoothing = chosenSmoothing(lines, options.smoothing)
   const unit = forgettingUnit(lines.map(({ points }) => points))
   const { values, places } = options.isLive === true ? mostLive : most
-  const share = Math.floor(values / (lines.length * (smoothing > 0 ? 2 : 1)))
+  const hasRaw = smoothing > 0 && !(options.isLive === true && lines.length > mostLiveWithRaw)
+  const share = Math.floor(values / (lines.length * (hasRaw ? 2 : 1)))
   const limit = Math.max(3, Math.min(places, share))
   const shapes = inOrder(lines).map((line) => shapeOf(line, { x, smoothing, unit, limit }))
   const y = valueAxis(valuesOf(shapes, options), options.scale, options.tickCount)
   const columns = columnsOf(shapes, x, limit)
-  const plotted = shapes.map((shape, i) => placedOn(y, shape, { ...columns, key: `line ${String(i)}` }))
+  const plotted = shapes.map((shape, i) =>
+    placedOn(y, { ...shape, hasRaw: hasRaw && shape.isSmooth }, { ...columns, key: `line ${String(i)}` }),
+  )
   const spec = xAxisSpecs[options.xAxis]
   return {
     xAxis: options.xAxis,
@@ -214,8 +219,12 @@ interface Columns {
 }
 
 /** A line with its columns of the rows. */
-function placedOn(axis: ValueAxis, shape: Shape, { key, places, isGrid }: Columns) {
-  const { line, dots, drawn, isSmooth, band } = shape
+function placedOn(
+  axis: ValueAxis,
+  shape: Shape & { readonly hasRaw: boolean },
+  { key, places, isGrid }: Columns,
+) {
+  const { line, dots, drawn, isSmooth, hasRaw, band } = shape
   const gaps = (line.gaps ?? []).toSorted((a, b) => a - b)
   const read = (some: readonly Dot[]) => {
     const inside = some.map(({ x, y }) => ({ x, y: clamped(y, axis) }))
@@ -228,14 +237,14 @@ function placedOn(axis: ValueAxis, shape: Shape, { key, places, isGrid }: Column
     read(band.map(({ x, high: y }) => ({ x, y }))),
   ]
   const columns: (readonly [string, readonly PlotRow[string][]])[] = [[key, main]]
-  if (isSmooth) columns.push([`${key} raw`, raw])
+  if (hasRaw) columns.push([`${key} raw`, raw])
   if (band.length > 1)
     columns.push([`${key} band`, low.map((value, i) => (value === null ? null : [value, high[i] ?? value]))])
   return {
     columns,
     line: {
       ...{ id: line.id, key, label: line.label, color: line.color, dash: line.dash },
-      ...{ isBaseline: line.isBaseline ?? false, hasRaw: isSmooth, hasBand: band.length > 1 },
+      ...{ isBaseline: line.isBaseline ?? false, hasRaw, hasBand: band.length > 1 },
       lone: main.flatMap((y, i) =>
         y !== null && (main[i - 1] ?? null) === null && (main[i + 1] ?? null) === null
           ? [{ x: places[i] ?? 0, y }]
