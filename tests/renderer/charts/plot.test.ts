@@ -25,7 +25,7 @@ describe('a plot', () => {
     const lines = Array.from({ length: 12 }, (_, i) => lineOf(`r${i}`, wave(5000)))
     expect(valuesOf(plotOf(lines, options))).toBeLessThanOrEqual(6000)
     expect(valuesOf(plotOf(lines, { ...options, smoothing: 0.8 }))).toBeLessThanOrEqual(6000)
-    expect(valuesOf(plotOf(lines, { ...options, isLive: true }))).toBeLessThanOrEqual(4000)
+    expect(valuesOf(plotOf(lines, { ...options, isLive: true }))).toBeLessThanOrEqual(3000)
     expect(plotOf([lineOf('a', wave(5000))], { ...options, isLive: true })!.rows.length).toBeLessThanOrEqual(
       300,
     )
@@ -37,7 +37,7 @@ describe('a plot', () => {
       return lineOf(`r${i}`, [], { points })
     })
     const plot = plotOf(lines, { ...options, xAxis: 'time', isLive: true })!
-    expect(plot.rows.length).toBe(200)
+    expect(plot.rows.length).toBe(150)
     for (const [i, { key }] of plot.lines.entries())
       expect(Math.max(...column(plot, key).map(Number))).toBe(50 + i)
   })
