@@ -90,7 +90,7 @@ export const probe = (context: Context) =>
     .argument('<NAME>', 'constant, conditional, multi-input, grid, value, or all')
     .option('--algorithm <A>', 'what learns, or all that learn by trying', 'grpo')
     .option('--seed <N>', 'of model, task and sampling', whole(0), 1)
-    .option('--seeds <N>', 'so many seeds, from --seed on', whole(1, 1000), 1)
+    .option('--seeds <N>', 'number of seeds, starting at --seed', whole(1, 1000), 1)
     .option('--steps <N>', 'steps (default: what the probe allows); for one run only', whole(1))
     .addOption(new Option('--device <KIND>', 'where to compute (default cpu)').choices(deviceKinds))
     .option(...threads, whole(1, maxThreads))

@@ -246,7 +246,7 @@ const install = (context: Context) =>
       'Fetch what a device needs and the program does not bring: the CUDA library.\n\nGoes into the data directory; the program itself is not changed. An interrupted installation goes on where it ended. The index gets the only requests that this command makes, besides those to where it keeps its files.',
     )
     .addArgument(installable())
-    .option('--yes', 'fetch and install; without it the sizes are told, and nothing happens', false)
+    .option('--yes', 'fetch and install; without it, only print the sizes', false)
     .option(
       '--index <URL>',
       'the package index to ask; default: PIP_INDEX_URL, else the one of the settings, else PyPI',

@@ -73,6 +73,6 @@ const TYPES = { float32: 1, uint8: 2, int64: 7, float16: 10, bfloat16: 16 } as c
   Record<Dtype, number>
 >
 
-/** The same numbers as another type; to whole ones fractions are cut off. */
+/** The same numbers as another type; integer types drop the fraction. */
 export const cast = (x: Value, dtype: keyof typeof TYPES): Value =>
   apply(castOp, [x], { to: int(TYPES[dtype]) }, [{ dtype, shape: x.shape }])[0] as Value

@@ -262,9 +262,8 @@ export function replicasOf({ kind, threads }: Pick<Device, 'kind' | 'threads'>):
 }
 
 /**
- * Tokens learned from at once that are fastest: so many for each thread that a layer's activations stay in its cache,
- * for small layers more than for large ones. The 512 of each thread are
- * measured (docs/performance.md, two threads at most); the larger share of narrow layers and the limit of threads are not.
+ * The fastest number of tokens per micro-batch: few enough per thread that a layer's activations stay in its cache, so
+ * more for small layers than for large ones. The 512 per thread are measured (docs/performance.md, two threads at most); the larger share of narrow layers and the limit of threads are not.
  */
 export function learningTokens(
   { intermediateSize }: Pick<ModelConfig, 'intermediateSize'>,

@@ -110,7 +110,7 @@ function browse(folder: string): OutputOf<Api, 'system.browse'> {
   return { path: folder, parent: parent === folder ? null : parent, entries }
 }
 
-/** Settings of the program, and what the settings of runs mean. */
+// Settings of the program, and what the settings of runs mean.
 
 export const settingsService = ({ store, bell }: Host): Handlers<typeof settingsApi> => {
   const all = () => Object.fromEntries([...store.settings.all()].filter(([key]) => !isPrivate(key)))

@@ -161,7 +161,7 @@ function columnNames(cells: readonly string[], path: string): readonly string[] 
   return names
 }
 
-/** The kinds of files that are read as data. */
+// The kinds of files that are read as data.
 
 export interface DataFormat {
   readonly id: 'jsonl' | 'json' | 'csv' | 'tsv' | 'parquet'

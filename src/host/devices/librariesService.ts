@@ -68,7 +68,7 @@ export const librariesService = (host: Host): Handlers<typeof librariesApi> => {
   }
 }
 
-/** Devices: whether they compute rightly, and how fast. */
+// Devices: whether they compute rightly, and how fast.
 
 /** What is being measured. */
 type Measuring = Extract<SpeedNews, { readonly on: unknown }>

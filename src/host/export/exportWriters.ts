@@ -162,7 +162,7 @@ export const formatWriters: Readonly<Record<ExportFormat, FormatWriter>> = {
   onnx: writeOnnx,
 }
 
-/** The base model with an adapter worked into its weights: base + s·B·A, in the base's type, every other byte as it was. */
+// The base model with an adapter worked into its weights: base + s·B·A, in the base's type, every other byte as it was.
 
 /** A tensor of the merged model: its bytes, and where they come from. */
 interface MergedTensor {

@@ -173,7 +173,7 @@ function swapIn(temporary: string, directory: string): void {
   rmSync(previous, { recursive: true, force: true })
 }
 
-/** Files whose place a person chose. */
+// Files whose place a person chose.
 
 export interface UserFileOptions {
   /** A file that is there already is replaced. */

@@ -216,7 +216,7 @@ async function pause(signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted()
 }
 
-/** Half-precision bits and f32 numbers. Every F16 and BF16 value is an f32 value, so widening is exact. */
+// Half-precision bits and f32 numbers. Every F16 and BF16 value is an f32 value, so widening is exact.
 
 let widened: Float32Array | null = null
 

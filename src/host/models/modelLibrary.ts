@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { isHubId } from '#host/adapters/peftConfig.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
-/** What a model is called on a hub: noted beside its files when it is fetched or imported, and told to who gets its adapters. */
+// What a model is called on a hub: noted beside its files when it is fetched or imported, and told to who gets its adapters.
 
 /** Begins with a dot, as no file that is fetched or sent does. */
 const hubNoteName = '.hub.json'

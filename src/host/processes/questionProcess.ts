@@ -38,7 +38,7 @@ async function serve(question: Question): Promise<void> {
   process.exit()
 }
 
-/** Answers to questions (question.ts), in the process that has ONNX Runtime. */
+// Answers to questions (question.ts), in the process that has ONNX Runtime.
 
 type Asked<Type extends Question['type']> = Question & { readonly type: Type }
 type Say<Type extends Question['type']> = (item: Answers[Type]) => Promise<void>

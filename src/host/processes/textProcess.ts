@@ -32,7 +32,7 @@ function answerTo(question: TextQuestion): FromText {
   }
 }
 
-/** Answers to questions about texts (textQuestion.ts), in a process that may be ended at any time. */
+// Answers to questions about texts (textQuestion.ts), in a process that may be ended at any time.
 
 type Asked<Type extends TextQuestion['type']> = TextQuestion & { readonly type: Type }
 

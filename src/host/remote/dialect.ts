@@ -58,7 +58,17 @@ export interface Dialect {
   tokenizeCall(text: string, model: string): Call
 }
 
-/** SGLang's own endpoints. */
+/** Nothing filters or penalizes tokens: they are drawn from the policy itself. Both servers use these names. */
+const plainSampling = {
+  top_p: 1,
+  top_k: -1,
+  min_p: 0,
+  repetition_penalty: 1,
+  frequency_penalty: 0,
+  presence_penalty: 0,
+} as const
+
+// SGLang's own endpoints.
 
 const generated = z.object({
   output_ids: z.array(z.int()).nullish(),
@@ -97,12 +107,7 @@ export const sglang: Dialect = {
         max_new_tokens: request.maxNewTokens,
         min_new_tokens: request.minNewTokens,
         temperature: request.temperature,
-        top_p: 1,
-        top_k: -1,
-        min_p: 0,
-        repetition_penalty: 1,
-        frequency_penalty: 0,
-        presence_penalty: 0,
+        ...plainSampling,
         sampling_seed: request.seed, // heeded with --enable-deterministic-inference
         stop: request.stopStrings,
         stop_token_ids: request.stopIds,
@@ -147,7 +152,7 @@ export const sglang: Dialect = {
   }),
 }
 
-/** vLLM's OpenAI-compatible server. */
+// vLLM's OpenAI-compatible server.
 
 /** `--max-lora-rank` takes these alone. */
 const ranks = [1, 8, 16, 32, 64, 128, 256, 320, 512]
@@ -199,12 +204,7 @@ export const vllm: Dialect = {
       max_tokens: request.maxNewTokens,
       min_tokens: request.minNewTokens,
       temperature: request.temperature,
-      top_p: 1,
-      top_k: -1,
-      min_p: 0,
-      repetition_penalty: 1,
-      frequency_penalty: 0,
-      presence_penalty: 0,
+      ...plainSampling,
       seed: request.seed,
       stop: request.stopStrings,
       stop_token_ids: request.stopIds,

@@ -120,7 +120,7 @@ export function requireKnownIds(ids: readonly number[], vocabSize: number): void
   )
 }
 
-/** How far the log-probabilities of a server are from our own. */
+// How far the log-probabilities of a server are from our own.
 
 export interface Gap {
   /** Nats, absolute. */

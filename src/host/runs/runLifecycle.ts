@@ -185,7 +185,7 @@ function valueWords(value: unknown): string {
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text
 }
 
-/** Forks: a new run that goes on from a checkpoint of another, with some settings changed. */
+// Forks: a new run that goes on from a checkpoint of another, with some settings changed.
 
 interface ForkRequest {
   readonly dataDirectory: string

@@ -233,7 +233,7 @@ function readTextTail(file: string, maxBytes: number): string {
   }
 }
 
-/** What the history of a run says is wrong with it. */
+// What the history of a run says is wrong with it.
 
 /** The newest so many show what a run does now. */
 const sampleLimit = 200

@@ -166,7 +166,7 @@ export async function scoredWithin(limitMs: number, ask: Ask, scoring: Scoring):
   }
 }
 
-/** Stored samples under another version of the reward code: what the change would have paid. */
+// Stored samples under another version of the reward code: what the change would have paid.
 
 interface StoredSample {
   readonly prompt: string

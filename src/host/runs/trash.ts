@@ -202,7 +202,7 @@ function remove(target: string): void {
   }
 }
 
-/** The files of a run, and removing them. */
+// The files of a run, and removing them.
 
 /** None where the folder is gone. */
 export function runFiles(directory: string): { path: string; sizeBytes: number }[] {

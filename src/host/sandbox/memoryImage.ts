@@ -70,7 +70,7 @@ function endOfData(used: readonly boolean[], heapPage: number): number {
   return end
 }
 
-/** Text into a virtual machine's memory, by parts of the library that its types hide. */
+// Text into a virtual machine's memory, by parts of the library that its types hide.
 
 interface Allocator {
   _malloc(sizeBytes: number): number

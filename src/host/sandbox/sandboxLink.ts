@@ -85,10 +85,8 @@ export class SandboxLink implements Disposable {
   }
 }
 
-/**
- * A second wall around the process that runs user code. The first is the virtual machine; should code ever get out of
- * it, Node's permission model still refuses files, programs, threads and add-ons, and Linux files that are written.
- */
+// A second wall around the process that runs user code. The first is the virtual machine; should code ever get out of
+// it, Node's permission model still refuses files, programs, threads and add-ons, and Linux files that are written.
 
 /** What the process loads besides the files next to its script. */
 const packages = ['quickjs-emscripten-core', '@jitl/quickjs-wasmfile-release-sync', '@jitl/quickjs-ffi-types']

@@ -84,7 +84,7 @@ export interface Plot {
 const most = { values: 6000, places: 1500 } as const
 /** Those of a panel that is drawn again every second, for a tenth of a core; docs/performance.md has the figures. */
 const mostLive = { values: 3000, places: 300 } as const
-/** Of more living lines than these only the smoothed ones are drawn: the others behind them could not be told apart. */
+/** Above this number of living lines only the smoothed curves are drawn: raw ones behind them would be unreadable. */
 const mostLiveWithRaw = 10
 
 /** null: there is nothing to draw. */

@@ -72,7 +72,7 @@ const isInDialog = (): boolean =>
     '[role="dialog"][aria-modal], [role="dialog"][data-modal], [role="alertdialog"], [role="menu"]',
   ) !== null
 
-/** Keys as a person reads and presses them. */
+// Keys as a person reads and presses them.
 
 const isMac = navigator.platform.startsWith('Mac')
 

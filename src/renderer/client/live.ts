@@ -43,7 +43,7 @@ export function useNow(everyMs: number): number {
   return now
 }
 
-/** How long something still takes, in words. */
+// How long something still takes, in words.
 
 /** A range in words, as exact as it is known: “2–3 min”. */
 export const etaWords = ({ lowMs, highMs }: { readonly lowMs: number; readonly highMs: number }): string =>

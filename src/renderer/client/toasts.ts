@@ -39,7 +39,7 @@ export function toast({
 export const toastError = (error: Error): void =>
   toast({ title: error.message, detail: hintOf(error), tone: 'bad' })
 
-/** Errors as the window shows them. */
+// Errors as the window shows them.
 
 export const asError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown))

@@ -60,7 +60,7 @@ function safely(run: DiagnosedRun, step: number, finding: Finding): Finding {
   return { ...finding, proposals }
 }
 
-/** Of a run of several stages the one that it is in: numbers of another training mean something else. */
+// Of a run of several stages the one that it is in: numbers of another training mean something else.
 
 interface Training {
   readonly config: RunConfig
@@ -111,7 +111,7 @@ function since(history: RunHistory, step: number): RunHistory {
   }
 }
 
-/** Every rule. A rule is a file in rules/ that finds what its name says, or nothing. */
+// Every rule. A rule is a function in rules/ that finds what its name says, or nothing.
 
 /** Causes before what they bring about (`causes` says which is which): of findings equally grave the first comes first. */
 const rules: readonly Rule[] = [
@@ -139,7 +139,7 @@ const rules: readonly Rule[] = [
   lossZeroAtStart,
 ]
 
-/** Which findings are only what another one brings about: they are left out where that one is found. */
+// Which findings are only what another one brings about: they are left out where that one is found.
 
 const ofGroups: readonly FindingId[] = [
   'groups-all-wrong',

@@ -69,7 +69,7 @@ export type PlanningParts = Omit<TrainDependencies, 'policy'> & {
   readonly policy: Pick<Policy, 'contextLength'>
 }
 
-/** Where a step's trajectories come from. rolloutSource.ts lets the policy act, exampleSource.ts takes given answers. */
+// Where a step's trajectories come from. rolloutSource.ts lets the policy act, exampleSource.ts takes given answers.
 
 export interface ExperienceSource {
   /** Prompts, or rows with answers, of one pass. */

@@ -100,7 +100,7 @@ export class OpenCompletion {
   }
 }
 
-/** Watches the text of one completion for stop strings by decoding a bounded tail of its ids. */
+// Watches the text of one completion for stop strings by decoding a bounded tail of its ids.
 
 /**
  * Characters kept before the longest possible match. A tail may begin inside a character or lose a leading space;

@@ -121,7 +121,7 @@ function fixtureSamples(data: ProjectData): RewardInput[] {
   })
 }
 
-/** What the files of a project are made of. */
+// What the files of a project are made of.
 
 /** A file's path in the project and its text. */
 export type ProjectFiles = Readonly<Record<string, string>>

@@ -43,7 +43,7 @@ export function readPrompts(text: string | null): readonly string[] {
   }
 }
 
-/** Completions as they come in, put together by column. */
+// Completions as they come in, put together by column.
 
 type Piece = Answer<'models.generate'>
 
@@ -78,7 +78,7 @@ export const columnAtWork = (written: readonly Completion[], order: readonly num
   return column < 0 ? null : column
 }
 
-/** Blind votes and what they say. */
+// Blind votes and what they say.
 
 export interface Vote {
   /** Contenders as `writeChoice` writes them. */

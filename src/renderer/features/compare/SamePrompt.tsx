@@ -247,7 +247,7 @@ export function sampleAt<Sample extends SampleLike>(
 export const promptLabels = (prompts: readonly string[]): readonly string[] =>
   distinctWords(prompts).map((text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text))
 
-/** Two texts word by word. */
+// Two texts word by word.
 
 interface DiffPart {
   readonly kind: 'same' | 'added' | 'removed'

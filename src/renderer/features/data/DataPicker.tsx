@@ -85,7 +85,7 @@ function itemOf({ id, name, versions }: DataSet, now: number): PickerItem[] {
   return [latest.unusable === null ? facts : { ...facts, problem: latest.unusable }]
 }
 
-/** Data sets as entries of a list to choose from. */
+// Data sets as entries of a list to choose from.
 
 export type DataSet = Answer<'datasets.list'>[number]
 type DataVersion = DataSet['versions'][number]

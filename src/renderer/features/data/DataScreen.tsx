@@ -242,7 +242,7 @@ function PartFields({ configs, chosen: { config, split }, isDisabled, onChoose }
   )
 }
 
-/** Which part of a data set on a hub is meant, while somebody chooses. */
+// Which part of a data set on a hub is meant, while somebody chooses.
 
 type Config = Answer<'datasets.listOnHub'>['configs'][number]
 

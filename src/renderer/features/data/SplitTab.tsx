@@ -280,7 +280,7 @@ function MatchList({ label, pairs, places: [first, second] }: MatchListProps) {
   )
 }
 
-/** The validation split, as a person sets it. */
+// The validation split, as a person sets it.
 
 type SplitKind = 'share' | 'rows' | 'none'
 

@@ -305,7 +305,7 @@ function ExpectedCurve() {
   )
 }
 
-/** What went wrong lately, in one sentence each. */
+// What went wrong lately, in one sentence each.
 
 interface Trouble<Run> {
   readonly run: Run

@@ -39,7 +39,7 @@ export function withTypedRows(config: JsonObject, train: string): JsonObject {
   return isFile ? withValue(next, 'data.heldOut', usualSplit) : next
 }
 
-/** What goes along when another model is chosen for a run. */
+// What goes along when another model is chosen for a run.
 
 interface KnownModel {
   readonly name: string
@@ -77,7 +77,7 @@ export function withRoom(config: JsonObject, facts: ModelFacts | null): JsonObje
     : config
 }
 
-/** An adapter or checkpoint to begin with: its own rank, scale and projections count, unless they are to be merged. */
+// An adapter or checkpoint to begin with: its own rank, scale and projections count, unless they are to be merged.
 
 const ownKeys = ['rank', 'alpha', 'rsLora', 'targets'] as const
 

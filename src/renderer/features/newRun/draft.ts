@@ -104,7 +104,7 @@ export const checkedPart = (draft: Draft): string => {
   return JSON.stringify([rest, draft.fork?.runId ?? null, draft.fork?.step ?? null])
 }
 
-/** The config as text: what is saved, opened and edited by hand. */
+// The config as text: what is saved, opened and edited by hand.
 
 export const configText = (config: JsonObject): string => `${JSON.stringify(config, null, 2)}\n`
 

@@ -151,7 +151,7 @@ export function applied(config: JsonObject, preset: Preset, before?: Preset): Js
   return withValues(config, { ...Object.fromEntries(gone.map((key) => [key, undefined])), ...preset.values })
 }
 
-/** How long a preset takes on this machine, from what steps with the same model took here. */
+// How long a preset takes on this machine, from what steps with the same model took here.
 
 export interface Measured {
   /** Of whole steps, for each token of prompts and completions. */
@@ -224,7 +224,7 @@ function measuredByCheck(check: Calibration, completions: number): Measured | nu
   }
 }
 
-/** What steps with the model of the draft took on this machine: in the last check, else in the newest run with it. */
+// What steps with the model of the draft took on this machine: in the last check, else in the newest run with it.
 
 /** Its time is taken from so many steps. */
 const measuredSteps = 40

@@ -324,10 +324,8 @@ const columnsOf = (version: DataVersion, rows: readonly Readonly<Record<string, 
     examples: rows.slice(0, 20).flatMap((row) => (name in row ? [row[name]] : [])),
   }))
 
-/**
- * Code that was changed and not saved yet. It is kept twice: in the page's own storage at every key press, and at the
- * host a moment later, because a page that comes from another port finds an empty storage.
- */
+// Code that was changed and not saved yet. It is kept twice: in the page's own storage at every key press, and at the
+// host a moment later, because a page that comes from another port finds an empty storage.
 
 interface Draft {
   readonly language: CodeLanguage

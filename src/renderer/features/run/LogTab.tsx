@@ -166,7 +166,7 @@ function ProcessOutput({ run, text, isFollowing }: OutputProps) {
   )
 }
 
-/** The events of a run as sentences. */
+// The events of a run as sentences.
 
 interface EventWords {
   readonly title: string

@@ -112,7 +112,7 @@ function Change({ sample, score }: { sample: Sample; score: TextScore }) {
   )
 }
 
-/** What rewards say of a completion and of an edited copy of it. */
+// What rewards say of a completion and of an edited copy of it.
 
 type Parts = Readonly<Record<string, number | null>>
 

@@ -59,7 +59,7 @@ export function groupTeaches(
   )
 }
 
-/** Means and spreads in f64. */
+// Means and spreads in f64.
 
 /** Added to a standard deviation before dividing by it. */
 export const SPREAD_EPSILON = 1e-8

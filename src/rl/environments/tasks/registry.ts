@@ -1,5 +1,5 @@
 /**
- * The built-in environments. Reading guide: one file per task, each made with `defineTask` of `common.ts` and listed here;
+ * The built-in environments. Reading guide: the tasks are in the files of this folder and in probes/, each made with `defineTask` of `common.ts` and listed here;
  * a task says how an episode begins and what a turn of the policy leads to. Tasks make up their episodes from a seed;
  * columns of a row that bear the right names are taken instead.
  */
