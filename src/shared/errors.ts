@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'runtime/killed'
   | 'reward/failed'
   | 'environment/failed'
+  | 'loss/failed'
   | 'probe/failed'
   | 'run/diverged'
   | 'run/unsound'

@@ -8,12 +8,10 @@ import { plural } from '#shared/plural.ts'
 import { runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { createHost } from '#host/createHost.ts'
-import { requireWorkingEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { exportPeft } from '#host/export/exportAdapter.ts'
 import type { Host } from '#host/host.ts'
-import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
-import { readRunConfig, requireKnownParts } from '#host/runs/runConfigFile.ts'
+import { readRunConfig, requireKnownParts, requireWorkingCode } from '#host/runs/runConfigFile.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
 import { createFork, createRun, resumePoint } from '#host/runs/runLifecycle.ts'
 import { resolveCheckpoint } from '#host/runs/runTarget.ts'
@@ -93,8 +91,7 @@ export const train = (context: Context) =>
       const here = context()
       const { dataDirectory, output } = here
       const config = readRunConfig(file, dataDirectory)
-      await requireKnownRewards(config)
-      await requireWorkingEnvironment(config)
+      await requireWorkingCode(config)
       await using host = createHost({ dataDirectory, servesQueue: false })
       const { warnings } = await verdictOf(config, dataDirectory, host.askText)
       for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)

@@ -1,6 +1,7 @@
 /** Reward code on disk: which config entries mean code, where it lies, and a run's own copy of it. */
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { crc32 } from 'node:zlib'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
@@ -63,6 +64,14 @@ export function runEnvironmentCode(
   runDirectory: string,
 ): RewardCode | null {
   return runCode(entry.function, 'environment', runDirectory)
+}
+
+/** The same of a loss that a stage learns with. */
+export function runAlgorithmCode(id: string, runDirectory: string): RewardCode {
+  const name = path.basename(id).replaceAll(/[^\w-]/g, '_')
+  const code = runCode(id, `loss-${name}-${crc32(id).toString(16)}`, runDirectory)
+  if (code === null) throw new Error(`Expected a file of code, got “${id}”.`)
+  return code
 }
 
 function runCode(id: string, copyName: string, runDirectory: string): RewardCode | null {

@@ -9,7 +9,12 @@ import { hashFiles } from '#host/files/contentHash.ts'
 import { versionFiles } from '#host/data/dataSetVersion.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { runPaths } from './runFolder.ts'
-import { runEnvironmentCode, runRewardCode } from '#host/rewards/rewardCode.ts'
+import {
+  codeReference,
+  runAlgorithmCode,
+  runEnvironmentCode,
+  runRewardCode,
+} from '#host/rewards/rewardCode.ts'
 import { describeVersions } from '#host/dataDirectory.ts'
 
 const schema = z.object({
@@ -39,7 +44,11 @@ export async function computeManifest(subject: ManifestSubject): Promise<RunMani
     config: sha256(readFileSync(runPaths(runDirectory).config)),
     model: await modelDigest(model, cacheDirectory),
     data: Object.fromEntries(data.map(({ name }, i) => [name, dataDigests[i] ?? ''])),
-    rewards: { ...rewardDigests(config, runDirectory), ...environmentDigest(config, runDirectory) },
+    rewards: {
+      ...rewardDigests(config, runDirectory),
+      ...environmentDigest(config, runDirectory),
+      ...lossDigests(config, runDirectory),
+    },
   }
 }
 
@@ -82,6 +91,15 @@ const rewardDigests = (config: RunConfig, runDirectory: string): Record<string, 
     }),
   )
 
+/** Losses that people wrote, by the path the config names. */
+const lossDigests = (config: RunConfig, runDirectory: string): Record<string, string> =>
+  Object.fromEntries(
+    stagesOf(config)
+      .map(({ algorithm }) => algorithm)
+      .filter(({ id }) => codeReference(id) !== null)
+      .map(({ id, settings }) => [id, codeDigest(runAlgorithmCode(id, runDirectory).code, settings)]),
+  )
+
 /** Under the name its reward is charted by. */
 function environmentDigest({ environment }: RunConfig, runDirectory: string): Record<string, string> {
   if (environment === null) return {}
@@ -90,9 +108,11 @@ function environmentDigest({ environment }: RunConfig, runDirectory: string): Re
 }
 
 /** Of user code its text; of a built-in its id. Settings count in both. */
-function rewardDigest(code: string, { settings }: Pick<RunConfig['rewards'][number], 'settings'>): string {
-  return sha256(JSON.stringify([code, Object.entries(settings).sort()]))
-}
+const rewardDigest = (code: string, { settings }: Pick<RunConfig['rewards'][number], 'settings'>): string =>
+  codeDigest(code, settings)
+
+const codeDigest = (code: string, settings: Readonly<Record<string, unknown>>): string =>
+  sha256(JSON.stringify([code, Object.entries(settings).sort()]))
 
 /** A manifest from a log; null where it is not one that this version can read. */
 export const readManifest = (value: unknown): RunManifest | null => schema.safeParse(value).data ?? null

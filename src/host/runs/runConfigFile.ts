@@ -6,6 +6,7 @@ import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
+import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { namedDataSet } from '#host/data/dataSetLibrary.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { absoluteReward, codeReference } from '#host/rewards/rewardCode.ts'
@@ -25,9 +26,16 @@ export async function resolveRunConfig(given: unknown, dataDirectory: string): P
   const config = parseRunConfig(given)
   requireKnownParts(config)
   const resolved = withAbsolutePaths(config, dataDirectory, dataDirectory)
-  await requireKnownRewards(resolved)
-  await requireWorkingEnvironment(resolved)
+  await requireWorkingCode(resolved)
   return resolved
+}
+
+/** Code of rewards, environment and losses loads, takes its settings and fits. Errors: AppError 'config/invalid', 'sandbox/failed', 'loss/failed'. */
+export async function requireWorkingCode(config: RunConfig): Promise<void> {
+  await requireKnownRewards(config)
+  await requireWorkingEnvironment(config)
+  await using _ = await resolveAlgorithms(config, null)
+  requireFittingAlgorithms(config, () => true)
 }
 
 /** Relative paths are meant from `base`; names of models and data sets become paths too. Errors: AppError 'config/invalid'. */
@@ -45,6 +53,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     model: existsSync(absolute(config.model))
       ? absolute(config.model)
       : findModel(config.model, dataDirectory),
+    algorithm: { ...config.algorithm, id: absoluteReward(config.algorithm.id, base) },
     adapter: { ...adapter, initial: orNull(adapter.initial) },
     reference: { ...reference, adapter: orNull(reference.adapter) },
     rewards: rewards.map((reward) => ({ ...reward, function: absoluteReward(reward.function, base) })),
@@ -52,6 +61,9 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
     stages: stages.map((stage) => ({
       ...stage,
+      ...(stage.algorithm?.id === undefined
+        ? {}
+        : { algorithm: { ...stage.algorithm, id: absoluteReward(stage.algorithm.id, base) } }),
       ...(stage.data === undefined ? {} : { data: withRowsAt(stage.data, rowsOf) }),
       ...(stage.reference === undefined ? {} : { reference: withAdapterAt(stage.reference, absolute) }),
     })),
@@ -74,19 +86,21 @@ const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (
 /** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
 export function requireKnownParts(config: RunConfig): void {
   const { rewards, environment } = config
-  for (const [i, own] of stagesOf(config).entries()) {
-    const { id, settings } = own.algorithm
-    const stage = config.stages.length === 0 ? null : i
-    requireFitting(
-      own,
-      blaming('algorithm.id', stage, () => algorithmById(id).configure(settings)),
-      null,
-      stage,
-    )
-  }
+  requireFittingAlgorithms(config, (id) => codeReference(id) === null)
   for (const [i, reward] of rewards.entries()) {
     if (codeReference(reward.function) !== null) continue
     blaming(`rewards[${i}]`, null, () => builtInReward(reward.function, reward.settings))
   }
   if (environment !== null) blaming('environment', null, () => requireKnownEnvironment(environment))
+}
+
+/** The settings of a written loss are known when it was loaded. */
+function requireFittingAlgorithms(config: RunConfig, isLoaded: (id: string) => boolean): void {
+  for (const [i, own] of stagesOf(config).entries()) {
+    const { id, settings } = own.algorithm
+    if (!isLoaded(id)) continue
+    const stage = config.stages.length === 0 ? null : i
+    const algorithm = blaming('algorithm.id', stage, () => algorithmById(id).configure(settings))
+    requireFitting(own, algorithm, null, stage)
+  }
 }

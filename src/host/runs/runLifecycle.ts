@@ -2,7 +2,7 @@
 import path from 'node:path'
 import type { RunEvent } from '#shared/events.ts'
 import { type JsonObject, withChanges } from '#shared/config/paths.ts'
-import { type RunConfig, parseRunConfig } from '#shared/runConfig.ts'
+import { stagesOf, type RunConfig, parseRunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
 import { unpackError } from '#host/processes/messages.ts'
@@ -222,7 +222,10 @@ export function forkRun({ dataDirectory, checkpoint, changes, baseDirectory }: F
 }
 
 /** What may be code of the user. */
-const codeOf = ({ rewards, environment }: RunConfig) => ({ rewards, environment })
+const codeOf = (config: RunConfig) => {
+  const losses = stagesOf(config).map(({ algorithm }) => algorithm.id)
+  return { rewards: config.rewards, environment: config.environment, losses }
+}
 
 /** The parent's own copy: the files may have changed since it began. */
 function rewardsOf({ directory }: RunFolder): string | null {

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import type { EnvironmentTurn } from '#rl/environment.ts'
+import { lossDescriptionSchema } from '#shared/losses.ts'
 import { answerLimits } from './harness.ts'
 
 const failureKinds = [
@@ -47,9 +48,11 @@ export type EnvironmentAnswer = (EnvironmentTurn & Logged) | Failed
 
 /** What a module offers. */
 const descriptionSchema = z.object({
-  kind: z.enum(['reward', 'environment']),
+  kind: z.enum(['reward', 'environment', 'loss']),
   functions: z.array(z.string()),
   settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  /** What code of a loss says of itself. */
+  loss: lossDescriptionSchema.optional(),
 })
 export type CodeDescription = z.output<typeof descriptionSchema>
 
@@ -97,6 +100,13 @@ export function readTurn(text: string): EnvironmentAnswer {
     truncated: truncated ?? false,
     ...rest,
   }
+}
+
+/** What a loss recorded, or the advantages of a batch: whoever asked knows what it must look like. */
+export function readJson(text: string): { readonly json: unknown } | Failed {
+  const json = parsed(text)
+  const failed = failureSchema.safeParse(json)
+  return failed.success || json === null ? readFailure(json) : { json }
 }
 
 export function readDescription(text: string): CodeDescription | null {

@@ -235,10 +235,26 @@ export const harnessSource = `(() => {
     targets[name] = { __proto__: null, action, holder, finish }
     return name
   }
-  // What a module offers, as JSON text; throws a sentence where that is nothing.
-  const describe = (module) => {
+  // JSON knows no NaN, and a loss must not learn from one.
+  const finiteAdvantage = (name, value) => {
+    if (typeof value === 'number' && !isFinite(value))
+      throw new KindOfError('An advantage or return is ' + text(value) + '.')
+    return value
+  }
+  const compared = (result) => {
+    if (!isArray(result)) return wrong('wrong-type', 'Expected a list with one entry for each row, got ' + article(result) + '.')
+    return answer('"rows":' + stringify(result, finiteAdvantage))
+  }
+
+  // What a module offers, as JSON text; throws a sentence where that is nothing. tracer: of code of a loss.
+  const describe = (module, tracer) => {
     const main = module.default
     const names = []
+    if (tracer !== undefined && typeof main === 'object' && main !== noObject && typeof main.loss === 'function') {
+      offer('trace', ({ settings }) => tracer.trace(main, settings), undefined, (json) => json)
+      if (typeof main.advantages === 'function') offer('advantages', main.advantages, main, compared)
+      return tracer.describe(main)
+    }
     if (typeof main === 'object' && main !== noObject && typeof main.reset === 'function') {
       if (typeof main.step !== 'function') throw new KindOfError('An environment needs reset and step.')
       offer('reset', main.reset, main, told(false))
@@ -257,7 +273,7 @@ export const harnessSource = `(() => {
     list(module, undefined)
     const group = module.rewards
     if (typeof group === 'object' && group !== noObject) list(group, group)
-    if (names.length === 0) throw new KindOfError('The code exports no reward function and no environment.')
+    if (names.length === 0) throw new KindOfError('The code exports no reward function, no environment and no loss.')
     return stringify({ kind: 'reward', functions: names, settings: module.settings ?? {} })
   }
 

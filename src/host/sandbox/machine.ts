@@ -13,6 +13,7 @@ import {
 } from 'quickjs-emscripten-core'
 import { Deadline } from './deadline.ts'
 import { answerLimits, harnessSource } from './harness.ts'
+import { lossFunctions } from './lossHarness.ts'
 import { photograph, type LinearMemory, type MemoryImage, firstAllocation, newText } from './memoryImage.ts'
 import type { FailureKind } from './answers.ts'
 
@@ -35,6 +36,8 @@ export interface MachineLimits {
   /** Processor time of one call, ms. */
   readonly callMs: number
   readonly memoryMb: number
+  /** Longest answer of a call, as JSON text. */
+  readonly answerCharacters: number
 }
 
 /** Thrown where the code does not even load. */
@@ -124,26 +127,30 @@ export class Machine {
     this.#clock = parts.clock
   }
 
-  /** Evaluates plain JavaScript as a module. Throws LoadFailure. */
-  static async load(code: string, limits: MachineLimits): Promise<Machine> {
+  /** Evaluates plain JavaScript as a module; `tracer` is what code of a loss is traced by. Throws LoadFailure. */
+  static async load(code: string, limits: MachineLimits, tracer: string | null): Promise<Machine> {
     const memory = limitedMemory(limits.memoryMb)
     const instance = await newInstance(memory)
     const firstHeapByte = firstAllocation(instance)
     const runtime = instance.newRuntime()
     runtime.setMemoryLimit(limits.memoryMb * 1024 * 1024)
     runtime.setMaxStackSize(stackBytes)
-    runtime.setModuleLoader((name) => ({
-      error: new Error(`Cannot import “${name}”: sandboxed code cannot import modules.`),
-    }))
+    runtime.setModuleLoader((name) =>
+      name === 'turnwise'
+        ? ownModule(tracer !== null)
+        : { error: new Error(`Cannot import “${name}”: sandboxed code imports from 'turnwise' alone.`) },
+    )
     const clock = new Deadline()
     runtime.setInterruptHandler(() => clock.hasPassed())
     const context = runtime.newContext()
     clock.start(loadMs)
     try {
       const harness = context.unwrapResult(context.evalCode(harnessSource, 'harness'))
+      const trace =
+        tracer === null ? context.undefined : context.unwrapResult(context.evalCode(tracer, 'harness'))
       const module = loadedModule(runtime, context, code)
       const describe = context.getProp(harness, 'describe')
-      const description = stringOf(context, context.callFunction(describe, context.undefined, module))
+      const description = stringOf(context, context.callFunction(describe, context.undefined, module, trace))
       const entrances = {
         call: context.getProp(harness, 'call'),
         take: context.getProp(harness, 'take'),
@@ -193,11 +200,18 @@ export class Machine {
       context.newNumber(seed),
     )
     if (called.error) throw errorOf(context, called.error)
+    const limit = this.#limits.answerCharacters
     if (context.typeof(called.value) === 'string')
-      return textOf(context, called.value, this.#entrances.length)
+      return textOf(context, called.value, this.#entrances.length, limit)
     runJobs(this.#runtime, this.#clock)
-    return stringOf(context, context.callFunction(this.#entrances.take, context.undefined))
+    return stringOf(context, context.callFunction(this.#entrances.take, context.undefined), limit)
   }
+}
+
+/** What `import … from 'turnwise'` means inside: names that are there without it. */
+function ownModule(isLoss: boolean): string {
+  const names = isLoss ? ['defineLoss', ...lossFunctions] : []
+  return names.map((name) => `export const ${name} = globalThis.${name}\n`).join('')
 }
 
 /** The namespace of the evaluated module. */
@@ -220,17 +234,26 @@ function runJobs(runtime: QuickJSRuntime, clock: Deadline): void {
 
 type CallResult = ReturnType<QuickJSContext['callFunction']>
 
-function stringOf(context: QuickJSContext, result: CallResult): string {
+function stringOf(
+  context: QuickJSContext,
+  result: CallResult,
+  limit: number = answerLimits.characters,
+): string {
   if (result.error) throw errorOf(context, result.error)
-  if (context.typeof(result.value) === 'string') return textOf(context, result.value, 'length')
+  if (context.typeof(result.value) === 'string') return textOf(context, result.value, 'length', limit)
   throw new LoadFailure('exception', 'The call gave no answer.', '')
 }
 
 /** The length is looked at before anything is copied out. */
-function textOf(context: QuickJSContext, text: QuickJSHandle, lengthName: QuickJSHandle | 'length'): string {
+function textOf(
+  context: QuickJSContext,
+  text: QuickJSHandle,
+  lengthName: QuickJSHandle | 'length',
+  limit: number,
+): string {
   const length = context.getNumber(context.getProp(text, lengthName))
-  if (length <= answerLimits.characters) return context.getString(text)
-  throw new LoadFailure('too-large', `The answer is longer than ${answerLimits.characters} characters.`, '')
+  if (length <= limit) return context.getString(text)
+  throw new LoadFailure('too-large', `The answer is longer than ${limit} characters.`, '')
 }
 
 /** Reads an error that came out of the machine itself. Its properties are user code's, hence the care. */

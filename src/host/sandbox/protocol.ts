@@ -8,6 +8,7 @@ export type ToSandbox =
       readonly language: CodeLanguage
       readonly callMs: number
       readonly memoryMb: number
+      readonly answerCharacters: number
     }
   | {
       readonly type: 'run'

@@ -7,11 +7,12 @@
  *   machine.ts         a virtual machine (QuickJS in WebAssembly) with memory, stack and time limits
  *   memoryImage.ts     why no call can leave anything behind for the next
  *   harness.ts         what user code finds around itself inside
+ *   lossHarness.ts     what code of a loss finds besides: tensors that record; operators.ts makes operators calls on them
  *   answers.ts         reading what came out, trusting nothing
  *
  * A module exports a reward function as default, several by name or in an object called `rewards`, or an environment
- * `{ reset, step }` as default; `export const settings = {…}` names what a run may set. What goes wrong with a sample is
- * its answer; it never reaches the others.
+ * `{ reset, step }` as default, or a loss; `export const settings = {…}` names what a run may set. What goes wrong with a
+ * sample is its answer; it never reaches the others.
  */
 import { AppError } from '#shared/errors.ts'
 import type { RewardFunction } from '#rl/rewards.ts'
@@ -19,6 +20,7 @@ import {
   parsed,
   readDescription,
   readFailure,
+  readJson,
   readScore,
   readTurn,
   type CodeDescription,
@@ -26,6 +28,7 @@ import {
   type SandboxFailure,
   type ScoreAnswer,
 } from './answers.ts'
+import { answerLimits } from './harness.ts'
 import type { CodeLanguage } from './protocol.ts'
 import { SandboxLink } from './sandboxLink.ts'
 
@@ -36,9 +39,16 @@ export interface SandboxLimits {
   readonly batchMs: number
   /** Memory of the code with all it holds, MiB. */
   readonly memoryMb: number
+  /** Longest answer of a call, as JSON text. */
+  readonly answerCharacters: number
 }
 
-const defaultLimits: SandboxLimits = { callMs: 1_000, batchMs: 15_000, memoryMb: 32 }
+const defaultLimits: SandboxLimits = {
+  callMs: 1_000,
+  batchMs: 15_000,
+  memoryMb: 32,
+  answerCharacters: answerLimits.characters,
+}
 
 const batchSize = 64
 
@@ -136,9 +146,33 @@ export class Sandbox implements AsyncDisposable {
     return this.#turn('step', inputs)
   }
 
+  /** What code of a loss says of itself; null for other code. */
+  get loss(): CodeDescription['loss'] | null {
+    return this.#description.loss ?? null
+  }
+
+  /** What a loss records with these settings, as JSON. */
+  async trace(settings: Readonly<Record<string, unknown>>) {
+    return this.#one('trace', { settings })
+  }
+
+  /** What a loss's own advantages say of a batch, as JSON. */
+  async advantages(input: { readonly rows: readonly unknown[]; readonly settings: unknown }) {
+    return this.#one('advantages', input)
+  }
+
+  async #one(target: string, input: unknown) {
+    const [answer] = await this.#call(target, [JSON.stringify(input)], readJson)
+    if (answer === undefined) throw new Error(`Expected an answer of ${target}.`)
+    return answer
+  }
+
   async #turn(target: 'reset' | 'step', inputs: readonly ResetInput[]): Promise<Timed<EnvironmentAnswer>[]> {
     if (this.kind !== 'environment') {
-      throw new AppError('sandbox/failed', 'The code is a reward function, not an environment.')
+      throw new AppError(
+        'sandbox/failed',
+        `The code is a ${this.kind === 'loss' ? 'loss' : 'reward function'}, not an environment.`,
+      )
     }
     const texts = inputs.map((input) => this.#text(input))
     return this.#call(target, texts, readTurn)
@@ -220,8 +254,8 @@ export class Sandbox implements AsyncDisposable {
   async #openLink(): Promise<SandboxLink> {
     if (this.#isClosed) throw new Error('Expected an open sandbox.')
     const link = await SandboxLink.start()
-    const { callMs, memoryMb } = this.#limits
-    link.send({ type: 'load', ...this.#source, callMs, memoryMb })
+    const { callMs, memoryMb, answerCharacters } = this.#limits
+    link.send({ type: 'load', ...this.#source, callMs, memoryMb, answerCharacters })
     const message = await link.next(loadSilenceMs)
     const description = message?.type === 'loaded' ? readDescription(message.description) : null
     if (description !== null) {
@@ -259,8 +293,9 @@ export function sandboxedReward(sandbox: Sandbox, name: string, settings: Reward
 /** The named function, else the default one, else all. Errors: AppError 'config/invalid'. */
 export function chosenFunctions(sandbox: Sandbox, name: string | null): readonly string[] {
   const { functions, kind } = sandbox
-  if (kind === 'environment') {
-    throw new AppError('config/invalid', 'The code is an environment, not a reward function.')
+  if (kind !== 'reward') {
+    const what = kind === 'loss' ? 'a loss' : 'an environment'
+    throw new AppError('config/invalid', `The code is ${what}, not a reward function.`)
   }
   if (name === null) return functions.includes('default') ? ['default'] : functions
   if (functions.includes(name)) return [name]

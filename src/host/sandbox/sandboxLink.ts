@@ -89,7 +89,12 @@ export class SandboxLink implements Disposable {
 // it, Node's permission model still refuses files, programs, threads and add-ons, and Linux files that are written.
 
 /** What the process loads besides the files next to its script. */
-const packages = ['quickjs-emscripten-core', '@jitl/quickjs-wasmfile-release-sync', '@jitl/quickjs-ffi-types']
+const packages = [
+  'acorn',
+  'quickjs-emscripten-core',
+  '@jitl/quickjs-wasmfile-release-sync',
+  '@jitl/quickjs-ffi-types',
+]
 
 /** An environment without secrets; the time zone is the same everywhere. */
 const bareEnvironment = (): NodeJS.ProcessEnv => ({

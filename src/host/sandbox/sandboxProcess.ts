@@ -2,14 +2,16 @@
 import { stripTypeScriptTypes } from 'node:module'
 import { crc32 } from 'node:zlib'
 import { Deadline } from './deadline.ts'
+import { lossHarnessSource } from './lossHarness.ts'
 import { codeName, failureText, LoadFailure, Machine, type MachineLimits } from './machine.ts'
+import { type Rewritten, withTensorOperators } from './operators.ts'
 import type { FromSandbox, TimedAnswer, ToSandbox } from './protocol.ts'
 
 /** Answers are handed over at least this often, so that the host knows which sample holds everything up. */
 const reportMs = 20
 
 interface Loaded {
-  readonly code: string
+  readonly code: Code
   readonly limits: MachineLimits
   machine: Machine
 }
@@ -24,17 +26,53 @@ process.on('message', (message: ToSandbox) => {
 })
 void report({ type: 'ready' })
 
-async function load({ code, language, callMs, memoryMb }: ToSandbox & { type: 'load' }): Promise<void> {
+async function load({ code, language, ...limits }: ToSandbox & { type: 'load' }): Promise<void> {
   try {
-    const limits = { callMs, memoryMb }
-    const plain = language === 'ts' ? withoutTypes(code) : code
-    const machine = await Machine.load(plain, limits)
+    const plain = codeOf(language === 'ts' ? withoutTypes(code) : code)
+    const machine = await open(plain, limits)
     loaded = { code: plain, limits, machine }
     await report({ type: 'loaded', description: machine.description })
   } catch (error) {
     await report({ type: 'refused', failure: failureText(asLoadFailure(error)) })
   }
 }
+
+/** As the machine runs it. */
+interface Code {
+  readonly text: string
+  /** Of a loss. */
+  readonly tracer: string | null
+  readonly columnOf: Rewritten['columnOf'] | null
+}
+
+/** Operators of code of a loss are made to work with tensors. */
+function codeOf(plain: string): Code {
+  if (!/\bdefineLoss\b/.test(plain)) return { text: plain, tracer: null, columnOf: null }
+  try {
+    const { code: text, columnOf } = withTensorOperators(plain)
+    return { text, tracer: lossHarnessSource, columnOf }
+  } catch (error) {
+    const { message, loc } = error as SyntaxError & { readonly loc?: { line: number; column: number } }
+    const place = loc === undefined ? '' : `${codeName}:${loc.line}:${loc.column + 1}`
+    throw new LoadFailure('exception', `SyntaxError: ${message.replace(/ \(\d+:\d+\)$/, '')}`, place)
+  }
+}
+
+async function open({ text, tracer, columnOf }: Code, limits: MachineLimits): Promise<Machine> {
+  try {
+    return await Machine.load(text, limits, tracer)
+  } catch (error) {
+    if (!(error instanceof LoadFailure) || columnOf === null) throw error
+    throw new LoadFailure(error.kind, error.message, placesAsWritten(error.guestStack, columnOf))
+  }
+}
+
+/** Positions in a stack, or in an answer that holds one, as they were before operators were replaced. */
+const placesAsWritten = (text: string, columnOf: Rewritten['columnOf']): string =>
+  text.replaceAll(
+    new RegExp(`\\b${codeName}:(\\d{1,9}):(\\d{1,9})`, 'g'),
+    (_, line: string, column: string) => `${codeName}:${line}:${columnOf(Number(line), Number(column))}`,
+  )
 
 /** Lines and columns stay where they are. */
 function withoutTypes(code: string): string {
@@ -68,14 +106,17 @@ async function run({ target, inputs, batchMs }: ToSandbox & { type: 'run' }): Pr
     const isDue = loaded.machine.isSpoiled || now - reportedAt > reportMs
     if (i < inputs.length - 1 && !isDue) continue
     await report({ type: 'answers', answers: waiting })
-    if (loaded.machine.isSpoiled) loaded.machine = await Machine.load(loaded.code, loaded.limits)
+    if (loaded.machine.isSpoiled) loaded.machine = await open(loaded.code, loaded.limits)
     ;[waiting, reportedAt] = [[], performance.now()]
   }
 }
 
 /** Chance depends on the sample alone: scored again, it gets the same numbers. */
-const answer = ({ machine }: Loaded, target: string, input: string): string =>
-  machine.call(target, input, crc32(input, crc32(target)) | 0)
+function answer({ machine, code }: Loaded, target: string, input: string): string {
+  const text = machine.call(target, input, crc32(input, crc32(target)) | 0)
+  const hasFailed = text.startsWith('{"failure"')
+  return hasFailed && code.columnOf !== null ? placesAsWritten(text, code.columnOf) : text
+}
 
 const lateAnswer = (batchMs: number): string =>
   failureText(new LoadFailure('timeout', `The batch had used up its ${batchMs} ms before this sample.`, ''))

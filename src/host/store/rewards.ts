@@ -2,7 +2,7 @@
 import { createHash, randomUUIDv7 } from 'node:crypto'
 import { type Connection, unreadable } from './connection.ts'
 
-export type RewardKind = 'reward' | 'environment'
+export type RewardKind = 'reward' | 'environment' | 'loss'
 export type CodeLanguage = 'js' | 'ts'
 
 export interface RewardRecord {

@@ -13,6 +13,7 @@ import { saveCheckpoint } from '#host/runs/checkpoints.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
+import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import type {
   CalibratedStage,
@@ -42,6 +43,7 @@ export async function calibrate(
   const directory = path.join(cacheDirectory, `.calibration.${process.pid}.${++calibrations}.partial`)
   makeFolder(directory)
   try {
+    await using _losses = await resolveAlgorithms(config, directory)
     await using rewards = await resolveRewards(config, directory)
     await using world = await resolveEnvironment(config, directory, () => countBeside(cacheDirectory))
     const model = openModelFolder(config.model, config)

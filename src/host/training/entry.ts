@@ -28,6 +28,7 @@ import { lockRun, runPaths } from '#host/runs/runFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
+import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { computeManifest } from '#host/runs/manifest.ts'
 import type { TrainingRequest } from '#host/processes/messages.ts'
@@ -50,6 +51,7 @@ export async function* runTraining(request: TrainingRequest, control: RunControl
   using recorder = new Recorder(runDirectory)
   try {
     const config = parseRunConfig(readJsonObject(runPaths(runDirectory).config, 'config/invalid'))
+    await using _losses = await resolveAlgorithms(config, runDirectory)
     const checkpoint = resumeFrom === null ? null : loadCheckpoint(resumeFrom)
     yield* recorder.takeUp(checkpoint)
     recorder.watch(new RunWatch(config))

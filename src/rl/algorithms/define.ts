@@ -44,9 +44,18 @@ export interface Algorithm extends Pick<
   configure(settings: Readonly<Record<string, unknown>>): ConfiguredAlgorithm
 }
 
+/** One whose advantages are there at once. */
+interface ConfiguredBuiltIn extends ConfiguredAlgorithm {
+  advantages(batch: readonly Experience[]): Advantages
+}
+
+export interface BuiltInAlgorithm extends Algorithm {
+  configure(settings: Readonly<Record<string, unknown>>): ConfiguredBuiltIn
+}
+
 const path = 'algorithm.settings'
 
-const noNeeds: Needs = {
+export const noNeeds: Needs = {
   behavior: false,
   ratio: false,
   behaviorEntropies: false,
@@ -59,7 +68,7 @@ const noNeeds: Needs = {
 
 export function defineAlgorithm<const Table extends SettingsTable>(
   definition: AlgorithmDefinition<Table>,
-): Algorithm {
+): BuiltInAlgorithm {
   return {
     ...definition,
     configure(given) {

@@ -17,6 +17,7 @@
  * Per-token arrays are in the shifted frame: a sequence of L tokens has T = L−1 entries, entry t is the prediction of
  * token t+1. Entries outside the action mask may hold anything and never influence a result.
  */
+import type { LossProgram } from '#shared/losses.ts'
 import type { Tallies } from './terms/tally.ts'
 import type { ReturnGranularity } from './terms/turns.ts'
 
@@ -132,6 +133,8 @@ export interface ConfiguredAlgorithm {
   readonly groupSize: { readonly default: number; readonly minimum: number }
   readonly needs: Needs
   readonly acceptance: GroupAcceptance | null
-  advantages(batch: readonly Experience[]): Advantages
+  advantages(batch: readonly Experience[]): Advantages | Promise<Advantages>
+  /** Of a loss that a person wrote: to be checked on the first batch it is to learn from. */
+  readonly written?: { readonly title: string; readonly program: LossProgram }
   minibatchLoss(minibatch: readonly LearningRow[]): MinibatchLoss
 }

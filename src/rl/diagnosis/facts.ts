@@ -60,7 +60,7 @@ export function factsOf({
 }: RunConfig): RunFacts {
   const { settings, groupSize } = algorithmById(algorithm.id)
   return {
-    settings: parseSettings(settings, algorithm.settings, 'algorithm.settings'),
+    settings: { ...parseSettings(settings, {}, 'algorithm.settings'), ...algorithm.settings },
     hasClipPair: takesPair(settings['clipCoefficient']),
     rewards: rewards.map((entry) => ({
       name: rewardName(entry),

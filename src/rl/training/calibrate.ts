@@ -235,7 +235,7 @@ async function learn(
   { source, referenceRole, correctMismatch }: TrainPlan,
   candidates: readonly Trajectory[],
 ): Promise<Learned> {
-  const { config, policy, algorithm, device = 'cpu' } = dependencies
+  const { config, policy, algorithm, tokenizer, device = 'cpu' } = dependencies
   const { unit } = algorithm.needs
   const [first] = candidates
   if (first === undefined || candidates.length % unit !== 0) return nothingLearned
@@ -259,7 +259,9 @@ async function learn(
     learningRatesAt: (update: number) => dependencies.learningRatesAt(update, 1),
   }
   const guard = new UpdateGuard(guardSettings(config, { temperature, device }), 1, noUpdates)
-  await learnFrom(rows, [rows.map((_, i) => i)], { policy, algorithm, settings, guard, shown: new Set() })
+  await learnFrom(rows, [rows.map((_, i) => i)], {
+    ...{ policy, algorithm, settings, guard, tokenizer, shown: new Set<Trajectory>() },
+  })
   return { seconds: { forward, update: watch.lap() }, tokens: tokensOf(rows) }
 }
 

@@ -33,7 +33,7 @@ export async function prepareRows(
   const wanted = { ...needs, behavior: scoresBehavior(needs, updates) }
   const enterAdvantages = needs.behavior || needs.values
   const batch = enterAdvantages ? await scored(trajectories, trajectories, wanted, options) : trajectories
-  const advantages = algorithm.advantages(batch)
+  const advantages = await algorithm.advantages(batch)
   const kept = advantages.kept.map((i) => trajectories[i]!)
   const rows = advantages.kept.map((i) => batch[i]!)
   const ready = enterAdvantages ? rows : await scored(kept, rows, wanted, options)

@@ -127,7 +127,7 @@ async function* trainStep(
   plan: TrainPlan,
   before: TrainerState,
 ): AsyncGenerator<RunEvent, TrainerState> {
-  const { config, algorithm, policy } = dependencies
+  const { config, algorithm, policy, tokenizer } = dependencies
   const step = before.step + 1
   const { onPhase } = dependencies
   const watch = stopwatch()
@@ -143,7 +143,7 @@ async function* trainStep(
   const shown = spreadGroups(trajectories, config.shownTrajectories)
   const settings = updateSettings(dependencies, plan, before)
   const guard = updateGuard(dependencies, plan, before)
-  const learning = { policy, algorithm, settings, guard, shown: new Set(shown) }
+  const learning = { policy, algorithm, settings, guard, shown: new Set(shown), tokenizer }
   const summary = await learnFrom(rows, minibatches, learning)
   const times = { ...collected.times, score, update: watch.lap(), step: watch.total() }
 

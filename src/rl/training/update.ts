@@ -1,5 +1,6 @@
 /** The updates of a step: minibatch by minibatch, each cut into micro-batches whose gradients add. */
 import type { Heads, LossCoefficients, Policy, UpdateOptions } from '#engine/policy.ts'
+import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import {
   alignSamplerLogprobs,
@@ -9,6 +10,7 @@ import {
 } from './samplingMismatch.ts'
 import { addTallies, type Tallies, tallyMeans } from '../algorithms/terms/tally.ts'
 import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types.ts'
+import { checkLoss, unsoundLoss } from '../losses/check.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
 import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
@@ -37,6 +39,8 @@ export interface Learning {
   /** Asked before every update. */
   readonly guard: UpdateGuard
   readonly settings: UpdateSettings
+  /** For what is said of a token. */
+  readonly tokenizer: Pick<Tokenizer, 'decode'>
   /** Trajectories whose heads are remembered, to be looked at. */
   readonly shown: ReadonlySet<Trajectory>
 }
@@ -133,9 +137,10 @@ interface Learned extends Pick<PartLoss, 'loss' | 'tallies'> {
 /** Gradients of one minibatch; none of what a part with a fault in its loss would add. */
 async function accumulateMinibatch(
   members: readonly TrainingRow[],
-  { policy, algorithm, settings, shown }: Learning,
+  learning: Learning,
   records: Records,
 ): Promise<Learned> {
+  const { policy, algorithm, settings, shown } = learning
   const lossOf = algorithm.minibatchLoss(members.map(({ learning }) => learning))
   const lengths = members.map(({ trajectory }) => trajectory.ids.length)
   const cut = microBatches(lengths, settings.load, algorithm.needs.unit)
@@ -153,6 +158,7 @@ async function accumulateMinibatch(
           if (shown.has(trajectory)) records.heads.set(trajectory, copyOf(heads[i]!))
         })
         const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchLimit, mismatch))
+        requireSoundLoss(lossRows, part, learning)
         const answer = lossOf(lossRows)
         const { loss, coefficients } = answer
         const fault = lossFault(loss) ?? coefficientFault(coefficients)
@@ -174,6 +180,31 @@ async function accumulateMinibatch(
     },
     fault: parts.find(({ fault }) => fault !== null)?.fault ?? null,
   }
+}
+
+/** Losses that have been checked on rows they were to learn from. */
+const sound = new WeakSet<ConfiguredAlgorithm>()
+
+/** The first batch that a loss of a person's own is to learn from shows whether it can. Errors: AppError 'loss/failed'. */
+function requireSoundLoss(
+  lossRows: readonly LossRow[],
+  part: readonly TrainingRow[],
+  { algorithm, tokenizer }: Learning,
+): void {
+  const { written, experience, needs } = algorithm
+  if (written === undefined || sound.has(algorithm)) return
+  const fault = checkLoss(written.program, lossRows, { unit: needs.unit, experience })
+  if (fault === null) {
+    sound.add(algorithm)
+    return
+  }
+  const { token } = fault
+  const id = token && part[token.row]!.trajectory.ids[token.place + 1]
+  throw unsoundLoss(
+    written.title,
+    fault,
+    id == null ? undefined : tokenizer.decode([id], { skipSpecialTokens: false }),
+  )
 }
 
 /** The engine takes no way back for it, and what is already on the way ends as usual. */

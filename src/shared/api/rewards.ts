@@ -4,7 +4,7 @@ import { chat, count, cursor, digest, instant, name, path, progress, row } from 
 import { command, feed, query, stream } from './contract.ts'
 
 const rewardId = z.string().regex(/^rw_[0-9a-f-]{36}$/)
-const kind = z.enum(['reward', 'environment'])
+const kind = z.enum(['reward', 'environment', 'loss'])
 const language = z.enum(['js', 'ts'])
 const settings = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
 

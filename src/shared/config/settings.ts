@@ -71,6 +71,9 @@ export const optionalNumberSetting = ({
 export const flagSetting = (initial: boolean, description: string) =>
   z.boolean().default(initial).meta({ description })
 
+export const textSetting = (initial: string, description: string) =>
+  z.string().max(1_000).default(initial).meta({ description })
+
 export const choiceSetting = <const Option extends string>(
   options: readonly [Option, ...Option[]] | readonly Option[],
   initial: NoInfer<Option>,

@@ -1,6 +1,6 @@
 /** GRPO, GSPO, CISPO; and the plain policy gradient of ReMax. */
 import { advantageCells, type Comparison, groupAdvantages } from '#rl/algorithms/terms/groupAdvantages.ts'
-import { algorithmById } from '#rl/algorithms/registry.ts'
+import { builtInAlgorithm } from '#rl/algorithms/registry.ts'
 import { clipBounds } from '#rl/algorithms/terms/groupSettings.ts'
 import { spreadOverTurns } from '#rl/algorithms/terms/turns.ts'
 import { remax } from '#rl/algorithms/remax.ts'
@@ -84,7 +84,7 @@ function advantagesOf(batch: readonly Experience[], config: JsonObject) {
 function learn(inputs: JsonObject): unknown {
   const config = asObject(inputs.config)
   const batch = experiencesOf(inputs, asNumber(config.group_size))
-  const algorithm = algorithmById(asText(config.loss_type)).configure(settingsOf(config))
+  const algorithm = builtInAlgorithm(asText(config.loss_type)).configure(settingsOf(config))
   const replay = replayUpdates(algorithm, batch, algorithm.advantages(batch), inputs)
   return {
     ...advantagesOf(batch, config),

@@ -1,7 +1,7 @@
 /** Learning from answers somebody wrote: SFT and DPO. */
 import { dpo } from '#rl/algorithms/dpo.ts'
 import { sft } from '#rl/algorithms/sft.ts'
-import type { ConfiguredAlgorithm, LossRow } from '#rl/algorithms/types.ts'
+import type { Advantages, ConfiguredAlgorithm, LossRow } from '#rl/algorithms/types.ts'
 import { completionMask } from '#rl/rollout/trajectory.ts'
 import { asFloatRows, asList, asMaskRows, asNumbers, exact, type JsonObject } from '../contract.ts'
 import { headGradients } from './engine.ts'
@@ -23,7 +23,7 @@ function lossRows(algorithm: ConfiguredAlgorithm, answers: readonly Answer[]): L
     behaviorLogprobs: answer.logprobs,
     behaviorValues: null,
   }))
-  const { tokens } = algorithm.advantages(batch)
+  const { tokens } = algorithm.advantages(batch) as Advantages
   return batch.map((row, i) => ({
     ...row,
     advantages: tokens[i]!,

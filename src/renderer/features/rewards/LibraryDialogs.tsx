@@ -280,8 +280,21 @@ export default {
 }
 `
 
-export const startCode: Readonly<Record<RewardKind, string>> = { reward, environment }
+const loss = `// What the optimizer makes smaller, per token with operators and functions; the derivative is taken for you.
+export default defineLoss({
+  settings: { clip: { default: 0.2, minimum: 0, maximum: 1, description: 'How far the importance ratio may leave 1.' } },
+  loss({ logp, oldLogp, advantages, mask, settings }) {
+    const ratio = exp(logp - oldLogp)
+    const clipped = clip(ratio, 1 - settings.clip, 1 + settings.clip)
+    return -mean(min(ratio * advantages, clipped * advantages), mask)
+  },
+})
+`
+
+export const startCode: Readonly<Record<RewardKind, string>> = { reward, environment, loss }
 
 /** From code alone: what it seems to be. The sandbox decides when it loads it. */
-export const guessKind = (code: string): RewardKind =>
-  /\breset\s*[(:]/.test(code) && /\bstep\s*[(:]/.test(code) ? 'environment' : 'reward'
+export const guessKind = (code: string): RewardKind => {
+  if (/\bdefineLoss\s*\(/.test(code)) return 'loss'
+  return /\breset\s*[(:]/.test(code) && /\bstep\s*[(:]/.test(code) ? 'environment' : 'reward'
+}

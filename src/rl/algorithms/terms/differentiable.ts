@@ -129,6 +129,21 @@ export const multiply = (a: Operand, b: Operand): Value =>
     (x, y) => x * y,
     () => [dataOf(b), dataOf(a)],
   )
+export const divide = (a: Operand, b: Operand): Value =>
+  entrywise(
+    a,
+    b,
+    (x, y) => x / y,
+    () => [(_, y) => 1 / y, (x, y) => -x / (y * y)],
+  )
+/** a^b; no gradient with respect to b where a ≤ 0. */
+export const power = (a: Operand, b: Operand): Value =>
+  entrywise(
+    a,
+    b,
+    (x, y) => x ** y,
+    () => [(x, y) => y * x ** (y - 1), (x, y) => (x > 0 ? x ** y * Math.log(x) : 0)],
+  )
 export const negative = (a: Operand): Value =>
   unary(
     a,
@@ -144,6 +159,12 @@ export const square = (a: Operand): Value =>
 export const exp = (a: Operand): Value => unary(a, Math.exp, (_, y) => y)
 /** e^x − 1 */
 export const expm1 = (a: Operand): Value => unary(a, Math.expm1, (_, y) => y + 1)
+export const log = (a: Operand): Value => unary(a, Math.log, (x) => 1 / x)
+/** log(1 + x) */
+export const log1p = (a: Operand): Value => unary(a, Math.log1p, (x) => 1 / (1 + x))
+export const sqrt = (a: Operand): Value => unary(a, Math.sqrt, (_, y) => 0.5 / y)
+export const abs = (a: Operand): Value => unary(a, Math.abs, Math.sign)
+export const tanh = (a: Operand): Value => unary(a, Math.tanh, (_, y) => 1 - y * y)
 
 /** The first where both are equal. */
 export const minimum = (a: Operand, b: Operand): Value =>
@@ -210,7 +231,7 @@ export const mean = (a: Operand): Value => multiply(sum(a), 1 / Math.max(dataOf(
 
 /** Entries that belong together: the unit of each, and how many each unit has. */
 export interface Units {
-  /** [n] */
+  /** [n]; negative: of no unit. */
   readonly of: Int32Array
   /** [units] */
   readonly sizes: Int32Array
@@ -218,11 +239,12 @@ export interface Units {
 
 /** [n] → [units] */
 export function pool(a: Operand, { of, sizes }: Units, reduction: 'mean' | 'sum' | 'final-value'): Value {
-  if (of.length === sizes.length) return asValue(a)
+  if (of.length === sizes.length && of.every((unit, i) => unit === i)) return asValue(a)
   const x = dataOf(a)
   const data = new Float64Array(sizes.length)
   const last = new Int32Array(sizes.length)
   of.forEach((unit, i) => {
+    if (unit < 0) return
     data[unit] = reduction === 'final-value' ? x[i]! : data[unit]! + x[i]!
     last[unit] = i
   })
@@ -233,18 +255,22 @@ export function pool(a: Operand, { of, sizes }: Units, reduction: 'mean' | 'sum'
     'final-value': (i: number, unit: number) => Number(last[unit] === i),
   }
   return from([a], data, () => (gradient, into) => {
-    of.forEach((unit, i) => (into[i]! += gradient[unit]! * weights[reduction](i, unit)))
+    of.forEach((unit, i) => {
+      if (unit >= 0) into[i]! += gradient[unit]! * weights[reduction](i, unit)
+    })
   })
 }
 
-/** [units] → [n] */
+/** [units] → [n]; 0 for entries of no unit. */
 export function spread(a: Operand, { of }: Units): Value {
   const x = dataOf(a)
   return from(
     [a],
-    Float64Array.from(of, (unit) => x[unit]!),
+    Float64Array.from(of, (unit) => (unit < 0 ? 0 : x[unit]!)),
     () => (gradient, into) => {
-      of.forEach((unit, i) => (into[unit]! += gradient[i]!))
+      of.forEach((unit, i) => {
+        if (unit >= 0) into[unit]! += gradient[i]!
+      })
     },
   )
 }

@@ -1,0 +1,130 @@
+/**
+ * From a run's config to its algorithms: a loss that a person wrote is loaded, traced and made known under the path that the
+ * config names, so that from then on it is an algorithm like any other.
+ */
+import { AppError } from '#shared/errors.ts'
+import { parseSettings } from '#shared/config/settings.ts'
+import { headNames, type LossDescription, type LossProgram, readProgram } from '#shared/losses.ts'
+import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import type { Algorithm } from '#rl/algorithms/define.ts'
+import { builtInAlgorithm, registerWritten } from '#rl/algorithms/registry.ts'
+import { sampleBatch } from '#rl/losses/sampleBatch.ts'
+import { checkLoss, unsoundLoss } from '#rl/losses/check.ts'
+import { inputsOf, pruned } from '#rl/losses/program.ts'
+import { settingsTable, weighing, writtenAlgorithm } from '#rl/losses/written.ts'
+import type { SandboxFailure } from '#host/sandbox/answers.ts'
+import { codeReference, readRewardCode, runAlgorithmCode } from '#host/rewards/rewardCode.ts'
+import { type CodeSource, openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
+
+/** Advantages of whole batches go in and out as text. */
+const lossLimits = { callMs: 20_000, batchMs: 60_000, memoryMb: 512, answerCharacters: 64_000_000 }
+
+/**
+ * Loads what the stages of a run learn with. `runDirectory`: where the run keeps its copy of the code; null: as it is on disk
+ * now. Disposing of it ends the sandboxes that compute advantages. Errors: AppError 'file/…', 'sandbox/failed' for code that does not load, 'config/invalid' for settings, 'loss/failed'
+ * for a loss that cannot be learned from.
+ */
+export async function resolveAlgorithms(
+  config: RunConfig,
+  runDirectory: string | null,
+): Promise<AsyncDisposable> {
+  const opened = new Map<string, OpenLoss>()
+  const close = async () => {
+    for (const { sandbox } of opened.values()) await sandbox[Symbol.asyncDispose]()
+  }
+  try {
+    for (const { algorithm } of stagesOf(config)) {
+      const reference = codeReference(algorithm.id)
+      if (reference === null) continue
+      const source =
+        runDirectory === null ? readRewardCode(reference) : runAlgorithmCode(algorithm.id, runDirectory)
+      const loss = opened.get(algorithm.id) ?? (await openLoss(algorithm.id, source))
+      opened.set(algorithm.id, loss)
+      await traceInto(loss, algorithm.settings)
+      registerWritten(loss.algorithm)
+    }
+    return { [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Code of a loss, loaded. */
+export interface OpenLoss {
+  readonly sandbox: Sandbox
+  readonly description: LossDescription
+  readonly algorithm: Algorithm
+  /** What was traced, by settings as JSON. */
+  readonly programs: Map<string, LossProgram>
+}
+
+/** `id`: as a config names it. Errors: AppError 'sandbox/failed', 'config/invalid' for code of something else. */
+export async function openLoss(id: string, source: CodeSource): Promise<OpenLoss> {
+  const sandbox = await openSandbox(source, lossLimits)
+  const description = sandbox.loss
+  if (description == null) {
+    await sandbox[Symbol.asyncDispose]()
+    throw new AppError(
+      'config/invalid',
+      `${id} is no loss.`,
+      'A loss exports defineLoss({ settings, loss({ logp, oldLogp, advantages, mask, … }) { … } }) as default.',
+    )
+  }
+  const programs = new Map<string, LossProgram>()
+  const hasAdvantages = sandbox.functions.includes('advantages')
+  const algorithm = writtenAlgorithm(
+    {
+      id,
+      description,
+      programOf(settings) {
+        const program = programs.get(JSON.stringify(settings))
+        if (program === undefined) throw new Error(`Expected ${id} to be traced with these settings.`)
+        return program
+      },
+      advantagesOf: hasAdvantages
+        ? async (rows, settings) => {
+            const answer = await sandbox.advantages({ rows, settings })
+            if ('failure' in answer) throw failed(`The advantages of ${id} failed`, answer.failure)
+            return (answer.json as { readonly rows?: unknown }).rows
+          }
+        : null,
+    },
+    builtInAlgorithm,
+  )
+  return { sandbox, description, algorithm, programs }
+}
+
+/** Records what the loss does with these settings, and refuses what cannot be learned from. Errors: AppError. */
+export async function traceInto(
+  { sandbox, description, algorithm, programs }: OpenLoss,
+  given: Readonly<Record<string, unknown>>,
+): Promise<LossProgram> {
+  const settings = parseSettings(settingsTable(description), given, 'algorithm.settings')
+  const answer = await sandbox.trace(settings)
+  if ('failure' in answer) throw failed(`The loss ${algorithm.title} cannot be traced`, answer.failure)
+  const recorded = readProgram(answer.json)
+  if (recorded === null) throw new AppError('loss/failed', `What ${algorithm.title} recorded cannot be read.`)
+  const program = pruned(recorded)
+  const weighed = inputsOf(weighing(program))
+  const head = [...headNames, 'oldLogp', 'samplerLogp', 'correction'].find((name) =>
+    weighed.has(name as never),
+  )
+  if (head !== undefined) {
+    throw new AppError(
+      'loss/failed',
+      `The weight of a part of the minibatch depends on ${head}, which is not known before the policy has scored it.`,
+      'Let lossWeight depend on mask, turns, groups and rewards alone.',
+    )
+  }
+  programs.set(JSON.stringify(settings), program)
+  const unit = description.experience === 'preferences' ? 2 : 1
+  const fault = checkLoss(program, sampleBatch(), { unit, experience: description.experience })
+  if (fault !== null) throw unsoundLoss(algorithm.title, fault)
+  return program
+}
+
+function failed(what: string, { message, line, column }: SandboxFailure): AppError {
+  const where = line === null ? '' : ` (line ${line}, column ${column ?? 1})`
+  return new AppError('loss/failed', `${what}${where}: ${message}`)
+}

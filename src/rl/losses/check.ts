@@ -1,0 +1,369 @@
+/**
+ * Whether a loss can be learned from, found out on a batch before anything is: numbers that are finite, a gradient that is there
+ * and points the right way, and nothing that depends on padding, on the order of rows or on how a minibatch is cut.
+ */
+import { headNames, type HeadName, type LossProgram } from '#shared/losses.ts'
+import { AppError } from '#shared/errors.ts'
+import type { HeadCoefficients, LossRow } from '../algorithms/types.ts'
+import { actionsOf, jittered, moved, onPolicy, type Place, shiftedTo, withPadding } from './alteredRows.ts'
+import { evaluate, type Evaluation } from './evaluate.ts'
+import { inputsOf } from './program.ts'
+
+export const lossFaultNames = [
+  'not-finite',
+  'no-gradient',
+  'severed-gradient',
+  'sign',
+  'padding',
+  'row-order',
+  'micro-batches',
+  'gradient',
+] as const
+export type LossFaultName = (typeof lossFaultNames)[number]
+
+export interface LossFault {
+  readonly name: LossFaultName
+  /** What is wrong and what to do, in sentences. */
+  readonly message: string
+  /** The token that shows it: its row, and its place in the shifted frame; null where it takes all of them. */
+  readonly token: { readonly row: number; readonly place: number } | null
+}
+
+export interface LossCheckOptions {
+  /** Rows that belong together, as in `Needs`. */
+  readonly unit: number
+  readonly experience: 'rollout' | 'demonstrations' | 'preferences'
+}
+
+/** The first thing found wrong; null where nothing is. Rows: a real batch, each with a token to learn from. */
+export function checkLoss(
+  program: LossProgram,
+  batch: readonly LossRow[],
+  options: LossCheckOptions,
+): LossFault | null {
+  const rows = batch.map(onPolicy)
+  const subject = { program, rows, options, base: lossOf(program, rows) }
+  for (const check of checks) {
+    const fault = check(subject)
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+/** A loss that is refused before anything is learned. `text`: of the token that shows it. */
+export const unsoundLoss = (title: string, { name, message }: LossFault, text?: string): AppError =>
+  new AppError(
+    'loss/failed',
+    `The loss ${title} was refused (${name}). ${message}${text === undefined ? '' : ` The token is “${text}”.`}`,
+    'Nothing was trained with it.',
+  )
+
+interface Subject {
+  readonly program: LossProgram
+  /** Every ratio is 1. */
+  readonly rows: readonly LossRow[]
+  readonly options: LossCheckOptions
+  readonly base: Loss
+}
+
+interface Loss {
+  readonly value: number
+  readonly coefficients: readonly HeadCoefficients[]
+  readonly evaluation: Evaluation
+}
+
+/** As if the rows were a whole minibatch. */
+function lossOf(
+  program: LossProgram,
+  rows: readonly LossRow[],
+  frozen?: ReadonlyMap<number, Float64Array>,
+): Loss {
+  const evaluation = evaluate(program, rows, frozen)
+  const factors = program.terms.map(() => 1)
+  return {
+    value: evaluation.losses.reduce((sum, loss) => sum + loss, 0),
+    coefficients: evaluation.gradient(factors),
+    evaluation,
+  }
+}
+
+const tokenWords = ({ row, place }: Place, rows: readonly LossRow[]): string => {
+  const { actionMask } = rows[row]!
+  const number = actionMask.subarray(0, place + 1).reduce((count, is) => count + is, 0)
+  return `token ${number} of sequence ${row + 1}`
+}
+
+const shown = (x: number): string => (Number.isFinite(x) ? String(Number(x.toPrecision(4))) : String(x))
+
+// ---- the checks, in the order in which one is worth telling ----
+
+type Check = (subject: Subject) => LossFault | null
+
+const isFinite: Check = ({ program, rows, base }) =>
+  infinite(base, rows, 'where every importance ratio is 1') ??
+  extremes
+    .map(({ where, logp }) => {
+      const moved = rows.map((row) => ({ ...row, ...shiftedTo(row, logp) }))
+      return infinite(lossOf(program, moved), moved, where)
+    })
+    .find((fault) => fault !== null) ??
+  null
+
+const extremes: readonly { where: string; logp: (old: number) => readonly [logp: number, old: number] }[] = [
+  { where: 'at ratio 0, where the policy has come to exclude the token', logp: (old) => [old - 800, old] },
+  {
+    where: 'at a ratio of 10¹³, where the policy has become sure of what was unlikely',
+    logp: () => [-1e-6, -30],
+  },
+]
+
+function infinite({ value, coefficients }: Loss, rows: readonly LossRow[], where: string): LossFault | null {
+  const token = actionsOf(rows).find(({ row, place }) =>
+    headNames.some((head) => !Number.isFinite(coefficientAt(coefficients, head, { row, place }) ?? 0)),
+  )
+  if (token === undefined && Number.isFinite(value)) return null
+  const what =
+    token === undefined
+      ? `The loss is ${value}`
+      : `The gradient of ${tokenWords(token, rows)} is ${shown(coefficientAt(coefficients, 'logp', token) ?? NaN)}`
+  return {
+    name: 'not-finite',
+    message: `${what} ${where}. Bound what can overflow (clip), and divide or take logarithms of nothing that can be 0.`,
+    token: token ?? null,
+  }
+}
+
+const coefficientAt = (
+  coefficients: readonly HeadCoefficients[],
+  head: HeadName,
+  { row, place }: Place,
+): number | undefined => {
+  const { logprobs, entropies, values } = coefficients[row]!
+  return { logp: logprobs, entropy: entropies, values }[head]?.[place]
+}
+
+const hasAdvantages = ({ program }: Subject): boolean => inputsOf(program).has('advantages')
+
+const hasGradient: Check = (subject) => {
+  const { rows, base } = subject
+  const weighted = actionsOf(rows).filter(
+    (token) => !hasAdvantages(subject) || rows[token.row]!.advantages[token.place] !== 0,
+  )
+  const [token] = weighted
+  if (token === undefined) return null
+  if (
+    weighted.some((each) =>
+      headNames.some((head) => (coefficientAt(base.coefficients, head, each) ?? 0) !== 0),
+    )
+  )
+    return null
+  return {
+    name: 'no-gradient',
+    message: `The gradient is 0 for every token, also for ${tokenWords(token, rows)}, so that nothing would be learned. A ratio of the policy to itself, such as exp(logp - logp), is 1 whatever the policy does: write exp(logp - oldLogp), or exp(logp - stopGradient(logp)).`,
+    token,
+  }
+}
+
+/** Tokens with advantages of one sign, none of which learns although the loss depends on what they do. */
+const isConnected: Check = (subject) => {
+  if (!hasAdvantages(subject)) return null
+  const { program, rows, base } = subject
+  for (const sign of [1, -1]) {
+    const tokens = actionsOf(rows).filter(({ row, place }) => rows[row]!.advantages[place]! * sign > 0)
+    const isDead = tokens.every((token) => (coefficientAt(base.coefficients, 'logp', token) ?? 0) === 0)
+    const [token] = tokens
+    if (token === undefined || !isDead) continue
+    const change = lossOf(program, moved(rows, token, 'logp', 0.05)).value - base.value
+    if (Math.abs(change) <= 1e-12 * Math.max(1, Math.abs(base.value))) continue
+    return {
+      name: 'severed-gradient',
+      message: `The loss changes with the log-probability of ${tokenWords(token, rows)}, whose advantage is ${sign > 0 ? 'positive' : 'negative'}, but its gradient is 0, as for all such tokens: a branch of where(…), or the whole term, passes through stopGradient. Stop only the factor that is meant as a weight.`,
+      token,
+    }
+  }
+  return null
+}
+
+/** The gradient of a token has a part that turns round with its advantage; that part must make good tokens likelier. */
+const pointsRight: Check = (subject) => {
+  const { rows, base, options } = subject
+  const pull = pullOf(subject)
+  const worst = actionsOf(rows).reduce<{ token: Place | null; pull: number }>(
+    (most, token) => (pull(token) > most.pull ? { token, pull: pull(token) } : most),
+    { token: null, pull: 0 },
+  )
+  const total = actionsOf(rows).reduce((sum, token) => sum + pull(token), 0)
+  if (worst.token === null || total <= 1e-12 * Math.max(1, Math.abs(base.value))) return null
+  const { row, place } = worst.token
+  const what =
+    options.experience === 'rollout'
+      ? `${tokenWords(worst.token, rows)} has an advantage of ${shown(rows[row]!.advantages[place]!)}, and the step would make it ${rows[row]!.advantages[place]! > 0 ? 'less' : 'more'} likely`
+      : `the step would make the ${options.experience === 'preferences' ? 'chosen answers less likely than the rejected ones' : 'given answers less likely'}, as ${tokenWords(worst.token, rows)} shows`
+  return {
+    name: 'sign',
+    message: `The sign is wrong: ${what}. The optimizer makes the loss smaller, so what is to grow stands with a minus: -mean(ratio * advantages, mask).`,
+    token: worst.token,
+  }
+}
+
+/** ∂loss/∂logp · what is to grow: above 0 is the wrong way. */
+function pullOf({ program, rows, base, options }: Subject): (token: Place) => number {
+  const at = (loss: Loss, token: Place) => coefficientAt(loss.coefficients, 'logp', token) ?? 0
+  if (options.experience === 'demonstrations') return (token) => at(base, token)
+  if (options.experience === 'preferences') return (token) => at(base, token) * (token.row % 2 === 0 ? 1 : -1)
+  const turned = lossOf(
+    program,
+    rows.map((row) => ({ ...row, advantages: row.advantages.map((A) => -A) })),
+  )
+  return (token) => ((at(base, token) - at(turned, token)) / 2) * rows[token.row]!.advantages[token.place]!
+}
+
+const ignoresPadding: Check = ({ program, rows, base }) => {
+  const padded = rows.map((row, i) => withPadding(row, 3 + 2 * (i % 3)))
+  const difference = differing(base, lossOf(program, padded), rows)
+  if (difference === null) return null
+  return {
+    name: 'padding',
+    message: `Padding is counted: with some tokens after the end of each sequence, ${difference.words}. Give the mask to every sum and mean over tokens: mean(x, mask).`,
+    token: difference.token,
+  }
+}
+
+const ignoresOrder: Check = ({ program, rows, options, base }) => {
+  const units = unitsOf(
+    rows.map((_, i) => i),
+    options.unit,
+  ).reverse()
+  const order = units.flat()
+  const turned = lossOf(
+    program,
+    order.map((i) => rows[i]!),
+  )
+  const coefficients = rows.map((_, i) => turned.coefficients[order.indexOf(i)]!)
+  const difference = differing(base, { ...turned, coefficients }, rows)
+  if (difference === null) return null
+  return {
+    name: 'row-order',
+    message: `The order of rows is counted: with the same rows the other way round, ${difference.words}.`,
+    token: difference.token,
+  }
+}
+
+const unitsOf = <Row>(rows: readonly Row[], unit: number): Row[][] =>
+  Array.from({ length: Math.ceil(rows.length / unit) }, (_, k) => rows.slice(k * unit, (k + 1) * unit))
+
+/** The sum over parts, each with its share of the weight, is the loss of all. */
+const addsUp: Check = ({ program, rows, options, base }) => {
+  const difference = differing(base, cutLoss(program, rows, options.unit), rows)
+  if (difference === null) return null
+  const others = (['tokens', 'sequences'] as const).filter((weight) => {
+    const reweighed = { ...program, terms: program.terms.map(({ loss }) => ({ loss, weight })) }
+    return differing(base, cutLoss(reweighed, rows, options.unit), rows) === null
+  })
+  const advice =
+    others[0] === undefined
+      ? 'A mean is taken over the wrong axis, or over something that a part of the minibatch does not hold whole: mean over the tokens of each sequence, then over sequences, or over all tokens.'
+      : `Its means count ${others[0]}: add lossWeight: '${others[0]}'.`
+  return {
+    name: 'micro-batches',
+    message: `The loss depends on how a minibatch is cut into micro-batches: one sequence at a time, ${difference.words}. ${advice}`,
+    token: difference.token,
+  }
+}
+
+function cutLoss(
+  program: LossProgram,
+  rows: readonly LossRow[],
+  unit: number,
+): Pick<Loss, 'value' | 'coefficients'> {
+  const parts = unitsOf(rows, unit).map((part) => evaluate(program, part))
+  const totals = program.terms.map((_, k) => parts.reduce((sum, { weights }) => sum + weights[k]!, 0))
+  const shares = parts.map(({ weights }) =>
+    weights.map((weight, k) => (totals[k] === 0 ? 0 : weight / totals[k]!)),
+  )
+  return {
+    value: parts.reduce(
+      (sum, { losses }, i) => losses.reduce((s, loss, k) => s + shares[i]![k]! * loss, sum),
+      0,
+    ),
+    coefficients: parts.flatMap((part, i) => part.gradient(shares[i]!)),
+  }
+}
+
+/** Tokens looked at with central differences. */
+const examined = 48
+/** Half the distance between the two values of a difference, nats. */
+const step = 1e-5
+
+/** What passes a stopGradient is held, as the gradient takes it to be held. */
+const isDerivative: Check = ({ program, rows }) => {
+  const near = jittered(rows)
+  const base = lossOf(program, near)
+  const { stopped } = base.evaluation
+  const tokens = actionsOf(near)
+  const chosen = tokens.filter((_, i) => i % Math.max(1, Math.ceil(tokens.length / examined)) === 0)
+  const largest = Math.max(
+    ...headNames.flatMap((head) =>
+      tokens.map((token) => Math.abs(coefficientAt(base.coefficients, head, token) ?? 0)),
+    ),
+  )
+  for (const head of headNames) {
+    if (!inputsOf(program).has(head)) continue
+    for (const token of chosen) {
+      const at = (h: number) => lossOf(program, moved(near, token, head, h), stopped).value
+      const difference = (at(step) - at(-step)) / (2 * step)
+      const derivative = coefficientAt(base.coefficients, head, token) ?? 0
+      if (Math.abs(difference - derivative) <= 1e-4 * Math.max(largest, Math.abs(difference)) + 1e-9) continue
+      return {
+        name: 'gradient',
+        message: `The gradient of ${tokenWords(token, near)} with respect to ${head} is ${shown(derivative)}, but the loss changes by ${shown(difference)}: it jumps there, as where(…) does whose two values are not equal at the border.`,
+        token,
+      }
+    }
+  }
+  return null
+}
+
+/** In the order in which a fault explains what the later ones would say. */
+const checks: readonly Check[] = [
+  isFinite,
+  hasGradient,
+  isConnected,
+  pointsRight,
+  ignoresPadding,
+  ignoresOrder,
+  addsUp,
+  isDerivative,
+]
+
+interface Difference {
+  readonly words: string
+  readonly token: Place | null
+}
+
+/** Where another way to compute the same comes to something else, beyond rounding. */
+function differing(
+  base: Pick<Loss, 'value' | 'coefficients'>,
+  other: Pick<Loss, 'value' | 'coefficients'>,
+  rows: readonly LossRow[],
+): Difference | null {
+  const at = ({ coefficients }: Pick<Loss, 'coefficients'>, head: HeadName, token: Place) =>
+    coefficientAt(coefficients, head, token) ?? 0
+  const tokens = actionsOf(rows)
+  const gaps = headNames.flatMap((head) =>
+    tokens.map((token) => ({ head, token, gap: Math.abs(at(base, head, token) - at(other, head, token)) })),
+  )
+  const worst = gaps.reduce((most, each) => (each.gap > most.gap ? each : most), gaps[0]!)
+  const largest = Math.max(
+    ...headNames.flatMap((head) => tokens.map((token) => Math.abs(at(base, head, token)))),
+  )
+  if (worst.gap > 1e-9 * Math.max(largest, 1e-6)) {
+    const { head, token } = worst
+    return {
+      words: `the gradient of ${tokenWords(token, rows)} is ${shown(at(other, head, token))} instead of ${shown(at(base, head, token))}`,
+      token,
+    }
+  }
+  if (Math.abs(base.value - other.value) <= 1e-9 * Math.max(Math.abs(base.value), 1e-3)) return null
+  return { words: `the loss is ${shown(other.value)} instead of ${shown(base.value)}`, token: null }
+}

@@ -1,0 +1,42 @@
+/**
+ * A loss that a person wrote, as operations in order. Reading guide of this folder:
+ *
+ *   program.ts   (here) what of a program is needed; shared/losses.ts says what a program is
+ *   layout.ts    which token belongs to which turn, sequence and group of a batch
+ *   evaluate.ts  the value of a program and its gradient, on a batch
+ *   written.ts   program and advantages as an algorithm, which training takes for any other
+ *   check.ts     whether a loss can be learned from, found out before it is, with alteredRows.ts; on a batch of the
+ *                run, or on sampleBatch.ts where there is none
+ *   curves.ts    loss and dLoss/dlogp over the importance ratio, to draw
+ *
+ * The code runs once, in the sandbox, on tensors that record what is done with them; learning computes the record. So the
+ * person writes no derivative, a run never waits for the sandbox, and no code of theirs is near the policy.
+ */
+import type { InputName, LossNode, LossProgram } from '#shared/losses.ts'
+
+/** Without the operations that no result depends on, such as inputs that are named and not used. */
+export function pruned({ nodes, terms, metrics }: LossProgram): LossProgram {
+  const used = new Set<number>()
+  const results = [...terms.flatMap(({ loss, weight }) => [loss, weight]), ...Object.values(metrics)]
+  const waiting = results.filter((k) => typeof k === 'number')
+  for (let k = waiting.pop(); k !== undefined; k = waiting.pop()) {
+    if (used.has(k)) continue
+    used.add(k)
+    waiting.push(...nodes[k]!.of)
+  }
+  const kept = [...used].sort((a, b) => a - b)
+  const places = new Map(kept.map((k, place) => [k, place]))
+  const moved = (k: number) => places.get(k)!
+  return {
+    nodes: kept.map((k) => ({ ...nodes[k]!, of: nodes[k]!.of.map(moved) }) as LossNode),
+    terms: terms.map(({ loss, weight }) => ({
+      loss: moved(loss),
+      weight: typeof weight === 'number' ? moved(weight) : weight,
+    })),
+    metrics: Object.fromEntries(Object.entries(metrics).map(([name, k]) => [name, moved(k)])),
+  }
+}
+
+/** Inputs that the results depend on. */
+export const inputsOf = (program: LossProgram): ReadonlySet<InputName> =>
+  new Set(pruned(program).nodes.flatMap((node) => (node.op === 'input' ? [node.value] : [])))

@@ -1,0 +1,52 @@
+/** A batch to try losses on where no policy is at hand: as real ones are, with sequences and turns of different lengths. */
+import { randomStream } from '#shared/random.ts'
+import type { LossRow } from '../algorithms/types.ts'
+
+/** [prompt, then tokens of each turn]; after a turn the world says three tokens. */
+const shapes = [
+  [4, 7],
+  [4, 12],
+  [9, 3, 5],
+  [9, 6],
+  [2, 4, 4, 2],
+  [2, 9],
+] as const
+
+/** Two sequences for each prompt; the first of them is the better one. */
+export const sampleBatch = (): LossRow[] => shapes.map(([prompt, ...turns], i) => sampleRow(i, prompt, turns))
+
+const betweenTurns = 3
+
+function sampleRow(row: number, prompt: number, turns: readonly number[]): LossRow {
+  const turnIds: number[] = new Array<number>(prompt - 1).fill(-1)
+  for (const [turn, length] of turns.entries()) {
+    if (turn > 0) turnIds.push(...new Array<number>(betweenTurns).fill(-1))
+    turnIds.push(...new Array<number>(length).fill(turn))
+  }
+  const chance = randomStream(0xba7c4, row)
+  let drawn = 0
+  const draw = (low: number, high: number) =>
+    Float64Array.from(turnIds, () => low + (high - low) * chance.uniformAt(drawn++))
+  const advantage = row % 2 === 0 ? 1 : -1
+  const logprobs = draw(-4, -0.1)
+  return {
+    group: row >> 1,
+    actionMask: Uint8Array.from(turnIds, (turn) => Number(turn >= 0)),
+    turnIds: Int32Array.from(turnIds),
+    turnRewards: turns.map((_, turn) => (row % 2 === 0 ? 1 : 0) / (turn + 1)),
+    truncated: row === 1,
+    tokenLimit: 24,
+    baselineReward: 0.25,
+    logprobs,
+    behaviorLogprobs: logprobs,
+    samplerLogprobs: logprobs,
+    referenceLogprobs: logprobs.map((x, t) => x + 0.3 * Math.sin(t + row)),
+    entropies: draw(0.2, 3),
+    behaviorEntropies: draw(0.2, 3),
+    values: draw(-0.5, 1),
+    behaviorValues: draw(-0.5, 1),
+    returns: draw(-0.5, 1),
+    advantages: draw(0.5, 1.5).map((x, t) => (turnIds[t]! < 0 ? 0 : advantage * x)),
+    correction: null,
+  }
+}

@@ -1,0 +1,280 @@
+/** A loss that a person wrote, as an algorithm: training takes it for any other. */
+import { AppError } from '#shared/errors.ts'
+import {
+  choiceSetting,
+  flagSetting,
+  numberSetting,
+  optionalNumberSetting,
+  parseSettings,
+  type SettingsTable,
+  textSetting,
+} from '#shared/config/settings.ts'
+import {
+  advantagesSchema,
+  type InputName,
+  type LossDescription,
+  type LossNode,
+  type LossProgram,
+} from '#shared/losses.ts'
+import type { Algorithm } from '../algorithms/define.ts'
+import { addTallies, type Tallies } from '../algorithms/terms/tally.ts'
+import { turnOfTokens } from '../algorithms/terms/turns.ts'
+import type {
+  Advantages,
+  ConfiguredAlgorithm,
+  Experience,
+  LearningRow,
+  LossRow,
+  MinibatchLoss,
+  Needs,
+} from '../algorithms/types.ts'
+import { evaluate } from './evaluate.ts'
+import { inputsOf, pruned } from './program.ts'
+
+type Settings = Readonly<Record<string, unknown>>
+
+/** One trajectory as the code's own advantages see it; lists have an entry for each token that the policy chose. */
+export interface AdvantageRow {
+  readonly group: number
+  /** Of the whole trajectory, and of each turn. */
+  readonly reward: number
+  readonly rewards: readonly number[]
+  readonly tokens: number
+  readonly turns: readonly number[]
+  readonly truncated: boolean
+  readonly tokenLimit: number | null
+  readonly baseline: number | null
+  readonly oldLogp: readonly number[] | null
+  readonly refLogp: readonly number[] | null
+  readonly oldEntropy: readonly number[] | null
+  readonly oldValues: readonly number[] | null
+}
+
+export interface WrittenLoss {
+  /** As a config names it. */
+  readonly id: string
+  readonly description: LossDescription
+  /** What was traced with these settings, defaults filled in. Errors: AppError where it was not. */
+  readonly programOf: (settings: Settings) => LossProgram
+  /** Whatever the code's own advantages say of a batch; null where it has none. */
+  readonly advantagesOf: ((rows: readonly AdvantageRow[], settings: Settings) => Promise<unknown>) | null
+}
+
+/** `algorithmById`: where the advantages of a built-in one come from. */
+export function writtenAlgorithm(loss: WrittenLoss, algorithmById: (id: string) => Algorithm): Algorithm {
+  const { id, description } = loss
+  const settings = settingsTable(description)
+  const title = description.title ?? id.split(/[\\/]/).at(-1) ?? id
+  const size = description.groupSize ?? (description.experience === 'rollout' ? 8 : 1)
+  return {
+    id,
+    title,
+    description: description.description ?? 'A loss of your own.',
+    source: description.source ?? '',
+    experience: description.experience,
+    groupSize: { default: size, minimum: 1 },
+    settings,
+    configure(given) {
+      const values = parseSettings(settings, given, 'algorithm.settings')
+      const program = loss.programOf(values)
+      const advantages = advantagesWith(loss, values, algorithmById)
+      return {
+        id,
+        experience: description.experience,
+        groupSize: { default: size, minimum: 1 },
+        needs: needsOf(program, description, advantages.needs),
+        acceptance: null,
+        advantages: advantages.of,
+        minibatchLoss: (minibatch) => partLoss(program, minibatch),
+        written: { title, program },
+      }
+    },
+  }
+}
+
+/** Settings as the code lists them, with the limits it gives. */
+export const settingsTable = ({ settings }: LossDescription): SettingsTable =>
+  Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, schemaOf(setting)]))
+
+function schemaOf(setting: LossDescription['settings'][string]): SettingsTable[string] {
+  const { default: initial, options, description = '', minimum, maximum, integer } = setting
+  const limits = {
+    description,
+    ...(minimum === undefined ? {} : { minimum }),
+    ...(maximum === undefined ? {} : { maximum }),
+    ...(integer === undefined ? {} : { integer }),
+  }
+  if (options !== undefined) return choiceSetting(options, String(initial), description)
+  if (initial === null) return optionalNumberSetting({ default: null, ...limits })
+  if (typeof initial === 'number') return numberSetting({ default: initial, ...limits })
+  return typeof initial === 'boolean' ? flagSetting(initial, description) : textSetting(initial, description)
+}
+
+/** What the loss looks at, and what its advantages do. */
+function needsOf(program: LossProgram, description: LossDescription, ofAdvantages: Partial<Needs>): Needs {
+  const names = [...inputsOf(program), ...description.needs]
+  const isUsed = (...some: InputName[]) => names.some((name) => some.includes(name))
+  const enters = (...some: InputName[]) => description.needs.some((name) => some.includes(name))
+  const either = (need: keyof Needs, isAsked: boolean) => isAsked || ofAdvantages[need] === true
+  return {
+    behavior: either('behavior', enters('oldLogp', 'refLogp', 'oldEntropy')),
+    ratio: isUsed('oldLogp', 'samplerLogp', 'correction'),
+    behaviorEntropies: isUsed('oldEntropy'),
+    reference: either('reference', isUsed('refLogp')),
+    values: either('values', isUsed('values', 'oldValues', 'returns')),
+    greedyBaseline: either('greedyBaseline', isUsed('baseline')),
+    entropyGradient: inputsOf({ ...program, metrics: {} }).has('entropy'),
+    unit: description.experience === 'preferences' ? 2 : 1,
+  }
+}
+
+// ---- advantages ----
+
+interface AdvantageSource {
+  readonly needs: Partial<Needs>
+  readonly of: ConfiguredAlgorithm['advantages']
+}
+
+function advantagesWith(
+  { id, description, advantagesOf }: WrittenLoss,
+  settings: Settings,
+  algorithmById: (id: string) => Algorithm,
+): AdvantageSource {
+  if (advantagesOf !== null) {
+    return {
+      needs: {},
+      of: async (batch) => readAdvantages(await advantagesOf(batch.map(advantageRow), settings), batch, id),
+    }
+  }
+  if (description.experience !== 'rollout') return { needs: {}, of: everyToken }
+  const { algorithm, settings: own } = description.like ?? { algorithm: 'grpo', settings: {} }
+  const configured = algorithmById(algorithm).configure(own)
+  // What only its loss needs is not needed.
+  const { behavior, values, greedyBaseline, reference } = configured.needs
+  return {
+    needs: { behavior, values, greedyBaseline, reference: behavior && reference },
+    of: (batch) => configured.advantages(batch),
+  }
+}
+
+const everyToken = (batch: readonly Experience[]): Advantages => ({
+  tokens: batch.map(({ actionMask }) => Float64Array.from(actionMask)),
+  returns: null,
+  kept: batch.map((_, i) => i),
+})
+
+function advantageRow(row: Experience): AdvantageRow {
+  const { actionMask, turnRewards, behaviorLogprobs, referenceLogprobs, behaviorEntropies } = row
+  const atActions = (values: ArrayLike<number> | null) =>
+    values && Array.from(values).filter((_, t) => actionMask[t] === 1)
+  const turns = atActions(turnOfTokens(row)) ?? []
+  return {
+    group: row.group,
+    reward: turnRewards.reduce((sum, reward) => sum + reward, 0),
+    rewards: turnRewards,
+    tokens: turns.length,
+    turns,
+    truncated: row.truncated,
+    tokenLimit: row.tokenLimit,
+    baseline: row.baselineReward,
+    oldLogp: atActions(behaviorLogprobs),
+    refLogp: atActions(referenceLogprobs),
+    oldEntropy: atActions(behaviorEntropies),
+    oldValues: atActions(row.behaviorValues),
+  }
+}
+
+/** Errors: AppError 'loss/failed' for answers that are not one of each row. */
+function readAdvantages(answer: unknown, batch: readonly Experience[], id: string): Advantages {
+  const rows = advantagesSchema.safeParse(answer)
+  if (!rows.success || rows.data.length !== batch.length) {
+    const got = rows.success
+      ? `${rows.data.length} answers`
+      : (rows.error.issues[0]?.message ?? 'another answer')
+    throw advantagesFailed(id, `Expected one answer for each of ${batch.length} trajectories, got ${got}.`)
+  }
+  const given = rows.data.map((row) =>
+    row === null
+      ? null
+      : typeof row === 'object' && !Array.isArray(row)
+        ? row
+        : { advantages: row, returns: null },
+  )
+  const onTokens = (values: number | readonly number[], i: number) => atTokens(values, batch[i]!, i, id)
+  const hasReturns = given.some((row) => row?.returns != null)
+  return {
+    tokens: given.map((row, i) => onTokens(row?.advantages ?? 0, i)),
+    returns: hasReturns ? given.map((row, i) => onTokens(row?.returns ?? 0, i)) : null,
+    kept: given.flatMap((row, i) => (row === null ? [] : [i])),
+  }
+}
+
+function atTokens(
+  values: number | readonly number[],
+  { actionMask }: Experience,
+  row: number,
+  id: string,
+): Float64Array {
+  const tokens = actionMask.reduce((count, is) => count + is, 0)
+  if (typeof values !== 'number' && values.length !== tokens) {
+    throw advantagesFailed(
+      id,
+      `Trajectory ${row + 1} has ${tokens} tokens to learn from, but its list has ${values.length} numbers.`,
+    )
+  }
+  let next = 0
+  return Float64Array.from(actionMask, (isAction) =>
+    isAction === 0 ? 0 : typeof values === 'number' ? values : values[next++]!,
+  )
+}
+
+const advantagesFailed = (id: string, message: string): AppError =>
+  new AppError(
+    'loss/failed',
+    `The advantages of ${id} failed: ${message}`,
+    'Return a list with one entry for each row: a number, a list with a number for each token, { advantages, returns }, or null to leave the row out.',
+  )
+
+// ---- the loss of a minibatch ----
+
+/** Each part counts with its weight, so that the parts of a minibatch add up to the mean over all of it. */
+function partLoss(program: LossProgram, minibatch: readonly LearningRow[]): MinibatchLoss {
+  const whole = wholeWeights(program, minibatch)
+  return (part) => {
+    const evaluation = evaluate(program, part)
+    const factors = evaluation.weights.map((weight, i) => (whole[i] === 0 ? 0 : weight / whole[i]!))
+    const count = evaluation.weights[0]!
+    const tallies: Tallies = Object.fromEntries(
+      Object.entries(evaluation.metrics).map(([name, value]) => [name, { sum: value * count, count }]),
+    )
+    return {
+      loss: evaluation.losses.reduce((sum, loss, i) => sum + factors[i]! * loss, 0),
+      coefficients: evaluation.gradient(factors),
+      tallies: addTallies([tallies]),
+    }
+  }
+}
+
+/** Weights depend on masks alone, so they are known before the policy has scored anything. */
+function wholeWeights(program: LossProgram, minibatch: readonly LearningRow[]): readonly number[] {
+  return evaluate(weighing(program), minibatch.map(withoutHeads)).weights
+}
+
+/** The same program, of which only the weights are asked. */
+export function weighing(program: LossProgram): LossProgram {
+  const nodes: LossNode[] = [...program.nodes, { op: 'number', per: 'batch', of: [], value: '0' }]
+  const terms = program.terms.map(({ weight }) => ({ loss: program.nodes.length, weight }))
+  return pruned({ nodes, terms, metrics: {} })
+}
+
+function withoutHeads(row: LearningRow): LossRow {
+  const zeros = new Float64Array(row.actionMask.length)
+  return {
+    ...row,
+    behaviorLogprobs: row.behaviorLogprobs ?? zeros,
+    logprobs: zeros,
+    entropies: zeros,
+    values: zeros,
+    correction: null,
+  }
+}

@@ -1,0 +1,116 @@
+/** Losses that people write, as the sandbox tells of them: what code says of itself, and the program that it records. */
+import { z } from 'zod'
+
+export const levels = ['batch', 'group', 'pair', 'sequence', 'turn', 'position', 'token'] as const
+/** What there is one value of. */
+export type Level = (typeof levels)[number]
+
+/** Of the policy that learns; the loss has a gradient with respect to these. */
+export const headNames = ['logp', 'entropy', 'values'] as const
+export type HeadName = (typeof headNames)[number]
+
+export const inputNames = [
+  ...headNames,
+  /** Under the policy that generated the trajectory, the reference policy, and as the sampler recorded it. */
+  ...(['oldLogp', 'refLogp', 'samplerLogp'] as const),
+  ...(['oldEntropy', 'oldValues', 'advantages', 'returns'] as const),
+  /** Weight against the gap between sampler and learner; 1 without. */
+  'correction',
+  /** 1 where the policy chose the token. */
+  'mask',
+  /** Number of the token's turn. */
+  'turns',
+  ...(['groups', 'rewards', 'baseline', 'truncated', 'tokenLimit'] as const),
+] as const
+export type InputName = (typeof inputNames)[number]
+
+const entrywiseOps = [
+  ...(['add', 'subtract', 'multiply', 'divide', 'power', 'negative'] as const),
+  ...(['exp', 'log', 'expm1', 'log1p', 'sqrt', 'abs', 'tanh', 'sigmoid', 'logSigmoid'] as const),
+  ...(['minimum', 'maximum', 'clip', 'where', 'stop-gradient'] as const),
+  ...(['less', 'less-equal', 'greater', 'greater-equal', 'equal', 'not-equal', 'and', 'or', 'not'] as const),
+] as const
+export type EntrywiseOp = (typeof entrywiseOps)[number]
+
+const reductions = ['sum', 'mean', 'last'] as const
+export type Reduction = (typeof reductions)[number]
+const halves = ['chosen', 'rejected'] as const
+
+const index = z.int().min(0)
+const per = z.enum(levels)
+const nodeSchema = z.discriminatedUnion('op', [
+  z.object({ op: z.literal('number'), per, of: z.tuple([]), value: z.string() }),
+  z.object({ op: z.literal('input'), per, of: z.tuple([]), value: z.enum(inputNames) }),
+  z.object({ op: z.enum(entrywiseOps), per, of: z.array(index).min(1).max(3) }),
+  /** Values, and which of them count. */
+  z.object({ op: z.enum(reductions), per, of: z.array(index).min(1).max(2) }),
+  z.object({ op: z.enum(halves), per, of: z.tuple([index]) }),
+])
+export type LossNode = z.output<typeof nodeSchema>
+
+const weightSchema = z.union([z.literal('tokens'), z.literal('sequences'), index])
+/** What a part of a minibatch counts with: its action tokens, its sequences, or what an operation says. */
+export type LossWeight = z.output<typeof weightSchema>
+
+const programSchema = z
+  .object({
+    /** Every operation after those it takes its operands from. */
+    nodes: z.array(nodeSchema),
+    /** The loss is the sum of these, each a mean over what its weight counts. */
+    terms: z.array(z.object({ loss: index, weight: weightSchema })).min(1),
+    metrics: z.record(z.string().regex(/^[\w/.-]{1,60}$/), index),
+  })
+  .refine(({ nodes }) => nodes.every(({ of }, i) => of.every((k) => k < i)), 'operands come first')
+  .refine(
+    ({ nodes, terms, metrics }) =>
+      [...terms.flatMap(({ loss, weight }) => [loss, weight]), ...Object.values(metrics)].every(
+        (k) => typeof k === 'string' || nodes[k]?.per === 'batch',
+      ),
+    'results are numbers',
+  )
+export type LossProgram = z.output<typeof programSchema>
+
+/** Whatever the sandbox says; null for what is no program. */
+export function readProgram(json: unknown): LossProgram | null {
+  const result = programSchema.safeParse(json)
+  return result.success ? result.data : null
+}
+
+// ---- what code says of itself ----
+
+const plain = z.union([z.number(), z.string(), z.boolean()])
+/** What the advantages of a loss may look at, besides rewards and masks. */
+const advantageInputs = ['oldLogp', 'refLogp', 'oldEntropy', 'oldValues', 'baseline'] as const
+
+/** What the code says of itself. */
+export const lossDescriptionSchema = z.object({
+  title: z.string().max(80).optional(),
+  description: z.string().max(400).optional(),
+  /** Paper. */
+  source: z.string().max(200).optional(),
+  experience: z.enum(['rollout', 'demonstrations', 'preferences']).default('rollout'),
+  groupSize: z.int().min(1).max(1024).optional(),
+  needs: z.array(z.enum(advantageInputs)).default([]),
+  /** The algorithm whose advantages it takes, with settings of that; null: its own, or GRPO's. */
+  like: z.object({ algorithm: z.string(), settings: z.record(z.string(), z.unknown()) }).nullable(),
+  settings: z.record(
+    z.string(),
+    z.object({
+      default: plain.nullable(),
+      minimum: z.number().optional(),
+      maximum: z.number().optional(),
+      integer: z.boolean().optional(),
+      options: z.array(z.string()).min(1).optional(),
+      description: z.string().max(400).optional(),
+    }),
+  ),
+})
+export type LossDescription = z.output<typeof lossDescriptionSchema>
+
+// ---- its own advantages ----
+
+const numbers = z.union([z.number(), z.array(z.number())])
+/** One for each row: of all its tokens or of each, with what the critic is to learn; null leaves the row out. */
+export const advantagesSchema = z.array(
+  z.union([numbers, z.null(), z.object({ advantages: numbers, returns: numbers.nullish() })]),
+)

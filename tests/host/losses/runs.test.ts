@@ -1,0 +1,64 @@
+/** Runs with algorithms as people write them end with the adapters of the built-in ones, on the real engine. */
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { type Checkpoint, loadCheckpoint } from '#host/runs/checkpoints.ts'
+import { runPaths } from '#host/runs/runFolder.ts'
+import { createControl, runTraining } from '#host/training/entry.ts'
+import { createHome, historyOf } from '../runs/runFixture.ts'
+
+const resources = path.join(import.meta.dirname, '../../../resources')
+const demo = (file: string) =>
+  JSON.parse(readFileSync(path.join(resources, 'demo', file), 'utf8')) as Record<string, object>
+
+/** Small steps of two updates, the second of which has ratios other than 1. */
+function configOf(id: string, algorithm: string) {
+  const isPairs = id === 'dpo'
+  const { data, ...rest } = demo(isPairs ? 'dpo.json' : 'run.json')
+  const file = isPairs ? 'preferences.jsonl' : 'train.jsonl'
+  return parseRunConfig({
+    ...rest,
+    model: path.join(resources, 'starter'),
+    data: { ...data, train: path.join(resources, 'demo', file), heldOut: path.join(resources, 'demo', file) },
+    algorithm: { id: algorithm, settings: {} },
+    rollout: { promptsPerStep: 8, maxNewTokens: 12, ...(isPairs ? {} : { groupSize: 4 }) },
+    optimization: { learningRate: 0.002, weightDecay: 0, epochs: 2 },
+    device: { threads: 1 },
+    ...{ steps: 2, evaluation: { every: 0 }, checkpoints: { every: 2 }, seed: 3 },
+  })
+}
+
+const home = createHome()
+afterAll(() => home[Symbol.dispose]())
+
+async function trained(id: string, algorithm: string) {
+  const run = home.createRun(configOf(id, algorithm))
+  const cacheDirectory = path.join(home.directory, 'cache')
+  const request = { runDirectory: run.directory, cacheDirectory, resumeFrom: null }
+  for await (const _ of runTraining(request, createControl()));
+  const checkpoint = loadCheckpoint(path.join(runPaths(run.directory).checkpoints, 'step-000002'))
+  return { checkpoint, steps: historyOf(run, 'step') }
+}
+
+const adapters = ({ actor, critic }: Checkpoint) => [...actor, ...(critic?.adapter ?? [])]
+
+test.each(['grpo', 'gspo', 'cispo', 'ppo', 'reinforce', 'reinforce-plus-plus', 'rloo', 'remax', 'dpo'])(
+  'a run with %s as written ends with the adapter of the built-in one',
+  async (id) => {
+    const builtIn = await trained(id, id)
+    const written = await trained(id, path.join(resources, 'losses', `${id}.ts`))
+    const [expected, tensors] = [adapters(builtIn.checkpoint), adapters(written.checkpoint)]
+    expect(tensors.map(({ name }) => name)).toEqual(expected.map(({ name }) => name))
+    let [largest, furthest] = [0, 0]
+    tensors.forEach(({ data }, k) =>
+      data.forEach((x, i) => {
+        largest = Math.max(largest, Math.abs(x))
+        furthest = Math.max(furthest, Math.abs(x - expected[k]!.data[i]!))
+      }),
+    )
+    expect(largest).toBeGreaterThan(1e-3)
+    expect(furthest).toBeLessThanOrEqual(1e-6)
+    expect(written.steps).toHaveLength(2)
+  },
+)
