@@ -47,7 +47,7 @@ function sentences({ parts }) {
       : []),
     ...(parity?.parity
       ? [
-          `Beside the CPU: ${parity.parity.sameTokens} of ${parity.parity.tokens} greedy tokens the same, gradients ${parity.parity.gradient.toExponential(1)} apart.`,
+          `Compared with the CPU: ${parity.parity.sameTokens} of ${parity.parity.tokens} greedy tokens equal, gradients differ by ${parity.parity.gradient.toExponential(1)}.`,
         ]
       : []),
     ...Object.entries(torch).flatMap(([dtype, peer]) =>

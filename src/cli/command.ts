@@ -1,4 +1,4 @@
-/** What commands have in common: what they are handed, and how the text of an option becomes a value. */
+/** Shared by all commands: their context, and parsers for option values. */
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { AppError } from '#shared/errors.ts'
 import type { Output } from './output.ts'
@@ -10,14 +10,14 @@ export interface CommandContext {
   readonly output: Output
 }
 
-/** Called by a command's action: the options that every command takes are known by then. */
+/** Called in a command's action, when the global options have been parsed. */
 export type Context = () => CommandContext
 
 export const usageError = (message: string, hint?: string): AppError =>
   new AppError('usage/invalid', message, hint)
 
 /** Of commands that write a file. */
-export const force = ['--force', 'replace a file that is there already'] as const
+export const force = ['--force', 'replace the file if it exists'] as const
 
 /** Of commands that compute. */
 export const threads = ['--threads <N>', 'CPU threads (default: one per physical core)'] as const
@@ -53,7 +53,7 @@ export const oneOf =
   <const Word extends string>(words: readonly Word[]) =>
   (text: string): Word => {
     const word = words.find((candidate) => candidate === text)
-    if (word === undefined) throw new InvalidArgumentError(`There are ${words.join(', ')}.`)
+    if (word === undefined) throw new InvalidArgumentError(`Choose from ${words.join(', ')}.`)
     return word
   }
 

@@ -1,4 +1,4 @@
-/** What this machine has to show a window with, and the window: built where it is missing or older than its sources. */
+/** Finds Electron or a browser for the window, and builds the window if it is missing or older than its sources. */
 import { randomUUID } from 'node:crypto'
 import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -37,7 +37,7 @@ function electronPackage(): string | null {
 
 const textOf = (file: string): string | null => (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
 
-/** Only Linux has machines on which nothing can be shown. */
+/** Only Linux machines can be without a display. */
 export const hasDisplay = (env: Environment = process.env, platform = process.platform): boolean =>
   platform !== 'linux' || Boolean(env['DISPLAY']) || Boolean(env['WAYLAND_DISPLAY'])
 
@@ -59,8 +59,8 @@ export function browserProgram(page: string, platform = process.platform): Progr
 const pageMs = 60_000
 
 /**
- * A page that leads on to an address, for its owner alone: every user of the machine can read what programs are started
- * with, and the address holds the token. Disposing removes it.
+ * A page, readable by its owner only, that redirects to an address. The address holds the token, so it must not be a
+ * program argument, which every user of the machine can read. Disposing removes it.
  */
 export function redirectPage(folder: string, url: string): Disposable & { readonly file: string } {
   const file = path.join(folder, `open-${randomUUID()}.html`)
@@ -82,23 +82,23 @@ export function redirectPage(folder: string, url: string): Disposable & { readon
 const sources = ['src/**/*.*', '*.config.ts', 'package.json']
 const results = ['out/main/index.js', 'out/preload/index.cjs', 'out/renderer/index.html']
 
-/** Files that a window is made of; empty where all are there. */
+/** Files missing from a built window; empty if it is complete. */
 export const missingBuild = (folder: string = applicationFolder): string[] =>
   results.filter((file) => !existsSync(path.join(folder, file)))
 
-/** Whether anything that is built of the sources of a folder is missing or older than one of them. */
+/** Whether a build result of a folder is missing or older than its sources. */
 export function isStale(folder: string): boolean {
   const changed = (file: string) => statSync(path.join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0
   const newest = Math.max(...globSync(sources, { cwd: folder }).map(changed))
   return results.some((file) => changed(file) < newest)
 }
 
-/** Builds it in a checkout that has all packages, where it has to be. */
+/** Builds the window if necessary, in a checkout with all packages. */
 export async function buildWindow(output: Output, folder: string = applicationFolder): Promise<void> {
   const builder = path.join(folder, 'node_modules/electron-vite/bin/electron-vite.js')
   const isCheckout = existsSync(path.join(folder, 'src/renderer')) && existsSync(builder)
   if (isCheckout && isStale(folder)) {
-    output.note('Building the window; this takes half a minute and is done once.')
+    output.note('Building the window; this takes half a minute and happens only once.')
     await runProgram({ file: process.execPath, args: [builder, 'build', folder, '--logLevel', 'error'] })
   }
 }

@@ -1,4 +1,4 @@
-/** Fetching from a hub on the command line: what counts as an address, how far it is, and how it goes on after a Ctrl-C. */
+/** Downloads from a hub on the command line: recognising addresses, progress, and stopping with Ctrl-C. */
 import { existsSync } from 'node:fs'
 import { createHost } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
@@ -12,12 +12,12 @@ import { createProgress, type Progress } from './progress.ts'
 
 export const hubEndpoint = [
   '--endpoint <URL>',
-  'the hub to ask; default: HF_ENDPOINT, else the one of the settings',
+  'hub (default: HF_ENDPOINT, or else the one in the settings)',
 ] as const
 
 const addressForm = /^(?:https?:\/\/\S+|(?:datasets\/)?[\w-][\w.-]*\/[\w-][\w.-]*(?:@\S+)?)$/
 
-/** Whether what was given means a hub: nothing on this disk, of the form of an address, and no path of a data file. */
+/** Whether an argument means a hub: of the form of an address, and neither a local file nor named like a data file. */
 export const isHubAddress = (given: string): boolean =>
   !existsSync(given) && addressForm.test(given) && (given.includes(':') || !isDataFile(given))
 
@@ -28,7 +28,7 @@ export interface Fetching {
   readonly follow: (progress: AsyncIterable<HubProgress>) => Promise<void>
 }
 
-/** Errors: those of fetching; AppError 'api/cancelled' after a Ctrl-C: what came is kept. */
+/** Errors: those of the download; AppError 'api/cancelled' after Ctrl-C, which keeps the partial download. */
 export async function fetchingFrom<T>(
   { dataDirectory, json, output }: CommandContext,
   endpoint: string | undefined,
@@ -36,7 +36,7 @@ export async function fetchingFrom<T>(
 ): Promise<T> {
   await using host = createHost({ dataDirectory, servesQueue: false })
   const progress = createProgress(output, json)
-  const stopping = () => progress.note('Stopping. What came is kept; the same command goes on from there.')
+  const stopping = () => progress.note('Stopping. The partial download is kept; the same command resumes it.')
   using interrupt = watchInterrupts(stopping, stopping)
   const { HF_ENDPOINT, HF_TOKEN } = process.env
   const access = hubAccess(host, interrupt.gently, {
@@ -49,7 +49,7 @@ export async function fetchingFrom<T>(
 /** Shells often export a variable that is empty. */
 export const orAbsent = (value: string | undefined): string | undefined => (value === '' ? undefined : value)
 
-/** Shows how far it is, to the end. */
+/** Shows progress until the end. */
 export async function follow(items: AsyncIterable<HubProgress>, progress: Progress): Promise<void> {
   try {
     for await (const { doneBytes, totalBytes } of items)

@@ -1,4 +1,4 @@
-/** Ctrl-C: the first asks for a stop after the current step, the second stops now. */
+/** Ctrl-C: the first requests a stop after the current step, the second stops at once. */
 export interface Interrupt extends Disposable {
   /** Aborted by the first Ctrl-C. */
   readonly gently: AbortSignal
@@ -12,7 +12,7 @@ const signals = ['SIGINT', 'SIGTERM'] as const
 const lastWordsMs = 2000
 const quiet = () => undefined
 
-/** Listens until disposed; `onFirst` and `onSecond` tell the person what happens. */
+/** Listens until disposed; `onFirst` and `onSecond` tell the user what happens. */
 export function watchInterrupts(onFirst: () => void, onSecond: () => void): Interrupt {
   const gently = new AbortController()
   const now = new AbortController()

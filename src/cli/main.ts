@@ -20,7 +20,7 @@ import { createOutput, type Streams } from './output.ts'
 
 const exitStatus = { done: 0, failed: 1, wrongUsage: 2 } as const
 
-/** Runs one command line (without program names) and answers the exit status. */
+/** Runs one command line (without program names) and returns the exit status. */
 export async function main(argv: readonly string[], streams: Streams = process): Promise<number> {
   keepPrivate()
   endQuietlyWhenTheReaderLeaves(streams.stdout)
@@ -43,7 +43,7 @@ const commands = [
 
 const outputWidth = 110
 
-/** All commands, for one command line: they hold what was given. */
+/** All commands, newly created for each command line because they hold its options. */
 export function createProgram(streams: Streams, words: readonly string[]): CommandUnknownOpts {
   const program = new Command('turnwise')
     .description('Finetune language models with reinforcement learning on your own machine.')
@@ -55,9 +55,9 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
     .helpCommand(false)
     .addHelpText(
       'after',
-      '\nturnwise COMMAND --help tells more. Exit status: 0 done, 1 failed, 2 wrong usage.',
+      '\nFor details: turnwise COMMAND --help. Exit status: 0 success, 1 failure, 2 wrong usage.',
     )
-    .showHelpAfterError('  Add --help to see how it is used.')
+    .showHelpAfterError('  Add --help for usage.')
     .configureHelp({
       showGlobalOptions: true,
       visibleCommands: leavesOf,
@@ -85,11 +85,11 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
   return program
 }
 
-/** The commands that do something, below one that may be a group of others. */
+/** The executable commands below a command or group. */
 export const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
   command.commands.flatMap((child) => (child.commands.length === 0 ? [child] : leavesOf(child)))
 
-/** What is written to call it: `runs show`. */
+/** How it is called, such as `runs show`. */
 export const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 

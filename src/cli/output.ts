@@ -1,4 +1,4 @@
-/** The two streams of a command. With `--json` stdout carries JSON only; what is meant for people goes to stderr. */
+/** The two streams of a command. With `--json` stdout carries only JSON, and text for people goes to stderr. */
 export interface Output {
   /** stderr is a terminal: a progress line may be rewritten in place. */
   readonly isTerminal: boolean
@@ -43,7 +43,7 @@ export function createOutput(streams: Streams, json: boolean): Output {
   }
 }
 
-/** Rows of cells with aligned columns; cells that hold numbers are set to the right. */
+/** Rows of cells with aligned columns; numbers are right-aligned. */
 export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const isNumeric = header.map((_, column) => rows.every((row) => /^([-\d–]|$)/.test(row[column] ?? '')))
   const widths = header.map((title, column) =>
@@ -62,6 +62,6 @@ export function tableLines(header: readonly string[], rows: readonly (readonly s
 /** `1.5 MB` */
 export const megabytes = (bytes: number, digits = 1): string => `${(bytes / 1e6).toFixed(digits)} MB`
 
-/** Three decimals; in powers of ten where these would only be a long row of digits. */
+/** Three decimals, or scientific notation for very large and small numbers. */
 export const formatReward = (reward: number | null): string =>
   reward === null ? '–' : Math.abs(reward) < 1e6 ? reward.toFixed(3) : reward.toExponential(2)

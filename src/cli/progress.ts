@@ -1,4 +1,4 @@
-/** Progress of long work: one line rewritten in place on a terminal, elsewhere plain lines now and then. */
+/** Progress of long tasks: one line rewritten in place on a terminal, otherwise occasional plain lines. */
 import { laterStagesWords, rangeWords } from '#shared/remaining.ts'
 import type { Output } from './output.ts'
 

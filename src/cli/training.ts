@@ -1,4 +1,4 @@
-/** Following a training run from the command line: progress, Ctrl-C, and what came out. Shared by train, resume and demo. */
+/** Follows a training run on the command line: progress, Ctrl-C and the result. Shared by train, resume and demo. */
 import { deviceTitles } from '#shared/device.ts'
 import { plural } from '#shared/plural.ts'
 import type { RunEvent, RunPhase } from '#shared/events.ts'
@@ -34,7 +34,7 @@ interface FollowOptions {
   readonly streamEvents: boolean
 }
 
-/** Trains to the end, or to a Ctrl-C. Errors: what training failed with; 'run/stopped' after a second Ctrl-C. */
+/** Trains to the end or until Ctrl-C. Errors: that of the training; 'run/stopped' after a second Ctrl-C. */
 export async function followTraining(
   { host, run, resumeFrom, streamEvents }: FollowOptions,
   { json, output }: CommandContext,
@@ -44,7 +44,7 @@ export async function followTraining(
   using interrupt = watchInterrupts(
     () =>
       progress.note(
-        'Stopping after this step; a checkpoint will be kept. Press Ctrl-C again to stop at once.',
+        'Stopping after this step; a checkpoint will be saved. Press Ctrl-C again to stop at once.',
       ),
     () => progress.note('Stopping at once.'),
   )
@@ -147,7 +147,7 @@ function wordsFor(event: Exclude<RunEvent, { type: 'step' | 'diagnosis' }>): str
 
 /** The gravest finding; the others stand in `runs diagnose`, which says what to change too. */
 function remarkWords({ step, findings: [gravest] }: Extract<RunEvent, { type: 'diagnosis' }>): string {
-  if (gravest === undefined) return `After step ${step} the diagnosis finds nothing wrong any more.`
+  if (gravest === undefined) return `After step ${step} the diagnosis no longer finds anything wrong.`
   const title = gravest.severity === 'problem' ? 'Problem' : 'Warning'
   return `${title} after step ${step}: ${gravest.words} \`turnwise runs diagnose\` says what to change.`
 }

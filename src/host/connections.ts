@@ -1,7 +1,7 @@
 /**
- * Connections of this host, and of every process it started, to other machines: read from the system's own table of
- * sockets, so that a library that says nothing is seen too. Linux only; a socket that lives for less than the time
- * between two looks can be missed, and so can a UDP socket that was never connected.
+ * Connections of this host and every process it started to other machines, read from the system's socket table, so that
+ * those of libraries are seen too. Linux only; a socket that exists only between two polls can be missed, and so can a
+ * UDP socket that was never connected.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 

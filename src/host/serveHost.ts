@@ -1,4 +1,4 @@
-/** The host without a window: history, processes and services behind one listener on this machine. */
+/** The headless host: history, processes and services behind one listener on this machine. */
 import { fileURLToPath } from 'node:url'
 import { api } from '#shared/api/api.ts'
 import { serve } from '#shared/api/serve.ts'

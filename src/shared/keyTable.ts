@@ -15,7 +15,7 @@ const table = {
   keySheet: { group: 'Everywhere', label: 'Show the keys', keys: ['Shift+Slash', 'Mod+Slash'] },
   newRun: { group: 'Everywhere', label: 'New run', keys: ['Mod+KeyN', 'Alt+KeyN'] },
   addData: { group: 'Everywhere', label: 'Add data', keys: ['Mod+KeyO', 'Alt+KeyO'] },
-  act: { group: 'Everywhere', label: 'Do the main thing: dry-run, generate, start', keys: ['Mod+Enter'] },
+  act: { group: 'Everywhere', label: 'Main action: dry-run, generate, start', keys: ['Mod+Enter'] },
   home: { group: 'Places', label: 'Home', keys: ['Digit1', 'Mod+Digit1'] },
   data: { group: 'Places', label: 'Data', keys: ['Digit2', 'Mod+Digit2'] },
   rewards: { group: 'Places', label: 'Rewards', keys: ['Digit3', 'Mod+Digit3'] },

@@ -125,7 +125,7 @@ const table = {
     'Zero-variance groups',
     'share',
     'lower',
-    'Share of groups whose rewards are all equal: they teach nothing.',
+    'Share of groups whose rewards are all equal, which have no learning signal.',
     { compared: true, panel: 'overview', line: 'share', include: [0, 1], expected: ['rollout'] },
   ],
   entropy: [
@@ -180,7 +180,7 @@ const table = {
     'Gradient norm',
     'number',
     'none',
-    'Norm of the gradient before clipping; sudden peaks announce trouble.',
+    'Norm of the gradient before clipping; sudden peaks are a warning sign.',
     { compared: true, panel: 'learning', line: 'norm', include: [0] },
   ],
   'grad_norm/critic': [
@@ -212,7 +212,7 @@ const table = {
     'Implicit reward, chosen',
     'nats',
     'higher',
-    'How much likelier the chosen answers are than under the reference: β × log-ratio.',
+    'How much more likely the chosen answers are than under the reference: β × log-ratio.',
     {
       panel: 'overview',
       title: 'Implicit reward',
@@ -403,20 +403,20 @@ const table = {
     'Server logprob mismatch',
     'nats',
     'lower',
-    'Mean difference between the log-probabilities of the rollout server and our own, on some completions of the step.',
+    'Mean difference between the log-probabilities of the rollout server and Turnwise’s, on some completions of the step.',
     { panel: 'learning', line: 'mean', also: [['sampling/server_logp_difference/max', 'max']], include: [0] },
   ],
   'sampling/server_logp_difference/max': [
     'Server logprob mismatch, max',
     'nats',
     'lower',
-    'Largest difference between the log-probabilities of the rollout server and our own, on those completions.',
+    'Largest difference between the log-probabilities of the rollout server and Turnwise’s, on those completions.',
   ],
   'sampling/server_missing_logprobs': [
     'Server logprobs missing',
     'count',
     'lower',
-    'Tokens for which the rollout server returned no log-probability; our own is used.',
+    'Tokens for which the rollout server returned no log-probability; Turnwise’s is used.',
     { panel: 'learning', line: 'tokens', include: [0] },
   ],
   'rollout/server_retries': [

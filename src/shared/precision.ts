@@ -45,8 +45,8 @@ export interface PrecisionEffect {
 export function effectWords({ precision, mean, largest, divergence, samplerGap }: PrecisionEffect): string {
   const nats = (value: number): string => `${Number(value.toPrecision(2))}`
   return (
-    `The base is rounded to ${precision}: log-probabilities differ from the exact model’s by ${nats(mean)} nats per token ` +
+    `The base is quantised to ${precision}: log-probabilities differ from the exact model’s by ${nats(mean)} nats per token ` +
     `on average and ${nats(largest)} at most, KL divergence ${nats(divergence)}; ` +
-    `generating and learning differ by ${nats(samplerGap)}.`
+    `generation and learning differ by ${nats(samplerGap)}.`
   )
 }

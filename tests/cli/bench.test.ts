@@ -91,11 +91,11 @@ test('the report is a table', () => {
     'prefill                      1500',
     'decode      16  int8        100.0',
     'train           f32           820     83 %',
-    'A group of 8 reads its prompt in 1.02 times the time of one completion.',
-    'Counting only what is really computed: 75 % of peak.',
-    'Memory of training: 510 MB private, mapped weights unknown.',
-    'A GRPO step of 32 completions, 64 tokens and 64 new ones each: 1.50 s, rollout 1.00, update 0.50.',
-    'Beside the CPU: 127 of 128 greedy tokens the same, log-probabilities 1.0e-6 apart, gradients 2.0e-7.',
+    'A group of 8 prefills its prompt in 1.02 times the time of one completion.',
+    'Counting only what is actually computed: 75 % of peak.',
+    'Training memory: 510 MB private, mapped weights unknown.',
+    'A GRPO step of 32 completions, 64 prompt tokens and 64 new tokens each: 1.50 s, rollout 1.00, update 0.50.',
+    'Compared with the CPU: 127 of 128 greedy tokens equal, log-probabilities differ by 1.0e-6, gradients by 2.0e-7.',
   ])
 })
 

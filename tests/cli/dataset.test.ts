@@ -63,7 +63,7 @@ describe('dataset', () => {
     expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(
       /^Added “zstd”, 300 rows, id [0-9a-f]{12}\./,
     )
-    expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(/^Was there already: “zstd”/)
+    expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(/^Already imported: “zstd”/)
   })
 
   test('what is no data is refused in words', async () => {

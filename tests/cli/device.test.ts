@@ -45,7 +45,7 @@ describe('device install cuda', () => {
   test('tells sizes, and without --yes asks nobody', async () => {
     const done = await place.run(...install())
     expect([done.status, server.fault.asked]).toEqual([2, []])
-    expect(done.stderr).toContain(`0.5 MB to fetch from ${server.index}`)
+    expect(done.stderr).toContain(`0.5 MB to download from ${server.index}`)
     expect(done.stderr).toContain('580.65.06 or newer')
     expect(done.stderr).toContain('Add --yes')
   })
@@ -80,9 +80,9 @@ describe('device install cuda', () => {
 
   test('is removed, and what it took up is told', async () => {
     const done = await place.run('device', 'remove', 'cuda')
-    expect([done.status, done.stdout]).toEqual([0, expect.stringMatching(/Removed .* \d+ MB are free again/)])
+    expect([done.status, done.stdout]).toEqual([0, expect.stringMatching(/Removed .* freed \d+ MB/)])
     expect(readdirSync(libraries)).toEqual([])
-    expect((await place.run('device', 'remove', 'cuda')).stdout).toContain('nothing')
+    expect((await place.run('device', 'remove', 'cuda')).stdout).toContain('not installed')
   })
 
   test('is for CUDA alone', async () => {
@@ -108,7 +108,7 @@ describe('device list and check', () => {
     for (const kind of deviceKinds) expect(stdout).toMatch(new RegExp(`^${kind} +\\S`, 'm'))
     if (!isOffered) return
     expect(stdout).toMatch(
-      /^cuda +Not available\. Its library is not installed\.\n.*\n +The library: 0\.5 MB to fetch, 46\.\d MB on the disk/m,
+      /^cuda +Not available\. Its library is not installed\.\n.*\n +The library: 0\.5 MB to download, 46\.\d MB on disk/m,
     )
   })
 
@@ -132,7 +132,7 @@ describe('device list and check', () => {
     const done = await place.run('device', 'check', absent)
     expect([done.status, done.stderr]).toEqual([
       1,
-      expect.stringMatching(/is not available\. ONNX Runtime has it on \w+ only\./),
+      expect.stringMatching(/is not available\. ONNX Runtime supports it only on \w+\./),
     ])
   })
 })

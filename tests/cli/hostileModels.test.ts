@@ -98,7 +98,7 @@ describe('a model that never comes to an end', { timeout: 120_000 }, () => {
     async (pattern) => {
       const model = modelWith(`slow-${pattern.length}`, { pattern })
       expect(await attacker.call('models.inspect', { path: model })).toMatchObject({
-        problem: expect.stringContaining('can take for ever') as string,
+        problem: expect.stringContaining('can take forever') as string,
       })
     },
   )

@@ -51,7 +51,7 @@ describe('from a hub', () => {
       hub.endpoint,
       '--json',
     )
-    expect([done.status, done.stderr]).toEqual([0, `Fetching someone/rows from ${hub.endpoint}.\n`])
+    expect([done.status, done.stderr]).toEqual([0, `Downloading someone/rows from ${hub.endpoint}.\n`])
     expect(linesOf(done.stdout)).toEqual([
       expect.objectContaining({
         name: 'rows-main-train',
@@ -104,6 +104,6 @@ describe('from a hub', () => {
     expect([done.status, hub.fault.asked]).toEqual([1, []])
     const file = place.write('rows.csv', 'prompt\n1\n')
     const wrong = await place.run('dataset', 'import', file, '--split', 'train')
-    expect(wrong.stderr).toContain('are for data sets of a hub')
+    expect(wrong.stderr).toContain('are only for data sets on a hub')
   })
 })

@@ -38,7 +38,7 @@ describe('help', () => {
   })
 })
 
-const more = '  Add --help to see how it is used.\n'
+const more = '  Add --help for usage.\n'
 
 describe('wrong usage is status 2 with one sentence and a hint, and nothing on stdout', () => {
   test.each([

@@ -20,7 +20,7 @@ describe('the text of an option', () => {
     [real(0), 'much', 'It must be a number.'],
     [real(0), 'Infinity', 'It must be a number.'],
     [real(0), ' ', 'It must be a number.'],
-    [oneOf(['soft', 'hard']), 'burnt', 'There are soft, hard.'],
+    [oneOf(['soft', 'hard']), 'burnt', 'Choose from soft, hard.'],
     [listOf(whole(1)), '1,,2', 'It must be a number.'],
   ])('%o refuses %j', (read, text, sentence) => {
     expect(() => read(text)).toThrow(new InvalidArgumentError(sentence))
@@ -40,7 +40,7 @@ describe('a command line', () => {
     ['bench --steps 1.5', "option '--steps <N>' argument '1.5' is invalid. It must be a whole number."],
     [
       'bench --only train,fly',
-      "option '--only <PARTS>' argument 'train,fly' is invalid. There are prefill, decode, train, step, parity.",
+      "option '--only <PARTS>' argument 'train,fly' is invalid. Choose from prefill, decode, train, step, parity.",
     ],
     [
       'bench --activations drop',
@@ -49,7 +49,7 @@ describe('a command line', () => {
   ])('%s is wrong usage', async (line, sentence) => {
     const { status, stdout, stderr } = await answer(...line.split(' '))
     expect([status, stdout]).toEqual([2, ''])
-    expect(stderr).toBe(`turnwise: ${sentence}\n  Add --help to see how it is used.\n`)
+    expect(stderr).toBe(`turnwise: ${sentence}\n  Add --help for usage.\n`)
   })
 
   test('takes the options of every command before or behind its name, and repeats those that may be', async () => {

@@ -31,7 +31,7 @@ describe('probe', () => {
       '1',
     )
     expect(done.status).toBe(1)
-    expect(done.stdout).toContain('not learned: wanted is a greedy accuracy of at least 90 %')
+    expect(done.stdout).toContain('not learned: requires a greedy accuracy of at least 90 %')
     expect(done.stderr).toContain('reinforce did not learn the probe grid')
   })
 

@@ -67,7 +67,7 @@ test('a run whose policy was destroyed is told to go back to before that, and sl
   const [first, ...others] = stdout.split('\n')
   expect(first).toContain('Problem  The policy was destroyed after step 3: the reward fell from 0.6 to 0')
   expect(others.find((line) => line.includes('→'))).toBe(
-    '      →  Start again with a learning rate of 0.00001: no checkpoint is from before it. (optimization.learningRate 0.00001, in a new run)',
+    '      →  Start again with a learning rate of 0.00001: there is no checkpoint from before it. (optimization.learningRate 0.00001, in a new run)',
   )
   expect(stdout).not.toContain('tokens. (')
 })

@@ -45,7 +45,7 @@ describe('serve', () => {
     served.child.kill('SIGINT')
     const done = await served.finished
     expect(done).toMatchObject({ status: 0 })
-    expect(done.stderr).toContain('Stopping a run after its current step; a checkpoint will be kept.')
+    expect(done.stderr).toContain('Stopping a run after its current step; a checkpoint will be saved.')
     const shown = await place.run('runs', 'show', runId, '--json')
     const [run] = linesOf(shown.stdout) as [{ status: string; step: number; checkpoints: { step: number }[] }]
     expect(run.status).toBe('stopped')
@@ -59,7 +59,7 @@ describe('serve', () => {
     const port = /127\.0\.0\.1:(\d+)/.exec(text)?.[1] ?? ''
     const refused = await place.run('serve', '--window', place.path('window'), '--port', port)
     expect(refused).toMatchObject({ status: 2, stdout: '' })
-    expect(refused.stderr).toContain(`Port ${port} is used by another program.`)
+    expect(refused.stderr).toContain(`Port ${port} is in use by another program.`)
     served.child.kill('SIGINT')
     expect(await served.finished).toMatchObject({
       status: 0,

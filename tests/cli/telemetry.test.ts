@@ -23,5 +23,5 @@ test('files that telemetry left are listed, and removed on demand, and no others
   expect(files.some((file) => existsSync(file))).toBe(false)
   for (const name of ['tmp/mat-debug-x.log', 'tmp/mat-debug-13.log', 'tmp/mat-debug-14.log', 'precious'])
     expect(existsSync(place.path(name)), name).toBe(true)
-  expect((await answer('telemetry')).stdout).toBe('There is nothing on this machine.\n')
+  expect((await answer('telemetry')).stdout).toBe('There are no such files on this machine.\n')
 })

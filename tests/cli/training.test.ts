@@ -206,7 +206,7 @@ describe('a run that was disturbed ends with the same bytes', () => {
     running.child.kill('SIGINT')
     const stopped = await running.finished
     expect(stopped.status).toBe(0)
-    expect(stopped.stderr).toContain('Stopping after this step; a checkpoint will be kept.')
+    expect(stopped.stderr).toContain('Stopping after this step; a checkpoint will be saved.')
     const events = eventsOf(stopped)
     const [run] = events as [Event]
     const saved = typed(events, 'checkpoint-saved').at(-1)

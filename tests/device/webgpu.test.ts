@@ -24,7 +24,7 @@ describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 300_000 }, () => 
   test('is refused with a clear sentence when a kernel is wrong, taken when it is right, and not by auto when it is slow', async () => {
     const { refusal, after, auto } = await onSoftwareGpu<ProofAnswer>('proof')
     expect(refusal).toMatch(
-      /^AppError: WebGPU computes wrongly on this machine: \d+ of \d+ checks of the self-test failed\. The first is operators\/RmsNorm, with an error of [\d.e+]+ where 1e-4 is allowed\.$/,
+      /^AppError: WebGPU computes wrong results on this machine: \d+ of \d+ checks of the self-test failed, first operators\/RmsNorm, with an error of [\d.e+]+ where 1e-4 is allowed\.$/,
     )
     expect(after).toMatchObject({ failures: [], problem: null })
     // Slower than the CPU that it computes on: measured so, or given up.

@@ -67,7 +67,7 @@ test('where its config wants that, the run ends on it and says which checkpoint 
   expect(await untilEnded(app.client, runId)).toBe('failed')
   await app.open(`/runs/${runId}/overview`)
   const alert = page.getByRole('alert').filter({ hasText: 'Stopped after step' })
-  await expect(alert).toContainText(/The checkpoint of step \d+ is from before it and is kept\./)
+  await expect(alert).toContainText(/The checkpoint of step \d+, from before it, is kept\./)
   await expect(page.getByRole('button', { name: /^Resume from/ })).toBeHidden()
   await alert.getByRole('button', { name: 'Show diagnosis' }).click()
   await expect(page.getByRole('article').filter({ hasText: 'The policy was destroyed' })).toBeVisible()
@@ -100,18 +100,18 @@ test('an update that cannot be right is skipped or ends the run, and the window 
     page.getByRole('alert').filter({ hasText: '2 updates were skipped since step 1' }),
   ).toBeVisible()
   await app.go(`/runs/${skipping.runId}/log`)
-  const words = 'The update of step 2 was skipped, and the adapter left as it was: the gradient norm became'
+  const words = 'The update of step 2 was skipped, and the adapter left unchanged: the gradient norm became'
   await expect(page.getByText(words)).toBeVisible()
 
   const stopping = await app.client.call('runs.start', { config: config('stops', 'stop') })
   expect(await untilEnded(app.client, stopping.runId)).toBe('failed')
   await app.go(`/runs/${stopping.runId}/overview`)
   const ended = page.getByRole('alert').filter({ hasText: 'In step 1 the gradient norm became' })
-  await expect(ended).toContainText('The adapter is as it was before, and earlier checkpoints are sound.')
-  await expect(ended).toContainText('Bring rewards to about 1 in size')
+  await expect(ended).toContainText('The adapter is unchanged, and earlier checkpoints are intact.')
+  await expect(ended).toContainText('Scale rewards to about 1')
   await app.go(`/runs/${stopping.runId}/diagnosis`)
   const card = page.getByRole('article').filter({ hasText: 'the numbers of an update could not be right' })
-  await expect(card).toContainText('What was trained before is sound.')
+  await expect(card).toContainText('Earlier training is intact.')
 })
 
 test('of a run that does well the checks are listed with their figures', async ({ app }) => {

@@ -69,7 +69,7 @@ describe.runIf(process.platform !== 'win32')('turnwise app', () => {
     const app = startApp([], { ELECTRON_OVERRIDE_DIST_PATH: inside('nowhere') })
     await expectServed(app)
     expect(app.said.stderr).toBe(
-      'Electron is not installed (npx install-electron fetches it); the same window is served for a browser.\n',
+      'Electron is not installed (npx install-electron downloads it); serving the same window to a browser instead.\n',
     )
   })
 
@@ -85,7 +85,7 @@ describe.runIf(process.platform !== 'win32')('turnwise app', () => {
   test('an Electron that cannot start is no end', async () => {
     const app = startApp([], { ELECTRON_OVERRIDE_DIST_PATH: electronThat('exit 127') })
     await expectServed(app)
-    expect(app.said.stderr).toContain('Electron ended at once (status 127); the same window')
+    expect(app.said.stderr).toContain('Electron exited immediately (status 127); serving the same window')
   })
 
   test('a person can choose the browser', async () => {
@@ -206,7 +206,7 @@ describe('the window of a checkout', () => {
     for (const file of results) rmSync(path.join(folder, file))
     await buildWindow(output, folder)
     await buildWindow(output, folder)
-    expect(notes).toEqual(['Building the window; this takes half a minute and is done once.'])
+    expect(notes).toEqual(['Building the window; this takes half a minute and happens only once.'])
     expect(isStale(folder)).toBe(false)
   })
 

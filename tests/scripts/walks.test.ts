@@ -40,6 +40,6 @@ test.each(Object.entries(limits))('%s touches at most %i places and still applie
     cwd: root,
     encoding: 'utf8',
   })
-  const advice = `Make the walk again, as docs/contributing/README.md says.\n${stderr}`
+  const advice = `Recreate the diff, as docs/contributing/README.md says.\n${stderr}`
   expect(status, advice).toBe(0)
 })

@@ -1,4 +1,4 @@
-/** How fast this machine is. */
+/** `bench`: measures how fast this machine generates and trains. */
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceKinds, deviceTitles } from '#shared/device.ts'
 import { plural } from '#shared/plural.ts'
@@ -20,35 +20,37 @@ export const bench = (context: Context) =>
     .option('--model <MODEL>', 'model folder, or the name of an imported model')
     .option(
       '--shape <NAME>',
-      'a shape filled with random weights, such as qwen2.5-0.5b or smol-30m (default smol-30m)',
+      'model shape with random weights, such as qwen2.5-0.5b or smol-30m (default smol-30m)',
     )
-    .addOption(new Option('--device <KIND>', 'where to compute').choices(deviceKinds).default('cpu' as const))
+    .addOption(
+      new Option('--device <KIND>', 'device to compute on').choices(deviceKinds).default('cpu' as const),
+    )
     .option(...threads, whole(1, maxThreads))
     .option('--batch <NUMBERS>', 'rows decoded together, comma-separated', listOf(whole(1)), [1, 8, 16])
     .option(
       '--precision <PRECISIONS>',
-      'weights of the decoding policy, comma-separated',
+      'weight precision of the decoding policy, comma-separated',
       listOf(oneOf(rolloutPrecisions)),
       rolloutPrecisions,
     )
     .addOption(
-      new Option('--base <PRECISION>', 'weights of the frozen base, for training and decoding')
+      new Option('--base <PRECISION>', 'weight precision of the frozen base, for training and decoding')
         .choices(basePrecisions)
         .default('f32' as const),
     )
     .option(
       '--only <PARTS>',
-      `comma-separated: ${benchParts.join(', ')} (default: on the CPU the first three, else all)`,
+      `comma-separated: ${benchParts.join(', ')} (default: the first three on the CPU, otherwise all)`,
       listOf(oneOf(benchParts)),
     )
-    .option('--steps <N>', 'measured steps of each part', whole(1), 3)
+    .option('--steps <N>', 'measured steps per part', whole(1), 3)
     .option(
       '--lengths <SPEC>',
       'training rows: ROWSxTOKENS or ROWSxFROM-TO (default 8x256; 2x512 for qwen2.5-0.5b)',
     )
-    .option('--rank <R>', 'rank of the adapter; 0 generates with the base alone', whole(0, 1024), 16)
+    .option('--rank <R>', 'adapter rank; 0 generates with the base model alone', whole(0, 1024), 16)
     .addOption(
-      new Option('--activations <HOW>', 'compute activations again in the backward pass, or keep them')
+      new Option('--activations <HOW>', 'recompute activations in the backward pass, or keep them')
         .choices(['recompute', 'save'])
         .default('recompute' as const),
     )
@@ -121,14 +123,14 @@ export function reportLines(report: BenchReport): string[] {
     prefill === undefined
       ? []
       : [
-          `A group of 8 reads its prompt in ${prefill.groupOfEight.toFixed(2)} times the time of one completion.`,
+          `A group of 8 prefills its prompt in ${prefill.groupOfEight.toFixed(2)} times the time of one completion.`,
         ]
   const memory =
     train === undefined
       ? []
       : [
-          `Counting only what is really computed: ${percent(train.computedPeakFraction)} of peak.`,
-          `Memory of training: ${megabytes(train.anonymousBytes, 0)} private, ${mapped(train.mappedBytes)}.`,
+          `Counting only what is actually computed: ${percent(train.computedPeakFraction)} of peak.`,
+          `Training memory: ${megabytes(train.anonymousBytes, 0)} private, ${mapped(train.mappedBytes)}.`,
         ]
   return [
     titleOf(report),
@@ -150,14 +152,14 @@ const stepLines = (step: BenchReport['step']): string[] =>
   step === undefined
     ? []
     : [
-        `A GRPO step of ${plural(step.completions, 'completion')}, ${String(step.promptTokens)} tokens and ${String(step.newTokens)} new ones each: ${step.seconds.toFixed(2)} s, rollout ${step.rolloutSeconds.toFixed(2)}, update ${step.updateSeconds.toFixed(2)}.`,
+        `A GRPO step of ${plural(step.completions, 'completion')}, ${String(step.promptTokens)} prompt tokens and ${String(step.newTokens)} new tokens each: ${step.seconds.toFixed(2)} s, rollout ${step.rolloutSeconds.toFixed(2)}, update ${step.updateSeconds.toFixed(2)}.`,
       ]
 
 const parityLines = (parity: BenchReport['parity']): string[] =>
   parity === undefined
     ? []
     : [
-        `Beside the CPU: ${String(parity.sameTokens)} of ${String(parity.tokens)} greedy tokens the same, log-probabilities ${parity.logprobs.toExponential(1)} apart, gradients ${parity.gradient.toExponential(1)}.`,
+        `Compared with the CPU: ${String(parity.sameTokens)} of ${String(parity.tokens)} greedy tokens equal, log-probabilities differ by ${parity.logprobs.toExponential(1)}, gradients by ${parity.gradient.toExponential(1)}.`,
       ]
 
 const rate = (tokensPerSecond: number): string => tokensPerSecond.toFixed(tokensPerSecond < 100 ? 1 : 0)

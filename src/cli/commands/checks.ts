@@ -1,4 +1,4 @@
-/** Whether this installation computes rightly and learns, and what its runtime left behind. */
+/** Commands that check this installation: self-test, probes, and leftovers of ONNX Runtime's telemetry. */
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceKinds, type Device, type DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
@@ -12,16 +12,16 @@ import type { Output } from '../output.ts'
 
 export const selftest = (context: Context) =>
   new Command('selftest')
-    .description('Check that this installation computes rightly')
-    .option('--full', 'every architecture, more directions, and a probe of every algorithm', false)
+    .description('Check that this installation computes correctly')
+    .option('--full', 'check every architecture, more directions, and a probe for every algorithm', false)
     .option(
       '--only <PARTS>',
-      'check only so much, comma-separated',
+      'run only these checks, comma-separated',
       listOf(oneOf(selftestParts)),
       selftestParts,
     )
-    .option('--directions <N>', 'random directions of each gradient (default 1, with --full 4)', whole(1))
-    .addOption(new Option('--device <KIND>', 'what to check (default cpu)').choices(deviceKinds))
+    .option('--directions <N>', 'random directions per gradient (default 1, with --full 4)', whole(1))
+    .addOption(new Option('--device <KIND>', 'device to check (default cpu)').choices(deviceKinds))
     .option(...threads, whole(1, maxThreads))
     .action(async ({ full, only, directions, ...options }) => {
       const { dataDirectory, output } = context()
@@ -62,7 +62,7 @@ function conclude(findings: readonly SelftestFinding[], output: Output): void {
   output.line(`All ${findings.length} checks passed.`)
 }
 
-/** One line per part: what comes before the slash in the names. */
+/** One line per part, the text before the slash in the names. */
 export function summaryLines(findings: readonly SelftestFinding[]): string[] {
   const partOf = ({ name }: SelftestFinding) => name.slice(0, name.indexOf('/'))
   return [...new Set(findings.map(partOf))].map((part) => {
@@ -78,21 +78,21 @@ export const findingLine = ({ passed, name, measured, limit, sentence }: Selftes
 export const failure = (failed: readonly SelftestFinding[], count: number): AppError =>
   new AppError(
     'runtime/failed',
-    `${failed.length} of ${count} checks failed, the first is ${failed[0]?.name ?? ''}.`,
-    'Nothing trained here can be trusted. Try --device cpu; if that fails too, install Turnwise again.',
+    `${failed.length} of ${count} checks failed, first ${failed[0]?.name ?? ''}.`,
+    'Do not trust anything trained on this device. Try --device cpu; if that fails too, reinstall Turnwise.',
   )
 
 export const probe = (context: Context) =>
   new Command('probe')
     .description(
-      'Let an algorithm learn a tiny task it cannot fail unless it is broken.\n\nA decoder of two layers and seven tokens is made on the spot. Exits with an error where the task was not learned. turnwise probe all --algorithm all --seeds 3 tries everything and prints a table.',
+      'Train on a tiny task that an algorithm fails only if it is broken.\n\nThe model is a new decoder with two layers and seven tokens. Exits with an error if the task was not learned. turnwise probe all --algorithm all --seeds 3 runs every combination and prints a table.',
     )
     .argument('<NAME>', 'constant, conditional, multi-input, grid, value, or all')
-    .option('--algorithm <A>', 'what learns, or all that learn by trying', 'grpo')
-    .option('--seed <N>', 'of model, task and sampling', whole(0), 1)
+    .option('--algorithm <A>', 'algorithm to train with, or all that learn from rewards', 'grpo')
+    .option('--seed <N>', 'seed of model, task and sampling', whole(0), 1)
     .option('--seeds <N>', 'number of seeds, starting at --seed', whole(1, 1000), 1)
-    .option('--steps <N>', 'steps (default: what the probe allows); for one run only', whole(1))
-    .addOption(new Option('--device <KIND>', 'where to compute (default cpu)').choices(deviceKinds))
+    .option('--steps <N>', 'steps (default: the probe’s limit); only for a single run', whole(1))
+    .addOption(new Option('--device <KIND>', 'device to compute on (default cpu)').choices(deviceKinds))
     .option(...threads, whole(1, maxThreads))
     .action(async (name, { algorithm, seed, seeds, steps, ...options }) => {
       const { output } = context()
@@ -158,13 +158,13 @@ function tableLine(report: ProbeReport): string {
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
 
 function reportLines({ before, steps, seconds, ...report }: ProbeReport): string[] {
-  const values = report.valueError === null ? [] : [`  value off by ${shown(before)} → ${shown(report)}`]
+  const values = report.valueError === null ? [] : [`  value error ${shown(before)} → ${shown(report)}`]
   return [
     `${report.probe} with ${report.algorithm}, seed ${report.seed}: ${plural(steps, 'step')} in ${seconds.toFixed(1)} s`,
     `  sampled  ${percent(before.sampledAccuracy)} → ${percent(report.sampledAccuracy)}`,
     `  greedy   ${percent(before.greedyAccuracy)} → ${percent(report.greedyAccuracy)}`,
     ...values,
-    `  ${report.passed ? 'learned' : 'not learned'}: wanted is ${wanted(report)}`,
+    `  ${report.passed ? 'learned' : 'not learned'}: requires ${wanted(report)}`,
   ]
 }
 
@@ -172,28 +172,28 @@ const shown = ({ valueError }: Pick<ProbeReport, 'valueError'>): string => (valu
 
 const wanted = ({ measure, threshold }: Pick<ProbeReport, 'measure' | 'threshold'>): string =>
   measure === 'value'
-    ? `a value off by less than ${threshold}`
+    ? `a value error below ${threshold}`
     : `a ${measure} accuracy of at least ${percent(threshold)}`
 
 const notLearned = (report: ProbeReport): AppError =>
   new AppError(
     'probe/failed',
-    `${report.algorithm} did not learn the probe ${report.probe}: wanted is ${wanted(report)}.`,
-    'Try another seed and more --steps; where it never learns, something between sampling and update is broken.',
+    `${report.algorithm} did not learn the probe ${report.probe}, which requires ${wanted(report)}.`,
+    'Try another seed and more --steps; if it never learns, something between sampling and update is broken.',
   )
 
 export const telemetry = (context: Context) =>
   new Command('telemetry')
     .description(
-      'List what ONNX Runtime’s telemetry left on this machine, and remove it.\n\nTurnwise turns this telemetry off; before 23 November 2026 it did not. SECURITY.md says what was reported. Other programs that use ONNX Runtime may write such files again.',
+      'List the files that ONNX Runtime’s telemetry left on this machine, or remove them.\n\nTurnwise turns this telemetry off; before 23 November 2026 it did not. SECURITY.md says what was reported. Other programs that use ONNX Runtime may create them again.',
     )
-    .option('--remove', 'remove these files', false)
+    .option('--remove', 'remove the files', false)
     .action(({ remove }) => {
       const { output } = context()
       const files = telemetryFiles()
       const removed = remove ? removeTelemetryFiles() : 0
       output.json({ files, removed })
-      if (files.length === 0) output.line('There is nothing on this machine.')
+      if (files.length === 0) output.line('There are no such files on this machine.')
       for (const file of files) output.line(remove ? `Removed ${file}` : file)
       if (files.length > 0 && !remove) output.line('turnwise telemetry --remove deletes them.')
     })

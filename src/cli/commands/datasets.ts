@@ -23,7 +23,7 @@ import { createProgress } from '../progress.ts'
 
 export const datasets = (context: Context) =>
   new Command('dataset')
-    .description('Look after data sets')
+    .description('Manage data sets')
     .addCommand(add(context))
     .addCommand(list(context))
     .addCommand(show(context))
@@ -33,23 +33,20 @@ const shownProblems = 10
 const add = (context: Context) =>
   new Command('import')
     .description(
-      'Add a data set from a file (jsonl, json, csv, tsv, parquet) or from a hub.\n\nWhat is not on this disk and has the form owner/name is fetched from the hub: the only requests this command makes. An interrupted fetch goes on where it ended; loading scripts are never run. Access token: HF_TOKEN, else the one of the settings.',
+      'Add a data set from a file (jsonl, json, csv, tsv, parquet) or from a hub.\n\nA name of the form owner/name that is not a local file is downloaded from the hub; the command makes no other requests. Interrupted downloads resume; loading scripts are never run. Access token: HF_TOKEN, or else the one in the settings.',
     )
-    .argument(
-      '<SOURCE>',
-      'the file with the rows; or owner/name[@revision] of a hub, or the address of its page',
-    )
-    .option('--name <NAME>', 'what the data set is called; by default as the file')
-    .option('--remap', 'bring the columns to the usual names, as dataset show proposes', false)
-    .option('--config <NAME>', 'of a hub: which of its tables; by default the usual one')
-    .option('--split <NAME>', 'of a hub: which part of the table; by default train')
+    .argument('<SOURCE>', 'file with the rows; or owner/name[@revision] on a hub, or the URL of its page')
+    .option('--name <NAME>', 'name of the data set (default: the file’s)')
+    .option('--remap', 'rename the columns to the standard names, as dataset show proposes', false)
+    .option('--config <NAME>', 'on a hub: configuration (default: the data set’s own default)')
+    .option('--split <NAME>', 'on a hub: split (default: train)')
     .option(...hubEndpoint)
     .action(async (source, options) => {
       const here = context()
       if (!isHubAddress(source) && (options.config ?? options.split) !== undefined) {
         throw usageError(
-          'Options --config and --split are for data sets of a hub.',
-          'Say owner/name; a file has no parts.',
+          'Options --config and --split are only for data sets on a hub.',
+          'Give owner/name; a file has no splits.',
         )
       }
       const { version, isNew } = isHubAddress(source)
@@ -70,7 +67,7 @@ const importFromHub = (
 ): Promise<ImportedDataSet> =>
   fetchingFrom(context, choice.endpoint, async ({ host, access, follow }) => {
     const place = placeAt(address, access, 'dataset')
-    context.output.note(`Fetching ${place.repo} from ${access.endpoint}.`)
+    context.output.note(`Downloading ${place.repo} from ${access.endpoint}.`)
     const data = await openHubData(place, access)
     const fetching = splitFetch(host, data, choice)
     await follow(fetching.run())
@@ -90,7 +87,7 @@ async function importFiles(
 ): Promise<ImportedDataSet> {
   const mapping = remap ? (await inspectDataFile(files)).shape.mapping : []
   const progress = createProgress(output, json)
-  const stopping = () => progress.note('Stopping; nothing is added.')
+  const stopping = () => progress.note('Stopping; nothing was added.')
   using interrupt = watchInterrupts(stopping, stopping)
   return await importDataSet(files, {
     folder: dataFolders(dataDirectory).datasets,
@@ -107,11 +104,11 @@ function importWords({ id, name, rows, problems }: DataSetInfo, isNew: boolean):
   const first = problems.listed.slice(0, shownProblems).map((problem) => `  ${problemText(problem)}`)
   const others = problems.count - first.length
   return [
-    `${isNew ? 'Added' : 'Was there already:'} “${name}”, ${plural(rows, 'row')}, id ${id.slice(0, 12)}.`,
+    `${isNew ? 'Added' : 'Already imported:'} “${name}”, ${plural(rows, 'row')}, id ${id.slice(0, 12)}.`,
     ...(problems.count === 0 ? [] : [`Left out ${plural(problems.count, 'row')}:`]),
     ...first,
     ...(others > 0 ? [`  and ${others} more`] : []),
-    `turnwise dataset show ${id.slice(0, 12)} tells more.`,
+    `For details: turnwise dataset show ${id.slice(0, 12)}`,
   ]
 }
 
@@ -144,10 +141,10 @@ const sampledRows = 200
 
 const show = (context: Context) =>
   new Command('show')
-    .description('Show what is in a data set')
-    .argument('<DATASET>', 'its name, or the beginning of its id')
-    .option('--rows <N>', 'how many of the first rows are shown', whole(0), 3)
-    .option('--model <MODEL>', 'measure prompts in tokens of this model; without it in characters')
+    .description('Show the contents of a data set')
+    .argument('<DATASET>', 'name, or the beginning of the id')
+    .option('--rows <N>', 'number of rows to show', whole(0), 3)
+    .option('--model <MODEL>', 'measure prompts in tokens of this model instead of characters')
     .action(async (wanted, options) => {
       const { dataDirectory, output } = context()
       const version = findDataSet(wanted, dataDirectory)
@@ -209,7 +206,7 @@ function histogramLines({ bins, median, p95, max, problems }: LengthHistogram, u
   })
   return [
     '',
-    `Length of the prompts in ${unit}: median ${median}, 95 % are at most ${p95}, longest ${max}`,
+    `Prompt length in ${unit}: median ${median}, 95 % are at most ${p95}, longest ${max}`,
     ...bars,
     ...(problems === 0 ? [] : [`  ${plural(problems, 'row makes', 'rows make')} no prompt`]),
   ]

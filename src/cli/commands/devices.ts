@@ -1,4 +1,4 @@
-/** What this machine can compute on. */
+/** Commands about devices. */
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { Argument, Command, Option } from '@commander-js/extra-typings'
@@ -40,7 +40,7 @@ import { failure, findingLine, summaryLines } from './checks.ts'
 
 export const devices = (context: Context) =>
   new Command('device')
-    .description('Look after devices')
+    .description('Manage devices')
     .addCommand(list(context))
     .addCommand(check(context))
     .addCommand(report(context))
@@ -66,12 +66,12 @@ const askDevices = (dataDirectory: string): Promise<Answers['devices']> =>
 /** What a check found, in sentences. */
 function checkWords({ checks, failures, problem, speeds, with: words, at }: DeviceCheck): string {
   const when = `on ${new Date(at).toISOString().slice(0, 10)} with ${words}`
-  if (problem !== null) return `Its check did not come to its end ${when}. ${problem}`
+  if (problem !== null) return `Its check did not finish ${when}. ${problem}`
   const [first] = failures
   if (first !== undefined)
-    return `Computes wrongly: ${String(failures.length)} of ${String(checks)} checks failed ${when}, the first is ${first.name}.`
+    return `Computes wrong results: ${String(failures.length)} of ${String(checks)} checks failed ${when}, first ${first.name}.`
   const passed = `All ${String(checks)} checks passed ${when}.`
-  return speeds.length === 0 ? passed : `${passed} Beside the CPU: ${speeds.map(speedWords).join(', ')}.`
+  return speeds.length === 0 ? passed : `${passed} Against the CPU: ${speeds.map(speedWords).join(', ')}.`
 }
 
 const speedWords = ({ parameters, ratio }: DeviceSpeed): string => {
@@ -84,7 +84,7 @@ const gigabytes = (bytes: number): string =>
 
 const list = (context: Context) =>
   new Command('list')
-    .description('List what can compute here, whether it was checked, and what is missing')
+    .description('List the devices, whether they were checked, and what is missing')
     .action(async () => {
       const { dataDirectory, output } = context()
       const { cache } = dataFolders(dataDirectory)
@@ -122,18 +122,18 @@ const libraryLines = (library: CudaPlan | null): string[] =>
   library === null || library.isInstalled
     ? []
     : [
-        `The library: ${gigabytes(library.downloadBytes)} to fetch, ${gigabytes(library.installedBytes)} on the disk.`,
+        `The library: ${gigabytes(library.downloadBytes)} to download, ${gigabytes(library.installedBytes)} on disk.`,
       ]
 
 const check = (context: Context) =>
   new Command('check')
     .description(
-      'Check a device: the self-test on it, and how fast it is beside the CPU; the answer is kept.\n\nRuns in processes of their own. A run with the device auto takes the fastest device that passed. turnwise selftest --device tests in more detail.',
+      'Check a device: run the self-test on it and compare its speed with the CPU’s. The result is kept.\n\nThe checks run in separate processes. A run with device auto uses the fastest device that passed. turnwise selftest --device tests in more detail.',
     )
-    .addArgument(new Argument('<DEVICE>', 'what to check').choices(deviceKinds))
+    .addArgument(new Argument('<DEVICE>', 'device to check').choices(deviceKinds))
     .action(async (kind) => {
       const { dataDirectory, output } = context()
-      const stopping = () => output.note('Stopping; nothing is kept of this check.')
+      const stopping = () => output.note('Stopping; this check is discarded.')
       using interrupt = watchInterrupts(stopping, stopping)
       const { check: found, findings } = await followCheck(
         newsOf(kind, dataDirectory, interrupt.gently),
@@ -149,7 +149,7 @@ const check = (context: Context) =>
         throw new AppError(
           'device/unsound',
           found.problem,
-          'Update the graphics driver; until then auto passes it over.',
+          'Update the graphics driver; until then auto skips this device.',
         )
     })
 
@@ -172,7 +172,7 @@ async function followCheck(
   output: Output,
 ): Promise<Followed> {
   const findings: SelftestFinding[] = []
-  output.note('Testing whether it computes rightly.')
+  output.note('Testing whether it computes correctly.')
   for (;;) {
     const { done, value } = await news.next()
     if (done === true) return { check: value, findings }
@@ -192,14 +192,14 @@ const defaultName = 'turnwise-devices.json'
 const report = (context: Context) =>
   new Command('report')
     .description(
-      'Check the devices and write one file about them that can be sent to the project.\n\nIn the file are the cards, their drivers, the versions of runtime and system, the processor, and what the checks found: no paths and no names of the machine or its user. Read it, and send it as an issue to the project’s tracker. Nothing is sent by itself.',
+      'Check the devices and write a report to send to the project.\n\nThe report lists the GPUs, their drivers, the versions of runtime and system, the processor and the results of the checks, but no paths and no names of the machine or its user. Read it, and attach it to an issue in the project’s tracker. Nothing is sent automatically.',
     )
     .addOption(
-      new Option('--device <KIND>', 'only this one (default: all that can be started here)').choices(
+      new Option('--device <KIND>', 'only this device (default: all that can be started here)').choices(
         deviceKinds,
       ),
     )
-    .option('--out <FILE>', 'what is written', defaultName)
+    .option('--out <FILE>', 'file to write', defaultName)
     .option(...force, false)
     .action(async ({ device: only, out: file, force: overwrite }) => {
       const here = context()
@@ -215,7 +215,7 @@ const report = (context: Context) =>
       for (const { kind, check: found } of written.devices) {
         output.line(`${kind.padEnd(8)}${found === null ? 'Not available.' : checkWords(found)}`)
       }
-      output.line(`${file} holds all of it. Read it, and send it as an issue to the project’s tracker.`)
+      output.line(`Wrote ${file}. Read it, and attach it to an issue in the project’s tracker.`)
     })
 
 /** What is known, or what a check finds now; null where it cannot be started, or the check was stopped. */
@@ -226,8 +226,8 @@ async function checkOf(
   if (!available) return null
   const known = readCheck({ kind, deviceId: 0 }, dataFolders(dataDirectory).cache)
   if (known !== null) return known
-  output.note(`Checking ${kind}. It may take minutes.`)
-  const stopping = () => output.note('Stopping this check; the report goes without it.')
+  output.note(`Checking ${kind}. This may take minutes.`)
+  const stopping = () => output.note('Stopping this check; the report will not include it.')
   using interrupt = watchInterrupts(stopping, stopping)
   const news = newsOf(kind, dataDirectory, interrupt.gently)
   for (;;) {
@@ -238,18 +238,18 @@ async function checkOf(
 
 /** Only CUDA has a library that is fetched. */
 const installable = () =>
-  new Argument('<DEVICE>', 'cuda; the other devices need no library').choices(['cuda'])
+  new Argument('<DEVICE>', 'only cuda; the other devices need no library').choices(['cuda'])
 
 const install = (context: Context) =>
   new Command('install')
     .description(
-      'Fetch what a device needs and the program does not bring: the CUDA library.\n\nGoes into the data directory; the program itself is not changed. An interrupted installation goes on where it ended. The index gets the only requests that this command makes, besides those to where it keeps its files.',
+      'Download the CUDA library, which does not come with the program.\n\nIt is installed in the data directory; the program itself is not changed. Interrupted installations resume. The command contacts only the package index and the servers where the index keeps its files.',
     )
     .addArgument(installable())
-    .option('--yes', 'fetch and install; without it, only print the sizes', false)
+    .option('--yes', 'download and install instead of only printing the sizes', false)
     .option(
       '--index <URL>',
-      'the package index to ask; default: PIP_INDEX_URL, else the one of the settings, else PyPI',
+      'package index (default: PIP_INDEX_URL, or else the one in the settings, or else PyPI)',
     )
     .action(async (_device, { yes, index }) => {
       const { dataDirectory, json, output } = context()
@@ -257,14 +257,14 @@ const install = (context: Context) =>
       await using host = createHost({ dataDirectory, servesQueue: false })
       const progress = createProgress(output, json)
       const stopping = () =>
-        progress.note('Stopping. What came is kept; the same command goes on from there.')
+        progress.note('Stopping. The partial download is kept; the same command resumes it.')
       using interrupt = watchInterrupts(stopping, stopping)
       const asked = index ?? orAbsent(process.env['PIP_INDEX_URL'])
       const access = packageIndex(host, interrupt.gently, asked)
       const plan = planCuda(dataDirectory, manifest)
       if (!plan.isInstalled) {
         for (const line of planLines(plan, access.index)) output.note(line)
-        if (!yes) throw usageError('Nothing was fetched.', 'Add --yes to fetch and install it.')
+        if (!yes) throw usageError('Nothing was downloaded.', 'Add --yes to download and install it.')
         await follow(installFrom(host, access), progress)
       }
       const cuda = (await askDevices(dataDirectory)).devices.find(({ kind }) => kind === 'cuda')
@@ -272,18 +272,18 @@ const install = (context: Context) =>
       output.line(plan.isInstalled ? 'The CUDA library is installed already.' : 'Installed the CUDA library.')
       if (cuda?.available === false)
         output.line(`CUDA cannot be used yet. ${cuda.reason} ${cuda.hint} ${cuda.command}`.trim())
-      else output.line('It starts here. Check whether it computes rightly: turnwise device check cuda')
+      else output.line('It can be started. Check its results: turnwise device check cuda')
     })
 
 const planLines = ({ downloadBytes, installedBytes, packages }: CudaPlan, index: string): string[] => [
-  `The CUDA library: ${gigabytes(downloadBytes)} to fetch from ${index}, ${gigabytes(installedBytes)} on the disk.`,
-  `Parts of ${packages.join(', ')}.`,
-  `NVIDIA’s packages come under NVIDIA’s licence. They need NVIDIA’s driver, ${oldestCudaDriver} or newer, which is not among them.`,
+  `The CUDA library: ${gigabytes(downloadBytes)} to download from ${index}, ${gigabytes(installedBytes)} on disk.`,
+  `From the packages ${packages.join(', ')}.`,
+  `NVIDIA’s packages are under NVIDIA’s licence. They need NVIDIA’s driver, ${oldestCudaDriver} or newer, which is not included.`,
 ]
 
 const remove = (context: Context) =>
   new Command('remove')
-    .description('Remove what was installed for a device, also what was only half fetched')
+    .description('Remove what was installed for a device, including partial downloads')
     .addArgument(installable())
     .action(() => {
       const { dataDirectory, output } = context()
@@ -291,7 +291,7 @@ const remove = (context: Context) =>
       output.json({ freedBytes })
       output.line(
         freedBytes === 0
-          ? 'There was nothing of the CUDA library to remove.'
-          : `Removed the CUDA library: ${megabytes(freedBytes, 0)} are free again.`,
+          ? 'The CUDA library was not installed.'
+          : `Removed the CUDA library and freed ${megabytes(freedBytes, 0)}.`,
       )
     })

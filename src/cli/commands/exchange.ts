@@ -1,4 +1,4 @@
-/** What goes out to other programs, and what comes from them. */
+/** Commands that import from and export to other programs. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
@@ -36,24 +36,24 @@ import { createProgress } from '../progress.ts'
 export const exportRun = (context: Context) =>
   new Command('export')
     .description(
-      'Export the result of a run, read it back and compare.\n\npeft: an adapter for transformers, vLLM and SGLang. merged: a model folder of its own. gguf: an adapter for llama.cpp. onnx: a graph with a cache of keys and values. Each has a report, parity.json.',
+      'Export the result of a run, read it back and compare it.\n\npeft: an adapter for transformers, vLLM and SGLang. merged: a complete model folder. gguf: an adapter for llama.cpp. onnx: a graph with a key-value cache. Each comes with a report, parity.json.',
     )
     .argument('<RUN_OR_CHECKPOINT>', 'run id, folder of a run, or folder of a checkpoint')
-    .addOption(new Option('--format <FORMAT>', 'what to write').choices(exportFormats).makeOptionMandatory())
-    .requiredOption('--out <DIR>', 'where to write it; new or empty')
+    .addOption(
+      new Option('--format <FORMAT>', 'format to write').choices(exportFormats).makeOptionMandatory(),
+    )
+    .requiredOption('--out <DIR>', 'output folder; new or empty')
     .addOption(
       new Option('--checkpoint <WHICH>', 'which checkpoint of a run')
         .choices(checkpointChoices)
         .default('last' as const),
     )
-    .option('--model <MODEL>', 'base model, where it is not the one that the run names')
+    .option('--model <MODEL>', 'base model, if it is not the one named in the run')
     .addOption(
-      new Option('--dtype <TYPE>', "type of the numbers (default f32; merged: the base's own)").choices(
-        exportDtypes,
-      ),
+      new Option('--dtype <TYPE>', "data type (default f32; merged: the base's own)").choices(exportDtypes),
     )
     .option('--shard-gb <GB>', 'largest weight file of a merged model', real(0.001), 5)
-    .option('--adapter-inputs', 'onnx: the adapter stays apart, as inputs of the graph', false)
+    .option('--adapter-inputs', 'onnx: keep the adapter separate, as inputs of the graph', false)
     .action(async (target, options) => {
       const { dataDirectory, output, json } = context()
       const { directory: checkpoint, fallBack } = resolveCheckpoint(dataDirectory, target, options.checkpoint)
@@ -98,21 +98,18 @@ function tell(report: ExportReport, checkpoint: string, output: Output): void {
   if (passed) return
   throw new AppError(
     'checkpoint/invalid',
-    'What was read back is not what was trained.',
-    `Do not use ${directory}; the checkpoint itself is whole.`,
+    'The exported files do not match the trained policy.',
+    `Do not use ${directory}. The checkpoint itself is intact.`,
   )
 }
 
 export const exportNumbers = (context: Context) =>
   new Command('export')
-    .description('Write everything known of a run, or its numbers, into one file')
+    .description('Write everything known about a run, or its metrics, to one file')
     .argument('<RUN>', 'run id, an unambiguous part of it, or the folder of the run')
     .requiredOption('--out <FILE>', 'where to write it')
     .addOption(
-      new Option(
-        '--format <FORMAT>',
-        'json holds config, numbers and events; csv one line of numbers per step',
-      )
+      new Option('--format <FORMAT>', 'json has config, metrics and events; csv one row of metrics per step')
         .choices(['json', 'csv'])
         .default('json' as const),
     )
@@ -138,8 +135,8 @@ function metricsTable(store: Store, runId: string): string {
 
 export const importRun = (context: Context) =>
   new Command('import')
-    .description('Take an exported run into the history, to look at and to compare')
-    .argument('<FILE>', 'what `runs export` wrote as json')
+    .description('Import an exported run into the history, to view and compare it')
+    .argument('<FILE>', 'json file written by `runs export`')
     .action(async (file) => {
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
@@ -153,15 +150,17 @@ const startingPoints = ['none', 'last', 'best'] as const
 export const writeRunProject = (context: Context) =>
   new Command('project')
     .description(
-      'Write a run as a project that TRL or AgileRL starts from.\n\nThe folder holds data, rewards behind a Node process, every setting written out, and a README that lists the differences from Turnwise.',
+      'Write a run as a project for TRL or AgileRL.\n\nThe folder holds data, rewards behind a Node process, every setting spelled out, and a README that lists the differences from Turnwise.',
     )
     .argument('<RUN>', 'run id, folder of a run, or the config file of a run yet to be trained')
-    .addOption(new Option('--tool <TOOL>', 'for which library').choices(projectTools).default('trl' as const))
-    .requiredOption('--out <DIR>', 'the folder to make')
+    .addOption(
+      new Option('--tool <TOOL>', 'library to write for').choices(projectTools).default('trl' as const),
+    )
+    .requiredOption('--out <DIR>', 'folder to create')
     .addOption(
       new Option(
         '--checkpoint <WHICH>',
-        'whose adapter the training there begins with; none: as the run began',
+        'checkpoint whose adapter training starts from; none: as the run started',
       )
         .choices(startingPoints)
         .default('none' as const),
@@ -177,7 +176,7 @@ export const writeRunProject = (context: Context) =>
       output.line(`Wrote ${plural(files.length, 'file')} for ${version} to ${directory}.`)
       if (fixtures > 0)
         output.line(
-          `${plural(fixtures, 'sample checks', 'samples check')} that rewards there are those of the run.`,
+          `${plural(fixtures, 'sample checks', 'samples check')} that the rewards there match those of the run.`,
         )
       for (const note of report.notes) output.line(`Otherwise there: ${note}`)
       output.line(`Read ${path.join(directory, 'README.md')} first.`)
@@ -206,24 +205,26 @@ function trained(
 }
 
 export const configs = (context: Context) =>
-  new Command('config').description('Run configs of other tools').addCommand(importSettings(context))
+  new Command('config').description('Manage run configs of other tools').addCommand(importSettings(context))
 
 const kinds: Readonly<Record<ImportNote['kind'], string>> = {
-  'left-out': 'Not taken over:',
-  changed: 'Taken over, but not quite the same:',
+  'left-out': 'Not imported:',
+  changed: 'Imported, with differences:',
   'filled-in': 'Filled in:',
 }
 
 const importSettings = (context: Context) =>
   new Command('import')
     .description(
-      'Turn the settings of TRL, AgileRL, verl or AReaL into a run config.\n\nSettings without a counterpart and defaults that were filled in are listed on standard error, with warnings about values that are probably mistakes.',
+      'Convert settings of TRL, AgileRL, verl or AReaL to a run config.\n\nSettings without a counterpart and defaults that were filled in are listed on standard error, with warnings about values that are probably mistakes.',
     )
-    .argument('<FILE>', 'YAML, JSON, or a command with key=value words')
+    .argument('<FILE>', 'YAML, JSON, or a command with key=value arguments')
     .addOption(
-      new Option('--from <TOOL>', 'whose settings they are; without it their names tell').choices(toolIds),
+      new Option('--from <TOOL>', 'tool the settings are for (default: recognised by their names)').choices(
+        toolIds,
+      ),
     )
-    .option('--out <FILE>', 'where to write the run config; without it, standard output')
+    .option('--out <FILE>', 'file to write the run config to (default: standard output)')
     .option(...force, false)
     .action((file, { from = null, out, force: overwrite }) => {
       const { json, output } = context()

@@ -1,4 +1,4 @@
-/** Commands that open a model and ask it something. */
+/** Commands that run a model: generate, score and grad. */
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceWishes } from '#shared/device.ts'
 import { basePrecisions, rolloutPrecisions } from '#shared/precision.ts'
@@ -14,22 +14,22 @@ import { maxThreads, real, threads, usageError, whole, type Context } from '../c
 /** With the options of every command that opens a model. */
 const modelCommand = (name: string) =>
   new Command(name)
-    .requiredOption('--model <MODEL>', 'model folder, or a name of model list')
+    .requiredOption('--model <MODEL>', 'model folder, or a name from model list')
     .addOption(
       new Option(
         '--base <PRECISION>',
-        'what its matrices are held in (default: as the adapter was trained, or f32)',
+        'precision of its matrices (default: as the adapter was trained, or f32)',
       ).choices(basePrecisions),
     )
     .addOption(
       new Option(
         '--device <KIND>',
-        'where to compute; auto: where it is known to be fastest (default cpu)',
+        'device to compute on; auto: the fastest that passed its check (default cpu)',
       ).choices(deviceWishes),
     )
     .option(
       '--context <N>',
-      'longest prompt plus completion (default: as the model’s positions reach)',
+      'maximum length of prompt plus completion (default: the model’s)',
       whole(2, 1 << 24),
     )
     .option(...threads, whole(1, maxThreads))
@@ -56,23 +56,23 @@ function openRequest(options: ModelOptions, dataDirectory: string): OpenModelReq
 
 export const generate = (context: Context) =>
   modelCommand('generate')
-    .description('Let a model complete a text or answer messages')
+    .description('Complete a text or answer messages with a model')
     .option(...adapter)
-    .option('--prompt <TEXT>', 'text to go on with')
+    .option('--prompt <TEXT>', 'text to continue')
     .option('--messages <F>', 'JSON file with a list of {"role", "content"}, for the chat template')
     .option('--greedy', 'always take the most probable token', false)
     .option('--max-tokens <N>', 'longest completion', whole(1), 256)
-    .option('--samples <G>', 'completions of the same prompt', whole(1, 4096), 1)
+    .option('--samples <G>', 'number of completions', whole(1, 4096), 1)
     .option('--seed <S>', 'seed of the samples', whole(0), 42)
     .option('--temperature <T>', 'above 1 more varied, below 1 more certain', real(1e-3), 1)
-    .option('--top-k <K>', 'only the K likeliest tokens; 0 is off', whole(0), 0)
+    .option('--top-k <K>', 'only the K most likely tokens; 0 is off', whole(0), 0)
     .option(
       '--top-p <P>',
-      'only the likeliest tokens up to this total probability; 1 is off',
+      'only the most likely tokens up to this total probability; 1 is off',
       real(1e-6, 1),
       1,
     )
-    .option('--min-p <P>', 'only tokens this likely relative to the likeliest', real(0, 1), 0)
+    .option('--min-p <P>', 'only tokens with this share of the highest probability', real(0, 1), 0)
     .option('--repetition-penalty <R>', 'above 1 makes tokens already seen less likely', real(1e-3), 1)
     .option('--stop <TEXT>', 'end a completion at this text')
     .addOption(
@@ -129,7 +129,7 @@ export const score = (context: Context) =>
       const scores = await scoreSequences(model, input)
       writeUserFile(options.output, `${JSON.stringify(scores)}\n`, { overwrite: true })
       output.json({ output: options.output, sequences: input.sequences.length })
-      output.line(`Scored ${input.sequences.length} sequences into ${options.output}.`)
+      output.line(`Wrote the scores of ${input.sequences.length} sequences to ${options.output}.`)
     })
 
 /** Checked before weights are touched. */
@@ -145,7 +145,7 @@ export const grad = (context: Context) =>
     )
     .requiredOption(...adapter)
     .requiredOption('--input <F>', '{"sequences": [[ids…]…], "coefficients": [[…]…], "temperature": 1}')
-    .requiredOption('--output <DIR>', 'gets gradients.safetensors, under the names PEFT gives the adapter')
+    .requiredOption('--output <DIR>', 'folder for gradients.safetensors, which uses PEFT’s names')
     .action(async (options) => {
       const { dataDirectory, output } = context()
       const request = openRequest(options, dataDirectory)

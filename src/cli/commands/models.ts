@@ -1,4 +1,4 @@
-/** Models that have a name here. */
+/** Commands about imported models. */
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { blockPrecisions, type PrecisionEffect } from '#shared/precision.ts'
@@ -32,7 +32,7 @@ import { tableLines } from '../output.ts'
 
 export const models = (context: Context) =>
   new Command('model')
-    .description('Look after models')
+    .description('Manage models')
     .addCommand(add(context))
     .addCommand(list(context))
     .addCommand(check(context))
@@ -41,17 +41,14 @@ export const models = (context: Context) =>
 const add = (context: Context) =>
   new Command('import')
     .description(
-      'Check a model and copy it into the data directory; from a folder, or from a hub.\n\nWhat is not on this disk and has the form owner/name is fetched from the hub: the only requests this command makes. An interrupted fetch goes on where it ended. Access token: HF_TOKEN, else the one of the settings.',
+      'Check a model and copy it into the data directory, from a folder or a hub.\n\nA name of the form owner/name that is not a local folder is downloaded from the hub; the command makes no other requests. Interrupted downloads resume. Access token: HF_TOKEN, or else the one in the settings.',
     )
     .argument(
       '<SOURCE>',
-      'Hugging Face folder with config.json and safetensors weights; or owner/name[@revision] of a hub, or the address of its page',
+      'Hugging Face folder with config.json and safetensors weights; or owner/name[@revision] on a hub, or the URL of its page',
     )
-    .option('--name <NAME>', "what to call it here (default: the folder's or the hub's name)")
-    .option(
-      '--hub-id <OWNER/NAME>',
-      'what the model is called on a hub, told to who gets its adapters (optional)',
-    )
+    .option('--name <NAME>', "name for the model (default: the folder's or the hub's)")
+    .option('--hub-id <OWNER/NAME>', 'name of the model on a hub, written into exported adapters (optional)')
     .option(...hubEndpoint)
     .action(async (source, options) => {
       const here = context()
@@ -71,7 +68,7 @@ const importFromHub = (
   fetchingFrom(context, endpoint, async ({ host, access, follow }) => {
     const place = placeAt(address, access, 'model')
     const { uploadId, folder } = fetchFolder(host, access, [place.repo, place.revision])
-    context.output.note(`Fetching ${place.repo} from ${access.endpoint}.`)
+    context.output.note(`Downloading ${place.repo} from ${access.endpoint}.`)
     await follow(fetchModel(place, folder, access))
     const model = await importModel(folder, name ?? path.posix.basename(place.repo), host.dataDirectory)
     await discardUpload(dataFolders(host.dataDirectory).uploads, uploadId)
@@ -79,7 +76,7 @@ const importFromHub = (
   })
 
 const list = (context: Context) =>
-  new Command('list').description('List the models that have a name here').action(() => {
+  new Command('list').description('List the available models').action(() => {
     const { dataDirectory, output } = context()
     const listed = listModels(dataDirectory)
     output.json({ models: listed })
@@ -101,19 +98,16 @@ function modelSize({ parameters }: { readonly parameters: number }): string {
 const check = (context: Context) =>
   new Command('check')
     .description(
-      'Measure what rounding a model’s matrices does to its log-probabilities.\n\nNats per token. mean and largest: |exact − rounded| on the texts; loss: by how much they became less likely; KL: of the rounded model from the exact one, on what it wrote itself; sampler: generating against learning.',
+      'Measure how quantising a model’s matrices changes its log-probabilities.\n\nNats per token. mean and largest: |exact − quantised| on the texts; loss: its increase on them; KL: of the quantised model from the exact one, on its own samples; sampler: gap between generation and learning.',
     )
-    .argument('<MODEL>', 'model folder, or a name of model list')
+    .argument('<MODEL>', 'model folder, or a name from model list')
     .option(
       '--precision <PRECISIONS>',
-      'what the matrices are rounded to, comma-separated',
+      'precisions to measure, comma-separated',
       listOf(oneOf(blockPrecisions)),
       blockPrecisions,
     )
-    .option(
-      '--texts <F>',
-      'UTF-8 file with a text in every line (default: eight short texts of several kinds)',
-    )
+    .option('--texts <F>', 'UTF-8 file with one text per line (default: eight short texts of several kinds)')
     .option(...threads, whole(1, maxThreads))
     .action(async (model, options) => {
       const { dataDirectory, output } = context()
@@ -131,7 +125,7 @@ const check = (context: Context) =>
       }
       const effects: PrecisionEffect[] = []
       for (const precision of options.precision) {
-        output.note(`${precision}: rounding and scoring`)
+        output.note(`${precision}: quantising and scoring`)
         effects.push(await checkPrecision({ ...subject, precision }))
       }
       output.json({ effects })
@@ -153,11 +147,13 @@ const dtypes = { f32: 'F32', bf16: 'BF16' } as const
 const random = (context: Context) =>
   new Command('random')
     .description('Write a model folder with random weights, for tests and benchmarks')
-    .addOption(new Option('--shape <NAME>', 'sizes of the model').choices(shapeNames).makeOptionMandatory())
-    .requiredOption('--out <DIR>', 'new or empty folder')
+    .addOption(new Option('--shape <NAME>', 'shape of the model').choices(shapeNames).makeOptionMandatory())
+    .requiredOption('--out <DIR>', 'output folder; new or empty')
     .option('--seed <N>', 'seed of the weights', whole(0), 1)
     .addOption(
-      new Option('--dtype <TYPE>', 'type of the weights').choices(['f32', 'bf16']).default('f32' as const),
+      new Option('--dtype <TYPE>', 'data type of the weights')
+        .choices(['f32', 'bf16'])
+        .default('f32' as const),
     )
     .action(async ({ shape, out, seed, dtype }) => {
       const { output } = context()

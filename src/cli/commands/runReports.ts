@@ -1,4 +1,4 @@
-/** What a run did wrong, and what sets runs apart. */
+/** Commands that diagnose a run or compare runs. */
 import { Command } from '@commander-js/extra-typings'
 import { leaves } from '#shared/config/paths.ts'
 import type { Check, Diagnosis, Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
@@ -13,7 +13,7 @@ import { tableLines } from '../output.ts'
 export const diagnose = (context: Context) =>
   new Command('diagnose')
     .description(
-      'Say what is wrong with a run, what that rests on and what to change.\n\nIt works while the run goes on. What to change can be tried with turnwise fork.',
+      'Explain what is wrong with a run, on what evidence, and what to change.\n\nIt also works on a run in progress. Try the suggested changes with turnwise fork.',
     )
     .argument('<RUN>', 'run id, an unambiguous part of it, or the folder of the run')
     .action(async (name) => {
@@ -56,7 +56,7 @@ function checkLines(checks: readonly Check[]): string[] {
 }
 
 function healthyLine({ stage, firstStep, steps }: Diagnosis): string {
-  if (steps === 0) return 'No step is finished yet, so there is nothing to judge.'
+  if (steps === 0) return 'No step has finished yet, so there is nothing to diagnose.'
   const where = stage === null ? '' : ` of stage ${stage + 1}`
   return `Nothing looks wrong in ${steps === 1 ? `step ${firstStep}` : `steps ${firstStep} to ${firstStep + steps - 1}`}${where}.`
 }
@@ -104,13 +104,13 @@ interface Compared {
 
 export const compare = (context: Context) =>
   new Command('compare')
-    .description('Compare two runs: what differs in their settings, and their last numbers')
+    .description('Compare two runs: their settings and their last metrics')
     .argument('<RUN>', 'run id or an unambiguous part of it')
     .argument('<OTHER>', 'the other run')
     .option('--with <RUN>', 'a further run; may be repeated', repeated, [])
     .option(
       '--metric <NAME>',
-      'metric to show; may be repeated (default: reward and what goes with it)',
+      'metric to show; may be repeated (default: reward and related metrics)',
       repeated,
       [],
     )

@@ -1,4 +1,4 @@
-/** Runs that were made: listed, looked at, deleted and saved. */
+/** Commands that list, show, delete and recover runs. */
 import { renameSync } from 'node:fs'
 import { Command } from '@commander-js/extra-typings'
 import { AppError } from '#shared/errors.ts'
@@ -18,7 +18,7 @@ import { compare, diagnose } from './runReports.ts'
 
 export const runs = (context: Context) =>
   new Command('runs')
-    .description('Look after runs')
+    .description('Manage runs')
     .addCommand(list(context))
     .addCommand(show(context))
     .addCommand(diagnose(context))
@@ -46,10 +46,10 @@ const list = (context: Context) =>
       hint,
     }))
     output.json({ runs: entries, unreadable })
-    if (entries.length === 0) output.line('No runs yet. turnwise demo makes one.')
+    if (entries.length === 0) output.line('No runs yet. turnwise demo trains one.')
     else for (const line of tableLines(header, entries.map(row))) output.line(line)
     if (entries.some(({ finding }) => finding !== null))
-      output.line('What is wrong, and what to change: turnwise runs diagnose RUN')
+      output.line('For causes and fixes: turnwise runs diagnose RUN')
     if (unreadable.length > 0) output.note('Not listed:')
     for (const { message, hint } of unreadable) output.note(`  ${message}${hint === null ? '' : ` ${hint}`}`)
   })
@@ -109,10 +109,10 @@ function runLines(run: RunEntry): string[] {
 
 const remove = (context: Context) =>
   new Command('delete')
-    .description('Delete a run: it is kept in the trash for a week')
+    .description('Move a run to the trash, where it is kept for a week')
     .argument('<RUN>', 'run id or an unambiguous part of it')
     .option('--list', 'only list the files that would be deleted', false)
-    .option('--for-good', 'remove it at once, so that it cannot be restored', false)
+    .option('--for-good', 'delete it permanently at once', false)
     .action(async (part, { list: isTrial, forGood }) => {
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
@@ -129,7 +129,7 @@ const remove = (context: Context) =>
       const what = `${run.name ?? run.id}: ${plural(files.length, 'file')}, ${megabytes(sizeBytes)}`
       output.line(`${isTrial ? 'Would delete' : 'Deleted'} ${what}.`)
       if (trashedRuns(dataDirectory).some(({ runId }) => runId === run.id))
-        output.line(`It is kept for a week: turnwise runs restore ${run.id} brings it back.`)
+        output.line(`It is kept for a week. To restore it: turnwise runs restore ${run.id}`)
     })
 
 /** The one run whose id begins or ends so. Errors: AppError 'run/not-found'. */
@@ -139,16 +139,14 @@ function oneRun<Run extends { readonly id: string }>(all: readonly Run[], part: 
   if (run !== undefined && other === undefined) return run
   throw new AppError(
     'run/not-found',
-    run === undefined ? `There is no run “${part}”.` : `“${part}” fits ${found.length} runs.`,
-    run === undefined ? 'turnwise runs list shows the runs there are.' : 'Give more of the run id.',
+    run === undefined ? `There is no run “${part}”.` : `“${part}” matches ${found.length} runs.`,
+    run === undefined ? 'turnwise runs list shows all runs.' : 'Give more of the run id.',
   )
 }
 
 const restore = (context: Context) =>
   new Command('restore')
-    .description(
-      'Bring a deleted run back from the trash.\n\nturnwise runs trash shows what can be restored.',
-    )
+    .description('Restore a deleted run from the trash.\n\nturnwise runs trash shows what can be restored.')
     .argument('<RUN>', 'run id or an unambiguous part of it')
     .action(async (part) => {
       const { dataDirectory, output } = context()
@@ -163,9 +161,9 @@ const restore = (context: Context) =>
 const trash = (context: Context) =>
   new Command('trash')
     .description(
-      'List deleted runs, which are kept for a week, or remove them for good.\n\nturnwise runs restore RUN brings one back.',
+      'List deleted runs, which are kept for a week, or delete them permanently.\n\nturnwise runs restore RUN restores one.',
     )
-    .option('--empty', 'remove all of them for good', false)
+    .option('--empty', 'delete all of them permanently', false)
     .action(({ empty }) => {
       const { dataDirectory, output } = context()
       const deleted = trashedRuns(dataDirectory)
@@ -175,20 +173,16 @@ const trash = (context: Context) =>
         const day = new Date(until).toISOString().slice(0, 10)
         output.line(`${runId}  ${megabytes(sizeBytes)}  until ${day}  ${name ?? ''}`)
       }
-      if (empty) output.line(`Removed ${deleted.length} runs for good: ${megabytes(freedBytes)} freed.`)
+      if (empty) output.line(`Permanently deleted ${deleted.length} runs and freed ${megabytes(freedBytes)}.`)
       else if (deleted.length === 0) output.line('The trash is empty.')
     })
 
 const recover = (context: Context) =>
   new Command('recover')
     .description(
-      'Save what is readable of a damaged history into a new one.\n\nRuns themselves lie in folders of their own: whatever the history lost of them is read from there again. Close every other turnwise first.',
+      'Recover what is readable of a damaged history into a new one.\n\nRuns are kept in folders of their own, from which whatever the history lost is read again. Close every other turnwise first.',
     )
-    .option(
-      '--use',
-      'put the recovered history in the place of the damaged one, which is kept under another name',
-      false,
-    )
+    .option('--use', 'replace the damaged history with the recovered one; the damaged file is renamed', false)
     .action(({ use }) => {
       const { dataDirectory, output } = context()
       const file = historyFile(dataDirectory)
@@ -196,10 +190,10 @@ const recover = (context: Context) =>
       const damagedFile = use ? replace(file, recoveredFile) : file
       output.json({ recoveredFile: use ? file : recoveredFile, damagedFile, rowsByTable, lost })
       const rows = Object.values(rowsByTable).reduce((sum, count) => sum + count, 0)
-      output.line(`Saved ${plural(rows, 'row')} into ${use ? file : recoveredFile}.`)
+      output.line(`Recovered ${plural(rows, 'row')} into ${use ? file : recoveredFile}.`)
       for (const sentence of lost) output.line(sentence)
       if (use) output.line(`The damaged file is kept as ${damagedFile}.`)
-      else output.line('turnwise runs recover --use puts it in the place of the damaged one.')
+      else output.line('To replace the damaged one with it: turnwise runs recover --use')
     })
 
 /** Returns the name under which the damaged file is kept. */

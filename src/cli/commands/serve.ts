@@ -1,4 +1,4 @@
-/** The window: as a program of its own, or served for a browser. */
+/** Commands that open the window in Electron or serve it to a browser. */
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { faultWords } from '#host/faults.ts'
@@ -21,11 +21,11 @@ const maxPort = 65_535
 export const app = (context: Context) =>
   new Command('app')
     .description(
-      'Open the window: as a program of its own where Electron is installed, else in the browser.\n\nThe browser is opened only from a terminal on a machine with a display. Ctrl-C stops all runs after their current step; each keeps a checkpoint.',
+      'Open the window: in Electron if installed, otherwise in the browser.\n\nThe browser is opened only from a terminal on a machine with a display. Ctrl-C stops all runs after their current step and saves a checkpoint of each.',
     )
-    .option('--browser', 'use the browser although Electron is installed', false)
-    .option('--no-open', 'print the address for the browser, and do not open it')
-    .option('--port <P>', 'port to listen at for the browser; 0 takes any free one', whole(0, maxPort), 0)
+    .option('--browser', 'use the browser even if Electron is installed', false)
+    .option('--no-open', 'print the URL instead of opening the browser')
+    .option('--port <P>', 'port to listen on for the browser; 0 picks any free one', whole(0, maxPort), 0)
     .action(async ({ browser, open, port }) => {
       const here = context()
       const { dataDirectory, output } = here
@@ -34,12 +34,12 @@ export const app = (context: Context) =>
       if (missing.length > 0) {
         throw usageError(
           `The window is not built: ${missing.join(', ')} missing.`,
-          'In a checkout with all packages (npm ci) this builds it: npm run build',
+          'In a checkout with all packages (npm ci), build it: npm run build',
         )
       }
       const problem = browser ? null : await runDesktop(dataDirectory)
       if (problem === 'shown') return
-      if (problem !== null) output.note(`${problem}; the same window is served for a browser.`)
+      if (problem !== null) output.note(`${problem}; serving the same window to a browser instead.`)
       const opens = open && process.stdout.isTTY && hasDisplay()
       using pages = new DisposableStack()
       // The address stands in the terminal too, should this not work.
@@ -56,24 +56,24 @@ const failsWithinMs = 10_000
 /** 'shown', or why not. */
 async function runDesktop(dataDirectory: string): Promise<string> {
   const electron = findElectron()
-  if (electron === null) return 'Electron is not installed (npx install-electron fetches it)'
+  if (electron === null) return 'Electron is not installed (npx install-electron downloads it)'
   if (!hasDisplay()) return 'There is no display for Electron'
   const startedAt = performance.now()
   const exit = await runProgram(desktopProgram(electron, dataDirectory))
   if (exit === null) return `Electron cannot be started (${electron})`
   const failed = exit.exitCode !== 0 && performance.now() - startedAt < failsWithinMs
   return failed
-    ? `Electron ended at once (${exit.signal ?? `status ${exit.exitCode ?? 'unknown'}`})`
+    ? `Electron exited immediately (${exit.signal ?? `status ${exit.exitCode ?? 'unknown'}`})`
     : 'shown'
 }
 
 export const serve = (context: Context) =>
   new Command('serve')
     .description(
-      'Run without a window and be used from a browser on this machine.\n\nOnly this machine can connect, and only with the address that is printed: it holds the key. Ctrl-C stops all runs after their current step; each keeps a checkpoint.',
+      'Run without a window, for use from a browser on this machine.\n\nOnly this machine can connect, and only with the printed URL, which contains the key. Ctrl-C stops all runs after their current step and saves a checkpoint of each.',
     )
-    .option('--port <P>', 'port to listen at; 0 takes any free one', whole(0, maxPort), 0)
-    .option('--window <DIR>', 'folder of another built window, to try one out')
+    .option('--port <P>', 'port to listen on; 0 picks any free one', whole(0, maxPort), 0)
+    .option('--window <DIR>', 'folder of a different build of the window')
     .action(async ({ port, window }) => {
       const here = context()
       if (window === undefined) await buildWindow(here.output)
@@ -122,7 +122,7 @@ async function serveUntilInterrupted(
 }
 
 const clearedWords = ({ count, bytes }: ServedHost['cleared']): string =>
-  `Removed what ${count === 1 ? 'an unfinished copy' : `${count} unfinished copies`} of killed processes had left: ${(bytes / 1e6).toFixed(1)} MB.`
+  `Removed ${count === 1 ? 'an unfinished copy' : `${count} unfinished copies`} left by killed processes: ${(bytes / 1e6).toFixed(1)} MB.`
 
 const stoppingWords = (count: number): string =>
-  `Stopping ${count === 1 ? 'a run after its' : `${count} runs after their`} current step; a checkpoint will be kept. Press Ctrl-C again to stop at once.`
+  `Stopping ${count === 1 ? 'a run after its' : `${count} runs after their`} current step; a checkpoint will be saved. Press Ctrl-C again to stop at once.`

@@ -52,7 +52,7 @@ async function trainDemo(changes: DemoChanges, context: CommandContext): Promise
     throw new AppError(
       'run/stopped',
       `The demo was stopped after ${plural(steps, 'step')}.`,
-      `Go on with: turnwise resume ${run.id}`,
+      `To resume: turnwise resume ${run.id}`,
     )
   }
   const { directory: adapterDir } = await exportPeft(checkpoint, runPaths(run.directory).adapter)
@@ -79,11 +79,11 @@ function changed(
 
 export const train = (context: Context) =>
   new Command('train')
-    .description('Train a model as a config file says')
+    .description('Train a model with the settings in a config file')
     .argument('<CONFIG.json>', 'run config; paths in it are relative to it')
     .addHelpText('after', () =>
       [
-        '\nWith --json every event of the run is a line on standard output. Ctrl-C keeps a checkpoint.\n',
+        '\nWith --json every event of the run is a line on standard output. Ctrl-C saves a checkpoint.\n',
         ...configHelpLines(),
       ].join('\n'),
     )
@@ -135,7 +135,7 @@ function meaningOf(schema: z.ZodType): string {
 export const resume = (context: Context) =>
   new Command('resume')
     .description(
-      'Go on with a run that was stopped or killed.\n\nGoes on from the last whole checkpoint, exactly as if the run had never stopped. With --json every event is a line on standard output.',
+      'Resume a run that was stopped or killed.\n\nIt continues from the last complete checkpoint, exactly as if the run had never stopped. With --json every event is a line on standard output.',
     )
     .argument('<RUN>', 'run id, an unambiguous part of it, the folder of a run or of one of its checkpoints')
     .action(async (target) => {
@@ -147,27 +147,27 @@ export const resume = (context: Context) =>
       const run = host.store.runs.get(runId)
       output.json({ at: Date.now(), type: 'run', id: run.id, directory: run.directory })
       if (run.status === 'finished') {
-        output.line(`Run ${run.id} is finished; there is nothing to go on with.`)
+        output.line(`Run ${run.id} is finished; there is nothing to resume.`)
         return
       }
       const origin = resumeFrom === null ? 'the start; it has no checkpoint yet' : `step ${step}`
-      output.line(`Run ${run.id} goes on from ${origin}.`)
+      output.line(`Resuming run ${run.id} from ${origin}.`)
       await trainAndReport(host, run, resumeFrom, here)
     })
 
 export const fork = (context: Context) =>
   new Command('fork')
     .description(
-      'Begin a new run from a checkpoint of another, with other settings.\n\nAdapter, optimizer and place in the data are the checkpoint’s. Values are JSON, or text where they are not. Relative paths are meant from the current folder.',
+      'Start a new run from a checkpoint of another, with changed settings.\n\nAdapter, optimizer and position in the data come from the checkpoint. Values are JSON, or otherwise plain text. Paths are relative to the current folder.',
     )
-    .argument('<CHECKPOINT>', 'folder of a checkpoint, or a run: then from its last whole one')
+    .argument('<CHECKPOINT>', 'checkpoint folder, or a run, to start from its last complete checkpoint')
     .option(
       '--set <KEY=VALUE>',
       'setting to change, such as optimization.learningRate=1e-4; may be repeated',
       repeated,
       [],
     )
-    .option('--no-start', 'only make the run; start it with turnwise resume')
+    .option('--no-start', 'only create the run; start it with turnwise resume')
     .action(async (target, options) => {
       const here = context()
       const { dataDirectory, output } = here
@@ -211,5 +211,5 @@ async function trainAndReport(
   if (checkpoint !== null) output.line(`Checkpoint: ${checkpoint}`)
   if (finding?.severity === 'problem')
     output.line(`${finding.words} What to change: turnwise runs diagnose ${run.id}`)
-  if (!isFinished) output.line(`Go on with: turnwise resume ${run.id}`)
+  if (!isFinished) output.line(`To resume: turnwise resume ${run.id}`)
 }

@@ -68,7 +68,7 @@ function readShare(fields: Fields, rope: Fields, defaultShare: number | null): n
   if (share === 1 || defaultShare !== null) return share
   throw new AppError(
     'model/unsupported',
-    `${fields.where} describes a model with heads that are rotated only in part, which this type of model is not made for.`,
+    `${fields.where} describes a model with partly rotated heads, which this model type does not use.`,
   )
 }
 
@@ -84,7 +84,7 @@ export function contextLimits(fields: Fields, maxPositions: number, wished: numb
   if (wished !== null && wished > longest) {
     throw new AppError(
       'config/invalid',
-      `A context of ${wished} tokens is more than the ${longest} that ${fields.where} allows.`,
+      `A context of ${wished} tokens exceeds the ${longest} that ${fields.where} allows.`,
       'Choose a shorter context length, or none.',
     )
   }
@@ -202,7 +202,7 @@ const dynamic: RopeRule = (basis, fields) => {
   const { rotated, theta, maxPositions, contextLength } = basis
   const stretch = (factor * Math.max(contextLength, maxPositions)) / maxPositions - (factor - 1)
   if (stretch === 1) return plain(basis, fields)
-  if (rotated === 2) throw fields.invalid('rope_type', 'another type where only two channels are rotated')
+  if (rotated === 2) throw fields.invalid('rope_type', 'another type if only two channels are rotated')
   return plain({ ...basis, theta: theta * stretch ** (rotated / (rotated - 2)) }, fields)
 }
 

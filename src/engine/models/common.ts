@@ -214,7 +214,7 @@ export function refuseUnsupported(fields: Fields): void {
   if (fields.has('quantization_config')) {
     const method = shorten(fields.object('quantization_config').text('quant_method', 'unknown'))
     const hint =
-      'Take the original weights (F32, F16 or BF16); Turnwise quantises them itself for faster rollouts.'
+      'Use the original weights (F32, F16 or BF16); Turnwise quantises them itself for faster rollouts.'
     throw unsupported(fields, `weights quantised by “${method}”`, hint)
   }
   for (const key of ['num_experts', 'num_local_experts', 'n_routed_experts']) {

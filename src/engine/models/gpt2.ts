@@ -78,7 +78,7 @@ function lengths(fields: Fields, wished: number | null): Pick<ModelConfig, 'maxP
   if (wished !== null && wished > maxPositions) {
     throw new AppError(
       'config/invalid',
-      `A context of ${wished} tokens is more than the ${maxPositions} positions that ${fields.where} has.`,
+      `A context of ${wished} tokens exceeds the ${maxPositions} positions of ${fields.where}.`,
       'Choose a shorter context length, or none.',
     )
   }

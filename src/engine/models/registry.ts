@@ -42,7 +42,7 @@ const supported = `Supported are ${architectures.map(({ modelType }) => modelTyp
 const foreignKinds: readonly (readonly [kind: string, keys: readonly string[]])[] = [
   ['a mixture of experts', ['num_experts', 'num_local_experts', 'n_routed_experts']],
   ['reads images', ['vision_config', 'vision_tower']],
-  ['hears or speaks', ['audio_config', 'audio_encoder_config']],
+  ['processes audio', ['audio_config', 'audio_encoder_config']],
   ['an encoder with a decoder', ['is_encoder_decoder', 'decoder_start_token_id']],
   ['recurrent or state-space layers', ['mamba_d_state', 'state_size', 'ssm_cfg', 'linear_num_value_heads']],
 ]
@@ -72,7 +72,7 @@ export function readModelConfig(
   )
   const named = modelType === '' ? classNames[0] : modelType
   if (named === undefined) {
-    throw new AppError('model/invalid', `${where} does not say what kind of model it is (“model_type”).`)
+    throw new AppError('model/invalid', `${where} does not name its type (“model_type”).`)
   }
   if (!architecture) {
     throw new AppError(

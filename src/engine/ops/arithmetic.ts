@@ -65,7 +65,7 @@ export const scale = (x: Value, factor: number): Value =>
 
 export const castOp = defineOp(
   'Cast',
-  'Element types change only where nothing is learned, or inside HalfMatMul, which has its own rule.',
+  'Casts occur only where no gradient flows, or inside HalfMatMul, which has its own rule.',
 )
 
 /** ONNX's numbers for element types. */

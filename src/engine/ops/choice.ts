@@ -6,7 +6,7 @@ import { cast } from './arithmetic.ts'
 import { defineOp, int } from './define.ts'
 import { reshape } from './layout.ts'
 
-const CHOOSES = 'Used to choose tokens, which is no differentiable step.'
+const CHOOSES = 'Used to choose tokens, which is not differentiable.'
 
 export const cumulativeSumOp = defineOp('CumSum', CHOOSES)
 /** Running sums along the last axis. x [B, n] → [B, n]. */

@@ -105,7 +105,7 @@ export function integerMatmul(x: RoundedRows, weights: Value, scales: Value): Va
 
 export const dequantizeOp = defineOp(
   'DequantizeLinear',
-  'Stored weights are frozen: what is trained lies beside them.',
+  'Stored weights are frozen; the trained adapter is separate.',
 )
 
 export interface BlockedMatrix {

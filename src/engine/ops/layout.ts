@@ -100,7 +100,7 @@ export function concat(parts: readonly Value[], axis: number): Value {
   return apply(concatOp, parts, { axis: int(at) }, [{ dtype: first.dtype, shape }])[0] as Value
 }
 
-export const dimensionOp = defineOp('Dimension', 'A length does not depend on the numbers.', {
+export const dimensionOp = defineOp('Dimension', 'A length does not depend on the values.', {
   type: 'Shape',
 })
 const dimensionsOf = (x: Value, start: number, end: number): Value =>
@@ -135,10 +135,7 @@ export interface SliceRange {
   readonly length: Dim
 }
 
-export const sliceOp = defineOp(
-  'Slice',
-  'Only concatenations are taken apart, and only where nothing learns.',
-)
+export const sliceOp = defineOp('Slice', 'Only concatenations are split, and only where no gradient flows.')
 /** Elements start ≤ i < end of one axis. */
 function slice(x: Value, { axis, start, end, length }: SliceRange): Value {
   const at = axisIndex(axis, x.shape.length)

@@ -33,10 +33,7 @@ export const matmulOp = defineOp(
   { domain: 'com.microsoft', lowered: (node) => [standardProduct(node)] },
 )
 
-export const matrixProductOp = defineOp(
-  'MatMul',
-  'Only what FusedMatMul becomes where there is no kernel for it.',
-)
+export const matrixProductOp = defineOp('MatMul', 'Used only as the lowering of FusedMatMul.')
 
 /** Two matrices by Gemm, which reads them transposed as they lie; where there are leading axes the turned copies are made. */
 function standardProduct(node: OpNode): Value {

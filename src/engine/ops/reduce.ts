@@ -15,7 +15,7 @@ function reduce(op: Op, x: Value, axes: readonly number[]): Value {
 }
 
 export const expandOp = defineOp('Expand', ({ cotangents }) => [onlyCotangent(cotangents), null])
-export const shapeOp = defineOp('Shape', 'A shape does not depend on the numbers.')
+export const shapeOp = defineOp('Shape', 'A shape does not depend on the values.')
 
 /** `x` broadcast to the shape of `like`, whose numbers do not matter. */
 export function expandLike(x: Value, like: Value): Value {

@@ -152,7 +152,7 @@ export function slicedHead({ hidden, table, slices, targets, bend }: SlicedHeadI
   const entropy = sub(add(target.logits, logTotal), meanLogit)
 
   const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null] }) => {
-    if (dEntropy) throw new Error('The entropy of a sliced head has no gradient; take vocabularyHead.')
+    if (dEntropy) throw new Error('The entropy of a sliced head has no gradient; use vocabularyHead.')
     return [dLogprob && mul(dLogprob, sub(target.back(targetRow), meanRow))]
   }
   const [logprobOut, entropyOut] = compose({ name: 'SlicedHead', vjp }, [hidden], [logprob, entropy])

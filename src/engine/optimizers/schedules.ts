@@ -25,7 +25,7 @@ interface Schedule {
 
 /** Warm-up W = ⌊E·p⌋ updates, then R = E − W. */
 function phases({ totalSteps, warmupProportion }: SchedulePlan): { warmup: number; rest: number } {
-  if (!(totalSteps >= 1)) throw new Error(`Expected \`totalSteps\` from 1 and up, got ${totalSteps}.`)
+  if (!(totalSteps >= 1)) throw new Error(`Expected \`totalSteps\` of at least 1, got ${totalSteps}.`)
   if (!(warmupProportion >= 0 && warmupProportion <= 1)) {
     throw new Error(`Expected \`warmupProportion\` from 0 to 1, got ${warmupProportion}.`)
   }

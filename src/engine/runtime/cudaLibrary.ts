@@ -65,8 +65,8 @@ export function driverProblem(message: string): CudaProblem | null {
   if (code === undefined) return null
   const remedy = remedies.driver
   if (code === '35') return { reason: 'The NVIDIA driver is older than CUDA 13 needs.', remedy }
-  if (code === '100') return { reason: 'The NVIDIA driver finds no card that computes.', remedy }
+  if (code === '100') return { reason: 'The NVIDIA driver finds no usable GPU.', remedy }
   if (code === '101')
-    return { reason: 'There is no NVIDIA card with that number.', remedy: 'Choose a lower device id.' }
+    return { reason: 'There is no NVIDIA GPU with that number.', remedy: 'Choose a lower device id.' }
   return { reason: `The NVIDIA driver refused: ${text} (CUDA failure ${code}).`, remedy }
 }

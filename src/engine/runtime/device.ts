@@ -163,8 +163,8 @@ function missingPart(kind: DeviceKind): Problem | null {
   return {
     reason: 'Its library is not installed.',
     remedy: {
-      text: 'Settings, Devices installs it; it needs NVIDIA’s driver besides.',
-      command: '`turnwise device install cuda` installs it too.',
+      text: 'Install it under Settings, Devices; it also needs NVIDIA’s driver.',
+      command: '`turnwise device install cuda` also installs it.',
     },
   }
 }
@@ -172,21 +172,21 @@ function missingPart(kind: DeviceKind): Problem | null {
 /** Where the builds of ONNX Runtime that npm delivers have each kind. */
 const homes: Readonly<Record<DeviceKind, string>> = {
   cpu: 'This build of ONNX Runtime does not run here.',
-  cuda: 'ONNX Runtime has it on Linux x64 only.',
-  dml: 'ONNX Runtime has it on Windows only.',
-  webgpu: 'ONNX Runtime has it on Windows, on macOS and on Linux x64.',
-  coreml: 'ONNX Runtime has it on macOS only.',
+  cuda: 'ONNX Runtime supports it only on Linux x64.',
+  dml: 'ONNX Runtime supports it only on Windows.',
+  webgpu: 'ONNX Runtime supports it on Windows, macOS and Linux x64.',
+  coreml: 'ONNX Runtime supports it only on macOS.',
 }
 
 const elsewhere = `Use the device ${{ linux: 'webgpu', win32: 'dml or webgpu', darwin: 'coreml or webgpu' }[process.platform as string] ?? 'cpu'}, or cpu.`
 
 const remedies: Readonly<Record<DeviceKind, string | Hint>> = {
-  cpu: 'Install Turnwise again.',
+  cpu: 'Reinstall Turnwise.',
   cuda: cudaAgain,
-  dml: 'Update the graphics driver; or use the device cpu.',
+  dml: 'Update the graphics driver, or use the device cpu.',
   webgpu:
-    'Install a graphics driver with Vulkan (Linux), Direct3D 12 (Windows) or Metal (macOS); or use the device cpu.',
-  coreml: 'Update the system; or use the device cpu.',
+    'Install a graphics driver with Vulkan (Linux), Direct3D 12 (Windows) or Metal (macOS), or use the device cpu.',
+  coreml: 'Update the system, or use the device cpu.',
 }
 
 const notStarted = (kind: DeviceKind, error: unknown): Problem => ({

@@ -29,7 +29,7 @@ export class FittingSizes {
   }
 
   #say(tried: string, now: string): void {
-    this.#notes.push(`The device ran out of memory with ${tried}; it goes on with ${now}.`)
+    this.#notes.push(`The device ran out of memory with ${tried}; it continues with ${now}.`)
   }
 
   /** What has to be told since the last time. */

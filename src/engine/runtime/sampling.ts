@@ -95,7 +95,7 @@ function expectToken(id: number): number {
   throw new AppError(
     'runtime/failed',
     'The model gave no finite probability to any token.',
-    'Its weights may have diverged: go back to an earlier checkpoint and lower the learning rate.',
+    'Training may have diverged: go back to an earlier checkpoint and lower the learning rate.',
   )
 }
 

@@ -186,7 +186,7 @@ function failure(what: string, error: unknown, { kind }: Pick<Device, 'kind'>): 
   if (kind !== 'cpu' && (outOfMemory.test(text) || tooLarge.test(text))) {
     return new AppError(
       'device/out-of-memory',
-      `${what}: the device has too little memory for it.`,
+      `${what}: the device does not have enough memory.`,
       'Lower optimization.tokenBudget, rollout.maxNewTokens or the group size, or train on the CPU.',
       error,
     )

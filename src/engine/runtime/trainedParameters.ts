@@ -145,9 +145,9 @@ export class TrainedParameters implements LearningTargets {
       return new AppError(
         'checkpoint/invalid',
         this.critic
-          ? 'The stored optimizer remembers nothing of a critic, but this run trains one.'
-          : 'The stored optimizer remembers a critic, but this run trains none.',
-        'Begin with a fresh optimizer, or go on with an algorithm that trains what the checkpoint holds.',
+          ? 'The stored optimizer state has no critic, but this run trains one.'
+          : 'The stored optimizer state has a critic, but this run trains none.',
+        'Start with a fresh optimizer, or use an algorithm that trains what the checkpoint contains.',
       )
     }
     return new Error(`Expected ${this.flat.values.length} entries in optimizer buffer ${name}.`)

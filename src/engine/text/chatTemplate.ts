@@ -127,7 +127,7 @@ function configuredTemplates(value: unknown, where: string): readonly (readonly 
     },
   )
   if (entries.length > 0) return entries
-  throw templateInvalid(where, 'chat_template is neither a text nor a list of named templates')
+  throw templateInvalid(where, 'chat_template is neither text nor a list of named templates')
 }
 
 const tokenNames = ['bos', 'eos', 'unk', 'sep', 'pad', 'cls', 'mask'].map((name) => `${name}_token`)
@@ -167,7 +167,7 @@ function upToFinalContent(
   const text = render([...messages.slice(0, -1), { ...last, content: last.content + endMark }])
   const end = text.lastIndexOf(endMark.trim())
   if (end < 0 || !holds(text, strip(last.content, null, 'both'), where)) {
-    throw templateInvalid(where, 'it does not write the last message, which therefore cannot be continued')
+    throw templateInvalid(where, 'it omits the last message, which therefore cannot be continued')
   }
   // Where the template trims messages, the space at the end of the mark is gone, and so must be that before it.
   return text.startsWith(endMark, end) ? text.slice(0, end) : strip(text.slice(0, end), null, 'right')
@@ -188,7 +188,7 @@ function templateInvalid(where: string, fault: string, cause?: unknown): AppErro
   return new AppError(
     'tokenizer/invalid',
     `The chat template of ${where} cannot be used: ${fault}.`,
-    'Nothing was changed. Use plain prompts instead of messages, or put a working chat_template.jinja beside the model.',
+    'Nothing was changed. Use plain prompts instead of messages, or put a working chat_template.jinja next to the model.',
     cause,
   )
 }

@@ -15,7 +15,7 @@ export function pipelineFault(json: Readonly<Record<string, unknown>>): string |
   for (const stage of stages) {
     const survey = surveyStage(json[stage])
     if (typeof survey === 'string') return `its ${stage} ${survey}`
-    if (survey.growth > limits.growth) return `its ${stage} could blow a text up ${survey.growth} times`
+    if (survey.growth > limits.growth) return `its ${stage} could expand a text ${survey.growth} times`
   }
   return null
 }
@@ -51,7 +51,7 @@ function surveyNode(node: object, survey: Survey): string | null {
   if (!isRecord(node)) return null
   const regex = node['Regex']
   if (typeof regex === 'string' && !isHarmlessPattern(regex)) {
-    return 'has a pattern that can take for ever on some texts'
+    return 'has a pattern that can take forever on some texts'
   }
   survey.growth *= growthOf(node)
   return stepFault(node)

@@ -273,7 +273,7 @@ function tokenizerInvalid(where: string, fault: string, cause?: unknown): AppErr
   return new AppError(
     'tokenizer/invalid',
     `The tokenizer of ${where} cannot be used: ${fault}.`,
-    'Nothing was changed. Get its tokenizer.json and tokenizer_config.json again from where the model came from.',
+    'Nothing was changed. Download its tokenizer.json and tokenizer_config.json again.',
     cause,
   )
 }

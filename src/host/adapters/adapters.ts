@@ -1,4 +1,4 @@
-/** Adapters that were imported, and folders that a browser sent. */
+/** Imported adapters, and adapter folders uploaded by a browser. */
 import path from 'node:path'
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import type { Handlers } from '#shared/api/contract.ts'

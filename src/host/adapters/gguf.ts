@@ -1,7 +1,7 @@
 /**
  * GGUF version 3, the file format of llama.cpp: `magic, version, counts, key/values, tensor places, padding, data`, all
- * little-endian. Here are its words; `ggufWriter.ts` writes a file, `ggufReader.ts` reads one and believes nothing,
- * `ggufLora.ts` is what of it is a LoRA adapter. Format: ggml's docs/gguf.md.
+ * little-endian. This file has the constants and types; `ggufWriter.ts` writes a file, `ggufReader.ts` reads and
+ * validates one, `ggufLora.ts` maps LoRA adapters. Format: ggml's docs/gguf.md.
  */
 import type { TensorDtype } from '#engine/models/source.ts'
 import { AtomicFile } from '#host/files/atomic.ts'

@@ -1,4 +1,4 @@
-/** A LoRA adapter as llama.cpp reads it: names and row order as its converter gives them to the base's tensors. */
+/** A LoRA adapter as llama.cpp reads it, with the names and row order that its converter gives the base's tensors. */
 import { defaultHub } from '#shared/hub.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
@@ -185,7 +185,7 @@ const invalid = (path: string, problem: string): AppError =>
 function requireText({ metadata }: GgufFile, key: string, wanted: string, path: string): void {
   const found = metadata.get(key)
   if (found?.type === 'string' && found.value === wanted) return
-  const is = found?.type === 'string' ? `“${shorten(found.value)}”` : 'missing or no text'
+  const is = found?.type === 'string' ? `“${shorten(found.value)}”` : 'missing or not text'
   throw invalid(path, `must say “${wanted}” under ${key}; it is ${is}`)
 }
 

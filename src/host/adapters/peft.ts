@@ -99,7 +99,7 @@ export function requireFinite(tensors: readonly Pick<NamedTensor, 'name' | 'data
   throw new AppError(
     'run/diverged',
     `${broken.name} became infinite or NaN, so it was not saved.`,
-    'Earlier checkpoints are sound. Continue from one of them with a lower learning rate.',
+    'Earlier checkpoints are intact. Continue from one of them with a lower learning rate.',
   )
 }
 

@@ -1,4 +1,4 @@
-/** `adapter_config.json`, as PEFT writes it, vLLM and llama.cpp read it, and as far as this project computes it. */
+/** `adapter_config.json` as PEFT writes it and vLLM and llama.cpp read it, limited to what Turnwise supports. */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type LinearName, linearNames, linearPath, type LoraConfig } from '#engine/models/config.ts'

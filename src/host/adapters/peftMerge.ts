@@ -1,7 +1,8 @@
 /**
- * Going on with an adapter under another LoRA config, as AgileRL 2.7.0 did with `merge_lora_configs`: the larger rank,
- * the targets of both, every other setting the current one; then the adapter's matrices in the corner of fresh ones. A
- * fresh B is zero, so B·A is what it was; the scale alpha / rank is the merged config's, so its effect may not be.
+ * Continues an adapter under another LoRA config, as AgileRL 2.7.0 did with `merge_lora_configs`: the larger rank, the
+ * targets of both, and the current value of every other setting. The adapter's matrices go into the corner of fresh
+ * ones. A fresh B is zero, so B·A is unchanged; the scale alpha / rank comes from the merged config, so its effect may
+ * change.
  */
 import { shorten } from '#shared/plural.ts'
 import { linearNames, loraScale, type LoraConfig } from '#engine/models/config.ts'

@@ -1,4 +1,4 @@
-/** Adapters whose modules have ranks and alphas of their own: PEFT's `rank_pattern` and `alpha_pattern`. */
+/** Adapters with a separate rank and alpha per module: PEFT's `rank_pattern` and `alpha_pattern`. */
 import type { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import {

@@ -1,4 +1,4 @@
-/** Rings when something happened: waiters re-check the state. A ring while nobody waits is not lost. */
+/** Signals that something changed: waiters re-check the state. A signal sent while nobody waits is not lost. */
 export class Bell {
   #rings = 0
   readonly #waiting = new Set<() => void>()

@@ -1,4 +1,4 @@
-/** News for followers: look, tell what is new, wait for the bell, a few times a second at most. */
+/** Feeds: send what is new, then wait for the next signal, at most a few times a second. */
 import { hash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Bell } from './bell.ts'

@@ -1,4 +1,4 @@
-/** All services of one host: what `serve` of #shared/api/serve.ts answers with. One file per area of the contract. */
+/** All services of one host, as the handlers for `serve` in #shared/api/serve.ts. One file per area of the contract. */
 import type { Api } from '#shared/api/api.ts'
 import type { ContractHandlers } from '#shared/api/contract.ts'
 import type { Host } from '#host/host.ts'

@@ -1,4 +1,4 @@
-/** Measures prefill, decoding and training of a model on this machine, beside its own matrix-product peak. */
+/** Measures prefill, decoding and training of a model on this machine, and its matrix-product peak for comparison. */
 import { plural } from '#shared/plural.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import { holdsTensors } from '#shared/device.ts'
@@ -171,7 +171,7 @@ async function generationSeconds(
     finished += ids.length
   const samples = requests.reduce((total, { streams }) => total + streams.length, 0)
   if (finished !== samples * newTokens)
-    throw new Error('The bench expected every completion to run to its end.')
+    throw new Error('The bench expected every completion to reach the length limit.')
   return (performance.now() - startedAt) / 1000
 }
 

@@ -1,4 +1,4 @@
-/** What every part of a bench begins with: the model, its policy, and made-up requests. */
+/** The setup shared by all parts of a bench: the model, its policy and synthetic requests. */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Device } from '#shared/device.ts'

@@ -1,4 +1,4 @@
-/** What a bench is asked and what it answers; `bench.ts` measures. */
+/** Request and report of a bench; `bench.ts` measures. */
 import type { DeviceKind } from '#shared/device.ts'
 import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
 

@@ -1,4 +1,4 @@
-/** Whole steps of GRPO, as a run takes them: rollout, rewards, advantages, gradients and update. */
+/** Complete GRPO steps as in a run: rollout, rewards, advantages, gradients and update. */
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { eachSample, type RewardFunction } from '#rl/rewards.ts'
@@ -12,7 +12,7 @@ const [PROMPTS, GROUP, PROMPT_TOKENS, NEW_TOKENS] = [4, 8, 64, 64]
 /** Unlike for nearly all completions of a model with random weights, so that groups have something to learn. */
 const reward: RewardFunction = {
   id: 'bench',
-  description: 'Made up of the length of the text.',
+  description: 'Depends on the length of the text.',
   score: eachSample(({ completion }) => (completion.length % 7) / 6),
 }
 

@@ -1,7 +1,7 @@
 /**
- * How fast a device trains beside the CPU: the same few completions written and learned from on both, with random models
- * of two sizes. A device has a cost for every kernel that it starts, whatever the kernel does, so on a small model it may
- * well be slower than the CPU, and what it is ahead grows with the model.
+ * How fast a device trains compared with the CPU: both generate and learn from the same few completions, with random
+ * models of two sizes. A device has a fixed cost per kernel launch, so on a small model it may be slower than the CPU,
+ * and its advantage grows with the model.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

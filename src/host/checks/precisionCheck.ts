@@ -1,6 +1,6 @@
 /**
- * What rounding the base does to a model: the same tokens scored with exact and with rounded matrices. The exact side is
- * read from the model's own files, so that even a model in 16 bits needs no copy in f32.
+ * The effect of quantising the base: the same tokens scored with exact and with quantised matrices. The exact weights
+ * are read from the model's own files, so that even a 16-bit model needs no f32 copy.
  */
 import { existsSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-/** A probe on a tiny decoder with random weights, made on the spot and thrown away. */
+/** Runs a probe on a temporary tiny decoder with random weights. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'

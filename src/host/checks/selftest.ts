@@ -1,7 +1,7 @@
 /**
- * Whether this installation computes rightly: the gradient of every operator and, on small random models of every
- * architecture, of every adapted linear against central differences; log-probabilities of the sampler against those of
- * the learner; and, where all is checked, whether every algorithm learns a task of one digit.
+ * The self-test of this installation. It compares the gradient of every operator and, on small random models of every
+ * architecture, of every adapted linear with central differences, and the sampler's log-probabilities with the
+ * learner's. The full test also checks that every algorithm learns a one-digit task.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -97,7 +97,7 @@ async function* operatorFindings(device: Device): AsyncGenerator<SelftestFinding
       gradientLimits[dtype],
       {
         good: 'The gradient rule agrees with finite differences of the operator.',
-        bad: 'The gradient rule does not agree with finite differences of the operator: every model that uses it would learn wrongly.',
+        bad: 'The gradient rule does not agree with finite differences of the operator: every model that uses it would train with wrong gradients.',
       },
     )
   }
@@ -147,7 +147,7 @@ export async function* gradientFindings(
       }
       yield finding(`${shape}/gradient/${linear}.lora_${factor}`, worst, gradientLimit, {
         good: 'The gradient agrees with finite differences of the loss.',
-        bad: 'The gradient does not agree with finite differences of the loss: training would go in a wrong direction.',
+        bad: 'The gradient does not agree with finite differences of the loss: training would move in the wrong direction.',
       })
     }
   }
@@ -265,7 +265,7 @@ export async function gapFinding(policy: OrtPolicy, shape: string): Promise<Self
     })
   }
   return finding(`${shape}/samplerGap`, gap, gapLimit, {
-    good: 'Sampler and learner give the same log-probabilities.',
+    good: 'Sampler and learner agree on the log-probabilities.',
     bad: 'Sampler and learner disagree about the same tokens: every importance ratio would be wrong.',
   })
 }

@@ -1,4 +1,4 @@
-/** Adapters of one base model, held beside each other: the base is opened once, and each adapter answers for its own role. */
+/** Compares adapters of one base model: the base is opened once, and each adapter has a role of its own. */
 import type { BasePrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'

@@ -1,4 +1,4 @@
-/** What the values of each column are: kinds, empty ones, lengths, how many are different. */
+/** Statistics of each column: types, empty values, lengths and distinct values. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { count } from '#shared/api/common.ts'

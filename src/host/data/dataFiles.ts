@@ -1,4 +1,4 @@
-/** Files that are one table together, such as the shards of a split: read one after the other, their rows counted through. */
+/** Files that form one table, such as the shards of a split, read one after the other with continuous row numbers. */
 import path from 'node:path'
 import { regularFileSize } from '#host/files/strictJson.ts'
 import {

@@ -1,4 +1,4 @@
-/** The data sets in the data directory, found by name or by the beginning of their id. */
+/** Finds the data sets in the data directory by name or by the beginning of their id. */
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'

@@ -1,4 +1,4 @@
-/** Data sets: taking them in, looking at them, and preparing what a run reads. */
+/** Data sets: importing, viewing and preparing them for runs. */
 import type { z } from 'zod'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'

@@ -1,4 +1,4 @@
-/** How hard rows are: a model answers each several times, and rewards say what that is worth. */
+/** The difficulty of rows: a model answers each one several times, and the rewards are recorded. */
 import { meanOf } from '#shared/mean.ts'
 import { mkdtempSync, rmSync, existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,6 @@
-/** A file, or several that are one table, become a version of a data set: its rows checked, mapped, counted and written whole or not at all. */
+/**
+ * Imports files that form one table as a version of a data set: rows are checked, mapped and counted, all or nothing.
+ */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-/** JSON Lines: one object per line; empty lines are no rows. */
+/** JSON Lines: one object per line; empty lines are skipped. */
 import { isUtf8 } from 'node:buffer'
 import { isJsonObject, JsonSyntaxError, parseStrictJson } from '#host/files/strictJson.ts'
 import { isProblem, lineBlocks, type DataFile, type ReadItem } from './dataFile.ts'

@@ -1,4 +1,4 @@
-/** From a file's columns to the columns a run reads, as a list of small steps that is kept with the data set. */
+/** Maps a file's columns to the columns that a run reads, as a list of small steps stored with the data set. */
 import { z } from 'zod'
 import { isJsonObject } from '#host/files/strictJson.ts'
 import type { DataRow, ReadItem, ReadRow } from './dataFile.ts'

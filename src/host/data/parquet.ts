@@ -1,4 +1,4 @@
-/** Parquet, one row group (or a part of one) at a time; values become what JSON can hold. */
+/** Reads Parquet one row group (or part of one) at a time; values are converted to JSON. */
 import { isUtf8 } from 'node:buffer'
 import { parquetMetadata, parquetScan, parquetSchema, type FileMetaData, type ParquetScan } from 'hyparquet'
 import { AppError } from '#shared/errors.ts'

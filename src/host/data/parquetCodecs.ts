@@ -1,4 +1,4 @@
-/** Decompression of Parquet's pages that never makes more than a page says it is. */
+/** Decompresses Parquet pages, never beyond the size that a page declares. */
 import { brotliDecompressSync, gunzipSync, inflateRawSync, zstdDecompressSync } from 'node:zlib'
 import { compressors } from 'hyparquet-compressors'
 

@@ -1,4 +1,4 @@
-/** What a Parquet file's footer says about the places and types of its columns, held against the file itself. */
+/** Checks the column offsets and types in a Parquet footer against the file itself. */
 import {
   parquetSchema,
   type ColumnMetaData,

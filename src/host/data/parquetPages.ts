@@ -1,4 +1,4 @@
-/** The pages of a column: their headers held against what is there, their levels and values walked before they are decoded. */
+/** The pages of a column: checks their headers against the data, and walks levels and values before they are decoded. */
 import { ByteReader, walkStruct } from './parquetThrift.ts'
 import { mostBytes } from './parquetCodecs.ts'
 import type { ColumnChunk } from './parquetColumns.ts'

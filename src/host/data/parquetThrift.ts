@@ -1,6 +1,6 @@
 /**
- * Thrift's compact protocol, as far as Parquet uses it. The library that reads Parquet believes every length such a
- * structure claims; so structures are walked here first, and each length is held against the bytes that are left.
+ * The part of Thrift's compact protocol that Parquet uses. The Parquet library trusts every length in such a structure,
+ * so structures are walked here first and each length is checked against the remaining bytes.
  */
 
 /** Reads a binary structure from front to back; what would lie behind its end is an error with a plain sentence. */

@@ -1,4 +1,4 @@
-/** What the policy would read of rows, before a run is started: as text, as tokens, and how long it gets. */
+/** Previews what the policy would read from rows before a run starts: text, tokens and lengths. */
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'

@@ -1,4 +1,4 @@
-/** The rows a training run learns from and is measured on, in memory. */
+/** The training and validation rows of a run, in memory. */
 import { statSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'

@@ -1,4 +1,4 @@
-/** What kind of data set this is, told by its columns, and what would make prompts of it. */
+/** Recognises the kind of a data set by its columns, and proposes how to make prompts from it. */
 import { answerColumns } from '#shared/api/datasets.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'

@@ -1,4 +1,4 @@
-/** Rows never trained on, drawn from the rest by what they say. */
+/** Splits off validation rows by the hash of their content. */
 import { hash } from 'node:crypto'
 import { plural } from '#shared/plural.ts'
 import { AppError } from '#shared/errors.ts'

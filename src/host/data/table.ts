@@ -1,4 +1,4 @@
-/** Tables as RFC 4180 has them, with commas or tabs: the first record names the columns, values stay text. */
+/** Tables as in RFC 4180, with commas or tabs: the first record names the columns, values stay text. */
 import { isUtf8 } from 'node:buffer'
 import Papa from 'papaparse'
 import { AppError } from '#shared/errors.ts'

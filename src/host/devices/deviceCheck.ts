@@ -1,6 +1,6 @@
 /**
- * The check of a device: the self-test on it, and where that passes, how fast it is beside the CPU. Both run in processes
- * of their own: a driver that crashes or hangs ends those, and that is what is kept of it.
+ * Checks a device: the self-test and, if that passes, its speed compared with the CPU. Both run in separate processes,
+ * so that a driver that crashes or hangs ends only those, and that outcome is recorded.
  */
 import type { DeviceCheck, DeviceSpeed } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'

@@ -1,4 +1,4 @@
-/** Which device `auto` means, from what checks of devices found (deviceRecords.ts): no device is asked for it. */
+/** Resolves `auto` from the recorded device checks (deviceRecords.ts) without opening a device. */
 import {
   computesIn,
   deviceKinds,

@@ -1,4 +1,4 @@
-/** A file about the devices of this machine that a person can send: what they are and what their checks found, nothing about whose they are. */
+/** A report on this machine's devices for the project: their checks, and nothing that identifies the owner. */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { cpus, homedir, hostname, release, totalmem, userInfo } from 'node:os'
 import path from 'node:path'

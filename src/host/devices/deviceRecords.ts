@@ -1,6 +1,6 @@
 /**
- * What checks of devices found on this machine, kept in the cache folder. An answer holds for the runtime, the cards and
- * the driver it was found with; with others it counts as never asked.
+ * Results of device checks on this machine, kept in the cache folder. A result is valid for the runtime, cards and
+ * driver it was found with; with others the device counts as unchecked.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'

@@ -1,4 +1,6 @@
-/** Brings the CUDA library into the data directory: fetched in parts, each compared with its digest, whole or not at all. */
+/**
+ * Installs the CUDA library in the data directory: downloaded in parts, each checked against its digest, all or nothing.
+ */
 import { createHash } from 'node:crypto'
 import {
   createReadStream,

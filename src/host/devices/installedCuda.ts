@@ -135,7 +135,7 @@ const noCudaHere = (): AppError =>
     `ONNX Runtime supports CUDA for Node on Linux x64 only; this is ${process.platform}-${process.arch}.`,
     process.platform === 'win32'
       ? 'DirectML and WebGPU work with GPUs of any vendor here and need no installation.'
-      : 'WebGPU uses the graphics card where there is a driver for it.',
+      : 'WebGPU uses the GPU if there is a driver for it.',
   )
 
 /** Errors: AppError 'device/unavailable' where there can be none. */

@@ -1,4 +1,4 @@
-/** The CUDA library, fetched and removed when a person asks for it. */
+/** API procedures that install and remove the CUDA library. */
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { librariesApi } from '#shared/api/libraries.ts'
 import { AppError } from '#shared/errors.ts'
@@ -107,7 +107,7 @@ async function* checking(
   if (supervisor.list().length > 0) {
     throw new AppError(
       'run/busy',
-      'A run is training, and the speed of a device cannot be measured beside it.',
+      'A run is training, and the speed of a device cannot be measured at the same time.',
       'Wait until it ends, or stop it. The self-test alone can run meanwhile.',
     )
   }

@@ -1,4 +1,4 @@
-/** What this machine is busy with, and what the data directory takes up. */
+/** The load of this machine, and the disk usage of the data directory. */
 import { readFileSync, rmSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { cpus, freemem, totalmem } from 'node:os'
@@ -107,7 +107,7 @@ function memoryOf(runId: string, pid: number | null): Load['memory']['training']
 
 const descriptions = {
   runs: { isDisposable: false, description: 'Runs with their checkpoints, samples and logs.' },
-  trash: { isDisposable: true, description: 'Deleted runs; each is removed for good after a week.' },
+  trash: { isDisposable: true, description: 'Deleted runs; each is permanently removed after a week.' },
   models: { isDisposable: false, description: 'Imported base models.' },
   adapters: { isDisposable: false, description: 'Imported adapters.' },
   datasets: { isDisposable: false, description: 'Imported data sets.' },
@@ -120,7 +120,7 @@ const descriptions = {
   libraries: {
     isDisposable: true,
     description:
-      'The CUDA library, where it was installed under Devices; it can be removed and downloaded again.',
+      'The CUDA library, if it was installed under Devices; it can be removed and downloaded again.',
   },
 } as const satisfies Record<keyof ReturnType<typeof dataFolders>, Omit<StoredFolder, 'folder' | 'sizeBytes'>>
 

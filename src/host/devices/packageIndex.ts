@@ -1,4 +1,4 @@
-/** A package index of Python (PEP 503 and 691), as far as fetching parts of wheels goes. */
+/** The part of a Python package index (PEP 503 and 691) needed to download ranges of wheels. */
 import { z } from 'zod'
 import { usualPackageIndex } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
@@ -21,7 +21,7 @@ export function readIndex(given: unknown): string {
   throw new AppError(
     'usage/invalid',
     'The address of the package index cannot be used.',
-    'Give one that begins with https:// and holds no password, such as https://pypi.org/simple.',
+    'Give one that begins with https:// and contains no password, such as https://pypi.org/simple.',
   )
 }
 

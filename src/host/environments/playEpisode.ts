@@ -1,6 +1,6 @@
 /**
- * An episode of an environment with a person's actions. Environments remember nothing, so an episode is played anew from
- * its first moment: the same row, seed and actions always lead to the same turns.
+ * Plays an episode of an environment with the user's actions. Environments are stateless, so the episode is replayed
+ * from the start: the same row, seed and actions always lead to the same turns.
  */
 import { randomStream } from '#shared/random.ts'
 import { framedObservation, type Environment, type Observation } from '#rl/environment.ts'

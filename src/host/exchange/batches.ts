@@ -27,7 +27,7 @@ const minibatchOf = ({ perStep, perUpdate }: Sizes): number | null => {
   if (perUpdate > 0 && perStep % perUpdate === 0) return perUpdate
   throw new AppError(
     'config/invalid',
-    `The file learns from ${perUpdate} completions per update, which does not divide the ${perStep} it generates at once.`,
+    `The file learns from ${perUpdate} completions per update, which does not divide the ${perStep} that it generates at once.`,
     'Correct its batch sizes.',
   )
 }
@@ -120,7 +120,7 @@ export const trlInterval = (
     const strategy = given(name.strategy)
     if (strategy === 'no') return 0
     if (strategy !== 'steps') {
-      remark(`${name.strategy} “${String(strategy)}” has no equivalent; steps are counted here.`)
+      remark(`${name.strategy} “${String(strategy)}” has no equivalent; Turnwise counts steps.`)
       return undefined
     }
     const every = given(name.steps) ?? given('logging_steps')
@@ -143,7 +143,7 @@ export const trlWarmup: Link = {
     const all = countOf(given, 'max_steps')
     if (all > 0) return tidy(Math.min(1, warmup / all))
     remark(
-      'warmup_steps counts updates, of which the file does not say how many there are; here it is a share.',
+      'warmup_steps counts updates, and the file does not say how many there are; Turnwise needs a share.',
     )
     return undefined
   },

@@ -36,7 +36,7 @@ export function exportedRun(config: RunConfig, tool: ProjectTool): RunConfig {
   if (others.length > 0) {
     throw new AppError(
       'config/invalid',
-      `The run has ${others.length + 1} stages; a project for ${toolTitles[tool]} holds one training.`,
+      `The run has ${others.length + 1} stages; a project for ${toolTitles[tool]} can have only one.`,
       'Export a config of one stage, with the adapter of the previous stage as its initial adapter.',
     )
   }
@@ -95,7 +95,7 @@ function assign(
     if (theirs !== undefined) values[name] = theirs
     else
       unmapped.push(
-        `${row.ours} is ${JSON.stringify(value)}, which ${toolTitles[tool]}'s ${name} cannot say.`,
+        `${row.ours} is ${JSON.stringify(value)}, which ${toolTitles[tool]}'s ${name} cannot express.`,
       )
   }
 }
@@ -162,26 +162,26 @@ function trlLosses(run: RunConfig): Loss[] {
     ...(isGroup(run) ? trlGroupLosses(settings) : []),
     {
       isSo: algorithm.id === 'cispo' && lower > 0,
-      sentence: `TRL's CISPO has no lower bound of the ratio; here it is ${lower}.`,
+      sentence: `TRL's CISPO has no lower bound of the ratio; in this run it is ${lower}.`,
     },
     {
       isSo: (isGroup(run) || algorithm.id === 'rloo') && isStandardized(settings),
       sentence:
-        'TRL adds 1e-4 to the standard deviation that advantages are divided by, this run 1e-8: groups whose rewards hardly differ count less there.',
+        'TRL adds 1e-4 to the standard deviation that advantages are divided by, this run 1e-8: groups whose rewards hardly differ count less in TRL.',
     },
     {
       isSo: algorithm.id === 'dpo' && settings['loss'] === 'conservative',
-      sentence: 'TRL has no conservative loss of pairs: sigmoid without label smoothing was written.',
+      sentence: 'TRL has no conservative pair loss: sigmoid without label smoothing was written.',
     },
     {
       isSo: algorithm.id === 'dpo' && settings['nllAlpha'] !== 0,
       sentence:
-        'The likelihood of chosen answers is a mean over the tokens of each device’s batch in TRL, over those of the whole update here.',
+        'The likelihood of chosen answers is a mean over the tokens of each device’s batch in TRL, over those of the whole update in Turnwise.',
     },
     {
       isSo: isGroup(run) && settings['lossNorm'] === 'token-mean' && optimization.minibatchSize !== null,
       sentence:
-        'With several updates per step TRL divides by the mean number of tokens of an update, this run by that of each.',
+        'With several updates per step, TRL divides by the mean number of tokens per update, this run by each update’s own.',
     },
     {
       isSo: settings['importanceSamplingLevel'] === 'turn',
@@ -194,17 +194,16 @@ const trlGroupLosses = (settings: RunConfig['algorithm']['settings']): Loss[] =>
   {
     isSo: settings['entropyCoefficient'] !== 0,
     sentence:
-      'The mean entropy that is rewarded is over the tokens of each device’s batch in TRL, over those of the whole update here.',
+      'The entropy bonus is a mean over the tokens of each device’s batch in TRL, over those of the whole update in Turnwise.',
   },
   {
     isSo: settings['topEntropyShare'] !== 1,
     sentence:
-      'The tokens of highest entropy are chosen by the policy that learns, in each device’s batch, in TRL; here by the policy that wrote them, in the whole update.',
+      'TRL selects the tokens of highest entropy under the current policy, within each device’s batch; Turnwise under the behaviour policy, within the whole update.',
   },
   {
     isSo: settings['maskTruncated'] === true && settings['lossNorm'] === 'trajectory-mean',
-    sentence:
-      'TRL divides its mean by a number that includes masked truncated completions; here they are not counted.',
+    sentence: 'TRL’s mean counts masked truncated completions; Turnwise’s does not.',
   },
 ]
 
@@ -216,11 +215,12 @@ function agilerlLosses(run: RunConfig): Loss[] {
     ...generatingLosses(run, 'agilerl'),
     {
       isSo: optimization.schedule === 'cosine',
-      sentence: 'The cosine schedule ends at half the learning rate as here, but by another curve.',
+      sentence:
+        'The cosine schedule ends at half the learning rate, as in Turnwise, but along a different curve.',
     },
     {
       isSo: optimization.schedule !== 'cosine' && optimization.warmupProportion > 0,
-      sentence: `optimization.warmupProportion is ${optimization.warmupProportion}; AgileRL warms up with its cosine schedule only.`,
+      sentence: `optimization.warmupProportion is ${optimization.warmupProportion}; AgileRL only warms up with its cosine schedule.`,
     },
     {
       isSo: isGroup(run) && algorithm.id !== 'cispo' && Array.isArray(settings['clipCoefficient']),
@@ -229,21 +229,21 @@ function agilerlLosses(run: RunConfig): Loss[] {
     },
     {
       isSo: algorithm.id === 'cispo' && lower > 0,
-      sentence: `AgileRL's CISPO has no lower bound of the ratio; here it is ${lower}.`,
+      sentence: `AgileRL's CISPO has no lower bound of the ratio; in this run it is ${lower}.`,
     },
     {
       isSo: isGroup(run) && settings['offPolicyThreshold'] !== null && settings['klCoefficient'] !== 0,
       sentence:
-        'AgileRL also leaves out the KL term of trajectories beyond offPolicyThreshold; here, as in TRL, it stays.',
+        'AgileRL also drops the KL term of trajectories beyond offPolicyThreshold; Turnwise, like TRL, keeps it.',
     },
     {
       isSo: isGenerating(run),
       sentence:
-        'A completion to which no reward applies counts 0 in AgileRL; here it takes no part in learning.',
+        'A completion to which no reward applies counts as 0 in AgileRL; Turnwise does not learn from it.',
     },
     {
       isSo: isGenerating(run) && run.rewards.length > 1,
-      sentence: 'AgileRL charts the sum of the rewards, not its parts.',
+      sentence: 'AgileRL charts the sum of the rewards, not its components.',
     },
   ]
 }
@@ -251,7 +251,7 @@ function agilerlLosses(run: RunConfig): Loss[] {
 const generatingLosses = (run: RunConfig, tool: ProjectTool): Loss[] => [
   {
     isSo: isGenerating(run) && run.evaluation.every > 0,
-    sentence: `Validation prompts are answered greedily here; ${toolTitles[tool]} samples them.`,
+    sentence: `Turnwise answers validation prompts greedily; ${toolTitles[tool]} samples.`,
   },
 ]
 

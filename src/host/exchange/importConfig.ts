@@ -109,8 +109,8 @@ function detectTool(source: FlatSettings): ToolId {
   if (names.some((name) => known.has(name))) return 'trl'
   throw new AppError(
     'config/invalid',
-    'The file has no setting by which TRL, AgileRL, verl or AReaL could be told.',
-    `Say whose settings they are: ${toolIds.map((id) => toolTitles[id]).join(', ')}; on the command line with --from.`,
+    'The file has no setting that identifies TRL, AgileRL, verl or AReaL.',
+    `Choose the tool they are for: ${toolIds.map((id) => toolTitles[id]).join(', ')}; on the command line with --from.`,
   )
 }
 
@@ -172,7 +172,7 @@ class Taking {
       const setting = this.#settings.get(name)
       if (setting === undefined || setting.value === null) continue
       if (typeof keys[name] !== 'number' || typeof setting.value === 'number') continue
-      const text = `${setting.written} (${shown(setting.value)}) was left out: it is a number in ${toolTitles[this.#tool]}.`
+      const text = `${setting.written} (${shown(setting.value)}) was skipped: it is a number in ${toolTitles[this.#tool]}.`
       this.notes.push({ kind: 'left-out', name: setting.written, text })
     }
   }
@@ -180,11 +180,11 @@ class Taking {
   #noteFilled(ours: string, value: unknown, { keys }: Link): void {
     const [name, initial] = Object.entries(keys)[0] ?? [ours, value]
     if (Object.keys(keys).length === 0) {
-      const text = `${ours} is ${shown(value)}, as always in ${toolTitles[this.#tool]} (here it would be ${shown(valueAt(this.#initial, ours))}).`
+      const text = `${ours} is ${shown(value)}, as always in ${toolTitles[this.#tool]} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
       this.notes.push({ kind: 'filled-in', name: ours, text })
       return
     }
-    const text = `${ours} is ${shown(value)}: the file does not say ${name}, which is ${shown(initial)} in ${toolTitles[this.#tool]} then (here it would be ${shown(valueAt(this.#initial, ours))}).`
+    const text = `${ours} is ${shown(value)}: the file does not set ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
     this.notes.push({ kind: 'filled-in', name: ours, text })
   }
 
@@ -198,7 +198,7 @@ class Taking {
     }
     for (const { name, value, initial, because } of fixed.values()) {
       if (initial === undefined || this.#settings.has(name) || isEqual(initial, value)) continue
-      const text = `${name} is ${shown(initial)} in ${toolTitles[this.#tool]} where the file does not say it: ${because}.`
+      const text = `The file does not set ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
       this.notes.push({ kind: 'left-out', name, text })
     }
   }
@@ -211,8 +211,8 @@ class Taking {
 
   #noteLeft({ written, value }: NamedValue, fixed: FixedSetting | undefined): void {
     if (fixed !== undefined && 'value' in fixed && isEqual(fixed.value, value)) return
-    const because = fixed?.because ?? `${this.#algorithm} has no setting of that meaning here`
-    const text = `${written} (${shown(value)}) was left out: ${because}.`
+    const because = fixed?.because ?? `${this.#algorithm} has no such setting in Turnwise`
+    const text = `${written} (${shown(value)}) was skipped: ${because}.`
     this.notes.push({ kind: 'left-out', name: written, text })
   }
 }
@@ -235,11 +235,11 @@ function finished(taking: Taking, given: Given): RunConfig {
   const missing = (name: string, text: string) => taking.notes.push({ kind: 'filled-in', name, text })
   const { experience } = algorithmById(String(valueAt(taking.draft, 'algorithm.id')))
   if (valueAt(taking.draft, 'model') === unnamedModel)
-    missing('model', 'The file names no model: choose one.')
+    missing('model', 'The file does not name a model: choose one.')
   if (valueAt(taking.draft, 'data.train') === unnamedData)
-    missing('data.train', 'The file names no rows to train on: choose them.')
+    missing('data.train', 'The file does not name training data: choose some.')
   if (experience === 'rollout' && given('reward_names') === undefined)
-    missing('rewards', 'Reward code is not taken over: write the rewards as functions of this program.')
+    missing('rewards', 'Reward code is not imported: write the rewards as functions for Turnwise.')
   const config = parseRunConfig(taking.draft)
   algorithmById(config.algorithm.id).configure(config.algorithm.settings)
   return config
@@ -262,7 +262,7 @@ const maxSettings = 5_000
 /** Errors: AppError 'config/invalid'. */
 function readSource(text: string): FlatSettings {
   if (text.length > maxCharacters) {
-    throw new AppError('config/invalid', 'The file is too large to be the settings of a run.')
+    throw new AppError('config/invalid', 'The file is too large to be a settings file.')
   }
   const words = hydraWords(text)
   const settings = words.length > 0 ? fromWords(words) : fromDocument(text)
@@ -270,7 +270,7 @@ function readSource(text: string): FlatSettings {
     throw new AppError(
       'config/invalid',
       'The file holds no settings.',
-      'Expected YAML or JSON with named values, or a command with key=value words.',
+      'Expected YAML or JSON with named values, or a command with key=value arguments.',
     )
   }
   return settings
@@ -319,7 +319,7 @@ function fromDocument(text: string): FlatSettings {
   const [document, second] = Array.isArray(documents) ? documents : []
   const problem = document?.errors[0]?.message.split('\n')[0]?.replace(/:$/, '')
   if (document === undefined || problem !== undefined || second !== undefined) {
-    const why = problem ?? (second === undefined ? 'it is empty' : 'it holds more than one document')
+    const why = problem ?? (second === undefined ? 'it is empty' : 'it contains more than one document')
     throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${why}.`)
   }
   return flatSettings(plain(document))

@@ -1,6 +1,5 @@
 /**
- * How one of our settings and the names a tool has for it translate into each other: same value, other unit, or several
- * names at once.
+ * Translates between a Turnwise setting and a tool's names for it: same value, different unit, or several names at once.
  */
 
 /** A value of the file under its name there, or the tool's default. */
@@ -182,7 +181,8 @@ export const clipDistance = (low: string, high: string, initial: number): Link =
   keys: { [low]: initial, [high]: null },
   read(given, remark) {
     const [below, above] = [given(low), given(high)]
-    if (above !== null && above !== below) remark(`${high} was left out: both sides are clipped alike here.`)
+    if (above !== null && above !== below)
+      remark(`${high} was skipped: both sides are clipped equally in Turnwise.`)
     return below
   },
   write: (value) => ({ [low]: value, [high]: value }),
@@ -194,7 +194,7 @@ export const clipCap = (name: string): Link => ({
   read(given, remark) {
     const cap = asNumber(given(name)) ?? asNumber(given('epsilon'))
     if (cap !== null && cap >= 1) return tidy(cap - 1)
-    remark(`${name} limits the ratio itself, which begins at 1, so ${String(cap)} would shut everything out.`)
+    remark(`${name} limits the ratio itself, which starts at 1, so ${String(cap)} would exclude everything.`)
     return undefined
   },
   write: (value) => ({ [name]: tidy(boundsOf(value)[1]), epsilon: 1 }),

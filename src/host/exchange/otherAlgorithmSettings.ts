@@ -1,4 +1,4 @@
-/** The part of the table that belongs to the algorithms without groups, and to RLOO. */
+/** The part of the table for the algorithms without groups, and for RLOO. */
 import { clipDistance, one, words } from './links.ts'
 import {
   labelSmoothing,

@@ -1,7 +1,7 @@
 /**
- * The table of settings: ours, and what TRL, AgileRL, verl and AReaL call the same thing, with the value each takes where
- * a file says nothing. Importing and exporting read nothing else. A row with `for` belongs to those algorithms only; a
- * tool without an entry has no such setting, and what `off` says loses nothing there.
+ * The table of settings: Turnwise's, their names in TRL, AgileRL, verl and AReaL, and each tool's default. Import and
+ * export read nothing else. A row with `for` belongs to those algorithms only; a tool without an entry has no such
+ * setting, and nothing is lost there at the value `off`.
  */
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { algorithmSettings } from './algorithmSettings.ts'

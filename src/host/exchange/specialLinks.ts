@@ -1,4 +1,4 @@
-/** The links that belong to one tool alone: schedules, penalties, norms. */
+/** Links specific to one tool: schedules, penalties, norms. */
 import { smoothedLosses, type PreferenceLossName } from '#rl/algorithms/dpo.ts'
 import {
   asNumber,
@@ -19,7 +19,7 @@ export const filesOf = (name: string): Link => one(name, null, firstOf(name))
 const firstOf = (name: string): Unit => ({
   read(value, remark) {
     const [first, ...others] = Array.isArray(value) ? (value as unknown[]) : [value]
-    if (others.length > 0) remark(`${name}: only the first of ${others.length + 1} files was taken over.`)
+    if (others.length > 0) remark(`${name}: only the first of ${others.length + 1} files was imported.`)
     return typeof first === 'string' && first !== '' ? first : undefined
   },
   write: (value) => value,
@@ -44,7 +44,7 @@ export const trlSchedule: Link = {
       return undefined
     }
     if (given('lr_scheduler_kwargs.num_cycles') !== 0.25)
-      remark('The cosine there ends at 0; here it ends at half the learning rate.')
+      remark('Its cosine ends at 0; Turnwise’s ends at half the learning rate.')
     return 'cosine'
   },
   write: (value, quantities) => ({
@@ -64,7 +64,7 @@ export const rewardRange: Link = one('reward_clip_range', null, {
     if (value === null) return null
     const [low, high] = listOf(value).map(asNumber)
     if (typeof low === 'number' && typeof high === 'number' && high > 0 && low === -high) return high
-    remark('Its bounds are not alike on both sides of 0, as they are here.')
+    remark('Its bounds are not symmetric around 0, as Turnwise’s are.')
     return undefined
   },
   write: (value) => (value === null ? null : [-Number(value), Number(value)]),
@@ -79,7 +79,7 @@ export const agilerlSchedule: Link = {
   keys: { [usesCosine]: null, 'cosine_lr_schedule_config.num_epochs': null, cosine_lr_schedule_config: null },
   read(given, remark) {
     const hasCosine = given(usesCosine) !== null || given('cosine_lr_schedule_config.num_epochs') !== null
-    if (hasCosine) remark('The cosine there ends at its floor; here it ends at half the learning rate.')
+    if (hasCosine) remark('Its cosine ends at its floor; Turnwise’s ends at half the learning rate.')
     return hasCosine ? 'cosine' : 'constant'
   },
   write: (value, quantities) => ({
@@ -123,7 +123,7 @@ export const agilerlKl = (initial: number): Link => one('beta', initial, atMost(
 export const agilerlOffPolicy: Link = one('off_policy_sequence_mask_threshold', 0.03, {
   read(value, remark) {
     if (value !== null)
-      remark('There the KL term of such trajectories is left out as well; here, as in TRL, it stays.')
+      remark('It also drops the KL term of such trajectories; Turnwise, like TRL, keeps it.')
     return value
   },
   write: (value) => value,
@@ -142,7 +142,7 @@ export const verlKl: Link = {
   read(given, remark) {
     if (given(actor('use_kl_loss')) === true) return given(actor('kl_loss_coef'))
     if (given('algorithm.use_kl_in_reward') !== true) return 0
-    remark('The divergence is part of the reward there; here the algorithm decides where it counts.')
+    remark('There the divergence is part of the reward; in Turnwise the algorithm decides where it counts.')
     return given('algorithm.kl_ctrl.kl_coef')
   },
 }
@@ -160,7 +160,7 @@ export const arealKl: Link = {
     const value = given('actor.kl_ctl')
     if (value !== 0)
       remark(
-        'The divergence is part of the reward there (k1 unless kl_estimator says otherwise); here the algorithm decides where it counts.',
+        'There the divergence is part of the reward (k1 unless kl_estimator says otherwise); in Turnwise the algorithm decides where it counts.',
       )
     return value
   },
@@ -187,7 +187,7 @@ export const arealAdvantageNorm: Link = {
   keys: { [norm('mean_level')]: null, [norm('std_level')]: null },
   read(given, remark) {
     const [mean, spread] = [given(norm('mean_level')), given(norm('std_level'))]
-    if (mean !== 'group') remark('Rewards are not centred in their group there; here they always are.')
+    if (mean !== 'group') remark('It does not centre rewards in their group; Turnwise always does.')
     if (spread === 'group') return 'mean-std'
     return spread === 'batch' ? 'mean-batch-std' : 'mean-only'
   },
@@ -208,14 +208,12 @@ export const decoupled: Link = {
   read(given, remark) {
     if (given('actor.use_decoupled_loss') !== true) return 'off'
     if (given(rejection('action')) === null && given(rejection('upper')) === null) {
-      remark(
-        'Without rejection_sampling the sampler’s probabilities do not count there, so they do not here.',
-      )
+      remark('Without rejection_sampling it ignores the sampler’s probabilities, so Turnwise does too.')
       return 'off'
     }
     if (given(rejection('level')) !== 'token' || given(rejection('metric')) !== 'ratio')
-      remark('Weights are the ratios of single tokens here.')
-    if (given(rejection('lower')) !== null) remark('Weights have an upper limit only here.')
+      remark('Turnwise’s weights are ratios of single tokens.')
+    if (given(rejection('lower')) !== null) remark('Turnwise’s weights have only an upper limit.')
     return 'on'
   },
 }
@@ -268,7 +266,7 @@ export const nllWeight: Link = {
     const weightOf = (type: unknown) =>
       types.includes(type) ? (asNumber(weights[types.indexOf(type)]) ?? 1) : 0
     const main = weightOf(pairLosses(given)[0]) || 1
-    if (main !== 1) remark(`The weight ${main} of the loss of pairs scales all of it there; here it is 1.`)
+    if (main !== 1) remark(`There the weight ${main} scales the whole pair loss; in Turnwise it is 1.`)
     return tidy(weightOf('sft') / main)
   },
   write(value, { preferenceLoss: loss }) {
@@ -285,7 +283,7 @@ export const labelSmoothing: Link = {
     const [value, type] = [given('label_smoothing'), pairLosses(given)[0]]
     const loss = ours(type)
     if (value === 0 || (loss !== undefined && smoothedLosses.includes(loss))) return value
-    remark(`TRL's loss ${String(type)} ignores label_smoothing, so it is 0 here.`)
+    remark(`TRL's loss ${String(type)} ignores label_smoothing, so Turnwise sets it to 0.`)
     return 0
   },
   write: (value, { preferenceLoss: loss }) => ({

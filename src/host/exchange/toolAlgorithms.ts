@@ -1,4 +1,4 @@
-/** Which of our algorithms the settings of another tool mean. */
+/** Finds the Turnwise algorithm that another tool's settings mean. */
 import { AppError } from '#shared/errors.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { asText, type Given } from './links.ts'
@@ -18,7 +18,7 @@ export const algorithmOf = (tool: ToolId, given: Given): AlgorithmFinding => fin
 function unknown(tool: ToolId, what: string, nearest: string): AppError {
   return new AppError(
     'config/invalid',
-    `${toolTitles[tool]}'s ${what} has no equivalent here.`,
+    `${toolTitles[tool]}'s ${what} has no equivalent in Turnwise.`,
     `The closest is ${nearest}.`,
   )
 }

@@ -1,4 +1,4 @@
-/** Which of our algorithms each tool has, and which versions of them were read. */
+/** The Turnwise algorithms each tool has, and the versions of the tools this is based on. */
 import { AppError } from '#shared/errors.ts'
 import { toolTitles, type ToolId, toolIds } from '#shared/tools.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'

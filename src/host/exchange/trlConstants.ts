@@ -1,6 +1,6 @@
 /**
- * The rest of what TRL's and transformers' settings can say, at the values those versions have by themselves. None of it
- * has a counterpart here; a project writes it out so that another version's defaults decide nothing.
+ * The remaining settings of TRL and transformers, at the defaults of those versions. None has a counterpart in Turnwise;
+ * a project writes them out so that other versions' defaults do not matter.
  */
 import { groups as grouped } from './settingRow.ts'
 

@@ -1,4 +1,4 @@
-/** The files of a base model as they lie on the disk: every tensor, known to us or not, and what belongs to them. */
+/** The files of a base model on disk: every tensor, used by Turnwise or not, and the accompanying files. */
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'

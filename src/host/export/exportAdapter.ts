@@ -1,4 +1,4 @@
-/** Exporting a checkpoint's adapter, with proof that what was written is what was trained. */
+/** Exports a checkpoint's adapter, and verifies that the files match what was trained. */
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { loadCheckpoint } from '#host/runs/checkpoints.ts'

@@ -77,7 +77,7 @@ async function compareAdapter(
   readBack: Adapter,
   type: FloatType,
 ): Promise<readonly ParityLine[]> {
-  onProgress({ phase: 'Computing with what was read back', done: 0, total: null, unit: 'samples' })
+  onProgress({ phase: 'Running the exported files', done: 0, total: null, unit: 'samples' })
   const products = productLine(base.config, { trained: adapter, readBack, type })
   // The policy's own scale is in its graphs: what another file says of it goes into B.
   const factor = loraScale(readBack.config) / loraScale(adapter.config)
@@ -114,7 +114,7 @@ async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
   const [type] = (['BF16', 'F16', 'F32'] as const).filter((candidate) => types.has(candidate))
   const limit = logprobLimit(type ?? 'F32', live, adaptedMatrices(base.config, adapter.config))
   try {
-    onProgress({ phase: 'Computing with what was read back', done: 0, total: null, unit: 'samples' })
+    onProgress({ phase: 'Running the exported files', done: 0, total: null, unit: 'samples' })
     const source = await asFloat32Source(merged, scratch)
     using policy = await createOrtPolicy({
       source,
@@ -141,7 +141,7 @@ async function writeOnnx(work: ExportWork): Promise<readonly ParityLine[]> {
     onProgress({ phase: 'Writing', done, total: plan.totalBytes, unit: 'bytes' }),
   )
   writeFileAtomic(path.join(folder, exampleName), onnxExample({ model: base.config, adapterInputs }))
-  onProgress({ phase: 'Computing with what was read back', done: 0, total: null, unit: 'samples' })
+  onProgress({ phase: 'Running the exported files', done: 0, total: null, unit: 'samples' })
   const feeds = adapterInputs ? readFeeds(path.join(folder, adapterName)) : {}
   using reader = await graphReader(folder, model, { config: base.config, adapter: feeds })
   return await compareAnswers(live, reader, logprobLimit('F32', live, 0))

@@ -83,7 +83,7 @@ async function exportAlone({ checkpoint, out }: ExportRequest): Promise<ExportRe
   requireNewFolder(out)
   const { directory, tensors, maxDifference } = await exportPeft(checkpoint, out)
   share(directory)
-  const sentence = `The values of ${tensors} tensors. The base model is missing, so nothing could be computed.`
+  const sentence = `The values of ${tensors} tensors. The base model is missing, so no log-probabilities could be compared.`
   return finishedReport('peft', directory, [parityLine(sentence, maxDifference, 0)])
 }
 
@@ -111,7 +111,7 @@ async function exportInto(folder: string, exporting: Exporting): Promise<ExportR
   const origin = await describeOrigin(hashing)
   const prompts = parityPrompts(base)
   using policy = await openLive(source, adapter)
-  onProgress({ phase: 'Asking the policy', done: 0, total: prompts.ids.length, unit: 'samples' })
+  onProgress({ phase: 'Running the policy', done: 0, total: prompts.ids.length, unit: 'samples' })
   const live = await askLive(policyReader(policy, 'actor'), policyReader(policy, 'base'), prompts)
   const scratch = path.join(folder, '.reading')
   const work = { request, folder, scratch, base, source, adapter, origin, live, policy, onProgress }
@@ -196,11 +196,11 @@ ${parityTable(content.parity)}
 const roundingWords = ({ learnedOn }: Provenance): string =>
   learnedOn === 'f32'
     ? ''
-    : ` It learned on a base rounded to ${learnedOn} blocks; what is compared below is the exact base, which answers slightly otherwise.`
+    : ` It was trained on a base quantised to ${learnedOn} blocks; the comparison below uses the exact base, whose outputs differ slightly.`
 
 const titles: Readonly<Record<ExportFormat, string>> = {
   peft: 'LoRA adapter',
-  merged: 'Model with its adapter merged in',
+  merged: 'Model with the adapter merged in',
   gguf: 'LoRA adapter for llama.cpp',
   onnx: 'ONNX model',
 }
@@ -252,7 +252,7 @@ but what was compared below is the exact one.
 
 const passed = (parity: readonly ParityLine[]): string =>
   parity.every((line) => line.passed)
-    ? 'What was written was read back by its own reader and compared with the policy that was trained.'
+    ? 'The export was read back by its own reader and compared with the trained policy.'
     : '**The export differs from the trained policy. Do not use it.**'
 
 /** A table that says the same as the report in the program. */

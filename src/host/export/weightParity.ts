@@ -50,7 +50,7 @@ export function productLine(
   const u = unitRoundoff[type]
   const limit = type === 'F32' ? 1e-6 : 2 * u + u * u + 1e-6
   return parityLine(
-    `s·B·A of ${ours.length} matrices in f64, relative to the sizes of their terms.`,
+    `s·B·A of ${ours.length} matrices in f64, relative to the magnitudes of their terms.`,
     largest,
     limit,
   )
@@ -101,7 +101,7 @@ export function mergedLines(base: ModelFolder, merged: ModelFolder, adapter: Ada
       0.501,
     ),
     parityLine(
-      `Tensors that the adapter does not change and that differ from the base, of ${tensors.length - changed.size}.`,
+      `Tensors that differ from the base although the adapter does not change them, out of ${tensors.length - changed.size}.`,
       different,
       0,
     ),

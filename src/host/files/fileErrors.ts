@@ -35,7 +35,7 @@ export function systemCode(error: unknown): string {
 export const runIsGone = (directory: string): AppError =>
   new AppError('file/unwritable', `${directory} no longer exists: it was removed or moved during training.`, {
     text: 'The run ended here. If the folder was moved, put it back and resume the run; if it was removed, its checkpoints are gone.',
-    command: '`turnwise resume` goes on with a run.',
+    command: '`turnwise resume` resumes it.',
   })
 
 /** A failed write as one clear sentence; passes an AppError on unchanged. */

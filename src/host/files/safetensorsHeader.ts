@@ -77,7 +77,7 @@ export function parseSafetensorsHeader(bytes: Uint8Array, dataLength: number): S
   if (position !== dataLength) {
     const problem = position > dataLength ? 'is cut off' : 'has bytes that belong to no tensor'
     throw new SafetensorsFormatError(
-      `it ${problem}: the header describes ${position} bytes, ${dataLength} are there`,
+      `it ${problem}: the header describes ${position} bytes, but there are ${dataLength}`,
     )
   }
   return { entries, metadata: readMetadata(document[metadataKey]) }
@@ -144,7 +144,7 @@ function readMetadata(value: unknown): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(value).map(([key, text]) => {
       if (typeof text !== 'string') {
-        throw new SafetensorsFormatError(`its metadata “${shorten(key)}” is not a text`)
+        throw new SafetensorsFormatError(`its metadata “${shorten(key)}” is not text`)
       }
       return [key, text] as const
     }),

@@ -63,9 +63,9 @@ function parse(text: string): unknown {
 function faultAt(text: string, code: ParseErrorCode, offset: number): string {
   const found = text[offset]
   const kind = printParseErrorCode(code)
-  if (found === undefined || kind === 'UnexpectedEndOfString') return 'it ends in the middle'
+  if (found === undefined || kind === 'UnexpectedEndOfString') return 'it ends prematurely'
   if (kind === 'InvalidEscapeCharacter' || kind === 'InvalidUnicode')
-    return `the text that begins at character ${offset + 1} has a wrong escape`
+    return `the text that begins at character ${offset + 1} has an invalid escape`
   return `character ${offset + 1} (${JSON.stringify(found)}) is not valid JSON there`
 }
 

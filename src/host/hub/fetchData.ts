@@ -142,7 +142,7 @@ export function readFetched(folder: string): FetchedData | null {
   const file = path.join(folder, noteName)
   if (!existsSync(file)) return null
   const { success, data } = note.safeParse(readJsonObject(file, 'data/invalid'))
-  if (!success) throw new AppError('data/invalid', `${file} is damaged.`, 'Fetch the data set again.')
+  if (!success) throw new AppError('data/invalid', `${file} is damaged.`, 'Download the data set again.')
   const [first, ...others] = data.files
   const inside = (name: string) => path.join(folder, name)
   return { origin: data.origin, files: [inside(first), ...others.map(inside)] }

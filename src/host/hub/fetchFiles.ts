@@ -55,7 +55,7 @@ export async function* fetchFiles(
 function requireSafe(place: HubPlace, { path: name }: HubFile): void {
   const isSafe = (part: string) => /^[^.\\:\p{Cc}][^\\:\p{Cc}]{0,199}$/u.test(part)
   if (name.split('/').every(isSafe)) return
-  throw invalid(place, `${place.repo} has a file whose name cannot be kept: “${name.slice(0, 200)}”.`)
+  throw invalid(place, `${place.repo} has a file whose name cannot be used: “${name.slice(0, 200)}”.`)
 }
 
 async function sizeOf(folder: string, files: readonly HubFile[]): Promise<number> {
@@ -90,7 +90,7 @@ async function* fetchFile(commit: HubCommit, file: HubFile, folder: string): Asy
       invalid(
         place,
         `${file.path} of ${place.repo} does not have the digest that the hub states.`,
-        `It was removed; fetch the ${kindWords[place.kind]} again.`,
+        `It was removed; download the ${kindWords[place.kind]} again.`,
       ),
   })
 }

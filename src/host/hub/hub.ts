@@ -70,7 +70,7 @@ export async function openFile({ place, commit, access }: HubCommit, path: strin
     }),
   )
   if (blob !== null) return blob
-  throw invalid(place, `${place.repo} has no ${path} any more.`)
+  throw invalid(place, `${place.repo} no longer has ${path}.`)
 }
 
 /** An access token goes to the hub alone, never to the servers it sends one on to. */
@@ -96,12 +96,12 @@ export async function asked<T>(place: HubPlace, ask: () => Promise<T>): Promise<
   } catch (error) {
     if (error instanceof HubApiError) throw refused(place, error.statusCode)
     if (error instanceof Error && error.name === 'AbortError')
-      throw new AppError('api/cancelled', 'Fetching was stopped.', 'What was downloaded is kept.')
+      throw new AppError('api/cancelled', 'The download was stopped.', 'What was downloaded is kept.')
     if (!(error instanceof TypeError)) throw error
     throw new AppError(
       'api/disconnected',
       'The hub cannot be reached.',
-      `What was downloaded is kept. Check the connection, then fetch the ${kindWords[place.kind]} again.`,
+      `What was downloaded is kept. Check the connection, then download the ${kindWords[place.kind]} again.`,
     )
   }
 }

@@ -53,7 +53,7 @@ export function findModel(nameOrPath: string, dataDirectory: string): string {
   const known = namedModels(dataDirectory).find(({ name }) => name === nameOrPath)
   if (known !== undefined) return known.directory
   throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, {
-    text: 'Give the path of a model folder, or the name of a model of the library.',
+    text: 'Give the path of a model folder, or the name of an imported model.',
     command: '`turnwise model list` shows them.',
   })
 }

@@ -63,7 +63,7 @@ function readJson(path: string, limit: number): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw invalid(path, 'is not valid JSON, perhaps because its download was interrupted', error)
+    throw invalid(path, 'is not valid JSON, perhaps because of an interrupted download', error)
   }
 }
 
@@ -80,7 +80,7 @@ function invalid(path: string, fault: string, cause: unknown): AppError {
   return new AppError(
     'tokenizer/invalid',
     `${path} ${fault}.`,
-    'Nothing was changed. Get the file again.',
+    'Nothing was changed. Download the file again.',
     cause,
   )
 }

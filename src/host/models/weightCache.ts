@@ -179,7 +179,7 @@ function requireFinite(values: Float32Array, name: string, file: string): void {
   throw new AppError(
     'model/invalid',
     `The tensor “${name}” in ${file} holds a value that is not a finite number.`,
-    'The checkpoint is damaged or its training had diverged; get another copy.',
+    'The checkpoint is damaged or its training diverged; get another copy.',
   )
 }
 
@@ -206,7 +206,7 @@ function requireFreeBytes(folder: string, neededBytes: number): void {
   throw new AppError(
     'file/unwritable',
     `The converted weights need ${gigabytes(neededBytes)} GB in ${folder}, which has ${gigabytes(freeBytes)} GB free.`,
-    'Free some space or choose another data directory; the model itself was not touched.',
+    'Free some space or choose another data directory; the model itself was not changed.',
   )
 }
 

@@ -1,7 +1,7 @@
 /**
  * Versions of the adapters on a rollout server. Whenever parameters have changed, the next rollout gets a version of its
- * own under a new name, so that nothing the server remembers of an older one can be mistaken for it; requests that use an
- * older version end with it, and it is unloaded and deleted when enough newer ones are there.
+ * own under a new name, so that the server cannot confuse it with a cached older one; requests that use an older version
+ * end with it, and it is unloaded and deleted when there are enough newer ones.
  */
 import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync } from 'node:fs'

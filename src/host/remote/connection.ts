@@ -1,6 +1,6 @@
 /**
- * Requests to a rollout server: JSON there and back, with limits of time and size. What may go better a second time is
- * asked again at growing intervals: a server that is not there (it may be starting anew), is too busy, or broke off.
+ * JSON requests to a rollout server, with limits on time and size. Failures that may be temporary are retried at growing
+ * intervals: a server that is unreachable (it may be restarting) or too busy, or a broken connection.
  */
 import { once } from 'node:events'
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http'

@@ -1,4 +1,4 @@
-/** What differs between the servers: the form of each request and of its answer. One file each, listed in rolloutServer.ts. */
+/** What differs between the servers: the form of requests and responses. One file each, listed in rolloutServer.ts. */
 import { type Answer, type Call, messageIn } from './connection.ts'
 import { z } from 'zod'
 
@@ -90,8 +90,8 @@ export const sglang: Dialect = {
     ].join(' '),
 
   remedies: {
-    ids: 'a version of SGLang whose /generate answers with output_token_logprobs is needed',
-    logprobs: 'a version of SGLang that knows return_logprob is needed',
+    ids: 'a version of SGLang whose /generate returns output_token_logprobs is needed',
+    logprobs: 'a version of SGLang that supports return_logprob is needed',
     tempered: 'SGLANG_RETURN_ORIGINAL_LOGPROB must not be set in its environment',
     adapters: '--enable-lora is missing',
     runtimeAdapters: '--enable-lora is missing',
@@ -186,7 +186,7 @@ export const vllm: Dialect = {
     ].join(' '),
 
   remedies: {
-    ids: 'a version of vLLM that knows return_token_ids is needed',
+    ids: 'a version of vLLM that supports return_token_ids is needed',
     logprobs: '--max-logprobs must not be 0',
     tempered: '--logprobs-mode processed_logprobs is missing',
     adapters: '--enable-lora is missing',

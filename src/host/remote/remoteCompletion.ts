@@ -1,4 +1,4 @@
-/** One completion from a rollout server, in as many requests as it takes. */
+/** Gets one completion from a rollout server, in as many requests as necessary. */
 import { AppError } from '#shared/errors.ts'
 import type { RandomStream } from '#shared/random.ts'
 import type { GenerateOptions, SamplingOptions, StopReason } from '#engine/policy.ts'
@@ -55,7 +55,7 @@ export async function completeRemotely(
   throw new AppError(
     'server/failed',
     `The rollout server interrupted a completion ${patience + 1} times without generating another token.`,
-    'Its log may say why; once that is corrected, resume the run from its last checkpoint.',
+    'Its log may say why; once that is fixed, resume the run from its last checkpoint.',
   )
 }
 

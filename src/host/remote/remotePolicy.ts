@@ -183,12 +183,12 @@ export class RemotePolicy implements Policy, AsyncDisposable {
       throw new AppError(
         'data/invalid',
         `A prompt of ${promptIds.length} tokens cannot be completed in a context of ${this.contextLength}.`,
-        'A prompt needs at least one token, and a completion room for one more.',
+        'A prompt needs at least one token, and the completion needs room for one more.',
       )
     }
     if (contextLength === null || promptIds.length + limit <= contextLength) return limit
     throw server.unsuitable(
-      `The rollout server takes ${contextLength} tokens of prompt and completion, and ${promptIds.length + limit} are needed.`,
+      `The rollout server accepts ${contextLength} tokens of prompt plus completion, but ${promptIds.length + limit} are needed.`,
     )
   }
 
@@ -222,8 +222,8 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     if (gap.mean <= gapLimit) return
     throw new AppError(
       'server/unsuitable',
-      `The log-probabilities of the rollout server differ from our own by ${gap.mean.toPrecision(3)} nats per token, more than rollout.server.gapLimit (${gapLimit}).`,
-      `It may have lost the adapter, or compute with too low a precision. ${server.launchHint}`,
+      `The log-probabilities of the rollout server differ from Turnwise’s by ${gap.mean.toPrecision(3)} nats per token, more than rollout.server.gapLimit (${gapLimit}).`,
+      `It may have lost the adapter, or its precision may be too low. ${server.launchHint}`,
     )
   }
 

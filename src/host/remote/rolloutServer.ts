@@ -1,4 +1,4 @@
-/** One rollout server, spoken with in its own dialect: what it serves, tokens out of tokens, adapters in and out. */
+/** A client for one rollout server in its dialect: its models, token generation, and loading and unloading adapters. */
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { type Answer, type AskOptions, type Call, Connection, messageIn, problemOf } from './connection.ts'
@@ -92,7 +92,7 @@ export class RolloutServer implements Disposable {
       const names = models.map(({ id }) => id).join(', ')
       throw new AppError(
         'server/unsuitable',
-        `The rollout server at ${this.url} does not serve ${wanted === '' ? 'a base model' : wanted}, but: ${names || 'nothing'}.`,
+        `The rollout server at ${this.url} does not serve ${wanted === '' ? 'a base model' : wanted}. It serves ${names || 'nothing'}.`,
         'Correct rollout.server.model, or start the server with the base model of the run.',
       )
     }
@@ -123,18 +123,18 @@ export class RolloutServer implements Disposable {
   #complete({ ids, logprobs }: GeneratedTokens): Tokens {
     const { title, remedies } = this.dialect
     if (ids === null) {
-      throw this.unsuitable(`The rollout server (${title}) answers without token ids: ${remedies.ids}.`)
+      throw this.unsuitable(`The rollout server (${title}) returns no token ids: ${remedies.ids}.`)
     }
     if (logprobs === null) {
       throw this.unsuitable(
-        `The rollout server (${title}) answers without log-probabilities: ${remedies.logprobs}.`,
+        `The rollout server (${title}) returns no log-probabilities: ${remedies.logprobs}.`,
       )
     }
     if (ids.length === logprobs.length) return { ids, logprobs }
     throw new AppError(
       'server/failed',
-      `The rollout server answered ${ids.length} tokens with ${logprobs.length} log-probabilities.`,
-      'Its version does not keep them together; another one may.',
+      `The rollout server returned ${ids.length} tokens with ${logprobs.length} log-probabilities.`,
+      'This is a fault of its version; another one may work.',
     )
   }
 
@@ -149,20 +149,20 @@ export class RolloutServer implements Disposable {
 
   #notLoaded(answer: Answer, folder: string): AppError {
     const { title, remedies } = this.dialect
-    const where = `The rollout server (${title}) takes no adapters`
+    const where = `The rollout server (${title}) accepts no adapters`
     if (this.dialect.isLoadingOff(answer)) return this.unsuitable(`${where}: ${remedies.runtimeAdapters}.`)
     if (/not enabled|enable[-_]lora/i.test(answer.text)) {
       return this.unsuitable(`${where}: ${remedies.adapters}.`)
     }
     if (/rank/i.test(answer.text)) {
       return this.unsuitable(
-        `The rollout server (${title}) takes adapters of lower rank only: ${problemOf(answer)}.`,
+        `The rollout server (${title}) accepts only adapters of lower rank: ${problemOf(answer)}.`,
       )
     }
     return new AppError(
       'server/failed',
       `The rollout server did not load the adapter in ${folder}: ${problemOf(answer)}.`,
-      'It must be able to read that folder: rollout.server.serverAdapterFolder is what the server calls rollout.server.adapterFolder.',
+      'It must be able to read that folder: rollout.server.serverAdapterFolder is the server’s path to rollout.server.adapterFolder.',
     )
   }
 

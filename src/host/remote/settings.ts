@@ -1,4 +1,4 @@
-/** What a run says of the server that generates for it. */
+/** A run's settings for its rollout server. */
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 
@@ -15,7 +15,7 @@ export function readApiKey(
   throw new AppError(
     'config/invalid',
     `rollout.server.apiKeyVariable is ${apiKeyVariable}, but there is no such environment variable.`,
-    'Set it where Turnwise is started, or make apiKeyVariable null.',
+    'Set it in the environment in which Turnwise is started, or set apiKeyVariable to null.',
   )
 }
 

@@ -1,7 +1,7 @@
 /**
- * What is asked of a server before it is trusted with rollouts: the same vocabulary, ids and log-probabilities in its
- * answers, those of the tempered distribution, the same model, adapters at run time. Whatever is missing is named, with
- * the command that starts the server rightly.
+ * Checks of a server before rollouts: the same vocabulary, ids and log-probabilities in its responses, those of the
+ * tempered distribution, the same model, adapters at run time. An error names what is missing, with the command that
+ * starts the server correctly.
  */
 import type { Policy, PolicyRole, Heads, TokenSequence } from '#engine/policy.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
@@ -35,7 +35,7 @@ export async function checkServer(options: StartUpOptions): Promise<number | nul
     throw new AppError(
       'server/unsuitable',
       `The rollout server computes something other than the run's base model: log-probabilities differ by ${shown(gap)}.`,
-      `The cause may be another model, quantised weights or a low precision. ${server.launchHint}`,
+      `It may serve a different model, quantised weights or too low a precision. ${server.launchHint}`,
     )
   }
   return contextLength
@@ -83,7 +83,7 @@ async function probe(options: StartUpOptions, role: PolicyRole, adapter: string 
     signal,
   )
   if (answer === 'adapter-missing') {
-    throw server.unsuitable(`The rollout server forgot the adapter ${adapter ?? ''} at once.`)
+    throw server.unsuitable(`The rollout server dropped the adapter ${adapter ?? ''} immediately.`)
   }
   requireUsable(answer, options)
   const logprobsAt = async (temperature: number) =>
@@ -104,9 +104,7 @@ function requireUsable({ ids, logprobs }: Tokens, { server, policy }: StartUpOpt
   const { title, remedies } = server.dialect
   if (ids.length === 0) throw server.unsuitable(`The rollout server (${title}) generates no tokens.`)
   if (logprobs.some(Number.isFinite)) return
-  throw server.unsuitable(
-    `The rollout server (${title}) answers without log-probabilities: ${remedies.logprobs}.`,
-  )
+  throw server.unsuitable(`The rollout server (${title}) returns no log-probabilities: ${remedies.logprobs}.`)
 }
 
 /** Errors: AppError 'server/unsuitable' for ids the model of the run does not have. */
@@ -115,8 +113,8 @@ export function requireKnownIds(ids: readonly number[], vocabSize: number): void
   if (unknown === undefined) return
   throw new AppError(
     'server/unsuitable',
-    `The rollout server answered the token ${unknown}, and the model of the run has ${vocabSize}.`,
-    'Serve the same model as that of the run.',
+    `The rollout server returned token ${unknown}, but the run’s model has only ${vocabSize}.`,
+    'Serve the run’s model.',
   )
 }
 

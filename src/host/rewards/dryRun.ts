@@ -1,4 +1,4 @@
-/** Reward code on rows and completions, before anything is trained: what each one earns, why, and how long it takes. */
+/** Dry runs: reward code on rows and completions before training, with each score, the reason and the time it takes. */
 import { combinedReward } from '#rl/rewards.ts'
 import type { SandboxFailure, ScoreAnswer } from '../sandbox/answers.ts'
 import {

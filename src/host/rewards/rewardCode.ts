@@ -1,4 +1,4 @@
-/** Reward code on disk: which config entries mean code, where it lies, and a run's own copy of it. */
+/** Reward code on disk: which config entries refer to code, where it is, and a run's own copy of it. */
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'

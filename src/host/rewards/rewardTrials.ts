@@ -1,4 +1,4 @@
-/** Reward code on rows of a data set, before anything is trained. */
+/** Reward code on rows of a data set, before training. */
 import { meanOf } from '#shared/mean.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
@@ -202,7 +202,7 @@ const cheats = {
     completion: leakedAnswers,
   },
   format: {
-    words: 'The format of an answer without one',
+    words: 'The answer format without an answer',
     completion: () => '<think></think>\n<answer></answer>\n\\boxed{}\n####\n```json\n{}\n```',
   },
   'think-only': {
@@ -251,9 +251,9 @@ export async function tryCheating(
 
 function sentence(words: string, mean: number | null, honestMean: number): string {
   if (mean === null) return `${words} is not scored: the reward does not apply.`
-  const earned = `${words} earns ${rounded(mean)} of the ${rounded(honestMean)} that honest work earns`
+  const earned = `${words} earns ${rounded(mean)} of the ${rounded(honestMean)} that correct answers earn`
   return honestMean > 0 && mean >= honestMean / 2
-    ? `${earned}: a policy will learn this instead.`
+    ? `${earned}: a policy would learn this instead.`
     : `${earned}.`
 }
 

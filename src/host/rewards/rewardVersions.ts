@@ -1,4 +1,4 @@
-/** Reward code that was saved: where a run finds it, and what keeps a run from using it. */
+/** Saved reward code: where a run finds it, and the gates that keep a run from using it. */
 import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
@@ -83,6 +83,6 @@ async function requirePassed(store: Store, version: RewardVersionRecord): Promis
   throw new AppError(
     'reward/failed',
     `No run may start with the reward “${findReward(store, version.rewardId).name}”: ${failed.length} of its ${results.length} test cases fail. ${first.name}: ${first.message}`,
-    'Correct the code or the test case, or take the gate off this version.',
+    'Correct the code or the test case, or remove the gate from this version.',
   )
 }

@@ -1,4 +1,4 @@
-/** Reward functions and environments that people write: their versions, what comes with the program, and trying them out. */
+/** User-written reward functions and environments: their versions, the built-in ones, and dry runs. */
 import path from 'node:path'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** Examples kept beside reward code, run after every change: what must be earned, and what must not. */
+/** Test cases kept with reward code and run after every change: expected scores of example completions. */
 import { z } from 'zod'
 import type { CodeSource } from '../sandbox/sandbox.ts'
 import { dryRun, type DryRunOptions, type DryRunRow } from './dryRun.ts'

@@ -1,4 +1,4 @@
-/** What a calibration showed (training/calibrating.ts) as the numbers and words that a person decides by. */
+/** Turns a calibration (training/calibrating.ts) into the numbers and warnings on which the user decides. */
 import { plural } from '#shared/plural.ts'
 import { statfs } from 'node:fs/promises'
 import type { Api } from '#shared/api/api.ts'
@@ -146,11 +146,11 @@ function roomWarnings({ memory }: CalibrationReport, neededBytes: number, room: 
   return [
     ...when(
       memory.expectedBytes > room.availableBytes,
-      `A step takes about ${size(memory.expectedBytes)} of memory, and ${size(room.availableBytes)} were free: lower optimization.tokenBudget or rollout.groupSize, or set optimization.memory to recompute.`,
+      `A step takes about ${size(memory.expectedBytes)} of memory, but only ${size(room.availableBytes)} were free: lower optimization.tokenBudget or rollout.groupSize, or set optimization.memory to recompute.`,
     ),
     ...when(
       neededBytes > room.freeBytes,
-      `Checkpoints and logs will take about ${size(neededBytes)}, and ${size(room.freeBytes)} are free on the disk.`,
+      `Checkpoints and logs will take about ${size(neededBytes)}, but only ${size(room.freeBytes)} are free on the disk.`,
     ),
     ...when(
       room.runs > 0,

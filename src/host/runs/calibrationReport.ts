@@ -1,4 +1,4 @@
-/** What one step on the longest row showed of a run that is not made yet. */
+/** The result of one step on the longest row, before the run is created. */
 import type { DeviceKind } from '#shared/device.ts'
 import type { TrajectorySample } from '#shared/events.ts'
 import type { Estimate } from '#rl/training/stepEstimate.ts'

@@ -1,4 +1,4 @@
-/** What a run takes over from a checkpoint, by role. */
+/** What a run restores from a checkpoint, by role. */
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { OptimizerState } from '#engine/optimizers/optimizer.ts'
 import type { Checkpoint, CriticState } from './checkpoints.ts'

@@ -1,4 +1,4 @@
-/** Which checkpoints of a run stay, and clearing away those that do not. */
+/** Decides which checkpoints of a run to keep, and deletes the others. */
 import { existsSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { findDeclaration } from '#shared/metrics.ts'

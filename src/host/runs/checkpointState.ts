@@ -78,7 +78,7 @@ export function readState(directory: string): CheckpointState & { readonly sizeB
   requireFormat(directory, document['format'])
   const parsed = stateSchema.safeParse(document)
   if (!parsed.success || !Buffer.from(sealed(document)).equals(bytes)) {
-    throw damagedCheckpoint(directory, `${stateName} is not as it was written`)
+    throw damagedCheckpoint(directory, `${stateName} has changed since it was written`)
   }
   return { ...parsed.data, sizeBytes: sizeOf(parsed.data) + bytes.length }
 }
@@ -138,7 +138,7 @@ export function requireWhole(directory: string, { files }: Pick<CheckpointState,
     const file = path.join(directory, name)
     if (!existsSync(file)) throw damagedCheckpoint(directory, `${name} is missing`)
     if (regularFileSize(file) !== expected.bytes || sha256Of(file) !== expected.sha256) {
-      throw damagedCheckpoint(directory, `${name} is not as it was written`)
+      throw damagedCheckpoint(directory, `${name} has changed since it was written`)
     }
   }
 }

@@ -292,7 +292,7 @@ function entryOf(directory: string): CheckpointEntry | DamagedCheckpoint {
   const step = Number(folderPattern.exec(path.basename(directory))?.[1])
   try {
     const { trainer, reward, metrics, sizeBytes } = readState(directory)
-    if (trainer.step !== step) throw damagedCheckpoint(directory, `it is of step ${trainer.step}`)
+    if (trainer.step !== step) throw damagedCheckpoint(directory, `it belongs to step ${trainer.step}`)
     return { step, reward, metrics, sizeBytes, directory }
   } catch (error) {
     if (error instanceof AppError) return { step, directory, problem: error.message }

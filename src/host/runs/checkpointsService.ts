@@ -1,4 +1,4 @@
-/** Checkpoints of runs, as they lie on the disk, and what is exported from them. */
+/** API procedures for checkpoints and exports. */
 import { statSync } from 'node:fs'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'

@@ -1,4 +1,4 @@
-/** The run that comes with the program: the starter model on its own data, offline, in about a minute. */
+/** The demo run: the starter model on its own data, offline, in about a minute. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { RunConfig } from '#shared/runConfig.ts'

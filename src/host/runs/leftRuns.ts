@@ -1,6 +1,6 @@
 /**
- * Runs that were being trained when their host died. Their processes have finished a step, kept a checkpoint and ended;
- * where the setting says so, the next host that serves the queue goes on with them.
+ * Runs that were training when their host died. Their processes have finished a step, saved a checkpoint and exited; if
+ * the setting says so, the next host that serves the queue resumes them.
  */
 import { runHolder } from './runFolder.ts'
 import type { Store } from '#host/store/store.ts'

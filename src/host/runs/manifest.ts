@@ -1,4 +1,4 @@
-/** Digests of everything that determines a run, so that two runs can be told apart and a resume knows what changed. */
+/** Digests of everything that determines a run, to compare runs and to detect changes on resume. */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'

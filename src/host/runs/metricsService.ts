@@ -1,4 +1,4 @@
-/** Numbers over steps, as charts and exports want them. */
+/** Metric series for charts and exports. */
 import { z } from 'zod'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { metricsApi } from '#shared/api/metrics.ts'

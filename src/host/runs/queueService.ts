@@ -1,4 +1,4 @@
-/** Runs that wait for their turn. */
+/** Queued runs. */
 import { z } from 'zod'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { queueApi } from '#shared/api/queue.ts'

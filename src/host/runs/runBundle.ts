@@ -1,4 +1,4 @@
-/** One file that holds what is known of a run: written here, and taken into the history of another machine. */
+/** Exports a run's history to one file, and imports such a file on another machine. */
 import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'

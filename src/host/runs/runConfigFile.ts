@@ -1,4 +1,4 @@
-/** A run config from a file: checked, its paths made absolute. */
+/** Reads a run config from a file, checks it and makes its paths absolute. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { blaming } from '#shared/config/problems.ts'

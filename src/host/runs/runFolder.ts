@@ -113,7 +113,7 @@ export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolde
   const [match, other] = matches
   if (match === undefined) {
     throw new AppError('run/not-found', `There is no run “${idOrPath}”.`, {
-      command: '`turnwise runs list` shows the runs there are.',
+      command: '`turnwise runs list` shows all runs.',
     })
   }
   if (other !== undefined) {

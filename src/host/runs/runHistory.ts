@@ -1,7 +1,7 @@
 /**
- * Keeps the history in line with the folders of the runs, which are the truth: a run that was made by another process
- * or whose database was lost comes back from its folder, and what a log gained while no host looked is read when one
- * looks again.
+ * Keeps the history consistent with the run folders, which are the source of truth: a run that another process created,
+ * or whose database was lost, is restored from its folder, and events logged while no host was running are read when one
+ * starts.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-/** Starts waiting runs one after the other; where they wait is the business of whoever keeps the list. */
+/** Starts queued runs one after the other; the caller stores the queue. */
 import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
 import type { Supervisor, WorkerEnding } from './supervisor.ts'
 import { packError } from '#host/processes/messages.ts'

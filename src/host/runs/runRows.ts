@@ -1,4 +1,4 @@
-/** The rows that the samples of a run came from. */
+/** Finds the data rows from which a run's samples came. */
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '#shared/errors.ts'

@@ -1,4 +1,4 @@
-/** What a person means by RUN or CHECKPOINT on the command line. */
+/** Resolves RUN and CHECKPOINT arguments of the command line. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'

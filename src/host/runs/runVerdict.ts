@@ -1,4 +1,4 @@
-/** What is said of a run config before it is trained: the same in the window and on the command line. */
+/** Checks a run config before training, with the same result in the window and on the command line. */
 import { conflict, unwise } from '#shared/config/problems.ts'
 import { ConfigError, type Problem } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'

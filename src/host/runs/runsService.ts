@@ -1,4 +1,4 @@
-/** Runs: the one place where a stored run and a living process meet. */
+/** API procedures for runs, the one place that combines stored runs with running processes. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { runsApi } from '#shared/api/runs.ts'

@@ -1,4 +1,4 @@
-/** Trajectories kept to look at, token by token, and what other versions of a reward say of them. */
+/** Stored trajectories, token by token, and their scores under other versions of a reward. */
 import { meanOf } from '#shared/mean.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
@@ -160,7 +160,7 @@ export async function scoredWithin(limitMs: number, ask: Ask, scoring: Scoring):
     throw new AppError(
       'reward/failed',
       `The rewards of this run did not score the text within ${limitMs / 1000} s and were stopped.`,
-      'Nothing was changed. A pattern in their settings may take too long on such a text: try a shorter one.',
+      'Nothing was changed. A pattern in their settings may take too long on this text: try a shorter one.',
       error,
     )
   }

@@ -1,4 +1,4 @@
-/** What checks of settings expected of their runs, kept until the program ends: a run's first estimate of its time. */
+/** Time estimates from config checks, kept until the program exits: a run's first estimate of its duration. */
 import { hash } from 'node:crypto'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { TrainingRequest } from '#host/processes/messages.ts'

@@ -221,7 +221,7 @@ function loadedModule(runtime: QuickJSRuntime, context: QuickJSContext, code: st
   const state = (runtime.executePendingJobs(jobsAtOnce), context.getPromiseState(result.value))
   if (state.type === 'fulfilled') return state.value
   if (state.type === 'rejected') throw errorOf(context, state.error)
-  throw new LoadFailure('exception', 'The code awaits something at its top level that never arrives.', '')
+  throw new LoadFailure('exception', 'The code awaits something at its top level that never resolves.', '')
 }
 
 /** Runs promise callbacks until none is left or the time is over. */
@@ -241,7 +241,7 @@ function stringOf(
 ): string {
   if (result.error) throw errorOf(context, result.error)
   if (context.typeof(result.value) === 'string') return textOf(context, result.value, 'length', limit)
-  throw new LoadFailure('exception', 'The call gave no answer.', '')
+  throw new LoadFailure('exception', 'The call returned nothing.', '')
 }
 
 /** The length is looked at before anything is copied out. */
@@ -278,7 +278,7 @@ function hostFailure(error: unknown): LoadFailure {
   if (error instanceof RangeError) return new LoadFailure('stack', 'stack overflow', '')
   const message = error instanceof Error ? error.message : String(error)
   const isMemory = /memory|allocat/i.test(message)
-  return new LoadFailure(isMemory ? 'memory' : 'exception', `The virtual machine broke: ${message}`, '')
+  return new LoadFailure(isMemory ? 'memory' : 'exception', `The virtual machine failed: ${message}`, '')
 }
 
 export const failureText = ({ kind, message, guestStack }: LoadFailure): string =>

@@ -243,7 +243,7 @@ export class Sandbox implements AsyncDisposable {
 
   #givenUp(): string {
     return timeoutText(
-      `Not tried: other completions of this batch could not be interrupted, which took ${(mostSilences * this.#silenceMs) / 1000} s.`,
+      `Not run: other completions in this batch could not be interrupted, which took ${(mostSilences * this.#silenceMs) / 1000} s.`,
     )
   }
 

@@ -44,7 +44,7 @@ export class SandboxLink implements Disposable {
       isConfined = false
       const unconfined = await SandboxLink.start()
       process.emitWarning(
-        "Reward code runs without Node's permission model, which this program does not accept.",
+        "Reward code would run without Node's permission model, which Turnwise does not allow.",
       )
       return unconfined
     }

@@ -1,4 +1,4 @@
-/** The database itself: statements prepared once, transactions, and errors in words. */
+/** The database connection: prepared statements, transactions, and readable errors. */
 import Database from 'better-sqlite3'
 import { AppError } from '#shared/errors.ts'
 
@@ -140,7 +140,7 @@ export const unreadable = (file: string, finding: string, cause?: unknown): AppE
 export const tooNew = (file: string, version: number, known: number): AppError =>
   new AppError(
     'store/too-new',
-    `The history in ${file} was written by a newer version of Turnwise (its format is ${version}, this one knows ${known}).`,
+    `The history in ${file} was written by a newer version of Turnwise (its format is ${version}; this version reads up to ${known}).`,
     'It was left as it is. Use the newer version, or another data directory.',
   )
 
@@ -168,7 +168,7 @@ const readings: readonly (readonly [RegExp, (file: string, error: Error) => AppE
   [/^SQLITE_FULL/, unwritable('the disk is full')],
   [/^SQLITE_READONLY/, unwritable('this account may not write there, or the disk is read-only')],
   [/^SQLITE_CANTOPEN/, unwritable('it cannot be opened there')],
-  [/^SQLITE_IOERR/, unwritable('the disk answered with an error')],
+  [/^SQLITE_IOERR/, unwritable('the disk reported an error')],
   [/^SQLITE_(BUSY|LOCKED)/, busy],
 ]
 

@@ -1,4 +1,4 @@
-/** Opens the database of the history: looks before it writes, then brings the tables to this version. */
+/** Opens the history database: checks it before writing, then migrates it to this version. */
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
@@ -105,7 +105,7 @@ function inspectTables(file: string): void {
   const tables = schemaOf(connection)
   if (tables.size === 0 && version === 0) return
   if (connection.pragma('application_id') !== applicationId) {
-    throw unreadable(file, 'it is a database of another program')
+    throw unreadable(file, 'it is another program’s database')
   }
   if (version > latestVersion) throw tooNew(file, version, latestVersion)
   for (const [name, sql] of expectedSchema(version)) {

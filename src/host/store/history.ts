@@ -1,4 +1,4 @@
-/** One run's history being written: each event to its table, and back where a resume says so. */
+/** Writes one run's history: each event to its table, with a rollback on resume. */
 import type { RunStatus } from '#shared/runs.ts'
 import { parseLogLine, type LoggedEvent } from '#host/runs/eventLog.ts'
 import type { Connection } from './connection.ts'

@@ -1,6 +1,6 @@
 /**
- * Takes a run's log into the history, each event once: a piece of the log and the position after it are written in one
- * transaction, which begins by looking whether another process was there first.
+ * Ingests a run's log into the history, each event exactly once: a chunk of the log and the position after it are
+ * written in one transaction, which first checks whether another process has already done so.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The events of a log that have tables of their own, as they must be to go there. */
+/** Schemas of the log events that have their own tables. */
 import { z } from 'zod'
 import { count } from '#shared/api/common.ts'
 import type { ScheduledStage } from '#shared/events.ts'

@@ -1,4 +1,4 @@
-/** Writes metrics down and keeps the bucket pyramid over them true. */
+/** Writes metrics and keeps their bucket pyramid up to date. */
 import type { Connection } from './connection.ts'
 import type { NamesTable } from './names.ts'
 import { fold, single, topLevel, widthOf, type Bucket } from './pyramid.ts'

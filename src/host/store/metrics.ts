@@ -1,4 +1,4 @@
-/** What charts, tables and followers read of the metrics. */
+/** Metric queries for charts, tables and feeds. */
 import type { Connection } from './connection.ts'
 import { metricsOf, readBuckets, readRows } from './metricWriter.ts'
 import type { NamesTable } from './names.ts'

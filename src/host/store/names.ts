@@ -1,4 +1,4 @@
-/** Names of metrics and reward functions as numbers: each text is stored once. */
+/** Maps names of metrics and reward functions to numbers, so that each text is stored once. */
 import type { Connection } from './connection.ts'
 import type { LoggedEvent } from '#host/runs/eventLog.ts'
 

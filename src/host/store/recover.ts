@@ -1,6 +1,6 @@
 /**
- * Saves what is readable of a damaged history into a new file; the damaged one is only read. A page that is gone takes
- * some rows with it; what is left is read around it.
+ * Recovers what is readable of a damaged history into a new file; the damaged one is only read. Rows on lost pages are
+ * gone; the rest is read around them.
  */
 import {
   closeSync,

@@ -1,4 +1,4 @@
-/** Reward functions and environments that people wrote: every version of their code, and their test cases. */
+/** User-written reward functions and environments: every version of their code, and their test cases. */
 import { createHash, randomUUIDv7 } from 'node:crypto'
 import { type Connection, unreadable } from './connection.ts'
 

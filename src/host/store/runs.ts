@@ -1,4 +1,4 @@
-/** Runs: what they are, where they stand, and what people say of them. */
+/** Runs: their configs, status, tags and notes. */
 import { z } from 'zod'
 import type { Remark } from '#shared/diagnosis.ts'
 import { AppError } from '#shared/errors.ts'
@@ -232,7 +232,7 @@ export class RunsTable {
 }
 
 const notFound = (id: string): AppError =>
-  new AppError('run/not-found', `The history knows no run “${id}”.`, 'It may have been removed.')
+  new AppError('run/not-found', `The history has no run “${id}”.`, 'It may have been removed.')
 
 /* What a list of runs shows of a config. */
 

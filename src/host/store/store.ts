@@ -188,7 +188,7 @@ class QueueTable {
     this.#db.write(() => {
       const runs = this.list()
       const moved = runs.find((run) => run.runId === runId)
-      if (!moved) throw new AppError('run/not-found', `The run ${runId} does not wait in the queue.`)
+      if (!moved) throw new AppError('run/not-found', `The run ${runId} is not in the queue.`)
       const order = runs.filter((run) => run !== moved)
       order.splice(Math.max(0, place), 0, moved)
       this.#db.run('DELETE FROM queue')

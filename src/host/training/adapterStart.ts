@@ -1,6 +1,6 @@
 /**
- * The adapters a run begins with: the policy's, fresh, a given one, or a given one under the run's own LoRA config; and the
- * reference's, where it is another.
+ * The adapters a run starts with: the policy's (fresh, a given one, or a given one under the run's own LoRA config) and
+ * the reference's, if different.
  */
 import { conflict } from '#shared/config/problems.ts'
 import { ConfigError } from '#shared/errors.ts'
@@ -77,7 +77,7 @@ function requireSame(settings: RunConfig['adapter'], own: LoraConfig, adapter: L
   )
   throw new ConfigError(
     sides,
-    'Leave those settings out to go on with the adapter as it is, or set adapter.mergeConfigs to true to bring it to the larger rank and the targets of both.',
+    'Omit those settings to continue the adapter as it is, or set adapter.mergeConfigs to true to extend it to the larger rank and the targets of both.',
   )
 }
 
@@ -118,14 +118,14 @@ const doesNotFit = (reference: LoraConfig, policy: LoraConfig): ConfigError =>
     [
       conflict(
         'reference.adapter',
-        `it has ${sizeWords(reference)}; the policy's adapter has ${sizeWords(policy)}, where it has no place.`,
+        `it has ${sizeWords(reference)}; the policy's adapter has only ${sizeWords(policy)}.`,
       ),
     ],
     `Give the policy's adapter at least that rank and those targets, or set adapter.mergeConfigs to true to let it grow.`,
   )
 
 const grownWords = (lora: LoraConfig): string =>
-  `So that the reference fits beside it, the policy's adapter has ${sizeWords(lora)}, with alpha ${Number(lora.alpha.toPrecision(6))}: its scale stays what it was.`
+  `To make room for the reference, the policy's adapter has ${sizeWords(lora)}, with alpha ${Number(lora.alpha.toPrecision(6))}: its scale is unchanged.`
 
 type TargetName = Exclude<RunConfig['adapter']['targets'], string>[number]
 

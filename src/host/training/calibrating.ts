@@ -1,4 +1,4 @@
-/** Calibration: every stage of a run takes one step with one group, for real, and nothing of it is kept. */
+/** Calibration: every stage of a run takes one real step with one group, and the result is discarded. */
 import { rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Device } from '#shared/device.ts'

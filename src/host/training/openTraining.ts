@@ -1,4 +1,4 @@
-/** The policy of a stage with everything that trains it, from a config or from a checkpoint. */
+/** Opens the policy of a stage with everything needed to train it, from a config or a checkpoint. */
 import { holdsTensors, type Device } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
@@ -147,7 +147,7 @@ function restore(
 }
 
 const otherParameters =
-  'The optimizer begins anew: the checkpoint was made by an algorithm that trains other parameters.'
+  'The optimizer starts fresh: the checkpoint was made by an algorithm that trains different parameters.'
 
 function restoreCritic(policy: OrtPolicy, { adapter, valueHead }: CriticState): void {
   policy.restoreAdapter('critic', adapter)

@@ -1,5 +1,5 @@
 /**
- * Keeps a run's folder while it trains: every event in the log, checkpoints whole, and after a resume one history
+ * Maintains a run's folder during training: every event in the log, complete checkpoints, and after a resume one history
  * without gaps or repetitions, whatever the process was doing when it was killed.
  */
 import { existsSync } from 'node:fs'
@@ -79,7 +79,7 @@ export class Recorder {
     if (entry !== undefined) yield* this.say(saved(entry))
     yield* this.#sayWhatIsGone(step)
     for (const { step: damagedStep, problem } of damaged) {
-      const message = `The checkpoint of step ${damagedStep} cannot be used and was put aside under a name that ends in .damaged; the run goes on from step ${Math.max(step, 0)}. ${problem}`
+      const message = `The checkpoint of step ${damagedStep} cannot be used and was renamed to end in .damaged; the run continues from step ${Math.max(step, 0)}. ${problem}`
       yield* this.say({ type: 'warning', step: Math.max(step, 0), message })
     }
     this.#savedStep = entry?.step ?? null

@@ -1,4 +1,6 @@
-/** Where a run computes: as its config says, where it began, or, for `auto`, on the fastest device that is known to be sound. */
+/**
+ * Chooses a run's device: the configured one, the one it started on, or for `auto` the fastest that passed its check.
+ */
 import { deviceTitles, type Device, type DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -32,7 +34,7 @@ export interface RunDeviceWish {
 export async function chooseRunDevice(wish: RunDeviceWish): Promise<RunDevice> {
   const { config, model, cacheDirectory, before } = wish
   const isAuto = config.device.kind === 'auto'
-  if (isAuto && before !== null) return { device: await goOn(wish, before), reason: 'The run began there.' }
+  if (isAuto && before !== null) return { device: await goOn(wish, before), reason: 'The run started on it.' }
   const { kind, reason } = plannedDevice(config, model.config, cacheDirectory)
   try {
     return { device: await sound(wish, kind), reason }
@@ -57,7 +59,7 @@ async function goOn(wish: RunDeviceWish, kind: DeviceKind): Promise<Device> {
     throw new AppError(
       error.code,
       error.message,
-      `The run began on ${deviceTitles[kind]} and can go on only there; its checkpoints are whole. To go on elsewhere, fork it with another device. ${error.hint ?? ''}`.trim(),
+      `The run started on ${deviceTitles[kind]} and can only continue there; its checkpoints are intact. To continue on another device, fork it with that device. ${error.hint ?? ''}`.trim(),
       error,
     )
   }
@@ -81,7 +83,7 @@ export async function requireProof(device: Device, cacheDirectory: string): Prom
   const measured = first.measured === null ? 'no number' : first.measured.toExponential(1)
   throw new AppError(
     'device/unsound',
-    `${deviceTitles[device.kind]} computes wrongly on this machine: ${proof.failures.length} of ${plural(proof.checks, 'check')} of the self-test failed. The first is ${first.name}, with an error of ${measured} where ${first.limit.toExponential(0)} is allowed.`,
+    `${deviceTitles[device.kind]} computes wrong results on this machine: ${proof.failures.length} of ${plural(proof.checks, 'check')} of the self-test failed, first ${first.name}, with an error of ${measured} where ${first.limit.toExponential(0)} is allowed.`,
     {
       text: 'Nothing was trained. Train on the CPU, or update the graphics driver and test the device again.',
       command: `\`turnwise selftest --device ${device.kind}\` does so.`,

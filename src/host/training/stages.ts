@@ -1,4 +1,4 @@
-/** The stages of a run: what each of them trains with, and where a run that goes on takes it up. */
+/** The stages of a run: the config of each, and where a resumed run continues. */
 import type { TrainerState } from '#shared/events.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { scheduleById } from '#engine/optimizers/schedules.ts'

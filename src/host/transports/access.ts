@@ -1,4 +1,4 @@
-/** Who may talk to the headless host: the holder of its token, under the host's own name, from its own page. */
+/** Access control of the headless host: requests need its token, its own Host and its own Origin. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Socket } from 'node:net'
 

@@ -122,7 +122,7 @@ function listenError(port: number, error: unknown): Error {
   const code = systemCode(error)
   if (code !== 'EADDRINUSE' && code !== 'EACCES')
     return error instanceof Error ? error : new Error(String(error))
-  const reason = code === 'EADDRINUSE' ? 'is used by another program' : 'may not be used by this account'
+  const reason = code === 'EADDRINUSE' ? 'is in use by another program' : 'may not be used by this account'
   return new AppError(
     'usage/invalid',
     `Port ${port} ${reason}.`,
@@ -305,26 +305,26 @@ const uploadStatus: Readonly<Partial<Record<ErrorCode, number>>> = {
 /** What a person can read of a refusal: what happened, and what to do. */
 const reasons: Readonly<Record<number, { readonly message: string; readonly hint?: string }>> = {
   400: {
-    message: 'This window is of another version than the host.',
-    hint: 'Reload the page. Runs go on and nothing is lost.',
+    message: 'This window and the host have different versions.',
+    hint: 'Reload the page. Runs continue and nothing is lost.',
   },
   401: {
     message: 'This window needs its key: open the address that the terminal printed.',
-    hint: 'Every start of the host makes a new key. Runs go on and nothing is lost.',
+    hint: 'The host makes a new key every time it starts. Runs continue and nothing is lost.',
   },
   404: { message: 'There is nothing at this address.' },
   405: { message: 'That cannot be done at this address.' },
   421: {
-    message: 'The host answers to the name of this machine only.',
+    message: 'The host only answers requests for this machine’s name.',
     hint: 'Open the address that the terminal printed.',
   },
   429: {
-    message: 'Several files are being sent already.',
+    message: 'Several files are already being uploaded.',
     hint: 'Wait for one of them to end and try again.',
   },
   503: {
-    message: 'The host has as many connections as it takes.',
-    hint: `It takes ${maxWebSockets}: close another window of Turnwise.`,
+    message: 'The host has reached its limit of connections.',
+    hint: `The limit is ${maxWebSockets}: close another window of Turnwise.`,
   },
 }
 

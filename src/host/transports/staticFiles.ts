@@ -1,4 +1,4 @@
-/** The window's files and the rules a browser has to keep while it shows them. */
+/** The window's files, with the security headers for the browser. */
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { randomBytes } from 'node:crypto'
@@ -92,7 +92,7 @@ export const placeholderPage = `<!doctype html>
   </head>
   <body>
     <h1>Turnwise is running</h1>
-    <p>This copy has no window built. The command line and the API work; <code>npm run build</code> builds the window.</p>
+    <p>The window of this copy has not been built. The command line and the API work; <code>npm run build</code> builds the window.</p>
   </body>
 </html>
 `

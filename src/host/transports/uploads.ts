@@ -1,6 +1,6 @@
 /**
- * Files that a browser hands to the host: streamed to `uploads/<upload id>/<name>` and known by the id from then on,
- * until they are imported or discarded. The files of a folder come one by one under one id and keep their places in it.
+ * Files uploaded by a browser, streamed to `uploads/<upload id>/<name>` and referred to by that id until they are
+ * imported or discarded. The files of a folder arrive one by one under one id and keep their relative paths.
  */
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -110,7 +110,7 @@ const namesIn = async (folder: string): Promise<string[]> => {
 }
 
 const gone = (): AppError =>
-  new AppError('file/unreadable', 'The uploaded file is not there any more.', 'Add it again.')
+  new AppError('file/unreadable', 'The uploaded file no longer exists.', 'Add it again.')
 
 export async function discardUpload(directory: string, uploadId: string): Promise<void> {
   await rm(uploadFolder(directory, uploadId), { recursive: true, force: true })
@@ -146,12 +146,12 @@ const deepest = 5
 function placeInFolder(given: string): string {
   const parts = given.split('/')
   if (parts.length <= deepest && parts.every((part) => placeForm.test(part))) return path.join(...parts)
-  throw new AppError('api/invalid', `“${given.slice(0, 200)}” cannot be the name of a file in a folder.`)
+  throw new AppError('api/invalid', `“${given.slice(0, 200)}” is not a valid file name.`)
 }
 
 const tooLarge = (limit: number): AppError =>
   new AppError(
     'api/refused',
-    `The file is larger than the ${(limit / 1024 ** 2).toFixed(limit < 1024 ** 2 ? 3 : 0)} MiB that may be stored.`,
-    'Free some space, or pass the path of the file on the machine of the host.',
+    `The file is larger than the ${(limit / 1024 ** 2).toFixed(limit < 1024 ** 2 ? 3 : 0)} MiB allowed.`,
+    'Free some space, or pass the path of the file on the host’s machine.',
   )

@@ -1,4 +1,4 @@
-/** The host's end of a WebSocket, with limits for clients that are slow, silent or gone. */
+/** The host's end of a WebSocket, with limits for slow, silent and disconnected clients. */
 import type { WebSocket } from 'ws'
 import type { Port } from '#shared/api/protocol.ts'
 

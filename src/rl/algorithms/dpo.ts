@@ -202,7 +202,7 @@ function preferenceConflicts({
   if (labelSmoothing !== 0 && !smoothedLosses.includes(loss)) {
     problems.push([
       'labelSmoothing',
-      `the loss ${loss} does not use it; ${smoothedLosses.join(', ')} do; conservative is sigmoid with label smoothing.`,
+      `the loss ${loss} does not use it; ${smoothedLosses.join(', ')} do (conservative is sigmoid with label smoothing).`,
     ])
   }
   if (loss === 'exo' && labelSmoothing === 0)

@@ -26,7 +26,8 @@ import { defineAlgorithm } from './define.ts'
 export const grpo = defineAlgorithm({
   id: 'grpo',
   title: 'GRPO',
-  description: 'Compares several completions of one prompt; those above the group average become likelier.',
+  description:
+    'Compares several completions of one prompt; those above the group average become more likely.',
   source: 'Shao et al. 2024, arXiv:2402.03300',
   experience: 'rollout',
   groupSize,

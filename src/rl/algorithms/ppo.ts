@@ -44,7 +44,7 @@ import type { Advantages, Experience, LearningRow } from './types.ts'
 export const ppo = defineAlgorithm({
   id: 'ppo',
   title: 'PPO',
-  description: 'A critic predicts returns; tokens that do better than predicted become likelier.',
+  description: 'A critic predicts returns; tokens that do better than predicted become more likely.',
   source: 'Schulman et al. 2017, arXiv:1707.06347',
   experience: 'rollout',
   groupSize: { default: 1, minimum: 1 },
@@ -93,7 +93,7 @@ export const ppo = defineAlgorithm({
     ),
     turnLevelClip: flagSetting(
       true,
-      'With importanceSamplingLevel auto: turns share a ratio where they are the steps; false: every token has its own.',
+      'With importanceSamplingLevel auto: turns share a ratio if they are the steps; false: every token has its own.',
     ),
     turnRatioPooling: turnRatioPoolingSetting,
     turnValueReduction: choiceSetting(

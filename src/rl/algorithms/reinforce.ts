@@ -22,7 +22,7 @@ import type { Advantages, Experience } from './types.ts'
 export const reinforce = defineAlgorithm({
   id: 'reinforce',
   title: 'REINFORCE',
-  description: 'One completion per prompt; completions above the batch average become likelier.',
+  description: 'One completion per prompt; completions above the batch average become more likely.',
   source: 'Williams 1992; Hu et al. 2025, arXiv:2501.03262',
   experience: 'rollout',
   groupSize: { default: 1, minimum: 1 },

@@ -12,7 +12,7 @@ import type { Experience } from './types.ts'
 export const remax = defineAlgorithm({
   id: 'remax',
   title: 'ReMax',
-  description: 'Compares each completion with the greedy one; those that beat it become likelier.',
+  description: 'Compares each completion with the greedy one; those that beat it become more likely.',
   source: 'Li et al. 2023, arXiv:2310.10505',
   experience: 'rollout',
   groupSize: { default: 1, minimum: 1 },
@@ -21,7 +21,7 @@ export const remax = defineAlgorithm({
     clipCoefficient: optionalNumberSetting({
       default: null,
       minimum: 0,
-      description: 'How far the importance ratio may leave 1 where a step has several updates.',
+      description: 'How far the importance ratio may move from 1 if a step has several updates.',
       empty: 'the plain policy gradient',
     }),
     ...trajectorySettings,

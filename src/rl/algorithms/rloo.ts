@@ -31,7 +31,7 @@ export const rloo = defineAlgorithm({
     ratioPooling: choiceSetting(
       ['sum', 'mean'],
       'sum',
-      'How the log-ratios of tokens that share a ratio become one; sum is the ratio of their probabilities.',
+      'How the log-ratios of tokens that share a ratio are combined; sum is the ratio of their probabilities.',
     ),
     ...trajectorySettings,
     ...acceptanceSettings,

@@ -31,8 +31,7 @@ export const sapo = defineAlgorithm({
     positiveTemperature: numberSetting({
       default: 1,
       minimum: 0.01,
-      description:
-        'How fast the gate closes where the advantage is positive: the higher, the closer to a clip.',
+      description: 'How fast the gate closes if the advantage is positive: the higher, the closer to a clip.',
     }),
     negativeTemperature: numberSetting({
       default: 1.05,

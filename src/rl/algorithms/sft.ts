@@ -16,7 +16,7 @@ export const sft = defineAlgorithm({
     lossNorm: choiceSetting(
       ['token-mean', 'trajectory-mean'],
       'token-mean',
-      'Whether every token of the minibatch weighs the same, or every answer.',
+      'Whether every token of the minibatch has the same weight, or every answer.',
     ),
   },
   needs: () => ({}),

@@ -59,7 +59,7 @@ export function restart(
   const words =
     typeof from === 'number'
       ? `Fork from step ${from}, before it began, with ${what}.`
-      : `Start again with ${what}: no checkpoint is from before it.`
+      : `Start again with ${what}: there is no checkpoint from before it.`
   return change(words, changes, from)
 }
 

@@ -76,15 +76,15 @@ export class RunWatch {
     const sound = this.#checkpoints.findLast((each) => each <= (this.#soundUntil ?? step))
     throw new AppError(
       'run/destroyed',
-      `Stopped after step ${step} as diagnosis.stopOn asks: ${reason.words}`,
+      `Stopped after step ${step} because of diagnosis.stopOn: ${reason.words}`,
       sound === undefined
         ? {
-            text: 'No checkpoint is from before it.',
-            command: '`turnwise runs diagnose` says with which settings to start again.',
+            text: 'There is no checkpoint from before it.',
+            command: '`turnwise runs diagnose` suggests settings for a new run.',
           }
         : {
-            text: `The checkpoint of step ${sound} is from before it and is kept.`,
-            command: '`turnwise runs diagnose` says what to change in a fork from it.',
+            text: `The checkpoint of step ${sound}, from before it, is kept.`,
+            command: '`turnwise runs diagnose` suggests changes for a fork from it.',
           },
     )
   }

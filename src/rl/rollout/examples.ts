@@ -58,7 +58,7 @@ export function encodeExamples(
       'data/invalid',
       rows.length === 0
         ? 'The data set has no rows.'
-        : `Every prompt with its answer is longer than ${maxTokens} tokens, or its prompt than ${maxPromptTokens}.`,
+        : `Every prompt with its answer is longer than ${maxTokens} tokens, or the prompt alone than ${maxPromptTokens}.`,
     )
   }
   return { examples, tooLong: all.filter((example) => !fits(example)).map(({ prompt }) => prompt.row) }

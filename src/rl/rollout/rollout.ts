@@ -50,7 +50,7 @@ export async function generateTrajectories(
   }
   return Array.from(trajectories, (trajectory, place) => {
     if (!trajectory)
-      throw new Error(`Expected ${trajectories.length} completions, number ${place} never came.`)
+      throw new Error(`Expected ${trajectories.length} completions, number ${place} never arrived.`)
     return trajectory
   })
 }

@@ -85,7 +85,7 @@ function renderedBoundary(observation: Observation, { chatTemplate }: TurnTextOp
     if (parts.length !== 2) return boundaryInvalid(`it writes an assistant message ${parts.length - 1} times`)
     return parts[1] === '' ? boundaryInvalid('it writes nothing after an assistant message') : parts[1]!
   } catch (error) {
-    return boundaryInvalid('it does not take a conversation of several turns', error)
+    return boundaryInvalid('it does not accept conversations of several turns', error)
   }
 }
 

@@ -36,7 +36,7 @@ function deviceWarnings({ device, base, rollout }: RunConfig): Problem[] {
     ...when(
       base.precision !== 'f32' && !isHalfPrecision(base.precision),
       'base.precision',
-      `${base.precision}; the base is rounded to it, but takes the memory of f32 on ${title}.`,
+      `${base.precision}; the base is quantised to it, but takes as much memory as f32 on ${title}.`,
     ),
   ]
 }
@@ -75,18 +75,18 @@ function rateWarnings({ optimization, adapter, rewards }: RunConfig): Problem[] 
     ...when(
       warmupProportion === 1,
       'optimization.warmupProportion',
-      '1; the learning rate is reached with the last update only.',
+      '1; the learning rate is reached only at the last update.',
     ),
     ...when(
       isNew && adapter.alpha / adapter.rank > 64,
       'adapter.alpha',
-      `${adapter.alpha}, ${round(adapter.alpha / adapter.rank)} times \`adapter.rank\`: the adapter is scaled by that; 1 to 4 times is usual.`,
+      `${adapter.alpha}, ${round(adapter.alpha / adapter.rank)} times \`adapter.rank\`: the adapter is scaled by that factor; 1 to 4 is usual.`,
     ),
     ...rewards.flatMap(({ weight }, i) =>
       when(
         Math.abs(weight) > 1000,
         `rewards[${i}].weight`,
-        `${weight}; other rewards hardly count beside it.`,
+        `${weight}; other rewards hardly count in comparison.`,
       ),
     ),
   ]
@@ -99,7 +99,7 @@ function sizeWarnings(config: RunConfig, algorithm: Parts): Problem[] {
     ...when(
       size > 256,
       'rollout.groupSize',
-      `${size}; 4 to 64 is usual, and a step takes as many times longer.`,
+      `${size}; 4 to 64 is usual, and the time per step grows in proportion.`,
     ),
     ...when(
       promptsPerStep > 1024,
@@ -109,12 +109,12 @@ function sizeWarnings(config: RunConfig, algorithm: Parts): Problem[] {
     ...when(
       config.shownTrajectories > 1000,
       'shownTrajectories',
-      `${config.shownTrajectories}; the log of every step holds as many whole texts.`,
+      `${config.shownTrajectories}; every step logs that many whole texts.`,
     ),
     ...when(
       (config.device.threads ?? 1) > 256,
       'device.threads',
-      `${config.device.threads}; more threads than processors only wait for each other.`,
+      `${config.device.threads}; more threads than processors only slow each other down.`,
     ),
     ...when(
       config.optimization.tokenBudget !== null && config.optimization.tokenBudget > 1_000_000,
@@ -136,7 +136,7 @@ function samplingWarnings({ rollout }: RunConfig, { experience }: Parts): Proble
     ...when(
       temperature < 0.1,
       'rollout.temperature',
-      `${temperature}; completions of a group are nearly all alike, which leaves nothing to learn.`,
+      `${temperature}; completions of a group are nearly identical, which leaves nothing to learn.`,
     ),
     ...when(
       repetitionPenalty > 2,
@@ -152,7 +152,7 @@ function lengthWarnings({ steps, passes, evaluation, checkpoints }: RunConfig): 
     when(
       steps !== null && every > steps,
       name,
-      `${every}, and the run has ${steps} steps: it never happens on the way.`,
+      `${every}, and the run has ${steps} steps: it never happens during the run.`,
     )
   return [
     ...when(
@@ -177,7 +177,7 @@ function contextWarnings(
     ...when(
       data.maxPromptTokens !== null && data.maxPromptTokens > room,
       'data.maxPromptTokens',
-      `${data.maxPromptTokens}, but of the ${contextLength} tokens the model reads ${room} are left for the prompt${completion > 0 ? ` beside \`rollout.maxNewTokens\` (${completion})` : ''}: longer prompts are left out.`,
+      `${data.maxPromptTokens}, but of the model’s ${contextLength} tokens only ${room} are left for the prompt${completion > 0 ? ` after \`rollout.maxNewTokens\` (${completion})` : ''}: longer prompts are left out.`,
     ),
     ...when(
       environment?.contextLength != null && environment.contextLength > contextLength,

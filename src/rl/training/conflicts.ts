@@ -48,12 +48,12 @@ function modelConflicts(
     ...when(
       isOwnRank && adapter.rank > hiddenSize,
       'adapter.rank',
-      `${adapter.rank}, but the model's hidden size is ${hiddenSize}, and no change of it can have a higher rank.`,
+      `${adapter.rank}, but the model's hidden size is ${hiddenSize}, and an update cannot have a higher rank.`,
     ),
     ...when(
       experience === 'rollout' && rollout.maxNewTokens >= contextLength,
       'rollout.maxNewTokens',
-      `${rollout.maxNewTokens}, but the model reads ${contextLength} tokens, the prompt among them: at most ${contextLength - 1} can be generated.`,
+      `${rollout.maxNewTokens}, but the model reads ${contextLength} tokens including the prompt: at most ${contextLength - 1} can be generated.`,
     ),
   ]
 }
@@ -76,7 +76,7 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
     ...when(
       typeof data.train !== 'string' && environment === null,
       'data.train',
-      'episodes are for runs with an environment; without one, a path is expected.',
+      'episodes need an environment; without one, give a path.',
     ),
     ...when(
       size < groupSize.minimum,
@@ -115,13 +115,13 @@ function serverConflicts({
       when(
         value !== off,
         `rollout.${name}`,
-        `${value}, but the log-probabilities of a \`rollout.server\` are right without filters only: it must be ${off}.`,
+        `${value}, but a \`rollout.server\` returns correct log-probabilities only without filters: it must be ${off}.`,
       ),
     ),
     ...when(
       precision !== 'f32',
       'rollout.precision',
-      `${precision}, but a \`rollout.server\` generates with its own: it must be f32.`,
+      `${precision}, but a \`rollout.server\` generates with its own precision: it must be f32.`,
     ),
   ]
 }
@@ -130,7 +130,7 @@ const exampleConflicts = ({ data }: RunConfig, { id }: Parts): Problem[] =>
   when(
     typeof data.train !== 'string',
     'data.train',
-    `${id} learns from given answers, which are rows of a file; episodes have none.`,
+    `${id} learns from given answers, which come from a file; episodes have none.`,
   )
 
 /** So many trajectories are held in memory at once. */
@@ -142,7 +142,7 @@ function batchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   return when(
     promptsPerStep * size > mostTrajectories,
     'rollout.promptsPerStep',
-    `${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: at most ${mostTrajectories} can be learned from at once.`,
+    `${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: the maximum is ${mostTrajectories}.`,
   )
 }
 
@@ -158,7 +158,7 @@ function minibatchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
     ...when(
       size % unit !== 0,
       'optimization.minibatchSize',
-      `${size}, but ${algorithm.id} needs a multiple of ${unit}: a chosen and a rejected answer belong together.`,
+      `${size}, but ${algorithm.id} needs a multiple of ${unit}, since a chosen and a rejected answer belong together.`,
     ),
     ...when(
       size > all || all % size !== 0,
@@ -175,7 +175,7 @@ function referenceConflicts({ reference }: RunConfig): Problem[] {
     ...when(
       policy === 'base' && adapter !== null,
       'reference.adapter',
-      'with `reference.policy` “base” divergence is measured from the model without an adapter; only one of them can be meant.',
+      'with `reference.policy` “base” divergence is measured from the model without an adapter; choose one of the two.',
     ),
     ...when(
       policy === 'base' && isRefreshed,
@@ -185,7 +185,7 @@ function referenceConflicts({ reference }: RunConfig): Problem[] {
     ...when(
       refreshSteps !== null && refreshPasses !== null,
       'reference.refreshSteps',
-      'with `reference.refreshPasses` beside it: only one of them can say when the reference moves.',
+      'together with `reference.refreshPasses`: only one of them may say when the reference moves.',
     ),
     ...when(
       mixing !== 1 && !isRefreshed,
@@ -199,7 +199,7 @@ const precisionConflicts = ({ base, rollout, device: { kind } }: RunConfig): Pro
   ...when(
     base.precision !== 'f32' && rollout.precision !== 'f32',
     'rollout.precision',
-    `${rollout.precision}, but with \`base.precision\` ${base.precision} rollouts read the rounded base: it must be f32.`,
+    `${rollout.precision}, but with \`base.precision\` ${base.precision} rollouts use the quantised base: it must be f32.`,
   ),
   ...when(
     kind !== 'auto' && !computesIn(kind, base.precision),

@@ -28,31 +28,34 @@ const usual: Readonly<Record<string, Usual>> = {
     above: 0.1,
     because: 'the entropy bonus outweighs rewards and turns the policy into noise; 0 to 0.01 is usual',
   },
-  clipCoefficient: { above: 10, because: 'hardly a ratio is ever clipped; 0.1 to 0.4 is usual' },
-  ratioLimit: { above: 100, because: 'hardly a ratio is ever bounded; 2 to 10 is usual' },
-  valueClipCoefficient: { above: 100, because: 'hardly a value is ever clipped' },
+  clipCoefficient: { above: 10, because: 'ratios will hardly ever be clipped; 0.1 to 0.4 is usual' },
+  ratioLimit: { above: 100, because: 'ratios will hardly ever reach the limit; 2 to 10 is usual' },
+  valueClipCoefficient: { above: 100, because: 'values will hardly ever be clipped' },
   valueCoefficient: { above: 10, because: 'the loss of the critic outweighs that of the policy' },
-  klClamp: { above: 1000, because: 'hardly a token ever leaves the KL term' },
-  offPolicyThreshold: { above: 100, because: 'hardly a trajectory is ever left out' },
+  klClamp: { above: 1000, because: 'tokens will hardly ever be dropped from the KL term' },
+  offPolicyThreshold: { above: 100, because: 'trajectories will hardly ever be left out' },
   advantageClipRange: {
     ...{ below: 0.1, above: 1000 },
     because: 'most advantages are between 0.1 and 3, so that it limits nearly all of them, or none',
   },
   rewardClipRange: {
     ...{ below: 0.01, above: 1000 },
-    because: 'rewards of usual size are all cut to it, or never',
+    because: 'rewards of usual size are either all clipped to it, or never',
   },
   advantageFilterEpsilon: {
     above: 1,
-    because: 'most advantages count as zero, so that little is learned from',
+    because: 'most advantages count as zero, so there is little to learn from',
   },
   discount: {
     below: 0.5,
-    because: 'a reward hardly counts for what was done a few turns or tokens before it; 0.9 to 1 is usual',
+    because: 'a reward hardly counts for actions a few turns or tokens before it; 0.9 to 1 is usual',
   },
-  gaeLambda: { below: 0.5, because: 'advantages follow the critic much more than the rewards that came' },
-  refillRounds: { above: 50, because: 'a step may generate as many times as many completions' },
-  overlongPenalty: { above: 100, because: 'the length of an answer outweighs what it earns' },
+  gaeLambda: {
+    below: 0.5,
+    because: 'advantages depend more on the critic than on rewards',
+  },
+  refillRounds: { above: 50, because: 'a step may generate that many times as many completions' },
+  overlongPenalty: { above: 100, because: 'the length penalty outweighs the reward' },
   positiveTemperature: { above: 100, because: 'tokens stop learning as soon as their ratio leaves 1' },
   negativeTemperature: { above: 100, because: 'tokens stop learning as soon as their ratio leaves 1' },
   beta: { above: 10, below: 1e-4, because: 'the policy hardly learns from preferences; 0.01 to 1 is usual' },
@@ -98,13 +101,13 @@ function environmentWarnings({ environment }: RunConfig): Problem[] {
   return [
     ...doubtsAt('environment.settings', found?.doubts(settings)),
     ...(maxTurns !== null && maxTurns > manyTurns
-      ? [unwise('environment.maxTurns', `${maxTurns}; an episode generates as many times.`)]
+      ? [unwise('environment.maxTurns', `${maxTurns}; an episode generates that many turns.`)]
       : []),
     ...(Math.abs(formatBonus) > highBonus
       ? [
           unwise(
             'environment.formatBonus',
-            `${formatBonus}; a right answer, which usually earns 1, hardly counts beside it.`,
+            `${formatBonus}; a right answer, which usually earns 1, hardly counts in comparison.`,
           ),
         ]
       : []),

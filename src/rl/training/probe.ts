@@ -66,7 +66,7 @@ function probeDependencies(request: ProbeRequest): TrainDependencies {
   if (algorithm.experience !== 'rollout') {
     throw new AppError(
       'usage/invalid',
-      `${algorithm.title} learns from given answers, not by trying: no probe fits it.`,
+      `${algorithm.title} learns from given answers, not from rewards: there is no probe for it.`,
     )
   }
   const config = probeConfig(request)

@@ -100,7 +100,7 @@ function episodeLimits(
     throw new AppError(
       'config/invalid',
       `environment.contextLength is ${contextLength}, and rollout.maxNewTokens ${maxNewTokens} leaves no room for a prompt.`,
-      'Raise the one or lower the other.',
+      'Raise the first or lower the second.',
     )
   }
   return {

@@ -262,7 +262,7 @@ function* warnings(
     yield {
       type: 'warning',
       step,
-      message: 'No completion of this step teaches anything; nothing was updated.',
+      message: 'No completion of this step has a learning signal; nothing was updated.',
     }
   }
 }

@@ -137,7 +137,7 @@ export class UpdateGuard {
     const compared =
       usual === null
         ? `more than any f32 computation gives for such a loss`
-        : `where ${figure(usual * unit)} is usual in this run for such a loss`
+        : `but ${figure(usual * unit)} is usual in this run for such a loss`
     return unsound(`${of} became ${figure(norm)}, ${compared}`)
   }
 
@@ -171,7 +171,7 @@ export class UpdateGuard {
     const others = onUnsound === 'skip' ? `, nor were the ${skipped - 1} before it` : ''
     const isUnsound = fault.code === 'run/unsound'
     const text = [
-      'The adapter is as it was before, and earlier checkpoints are sound.',
+      'The adapter is unchanged, and earlier checkpoints are intact.',
       fault.remedy,
       ...(isUnsound ? ['Test the device.'] : []),
       ...(isUnsound && device !== 'cpu'
@@ -191,19 +191,18 @@ export class UpdateGuard {
     if (first === undefined) return null
     const { length } = this.#skipped
     const which = updates === 1 ? 'The update' : `${length} of ${updates} updates`
-    return `${which} of step ${this.#step} ${length === 1 ? 'was' : 'were'} skipped, and the adapter left as it was: ${first.what}.`
+    return `${which} of step ${this.#step} ${length === 1 ? 'was' : 'were'} skipped, and the adapter left unchanged: ${first.what}.`
   }
 }
 
-const slower =
-  'Bring rewards to about 1 in size, or resume from the last checkpoint with a lower learning rate.'
+const slower = 'Scale rewards to about 1, or resume from the last checkpoint with a lower learning rate.'
 
 const diverged = (what: string, remedy = slower): UpdateFault => ({ code: 'run/diverged', what, remedy })
 
 const unsound = (what: string): UpdateFault => ({
   code: 'run/unsound',
   what,
-  remedy: 'Data and settings do not cause this; a kernel or a driver that computes wrongly does.',
+  remedy: 'Data and settings cannot cause this, but a faulty kernel or driver can.',
 })
 
 /** null where the loss is finite. */
@@ -250,7 +249,7 @@ function gapFault(rows: readonly MismatchRow[], limit: number): UpdateFault | nu
   const gap = mean(gaps)
   if (gaps.length === 0 || gap <= limit) return null
   return unsound(
-    `sampler and learner disagreed by ${figure(gap)} nats per token on the same completions, where rounding explains at most ${figure(limit)}`,
+    `sampler and learner disagreed by ${figure(gap)} nats per token on the same completions; rounding explains at most ${figure(limit)}`,
   )
 }
 

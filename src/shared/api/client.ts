@@ -239,7 +239,7 @@ function encode(message: RequestMessage): string {
 
 function replyError(reply: ReplyMessage, name: string): Error {
   if (reply.kind === 'err') return unpack(reply.error)
-  return new Error(`Expected another kind of reply to ${name}, got “${reply.kind}”.`)
+  return new Error(`Expected a different kind of reply to ${name}, got “${reply.kind}”.`)
 }
 
 function unpack({ code, ...fields }: WireError): Error {
@@ -256,5 +256,5 @@ const disconnected = (): AppError =>
   new AppError(
     'api/disconnected',
     'The connection to the host is lost.',
-    'Runs continue without it. The last request may or may not have been carried out.',
+    'Runs continue without it. The last request may or may not have been executed.',
   )

@@ -1,4 +1,4 @@
-/** Data sets: taking them in, looking at them, and preparing what a run reads. */
+/** Data sets: importing, viewing and preparing them for runs. */
 import { z } from 'zod'
 import {
   count,

@@ -1,4 +1,4 @@
-/** Runs that wait for their turn. */
+/** Queued runs. */
 import { z } from 'zod'
 import { count, cursor, failure, runId, instant, path, progressOr } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'

@@ -1,4 +1,4 @@
-/** Trajectories kept to look at, token by token, and what other versions of a reward say of them. */
+/** Stored trajectories, token by token, and their scores under other versions of a reward. */
 import { z } from 'zod'
 import type { TrajectorySample } from '../events.ts'
 import { chat, count, digest, failure, pageSize, progress, row, runId } from './common.ts'

@@ -127,7 +127,7 @@ class Connection {
       throw new AppError('api/unknown', `There is no procedure “${name.slice(0, 60)}”.`)
     const isStream = route.procedure.kind === 'stream' || route.procedure.kind === 'feed'
     if (isStream === (kind === 'stream')) return route
-    throw new AppError('api/unknown', `${name} is to be ${isStream ? 'followed' : 'called'}.`)
+    throw new AppError('api/unknown', `${name} must be ${isStream ? 'followed' : 'called'}.`)
   }
 
   async #callOnce(
@@ -188,8 +188,8 @@ class Connection {
     this.#options.onFault?.(name, error)
     return {
       code: null,
-      message: `Something inside Turnwise went wrong while it answered ${name}.`,
-      hint: 'See the log of the host.',
+      message: `Turnwise failed internally while answering ${name}.`,
+      hint: 'See the host’s log.',
     }
   }
 }
@@ -248,5 +248,5 @@ const crowded = (): AppError =>
   new AppError(
     'api/refused',
     `More than ${maxOpenRequests} requests are open on one connection.`,
-    'Wait for some of them.',
+    'Wait for some of them to finish.',
   )

@@ -127,7 +127,7 @@ export const rolloutSection = z.strictObject({
     .enum(['auto', 'on', 'off'])
     .default('auto')
     .describe(
-      'Weighs tokens by learner over sampler probability; auto: on when rollouts or the base are rounded, or come from a server.',
+      'Weighs tokens by learner over sampler probability; auto: on if rollouts or the base are quantised, or rollouts come from a server.',
     ),
   mismatchCap: z.number().positive().max(mostOfASetting).default(2).describe('Upper limit of that weight.'),
   mismatchMode: z
@@ -138,7 +138,7 @@ export const rolloutSection = z.strictObject({
     ),
   server: rolloutServerSection.nullable().default(null).meta({
     label: 'Rollout server',
-    description: 'A vLLM or SGLang server that generates in place of this machine.',
+    description: 'A vLLM or SGLang server that generates instead of this machine.',
     empty: 'none',
   }),
 })

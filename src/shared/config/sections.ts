@@ -85,7 +85,7 @@ const splitSeed = wholeNumber(0, Number.MAX_SAFE_INTEGER).default(42).describe('
 
 const splitRule = z.union([
   z.strictObject({
-    share: z.number().gt(0).lt(1).describe('Share of the rows; rows added later move none.'),
+    share: z.number().gt(0).lt(1).describe('Share of the rows; adding rows later moves no existing ones.'),
     seed: splitSeed,
   }),
   z.strictObject({ rows: wholeNumber(1, mostRows).describe('Number of rows.'), seed: splitSeed }),
@@ -173,7 +173,7 @@ export const optimizationSection = z.strictObject({
   unsoundUpdates: z.enum(['stop', 'skip']).default('stop').meta({
     label: 'On unsound updates',
     description:
-      'Handling of updates whose numbers cannot be right (a loss or gradient that is not finite, a gradient millions of times longer than before, a sampler and a learner that disagree): stop ends the run before the update is applied; skip leaves the adapter unchanged and continues, until 10 in a row were skipped.',
+      'Handling of updates whose numbers cannot be right (a non-finite loss or gradient, a gradient millions of times larger than before, a mismatch between sampler and learner): stop ends the run before the update is applied; skip leaves the adapter unchanged and continues, until 10 in a row were skipped.',
   }),
   epochs: wholeNumber(1, 1000)
     .default(1)
@@ -297,7 +297,7 @@ export const checkpointsSection = z.strictObject({
       }),
       overwriteCritic: z.boolean().default(true).meta({
         label: 'Checkpoint becomes the critic',
-        description: 'A critic the checkpoint lacks begins as its actor.',
+        description: 'If the checkpoint has no critic, the critic starts from its actor.',
       }),
     })
     .prefault({})

@@ -159,7 +159,7 @@ describe('refused configs', () => {
   ])('%s %j takes a context of %i, not of %i', (_, change, most, more) => {
     const read = (length: number) => readModelConfig({ ...llama, ...change }, 'c', length)
     expect(read(most).contextLength).toBe(most)
-    expect(() => read(more)).toThrow(`A context of ${more} tokens is more than the ${most}`)
+    expect(() => read(more)).toThrow(`A context of ${more} tokens exceeds the ${most}`)
   })
 
   test('LongRoPE stays within the original length unless asked', () => {

@@ -186,13 +186,13 @@ describe('what is stored', () => {
     expect(() => policy.restoreOptimizer(plain.optimizerState())).toThrow(
       expect.objectContaining({
         code: 'checkpoint/invalid',
-        message: 'The stored optimizer remembers nothing of a critic, but this run trains one.',
+        message: 'The stored optimizer state has no critic, but this run trains one.',
       }),
     )
     expect(() => plain.restoreOptimizer(policy.optimizerState())).toThrow(
       expect.objectContaining({
         code: 'checkpoint/invalid',
-        message: 'The stored optimizer remembers a critic, but this run trains none.',
+        message: 'The stored optimizer state has a critic, but this run trains none.',
       }),
     )
     const buffers = { firstMoments: new Float32Array(3), secondMoments: new Float32Array(3) }

@@ -73,8 +73,8 @@ describe('what the runtime says of the driver', () => {
       'CUDA driver version is insufficient for CUDA runtime version',
       'The NVIDIA driver is older than CUDA 13 needs.',
     ],
-    [100, 'no CUDA-capable device is detected', 'The NVIDIA driver finds no card that computes.'],
-    [101, 'invalid device ordinal', 'There is no NVIDIA card with that number.'],
+    [100, 'no CUDA-capable device is detected', 'The NVIDIA driver finds no usable GPU.'],
+    [101, 'invalid device ordinal', 'There is no NVIDIA GPU with that number.'],
     [
       36,
       'API call is not supported in the installed CUDA driver',

@@ -80,7 +80,7 @@ describe('learning', () => {
     })
     const [note, ...more] = policy.takeNotes()
     expect(note).toMatch(
-      /^The device ran out of memory with \d+ tokens; it goes on with at most \d+ tokens at once\.$/,
+      /^The device ran out of memory with \d+ tokens; it continues with at most \d+ tokens at once\.$/,
     )
     expect([more.length, policy.takeNotes()]).toEqual([0, []])
     // What was found holds: the next micro-batch is not tried whole.
@@ -127,5 +127,5 @@ test('rows that do not fit decode in halves: the same ids, and each is told once
   expect(seen.failures).toBeGreaterThan(0)
   expect(actual.map(({ ids }) => [...ids])).toEqual(expected.map(({ ids }) => [...ids]))
   expect(told.toSorted()).toEqual(expectedTold)
-  expect(policy.takeNotes().at(-1)).toMatch(/goes on with at most \d rows? together\.$/)
+  expect(policy.takeNotes().at(-1)).toMatch(/continues with at most \d rows? together\.$/)
 })

@@ -143,7 +143,7 @@ describe('rows with problems', () => {
       [
         [1, 1, { q: 1 }],
         [2, 3, 'it is not a JSON object'],
-        [3, 4, 'it is not valid JSON: it ends in the middle'],
+        [3, 4, 'it is not valid JSON: it ends prematurely'],
         [4, 5, { q: 3 }],
       ],
     ],

@@ -104,7 +104,7 @@ describe('importDataSet', () => {
     expect(problems.listed[1]).toEqual({
       number: 4,
       line: 4,
-      sentence: 'it is not valid JSON: it ends in the middle',
+      sentence: 'it is not valid JSON: it ends prematurely',
     })
   })
 

@@ -170,7 +170,9 @@ describe('a run', () => {
         type: 'device',
         step: 0,
         device: { kind: 'cpu', threads: 1, deviceId: 0 },
-        reason: expect.stringMatching(/ is not available\. ONNX Runtime has it on \w+ only\.$/) as string,
+        reason: expect.stringMatching(
+          / is not available\. ONNX Runtime supports it only on \w+\.$/,
+        ) as string,
       },
     ])
     expect(events.filter(({ type }) => type === 'step')).toHaveLength(1)
@@ -192,7 +194,7 @@ describe('a run', () => {
     appendFileSync(events, told)
     await expect(trainRun(run, newest(run))).rejects.toMatchObject({
       code: 'device/unavailable',
-      hint: expect.stringMatching(/^The run began on \w+.* can go on only there.*fork it/) as string,
+      hint: expect.stringMatching(/^The run started on \w+.* can only continue there.*fork it/) as string,
     })
   })
 

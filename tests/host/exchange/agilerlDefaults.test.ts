@@ -12,7 +12,7 @@ const written = (value: unknown): string =>
 /** setting → [AgileRL, here] */
 function documented(): Map<string, readonly [string, string]> {
   const text = readFileSync(path.join(import.meta.dirname, '../../../docs/algorithms.md'), 'utf8')
-  const begin = text.indexOf("Defaults that are not AgileRL's")
+  const begin = text.indexOf("Defaults that differ from AgileRL's")
   expect(begin).toBeGreaterThan(0)
   const rows = text.slice(begin).split('\n\n')[1]!.split('\n').slice(2)
   return new Map(

@@ -70,16 +70,14 @@ made_up: 7
   test('what is not taken over is named with its reason, and so is what was filled in', () => {
     const { notes } = importConfig(grpo)
     expect(noteOf(notes, 'bf16')).toBe(
-      'bf16 (true) was left out: parameters and gradients are 32-bit floats here.',
+      'bf16 (true) was skipped: parameters and gradients are 32-bit floats in Turnwise.',
     )
-    expect(noteOf(notes, 'made_up')).toBe(
-      'made_up (7) was left out: grpo has no setting of that meaning here.',
-    )
+    expect(noteOf(notes, 'made_up')).toBe('made_up (7) was skipped: grpo has no such setting in Turnwise.')
     expect(noteOf(notes, 'adapter.dropout')).toBe(
-      'adapter.dropout is 0.05: the file does not say lora_dropout, which is 0.05 in TRL then (here it would be 0).',
+      'adapter.dropout is 0.05: the file does not set lora_dropout, whose default in TRL is 0.05 (Turnwise’s default is 0).',
     )
     expect(noteOf(notes, 'algorithm.settings.klClamp')).toBe(
-      'algorithm.settings.klClamp is null, as always in TRL (here it would be 10).',
+      'algorithm.settings.klClamp is null, as always in TRL (Turnwise’s default is 10).',
     )
     expect(noteOf(notes, 'rewards')).toContain('write the rewards')
     expect(notes.some(({ name }) => name === 'num_iterations' || name === 'beta')).toBe(false)
@@ -118,14 +116,14 @@ made_up: 7
       ['loss_type: [aot, sft]', 'DPO loss_type “aot”'],
       ['loss_type: [sigmoid, ipo]', 'mixture of DPO losses sigmoid and ipo'],
     ] as const)
-      expect(() => importConfig(text, 'trl')).toThrow(`TRL's ${what} has no equivalent here.`)
+      expect(() => importConfig(text, 'trl')).toThrow(`TRL's ${what} has no equivalent in Turnwise.`)
   })
 
   test('label smoothing that a loss ignores there is none here, and that is said', () => {
     const { config, notes } = importConfig('loss_type: [sigmoid]\nlabel_smoothing: 0.1', 'trl')
     expect(config.algorithm.settings).not.toHaveProperty('labelSmoothing')
     expect(noteOf(notes, 'label_smoothing')).toBe(
-      "TRL's loss sigmoid ignores label_smoothing, so it is 0 here.",
+      "TRL's loss sigmoid ignores label_smoothing, so Turnwise sets it to 0.",
     )
   })
 
@@ -152,7 +150,7 @@ network: {pretrained_model_name_or_path: m, lora_config: {lora_r: 8, lora_alpha:
     optimization: { learningRate: 5e-6, minibatchSize: 12, maxGradNorm: 0.1 },
     algorithm: { id: 'grpo', settings: { clipCoefficient: [0.7, 1.4] } },
   })
-  expect(noteOf(notes, 'training.pop_size')).toContain('a run here is one agent')
+  expect(noteOf(notes, 'training.pop_size')).toContain('a run is one agent')
   const old = importConfig(
     'INIT_HP: {ALGO: LLMPPO, LR_ACTOR: 0.00001, LR_CRITIC: 0.00005, GAE_LAMBDA: 0.9, BATCH_SIZE: 4}',
   )
@@ -174,7 +172,7 @@ test('AgileRL: names of earlier versions and of its classes', () => {
     optimization: { learningRate: 1e-5 },
     algorithm: { settings: { whitenAdvantages: false, advantageGranularity: 'turn' } },
   })
-  expect(notes.filter(({ text }) => text.includes('no setting of that meaning'))).toEqual([])
+  expect(notes.filter(({ text }) => text.includes('no such setting in Turnwise'))).toEqual([])
 })
 
 test('a null says null, whatever the tool would take by itself', () => {
@@ -229,9 +227,9 @@ python3 -m verl.trainer.main_ppo \\
       settings: { klCoefficient: 0.002, clipCoefficient: [0.8, 1.28], ratioLimit: 3, lossNorm: 'token-mean' },
     },
   })
-  expect(noteOf(notes, 'trainer.n_gpus_per_node')).toContain('there is one machine here')
-  expect(noteOf(notes, 'actor_rollout_ref.actor.strange')).toContain('no setting of that meaning')
-  expect(noteOf(notes, 'algorithm.settings.ratioLimit')).toContain('clip_ratio_c, which is 3 in verl')
+  expect(noteOf(notes, 'trainer.n_gpus_per_node')).toContain('Turnwise uses one machine')
+  expect(noteOf(notes, 'actor_rollout_ref.actor.strange')).toContain('no such setting in Turnwise')
+  expect(noteOf(notes, 'algorithm.settings.ratioLimit')).toContain('clip_ratio_c, whose default in verl is 3')
 })
 
 test('AReaL: a number of mini-batches, top-k off at 10⁸', () => {
@@ -259,7 +257,7 @@ total_train_epochs: 3
     optimization: { learningRate: 1.7e-5, minibatchSize: 32 },
     algorithm: { id: 'grpo', settings: { clipCoefficient: 0.4, klCoefficient: 0, lossNorm: 'token-mean' } },
   })
-  expect(noteOf(notes, 'actor.reward_scaling')).toContain('rewards are functions here')
+  expect(noteOf(notes, 'actor.reward_scaling')).toContain('rewards are functions in Turnwise')
 })
 
 describe('any file', () => {
@@ -268,10 +266,10 @@ describe('any file', () => {
     ['just words', null, 'holds no settings'],
     ['a: [1', null, 'cannot be read as YAML or JSON'],
     ['a: 1\na: 2', null, 'cannot be read as YAML or JSON'],
-    ['colour: blue', null, 'no setting by which TRL, AgileRL, verl or AReaL could be told'],
+    ['colour: blue', null, 'no setting that identifies TRL, AgileRL, verl or AReaL'],
     ['x'.repeat(1_000_001), null, 'too large'],
-    ['algorithm: {name: PPO3}', 'agilerl', 'algorithm “ppo3” has no equivalent here'],
-    ['algorithm: {name: GRPO, loss_type: vapo}', 'agilerl', 'loss_type “vapo” has no equivalent here'],
+    ['algorithm: {name: PPO3}', 'agilerl', 'algorithm “ppo3” has no equivalent in Turnwise'],
+    ['algorithm: {name: GRPO, loss_type: vapo}', 'agilerl', 'loss_type “vapo” has no equivalent in Turnwise'],
     ['beta: lots\nnum_generations: 8', 'trl', 'klCoefficient'],
   ])('%.20s is refused in a sentence', (text, tool, sentence) => {
     expect(() => importConfig(text, tool)).toThrow(sentence)
@@ -279,7 +277,7 @@ describe('any file', () => {
 
   test.each(['epsilon', 'save_steps'])('a word for the number %s is told', (name) => {
     const { notes } = importConfig(`num_generations: 4\n${name}: many`, 'trl')
-    expect(noteOf(notes, name)).toBe(`${name} (many) was left out: it is a number in TRL.`)
+    expect(noteOf(notes, name)).toBe(`${name} (many) was skipped: it is a number in TRL.`)
   })
 
   test('a loss of AgileRL’s group class chooses the algorithm; other classes have none', () => {
@@ -290,7 +288,7 @@ describe('any file', () => {
       'cispo',
     ])
     const { notes } = importConfig('algorithm: {name: DPO, loss_type: cispo}', 'agilerl')
-    expect(noteOf(notes, 'algorithm.loss_type')).toContain('was left out')
+    expect(noteOf(notes, 'algorithm.loss_type')).toContain('was skipped')
   })
 
   test('aliases that unfold without end are refused', () => {
@@ -309,7 +307,7 @@ describe('any file', () => {
     )
     expect(config.rollout).toMatchObject({ groupSize: 4 })
     expect(config.algorithm.settings).toMatchObject({ klCoefficient: 0 })
-    expect(noteOf(notes, '__proto__.beta')).toContain('was left out')
+    expect(noteOf(notes, '__proto__.beta')).toContain('was skipped')
   })
 
   test('with a reward the settings fit together', () => {

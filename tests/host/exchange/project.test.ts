@@ -226,8 +226,10 @@ describe('on the command line', () => {
     const file = path.join(folder, 'back.json')
     const back = await answer('config', 'import', inside('trl/config.yaml'), '--out', file)
     expect(back).toMatchObject({ status: 0, stdout: `Wrote ${file} from TRL's settings.\n` })
-    expect(back.stderr).toContain('train_file (../data/train.jsonl) was left out: a project of ours')
-    expect(back.stderr).not.toContain('no setting of that meaning')
+    expect(back.stderr).toContain(
+      'train_file (../data/train.jsonl) was skipped: only the scripts of an exported project',
+    )
+    expect(back.stderr).not.toContain('no such setting in Turnwise')
     expect(parseRunConfig(JSON.parse(readFileSync(file, 'utf8')))).toMatchObject({
       steps: 30,
       optimization: { learningRate: 0.002 },

@@ -159,7 +159,7 @@ test('an adapter that learned on a rounded base says so; it is compared on the e
   const report = readJsonObject(path.join(directory, 'parity.json'), 'data/invalid')
   expect(report['madeFrom']).toMatchObject({ learnedOn: 'int8' })
   const card = readFileSync(path.join(directory, 'README.md'), 'utf8')
-  expect(card).toContain('It learned on a base rounded to int8 blocks')
+  expect(card).toContain('It was trained on a base quantised to int8 blocks')
 })
 
 describe('an ONNX folder', () => {

@@ -147,7 +147,7 @@ describe('a data set from a hub', () => {
     const moved = { ...data, files: new Map([[outside.path, outside]]) }
     const split = { name: 'train', files: [outside.path] }
     const reading = fetchSplit(moved, { config: 'default', split }, path.join(home, 'outside'))
-    await expect(reading.next()).rejects.toThrow('a file whose name cannot be kept')
+    await expect(reading.next()).rejects.toThrow('a file whose name cannot be used')
   })
 
   test('stops when it is told to, and keeps what came', async () => {

@@ -13,9 +13,9 @@ describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
   describe('what a server may lack is named, with the command that starts it', () => {
     const command = kind === 'vllm' ? 'vllm serve /models/starter' : '--model-path /models/starter'
     const cases: readonly [string, () => void, string][] = [
-      ['token ids', () => (server.faults.withoutIds = true), 'answers without token ids'],
-      ['log-probabilities', () => (server.faults.withoutLogprobs = true), 'without log-probabilities'],
-      ['numbers in them', () => (server.faults.missing = 'all'), 'without log-probabilities'],
+      ['token ids', () => (server.faults.withoutIds = true), 'returns no token ids'],
+      ['log-probabilities', () => (server.faults.withoutLogprobs = true), 'returns no log-probabilities'],
+      ['numbers in them', () => (server.faults.missing = 'all'), 'returns no log-probabilities'],
       [
         'the temperature',
         () => (server.faults.rawLogprobs = true),
@@ -47,18 +47,18 @@ describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
 
     test('ids beyond the vocabulary', async () => {
       server.faults.idShift = local.vocabSize
-      await expect(open()).rejects.toThrow(`the model of the run has ${local.vocabSize}`)
+      await expect(open()).rejects.toThrow(`the run’s model has only ${local.vocabSize}`)
     })
 
     test('the model', async () => {
-      await expect(open({ model: 'other' })).rejects.toThrow(`does not serve other, but: ${modelName}`)
+      await expect(open({ model: 'other' })).rejects.toThrow(`does not serve other. It serves ${modelName}`)
     })
 
     test('room', async () => {
       server.faults.contextLength = 20
       await using policy = await open()
       await expect(completionsOf(policy, options({ maxNewTokens: 40 }))).rejects.toMatchObject({
-        message: expect.stringContaining('takes 20 tokens') as string,
+        message: expect.stringContaining('accepts 20 tokens') as string,
       })
     })
   })
@@ -149,7 +149,7 @@ describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
     server.faults.shift = -0.06
     await expect(completionsOf(policy)).rejects.toMatchObject({
       code: 'server/unsuitable',
-      message: expect.stringContaining('differ from our own by 0.0') as string,
+      message: expect.stringContaining('differ from Turnwise’s by 0.0') as string,
     })
   })
 

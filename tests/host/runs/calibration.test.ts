@@ -161,8 +161,8 @@ test('what does not fit into memory or onto the disk is said before it happens',
   expect(summary.disk.neededBytes).toBe(4.1e9)
   expect(summary.etaSeconds).toEqual({ low: 1220, expected: 1420, high: 1920 })
   expect(summary.warnings).toEqual([
-    expect.stringContaining('about 8 GB of memory, and 6 GB were free') as string,
-    expect.stringContaining('take about 4.1 GB, and 2 GB are free') as string,
+    expect.stringContaining('about 8 GB of memory, but only 6 GB were free') as string,
+    expect.stringContaining('take about 4.1 GB, but only 2 GB are free') as string,
     expect.stringContaining('Another run') as string,
   ])
 })

@@ -215,7 +215,7 @@ describe('damage', () => {
       const { directory } = await save({ ...exampleCheckpoint(2), critic })
       const file = path.join(directory, name)
       flip(file, at(readFileSync(file).length))
-      expect(() => loadCheckpoint(directory)).toThrow(`${name} is not as it was written`)
+      expect(() => loadCheckpoint(directory)).toThrow(`${name} has changed since it was written`)
       const target = resolveResume(data, run.id)
       expect(target.checkpoint?.step).toBe(1)
       expect(fallBackSentence(target)).toMatch(
@@ -241,7 +241,7 @@ describe('damage', () => {
     writeFileSync(file, bytes)
     expect(checkpointProblem(directory)).toBeNull()
     flip(file, bytes.indexOf('"tokens": 2') + '"tokens": '.length)
-    expect(() => loadCheckpoint(directory)).toThrow('state.json is not as it was written')
+    expect(() => loadCheckpoint(directory)).toThrow('state.json has changed since it was written')
     expect(surveyCheckpoints(run.directory)).toMatchObject({ entries: [{ step: 1 }], damaged: [{ step: 2 }] })
     expect(resolveResume(data, run.id).checkpoint?.step).toBe(1)
   })
@@ -288,7 +288,7 @@ describe('damage', () => {
     renameSync(directory, directory.replace(/1$/, '9'))
     expect(surveyCheckpoints(run.directory)).toMatchObject({
       entries: [],
-      damaged: [{ step: 9, problem: expect.stringContaining('it is of step 1') as string }],
+      damaged: [{ step: 9, problem: expect.stringContaining('it belongs to step 1') as string }],
     })
   })
 

@@ -63,9 +63,11 @@ test('after damage the run goes on from the last whole checkpoint, says so, and 
   expect(stepsOf(events)).toEqual([3, 4])
   expect(messagesOf(events)).toEqual([
     expect.stringMatching(
-      /^The checkpoint of step 3 cannot be used.* goes on from step 2\..*optimizer\.safetensors/,
+      /^The checkpoint of step 3 cannot be used.* continues from step 2\..*optimizer\.safetensors/,
     ),
-    expect.stringMatching(/^The checkpoint of step 4 cannot be used.* goes on from step 2\..*no state\.json/),
+    expect.stringMatching(
+      /^The checkpoint of step 4 cannot be used.* continues from step 2\..*no state\.json/,
+    ),
   ])
   const { actor, reference, optimizer } = loadCheckpoint(checkpointOf(run, 4))
   expect({ actor, reference, optimizer }).toEqual({

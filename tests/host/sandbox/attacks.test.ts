@@ -129,7 +129,7 @@ describe('the sandbox refuses', () => {
     const messages = answers.map((answer) => ('failure' in answer ? answer.failure.message : ''))
     expect(messages[0]).toBe('Did not answer within 200 ms and could not be interrupted.')
     expect(new Set(messages.slice(1))).toEqual(
-      new Set(['Not tried: other completions of this batch could not be interrupted, which took 7.8 s.']),
+      new Set(['Not run: other completions in this batch could not be interrupted, which took 7.8 s.']),
     )
   })
 

@@ -118,7 +118,7 @@ describe('the file is refused and left byte for byte as it was', () => {
     ['its first page', () => truncateSync(file, pageSize)],
     ['a few bytes', () => truncateSync(file, 50)],
     [
-      'the database of another program',
+      'another program’s database',
       () => {
         writeFileSync(file, '')
         const db = new Database(file)

@@ -174,7 +174,7 @@ describe('the reference a run is measured from', () => {
   test('that has no place beside the policy is refused, with both sides, unless the policy may grow', async () => {
     const settings = { rank: 1, alpha: 2, targets: ['q', 'v'] }
     await expect(policyOf(settings)).rejects.toThrow(
-      "reference.adapter: it has rank 2 on q_proj, down_proj; the policy's adapter has rank 1 on q_proj, v_proj, where it has no place.",
+      "reference.adapter: it has rank 2 on q_proj, down_proj; the policy's adapter has only rank 1 on q_proj, v_proj.",
     )
     const { start, policy } = await policyOf({ ...settings, mergeConfigs: true })
     using _ = policy

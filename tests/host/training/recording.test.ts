@@ -62,7 +62,7 @@ describe('a resume', () => {
     expect(checkpoint?.step).toBe(2)
     expect(await train(run, checkpoint?.directory ?? null)).toMatchObject({ kind: 'finished' })
     const [warning] = historyOf(run, 'warning')
-    expect(warning?.['message']).toContain('optimizer.safetensors is not as it was written')
+    expect(warning?.['message']).toContain('optimizer.safetensors has changed since it was written')
     expect(learnedBy(run)).toEqual(learnedBy(finished))
     expect(tensorsOf(run, 6)).toEqual(tensorsOf(finished, 6))
   })

@@ -59,7 +59,7 @@ describe.each(blockPrecisions)('a run on %s', (precision) => {
     const events = await trainRun(run)
     expect(messagesOf(events)).toEqual([
       expect.stringMatching(
-        `^The base is rounded to ${precision}: log-probabilities differ .* by 0\\.\\d+ nats`,
+        `^The base is quantised to ${precision}: log-probabilities differ .* by 0\\.\\d+ nats`,
       ),
     ])
     const step = events.find((event) => event.type === 'step')

@@ -149,7 +149,7 @@ describe('NaN', () => {
     expect(last!.optimizer).toMatchObject({ step: 0 })
     expect(last!.trainer).toMatchObject({ updates: 8, updateHistory: { skipped: 8 } })
     expect(historyOf(run, 'warning').map(({ message }) => message)).toContain(
-      '2 of 2 updates of step 4 were skipped, and the adapter left as it was: the gradient became infinite or not a number.',
+      '2 of 2 updates of step 4 were skipped, and the adapter left unchanged: the gradient became infinite or not a number.',
     )
     expect(entry.finding).toMatchObject({ id: 'updates-skipped', severity: 'problem' })
   })

@@ -73,7 +73,7 @@ describe('the token', () => {
     const sockets = await Promise.all(Array.from({ length: 32 }, () => openSocket(fixture)))
     await expect(openWebSocketPort(fixture.server)).rejects.toMatchObject({
       code: 'api/disconnected',
-      message: 'The host has as many connections as it takes.',
+      message: 'The host has reached its limit of connections.',
     })
     for (const socket of sockets) if (typeof socket !== 'number') socket.terminate()
   })
@@ -84,7 +84,7 @@ describe('the token', () => {
       headers: bearer(fixture.server.token),
     })
     expect(status).toBe(400)
-    expect(body).toContain('another version')
+    expect(body).toContain('different versions')
   })
 })
 

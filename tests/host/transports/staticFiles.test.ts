@@ -71,7 +71,7 @@ describe('the window', () => {
   test('where it is not built, a plain page says so', async () => {
     await using other = await startFixture({ staticDirectory: path.join(fixture.directory, 'nowhere') })
     const page = await ask(other.port, {})
-    expect([page.status, page.body]).toEqual([200, expect.stringContaining('no window built')])
+    expect([page.status, page.body]).toEqual([200, expect.stringContaining('has not been built')])
     expect((await ask(other.port, { path: '/assets/a.js' })).status).toBe(404)
   })
 })

@@ -39,7 +39,7 @@ describe('entropy collapse', () => {
     expect(finding.evidence).toMatchObject([
       { of: 'entropy', fromStep: 1, toStep: 5 },
       { of: 'entropy', fromStep: 36, toStep: 40 },
-      { of: 'distinct completions of a prompt', value: 1 },
+      { of: 'distinct completions per prompt', value: 1 },
     ])
     expect(changesOf(finding)).toEqual({
       'optimization.learningRate': 0.00033,
@@ -143,7 +143,7 @@ describe('numbers that broke down', () => {
     const finding = findingOf({ failure, checkpoints: [] })
     expect(finding).toMatchObject({ id: 'diverged', evidence: [{ fromStep: 41, value: null }] })
     expect(finding.words).toBe(
-      `The run ended at step 41, because the numbers of an update could not be right. ${message} What was trained before is sound.`,
+      `The run ended at step 41, because the numbers of an update could not be right. ${message} Earlier training is intact.`,
     )
     expect(finding.proposals).toHaveLength(1)
   })

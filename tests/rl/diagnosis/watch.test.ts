@@ -86,7 +86,7 @@ test('the run ends where its config says so, and names the checkpoint from befor
     const attempt = () => watch.requireWorth(remark)
     expect(attempt).toThrow(AppError)
     expect(attempt).toThrow(
-      /Stopped after step 11 as diagnosis\.stopOn asks: The policy was destroyed after step 6/,
+      /Stopped after step 11 because of diagnosis\.stopOn: The policy was destroyed after step 6/,
     )
     expect(watch.kept.soundUntil).toBe(6)
   }

@@ -154,6 +154,6 @@ describe('trajectories', () => {
       { prompts, groupSize: 1, seed: 1, step: 1 },
       { policy: silent, generate: { role: 'actor', sampling }, decode: fakeTokenizer.decode },
     )
-    await expect(rolling).rejects.toThrow('number 0 never came')
+    await expect(rolling).rejects.toThrow('number 0 never arrived')
   })
 })

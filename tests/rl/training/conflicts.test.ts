@@ -17,7 +17,7 @@ function conflictsOf(changes: Record<string, unknown>): string[] {
 describe('settings that do not fit each other are named', () => {
   test.each([
     [{ rewards: [] }, 'rewards: grpo learns from rewards'],
-    [{ data: { train: { episodes: 4 } } }, 'data.train: episodes are for runs with an environment'],
+    [{ data: { train: { episodes: 4 } } }, 'data.train: episodes need an environment'],
     [{ rollout: { groupSize: 1 } }, 'rollout.groupSize: 1, but grpo compares at least 2'],
     [{ rollout: { minNewTokens: 9, maxNewTokens: 8 } }, 'rollout.minNewTokens: 9, but'],
     [{ optimization: { minibatchSize: 24 } }, 'does not divide the 64 trajectories of a step'],
@@ -30,7 +30,10 @@ describe('settings that do not fit each other are named', () => {
       { algorithm: { id: 'sft' }, data: { train: { episodes: 4 } } },
       'data.train: sft learns from given answers',
     ],
-    [{ rollout: { server, topK: 20 } }, 'rollout.topK: 20, but the log-probabilities of a `rollout.server`'],
+    [
+      { rollout: { server, topK: 20 } },
+      'rollout.topK: 20, but a `rollout.server` returns correct log-probabilities',
+    ],
     [{ rollout: { server, topP: 0.9 } }, 'rollout.topP: 0.9'],
     [{ rollout: { server, minP: 0.1 } }, 'rollout.minP: 0.1'],
     [{ rollout: { server, repetitionPenalty: 1.1 } }, 'rollout.repetitionPenalty: 1.1'],
@@ -39,7 +42,7 @@ describe('settings that do not fit each other are named', () => {
     [{ rollout: { server, precision: 'int8' } }, 'rollout.precision: int8'],
     [
       { base: { precision: 'int4' }, rollout: { precision: 'int8' } },
-      'rollout.precision: int8, but with `base.precision` int4 rollouts read the rounded base',
+      'rollout.precision: int8, but with `base.precision` int4 rollouts use the quantised base',
     ],
     [{ reference: { policy: 'base', refreshSteps: 1 } }, 'reference.policy: “base”, which never changes'],
     [{ reference: { refreshSteps: 1, refreshPasses: 1 } }, 'only one of them'],

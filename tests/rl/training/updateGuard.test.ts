@@ -45,7 +45,7 @@ describe('a gradient that cannot be right', () => {
     expect(error?.message).toMatch(
       /^In step 1 the gradient norm became \d\.\de\+15, more than any f32 computation gives for such a loss; the update was not applied\.$/,
     )
-    expect(error?.hint).toContain('The adapter is as it was before, and earlier checkpoints are sound.')
+    expect(error?.hint).toContain('The adapter is unchanged, and earlier checkpoints are intact.')
     expect(error?.command).toContain('turnwise selftest --device cpu')
     expect(policy.calls.update).toBeUndefined()
     expect([...policy.table]).toEqual([...fakePolicy().table])
@@ -62,7 +62,7 @@ describe('a gradient that cannot be right', () => {
     const { error, events } = await outcomeOf(policy)
     expect(error).toMatchObject({ code: 'run/unsound' })
     expect(error?.message).toMatch(
-      /^In step 4 the gradient norm became \d\.\de\+\d, where 0\.\d+ is usual in this run for such a loss;/,
+      /^In step 4 the gradient norm became \d\.\de\+\d, but 0\.\d+ is usual in this run for such a loss;/,
     )
     expect(steps(events)).toHaveLength(3)
     expect(policy.calls.update).toBe(3)
@@ -262,7 +262,7 @@ describe('with unsoundUpdates: skip', () => {
       {
         step: 3,
         message:
-          'The update of step 3 was skipped, and the adapter left as it was: the gradient became infinite or not a number.',
+          'The update of step 3 was skipped, and the adapter left unchanged: the gradient became infinite or not a number.',
       },
     ])
     expect(steps(events).map(({ metrics }) => metrics['update/skipped'])).toEqual(

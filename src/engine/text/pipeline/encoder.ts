@@ -82,6 +82,6 @@ function readSurroundings(stage: unknown) {
   const around = new library.SequencePostProcessor({ processors: [stage] })
   const { tokens } = around.post_process([place], null, true)
   const at = tokens.indexOf(place)
-  if (at < 0) throw new Error('its post_processor leaves the text out')
+  if (at < 0) throw new Error('its post_processor omits the text')
   return { before: tokens.slice(0, at), after: tokens.slice(at + 1) }
 }

@@ -49,12 +49,12 @@ export class Interpreter {
   }
 
   #count(): void {
-    if (++this.#passes > maxPasses) throw new Error(`it went round its loops more than ${maxPasses} times`)
+    if (++this.#passes > maxPasses) throw new Error(`its loops ran more than ${maxPasses} times`)
   }
 
   /** Guards the stack against macros that call themselves and against deeply nested syntax. */
   #deeper<Result>(work: () => Result): Result {
-    if (++this.#depth > maxDepth) throw new Error('its macros call one another without end')
+    if (++this.#depth > maxDepth) throw new Error('its macros call one another endlessly')
     try {
       return work()
     } finally {
@@ -114,9 +114,9 @@ export class Interpreter {
     } else if (target.type === 'MemberExpression' && target.property.type === 'Identifier') {
       const object = evaluate(target.object, scope)
       if (!(object instanceof Namespace))
-        throw new Error('it assigns to a field of something that is no namespace')
+        throw new Error('it assigns to a field of something that is not a namespace')
       object.fields.set(target.property.value, value)
-    } else throw new Error('it assigns to something that is no name')
+    } else throw new Error('it assigns to something that is not a name')
   }
 
   #runLoop(node: NodeOf<'For'>, scope: Scope, output: Output): void {

@@ -57,7 +57,7 @@ export function lettersOf(text: string): string[] {
 
 /** Errors: Error when the text would be longer than the limit. */
 export function boundLength(length: number): void {
-  if (length > maxLength) throw new Error(`it made a text of more than ${maxLength} characters`)
+  if (length > maxLength) throw new Error(`it produced more than ${maxLength} characters`)
 }
 
 /** Errors: Error when the list would be longer than the limit. */

@@ -31,7 +31,7 @@ const isSpace = new RegExp(`^${space}$`, 'u')
 
 export function expectText(value: Value, what: string): string {
   if (typeof value === 'string') return value
-  throw new Error(`${what} must be a text, not ${nameOfType(value)}`)
+  throw new Error(`${what} must be text, not ${nameOfType(value)}`)
 }
 
 /** Strips white space, or any of the given characters. */
@@ -230,7 +230,7 @@ const ofDict: Readonly<Record<string, Method<Dict>>> = {
 const ofList: Readonly<Record<string, Method<Value[]>>> = {
   index: (list, [item]) => {
     const at = itemsOf(list).findIndex((entry) => isEqual(entry, item))
-    if (at < 0) throw new Error('it looked for the place of something that is not in the list')
+    if (at < 0) throw new Error('it looked up something that is not in the list')
     return at
   },
   count: (list, [item]) => itemsOf(list).filter((entry) => isEqual(entry, item)).length,

@@ -69,7 +69,7 @@ function namespace({ args: [first], named }: CallArguments): Namespace {
 
 function pairOf(value: Value): [string, Value] {
   if (isList(value) && value.length === 2) return [textOf(value[0]), value[1]]
-  throw new Error('a namespace is made of pairs')
+  throw new Error('a namespace takes key-value pairs')
 }
 
 /** Python's range, up to `maxRange` numbers. */

@@ -58,7 +58,7 @@ export function toValue(input: unknown, depth = 0): Value {
   }
   if (typeof input === 'number') return Number.isInteger(input) ? input : new Float(input)
   if (isPlain(input)) return input
-  throw new Error(`${typeof input} is no value for a template`)
+  throw new Error(`${typeof input} is not a value for a template`)
 }
 
 const isPlain = (input: unknown): input is string | boolean | null | undefined =>

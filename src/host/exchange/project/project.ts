@@ -125,8 +125,8 @@ function requireStart(tool: ProjectTool, run: RunConfig, adapter: string | null)
   if (adapter === null || tool !== 'agilerl' || run.algorithm.id !== 'ppo') return
   throw new AppError(
     'config/invalid',
-    "AgileRL's PPO cannot begin with an adapter.",
-    'Hand the run over without one, or merge the adapter into the model first.',
+    "AgileRL's PPO cannot start from an adapter.",
+    'Export the run without one, or merge the adapter into the model first.',
   )
 }
 
@@ -159,7 +159,7 @@ function agilerlFiles(parts: ProjectParts): ProjectFiles {
   ]
   return {
     ...Object.fromEntries(names.map((name) => [`agilerl/${name}`, projectResource(`agilerl/${name}`)])),
-    'agilerl/manifest.yaml': `# Written by Turnwise: every value is said, so that no default of the library decides anything.\n${yamlText(manifestOf(parts))}`,
+    'agilerl/manifest.yaml': `# Written by Turnwise. Every value is explicit, so that no default of the library matters.\n${yamlText(manifestOf(parts))}`,
   }
 }
 
@@ -221,8 +221,8 @@ function trlFiles(parts: ProjectParts): ProjectFiles {
 }
 
 const heading = [
-  ' Written by Turnwise: every value is said, so that no default of the library decides anything.',
-  ' Names of the first part belong to train.py, the others to TRL and transformers.',
+  ' Written by Turnwise. Every value is explicit, so that no default of the library matters.',
+  ' The names in the first part are for train.py, the others for TRL and transformers.',
 ].join('\n')
 
 function configText({ run, data, exported, rewards, hasAdapter }: ProjectParts): string {
@@ -262,17 +262,17 @@ function readmeText(facts: ReadmeFacts): string {
   const { run } = parts
   return [
     `# ${run.name ?? 'A run'}, for ${toolTitles[tool]}`,
-    `Written by ${describeVersions()}. The settings were written for ${toolTitles[tool]} ${toolVersions[tool]}; \`${tool}/requirements.txt\` names the versions it was tried with. \`run.json\` is the run as Turnwise has it and decides where anything here is unclear.`,
+    `Written by ${describeVersions()}. The settings were written for ${toolTitles[tool]} ${toolVersions[tool]}; \`${tool}/requirements.txt\` lists the versions it was tested with. \`run.json\` is the run’s config in Turnwise and settles anything that is unclear here.`,
     startText(tool),
     `The model is \`${run.model}\`. On another machine, copy that folder and change ${tool === 'trl' ? '`model_name_or_path` in `trl/config.yaml`' : '`pretrained_model_name_or_path` in `agilerl/manifest.yaml`'}.`,
     lengthText(facts),
     `## Differences from Turnwise\n\n${notes.length === 0 ? 'None found.' : notes.map((note) => `- ${note}`).join('\n')}`,
-    'Numbers will not be the same to the last digit in any case: samplers, random numbers and the order of rows are those of the library. Everything not listed has the same meaning and value there; each is written out in full, so that a default of another version decides nothing.',
+    'The results will differ in any case: the library has its own sampler, random numbers and order of rows. Every setting not listed has the same meaning and value there; all are written out in full, so that defaults of other versions do not matter.',
     dataText(parts),
     ...(fixtures === 0 ? [] : [rewardsText(facts)]),
     ...(parts.hasAdapter
       ? [
-          '`adapter/` is the LoRA adapter the training begins with, in the format of PEFT. Its rank, alpha and targets are used, not those of the settings.',
+          '`adapter/` is the LoRA adapter that training starts from, in PEFT’s format. Its rank, alpha and targets are used, not those in the settings.',
         ]
       : []),
     backText(facts),
@@ -286,12 +286,12 @@ const startText = (tool: ProjectTool): string =>
     ? [
         '## Start',
         '```sh\ncd trl\npip install -r requirements.txt\naccelerate launch --config_file accelerate.yaml train.py\n```',
-        'Any value of `config.yaml` can be changed behind that, such as `--max_steps 2`. On several GPUs, set `distributed_type: MULTI_GPU` and raise `num_processes` in `accelerate.yaml`. On processors `accelerate launch` starts one process whatever the file says; `torchrun --nproc_per_node 2 train.py --use_cpu true` starts two. `train.py` divides the batches, so that an update is still made of as many completions.',
+        'Any value in `config.yaml` can be overridden by appending it, such as `--max_steps 2`. On several GPUs, set `distributed_type: MULTI_GPU` and raise `num_processes` in `accelerate.yaml`. On CPUs `accelerate launch` starts one process whatever the file says; `torchrun --nproc_per_node 2 train.py --use_cpu true` starts two. `train.py` divides the batches, so that the number of completions per update stays the same.',
       ].join('\n\n')
     : [
         '## Start',
         '```sh\ncd agilerl\npip install -r requirements.txt\npython train.py            # --vllm to generate with vLLM on a GPU, --steps 2 to try it\n```',
-        'On several GPUs: `accelerate launch --config_file accelerate_zero2.yaml train.py`; `mini_batch_size` in `manifest.yaml` counts per device, so divide it by their number.',
+        'On several GPUs: `accelerate launch --config_file accelerate_zero2.yaml train.py`; `mini_batch_size` in `manifest.yaml` is per device, so divide it by the number of devices.',
       ].join('\n\n')
 
 function lengthText({ tool, parts: { exported } }: ReadmeFacts): string {
@@ -306,25 +306,25 @@ function lengthText({ tool, parts: { exported } }: ReadmeFacts): string {
 const dataText = ({ data }: ProjectParts): string =>
   [
     '## Data',
-    `\`data/train.jsonl\` has ${plural(data.train.length, 'row')}${data.heldOut.length === 0 ? '' : `, \`data/eval.jsonl\` ${data.heldOut.length} that are never trained on`}. \`prompt_text\` is what the policy read here, chat markup included; \`row\` holds every column as JSON text, which rewards receive. Training with TRL stops at once where its tokens of a prompt are not those of the run.`,
+    `\`data/train.jsonl\` has ${plural(data.train.length, 'row')}${data.heldOut.length === 0 ? '' : `, \`data/eval.jsonl\` ${data.heldOut.length} that are never trained on`}. \`prompt_text\` is what the policy read here, chat markup included; \`row\` holds every column as JSON text, which rewards receive. Training with TRL stops immediately if its tokens for a prompt differ from the run’s.`,
   ].join('\n\n')
 
 const rewardsText = ({ tool, fixtures }: ReadmeFacts): string =>
   [
     '## Rewards',
-    `Rewards are the run's own code, run by Node 20.15 or later behind \`rewards/bridge.py\` (variable \`TURNWISE_NODE\`: its program). \`rewards/fixtures.jsonl\` holds ${plural(fixtures, 'sample')} as Turnwise scored them; \`python rewards/test_bridge.py\` fails where the port says otherwise. Run it once on the new machine.`,
-    'Code of your own sees no file, no network and no clock there either, and its module is evaluated anew for every call; it has its limit of time, but none of memory.',
+    `Rewards are the run's own code, run by Node 20.15 or later behind \`rewards/bridge.py\` (set \`TURNWISE_NODE\` to choose the program). \`rewards/fixtures.jsonl\` holds ${plural(fixtures, 'sample')} as Turnwise scored them; \`python rewards/test_bridge.py\` fails if the port scores them differently. Run it once on the new machine.`,
+    'Your own code has no access to files, network or clock there either, and its module is evaluated anew for every call; it has its time limit, but no memory limit.',
     tool === 'trl'
-      ? 'Each named part is a reward function of TRL with its weight; a part that does not apply says None, as here.'
-      : 'AgileRL takes one number: the weighted sum. Where no part applies, the completion counts 0 there; here it takes no part in learning.',
+      ? 'Each named component is a reward function of TRL with its weight; one that does not apply returns None.'
+      : 'AgileRL takes one number: the weighted sum. If no component applies, the completion counts as 0 there; Turnwise does not learn from it.',
   ].join('\n\n')
 
 function backText({ tool, parts }: ReadmeFacts): string {
   const folder = tool === 'trl' ? 'trl/output/adapter' : 'agilerl/output/adapter/actor'
   const settings = tool === 'trl' ? 'trl/config.yaml' : 'agilerl/manifest.yaml'
   return [
-    '## Bringing results back',
-    `\`${folder}\` is a LoRA adapter in the format of PEFT: import it in Turnwise as an adapter, or name it in \`adapter.initial\` of a config to go on from it. \`turnwise config import ${settings}\` turns changed settings back into a config.`,
+    '## Importing results',
+    `\`${folder}\` is a LoRA adapter in PEFT’s format: import it in Turnwise as an adapter, or set \`adapter.initial\` in a config to continue from it. \`turnwise config import ${settings}\` converts changed settings back to a config.`,
     ...completionsText(tool, parts),
   ].join('\n\n')
 }
@@ -333,5 +333,5 @@ function backText({ tool, parts }: ReadmeFacts): string {
 function completionsText(tool: ProjectTool, { rewards, run }: ProjectParts): string[] {
   if (rewards.length === 0 || (tool === 'trl' && run.algorithm.id === 'rloo')) return []
   const file = tool === 'trl' ? 'trl/output/completions/*.parquet' : 'agilerl/output/completions.jsonl'
-  return [`\`${file}\` holds what was generated and what it earned; it can be imported as a data set.`]
+  return [`\`${file}\` holds the completions and their rewards; it can be imported as a data set.`]
 }

@@ -1,4 +1,4 @@
-/** Rows of a run for other tools: prompts as the run renders them, every column beside them. */
+/** Rows of a run for other tools: prompts as the run renders them, with every column. */
 import { plural } from '#shared/plural.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -60,9 +60,7 @@ export async function readProjectData(run: RunConfig, model: ModelFolder): Promi
     notes:
       left === 0
         ? []
-        : [
-            `${plural(left, 'row is', 'rows are')} not in the data because of too many tokens, as in the run.`,
-          ],
+        : [`${plural(left, 'row is', 'rows are')} left out of the data as too long, as in the run.`],
   }
 }
 

@@ -1,4 +1,4 @@
-/** Rewards of a project: our own code as plain JavaScript behind a bridge, and what it said of some completions. */
+/** Rewards of a project: Turnwise's own code as plain JavaScript behind a bridge, and its scores of some completions. */
 import { mkdtempSync, rmSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'

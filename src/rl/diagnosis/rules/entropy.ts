@@ -43,7 +43,7 @@ export function entropyCollapse(run: DiagnosedRun): Finding[] {
     {
       id: 'entropy-collapse',
       severity: 'problem',
-      words: `The policy has stopped exploring: its uncertainty is ${percent(averageOf(end) / averageOf(start))} of what it was at the start, and the completions of a prompt are nearly all the same.`,
+      words: `The policy has stopped exploring: its uncertainty is ${percent(averageOf(end) / averageOf(start))} of what it was at the start, and completions of one prompt are nearly identical.`,
       evidence: [evidence(name, start), evidence(name, end), alike],
       proposals: proposals(run),
     },
@@ -67,7 +67,7 @@ function sameness(run: DiagnosedRun, end: readonly Measured[]): Evidence | null 
   if (kept.length > 0) {
     const texts = kept.map((group) => new Set(group.map(({ completion }) => completion)))
     const distinct = texts.reduce((sum, { size }) => sum + size, 0) / texts.length
-    return distinct < tooFewDistinct ? evidence('distinct completions of a prompt', end, distinct) : null
+    return distinct < tooFewDistinct ? evidence('distinct completions per prompt', end, distinct) : null
   }
   const equal = seriesOf(run, 'frac_reward_zero_std').slice(-window)
   return equal.length > 0 && averageOf(equal) > manyAlike ? evidence('frac_reward_zero_std', equal) : null
@@ -82,7 +82,7 @@ function proposals(run: DiagnosedRun): Proposal[] {
     lowerLearningRate(run, 3),
     change(`Raise the temperature to ${warmer}.`, { 'rollout.temperature': warmer }),
     ...(numberSettingOf(run, 'entropyCoefficient') === 0
-      ? [changeSetting('Add a bonus on entropy.', 'entropyCoefficient', 0.01)]
+      ? [changeSetting('Add an entropy bonus.', 'entropyCoefficient', 0.01)]
       : []),
     ...raised,
   ]
@@ -91,7 +91,7 @@ function proposals(run: DiagnosedRun): Proposal[] {
 /** Lets unlikely tokens gain more than likely ones lose: clip-higher of DAPO, arXiv:2503.14476, §3.1. */
 function upperClip(clip: number): Proposal[] {
   const bounds = [Number((1 - clip).toFixed(3)), Number((1 + 1.4 * clip).toFixed(3))]
-  return [changeSetting(`Let ratios rise to ${bounds[1] ?? 0}.`, 'clipCoefficient', bounds)]
+  return [changeSetting(`Raise the upper clip bound to ${bounds[1] ?? 0}.`, 'clipCoefficient', bounds)]
 }
 
 /** Advantages are about 1 in size: from here on a bonus on entropy counts as much as the reward does. */
@@ -110,7 +110,7 @@ export function entropyExplosion(run: DiagnosedRun): Finding[] {
     {
       id: 'entropy-explosion',
       severity: 'problem',
-      words: `The policy’s ${name} rose from ${short(averageOf(start))} to ${short(averageOf(end))} nats per token: it now chooses among ${short(Math.exp(riseOf(uncertainty)))} times as many tokens, on the way to choosing at random.${bonusWords(run)}`,
+      words: `The policy’s ${name} rose from ${short(averageOf(start))} to ${short(averageOf(end))} nats per token: it now chooses among ${short(Math.exp(riseOf(uncertainty)))} times as many tokens and is drifting towards random output.${bonusWords(run)}`,
       evidence: [evidence(name, start), evidence(name, end)],
       proposals: [...lessBonus(run, step), restartSlower(run, step)],
     },

@@ -33,7 +33,7 @@ function unearnedFormats(run: DiagnosedRun): Finding[] {
   return unearned.map((reward) => ({
     id: 'format-mismatch',
     severity: 'warning',
-    words: `Hardly any completion has the form that the reward function “${reward.name}” asks for, so there is nothing to reinforce.`,
+    words: `Hardly any completion has the form that the reward function “${reward.name}” expects, so there is nothing to reinforce.`,
     evidence: [
       evidence(`rewards/${reward.name}/mean`, seriesOf(run, `rewards/${reward.name}/mean`).slice(-window)),
     ],
@@ -68,7 +68,7 @@ function emptyColumn(run: DiagnosedRun, column: string, samples: readonly Diagno
     {
       id: 'format-mismatch',
       severity: 'warning',
-      words: `Reward code finds nothing in ${percent(share)} of the completions: what it logs as “${column}” is empty. Prompt and code expect different forms.`,
+      words: `Reward code finds nothing in ${percent(share)} of the completions: its logged “${column}” is empty. Prompt and code expect different forms.`,
       evidence: [
         {
           of: `share of ${having.length} samples with an empty “${column}”`,

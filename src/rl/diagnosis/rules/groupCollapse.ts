@@ -61,12 +61,12 @@ const mixed = (
 ): Finding => ({
   id: 'groups-alike',
   severity: 'warning',
-  words: `In ${share} of the groups all completions got the same reward, so there is little to learn from: a prompt is either always right or always wrong, or the reward knows too few levels.`,
+  words: `In ${share} of the groups all completions got the same reward, so there is little to learn from: prompts are either always or never solved, or the reward has too few levels.`,
   evidence: facts,
   proposals: [
     lookAtSamples('Check whether completions of one prompt differ at all.', rewards),
     ...moreVaried(run),
-    change('Leave out rows that are always right or always wrong.', {}),
+    change('Leave out rows that are always or never solved.', {}),
   ],
 })
 

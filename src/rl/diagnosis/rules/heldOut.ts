@@ -37,7 +37,7 @@ export function heldOutGap(run: DiagnosedRun): Finding[] {
     {
       id: 'held-out-gap',
       severity: 'warning',
-      words: `In training the reward is ${short(now.size)} higher than on the validation split: the policy has learned these rows, or a way around the reward that works for them.`,
+      words: `In training the reward is ${short(now.size)} higher than on the validation split: the policy has learned these rows, or a way to exploit the reward on them.`,
       evidence: [evidence('reward', now.around), ...last.map((each) => evidence('eval_reward', [each]))],
       proposals: [
         lookAtSamples(
@@ -86,8 +86,8 @@ export function heldOutTask({ samples, heldOutPrompts }: DiagnosedRun): Finding[
     {
       id: 'held-out-other-task',
       severity: 'warning',
-      words: `The validation rows belong to another task: in wording their prompts are ${percent(alike)} as alike to those of training as prompts of one task are to each other. The eval reward does not say how well this run learns.`,
-      evidence: [{ of: 'wording alike, validation and training prompts', value: alike, ...span }],
+      words: `The validation rows belong to another task: their prompts’ wording is ${percent(alike)} as similar to the training prompts’ as prompts of one task are to each other. The eval reward does not show how well this run learns.`,
+      evidence: [{ of: 'similarity of wording, validation and training prompts', value: alike, ...span }],
       proposals: [change('Choose validation rows of the same task, or a share of the training rows.', {})],
     },
   ]

@@ -26,7 +26,7 @@ export function klRunaway(run: DiagnosedRun): Finding[] {
     {
       id: 'kl-runaway',
       severity: hasFallen(run, now) ? 'problem' : 'warning',
-      words: `The policy is running away from the reference: ${short(size)} nats per token in the last steps, where ${short(usual)} was usual. Rewards tend to break down next.`,
+      words: `The policy is running away from the reference: ${short(size)} nats per token in the last steps, up from a typical ${short(usual)}. Rewards tend to break down next.`,
       evidence: [evidence('kl, median', now, size), evidence('kl, median', series, usual)],
       proposals: [restartSlower(run, (begin?.step ?? now[0]?.step ?? 0) - 1, 3), ...heavierKl(run)],
     },
@@ -72,7 +72,7 @@ export function klTooHeavy(run: DiagnosedRun): Finding[] {
     {
       id: 'kl-too-heavy',
       severity: 'problem',
-      words: `With a KL coefficient (β) of ${short(weight)} the loss is nearly all divergence, and the reward does not rise: the policy cannot leave the reference. 0.001 to 0.1 is usual.`,
+      words: `With a KL coefficient (β) of ${short(weight)} the loss is nearly all divergence, and the reward does not rise: the policy cannot move away from the reference. 0.001 to 0.1 is usual.`,
       evidence: [
         evidence('reward, second half less first', rewards, rise),
         evidence('kl, median', kl, medianOf(kl)),

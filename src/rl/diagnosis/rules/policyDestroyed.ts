@@ -154,9 +154,9 @@ function causeIn(run: DiagnosedRun): Cause {
 function causeOf(run: DiagnosedRun): string {
   const { adapterScale, learningRate } = run.facts
   const words: Readonly<Record<Cause, string>> = {
-    adapter: `The adapter’s scale α / rank is ${short(adapterScale)}, where 1 to 4 is usual: every update is that much larger.`,
+    adapter: `The adapter’s scale α / rank is ${short(adapterScale)} (1 to 4 is usual), which makes every update that much larger.`,
     bonus: `The entropy bonus of ${short(numberSettingOf(run, 'entropyCoefficient') ?? 0)} outweighs the reward.`,
-    rate: `The learning rate of ${short(learningRate)} is the likeliest cause${learningRate > usualRates.highest ? `; adapters are usually trained with ${usualRates.lowest} to ${usualRates.highest}` : ''}.`,
+    rate: `The learning rate of ${short(learningRate)} is the most likely cause${learningRate > usualRates.highest ? `; adapters are usually trained with ${usualRates.lowest} to ${usualRates.highest}` : ''}.`,
   }
   return words[causeIn(run)]
 }
@@ -167,7 +167,7 @@ function remedies(run: DiagnosedRun, step: number): Proposal[] {
   const less = Number((bonus / 100).toPrecision(2))
   const own: Readonly<Record<Cause, readonly Proposal[]>> = {
     adapter: [
-      change('Set the adapter’s alpha to twice its rank, in a new run: a fork keeps its adapter.', {}),
+      change('Set the adapter’s alpha to twice its rank, in a new run, since a fork keeps its adapter.', {}),
     ],
     bonus: [
       restart(run, step, `an entropy bonus of ${less}`, { 'algorithm.settings.entropyCoefficient': less }),
@@ -179,7 +179,7 @@ function remedies(run: DiagnosedRun, step: number): Proposal[] {
     ...own[causeIn(run)],
     restartSlower(run, step),
     ...(weight === 0
-      ? [changeSetting('Hold it near the reference: a KL coefficient (β) of 0.01.', 'klCoefficient', 0.01)]
+      ? [changeSetting('Hold it near the reference: KL coefficient (β) 0.01.', 'klCoefficient', 0.01)]
       : []),
     ...(run.facts.maxGradNorm === null
       ? [change('Clip gradients: max gradient norm 1.', { 'optimization.maxGradNorm': 1 })]

@@ -59,7 +59,7 @@ function oneTermDominates(run: DiagnosedRun): Finding[] {
     {
       id: 'one-reward-dominates',
       severity: 'warning',
-      words: `“${name}” makes up ${percent(top.rise / total)} of the rise of the reward while ${others} did not move: the policy may be serving the easy part alone.`,
+      words: `“${name}” makes up ${percent(top.rise / total)} of the rise in reward while ${others} did not move: the policy may be optimising only the easy part.`,
       evidence: [top, ...behind].flatMap(({ reward, start, end }) => [
         evidence(`rewards/${reward.name}/mean`, start),
         evidence(`rewards/${reward.name}/mean`, end),
@@ -125,7 +125,7 @@ function longerNotBetter(run: DiagnosedRun): Finding[] {
     {
       id: 'longer-not-better',
       severity: 'warning',
-      words: `Completions have grown from ${short(averageOf(start))} to ${short(averageOf(end))} tokens, and on the validation split the policy is no better for it.`,
+      words: `Completions have grown from ${short(averageOf(start))} to ${short(averageOf(end))} tokens, but on the validation split the policy is no better for it.`,
       evidence: [
         evidence('completions/mean_length', start),
         evidence('completions/mean_length', end),

@@ -36,7 +36,7 @@ function ended(run: DiagnosedRun, message: string): Finding {
     words: `A reward function failed and ended the run: ${message}`,
     evidence: [{ of: 'failed reward function', value: 1, fromStep: last + 1, toStep: last + 1 }],
     proposals: [
-      change('Correct its code, or let a failure leave out that completion.', { rewardFailures: 'null' }),
+      change('Correct its code, or leave out completions on which it fails.', { rewardFailures: 'null' }),
     ],
   }
 }
@@ -66,7 +66,7 @@ function unscored(run: DiagnosedRun): Finding[] {
     {
       id: 'no-reward',
       severity: share > 0.99 ? 'problem' : 'warning',
-      words: `No reward function applies to ${percent(share)} of the completions, and what has no reward takes no part in learning.`,
+      words: `No reward function applies to ${percent(share)} of the completions, and completions without a reward take no part in learning.`,
       evidence: [evidence('reward/unscored', missing, totalOf(missing))],
       proposals: [
         lookAtSamples(
@@ -104,7 +104,7 @@ export function rewardSize(run: DiagnosedRun): Finding[] {
     {
       id: 'reward-size',
       severity: 'problem',
-      words: `Rewards reach ${short(size)}; 0 to 1 is usual. Beside them KL coefficient, entropy bonus and clipping count for nothing, and small differences are rounded away.`,
+      words: `Rewards reach ${short(size)}; 0 to 1 is usual. At that scale KL coefficient, entropy bonus and clipping have no effect, and small differences are rounded away.`,
       evidence: [evidence('reward, size', large, size)],
       proposals:
         heaviest === undefined
@@ -143,7 +143,7 @@ export function rewardsCancel(run: DiagnosedRun): Finding[] {
     {
       id: 'rewards-cancel',
       severity: 'problem',
-      words: `The rewards ${names} cancel each other: each tells completions apart, but their weighted sum is ${short(averageOf(rewards))} for all of them, so nothing can be learned.`,
+      words: `The rewards ${names} cancel each other: each distinguishes completions, but their weighted sum is ${short(averageOf(rewards))} for all of them, so nothing can be learned.`,
       evidence: [evidence('reward_std', spreads), ...parts.map(({ name }) => standardDeviation(run, name))],
       proposals: parts.slice(0, 1).map(({ name }) =>
         look(`Change the sign or the size of a weight, so that ${names} do not undo each other.`, {
@@ -181,13 +181,13 @@ function silence(run: DiagnosedRun, reward: RewardFact): Finding[] {
   }
   // What has been learned and now holds is no fault.
   if (others.every(({ value }) => value < constant)) return []
-  const words = `The reward “${reward.name}” used to tell completions apart and is now ${short(constant)} for every one of them.`
+  const words = `The reward “${reward.name}” used to distinguish completions and is now ${short(constant)} for every one of them.`
   return [finding(reward, 'warning', { words, facts })]
 }
 
 function alwaysWords(run: DiagnosedRun, reward: RewardFact, constant: number): string {
   if (isPenalty(reward) && constant === 0)
-    return `The penalty “${reward.name}” is 0 for every completion, which is its best value: none has earned it.`
+    return `The penalty “${reward.name}” is 0 for every completion, which is its best value: none has incurred it.`
   const so = isWholeReward(run)
     ? 'so all advantages are 0 and nothing can be learned'
     : 'so it teaches nothing'
@@ -225,7 +225,7 @@ function neverApplied(run: DiagnosedRun, reward: RewardFact): Finding[] {
   const failures = seriesOf(run, 'reward/failures')
   const hasFailed = failures.some(({ value }) => value > 0)
   if (seriesOf(run, 'reward/unscored').length < window || hasFailed) return []
-  const words = `The reward “${reward.name}” applies to no completion: it gives no number for any row.`
+  const words = `The reward “${reward.name}” applies to no completion: it returns no number for any row.`
   const facts = [{ of: `numbers from “${reward.name}”`, value: 0, fromStep: first, toStep: last }]
   return [finding(reward, 'warning', { words, facts })]
 }

@@ -33,7 +33,7 @@ function tooNarrow(run: DiagnosedRun): Finding[] {
     {
       id: 'sampling-too-narrow',
       severity: 'problem',
-      words: `Sampling leaves no choice (${said}): in ${percent(averageOf(alike))} of the groups all completions got the same reward, so there is nothing to compare.`,
+      words: `Sampling is nearly deterministic (${said}): in ${percent(averageOf(alike))} of the groups all completions got the same reward, so there is nothing to compare.`,
       evidence: [evidence('frac_reward_zero_std', alike)],
       proposals: filters.map(off),
     },
@@ -73,7 +73,7 @@ function tooWide(run: DiagnosedRun): Finding[] {
     {
       id: 'sampling-too-wide',
       severity: 'problem',
-      words: `At temperature ${short(temperature)} completions are close to random: they earn ${short(averageOf(sampled))} where greedy decoding earned ${short(greedy.value)} with the same policy.`,
+      words: `At temperature ${short(temperature)} completions are close to random: they earn ${short(averageOf(sampled))}, and greedy decoding earned ${short(greedy.value)} with the same policy.`,
       evidence: [evidence('reward', sampled), evidence('eval_reward', [greedy])],
       proposals: [change('Set the temperature to 1.', { 'rollout.temperature': 1 })],
     },
@@ -92,7 +92,7 @@ export function samplerGap(run: DiagnosedRun): Finding[] {
   const isRounded = precision !== 'f32' || basePrecision !== 'f32'
   const cause = isRounded
     ? `${precision === 'f32' ? 'products' : 'weights'} rounded to 8 bits are too coarse for this model`
-    : 'it hints at a fault in precision or masks, on this device or in this program'
+    : 'it suggests a fault in precision or masks, on this device or in Turnwise'
   return [
     {
       id: 'sampler-gap',

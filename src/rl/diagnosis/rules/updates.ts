@@ -56,7 +56,7 @@ function brokenDown(run: DiagnosedRun, facts: readonly Evidence[]): Finding {
   return {
     id: 'diverged',
     severity: 'problem',
-    words: `Numbers broke down at step ${begin}: ${facts.map(({ of }) => of).join(', ')} ${facts.length === 1 ? 'is' : 'are'} no longer finite. Training after that point is useless.`,
+    words: `Numerical breakdown at step ${begin}: ${facts.map(({ of }) => of).join(', ')} ${facts.length === 1 ? 'is' : 'are'} no longer finite. Training after that point is useless.`,
     evidence: facts,
     proposals: [restartSlower(run, begin - 1)],
   }
@@ -69,7 +69,7 @@ function refused(run: DiagnosedRun, { code, message }: RunFailure): Finding {
   return {
     id: 'diverged',
     severity: 'problem',
-    words: `The run ended at step ${step}, because the numbers of an update could not be right. ${message} What was trained before is sound.`,
+    words: `The run ended at step ${step}, because the numbers of an update could not be right. ${message} Earlier training is intact.`,
     evidence: [{ of: 'numbers of the update', value: null, fromStep: step, toStep: step }],
     proposals: [...(isDevice ? [tryTheSelftest] : []), restartSlower(run, step - 1)],
   }
@@ -93,7 +93,7 @@ export function skippedUpdates(run: DiagnosedRun): Finding[] {
     {
       id: 'updates-skipped',
       severity: count >= several ? 'problem' : 'warning',
-      words: `${count === 1 ? 'An update was' : `${count} updates were`} skipped since step ${first.step}, because the numbers could not be right; the log says which. The adapter is as it was before them.`,
+      words: `${count === 1 ? 'An update was' : `${count} updates were`} skipped since step ${first.step}, because the numbers could not be right; the log says which. The adapter was left unchanged.`,
       evidence: [evidence('update/skipped', skipped, count)],
       proposals: [tryTheSelftest, restartSlower(run, first.step - 1)],
     },
@@ -124,7 +124,7 @@ export function gradientSpikes(run: DiagnosedRun): Finding[] {
     {
       id: 'gradient-spikes',
       severity: 'warning',
-      words: `The gradient norm jumped to ${short(peak.value)} in step ${peak.step}, where ${short(usual)} is usual.`,
+      words: `The gradient norm jumped to ${short(peak.value)} in step ${peak.step}, from a typical ${short(usual)}.`,
       evidence: [evidence('grad_norm', [peak]), evidence('grad_norm, median', norms, usual)],
       proposals: [
         ...(maxGradNorm === null
@@ -167,12 +167,9 @@ function high(run: DiagnosedRun, share: number): Finding {
       lowerLearningRate(run, 2),
       ...(epochs > 1
         ? [
-            change(
-              `Learn ${Math.ceil(epochs / 2)} times instead of ${epochs} times from the same completions.`,
-              {
-                'optimization.epochs': Math.ceil(epochs / 2),
-              },
-            ),
+            change(`Make ${Math.ceil(epochs / 2)} instead of ${epochs} passes over the same completions.`, {
+              'optimization.epochs': Math.ceil(epochs / 2),
+            }),
           ]
         : []),
     ],
@@ -219,7 +216,7 @@ export function lossZeroAtStart(run: DiagnosedRun): Finding[] {
       id: 'loss-zero-at-start',
       severity: 'note',
       words:
-        'A loss near 0 is normal here: on fresh completions it is, while the gradient is not. Look at the gradient norm and at the reward.',
+        'A loss near 0 is normal here: on fresh completions the loss is near 0 but the gradient is not. Watch the gradient norm and the reward.',
       evidence: [evidence('loss', losses), evidence('grad_norm', gradients, medianOf(gradients))],
       proposals: [],
     },
