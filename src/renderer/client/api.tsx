@@ -100,6 +100,8 @@ export function useAnswers<Name extends CallName<Api>, Selected = OutputOf<Api, 
       queryKey: [name, input],
       queryFn: ({ signal }: { signal: AbortSignal }) => loose(client).call(name, input, { signal }),
       ...options,
+      // The lists below are compared anyway.
+      structuralSharing: false,
     })),
     combine: dataOf,
   })
