@@ -14,7 +14,7 @@ import {
 } from 'recharts'
 import { formatCount, formatNumber, plural } from '#renderer/client/format.ts'
 import { wholeTicks } from './axes.ts'
-import { tick } from './LinePlot.tsx'
+import { tick } from './LineDrawing.tsx'
 import { useSize } from './useSize.ts'
 
 export interface Bin {

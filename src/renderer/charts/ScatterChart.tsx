@@ -1,7 +1,7 @@
 import { extent, ticks as ticksOf } from 'd3-array'
 import { CartesianGrid, ScatterChart as Chart, Label, Scatter, Tooltip, XAxis, YAxis } from 'recharts'
 import { axisNumber, axisNumber3, logTicks, valueAxis, type Range, type ScaleKind } from './axes.ts'
-import { tick } from './LinePlot.tsx'
+import { tick } from './LineDrawing.tsx'
 import { useSize } from './useSize.ts'
 
 export interface ScatterDot {

@@ -1,6 +1,7 @@
 /**
  * What charts draw. `useSeries.ts` reads series, this file makes lines of them, `curves.ts` reduces and smooths, `axes.ts`
- * places them; `plot.ts` puts one panel together, `LinePlot.tsx` draws it, `MetricChart.tsx` is the panel around it.
+ * places them; `plot.ts` puts one panel together, `LineDrawing.tsx` draws it, `LinePlot.tsx` adds what follows the pointer,
+ * `MetricChart.tsx` is the panel around it.
  */
 import { bisector } from 'd3-array'
 import type { Api } from '#shared/api/api.ts'

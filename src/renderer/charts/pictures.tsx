@@ -3,7 +3,7 @@ import { flushSync } from 'react-dom'
 import { createRoot } from 'react-dom/client'
 import { saveBlob, saveText } from '#renderer/client/download.ts'
 import { xAxisSpecs } from './axes.ts'
-import { LineDrawing } from './LinePlot.tsx'
+import { LineDrawing } from './LineDrawing.tsx'
 import { inReadingOrder, type Plot, type PlottedLine } from './plot.ts'
 
 /** In px. */

@@ -1,8 +1,8 @@
 /** Metrics over steps, live: read reduced, followed as they grow, read again in detail where someone looks closer. */
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { seriesCsv } from '#shared/csv.ts'
 import { useApi, type Answer, type ApiClient } from '#renderer/client/api.tsx'
-import { asError } from '#renderer/client/toasts.ts'
 import { useFeed } from '#renderer/client/feeds.ts'
 import { together } from './curves.ts'
 import { emptySeries, type Series, type SeriesPoint } from './lines.ts'
@@ -30,13 +30,10 @@ export interface SeriesState {
   readonly error: Error | null
 }
 
-interface Loaded {
-  /** What was asked for. */
-  readonly key: string
+interface Followed {
   readonly byMetric: SeriesByMetric
-  /** Where following goes on. */
+  /** Behind the last values. */
   readonly cursor: string | null
-  readonly error: Error | null
 }
 
 interface Question {
@@ -45,21 +42,23 @@ interface Question {
   readonly maxPoints: number
 }
 
-const nothing: Loaded = { key: '', byMetric: new Map(), cursor: null, error: null }
+const nothing: SeriesByMetric = new Map()
+/** What was followed is kept so long when nobody looks, so that a screen that is opened again need not wait. */
+const keptMs = 120_000
 
 /** Runs and metrics are compared by their names, so the lists may be new ones every time. */
 export function useSeries(request: SeriesRequest): SeriesState {
   const { maxPoints = 400, zoom = null, isPaused = false } = request
   const key = JSON.stringify([request.runIds, [...new Set(request.metrics)], maxPoints])
   const question = useMemo(() => questionOf(key), [key])
-  const { loaded, isCurrent } = useFollowed(question, key)
+  const { followed, isCurrent, error } = useFollowed(question)
   const detail = useDetail(question, zoom, isCurrent)
-  const [frozen, setFrozen] = useState<Loaded | null>(null)
-  if (isPaused && frozen === null && isCurrent) setFrozen(loaded)
+  const [frozen, setFrozen] = useState<{ key: string; byMetric: SeriesByMetric } | null>(null)
+  if (isPaused && frozen === null && isCurrent) setFrozen({ key, byMetric: followed })
   if (!isPaused && frozen !== null) setFrozen(null)
-  const shown = frozen?.key === key ? frozen : loaded
-  const byMetric = useMemo(() => merged(shown.byMetric, detail), [shown.byMetric, detail])
-  return { byMetric, isLoaded: isCurrent, error: isCurrent ? shown.error : null }
+  const shown = frozen?.key === key ? frozen.byMetric : followed
+  const byMetric = useMemo(() => merged(shown, detail), [shown, detail])
+  return { byMetric, isLoaded: isCurrent, error }
 }
 
 function questionOf(key: string): Question {
@@ -68,43 +67,52 @@ function questionOf(key: string): Question {
 }
 
 /** What was asked for as it grows. Until the first answer, what was there before stays. */
-function useFollowed(question: Question, key: string) {
+function useFollowed(question: Question) {
   const client = useApi()
-  const [loaded, setLoaded] = useState(nothing)
-  const [reading, setReading] = useState(0)
+  const queries = useQueryClient()
   const hasQuestion = question.runIds.length > 0 && question.metrics.length > 0
-  useEffect(() => {
-    if (!hasQuestion) return
-    const controller = new AbortController()
-    readAll(client, question, controller.signal).then(
-      (answer) => setLoaded({ key, ...answer, error: null }),
-      (thrown: unknown) => {
-        if (!controller.signal.aborted) setLoaded({ ...nothing, key, error: asError(thrown) })
-      },
-    )
-    return () => controller.abort()
-  }, [client, question, key, hasQuestion, reading])
-
-  const isCurrent = loaded.key === key
+  const queryKey = ['series', question]
+  const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => readAll(client, question, signal),
+    enabled: hasQuestion,
+    staleTime: Infinity,
+    gcTime: keptMs,
+    placeholderData: keepPreviousData,
+  })
   useFeed(
     'metrics.follow',
     { runIds: question.runIds, metrics: question.metrics },
     (items) => {
       // Stretches may reach over the step a run went back to, so all of it is read again.
-      if (items.some(({ rewound }) => rewound.length > 0)) setReading((count) => count + 1)
-      else setLoaded((before) => (before.key === key ? grown(before, items, question.maxPoints) : before))
+      if (items.some(({ rewound }) => rewound.length > 0)) void refetch()
+      else
+        queries.setQueryData<Followed>(
+          queryKey,
+          (before) => before && grown(before, items, question.maxPoints),
+        )
     },
     {
-      enabled: hasQuestion && isCurrent && loaded.cursor !== null,
-      from: loaded.cursor,
+      enabled: hasQuestion && !isFetching && !isPlaceholderData && data?.cursor != null,
+      from: data?.cursor ?? null,
       everyMs: redrawnEveryMs,
     },
   )
-  return hasQuestion ? { loaded, isCurrent } : { loaded: nothing, isCurrent: true }
+  return hasQuestion
+    ? {
+        followed: data?.byMetric ?? nothing,
+        isCurrent: error !== null || (data !== undefined && !isPlaceholderData),
+        error,
+      }
+    : { followed: nothing, isCurrent: true, error: null }
 }
 
 /** The first answer's cursor is the oldest: what the others know already is passed over when it comes again. */
-async function readAll(client: ApiClient, { runIds, metrics, maxPoints }: Question, signal: AbortSignal) {
+async function readAll(
+  client: ApiClient,
+  { runIds, metrics, maxPoints }: Question,
+  signal: AbortSignal,
+): Promise<Followed> {
   const [first, ...others] = metrics
   const read = (metric: string) => client.call('metrics.series', { runIds, metric, maxPoints }, { signal })
   const firstAnswer = first === undefined ? null : await read(first)
@@ -118,10 +126,10 @@ const byRun = (answer: Answer<'metrics.series'> | undefined): ReadonlyMap<string
   new Map(answer?.runs.map(({ runId, points, gaps }) => [runId, { points, gaps }]))
 
 function grown(
-  before: Loaded,
-  items: readonly { readonly columns: readonly Column[] }[],
+  before: Followed,
+  items: readonly { readonly cursor: string; readonly columns: readonly Column[] }[],
   maxPoints: number,
-): Loaded {
+): Followed {
   const byMetric = new Map(before.byMetric)
   for (const { runId, metric, steps, values } of items.flatMap(({ columns }) => columns)) {
     const runs = byMetric.get(metric)
@@ -129,7 +137,7 @@ function grown(
     const series = appended(runs.get(runId) ?? emptySeries, steps, values, maxPoints)
     byMetric.set(metric, new Map(runs).set(runId, series))
   }
-  return { ...before, byMetric }
+  return { byMetric, cursor: items.at(-1)?.cursor ?? before.cursor }
 }
 
 interface Column {

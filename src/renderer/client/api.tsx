@@ -3,7 +3,7 @@
  * `runs.ts` the list of runs, shared by all; `route.ts` where the person is; `keys.ts` shortcuts; `bridge.ts` what the
  * shell around the page can do; `settings.ts` what is remembered; `toasts.ts` short notices.
  */
-import { keepPreviousData, useMutation, useQuery, type QueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useMutation, useQueries, useQuery, type QueryClient } from '@tanstack/react-query'
 import { createContext, use, useCallback, useEffect, useRef, useState, type ReactNode } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
@@ -74,13 +74,51 @@ export function useAnswer<Name extends CallName<Api>>(
   return { data: data as Output | undefined, error, isPending, isPrevious, refetch: again }
 }
 
-/** Asks again what was asked of these areas, or of one run in them. */
-export function invalidate(queries: QueryClient, areas: readonly string[], runId?: string): void {
+const dataOf = (answers: readonly { readonly data: unknown }[]) => answers.map(({ data }) => data)
+
+interface ManyOptions<Data, Selected> {
+  readonly enabled?: boolean
+  readonly staleMs?: number
+  /** What is read of an answer; one function for all times. */
+  readonly select?: (data: Data) => Selected
+}
+
+/** A question asked of several inputs; undefined: not there yet. The same list as long as the answers say the same. */
+export function useAnswers<Name extends CallName<Api>, Selected = OutputOf<Api, Name>>(
+  name: Name,
+  inputs: readonly InputOf<Api, Name>[],
+  { enabled = true, staleMs = Infinity, select }: ManyOptions<OutputOf<Api, Name>, Selected> = {},
+): readonly (Selected | undefined)[] {
+  const client = useApi()
+  const options = {
+    enabled,
+    staleTime: staleMs,
+    ...(select && { select: select as (data: unknown) => unknown }),
+  }
+  const answers = useQueries({
+    queries: inputs.map((input) => ({
+      queryKey: [name, input],
+      queryFn: ({ signal }: { signal: AbortSignal }) => loose(client).call(name, input, { signal }),
+      ...options,
+      // The lists below are compared anyway.
+      structuralSharing: false,
+    })),
+    combine: dataOf,
+  })
+  return answers as readonly (Selected | undefined)[]
+}
+
+/** Asks again what was asked of these areas, or of some runs in them. */
+export function invalidate(queries: QueryClient, areas: readonly string[], runIds?: readonly string[]): void {
+  const names = (input: unknown) => {
+    const text = JSON.stringify(input ?? null)
+    return runIds?.some((runId) => text.includes(runId)) ?? true
+  }
   void queries.invalidateQueries({
     predicate: ({ queryKey: [name, input] }) =>
       typeof name === 'string' &&
       areas.some((area) => name === area || name.startsWith(`${area}.`)) &&
-      (runId === undefined || JSON.stringify(input ?? null).includes(runId)),
+      names(input),
   })
 }
 

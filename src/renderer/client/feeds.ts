@@ -16,7 +16,7 @@ interface LooseFollower {
 
 export interface FeedOptions {
   readonly enabled?: boolean
-  /** Cursor to go on from, as another answer gave it. */
+  /** Cursor to go on from, as another answer gave it; read when following begins. */
   readonly from?: string | null
   readonly onError?: (error: Error) => void
   /** Time between two calls, in ms, at least. */
@@ -33,7 +33,7 @@ export function useFeed<Name extends FeedName<Api>>(
   const client = useApi()
   const { enabled = true, from = null, everyMs } = options
   const key = JSON.stringify(input ?? null)
-  const latest = useLatest({ onItems, onError: options.onError })
+  const latest = useLatest({ onItems, onError: options.onError, from })
   useEffect(() => {
     if (!enabled) return
     const controller = new AbortController()
@@ -44,7 +44,7 @@ export function useFeed<Name extends FeedName<Api>>(
       const asked: unknown = JSON.parse(key)
       const feed = (client as unknown as LooseFollower).follow(name, asked ?? undefined, {
         signal: controller.signal,
-        from,
+        from: latest.current.from,
       })
       for await (const item of feed) items.add(item as OutputOf<Api, Name>)
     }
@@ -52,7 +52,7 @@ export function useFeed<Name extends FeedName<Api>>(
       if (!controller.signal.aborted) latest.current.onError?.(asError(thrown))
     })
     return () => controller.abort()
-  }, [client, name, key, enabled, from, everyMs, latest])
+  }, [client, name, key, enabled, everyMs, latest])
 }
 
 /** Asks again what was asked of an area when it changed. Once, near the root. */

@@ -17,6 +17,8 @@ export type StoredEvent = OutputOf<Api, 'runs.follow'>['events'][number]
 
 interface RunsState {
   readonly byId: ReadonlyMap<string, RunEntry>
+  /** Their ids, the oldest first; the same list as long as no run comes or goes. */
+  readonly ids: readonly string[]
   readonly workers: readonly WorkerView[]
   readonly unreadable: readonly UnreadableRun[]
   readonly remaining: readonly RemainingView[]
@@ -27,6 +29,7 @@ interface RunsState {
 
 const useRunsStore = create<RunsState>(() => ({
   byId: new Map(),
+  ids: [],
   workers: [],
   unreadable: [],
   remaining: [],
@@ -43,7 +46,9 @@ function applied(state: RunsState, items: readonly RunsNews[]): RunsState {
     for (const id of item.removed) byId.delete(id)
     ;({ workers, unreadable, remaining, pending } = item)
   }
-  return { byId, workers, unreadable, remaining, pending, isLoaded: true }
+  const isSame = state.ids.length === byId.size && state.ids.every((id) => byId.has(id))
+  const ids = isSame ? state.ids : [...byId.keys()].sort()
+  return { byId, ids, workers, unreadable, remaining, pending, isLoaded: true }
 }
 
 const areasOfRun = ['runs', 'checkpoints', 'samples', 'metrics.names', 'metrics.latest'] as const
@@ -60,7 +65,7 @@ export function useRunsNews(): void {
   })
   useEffect(() => {
     const timer = setInterval(() => {
-      for (const runId of grown) invalidate(queries, areasOfRun, runId)
+      if (grown.size > 0) invalidate(queries, areasOfRun, [...grown])
       grown.clear()
     }, againEveryMs)
     return () => clearInterval(timer)
@@ -87,6 +92,31 @@ export function useRuns(): RunsView {
 export const useRunEntry = (runId: string): RunEntry | undefined =>
   useRunsStore(({ byId }) => byId.get(runId))
 
+/** Whether the history has been read. */
+export const useHasRuns = (): boolean => useRunsStore(({ isLoaded }) => isLoaded)
+
+/**
+ * Some facts of these runs, of those there are; the same list as long as it says the same. For pages that are too much to
+ * be drawn anew at every step of a run. The facts are compared by their JSON.
+ */
+export function useRunFacts<Facts>(
+  runIds: readonly string[],
+  factsOf: (run: RunEntry) => Facts,
+): readonly Facts[] {
+  const text = useRunsStore(({ byId }) =>
+    JSON.stringify(
+      runIds.flatMap((id) => {
+        const run = byId.get(id)
+        return run ? [factsOf(run)] : []
+      }),
+    ),
+  )
+  return useMemo(() => JSON.parse(text) as Facts[], [text])
+}
+
+/** For functions; components follow a run by `useRunEntry`. */
+export const runNow = (runId: string): RunEntry | undefined => useRunsStore.getState().byId.get(runId)
+
 export const useWorkerOf = (runId: string): WorkerView | undefined =>
   useRunsStore(({ workers }) => workers.find((worker) => worker.runId === runId))
 
@@ -96,12 +126,11 @@ export const useRemainingOf = (runId: string): RemainingView | undefined =>
 
 /** Colour and dash of any run of the history. */
 export function useRunStyles(): (runId: string) => RunStyle {
-  const byId = useRunsStore((state) => state.byId)
+  const ids = useRunsStore((state) => state.ids)
   return useMemo(() => {
-    const order = [...byId.keys()].sort()
-    const places = new Map(order.map((id, i) => [id, i]))
+    const places = new Map(ids.map((id, i) => [id, i]))
     return (runId) => runStyle(places.get(runId) ?? 0)
-  }, [byId])
+  }, [ids])
 }
 
 export interface RunView {

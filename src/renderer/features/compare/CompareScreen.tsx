@@ -177,7 +177,11 @@ const looks: Readonly<Record<GapInWords['verdict'], { tone: Tone; Icon: LucideIc
 }
 
 function Gap(props: GapQuestion) {
-  const gaps = useMemo(() => gapsOf(props), [props])
+  const { metric, better, runs, groups, tails } = props
+  const gaps = useMemo(
+    () => gapsOf({ metric, better, runs, groups, tails }),
+    [metric, better, runs, groups, tails],
+  )
   const grounds = [...new Set(gaps.map(({ ground }) => ground))]
   const spread = yardstickOf(props)
   const hasBaseline = props.runs.some(({ isBaseline }) => isBaseline)

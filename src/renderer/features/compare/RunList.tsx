@@ -2,20 +2,13 @@ import { Eye, EyeOff, Flag, X } from 'lucide-react'
 import { metricLabel } from '#shared/metrics.ts'
 import { formatDelta, formatReward } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
-import type { RunEntry } from '#renderer/client/runs.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Select } from '#renderer/kit/choices.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
-import type { ComparedRun } from './data.ts'
+import type { ListedRun } from './useComparison.ts'
 import { betterOf, isProgress, statisticWords } from './measures.ts'
 import { statistics, type Statistic } from './state.ts'
-
-export interface ListedRun extends ComparedRun {
-  readonly entry: RunEntry
-  readonly isHidden: boolean
-  readonly value: number | null
-}
 
 interface RunListProps {
   readonly runs: readonly ListedRun[]

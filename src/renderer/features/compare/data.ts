@@ -100,12 +100,14 @@ function groupLines(
 /** Steps of all runs that lie in a stretch of the axis. */
 export function stepsOfZoom(
   zoom: readonly [number, number],
-  runs: readonly { readonly id: string; readonly step: number }[],
+  runs: readonly { readonly id: string; readonly steps: number | null }[],
   placed: ReadonlyMap<string, Placement>,
 ): readonly [number, number] | null {
-  const ends = runs.flatMap(({ id, step }) => {
+  const ends = runs.flatMap(({ id, steps }) => {
     const place = placed.get(id)
-    return place && Number.isFinite(place(step)) ? [zoom.map((x) => stepAtPlace(place, x, step))] : []
+    return place && steps !== null && Number.isFinite(place(steps))
+      ? [zoom.map((x) => stepAtPlace(place, x, steps))]
+      : []
   })
   if (ends.length === 0) return null
   return [Math.min(...ends.map(([from = 0]) => from)), Math.max(...ends.map(([, to = 0]) => to)) + 1]

@@ -4,6 +4,7 @@ import { formatDate, formatNumber, formatTime, plural } from '#renderer/client/f
 import type { ApiClient } from '#renderer/client/api.tsx'
 import { fullCsvOf } from '#renderer/charts/useSeries.ts'
 import { saveText } from '#renderer/client/download.ts'
+import { runNow } from '#renderer/client/runs.ts'
 import {
   pictureOf,
   resolveColor,
@@ -71,7 +72,7 @@ export async function saveReport(comparison: Comparison, state: CompareState): P
       algorithm: entry.algorithm,
       seed: entry.seed,
       status: entry.status,
-      steps: `${String(entry.step)} of ${String(entry.steps ?? '?')}`,
+      steps: `${String(runNow(id)?.step ?? 0)} of ${String(entry.steps ?? '?')}`,
       color: resolveColor(style.color),
       values: panels.map((name) => formatNumber(valueOf(id, name))),
     })),

@@ -1,6 +1,6 @@
 /** Whether a difference between runs is more than luck. */
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { deviation, mean as meanOf, quantileSorted } from 'd3-array'
+import { cumsum, deviation, mean as meanOf, quantileSorted } from 'd3-array'
 
 export interface Interval {
   readonly low: number
@@ -62,10 +62,8 @@ export function singleDifference(value: number, seeds: readonly number[]): Diffe
 export function bootstrapDifference(a: readonly number[], b: readonly number[], seed = 1): Difference | null {
   if (a.length < 4 || b.length < 4) return null
   const random = new SequentialRandom(randomStream(seed, a.length, b.length))
-  const differences = Array.from(
-    { length: resamples },
-    () => resampledMean(a, random) - resampledMean(b, random),
-  )
+  const [fromA, fromB] = [resampler(a, random), resampler(b, random)]
+  const differences = Array.from({ length: resamples }, () => fromA() - fromB())
   differences.sort((x, y) => x - y)
   const interval = {
     low: quantileSorted(differences, (1 - share) / 2) ?? NaN,
@@ -87,15 +85,21 @@ const told = (
   counts,
 })
 
-function resampledMean(values: readonly number[], random: SequentialRandom): number {
-  const block = Math.max(1, Math.round(Math.sqrt(values.length)))
-  let [sum, drawn] = [0, 0]
-  while (drawn < values.length) {
-    const start = Math.floor(random.uniform() * values.length)
-    for (let i = 0; i < block && drawn < values.length; i++, drawn++)
-      sum += values[(start + i) % values.length] ?? 0
+/** Draws means of resamples. A block that reaches the end goes on at the beginning. */
+function resampler(values: readonly number[], random: SequentialRandom): () => number {
+  const count = values.length
+  const block = Math.max(1, Math.round(Math.sqrt(count)))
+  // The sum of a block is a difference of two of these.
+  const sums = Float64Array.from([0, ...cumsum([...values, ...values.slice(0, block)])])
+  return () => {
+    let sum = 0
+    for (let drawn = 0; drawn < count; drawn += block) {
+      const start = Math.floor(random.uniform() * count)
+      const end = start + Math.min(block, count - drawn)
+      sum += (sums[end] ?? 0) - (sums[start] ?? 0)
+    }
+    return sum / count
   }
-  return sum / drawn
 }
 
 export const mean = (values: readonly number[]): number => meanOf(values) ?? NaN

@@ -1,45 +1,35 @@
 /** What a comparison reads of its runs besides their series. */
-import { useQueries } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { flatSettings, type Settings } from './settingDiff.ts'
 import { tailLength } from './measures.ts'
-import { useApi, useAnswer, type Answer } from '#renderer/client/api.tsx'
+import { useApi, useAnswer, useAnswers, type Answer } from '#renderer/client/api.tsx'
 
-export type RunRecord = Answer<'runs.get'>
+export type RunRecord = Pick<Answer<'runs.get'>, 'config' | 'manifest'>
 export type StoredEvent = Answer<'runs.events'>[number]
 export type Sample = Answer<'samples.list'>[number]
 
 type Found<T> = ReadonlyMap<string, T>
 
-const mapOf = <T>(
-  runIds: readonly string[],
-  answers: readonly { readonly data: T | undefined }[],
-): Found<T> =>
+/** By run; those not there yet are missing. */
+const byRun = <T>(runIds: readonly string[], answers: readonly (T | undefined)[]): Found<T> =>
   new Map(
-    answers.flatMap(({ data }, i) => {
-      const runId = runIds[i]
-      return data === undefined || runId === undefined ? [] : [[runId, data] as const]
+    runIds.flatMap((runId, i) => {
+      const data = answers[i]
+      return data === undefined ? [] : [[runId, data] as const]
     }),
   )
 
-/** Config and manifest of each run; those not there yet are missing. */
+/** Their other columns change with every step. */
+const recordOf = ({ config, manifest }: RunRecord): RunRecord => ({ config, manifest })
+
+/** Config and manifest of each run. */
 export function useRecords(runIds: readonly string[]): Found<RunRecord> {
-  const client = useApi()
-  const answers = useQueries({
-    queries: runIds.map((runId) => ({
-      queryKey: ['runs.get', { runId }],
-      queryFn: ({ signal }: { signal: AbortSignal }) => client.call('runs.get', { runId }, { signal }),
-      staleTime: Infinity,
-    })),
-  })
-  const stamp = stampOf(answers)
-  // The answers are a new list every time; when they came says whether they are new.
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- see above
-  return useMemo(() => mapOf(runIds, answers), [stamp, runIds])
+  const answers = useAnswers('runs.get', runIds.map(inputOf), { select: recordOf })
+  return useMemo(() => byRun(runIds, answers), [runIds, answers])
 }
 
-const stampOf = (answers: readonly { readonly dataUpdatedAt: number }[]): string =>
-  answers.map(({ dataUpdatedAt }) => dataUpdatedAt).join()
+const inputOf = (runId: string) => ({ runId })
 
 /** Settings of each run by dotted name. */
 export function useSettingsOf(records: Found<RunRecord>): Found<Settings> {
@@ -51,88 +41,65 @@ export function useSettingsOf(records: Found<RunRecord>): Found<Settings> {
 
 /** Everything that happened in each run but its steps. */
 export function useEvents(runIds: readonly string[], enabled: boolean): Found<readonly StoredEvent[]> {
-  const client = useApi()
-  const answers = useQueries({
-    queries: runIds.map((runId) => ({
-      queryKey: ['runs.events', { runId, limit: 5000 }],
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        client.call('runs.events', { runId, limit: 5000 }, { signal }),
-      enabled,
-    })),
-  })
-  const stamp = stampOf(answers)
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- as above
-  return useMemo(() => mapOf(runIds, answers), [stamp, runIds])
+  const inputs = runIds.map((runId) => ({ runId, limit: 5000 }))
+  const answers = useAnswers('runs.events', inputs, { enabled })
+  return useMemo(() => byRun(runIds, answers), [runIds, answers])
+}
+
+export interface TailQuestion {
+  readonly id: string
+  /** Steps done. */
+  readonly steps: number
 }
 
 /** The last tenth of the values of a metric as they were, for each run with its number of steps. */
-export function useTails(
-  runs: readonly { readonly id: string; readonly step: number }[],
-  metric: string | null,
-) {
+export function useTails(runs: readonly TailQuestion[], metric: string | null): Found<readonly number[]> {
   const client = useApi()
-  const asked = runs.map(({ id, step }) => ({
+  const asked = runs.map(({ id, steps }) => ({
     runIds: [id],
     metric: metric ?? '',
-    fromStep: Math.max(0, step - tailSteps(step)),
+    fromStep: Math.max(0, coarse(steps) - tailSteps(coarse(steps))),
     maxPoints: 5000,
   }))
-  const answers = useQueries({
-    queries: asked.map((input) => ({
-      queryKey: ['metrics.series', input],
-      queryFn: ({ signal }: { signal: AbortSignal }) => client.call('metrics.series', input, { signal }),
-      enabled: metric !== null,
-      staleTime: Infinity,
-    })),
+  const { data } = useQuery({
+    queryKey: ['metrics.series', asked],
+    queryFn: async ({ signal }) => {
+      const answers = await Promise.all(
+        asked.map((input) => client.call('metrics.series', input, { signal })),
+      )
+      const found = answers.flatMap(({ runs: [run] }) =>
+        run ? [[run.runId, run.points.map(({ mean }) => mean)] as const] : [],
+      )
+      return { metric, found }
+    },
+    enabled: metric !== null && asked.length > 0,
+    staleTime: Infinity,
+    placeholderData: keepPreviousData,
   })
-  const stamp = `${stampOf(answers)} ${JSON.stringify(asked)}`
-  return useMemo(
-    () =>
-      new Map(
-        answers.flatMap(({ data }, i) => {
-          const id = runs[i]?.id
-          const points = data?.runs[0]?.points
-          return id !== undefined && points ? [[id, points.map(({ mean }) => mean)] as const] : []
-        }),
-      ),
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- as above
-    [stamp],
-  )
+  return useMemo(() => new Map(data?.metric === metric ? data.found : []), [data, metric])
 }
 
 /** Enough for the noise to show, but not from before the run had settled. */
 const tailSteps = (step: number): number => Math.min(4999, Math.max(20, 2 * tailLength(step)))
 
+/** A number of steps that a living run changes with every sixteenth to thirty-second part of its length only. */
+const coarse = (steps: number): number => {
+  const unit = 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, steps))) - 4)
+  return Math.floor(steps / unit) * unit
+}
+
 /** The newest samples of each run. */
 export function useSamplesOf(runIds: readonly string[], enabled: boolean): Found<readonly Sample[]> {
-  const client = useApi()
-  const answers = useQueries({
-    queries: runIds.map((runId) => ({
-      queryKey: ['samples.list', { runId, limit: 500 }],
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        client.call('samples.list', { runId, limit: 500 }, { signal }),
-      enabled,
-    })),
-  })
-  const stamp = stampOf(answers)
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- as above
-  return useMemo(() => mapOf(runIds, answers), [stamp, runIds])
+  const inputs = runIds.map((runId) => ({ runId, limit: 500 }))
+  const answers = useAnswers('samples.list', inputs, { enabled })
+  return useMemo(() => byRun(runIds, answers), [runIds, answers])
 }
 
 /** All samples of one row in each run, the newest step first. */
 export function useRowSamples(runIds: readonly string[], row: number | null): Found<readonly Sample[]> {
-  const client = useApi()
-  const answers = useQueries({
-    queries: runIds.map((runId) => ({
-      queryKey: ['samples.list', { runId, row, limit: 500 }],
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        client.call('samples.list', { runId, row: row ?? 0, limit: 500 }, { signal }),
-      enabled: row !== null,
-    })),
-  })
-  const stamp = stampOf(answers)
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- as above
-  return useMemo(() => mapOf(runIds, answers), [stamp, runIds])
+  const inputs = runIds.map((runId) => ({ runId, row: row ?? 0, limit: 500 }))
+  const answers = useAnswers('samples.list', inputs, { enabled: row !== null })
+  return useMemo(() => byRun(runIds, answers), [runIds, answers])
 }
 
 export interface RewardCode {
@@ -142,30 +109,23 @@ export interface RewardCode {
   readonly code: string
 }
 
+const noRewards: Answer<'rewards.list'> = []
+
 /** Code of the library by the file a config names. */
 export function useRewardCode(enabled: boolean): ReadonlyMap<string, RewardCode> {
-  const client = useApi()
-  const { data: rewards } = useAnswer('rewards.list', {}, { enabled })
-  const answers = useQueries({
-    queries: (rewards ?? []).map(({ id: rewardId }) => ({
-      queryKey: ['rewards.versions', { rewardId }],
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        client.call('rewards.versions', { rewardId }, { signal }),
-      enabled,
-    })),
-  })
-  const stamp = stampOf(answers)
+  const { data: rewards = noRewards } = useAnswer('rewards.list', {}, { enabled })
+  const inputs = rewards.map(({ id }) => ({ rewardId: id }))
+  const answers = useAnswers('rewards.versions', inputs, { enabled })
   return useMemo(
     () =>
       new Map(
-        answers.flatMap(({ data }, i) =>
-          (data ?? []).map(({ file, hash, language, code }) => [
+        answers.flatMap((versions = [], i) =>
+          versions.map(({ file, hash, language, code }) => [
             file,
-            { name: rewards?.[i]?.name ?? '', hash, language, code },
+            { name: rewards[i]?.name ?? '', hash, language, code },
           ]),
         ),
       ),
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- as above
-    [stamp, rewards],
+    [answers, rewards],
   )
 }

@@ -14,7 +14,7 @@ import { useAnswer } from '#renderer/client/api.tsx'
 import { useEvents, useRecords, useSettingsOf, useTails } from './useCompared.ts'
 import { navigate, useRoute } from '#renderer/client/route.ts'
 import { useKept } from '#renderer/client/settled.ts'
-import { useRuns, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
+import { useHasRuns, useRunFacts, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 
 /** The comparison in the address and the way to change it. */
 export function useCompareState(): readonly [CompareState, (changes: Partial<CompareState>) => void] {
@@ -35,8 +35,14 @@ export function useCompareState(): readonly [CompareState, (changes: Partial<Com
   return [state, change]
 }
 
-export interface ListedEntry extends ComparedRun {
-  readonly entry: RunEntry
+/** What is told of a run besides its curves. No step changes it. */
+const factsOf = ({ id, name, algorithm, seed, status, steps, parentCheckpointStep }: RunEntry) => ({
+  ...{ id, name, algorithm, seed, status, steps, parentCheckpointStep },
+})
+type RunFacts = ReturnType<typeof factsOf>
+
+export interface ListedRun extends ComparedRun {
+  readonly entry: RunFacts
   readonly isHidden: boolean
   readonly value: number | null
 }
@@ -66,10 +72,9 @@ export function useComparison(state: CompareState) {
     const source: LineSource = { runs, placements: placed, groups: keptGroups, band: state.band, smoothing }
     return new Map(shownMetrics.map((name) => [name, metricLines(series.byMetric.get(name), source)]))
   }, [runs, placed, keptGroups, state.band, smoothing, shownMetrics, series.byMetric])
-  const tails = useTails(
-    visible.map(({ entry }) => entry),
-    metric,
-  )
+  const stepsOf = (id: string) => lastStepOf(series.byMetric, id)
+  const hasBaseline = visible.some(({ isBaseline }) => isBaseline)
+  const tails = useTails(hasBaseline ? visible.map(({ id }) => ({ id, steps: stepsOf(id) })) : [], metric)
   const valueOf = useCallback(
     (runId: string, name: string) =>
       measure(series.byMetric.get(name)?.get(runId)?.points ?? [], state.statistic, betterOf(name)),
@@ -80,18 +85,13 @@ export function useComparison(state: CompareState) {
 
 /** Those of the address that there are, in its order. */
 function useChosenRuns(wanted: readonly string[]) {
-  const { runs: history, isLoaded } = useRuns()
-  const entries = useMemo(() => {
-    const byId = new Map(history.map((run) => [run.id, run]))
-    return wanted.flatMap((id) => byId.get(id) ?? [])
-  }, [history, wanted])
-  const idKey = entries.map(({ id }) => id).join()
-  const runIds = useMemo(() => idKey.split(',').filter(Boolean), [idKey])
-  return { entries, runIds, isLoaded }
+  const entries = useRunFacts(wanted, factsOf)
+  const runIds = useKept(entries.map(({ id }) => id))
+  return { entries, runIds, isLoaded: useHasRuns() }
 }
 
 /** The series of the panels, and how they lie along the axis. */
-function useCurves(state: CompareState, entries: readonly RunEntry[], runIds: readonly string[]) {
+function useCurves(state: CompareState, entries: readonly RunFacts[], runIds: readonly string[]) {
   const { data: names = noNames } = useAnswer(
     'metrics.names',
     { runIds },
@@ -117,14 +117,15 @@ function useCurves(state: CompareState, entries: readonly RunEntry[], runIds: re
     shownMetrics,
     placed,
     series,
-    smoothing: state.smoothing === 'auto' ? automaticSmoothing(longestOf(entries)) : state.smoothing,
+    smoothing:
+      state.smoothing === 'auto' ? automaticSmoothing(longestOf(series.byMetric, runIds)) : state.smoothing,
     hasSeries: series.isLoaded && along.isLoaded,
     error: series.error ?? along.error,
   }
 }
 
 /** Settings, and what they put together. */
-function useFacts(runIds: readonly string[], visible: readonly ListedEntry[], group: string | null) {
+function useFacts(runIds: readonly string[], visible: readonly ListedRun[], group: string | null) {
   const records = useRecords(runIds)
   const settings = useSettingsOf(records)
   const labelled = useMemo(
@@ -144,7 +145,7 @@ function useFacts(runIds: readonly string[], visible: readonly ListedEntry[], gr
 function useMarksOf(
   hasMarks: boolean,
   runIds: readonly string[],
-  visible: readonly ListedEntry[],
+  visible: readonly ListedRun[],
   placed: ReadonlyMap<string, Placement>,
 ) {
   const events = useEvents(runIds, hasMarks)
@@ -163,9 +164,12 @@ function useMarksOf(
 
 const noNames: readonly string[] = []
 
-/** Steps done by the longest run. */
-const longestOf = (entries: readonly RunEntry[]): number =>
-  entries.reduce((most, { step }) => Math.max(most, step), 0)
+/** The last step of which there is a value. */
+const lastStepOf = (byMetric: SeriesByMetric, runId: string): number =>
+  Math.max(0, ...[...byMetric.values()].map((runs) => runs.get(runId)?.points.at(-1)?.lastStep ?? 0))
+
+const longestOf = (byMetric: SeriesByMetric, runIds: readonly string[]): number =>
+  Math.max(0, ...runIds.map((id) => lastStepOf(byMetric, id)))
 
 interface Listing {
   readonly state: CompareState
@@ -174,7 +178,7 @@ interface Listing {
   readonly byMetric: SeriesByMetric
 }
 
-function listedRun(entry: RunEntry, { state, styleOf, metric, byMetric }: Listing): ListedEntry {
+function listedRun(entry: RunFacts, { state, styleOf, metric, byMetric }: Listing): ListedRun {
   const points = metric === null ? [] : (byMetric.get(metric)?.get(entry.id)?.points ?? [])
   return {
     id: entry.id,

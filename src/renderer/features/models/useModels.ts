@@ -1,11 +1,10 @@
 /** Models: adding them, and the checkpoints trained on them. */
-import { useQueries } from '@tanstack/react-query'
 import { useCallback, useEffect } from 'react'
 import { lastPart } from '#renderer/client/format.ts'
 import { bestOf, type Checkpoint, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import type { FileSource } from '#renderer/client/connection.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
-import { useApi, useLatest, useTask } from '#renderer/client/api.tsx'
+import { useAnswers, useApi, useLatest, useTask } from '#renderer/client/api.tsx'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { navigate } from '#renderer/client/route.ts'
@@ -61,17 +60,13 @@ export function useChooseRun(onChoice: (choice: ModelChoice) => void): (run: Run
 
 /** Checkpoints by run; a run is missing while its answer is on its way. */
 export function useCheckpointsOf(runIds: readonly string[]): ReadonlyMap<string, readonly Checkpoint[]> {
-  const client = useApi()
-  const answers = useQueries({
-    queries: runIds.map((runId) => ({
-      queryKey: ['checkpoints.list', { runId }],
-      queryFn: () => client.call('checkpoints.list', { runId }),
-      staleTime: Infinity,
-    })),
-  })
+  const answers = useAnswers(
+    'checkpoints.list',
+    runIds.map((runId) => ({ runId })),
+  )
   return new Map(
     runIds.flatMap((runId, at) => {
-      const data = answers[at]?.data
+      const data = answers[at]
       return data === undefined ? [] : [[runId, data] as const]
     }),
   )

@@ -1,8 +1,7 @@
 /** What runs take up, and bringing deleted ones back. */
-import { useQueries } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { plural } from '#renderer/client/format.ts'
-import { useApi, type Answer } from '#renderer/client/api.tsx'
+import { useAnswers, useApi, type Answer } from '#renderer/client/api.tsx'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 
 export interface RunFiles {
@@ -12,16 +11,11 @@ export interface RunFiles {
 
 /** null until all is known. */
 export function useRunFiles(runIds: readonly string[]): readonly RunFiles[] | null {
-  const client = useApi()
-  const answers = useQueries({
-    queries: runIds.map((runId) => ({
-      queryKey: ['runs.files', { runId }],
-      queryFn: ({ signal }: { signal: AbortSignal }) => client.call('runs.files', { runId }, { signal }),
-    })),
-  })
-  const known = answers.flatMap(({ data }, i) => {
+  const inputs = runIds.map((runId) => ({ runId }))
+  const answers = useAnswers('runs.files', inputs, { staleMs: 0 })
+  const known = answers.flatMap((files, i) => {
     const runId = runIds[i]
-    return data && runId !== undefined ? [{ runId, files: data }] : []
+    return files && runId !== undefined ? [{ runId, files }] : []
   })
   return known.length === runIds.length ? known : null
 }

@@ -73,13 +73,13 @@ describe('zoom', () => {
       stepsOfZoom(
         [20, 40],
         [
-          { id: 'a', step: 100 },
-          { id: 'b', step: 100 },
+          { id: 'a', steps: 100 },
+          { id: 'b', steps: 100 },
         ],
         placed,
       ),
     ).toEqual([2, 41])
-    expect(stepsOfZoom([20, 40], [{ id: 'z', step: 1 }], placed)).toBeNull()
+    expect(stepsOfZoom([20, 40], [{ id: 'z', steps: 1 }], placed)).toBeNull()
   })
 })
 

@@ -1,0 +1,213 @@
+/** The lines of a panel drawn: axes, curves, bands, marks. `LinePlot.tsx` adds what follows the pointer. */
+import { bisectCenter } from 'd3-array'
+import { Fragment, memo, useId, useMemo, type ReactNode, type SVGProps } from 'react'
+import {
+  CartesianGrid,
+  ComposedChart,
+  Curve,
+  Line,
+  ReferenceDot,
+  ReferenceLine,
+  usePlotArea,
+  useXAxisScale,
+  useYAxisScale,
+  XAxis,
+  YAxis,
+} from 'recharts'
+import { useKept } from '#renderer/client/settled.ts'
+import { axisNumber, xAxisSpecs } from './axes.ts'
+import { eventColors } from './marks.tsx'
+import type { Plot, PlottedLine } from './plot.ts'
+
+export const edge = { left: 46, right: 16, top: 8, bottom: 20 } as const
+const margin = { left: 0, right: edge.right, top: edge.top, bottom: 0 }
+export const tick = { fontSize: 11, fill: 'var(--faint)' }
+/** Stands still and follows no pointer: what moves is the tooltip. */
+const still = { dot: false, activeDot: false, isAnimationActive: false, legendType: 'none' } as const
+
+const wholeData: [string, string] = ['dataMin', 'dataMax']
+
+interface DrawingProps {
+  readonly plot: Plot
+  readonly width: number
+  readonly height: number
+  readonly syncId?: string
+  readonly children?: ReactNode
+}
+
+/** The lines of a panel, as the page shows them and files have them. */
+export function LineDrawing({ plot, width, height, syncId, children }: DrawingProps) {
+  const { xTicks, lines, rows, events } = plot
+  // Said anew, an axis has Recharts place every line again.
+  const y = useKept(plot.y)
+  const domain = useMemo(() => [...y.domain], [y])
+  const [low, high] = y.domain
+  const tickHeight = Math.min(1, 8 / Math.max(1, height - edge.top - edge.bottom))
+  const gapTop = y.scale === 'log' ? low * (high / low) ** tickHeight : low + (high - low) * tickHeight
+  return (
+    <ComposedChart
+      width={width}
+      height={height}
+      margin={margin}
+      accessibilityLayer={false}
+      data={rows}
+      syncMethod={nearestTick}
+      {...(syncId === undefined ? {} : { syncId })}
+    >
+      <CartesianGrid vertical={false} syncWithTicks stroke="var(--line)" />
+      <XAxis
+        type="number"
+        dataKey="x"
+        domain={wholeData}
+        ticks={xTicks}
+        tickFormatter={xAxisSpecs[plot.xAxis].write}
+        tick={tick}
+        tickLine={false}
+        axisLine={{ stroke: 'var(--line)' }}
+        height={edge.bottom}
+        interval={0}
+      />
+      <YAxis
+        type="number"
+        scale={y.scale}
+        domain={domain}
+        ticks={y.ticks}
+        tickFormatter={axisNumber}
+        tick={tick}
+        tickLine={false}
+        axisLine={false}
+        width={edge.left}
+        tickSize={2}
+        tickMargin={3}
+        interval={0}
+        allowDataOverflow={plot.isClipped}
+      />
+      {events.map(({ id, x: at, kind, color, label }) => (
+        <ReferenceLine
+          key={`event ${id}`}
+          x={at}
+          stroke={color ?? eventColors[kind]}
+          strokeDasharray="2 3"
+          shape={<Titled text={label} />}
+        />
+      ))}
+      <Background plot={plot} />
+      {lines.map((line) => lineOf(line, lines.length))}
+      {lines.flatMap((line) => marksOf(line, low, gapTop))}
+      {children}
+    </ComposedChart>
+  )
+}
+
+interface TitledProps extends SVGProps<SVGLineElement> {
+  readonly text: string
+}
+
+/** A line that says what it is to a pointer that rests on it. */
+const Titled = ({ text, x1, x2, y1, y2, stroke, strokeDasharray }: TitledProps) => (
+  <line {...{ x1, x2, y1, y2, stroke, strokeDasharray }}>
+    <title>{text}</title>
+  </line>
+)
+
+/** How far from its own nearest value a panel still follows the cursor of another, in px. */
+const reachPx = 12
+
+interface Tick {
+  readonly value: unknown
+  readonly coordinate: number
+}
+
+/** Where the cursor of another panel stands here; -1: there is nothing near. */
+function nearestTick(ticks: readonly Tick[], { activeLabel }: { activeLabel?: string | number | undefined }) {
+  const values = ticks.map(({ value }) => Number(value))
+  const at = Number(activeLabel)
+  const index = bisectCenter(values, at)
+  const [first, last] = [ticks[0], ticks.at(-1)]
+  const [nearest = NaN, from = NaN, to = NaN] = [values[index], values[0], values.at(-1)]
+  const scale = first && last && to > from ? (last.coordinate - first.coordinate) / (to - from) : Infinity
+  return nearest === at || Math.abs(nearest - at) * scale <= reachPx ? index : -1
+}
+
+const lineOf = ({ id, key, color, dash, isBaseline }: PlottedLine, count: number) => (
+  <Line
+    key={id}
+    {...still}
+    dataKey={key}
+    stroke={color}
+    // Fewer lines may be thicker.
+    strokeWidth={isBaseline ? 2.5 : count > 20 ? 1 : 1.5}
+    strokeLinejoin="round"
+    {...(dash === undefined ? {} : { strokeDasharray: dash })}
+  />
+)
+
+/**
+ * Bands, and values as they were before they were smoothed. Nothing points at them, so they are Recharts' curves on its scales
+ * without the state of a <Line>, which is most of what it costs to make one.
+ */
+const Background = memo(function Background({ plot: { lines, rows, isClipped } }: { plot: Plot }) {
+  const [x, y, area, clipId] = [useXAxisScale(), useYAxisScale(), usePlotArea(), useId()]
+  if (!x || !y || !area) return null
+  const places = rows.map((row) => x(row.x) ?? null)
+  const pointsOf = (key: string, end: 0 | 1 = 0) =>
+    rows.map((row, i) => {
+      const values = row[key]
+      const value = typeof values === 'number' ? values : values?.[end]
+      return { x: places[i] ?? null, y: value === undefined ? null : (y(value) ?? null) }
+    })
+  return (
+    <g {...(isClipped && { clipPath: `url(#${clipId})` })}>
+      {isClipped && (
+        <clipPath id={clipId}>
+          <rect {...area} />
+        </clipPath>
+      )}
+      {lines.map(({ id, key, hasBand, hasRaw, color }) => (
+        <Fragment key={id}>
+          {hasBand && (
+            <Curve
+              points={pointsOf(`${key} band`, 1)}
+              baseLine={pointsOf(`${key} band`)}
+              fill={color}
+              fillOpacity={0.16}
+            />
+          )}
+          {hasRaw && (
+            <Curve points={pointsOf(`${key} raw`)} fill="none" stroke={color} strokeOpacity={0.25} />
+          )}
+        </Fragment>
+      ))}
+    </g>
+  )
+})
+
+/** Lone values, values that were no number, and values a logarithm does not have. */
+function marksOf({ id, color, lone, gaps, clampedAt }: PlottedLine, low: number, gapTop: number) {
+  return [
+    ...lone.map(({ x, y }) => (
+      <ReferenceDot key={`${id} lone ${String(x)}`} x={x} y={y} r={2.5} fill={color} stroke="none" />
+    )),
+    ...gaps.map((x) => (
+      <ReferenceLine
+        key={`${id} gap ${String(x)}`}
+        segment={[
+          { x, y: low },
+          { x, y: gapTop },
+        ]}
+        stroke="var(--bad)"
+        strokeWidth={2}
+      />
+    )),
+    ...clampedAt.map((x) => (
+      <ReferenceDot
+        key={`${id} clamped ${String(x)}`}
+        x={x}
+        y={low}
+        shape={({ cx = 0, cy = 0 }: { cx?: number; cy?: number }) => (
+          <path d={`M${String(cx - 3)} ${String(cy - 5)}h6l-3 5z`} fill={color} />
+        )}
+      />
+    )),
+  ]
+}
