@@ -10,6 +10,8 @@ import { bench } from './commands/bench.ts'
 import { probe, selftest, telemetry } from './commands/checks.ts'
 import { datasets } from './commands/datasets.ts'
 import { devices } from './commands/devices.ts'
+import { evaluate } from './commands/evaluate.ts'
+import { evaluations } from './commands/evaluations.ts'
 import { configs, exportRun } from './commands/exchange.ts'
 import { generate, grad, score } from './commands/inference.ts'
 import { models } from './commands/models.ts'
@@ -37,8 +39,8 @@ export async function main(argv: readonly string[], streams: Streams = process):
 
 /** In the order of the help. */
 const commands = [
-  ...[demo, train, resume, fork, app, serve, runs, exportRun, generate, score, grad, configs],
-  ...[models, datasets, devices, selftest, probe, bench, telemetry],
+  ...[demo, train, resume, fork, app, serve, runs, evaluate, evaluations, exportRun, generate, score, grad],
+  ...[configs, models, datasets, devices, selftest, probe, bench, telemetry],
 ]
 
 const outputWidth = 110

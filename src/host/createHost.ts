@@ -4,7 +4,7 @@
  *
  *   createHost.ts   (here) the parts put together
  *   runs/           a run's folder, log, checkpoints; starting, resuming, forking, queueing (runLifecycle.ts)
- *   data/ models/ adapters/ rewards/ environments/ export/ exchange/ hub/ devices/   a folder for each noun, with its
+ *   data/ models/ adapters/ rewards/ environments/ evaluations/ export/ exchange/ hub/ devices/   a folder for each noun, with its
  *                   procedures of the API (`…Service.ts`); api/ puts them together, transports/ carry them
  *   store/          run history and library in SQLite
  *   processes/      how processes are started and asked; training/ and checks/ are what happens in them
@@ -16,6 +16,7 @@ import { makeFolder } from '#host/files/atomic.ts'
 import { closeToOthers } from '#host/files/permissions.ts'
 import { Bell } from '#host/api/bell.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
+import { Evaluations } from '#host/evaluations/evaluations.ts'
 import { clearLeftovers } from '#host/files/leftovers.ts'
 import { LeftRuns } from '#host/runs/leftRuns.ts'
 import { RunHistory } from '#host/runs/runHistory.ts'
@@ -86,25 +87,31 @@ export function createHost({
     onFault,
     ...(servesQueue ? lastingHalt(store, history) : {}),
   })
-  if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history })
+  const ask = createAsk(startQuestion, environment)
+  const evaluations = new Evaluations({ dataDirectory, store, ask, bell, onFault })
+  if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations })
   queue.advance()
   const connections = new ConnectionWatch()
   const looking = lookRegularly(parts, { servesQueue, onFault })
   return {
-    ...{ dataDirectory, store, history, supervisor, queue, connections, bell, cleared, trials },
-    ...{ ask: createAsk(startQuestion, environment), askText: texts.ask },
+    ...{ dataDirectory, store, history, supervisor, queue, connections, bell, cleared, trials, evaluations },
+    ...{ ask, askText: texts.ask },
     async [Symbol.asyncDispose]() {
       queue.close()
       for (const part of [looking, connections, texts]) part[Symbol.dispose]()
-      await supervisor.close()
+      await Promise.all([evaluations[Symbol.asyncDispose](), supervisor.close()])
       store[Symbol.dispose]()
     },
   }
 }
 
 /** By hosts that were killed. */
-function finishWhatWasLeft(left: LeftRuns, parts: Pick<Host, 'dataDirectory' | 'store' | 'history'>): void {
+function finishWhatWasLeft(
+  left: LeftRuns,
+  parts: Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations'>,
+): void {
   parts.history.attempt(() => left.queueEnded())
+  parts.history.attempt(() => parts.evaluations.takeUpWaiting())
   parts.history.attempt(() => tidyTrash(parts))
 }
 

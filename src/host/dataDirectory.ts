@@ -32,6 +32,8 @@ export const dataFolders = (dataDirectory: string) => ({
   datasets: path.join(dataDirectory, 'datasets'),
   /** Reward code that was saved, a folder per reward. */
   rewards: path.join(dataDirectory, 'rewards'),
+  /** What evaluations answered and earned, a folder each. */
+  evaluations: path.join(dataDirectory, 'evaluations'),
   /** Files handed over by a browser, until they are imported. */
   uploads: path.join(dataDirectory, 'uploads'),
   /** Converted and quantised weights, keyed by content; safe to delete. */

@@ -1,6 +1,7 @@
 /** What a host is made of; `createHost.ts` makes one. */
 import type { Bell } from '#host/api/bell.ts'
 import type { ConnectionWatch } from './connections.ts'
+import type { Evaluations } from '#host/evaluations/evaluations.ts'
 import type { Cleared } from '#host/files/leftovers.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
 import type { Store } from './store/store.ts'
@@ -16,6 +17,7 @@ export interface Host extends AsyncDisposable {
   readonly history: RunHistory
   readonly supervisor: Supervisor
   readonly queue: RunQueue
+  readonly evaluations: Evaluations
   /** Asks a process of its own what only ONNX Runtime can tell. */
   readonly ask: Ask
   /** What its processes connect to. */

@@ -4,6 +4,7 @@ import type { ContractHandlers } from '#shared/api/contract.ts'
 import type { Host } from '#host/host.ts'
 import { checkpointsService } from '#host/runs/checkpointsService.ts'
 import { datasetsService } from '#host/data/datasetsService.ts'
+import { evaluationsService } from '#host/evaluations/evaluationsService.ts'
 import { librariesService } from '#host/devices/librariesService.ts'
 import { metricsService } from '#host/runs/metricsService.ts'
 import { modelsService } from '#host/models/modelsService.ts'
@@ -21,6 +22,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     checkpoints: checkpointsService(host),
     datasets: datasetsService(host),
     rewards: rewardsService(host),
+    evaluations: evaluationsService(host),
     models: modelsService(host),
     settings: settingsService(host),
     queue: queueService(host),

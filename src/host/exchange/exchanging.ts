@@ -6,7 +6,7 @@ import type { ProjectRequest } from './project/project.ts'
 import type { Host } from '#host/host.ts'
 import { askOnce } from '#host/processes/question.ts'
 import { readRunConfig, resolveRunConfig } from '#host/runs/runConfigFile.ts'
-import { checkpointDirectory } from '#host/runs/checkpointsService.ts'
+import { checkpointDirectory } from '#host/runs/runTarget.ts'
 
 /** Settings of other tools in, whole runs out. */
 export const exchanging = (host: Host) =>

@@ -15,7 +15,7 @@ import type { Host } from '#host/host.ts'
 import { modelDigest } from '#host/runs/manifest.ts'
 import type { Contender } from '#host/processes/question.ts'
 import { adapters, discardSource, folderOf } from '#host/adapters/adapters.ts'
-import { checkpointDirectory } from '#host/runs/checkpointsService.ts'
+import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { changesOf, stampOf } from '#host/api/feeds.ts'
 import { fetchFromHub } from '#host/hub/hubFetching.ts'
 

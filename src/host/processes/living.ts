@@ -7,8 +7,11 @@ import { readSmallFile } from '#host/files/strictJson.ts'
 export const ownerMark = (): string => `${process.pid} ${birthOf(process.pid) ?? ''}\n`
 
 /** The living process that wrote its mark into a file; null where there is none. Errors: AppError 'file/unreadable'. */
-export function livingOwner(file: string): number | null {
-  const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(markIn(file).trim()) ?? []
+export const livingOwner = (file: string): number | null => livingProcess(markIn(file))
+
+/** The living process of a mark. */
+export function livingProcess(mark: string): number | null {
+  const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(mark.trim()) ?? []
   return pid !== undefined && isAlive(Number(pid), birth) ? Number(pid) : null
 }
 

@@ -5,12 +5,14 @@
 import type { Device, DeviceReport } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { BlockPrecision, PrecisionEffect } from '#shared/precision.ts'
+import type { EvaluatedPrompt } from '#shared/api/evaluations.ts'
+import type { PhaseProgress } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import type { RewardInput } from '#rl/rewards.ts'
 import type { Reward } from '#rl/rollout/trajectory.ts'
-import type { PromptForm } from '#rl/rollout/prompts.ts'
+import type { PromptForm, PromptRow } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 import type { ProjectReport, ProjectRequest } from '#host/exchange/project/project.ts'
 import type { ExportProgress, ExportReport, ExportRequest } from '#host/export/exports.ts'
@@ -57,6 +59,22 @@ export type Question =
       readonly sampling: Sampling
       readonly cacheDirectory: string
     }
+  /** Every row answered or played, and judged; prompts come as their last sample is done. */
+  | {
+      readonly type: 'evaluate'
+      readonly contender: Contender
+      /** Of which what trains is not read. */
+      readonly config: RunConfig
+      /** Has the code of rewards and environment, as the folder of a run has. */
+      readonly directory: string
+      readonly rows: readonly PromptRow[]
+      /** What answers and problems call each row. */
+      readonly places: readonly number[]
+      /** Of each row. */
+      readonly samples: number
+      readonly greedy: boolean
+      readonly cacheDirectory: string
+    }
   /** What rounding does to the model in this folder, one answer for each precision. */
   | {
       readonly type: 'check-precision'
@@ -100,6 +118,12 @@ export type RowCompletion =
     }
   | { readonly row: number; readonly problem: string }
 
+export type AnsweredRow = Omit<EvaluatedPrompt, 'columns'>
+
+/** A row with its samples, why it makes no prompt, or how many samples are done. */
+export type EvaluationNews =
+  AnsweredRow | { readonly row: number; readonly problem: string } | { readonly progress: PhaseProgress }
+
 /** How far it is, and at last the report. */
 export type ExportNews = { readonly progress: ExportProgress } | { readonly result: ExportReport }
 
@@ -114,6 +138,7 @@ export interface Answers {
   readonly 'measure-device': SpeedNews
   readonly complete: CompletionPiece
   readonly 'complete-rows': RowCompletion
+  readonly evaluate: EvaluationNews
   readonly calibrate: CalibrationNews
   readonly export: ExportNews
   readonly 'write-project': ProjectReport

@@ -11,6 +11,7 @@ import { writeProject } from '#host/exchange/project/project.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { calibrate } from '#host/training/calibrating.ts'
+import { evaluate } from '#host/training/evaluating.ts'
 import { complete, completeEach, openText } from '#host/models/completing.ts'
 import { exportCheckpoint } from '#host/export/exporting.ts'
 import { measureSpeed } from '#host/checks/deviceSpeed.ts'
@@ -72,6 +73,7 @@ const answers: {
   complete: completeSideBySide,
   'complete-rows': completeRows,
   'check-precision': checkPrecisions,
+  evaluate,
   calibrate,
   export: exportAndTell,
   'write-project': async ({ request }, say) => say(await writeProject(request)),

@@ -12,7 +12,7 @@ import type { Host } from '#host/host.ts'
 import { bestCheckpoint, removeCheckpoint } from './checkpointRetention.ts'
 import { checkpointProblem, surveyCheckpoints } from './checkpoints.ts'
 import { lockRun } from './runFolder.ts'
-import { rankingOf } from './runTarget.ts'
+import { noCheckpoint, rankingOf } from './runTarget.ts'
 import { runFiles } from './trash.ts'
 
 type CheckpointItem = OutputOf<Api, 'checkpoints.list'>[number]
@@ -99,18 +99,3 @@ function describeCheckpoints(
   })
   return [...whole, ...others].sort((a, b) => a.step - b.step)
 }
-
-/** Folder of the checkpoint of a step. Errors: AppError 'run/not-found'. */
-export function checkpointDirectory(run: Pick<RunEntry, 'id' | 'directory'>, step: number): string {
-  const { entries } = surveyCheckpoints(run.directory)
-  const found = entries.find((checkpoint) => checkpoint.step === step)
-  if (found === undefined) throw noCheckpoint(run.id, step)
-  return found.directory
-}
-
-const noCheckpoint = (runId: string, step: number): AppError =>
-  new AppError(
-    'run/not-found',
-    `The run ${runId} has no checkpoint of step ${step}.`,
-    'It may have been removed to save space; choose one that is listed.',
-  )

@@ -44,11 +44,7 @@ export async function computeManifest(subject: ManifestSubject): Promise<RunMani
     config: sha256(readFileSync(runPaths(runDirectory).config)),
     model: await modelDigest(model, cacheDirectory),
     data: Object.fromEntries(data.map(({ name }, i) => [name, dataDigests[i] ?? ''])),
-    rewards: {
-      ...rewardDigests(config, runDirectory),
-      ...environmentDigest(config, runDirectory),
-      ...lossDigests(config, runDirectory),
-    },
+    rewards: { ...judgeDigests(config, runDirectory), ...lossDigests(config, runDirectory) },
   }
 }
 
@@ -82,6 +78,12 @@ function dataFiles(config: RunConfig): { readonly name: string; readonly file: s
     return { name, file: isVersion ? path.join(name, versionFiles.rows) : name }
   })
 }
+
+/** Of rewards and environment, with the code in the run's folder, by name. Errors: AppError 'file/…'. */
+export const judgeDigests = (config: RunConfig, runDirectory: string): Record<string, string> => ({
+  ...rewardDigests(config, runDirectory),
+  ...environmentDigest(config, runDirectory),
+})
 
 const rewardDigests = (config: RunConfig, runDirectory: string): Record<string, string> =>
   Object.fromEntries(

@@ -74,7 +74,7 @@ export function createRunFolder(
   return { id, directory, createdAt, parent }
 }
 
-function copyFolder(from: string, to: string): void {
+export function copyFolder(from: string, to: string): void {
   makeFolder(to)
   for (const entry of attemptRead(from, () => readdirSync(from, { withFileTypes: true }))) {
     const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)]

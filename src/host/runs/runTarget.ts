@@ -11,6 +11,7 @@ import {
   type CheckpointEntry,
   type DamagedCheckpoint,
 } from './checkpoints.ts'
+import type { RunEntry } from '#shared/runs.ts'
 import { isCheckpoint } from './checkpointState.ts'
 import { isRunFolder, openRunFolder, runHolder, runPaths, type RunFolder } from './runFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
@@ -114,6 +115,20 @@ export function resolveCheckpoint(
   return choice === 'best' ? chooseBest(run) : chooseLast(run)
 }
 
+/**
+ * Step of a run's checkpoint by what a person calls it: a number, `best`, `last`; null for `base`, the model without it.
+ * Errors: AppError 'run/not-found', 'usage/invalid'.
+ */
+export function checkpointStep(dataDirectory: string, target: string, wanted: string): number | null {
+  if (wanted === 'base') return null
+  if (/^\d+$/.test(wanted)) return Number(wanted)
+  const choice = checkpointChoices.find((each) => each === wanted)
+  if (choice === undefined) {
+    throw new AppError('usage/invalid', `“${wanted}” is no checkpoint.`, 'Give a step, best, last or base.')
+  }
+  return loadCheckpoint(resolveCheckpoint(dataDirectory, target, choice).directory).trainer.step
+}
+
 function chooseLast(run: RunFolder): ChosenCheckpoint {
   const found = lastWhole(run.directory)
   const [newest] = found.passedOver.toReversed()
@@ -158,3 +173,18 @@ export function rankingOf(runDirectory: string): string {
   const parsed = rankingConfig.safeParse(readJsonObject(config, 'config/invalid'))
   return parsed.success ? parsed.data.checkpoints.bestBy : usualRanking
 }
+
+/** Folder of the checkpoint of a step. Errors: AppError 'run/not-found'. */
+export function checkpointDirectory(run: Pick<RunEntry, 'id' | 'directory'>, step: number): string {
+  const { entries } = surveyCheckpoints(run.directory)
+  const found = entries.find((checkpoint) => checkpoint.step === step)
+  if (found === undefined) throw noCheckpoint(run.id, step)
+  return found.directory
+}
+
+export const noCheckpoint = (runId: string, step: number): AppError =>
+  new AppError(
+    'run/not-found',
+    `The run ${runId} has no checkpoint of step ${step}.`,
+    'It may have been removed to save space; choose one that is listed.',
+  )

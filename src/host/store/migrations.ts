@@ -263,5 +263,38 @@ const diagnosis: Migration = {
   `,
 }
 
+/** Checkpoints and models on rows of data; what was answered lies in a folder of each. */
+const evaluations: Migration = {
+  version: 6,
+  name: 'evaluations',
+  sql: `
+    CREATE TABLE evaluations (
+      id TEXT PRIMARY KEY,
+      title TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      ended_at INTEGER,
+      status TEXT NOT NULL,
+      run_id TEXT, -- of a run that may be gone
+      step INTEGER,
+      model TEXT NOT NULL,
+      adapter TEXT,
+      config TEXT NOT NULL, -- JSON
+      samples INTEGER NOT NULL,
+      greedy INTEGER NOT NULL,
+      row_limit INTEGER,
+      pass_at REAL,
+      judge TEXT NOT NULL,
+      done INTEGER NOT NULL, -- prompts
+      total INTEGER NOT NULL,
+      summary TEXT, -- JSON
+      error TEXT, -- JSON
+      owner TEXT, -- mark of the process that computes it
+      begun_at INTEGER, -- by that process, with so many prompts done
+      begun_done INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX evaluations_by_age ON evaluations (created_at, id);
+  `,
+}
+
 /** Every migration, in order. */
-export const migrations: readonly Migration[] = [runs, metrics, samples, library, diagnosis]
+export const migrations: readonly Migration[] = [runs, metrics, samples, library, diagnosis, evaluations]

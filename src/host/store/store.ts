@@ -2,7 +2,7 @@
  * The history of all runs in one SQLite file, and what people make: data sets, rewards, settings, the queue.
  *
  * Reading guide: database.ts opens the file and migrates it (migrations/), connection.ts runs statements. One file per
- * group of tables: runs, metrics, samples, checkpoints, events, dataSets, rewards, settings, queue. A run's numbers come
+ * group of tables: runs, metrics, samples, checkpoints, events, dataSets, rewards, evaluations, settings, queue. A run's numbers come
  * from its log: ingest.ts reads it once, history.ts puts each event in its table, metricWriter.ts and pyramid.ts keep
  * the buckets that charts read. recover.ts saves what is readable of a damaged file. Several processes may have the
  * same file open.
@@ -11,6 +11,7 @@ import { AppError } from '#shared/errors.ts'
 import type { Connection } from './connection.ts'
 import { openDatabase } from './database.ts'
 import { DataSetsTable } from './dataSets.ts'
+import { EvaluationsTable } from './evaluations.ts'
 import { EventsTable, type StoredEvent, NamesTable } from './names.ts'
 import { Ingestion } from './ingest.ts'
 import { MetricsTable } from './metrics.ts'
@@ -28,6 +29,7 @@ export interface Store extends Disposable {
   readonly events: EventsTable
   readonly dataSets: DataSetsTable
   readonly rewards: RewardsTable
+  readonly evaluations: EvaluationsTable
   readonly settings: SettingsTable
   readonly queue: QueueTable
   /**
@@ -55,6 +57,7 @@ export function openStore(file: string): Store {
     events: new EventsTable(db),
     dataSets: new DataSetsTable(db),
     rewards: new RewardsTable(db),
+    evaluations: new EvaluationsTable(db),
     settings: new SettingsTable(db),
     queue: new QueueTable(db),
     ingest: (runId, log) => ingestion.ingest(runs.key(runId), log),

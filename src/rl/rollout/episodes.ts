@@ -37,6 +37,8 @@ export interface EpisodeRequest {
   /** Row → how often it was rolled out before in this step. */
   readonly earlier?: ReadonlyMap<number, number>
   readonly onProgress?: (done: PhaseProgress) => void
+  /** Told of each trajectory when all are over, with its place in its group. */
+  readonly onDone?: (trajectory: UnscoredTrajectory, sample: number) => void
 }
 
 export interface EpisodeLimits {
@@ -100,7 +102,10 @@ export async function playEpisodes(
     )
     episodes = episodes.map((episode) => advanced.get(episode) ?? episode)
   }
-  return episodes.map((episode) => trajectoryOf(episode, options))
+  const trajectories = episodes.map((episode) => trajectoryOf(episode, options))
+  for (const [place, trajectory] of trajectories.entries())
+    request.onDone?.(trajectory, place % request.groupSize)
+  return trajectories
 }
 
 const isLive = ({ end }: Episode): boolean => end === null

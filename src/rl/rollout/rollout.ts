@@ -22,6 +22,8 @@ export interface RolloutRequest {
   /** Row → how often it was rolled out before in this step. */
   readonly earlier?: ReadonlyMap<number, number>
   readonly onProgress?: (done: PhaseProgress) => void
+  /** Told of each trajectory when it is over, with its place in its group. */
+  readonly onDone?: (trajectory: UnscoredTrajectory, sample: number) => void
 }
 
 export interface RolloutOptions {
@@ -36,7 +38,7 @@ export async function generateTrajectories(
   request: RolloutRequest,
   { policy, generate, decode }: RolloutOptions,
 ): Promise<UnscoredTrajectory[]> {
-  const { prompts, groupSize, onProgress } = request
+  const { prompts, groupSize, onProgress, onDone } = request
   const trajectories = new Array<UnscoredTrajectory | undefined>(prompts.length * groupSize)
   let done = 0
   onProgress?.({ done, total: trajectories.length })
@@ -45,7 +47,9 @@ export async function generateTrajectories(
     if (!prompt) throw new Error(`Expected a request below ${prompts.length}, got ${completion.request}.`)
     const text = completionText(completion, generate, decode)
     const place = completion.request * groupSize + completion.sample
-    trajectories[place] = singleTurnTrajectory(prompt, completion.request, completion, text)
+    const trajectory = singleTurnTrajectory(prompt, completion.request, completion, text)
+    trajectories[place] = trajectory
+    onDone?.(trajectory, completion.sample)
     onProgress?.({ done: ++done, total: trajectories.length })
   }
   return Array.from(trajectories, (trajectory, place) => {

@@ -135,7 +135,10 @@ export function updatesOf({ optimization }: RunConfig, trajectories: number, uni
   return optimization.epochs * Math.ceil(trajectories / unit / perUpdate)
 }
 
-function samplingOptions({ config: { rollout }, stopIds }: TrainDependencies): SamplingOptions {
+export function samplingOptions({
+  config: { rollout },
+  stopIds,
+}: Pick<TrainDependencies, 'config' | 'stopIds'>): SamplingOptions {
   return {
     greedy: false,
     temperature: rollout.temperature,

@@ -8,6 +8,7 @@ import {
   type EncodedPrompts,
   encodePrompts,
   type Prompt,
+  type PromptRow,
   withSwitches,
 } from '../rollout/prompts.ts'
 import { generateTrajectories, type RolloutOptions } from '../rollout/rollout.ts'
@@ -27,12 +28,20 @@ export interface RollOutRequest {
   readonly earlier?: ReadonlyMap<number, number>
   /** Told how many trajectories are done. */
   readonly onProgress?: (done: PhaseProgress) => void
+  /** Told of each trajectory as it is done, of episodes when all are; `sample` counts in its group. */
+  readonly onDone?: (trajectory: UnscoredTrajectory, sample: number) => void
 }
 
 /** Returns group after group, samples in order. */
 export type RollOut = (prompts: readonly Prompt[], request: RollOutRequest) => Promise<UnscoredTrajectory[]>
 
-export function planRollOut(dependencies: TrainDependencies, options: RolloutOptions): RollOut {
+/** What acting needs, and learning besides. */
+export type ActingParts = Pick<
+  TrainDependencies,
+  'config' | 'policy' | 'environment' | 'tokenizer' | 'chatTemplate'
+>
+
+export function planRollOut(dependencies: ActingParts, options: RolloutOptions): RollOut {
   const { seed } = dependencies.config
   const episodes = episodeOptions(dependencies, options)
   return (prompts, request) => {
@@ -55,16 +64,15 @@ export function promptsOf(dependencies: PlanningParts, rows: readonly DataRow[])
       'Lower rollout.maxNewTokens so that a prompt fits too.',
     )
   }
-  if (environment) {
-    const prompts = rows.map((columns, row) => ({ row, columns, text: '', ids: new Int32Array(0) }))
-    return { prompts, tooLong: [] }
-  }
+  if (environment) return { prompts: rows.map((columns, row) => unwritten({ row, columns })), tooLong: [] }
   const limit = Math.min(config.data.maxPromptTokens ?? room, room)
   const { prompt: form, tools, templateVariables } = config.data
   const chatTemplate = withSwitches(dependencies.chatTemplate, templateVariables)
   const places = placesOf(dependencies, rows)
   return encodePrompts(rows, { form, tools, tokenizer, chatTemplate, places }, limit)
 }
+
+export const unwritten = (row: PromptRow): Prompt => ({ ...row, text: '', ids: new Int32Array(0) })
 
 /** What errors call the rows. */
 export const placesOf = (
@@ -73,7 +81,7 @@ export const placesOf = (
 ): readonly number[] | undefined => (rows === heldOutRows ? rowPlaces?.heldOut : rowPlaces?.train)
 
 /** null without an environment. */
-function episodeOptions(dependencies: TrainDependencies, options: RolloutOptions): EpisodeOptions | null {
+function episodeOptions(dependencies: ActingParts, options: RolloutOptions): EpisodeOptions | null {
   const { config, environment, tokenizer } = dependencies
   if (!environment || config.environment === null) return null
   const { formatBonus, applyChatTemplate, strictBoundary } = config.environment
@@ -89,7 +97,7 @@ function episodeOptions(dependencies: TrainDependencies, options: RolloutOptions
 type EnvironmentConfig = NonNullable<TrainDependencies['config']['environment']>
 
 function episodeLimits(
-  { config: { rollout }, policy }: TrainDependencies,
+  { config: { rollout }, policy }: ActingParts,
   { maxTurns, slidingWindow, contextLength: wanted }: EnvironmentConfig,
   suggestedTurns: number,
 ): EpisodeLimits {

@@ -1,6 +1,7 @@
 /** The whole contract. A client imports `Api` as a type only. */
 import { checkpointsApi, queueApi } from './queue.ts'
 import { datasetsApi } from './datasets.ts'
+import { evaluationsApi } from './evaluations.ts'
 import { librariesApi } from './libraries.ts'
 import { metricsApi } from './metrics.ts'
 import { modelsApi } from './models.ts'
@@ -17,6 +18,7 @@ export const api = {
   checkpoints: checkpointsApi,
   datasets: datasetsApi,
   rewards: rewardsApi,
+  evaluations: evaluationsApi,
   models: modelsApi,
   settings: settingsApi,
   queue: queueApi,

@@ -1,7 +1,7 @@
 /** One number per run and metric, and what it is worth beside the baseline's. */
 import { findDeclaration } from '#shared/metrics.ts'
 import { lastValues, type SeriesPoint } from '#renderer/charts/lines.ts'
-import { mean } from './statistics.ts'
+import { mean } from '#shared/statistics.ts'
 import type { Better } from '#renderer/charts/reading.ts'
 import type { Statistic } from './state.ts'
 

@@ -1,11 +1,7 @@
 /** Whether a difference between runs is more than luck. */
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { cumsum, deviation, mean as meanOf, quantileSorted } from 'd3-array'
-
-export interface Interval {
-  readonly low: number
-  readonly high: number
-}
+import { mean, studentQuantile, variance, welchDifference, type Interval } from '#shared/statistics.ts'
+import { cumsum, quantileSorted } from 'd3-array'
 
 export interface Difference {
   /** Mean of `a` minus mean of `b`. */
@@ -21,25 +17,11 @@ export interface Difference {
 const share = 0.95
 const resamples = 2000
 
-/**
- * By seeds, where both sides have at least two: Welch's t interval of the difference of means, which asks no equal
- * spread. Welch 1947, "The generalization of Student's problem".
- */
+/** By seeds, where both sides have at least two: Welch's t interval, which asks no equal spread. */
 export function seedDifference(a: readonly number[], b: readonly number[]): Difference | null {
-  if (a.length < 2 || b.length < 2) return null
-  const [meanA, meanB] = [mean(a), mean(b)]
-  const [partA, partB] = [(deviation(a) ?? 0) ** 2 / a.length, (deviation(b) ?? 0) ** 2 / b.length]
-  const difference = meanA - meanB
-  const error = Math.sqrt(partA + partB)
-  const freedom =
-    error === 0
-      ? a.length + b.length - 2
-      : (partA + partB) ** 2 / (partA ** 2 / (a.length - 1) + partB ** 2 / (b.length - 1))
-  const reach = studentQuantile(freedom) * error
-  return told(difference, { low: difference - reach, high: difference + reach }, 'seeds', [
-    a.length,
-    b.length,
-  ])
+  const found = welchDifference(a, b)
+  if (found === null || found.interval === null) return null
+  return told(found.difference, found.interval, 'seeds', [a.length, b.length])
 }
 
 /**
@@ -49,7 +31,7 @@ export function seedDifference(a: readonly number[], b: readonly number[]): Diff
 export function singleDifference(value: number, seeds: readonly number[]): Difference | null {
   if (seeds.length < 3) return null
   const middle = mean(seeds)
-  const reach = studentQuantile(seeds.length - 1) * (deviation(seeds) ?? 0) * Math.sqrt(1 + 1 / seeds.length)
+  const reach = studentQuantile(seeds.length - 1) * Math.sqrt(variance(seeds) * (1 + 1 / seeds.length))
   const difference = value - middle
   return told(difference, { low: difference - reach, high: difference + reach }, 'seeds', [1, seeds.length])
 }
@@ -100,40 +82,4 @@ function resampler(values: readonly number[], random: SequentialRandom): () => n
     }
     return sum / count
   }
-}
-
-export const mean = (values: readonly number[]): number => meanOf(values) ?? NaN
-
-/** Two-sided 95 % quantiles of Student's t, by degrees of freedom. */
-const quantiles: readonly (readonly [freedom: number, value: number])[] = [
-  [1, 12.706],
-  [2, 4.303],
-  [3, 3.182],
-  [4, 2.776],
-  [5, 2.571],
-  [6, 2.447],
-  [7, 2.365],
-  [8, 2.306],
-  [9, 2.262],
-  [10, 2.228],
-  [12, 2.179],
-  [15, 2.131],
-  [20, 2.086],
-  [30, 2.042],
-  [60, 2.0],
-  [120, 1.98],
-]
-
-const normalQuantile = 1.96
-
-/** Straight in 1/freedom between the entries of the table, which is exact to 0.01. */
-export function studentQuantile(freedom: number): number {
-  const after = quantiles.findIndex(([entry]) => entry >= freedom)
-  const [upper, lower] = [quantiles[after], quantiles[after - 1]]
-  const last = quantiles.at(-1)
-  if (after === -1)
-    return last ? normalQuantile + ((last[1] - normalQuantile) * last[0]) / freedom : normalQuantile
-  if (!upper || upper[0] === freedom || !lower) return upper?.[1] ?? normalQuantile
-  const between = (1 / freedom - 1 / lower[0]) / (1 / upper[0] - 1 / lower[0])
-  return lower[1] + (upper[1] - lower[1]) * between
 }

@@ -100,7 +100,7 @@ describe('the gap in words', () => {
     // Seeds 1, 2, 3: mean 2, deviation 1; t(2) = 4.303, so another would lie within ±4.303·√(4/3).
     const found = singleDifference(8, [1, 2, 3])!
     expect(found.difference).toBe(6)
-    expect(found.interval.low).toBeCloseTo(6 - 4.303 * Math.sqrt(4 / 3), 6)
+    expect(found.interval.low).toBeCloseTo(6 - 4.3026527 * Math.sqrt(4 / 3), 6)
     expect(found.isReal).toBe(true)
     expect(singleDifference(6, [1, 2, 3])?.isReal).toBe(false)
     expect(singleDifference(8, [1, 2])).toBeNull()

@@ -1,0 +1,187 @@
+/** What a checkpoint, an adapter or a model earns on rows or in an environment. */
+import { existsSync } from 'node:fs'
+import { Command, Option } from '@commander-js/extra-typings'
+import type { EvaluationRequest } from '#shared/api/evaluations.ts'
+import { deviceWishes } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import { plural } from '#shared/plural.ts'
+import { createHost } from '#host/createHost.ts'
+import { findDataSet } from '#host/data/dataSetLibrary.ts'
+import { readDataSet } from '#host/data/readDataSet.ts'
+import { detectShape } from '#host/data/shapes.ts'
+import type { Host } from '#host/host.ts'
+import { openRunFolder } from '#host/runs/runFolder.ts'
+import { checkpointStep } from '#host/runs/runTarget.ts'
+import {
+  maxThreads,
+  real,
+  repeated,
+  threads,
+  usageError,
+  whole,
+  type Context,
+  type OptionsOf,
+} from '../command.ts'
+import { followAndReport } from '../evaluations.ts'
+
+export const evaluate = (context: Context) =>
+  new Command('evaluate')
+    .description(
+      'Measure a model, an adapter or a checkpoint of a run on a data set or in an environment.\n\nOf a run everything that is not said is as in the run: its validation rows, prompts, rewards and limits. The result is kept: turnwise evaluations compare A B tells whether one is better than another. Ctrl-C keeps what is done.',
+    )
+    .option('--model <MODEL>', 'model folder, or a name of model list')
+    .option('--adapter <DIR>', 'with --model: PEFT adapter folder, or the folder of a checkpoint')
+    .option('--run <RUN>', 'run id, an unambiguous part of it, or the folder of the run')
+    .option('--step <N>', 'its checkpoint: a step, best, last, or base for its model without adapter', 'last')
+    .option('--data <DATA>', 'file with rows, or a data set by name or the beginning of its id')
+    .option(
+      '--prompt <FORM>',
+      'a column, a text with {column} in it, or JSON as data.prompt of a config (default: as the columns say)',
+    )
+    .option(
+      '--reward <FUNCTION>',
+      'a built-in, a file of reward code, or JSON as an entry of rewards; may be repeated',
+      repeated,
+      [],
+    )
+    .option('--environment <ID>', 'a built-in, a file of code, or JSON as environment of a config')
+    .option('--samples <K>', 'completions of each prompt, or episodes of each row', whole(1, 1024), 1)
+    .option('--greedy', 'always take the most probable token (default with one sample)')
+    .option('--temperature <T>', 'sample: above 1 more varied, below 1 more certain', real(1e-3, 100))
+    .option('--max-new-tokens <N>', 'longest completion', whole(1))
+    .option('--limit <N>', 'so many rows, drawn with the seed; without --data so many episodes', whole(1))
+    .option(
+      '--pass-at <REWARD>',
+      'the least reward that passes (default: the metric correct, else 1)',
+      real(-1e9),
+    )
+    .option('--by <COLUMN>', 'also by the values of a column')
+    .option('--seed <S>', 'of samples, episodes and the choice of rows', whole(0))
+    .addOption(new Option('--device <KIND>', 'where to compute (default auto)').choices(deviceWishes))
+    .option(...threads, whole(1, maxThreads))
+    .action(async (options) => {
+      const here = context()
+      await using host = createHost({ dataDirectory: here.dataDirectory, servesQueue: false })
+      const request = await requestOf(options, host)
+      const by = options.by ?? null
+      const { id, title, total } = await host.evaluations.start(request, { base: process.cwd(), by })
+      here.output.line(`Evaluating ${title} on ${plural(total, 'prompt')}. Evaluation ${id}`)
+      await followAndReport(host, id, by, here)
+    })
+
+type Options = OptionsOf<typeof evaluate>
+
+/** Errors: AppError 'usage/invalid', 'run/not-found', 'data/invalid'. */
+async function requestOf(options: Options, host: Host): Promise<EvaluationRequest> {
+  const { samples, greedy, temperature, limit = null, passAt = null } = options
+  if (greedy === true && temperature !== undefined)
+    throw usageError('Options --greedy and --temperature exclude each other.', 'Give one of them.')
+  const isGreedy = greedy ?? (temperature === undefined && samples === 1)
+  const subject = subjectOf(options, host)
+  const sections = 'runId' in subject ? host.evaluations.sectionsOf(subject.runId) : null
+  const config = await sectionsOf(options, host, sections)
+  const isEpisodes = options.data === undefined && options.environment !== undefined
+  return { subject, config, samples, greedy: isGreedy, limit: isEpisodes ? null : limit, passAt }
+}
+
+function subjectOf(
+  { model, adapter, run, step }: Options,
+  { dataDirectory }: Host,
+): EvaluationRequest['subject'] {
+  if ((model === undefined) === (run === undefined))
+    throw usageError('Give either --model MODEL or --run RUN.', 'See turnwise evaluate --help.')
+  if (run === undefined) return { model: model ?? '', adapter: adapter ?? null }
+  if (adapter !== undefined)
+    throw usageError('Option --adapter belongs to --model.', 'Of a run choose a checkpoint with --step.')
+  return { runId: openRunFolder(dataDirectory, run).id, step: checkpointStep(dataDirectory, run, step) }
+}
+
+type RunSections = ReturnType<Host['evaluations']['sectionsOf']>
+
+/** Those that were given; the others are as in the run, or have their defaults. */
+async function sectionsOf(
+  options: Options,
+  { dataDirectory }: Host,
+  run: RunSections | null,
+): Promise<EvaluationRequest['config']> {
+  const { temperature, maxNewTokens, seed, device: kind, threads: count } = options
+  return {
+    ...judgesOf(options),
+    rollout: { ...run?.rollout, ...given({ temperature, maxNewTokens }) },
+    data: await dataSection(options, dataDirectory, run),
+    ...given({ seed }),
+    device: { ...run?.device, ...given({ kind, threads: count }) },
+  }
+}
+
+/** Without what was not said. */
+const given = (options: object): object =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+
+/** What was said judges alone; nothing: as the run was judged. */
+function judgesOf({ reward, environment, data }: Options): EvaluationRequest['config'] {
+  if (environment !== undefined)
+    return { rewards: reward.map(functionEntry), environment: functionEntry(environment) }
+  if (reward.length === 0) return {}
+  return { rewards: reward.map(functionEntry), ...(data === undefined ? {} : { environment: null }) }
+}
+
+/** An id or a file, or JSON with settings. */
+function functionEntry(given: string): unknown {
+  return given.trimStart().startsWith('{') ? parsedJson(given) : { function: given }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw usageError(`“${text.slice(0, 60)}” is not valid JSON.`)
+  }
+}
+
+const usualEpisodes = 100
+
+async function dataSection(
+  options: Options,
+  dataDirectory: string,
+  run: RunSections | null,
+): Promise<unknown> {
+  const { data, prompt, environment, limit } = options
+  const asked = { ...run?.data, ...(prompt === undefined ? {} : { prompt: promptForm(prompt) }) }
+  if (data !== undefined) {
+    const train = existsSync(data) ? data : findDataSet(data, dataDirectory).directory
+    return { prompt: asked.prompt ?? (await detectedForm(train)), ...asked, train, heldOut: null }
+  }
+  if (environment !== undefined)
+    return { ...asked, train: { episodes: limit ?? usualEpisodes }, heldOut: null }
+  if (run === null) throw nothingToAnswer()
+  if (run.data.heldOut === null) throw noValidationRows()
+  return asked
+}
+
+const nothingToAnswer = (): AppError =>
+  usageError('Give --data DATA, or --environment ID.', 'See turnwise evaluate --help.')
+
+const noValidationRows = (): AppError =>
+  usageError(
+    'The run has no validation rows, so it does not say what to evaluate on.',
+    'Give --data DATA; the data it was trained on would flatter it.',
+  )
+
+function promptForm(given: string): unknown {
+  if (given.trimStart().startsWith('{"')) return parsedJson(given)
+  return /\{[^{}]+\}/.test(given) ? { template: given } : { column: given }
+}
+
+const detectingRows = 200
+
+async function detectedForm(source: string): Promise<unknown> {
+  const rows = await readDataSet(source)
+  const { prompt, mapping } = detectShape(rows.slice(0, detectingRows))
+  if (prompt !== null && mapping.every(({ kind }) => kind === 'column')) return prompt
+  throw new AppError(
+    'data/invalid',
+    `The columns of ${source} do not say which one is the prompt: ${Object.keys(rows[0] ?? {}).join(', ')}.`,
+    'Say so with --prompt COLUMN, or with a text such as --prompt "Question: {question}".',
+  )
+}

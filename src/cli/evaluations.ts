@@ -1,0 +1,119 @@
+/** Following an evaluation from the command line, and telling what it came to. Shared by evaluate and evaluations. */
+import type { EvaluationEntry, EvaluationGroup, EvaluationSummary } from '#shared/api/evaluations.ts'
+import { AppError } from '#shared/errors.ts'
+import { plural } from '#shared/plural.ts'
+import type { Estimate } from '#shared/statistics.ts'
+import { groupsBy } from '#host/evaluations/summary.ts'
+import type { Host } from '#host/host.ts'
+import type { CommandContext } from './command.ts'
+import { watchInterrupts } from './interrupt.ts'
+import { formatReward, tableLines } from './output.ts'
+import { createProgress } from './progress.ts'
+
+/** To its end, or to a Ctrl-C. Errors: what it failed with; AppError 'run/stopped'. */
+export async function followAndReport(
+  host: Host,
+  id: string,
+  by: string | null,
+  { json, output }: CommandContext,
+): Promise<void> {
+  const entry = await followed(host, id, { json, output })
+  const isTold = by !== null && entry.summary !== null
+  const groups = isTold ? groupsOf(host, entry, by) : []
+  output.json({ ...entry, ...(by === null ? {} : { by, groups }) })
+  for (const line of [...summaryLines(entry), ...(isTold ? groupLines(by, groups) : [])]) output.line(line)
+  if (entry.status !== 'finished') throw notFinished(entry)
+}
+
+function notFinished({ id, done, total, error }: EvaluationEntry): AppError {
+  const kept = `${done} of ${plural(total, 'prompt')} ${done === 1 ? 'is' : 'are'} kept.`
+  const command = `Go on with: turnwise evaluations resume ${id}`
+  if (error === null) return new AppError('run/stopped', `The evaluation was stopped; ${kept}`, { command })
+  const hint = error.hint === null ? {} : { text: error.hint }
+  return new AppError(error.code ?? 'runtime/failed', `${error.message} ${kept}`, { ...hint, command })
+}
+
+async function followed(
+  { evaluations, bell }: Host,
+  id: string,
+  { json, output }: Pick<CommandContext, 'json' | 'output'>,
+): Promise<EvaluationEntry> {
+  const progress = createProgress(output, json)
+  const stopping = () => {
+    progress.note('Stopping; what is answered is kept.')
+    evaluations.stop(id)
+  }
+  using _interrupt = watchInterrupts(stopping, () => undefined)
+  const never = new AbortController().signal
+  try {
+    for (;;) {
+      const { rings } = bell
+      const entry = evaluations.get(id)
+      const { done, total, status } = entry
+      if (status === 'running') progress.update({ done, total, unit: 'prompt', facts: [] })
+      if (status !== 'waiting' && status !== 'running') return entry
+      await bell.after(rings, never)
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+export function groupsOf(
+  { evaluations }: Host,
+  { id, summary }: EvaluationEntry,
+  by: string,
+): EvaluationGroup[] {
+  return groupsBy(evaluations.answers(id).prompts, by, summary?.passRule ?? 1)
+}
+
+export const percent = (share: number | null): string =>
+  share === null ? '–' : `${(100 * share).toFixed(1)} %`
+
+export const estimateWords = ({ value, interval }: Estimate): string =>
+  interval === null
+    ? formatReward(value)
+    : `${formatReward(value)}  95 % CI ${formatReward(interval.low)} to ${formatReward(interval.high)}`
+
+/** None while it goes on. */
+export function summaryLines({ samples, greedy, summary }: EvaluationEntry): string[] {
+  if (summary === null) return []
+  const { reward, prompts, pass, passRule, truncated, tokens, turns, parts } = summary
+  const how = greedy ? 'greedy' : `${plural(samples, 'sample')} each`
+  const passes = passRule === 'correct' ? 'the metric correct' : `a reward of at least ${passRule}`
+  const named = Object.entries(parts)
+  return [
+    reward === null
+      ? 'Reward      none: no reward function applied to any completion'
+      : `Reward      ${estimateWords(reward)}  (Student’s t over ${plural(prompts, 'prompt')}, ${how})`,
+    ...pass.map(
+      ({ k, ...estimate }, i) =>
+        `${`pass@${k}`.padEnd(10)}  ${estimateWords(estimate)}${i === 0 ? `  (a pass is ${passes})` : ''}`,
+    ),
+    `Truncated   ${percent(truncated)}, mean length ${(tokens ?? 0).toFixed(1)} tokens${turns === null ? '' : `, ${turns.toFixed(1)} turns`}`,
+    ...(named.length < 2 ? [] : named.map(([name, mean]) => `  ${name}  ${formatReward(mean)}`)),
+    ...problemLines(summary),
+  ]
+}
+
+function problemLines({ failures, failure, unscored, leftOut, problem }: EvaluationSummary): string[] {
+  return [
+    ...(unscored === 0
+      ? []
+      : [`${plural(unscored, 'sample has', 'samples have')} no reward and are left out.`]),
+    ...(failures === 0 ? [] : [`A reward failed ${plural(failures, 'time')}. ${failure ?? ''}`]),
+    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row makes', 'rows make')} no prompt. ${problem ?? ''}`]),
+  ]
+}
+
+export function groupLines(by: string, groups: readonly EvaluationGroup[]): string[] {
+  const rows = groups.map(({ value, prompts, reward, pass }) => [
+    ...[value, String(prompts), formatReward(reward?.value ?? null), intervalWords(reward), percent(pass)],
+  ])
+  return ['', ...tableLines([by, 'prompts', 'reward', '95 % CI', 'pass@1'], rows)]
+}
+
+export const intervalWords = (estimate: Estimate | null): string =>
+  estimate === null || estimate.interval === null
+    ? '–'
+    : `${formatReward(estimate.interval.low)} to ${formatReward(estimate.interval.high)}`

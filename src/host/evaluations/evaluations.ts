@@ -1,0 +1,285 @@
+/** Evaluations of a host: computed one after the other, each in a process of its own; every answer is kept as it comes. */
+import { rmSync } from 'node:fs'
+import type { EvaluationEntry, EvaluationRequest } from '#shared/api/evaluations.ts'
+import { AppError } from '#shared/errors.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import type { Bell } from '#host/api/bell.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { guarded, type OnFault } from '#host/faults.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import { livingProcess, ownerMark } from '#host/processes/living.ts'
+import { packError } from '#host/processes/messages.ts'
+import type { Ask, EvaluationNews } from '#host/processes/question.ts'
+import type { EvaluationRecord } from '#host/store/evaluations.ts'
+import type { Store } from '#host/store/store.ts'
+import { addAnswer, dropTornLine, readAnswers, type Answers } from './answers.ts'
+import {
+  evaluatedRows,
+  evaluationFolder,
+  prepareEvaluation,
+  runSections,
+  type EvaluatedRows,
+  type EvaluationConfig,
+  type EvaluationPlace,
+} from './prepareEvaluation.ts'
+import { summarize } from './summary.ts'
+
+export interface EvaluationsOptions {
+  readonly dataDirectory: string
+  readonly store: Store
+  readonly ask: Ask
+  readonly bell: Bell
+  readonly onFault: OnFault
+}
+
+interface Job {
+  readonly id: string
+  readonly stopping: AbortController
+}
+
+const goesOn = ({ status }: Pick<EvaluationRecord, 'status'>): boolean =>
+  status === 'waiting' || status === 'running'
+
+export class Evaluations implements AsyncDisposable {
+  readonly #options: EvaluationsOptions
+  /** The first is computed. */
+  #jobs: readonly Job[] = []
+  #working: Promise<void> | null = null
+  #isClosing = false
+  readonly #mark = ownerMark()
+
+  constructor(options: EvaluationsOptions) {
+    this.#options = options
+  }
+
+  /** Errors: those of `prepareEvaluation`. */
+  async start(request: EvaluationRequest, place: EvaluationPlace): Promise<EvaluationEntry> {
+    const { store } = this.#options
+    const made = await prepareEvaluation(this.#options, request, place)
+    store.evaluations.add({ ...made, status: 'waiting', owner: this.#mark, begunAt: null, begunDone: null })
+    this.#enqueue(made.id)
+    return this.get(made.id)
+  }
+
+  /** Goes on with what is not done. Errors: AppError 'run/not-found', 'run/busy' where it goes on already. */
+  resume(id: string): void {
+    const record = this.#record(id)
+    if (goesOn(record)) throw new AppError('run/busy', 'This evaluation goes on already.')
+    if (record.status === 'finished') throw new AppError('api/refused', 'This evaluation is finished.')
+    this.#set(id, { status: 'waiting', owner: this.#mark, endedAt: null, error: null, summary: null })
+    this.#enqueue(id)
+  }
+
+  /** Keeps what is done. Errors: AppError 'run/not-found', 'run/busy' where another process computes it. */
+  stop(id: string): void {
+    const job = this.#jobs.find((each) => each.id === id)
+    if (job !== undefined) {
+      job.stopping.abort()
+      if (this.#jobs[0] !== job) this.#end(id, 'stopped')
+      this.#jobs = this.#jobs.filter((each) => each !== job || each === this.#jobs[0])
+    } else if (goesOn(this.#record(id))) throw elsewhere()
+  }
+
+  /** With its samples. Errors: AppError 'run/not-found', 'run/busy', 'file/unwritable'. */
+  remove(id: string): void {
+    if (goesOn(this.#record(id))) {
+      throw new AppError(
+        'run/busy',
+        'This evaluation is not over, so it cannot be deleted.',
+        'Stop it first.',
+      )
+    }
+    const directory = this.folder(id)
+    try {
+      rmSync(directory, { recursive: true, force: true })
+    } catch (error) {
+      throw writeError(directory, error)
+    }
+    this.#options.store.evaluations.remove(id)
+    this.#options.bell.ring()
+  }
+
+  /** The newest first. */
+  list(runId: string | null = null): EvaluationEntry[] {
+    return this.#options.store.evaluations.list(runId).map((record) => entryOf(this.#settled(record)))
+  }
+
+  /** Errors: AppError 'run/not-found'. */
+  get(id: string): EvaluationEntry {
+    return entryOf(this.#record(id))
+  }
+
+  /** What the evaluations of a run's checkpoints begin with. Errors: AppError 'run/not-found', 'file/unreadable'. */
+  sectionsOf(runId: string): EvaluationConfig {
+    return runSections(this.#options.store.runs.get(runId), null)
+  }
+
+  /** As far as they are there. Errors: AppError 'run/not-found', 'file/unreadable', 'data/invalid'. */
+  answers(id: string): Answers {
+    return readAnswers(this.folder(this.#record(id).id))
+  }
+
+  folder(id: string): string {
+    return evaluationFolder(this.#options.dataDirectory, id)
+  }
+
+  /** Whether this host computes it, or will. */
+  isHere(id: string): boolean {
+    return this.#jobs.some((job) => job.id === id)
+  }
+
+  /** Takes up what a host before this one had to leave waiting. */
+  takeUpWaiting(): void {
+    const { store } = this.#options
+    for (const { id, status, owner } of store.evaluations.list().toReversed()) {
+      if (status !== 'waiting' || (owner !== null && livingProcess(owner) !== null)) continue
+      this.#set(id, { owner: this.#mark })
+      this.#enqueue(id)
+    }
+  }
+
+  /** What goes on waits for the next host; what is done is kept. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true
+    for (const { id, stopping } of this.#jobs) {
+      stopping.abort()
+      this.#set(id, { status: 'waiting', owner: null })
+    }
+    this.#jobs = this.#jobs.slice(0, 1)
+    await this.#working
+  }
+
+  #enqueue(id: string): void {
+    this.#jobs = [...this.#jobs, { id, stopping: new AbortController() }]
+    this.#working ??= this.#work()
+    this.#options.bell.ring()
+  }
+
+  async #work(): Promise<void> {
+    for (let job = this.#jobs[0]; job !== undefined && !this.#isClosing; job = this.#jobs[0]) {
+      await this.#compute(job)
+      this.#jobs = this.#jobs.slice(1)
+      guarded('evaluations', this.#options.onFault, () => this.#options.bell.ring())()
+    }
+    this.#working = null
+  }
+
+  async #compute({ id, stopping }: Job): Promise<void> {
+    try {
+      const record = this.#record(id)
+      dropTornLine(this.folder(id))
+      const before = this.answers(id)
+      const done = before.prompts.length + before.problems.length
+      this.#set(id, { status: 'running', begunAt: Date.now(), begunDone: done, done })
+      await this.#answer(record, before, stopping.signal)
+      if (this.#isClosing) return
+      this.#end(id, stopping.signal.aborted ? 'stopped' : 'finished')
+    } catch (error) {
+      if (this.#isClosing) return
+      const { code, message, hint = null } = packError(error)
+      guarded('an evaluation', this.#options.onFault, () =>
+        this.#end(id, 'failed', { error: { code, message, hint } }),
+      )()
+    }
+  }
+
+  async #answer(record: EvaluationRecord, before: Answers, signal: AbortSignal): Promise<void> {
+    const { dataDirectory, ask } = this.#options
+    const { id, model, adapter, samples, greedy, limit } = record
+    const config = parseRunConfig(record.config)
+    const data = await evaluatedRows(config, limit)
+    const known = new Set([...before.prompts, ...before.problems].map(({ row }) => row))
+    const rows = data.rows.filter(({ row }) => !known.has(data.places[row] ?? row))
+    if (rows.length === 0) return
+    const question = {
+      ...{ type: 'evaluate' as const, config, directory: this.folder(id), rows, samples, greedy },
+      places: data.places,
+      contender: { directory: model, adapter, contextLength: config.contextLength },
+      cacheDirectory: dataFolders(dataDirectory).cache,
+    }
+    const keeper = new Keeper(this.folder(id), data, known.size, (done) => this.#set(id, { done }))
+    for await (const news of ask(question, signal)) keeper.take(news)
+  }
+
+  #end(id: string, status: EvaluationRecord['status'], more: Partial<EvaluationRecord> = {}): void {
+    const answers = readAnswers(this.folder(id))
+    const { passAt } = this.#record(id)
+    this.#set(id, {
+      ...{ status, endedAt: Date.now(), owner: null, ...more },
+      done: answers.prompts.length + answers.problems.length,
+      summary: answers.prompts.length === 0 ? null : summarize(answers, passAt),
+    })
+  }
+
+  #set(id: string, changes: Partial<EvaluationRecord>): void {
+    this.#options.store.evaluations.set(id, changes)
+    this.#options.bell.ring()
+  }
+
+  #record(id: string): EvaluationRecord {
+    const record = this.#options.store.evaluations.find(id)
+    if (record !== null) return this.#settled(record)
+    throw new AppError('run/not-found', 'There is no such evaluation.', {
+      text: 'It may have been deleted.',
+      command: '`turnwise evaluations list` shows those there are.',
+    })
+  }
+
+  /** One whose process died is interrupted: what it had answered is summed up. */
+  #settled(record: EvaluationRecord): EvaluationRecord {
+    const { id, owner, status } = record
+    const isLeft = status === 'running' && (owner === null || livingProcess(owner) === null)
+    if (!isLeft || this.isHere(id)) return record
+    guarded('an evaluation', this.#options.onFault, () => {
+      dropTornLine(this.folder(id))
+      this.#options.store.evaluations.set(id, { status: 'interrupted' })
+      this.#end(id, 'interrupted')
+    })()
+    return this.#options.store.evaluations.find(id) ?? record
+  }
+}
+
+const elsewhere = (): AppError =>
+  new AppError('run/busy', 'Another process computes this evaluation.', 'Stop it there.')
+
+/** So often at most the history is told how many are done. */
+const tellEveryMs = 500
+
+/** Writes down what comes, each with the columns of its row. */
+class Keeper {
+  readonly #directory: string
+  readonly #columns: ReadonlyMap<number, Readonly<Record<string, unknown>>>
+  readonly #tell: (done: number) => void
+  #done: number
+  #toldAt = 0
+
+  constructor(
+    directory: string,
+    { rows, places }: EvaluatedRows,
+    done: number,
+    tell: (done: number) => void,
+  ) {
+    this.#directory = directory
+    this.#columns = new Map(rows.map(({ row, columns }) => [places[row] ?? row, columns]))
+    this.#done = done
+    this.#tell = tell
+  }
+
+  take(news: EvaluationNews): void {
+    if ('progress' in news) return
+    if ('problem' in news) addAnswer(this.#directory, news)
+    else addAnswer(this.#directory, { ...news, columns: this.#columns.get(news.row) ?? {} })
+    this.#done++
+    if (Date.now() - this.#toldAt < tellEveryMs) return
+    this.#toldAt = Date.now()
+    this.#tell(this.#done)
+  }
+}
+
+function entryOf({ owner: _, begunAt, begunDone, ...record }: EvaluationRecord): EvaluationEntry {
+  const { status, done, total } = record
+  const sinceBegun = done - (begunDone ?? 0)
+  const isKnown = status === 'running' && begunAt !== null && sinceBegun > 0
+  const pace = isKnown ? (Date.now() - begunAt) / 1000 / sinceBegun : null
+  return { ...record, secondsLeft: pace === null ? null : pace * (total - done) }
+}

@@ -1,0 +1,211 @@
+/**
+ * What is to be evaluated, from a request: checked before anything is computed. Reading guide of this folder:
+ *
+ *   prepareEvaluation.ts  (here) model, adapter, rows and rewards of a request
+ *   evaluations.ts        one after the other is computed, in a process of its own; what is done is kept
+ *   answers.ts            the file of what was answered and earned
+ *   summary.ts            what the answers come to; compareEvaluations.ts what two of them tell
+ *   evaluationsService.ts the procedures of the API
+ */
+import { createHash, randomUUIDv7 } from 'node:crypto'
+import { existsSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { evaluatedSections, type EvaluationRequest } from '#shared/api/evaluations.ts'
+import { conflict } from '#shared/config/problems.ts'
+import { AppError, ConfigError } from '#shared/errors.ts'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
+import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import type { RunEntry } from '#shared/runs.ts'
+import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
+import { readRunData } from '#host/data/readDataSet.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { readState } from '#host/runs/checkpointState.ts'
+import { checkpointDirectory } from '#host/runs/runTarget.ts'
+import { judgeDigests } from '#host/runs/manifest.ts'
+import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
+import { copyFolder, runPaths } from '#host/runs/runFolder.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+import { makeFolder } from '#host/files/atomic.ts'
+import type { EvaluationRecord } from '#host/store/evaluations.ts'
+import type { Store } from '#host/store/store.ts'
+import { requireColumn } from './summary.ts'
+
+export type EvaluationConfig = EvaluationRecord['config']
+
+/** What a process must know besides the record. */
+export interface EvaluatedRows {
+  /** Their number among all that may be evaluated, which random numbers depend on, and the columns. */
+  readonly rows: readonly { readonly row: number; readonly columns: Readonly<Record<string, unknown>> }[]
+  /** Number of each of all those rows in the data set. */
+  readonly places: readonly number[]
+}
+
+interface Parts {
+  readonly dataDirectory: string
+  readonly store: Store
+}
+
+type Identified = Pick<EvaluationRecord, 'title' | 'model' | 'adapter' | 'runId' | 'step'>
+
+export type NewEvaluation = Omit<EvaluationRecord, 'status' | 'owner' | 'begunAt' | 'begunDone'>
+
+export const evaluationFolder = (dataDirectory: string, id: string): string =>
+  path.join(dataFolders(dataDirectory).evaluations, id)
+
+export interface EvaluationPlace {
+  /** What relative paths are meant from. */
+  readonly base: string
+  /** A column that the rows must have; null: none. */
+  readonly by: string | null
+}
+
+/**
+ * The code of rewards and environment is copied into the evaluation's folder. Errors:
+ * AppError 'run/not-found', 'model/…', 'adapter/invalid', 'data/invalid', 'config/invalid', 'sandbox/failed', 'file/…';
+ * nothing is left of it then.
+ */
+export async function prepareEvaluation(
+  parts: Parts,
+  request: EvaluationRequest,
+  { base, by }: EvaluationPlace,
+): Promise<NewEvaluation> {
+  const { subject, config, run } = subjectOf(parts, request, base)
+  const samples = { samples: request.samples, greedy: request.greedy ?? request.samples === 1 }
+  requireSense(config, samples)
+  const folder = openModelFolder(subject.model, config)
+  if (subject.adapter !== null) adapterForModel(readAdapter(subject.adapter), folder.config, subject.adapter)
+  const { rows } = await evaluatedRows(config, request.limit)
+  if (by !== null) requireColumn([...new Set(rows.flatMap(({ columns }) => Object.keys(columns)))], by)
+  const id = `ev_${randomUUIDv7()}`
+  const directory = evaluationFolder(parts.dataDirectory, id)
+  makeFolder(directory)
+  try {
+    if (run !== null) takeOverCode(run, config, directory)
+    return {
+      ...{
+        id,
+        ...subject,
+        config: sectionsOf(config),
+        ...samples,
+        limit: request.limit,
+        passAt: request.passAt,
+      },
+      ...{ createdAt: Date.now(), endedAt: null, done: 0, total: rows.length, summary: null, error: null },
+      judge: await judgeOf(config, directory),
+    }
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true })
+    throw error
+  }
+}
+
+interface Subject {
+  readonly subject: Identified
+  readonly config: RunConfig
+  /** Whose settings it begins with. */
+  readonly run: RunEntry | null
+}
+
+function subjectOf({ store, dataDirectory }: Parts, request: EvaluationRequest, base: string): Subject {
+  const { subject: given, config: changes } = request
+  const parsed = (model: string, sections: object) =>
+    withAbsolutePaths(parseRunConfig({ ...sections, ...changes, model }), base, dataDirectory)
+  if (!('runId' in given)) {
+    const model = findModel(given.model, dataDirectory)
+    const adapter = given.adapter === null ? null : path.resolve(base, given.adapter)
+    const title = [path.basename(model), ...(adapter === null ? [] : [path.basename(adapter)])].join(' + ')
+    const config = parsed(model, {})
+    return { subject: { title, model, adapter, runId: null, step: null }, config, run: null }
+  }
+  const { runId, step } = given
+  const run = store.runs.get(runId)
+  const adapter = step === null ? null : checkpointDirectory(run, step)
+  const sections = runSections(run, adapter)
+  const title = `${run.name ?? runId.slice(-8)}, ${step === null ? 'base model' : `step ${step}`}`
+  const { model } = sections
+  return { subject: { title, model, adapter, runId, step }, config: parsed(model, sections), run }
+}
+
+/** Those of the stage that a checkpoint is of; null: of the last one. Errors: AppError 'file/unreadable', 'config/invalid'. */
+export function runSections(
+  { directory }: Pick<RunEntry, 'directory'>,
+  checkpoint: string | null,
+): EvaluationConfig {
+  const stages = stagesOf(parseRunConfig(readJsonObject(runPaths(directory).config, 'config/invalid')))
+  const stage = checkpoint === null ? undefined : stages[readState(checkpoint).trainer.stage]
+  return sectionsOf(stage ?? stages.at(-1) ?? stages[0])
+}
+
+const sectionsOf = (config: RunConfig): EvaluationConfig =>
+  Object.fromEntries(evaluatedSections.map((name) => [name, config[name]])) as EvaluationConfig
+
+function requireSense(
+  { rewards, environment }: RunConfig,
+  { samples, greedy }: { readonly samples: number; readonly greedy: boolean },
+): void {
+  if (rewards.length === 0 && environment === null) {
+    throw new ConfigError(
+      [conflict('rewards', 'there is no reward and no environment, so nothing would be judged.')],
+      'Say by which reward function, or in which environment, it is to be evaluated.',
+    )
+  }
+  if (greedy && samples > 1) {
+    throw new AppError(
+      'usage/invalid',
+      `Greedy decoding gives the same completion every time, so ${samples} samples of a prompt tell no more than one.`,
+      'Ask for one sample, or sample at a temperature.',
+    )
+  }
+}
+
+/** Rows to evaluate: held-out ones where the config has some. Errors: AppError 'data/invalid', 'file/unreadable'. */
+export async function evaluatedRows(
+  { data, seed }: Pick<RunConfig, 'data' | 'seed'>,
+  limit: number | null,
+): Promise<EvaluatedRows> {
+  const isHeldOut = data.heldOut !== null
+  const { train, heldOut, places } = await readRunData(data)
+  const all = isHeldOut ? heldOut : train
+  if (all.length === 0) {
+    throw new AppError(
+      'data/invalid',
+      'There are no rows to evaluate on.',
+      'Choose a data set that has rows.',
+    )
+  }
+  const numbers = [...all.keys()]
+  const isPart = limit !== null && limit < numbers.length
+  const drawn = isPart ? new SequentialRandom(randomStream(seed)).shuffled(numbers).slice(0, limit) : numbers
+  return {
+    rows: drawn.toSorted((a, b) => a - b).map((row) => ({ row, columns: all[row] ?? {} })),
+    places: isHeldOut ? places.heldOut : places.train,
+  }
+}
+
+/** A run has its own copy of code: what it was judged by it is evaluated by, whatever became of the file. */
+function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void {
+  const own = runSections(run, null)
+  const isSame =
+    isDeepStrictEqual(own.rewards, config.rewards) && isDeepStrictEqual(own.environment, config.environment)
+  const { rewards } = runPaths(run.directory)
+  if (isSame && existsSync(rewards)) copyFolder(rewards, runPaths(directory).rewards)
+}
+
+/** Digest of what judges; it is opened for it, so that what cannot work is told now. */
+async function judgeOf(config: RunConfig, directory: string): Promise<string> {
+  await using rewards = await resolveRewards(config, directory)
+  await using world = await resolveEnvironment(config, directory, () => undefined)
+  const { function: _, ...play } = config.environment ?? { function: null }
+  const parts = [
+    judgeDigests(config, directory),
+    rewards.specs.map(({ name, weight }) => [name, weight]),
+    world.environment === null ? null : play,
+    config.rewardFailures,
+  ]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}

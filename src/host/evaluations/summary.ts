@@ -1,0 +1,116 @@
+/** What the answers of an evaluation come to. Prompts are the unit: samples of one prompt are not independent. */
+import type { EvaluatedPrompt, EvaluationGroup, EvaluationSummary } from '#shared/api/evaluations.ts'
+import { AppError } from '#shared/errors.ts'
+import { meanOf } from '#shared/mean.ts'
+import { meanEstimate, passAtK } from '#shared/statistics.ts'
+import type { Answers } from './answers.ts'
+
+type Sample = EvaluatedPrompt['samples'][number]
+type PassRule = EvaluationSummary['passRule']
+
+/** `passAt`: the least reward that passes; null: as the metric `correct` says where every sample has it, else 1. */
+export function summarize({ prompts, problems }: Answers, passAt: number | null): EvaluationSummary {
+  const samples = prompts.flatMap((prompt) => prompt.samples)
+  const failures = samples.flatMap((sample) => sample.failures ?? [])
+  const passRule = passRuleOf(samples, passAt)
+  const rewards = prompts.map(promptReward).filter((reward) => reward !== null)
+  return {
+    prompts: rewards.length,
+    samples: samples.length,
+    unscored: samples.filter(({ reward }) => reward === null).length,
+    failures: failures.length,
+    failure: failures[0] ?? null,
+    leftOut: problems.length,
+    problem: problems[0]?.problem ?? null,
+    reward: meanEstimate(rewards),
+    passRule,
+    pass: passesOf(prompts, passRule),
+    truncated: meanOf(samples.map(({ truncated }) => Number(truncated))),
+    tokens: meanOf(samples.map(({ tokens }) => tokens)),
+    turns: meanOf(samples.map(({ turns }) => turns)),
+    parts: partsOf(samples),
+  }
+}
+
+/** Mean of the samples that have a reward; null where none has. */
+export const promptReward = ({ samples }: EvaluatedPrompt): number | null =>
+  meanOf(samples.map(({ reward }) => reward))
+
+function passRuleOf(samples: readonly Sample[], passAt: number | null): PassRule {
+  if (passAt !== null) return passAt
+  const scored = samples.filter(({ reward }) => reward !== null)
+  const isTold = scored.length > 0 && scored.every(({ metrics }) => metrics?.['correct'] !== undefined)
+  return isTold ? 'correct' : 1
+}
+
+const hasPassed = ({ reward, metrics }: Sample, rule: PassRule): boolean =>
+  rule === 'correct' ? (metrics?.['correct'] ?? 0) > 0 : (reward ?? -Infinity) >= rule
+
+/** pass@k for 1, 2, 4, … and all samples; prompts with fewer samples that have a reward are left out of a k. */
+function passesOf(prompts: readonly EvaluatedPrompt[], rule: PassRule): EvaluationSummary['pass'] {
+  const most = Math.max(0, ...prompts.map(({ samples }) => samples.length))
+  const powers = Array.from({ length: 10 }, (_, i) => 2 ** i).filter((k) => k < most)
+  return [...powers, ...(most === 0 ? [] : [most])].flatMap((k) => {
+    const estimate = meanEstimate(prompts.flatMap((prompt) => passOf(prompt, rule, k)))
+    return estimate === null ? [] : [{ k, ...estimate }]
+  })
+}
+
+function passOf({ samples }: EvaluatedPrompt, rule: PassRule, k: number): number[] {
+  const scored = samples.filter(({ reward }) => reward !== null)
+  const passes = scored.filter((sample) => hasPassed(sample, rule)).length
+  return scored.length < k ? [] : [passAtK(scored.length, passes, k)]
+}
+
+function partsOf(samples: readonly Sample[]): EvaluationSummary['parts'] {
+  const names = [...new Set(samples.flatMap(({ parts }) => Object.keys(parts)))]
+  return Object.fromEntries(
+    names.map((name) => [name, meanOf(samples.map(({ parts }) => parts[name] ?? null))]),
+  )
+}
+
+/** A column with more values than this is of no use to tell groups apart. */
+const mostGroups = 50
+
+/** Columns that the rows have, in their order. */
+export const columnsOf = (prompts: readonly EvaluatedPrompt[]): string[] => [
+  ...new Set(prompts.flatMap(({ columns }) => Object.keys(columns))),
+]
+
+/** By the values of a column, the largest first. Errors: AppError 'data/invalid' for a column that tells no groups. */
+export function groupsBy(
+  prompts: readonly EvaluatedPrompt[],
+  column: string,
+  rule: PassRule,
+): EvaluationGroup[] {
+  requireColumn(columnsOf(prompts), column)
+  const groups = Map.groupBy(prompts, ({ columns }) => valueWords(columns[column]))
+  if (groups.size > mostGroups) {
+    throw new AppError(
+      'data/invalid',
+      `The column “${column}” has ${groups.size} different values, too many to compare groups by (at most ${mostGroups}).`,
+      'Choose a column with few values, such as a category or a level.',
+    )
+  }
+  return [...groups]
+    .map(([value, members]) => ({
+      value,
+      prompts: members.length,
+      reward: meanEstimate(members.map(promptReward).filter((reward) => reward !== null)),
+      pass: meanOf(members.flatMap((member) => passOf(member, rule, 1))),
+    }))
+    .sort((a, b) => b.prompts - a.prompts || a.value.localeCompare(b.value))
+}
+
+/** Errors: AppError 'data/invalid'. */
+export function requireColumn(columns: readonly string[], wanted: string): void {
+  if (columns.includes(wanted)) return
+  throw new AppError(
+    'data/invalid',
+    `The rows have no column “${wanted}”.`,
+    columns.length === 0 ? undefined : `They have ${columns.join(', ')}.`,
+  )
+}
+
+const valueWords = (value: unknown): string =>
+  value === undefined || value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value)

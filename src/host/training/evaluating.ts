@@ -1,0 +1,132 @@
+/** Rows answered, or episodes played, by a model as it is, and judged by what a run would judge them by. */
+import { AppError } from '#shared/errors.ts'
+import { plural } from '#shared/plural.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { GenerateOptions } from '#engine/policy.ts'
+import { encodePrompt, withSwitches, type Prompt, type PromptRow } from '#rl/rollout/prompts.ts'
+import type { Trajectory } from '#rl/rollout/trajectory.ts'
+import { judgePrompts } from '#rl/training/judge.ts'
+import { samplingOptions } from '#rl/training/plan.ts'
+import { planRollOut, unwritten } from '#rl/training/rollOut.ts'
+import { resolveEnvironment, type ResolvedEnvironment } from '#host/environments/resolveEnvironment.ts'
+import { stopIdsOf } from '#host/models/completing.ts'
+import { openModel, type OpenedModel } from '#host/models/openModel.ts'
+import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
+import { countBeside } from '#host/outboundRequests.ts'
+import type { AnsweredRow, EvaluationNews, Question } from '#host/processes/question.ts'
+import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { maxRows } from './openTraining.ts'
+
+type Asked = Question & { readonly type: 'evaluate' }
+
+/** Episodes that are played together: they are known when the last of them is over. */
+const episodesAtOnce = 256
+
+/** Errors: those of models, rewards and environments; 'data/invalid' where no row makes a prompt. */
+export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Promise<void>): Promise<void> {
+  const { config, directory, cacheDirectory, contender, rows, samples, greedy } = asked
+  await using rewards = await resolveRewards(config, directory)
+  await using world = await resolveEnvironment(config, directory, () => countBeside(cacheDirectory))
+  using model = await openModel({
+    ...contender,
+    device: config.device,
+    precision: config.rollout.precision,
+    base: config.base.precision === 'f32' ? null : config.base.precision,
+    maxRows: Math.min(rows.length * samples, maxRows),
+    newTokens: config.rollout.maxNewTokens,
+    cacheDirectory,
+  })
+  const text = loadTokenizer(model.folder.directory)
+  const prompts = await promptsOf(asked, { model, text, world }, say)
+  await judgePrompts(prompts, {
+    rollOut: rollOutOf(config, { model, text, world }),
+    samples,
+    isGreedy: greedy,
+    promptsAtOnce: world.environment === null ? prompts.length : Math.ceil(episodesAtOnce / samples),
+    judging: { rewards: rewards.specs, onFailure: config.rewardFailures },
+    onProgress: (progress) => void say({ progress }),
+    onGroup: (group) => say(answeredRow(group, asked.places)),
+  })
+}
+
+interface Opened {
+  readonly model: OpenedModel
+  readonly text: LoadedTokenizer
+  readonly world: ResolvedEnvironment
+}
+
+function rollOutOf(config: RunConfig, { model, text, world }: Opened) {
+  const { policy, folder } = model
+  const decode = (ids: Iterable<number>) => text.tokenizer.decode(ids, { skipSpecialTokens: true })
+  const stopIds = stopIdsOf(folder, text)
+  const role = model.role === 'base' ? 'base' : 'actor'
+  const generate: GenerateOptions = { role, sampling: samplingOptions({ config, stopIds }), decode }
+  const acting = { ...{ config, policy }, ...text, environment: world.environment }
+  return planRollOut(acting, { policy, generate, decode })
+}
+
+/** A row that makes no prompt is told, and costs no other one. */
+async function promptsOf(
+  asked: Asked,
+  opened: Opened,
+  say: (news: EvaluationNews) => Promise<void>,
+): Promise<Prompt[]> {
+  const { rows, places } = asked
+  if (opened.world.environment !== null) return rows.map(unwritten)
+  const made = rows.map((row) => promptOrProblem(row, asked, opened))
+  const problems = made.filter((each) => 'error' in each)
+  for (const { row, error } of problems) await say({ row: places[row] ?? row, problem: error.message })
+  const [first] = problems
+  if (first === undefined || problems.length < rows.length) return made.filter((each) => 'ids' in each)
+  const none =
+    rows.length === 1 ? 'The only row makes no prompt' : `None of the ${rows.length} rows makes a prompt`
+  throw new AppError(first.error.code, `${none}. ${first.error.message}`, first.error.hint)
+}
+
+function promptOrProblem(
+  { row, columns }: PromptRow,
+  { config, places }: Pick<Asked, 'config' | 'places'>,
+  { model, text }: Opened,
+): Prompt | { readonly row: number; readonly error: AppError } {
+  const { prompt: form, tools, templateVariables, maxPromptTokens } = config.data
+  const chatTemplate = withSwitches(text.chatTemplate, templateVariables)
+  const room = model.policy.contextLength - config.rollout.maxNewTokens
+  const encoder = { form, tools, tokenizer: text.tokenizer, chatTemplate, places }
+  try {
+    return short(encodePrompt(columns, row, encoder), Math.min(maxPromptTokens ?? room, room), places)
+  } catch (error) {
+    if (error instanceof AppError) return { row, error }
+    throw error
+  }
+}
+
+function short(prompt: Prompt, limit: number, places: readonly number[]): Prompt {
+  if (prompt.ids.length <= limit) return prompt
+  throw new AppError(
+    'data/invalid',
+    `The prompt of row ${(places[prompt.row] ?? prompt.row) + 1} has ${plural(prompt.ids.length, 'token')}, and ${Math.max(0, limit)} are left beside a completion.`,
+    'Allow fewer new tokens, or shorten the prompts.',
+  )
+}
+
+function answeredRow(group: readonly Trajectory[], places: readonly number[]): AnsweredRow {
+  const [first] = group
+  if (first === undefined) throw new Error('Expected a group with trajectories.')
+  return {
+    row: places[first.prompt.row] ?? first.prompt.row,
+    prompt: first.prompt.text,
+    samples: group.map(({ completion, completionTokens, truncated, episode, reward }) => ({
+      completion,
+      reward: reward.total,
+      parts: reward.parts,
+      tokens: completionTokens,
+      truncated,
+      turns: episode?.turns ?? null,
+      ...(reward.metrics === undefined ? {} : { metrics: reward.metrics }),
+      ...(reward.logged === undefined ? {} : { logged: reward.logged }),
+      ...(reward.failures.length === 0
+        ? {}
+        : { failures: reward.failures.map(({ name, message }) => `${name}: ${message}`) }),
+    })),
+  }
+}

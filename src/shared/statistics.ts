@@ -1,0 +1,196 @@
+/**
+ * Means with their uncertainty, and whether a difference is more than chance: of evaluations by prompts, of runs by
+ * seeds. Intervals are of 95 %.
+ */
+import { randomStream } from './random.ts'
+
+export interface Interval {
+  readonly low: number
+  readonly high: number
+}
+
+export interface Estimate {
+  readonly value: number
+  /** null where nothing can be said: one value alone, or none that differs. */
+  readonly interval: Interval | null
+}
+
+const level = 0.05
+
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** Around the mean, by n − 1. */
+export function variance(values: readonly number[]): number {
+  const middle = mean(values)
+  return values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1)
+}
+
+/** Student's t interval of the mean of independent values; null without any. */
+export function meanEstimate(values: readonly number[]): Estimate | null {
+  if (values.length === 0) return null
+  const value = mean(values)
+  if (values.length === 1 || values.every((each) => each === values[0])) return { value, interval: null }
+  const reach = studentQuantile(values.length - 1) * Math.sqrt(variance(values) / values.length)
+  return { value, interval: { low: value - reach, high: value + reach } }
+}
+
+/**
+ * The chance that at least one of `k` samples passes, from `passes` of `samples` ≥ k, without bias:
+ * 1 − C(n−c, k) / C(n, k). Chen et al. 2021, "Evaluating Large Language Models Trained on Code", equation 1.
+ */
+export function passAtK(samples: number, passes: number, k: number): number {
+  let none = 1
+  for (let i = samples - passes + 1; i <= samples; i++) none *= Math.max(0, 1 - k / i)
+  return 1 - none
+}
+
+export interface Difference {
+  readonly difference: number
+  /** null where there is too little to bound it. */
+  readonly interval: Interval | null
+  /** Chance of a difference at least as large where there is none. */
+  readonly pValue: number
+}
+
+/** So many sign patterns are drawn where there are more than that. */
+const mostPatterns = 20_000
+
+/**
+ * Sign-flip permutation test of paired differences (Fisher 1935), two-sided: were there nothing to tell, each
+ * difference could as well have come with the other sign. The interval holds every shift that the same test does not
+ * refuse (Hartigan 1969), so that it leaves out 0 just where p < 0.05. Exact for few pairs, else by patterns drawn with
+ * the seed. Fewer than six pairs can never reach 5 %: they have no interval.
+ */
+export function pairedDifference(differences: readonly number[], seed = 1): Difference | null {
+  if (differences.length === 0) return null
+  const difference = mean(differences)
+  const isExact = 2 ** differences.length <= mostPatterns
+  const shifts = isExact ? everyShift(differences) : drawnShifts(differences, seed)
+  const [highs, lows] = [shifts.map(({ high }) => high), shifts.map(({ low }) => low)]
+  // Sums that are equal need not be so to the last bit.
+  const rounding = 1e-12 * Math.max(...differences.map(Math.abs))
+  const beyond =
+    difference > 0 ? lows.filter((low) => low <= rounding) : highs.filter((high) => high >= -rounding)
+  highs.sort((a, b) => b - a)
+  lows.sort((a, b) => a - b)
+  // The first shift that is refused has fewer than 5 % of the patterns beyond it.
+  const refused = Math.floor(level * shifts.length)
+  const [low, high] = [lows[refused] ?? -Infinity, highs[refused] ?? Infinity]
+  const isBounded = Number.isFinite(low) && Number.isFinite(high)
+  return {
+    difference,
+    interval: isBounded ? { low, high } : null,
+    pValue: beyond.length / shifts.length,
+  }
+}
+
+/**
+ * Between which shifts a pattern's mean is less extreme than what was measured: the means of the differences whose sign
+ * it keeps and of those whose sign it flips. The pattern that flips none or all is never less extreme.
+ */
+function shiftOf(differences: readonly number[], isKept: (i: number) => boolean): Interval {
+  let [kept, flipped, count] = [0, 0, 0]
+  for (const [i, each] of differences.entries()) {
+    if (isKept(i)) {
+      kept += each
+      count++
+    } else flipped += each
+  }
+  if (count === 0 || count === differences.length) return { low: -Infinity, high: Infinity }
+  const [a, b] = [kept / count, flipped / (differences.length - count)]
+  return { low: Math.min(a, b), high: Math.max(a, b) }
+}
+
+const everyShift = (differences: readonly number[]): Interval[] =>
+  Array.from({ length: 2 ** differences.length }, (_, pattern) =>
+    shiftOf(differences, (i) => ((pattern >> i) & 1) === 0),
+  )
+
+/** What was measured counts as one of them: no p value is 0. */
+function drawnShifts(differences: readonly number[], seed: number): Interval[] {
+  const stream = randomStream(seed, differences.length)
+  const words = Math.ceil(differences.length / 32)
+  const drawn = Array.from({ length: mostPatterns - 1 }, (_, pattern) => {
+    const bits = Array.from({ length: words }, (__, word) =>
+      Math.floor(stream.uniformAt(pattern * words + word) * 2 ** 32),
+    )
+    return shiftOf(differences, (i) => (((bits[i >> 5] ?? 0) >>> (i & 31)) & 1) === 0)
+  })
+  return [{ low: -Infinity, high: Infinity }, ...drawn]
+}
+
+/**
+ * Of means of independent values whose spread need not be equal; null where a side has fewer than two.
+ * Welch 1947, "The generalization of 'Student's' problem when several different population variances are involved".
+ */
+export function welchDifference(a: readonly number[], b: readonly number[]): Difference | null {
+  if (a.length < 2 || b.length < 2) return null
+  const [partA, partB] = [variance(a) / a.length, variance(b) / b.length]
+  const difference = mean(a) - mean(b)
+  const error = Math.sqrt(partA + partB)
+  const freedom =
+    error === 0
+      ? a.length + b.length - 2
+      : (partA + partB) ** 2 / (partA ** 2 / (a.length - 1) + partB ** 2 / (b.length - 1))
+  const reach = studentQuantile(freedom) * error
+  return {
+    difference,
+    interval: { low: difference - reach, high: difference + reach },
+    pValue: error === 0 ? Number(difference === 0) : studentTails(Math.abs(difference) / error, freedom),
+  }
+}
+
+/** The t that 95 % of Student's distribution lie within. */
+export function studentQuantile(freedom: number): number {
+  let [low, high] = [0, 1]
+  while (studentTails(high, freedom) > level) high *= 2
+  for (let i = 0; i < 60; i++) {
+    const middle = (low + high) / 2
+    if (studentTails(middle, freedom) > level) low = middle
+    else high = middle
+  }
+  return (low + high) / 2
+}
+
+/** The share of Student's distribution beyond ±t: I_x(ν/2, 1/2) at x = ν / (ν + t²). */
+export const studentTails = (t: number, freedom: number): number =>
+  incompleteBeta(freedom / (freedom + t * t), freedom / 2, 0.5)
+
+/** Regularised. */
+function incompleteBeta(x: number, a: number, b: number): number {
+  if (x <= 0 || x >= 1) return Number(x >= 1)
+  if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(1 - x, b, a)
+  const scale = logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x)
+  return (Math.exp(scale) * betaFraction(x, a, b)) / a
+}
+
+/** DLMF 8.17.22, evaluated as Lentz 1976 does. */
+function betaFraction(x: number, a: number, b: number): number {
+  const apart = (value: number) => (value === 0 ? 1e-300 : value)
+  let [c, d] = [1, 1 / apart(1 - ((a + b) * x) / (a + 1))]
+  let fraction = d
+  for (let m = 1, change = 0; m <= 300 && Math.abs(change - 1) > 1e-15; m++) {
+    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m))
+    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1))
+    for (const term of [even, odd]) {
+      d = 1 / apart(1 + term * d)
+      c = apart(1 + term / c)
+      change = c * d
+      fraction *= change
+    }
+  }
+  return fraction
+}
+
+/** Lanczos' approximation with g = 7 and nine terms, right to 15 digits. */
+function logGamma(x: number): number {
+  if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - logGamma(1 - x)
+  const terms = [
+    676.5203681218851, -1259.1392167224028, 771.3234287776531, -176.6150291621406, 12.507343278686905,
+    -0.13857109526572012, 9.984369578019572e-6, 1.5056327351493116e-7,
+  ]
+  const sum = terms.reduce((total, term, i) => total + term / (x + i), 0.9999999999998099)
+  const t = x + 6.5
+  return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum)
+}
