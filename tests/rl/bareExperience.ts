@@ -2,6 +2,7 @@
 export const bareExperience = {
   behaviorEntropies: null,
   truncated: false,
+  lastStateValue: null,
   tokenLimit: null,
   baselineReward: null,
 } as const

@@ -69,8 +69,8 @@ const turnSchema = z.object({
     .union([z.string(), z.array(message)], { error: 'must be text or a list of {role, content} messages' })
     .nullish(),
   reward: z.number({ error: 'must be a finite number' }).nullish(),
-  done: z.boolean({ error: 'must be true or false' }).nullish(),
-  truncated: z.boolean({ error: 'must be true or false' }).optional(),
+  terminated: z.boolean({ error: 'must be true or false' }),
+  truncated: z.boolean({ error: 'must be true or false' }),
   ...logged,
 })
 
@@ -88,13 +88,11 @@ export function readTurn(text: string): EnvironmentAnswer {
     const other = failureSchema.safeParse(json)
     return other.success ? readFailure(json) : misshapen(result.error)
   }
-  const { state, observation, reward, done, truncated, ...rest } = result.data
+  const { state, observation, reward, ...rest } = result.data
   return {
     state: state ?? null,
     observation: observation ?? null,
     reward: reward ?? null,
-    done: done ?? false,
-    truncated: truncated ?? false,
     ...rest,
   }
 }

@@ -180,18 +180,47 @@ export const harnessSource = `(() => {
       if (typeof value !== 'number') return 'must be a number or null, got ' + article(value)
       return isFinite(value) ? undefined : 'must be a finite number, got ' + text(value)
     },
-    done: boolean,
+    terminated: boolean,
     truncated: boolean,
+    done: boolean,
+    info: (value) =>
+      isMissing(value) || (typeof value === 'object' && !isArray(value))
+        ? undefined
+        : 'must be an object, got ' + article(value),
   }
-  const parts = ['state', 'observation', 'reward', 'done', 'truncated']
+  const parts = ['state', 'observation', 'reward', 'terminated', 'truncated', 'done', 'info']
+  // Shown beside the sample; what can be charted is charted too.
+  const noteInfo = (info) => {
+    const names = ownKeys(info)
+    for (let i = 0; i < names.length; i++) {
+      if (typeof names[i] !== 'string' || names[i] === '') continue
+      const value = info[names[i]]
+      log.column(names[i], value)
+      if (typeof value === 'number') log.metric(names[i], value)
+      if (typeof value === 'boolean') log.metric(names[i], value ? 1 : 0)
+    }
+  }
+  // How an episode goes on, as JSON fields, or a sentence on what is wrong with it. 'done' is an older word for both ends.
+  const ended = ({ terminated, truncated, done }, isStep) => {
+    if (terminated !== undefined && done !== undefined)
+      return { fault: 'The answer says "done" beside "terminated": write "terminated" alone.' }
+    if (done === false && truncated === true)
+      return { fault: '"truncated" is true and "done" false: an episode that is broken off is over.' }
+    if (isStep && terminated === undefined && done === undefined && truncated !== true)
+      return { fault: '"terminated" must be true or false, got nothing: it says whether the task is over.' }
+    const isCut = truncated === true
+    return { fields: ',"terminated":' + (terminated ?? (done === true && !isCut)) + ',"truncated":' + isCut }
+  }
   const finiteOnly = (name, value) => {
     if (typeof value === 'number' && !isFinite(value))
       throw new KindOfError('The state holds ' + text(value) + ' (as "' + name + '"), which JSON cannot represent.')
     return value
   }
-  const told = (isStep) => (result) => {
+  const told = (isStep) => (result, sample) => {
     if (typeof result !== 'object' || result === noObject || isArray(result)) {
-      return wrong('wrong-type', 'Expected an object with state, got ' + article(result) + '.')
+      const form = isStep ? '{ state, observation, reward, terminated, truncated, info }' : '{ state, observation }'
+      const got = isArray(result) ? 'a list of ' + result.length + ', as Gymnasium has it' : article(result)
+      return wrong('wrong-type', 'Expected an object, got ' + got + '. Write: return ' + form)
     }
     const names = ownKeys(result)
     for (let i = 0; i < names.length; i++) {
@@ -201,33 +230,42 @@ export const harnessSource = `(() => {
       const name = cut(text(names[i]), limits.nameCharacters)
       return wrong(
         'wrong-type',
-        'The answer has "' + name + '", which is not a field of one. The fields are state, observation, reward, done and truncated; numbers to chart go to log.metric.',
+        'The answer has "' + name + '", which is not a field of one. The fields are state, observation, reward, terminated, truncated and info; numbers to chart go to info or log.metric.',
       )
     }
     let fields = ''
-    let [isDone, isCut] = [false, false]
+    const end = { __proto__: null }
+    let hasState = false
     for (let i = 0; i < parts.length; i++) {
       const name = parts[i]
-      const value = result[name]
-      const isLeftOut = value === undefined && !(isStep && name === 'done')
-      if (isLeftOut) continue
+      // A step that says nothing of the state leaves it as it is.
+      const given = result[name]
+      const value = isStep && name === 'state' && given === undefined ? sample.state : given
+      if (value === undefined) continue
       const fault = faults[name](value)
       if (fault !== undefined) {
         const kind = typeof value === 'number' && name === 'reward' ? 'not-a-number' : 'wrong-type'
         return wrong(kind, '"' + name + '" ' + fault + '.')
       }
-      if (name === 'done') isDone = value
-      if (name === 'truncated') isCut = value
+      if (name === 'terminated' || name === 'truncated' || name === 'done') {
+        end[name] = value
+        continue
+      }
+      if (name === 'info') {
+        if (value !== noObject) noteInfo(value)
+        continue
+      }
       const json = name === 'state' ? stringify(value, finiteOnly) : stringify(value)
       if (json === undefined) continue
       if (json.length > limits.stateCharacters) {
         return wrong('too-large', 'The ' + name + ' is longer than ' + limits.stateCharacters + ' characters as JSON.')
       }
+      if (name === 'state') hasState = true
       fields += (fields === '' ? '' : ',') + '"' + name + '":' + json
     }
-    if (isCut && !isDone)
-      return wrong('wrong-type', '"truncated" says how an episode ended: it needs done to be true as well.')
-    return answer(fields === '' ? '"state":null' : fields)
+    const going = ended(end, isStep)
+    if (going.fault !== undefined) return wrong('wrong-type', going.fault)
+    return answer((hasState ? '' : '"state":null' + (fields === '' ? '' : ',')) + fields + going.fields)
   }
 
   const targets = { __proto__: null }
@@ -272,11 +310,11 @@ export const harnessSource = `(() => {
       sample.random = random
       const result = apply(action, holder, [sample])
       if (typeof result !== 'object' || result === noObject || typeof result.then !== 'function')
-        return finish(result)
+        return finish(result, sample)
       late = wrong('exception', 'The promise was never settled: nothing can be waited for in here.')
       const settle = (value) => {
         try {
-          late = finish(value)
+          late = finish(value, sample)
         } catch (error) {
           late = failed(error)
         }

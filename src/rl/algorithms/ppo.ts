@@ -205,8 +205,9 @@ interface Cells {
 
 /**
  * Generalised advantage estimation against a critic, over turns or over tokens. Schulman et al. 2016, arXiv:1506.02438,
- * eq. 16: δ_j = r_j + γ·V_{j+1} − V_j, A_j = δ_j + γλ·A_{j+1}. Nothing follows the last turn, also where the trajectory
- * was cut off; over tokens nothing follows the last token of a turn. Targets of the critic are A + V before whitening.
+ * eq. 16: δ_j = r_j + γ·V_{j+1} − V_j, A_j = δ_j + γλ·A_{j+1}. Over turns, what follows the last one of a truncated episode is
+ * worth the value of the state it was left in; a terminated one has nothing more to earn. Over tokens nothing follows the last
+ * token of a turn. Targets of the critic are A + V before whitening.
  */
 export function generalizedAdvantages(
   batch: readonly Experience[],
@@ -234,9 +235,10 @@ function turnCells(row: Experience, turnIds: Int32Array, settings: GeneralizedAd
   const turns = turnCount(turnIds)
   const rewards = poolByTurns(rewardTokens(row, 'every-token'), turnIds, turns, 'mean')
   const values = poolByTurns(valuesOf(row), turnIds, turns, settings.turnValueReduction)
+  const left: Next = { value: row.lastStateValue ?? 0, advantage: 0 }
   const advantages = new Float64Array(turns)
   for (let turn = turns - 1; turn >= 0; turn--) {
-    const next = turn + 1 < turns ? { value: values[turn + 1]!, advantage: advantages[turn + 1]! } : nothing
+    const next = turn + 1 < turns ? { value: values[turn + 1]!, advantage: advantages[turn + 1]! } : left
     advantages[turn] = advantageOf(rewards[turn]!, values[turn]!, next, settings)
   }
   const returns = advantages.map((advantage, turn) => advantage + values[turn]!)

@@ -36,9 +36,11 @@ export interface Experience {
   readonly referenceLogprobs: Float64Array | null
   /** The critic's values before the first update; null unless `needs.values`. */
   readonly behaviorValues: Float64Array | null
+  /** The critic's value of the state in which a truncated episode was left; null where nothing more was to be earned. */
+  readonly lastStateValue: number | null
   /** Entropy of the behaviour policy at each token, nats; null unless `needs.behaviorEntropies`. */
   readonly behaviorEntropies: Float64Array | null
-  /** The trajectory was cut off by a limit instead of ending by itself. */
+  /** A limit, or the environment, ended the trajectory before it ended by itself. */
   readonly truncated: boolean
   /** The most tokens the policy could have chosen; null = no limit. */
   readonly tokenLimit: number | null

@@ -5,6 +5,7 @@
  * token included (or stopping would never be learned), also where a model pads with that same id.
  */
 import type { Completion, StopReason } from '#engine/policy.ts'
+import type { EpisodeCut } from '#shared/events.ts'
 import type { Experience } from '../algorithms/types.ts'
 import type { Prompt } from './prompts.ts'
 
@@ -19,6 +20,11 @@ export interface Trajectory extends Experience {
   readonly stopReason: StopReason
   /** What an environment made of it; null where there was none. */
   readonly episode: EpisodeOutcome | null
+  /**
+   * [S] everything up to where a truncated episode would have gone on, the environment's last words included, for a critic
+   * to value. null where it terminated or failed, for single completions, and without a critic.
+   */
+  readonly lastState: Int32Array | null
   readonly reward: Reward
 }
 
@@ -40,8 +46,7 @@ export interface Reward {
   readonly metrics?: Readonly<Record<string, number>>
 }
 
-/** `done`: the environment said so; `cut-off`: it said that too; the others are limits of the run, or a fault. */
-export type EpisodeEnd = 'done' | 'cut-off' | 'turn-limit' | 'context-limit' | 'failed'
+export type EpisodeEnd = 'terminated' | EpisodeCut
 
 /** The transcript had grown too long to go on. */
 export interface ContextOverflow {
@@ -80,6 +85,7 @@ export const unscored = {
   behaviorEntropies: null,
   referenceLogprobs: null,
   behaviorValues: null,
+  lastStateValue: null,
   tokenLimit: null,
   baselineReward: null,
 } as const satisfies Partial<Experience>
@@ -107,6 +113,7 @@ export function singleTurnTrajectory(
     stopReason: generated.stopReason,
     truncated: generated.stopReason === 'length',
     episode: null,
+    lastState: null,
   }
 }
 

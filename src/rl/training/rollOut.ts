@@ -74,7 +74,7 @@ export const placesOf = (
 
 /** null without an environment. */
 function episodeOptions(dependencies: TrainDependencies, options: RolloutOptions): EpisodeOptions | null {
-  const { config, environment, tokenizer } = dependencies
+  const { config, environment, tokenizer, algorithm, policy } = dependencies
   if (!environment || config.environment === null) return null
   const { formatBonus, applyChatTemplate, strictBoundary } = config.environment
   const chatTemplate = withSwitches(dependencies.chatTemplate, config.data.templateVariables)
@@ -83,6 +83,7 @@ function episodeOptions(dependencies: TrainDependencies, options: RolloutOptions
     environment: formatBonus === 0 ? environment : withFormatBonus(environment, formatBonus),
     text: createTurnText({ tokenizer, chatTemplate, applyChatTemplate, strictBoundary }),
     limits: episodeLimits(dependencies, config.environment, environment.maxTurns),
+    criticTokens: algorithm.needs.values ? policy.contextLength : null,
   }
 }
 

@@ -124,14 +124,14 @@ describe('an environment', () => {
     await using sandbox = await openJs(counting)
     expect(sandbox.kind).toBe('environment')
     const begun = only(await sandbox.reset([{ row: { turns: 2 }, seed: 1 }]))
-    expect(begun).toMatchObject({ state: { left: 2 }, observation: 'go', reward: null, done: false })
+    expect(begun).toMatchObject({ state: { left: 2 }, observation: 'go', reward: null, terminated: false })
     if ('failure' in begun) throw new Error(begun.failure.message)
     const turn = (state: unknown, action: string) => ({ row: { turns: 2 }, seed: 1, state, action })
     const first = only(await sandbox.step([turn(begun.state, 'a')]))
-    expect(first).toMatchObject({ reward: 0.5, done: false, metrics: { left: 2 } })
+    expect(first).toMatchObject({ reward: 0.5, terminated: false, metrics: { left: 2 } })
     if ('failure' in first) throw new Error(first.failure.message)
     const last = only(await sandbox.step([turn(first.state, 'b')]))
-    expect(last).toMatchObject({ observation: [{ role: 'user', content: 'b' }], done: true })
+    expect(last).toMatchObject({ observation: [{ role: 'user', content: 'b' }], terminated: true })
     // The same seed, the same beginning; another, another.
     const again = await sandbox.reset([
       { row: { turns: 2 }, seed: 1 },

@@ -5,7 +5,6 @@ import { grpo } from '#rl/algorithms/grpo.ts'
 import { ppo } from '#rl/algorithms/ppo.ts'
 import { remax } from '#rl/algorithms/remax.ts'
 import { sft } from '#rl/algorithms/sft.ts'
-import type { ConfiguredAlgorithm, Experience, LearningRow } from '#rl/algorithms/types.ts'
 import { eachSample, type RewardSpec } from '#rl/rewards.ts'
 import type { TrainerState } from '#shared/events.ts'
 import { declarationOf, type MetricName } from '#shared/metrics.ts'
@@ -17,25 +16,9 @@ import {
   likesC,
   type RunOptions,
   steps,
+  watched,
   withoutTimings,
 } from './run.ts'
-
-/** The algorithm, and all it was ever shown. */
-function watched(algorithm: ConfiguredAlgorithm) {
-  const [batches, minibatches]: [(readonly Experience[])[], (readonly LearningRow[])[]] = [[], []]
-  const watching: ConfiguredAlgorithm = {
-    ...algorithm,
-    advantages(batch) {
-      batches.push(batch)
-      return algorithm.advantages(batch)
-    },
-    minibatchLoss(minibatch) {
-      minibatches.push(minibatch)
-      return algorithm.minibatchLoss(minibatch)
-    },
-  }
-  return { algorithm: watching, batches, minibatches }
-}
 
 const rewardOf = (score: (prompt: string, completion: string) => number): RewardSpec[] => [
   {

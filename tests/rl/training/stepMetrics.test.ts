@@ -28,6 +28,7 @@ const trajectory = ({
   completionTokens: length,
   stopReason,
   truncated: stopReason === 'length',
+  lastState: null,
   episode: null,
   reward: { parts: { right: part }, total: reward, failures: [] },
   turnRewards: reward === null ? [] : [reward],

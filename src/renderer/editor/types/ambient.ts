@@ -71,16 +71,18 @@ interface Turn<State = any> {
   observation?: string | readonly Message[] | null
   /** Reward of this turn; none: it is worth nothing either way. */
   reward?: number | null
-  /** The episode is over. */
-  done?: boolean
-  /** It was cut off rather than brought to its end. */
+  /** The task is over: nothing more can be earned. */
+  terminated?: boolean
+  /** The episode is broken off although more could be earned, as at a time limit. */
   truncated?: boolean
+  /** Shown beside the sample; its numbers and booleans are charted. \`correct\` says whether the task was solved. */
+  info?: Readonly<Record<string, unknown>> | null
+  /** An older word for \`terminated\`. */
+  done?: boolean
 }
 
-/** What it answers to an action. */
-interface Step extends Turn {
-  done: boolean
-}
+/** What it answers to an action: it says whether the task is over. */
+type Step = Partial<Turn> & ({ terminated: boolean; done?: never } | { done: boolean; terminated?: never } | { truncated: true })
 
 /** A state as later turns may find it: an empty list or null says nothing of what will stand there. */
 type Remembered<T> = T extends readonly never[] ? any[] : T extends null | undefined ? any
