@@ -3,6 +3,7 @@ export const bareExperience = {
   behaviorEntropies: null,
   truncated: false,
   lastStateValue: null,
+  tokenRewards: null,
   tokenLimit: null,
   baselineReward: null,
 } as const

@@ -8,7 +8,7 @@ import type { BlockPrecision, PrecisionEffect } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
-import type { RewardInput } from '#rl/rewards.ts'
+import type { GeneratedToken, RewardInput } from '#rl/rewards.ts'
 import type { Reward } from '#rl/rollout/trajectory.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
@@ -53,6 +53,8 @@ export type Question =
       readonly rows: readonly DataRow[]
       readonly form: PromptForm
       readonly samplesPerRow: number
+      /** Also tells the tokens of each completion. */
+      readonly withTokens?: boolean
       readonly seed: number
       readonly sampling: Sampling
       readonly cacheDirectory: string
@@ -97,6 +99,8 @@ export type RowCompletion =
       readonly sample: number
       readonly prompt: string
       readonly completion: string
+      /** null where nobody asked. */
+      readonly tokens: readonly GeneratedToken[] | null
     }
   | { readonly row: number; readonly problem: string }
 

@@ -36,7 +36,14 @@ export interface Logged {
 }
 
 /** A RewardAnswer, as learning takes it, with what the code printed. */
-export type ScoreAnswer = ({ readonly value: number | null } & Logged) | Failed
+export type ScoreAnswer =
+  | ({
+      /** Of rewards per token or turn, the sum. */
+      readonly value: number | null
+      readonly perToken?: readonly number[] | undefined
+      readonly perTurn?: readonly number[] | undefined
+    } & Logged)
+  | Failed
 
 export interface Failed {
   readonly failure: SandboxFailure
@@ -50,6 +57,8 @@ const descriptionSchema = z.object({
   kind: z.enum(['reward', 'environment']),
   functions: z.array(z.string()),
   settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  /** What its functions want to be given besides texts and rows. */
+  needs: z.array(z.literal('tokens')).default([]),
 })
 export type CodeDescription = z.output<typeof descriptionSchema>
 
@@ -61,7 +70,17 @@ const failureSchema = z.object({
   failure: z.object({ kind: z.enum(failureKinds), message: z.string(), stack: z.string() }),
   lines: lines.default([]),
 })
-const scoreSchema = z.object({ value: z.number().nullable(), ...logged })
+const rewards = z.array(z.number())
+const scoreSchema = z.union([
+  z.object({ value: z.number().nullable(), ...logged }),
+  z
+    .object({ perToken: rewards, ...logged })
+    .transform((answer) => ({ ...answer, value: sumOf(answer.perToken) })),
+  z
+    .object({ perTurn: rewards, ...logged })
+    .transform((answer) => ({ ...answer, value: sumOf(answer.perTurn) })),
+])
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
 const message = z.object({ role: z.string(), content: z.string() })
 const turnSchema = z.object({
   state: z.unknown(),

@@ -151,9 +151,32 @@ export const harnessSource = `(() => {
   const answer = (fields) =>
     '{' + fields + ',"columns":{' + columns + '},"metrics":{' + metrics + '},"lines":[' + lines + ']}'
 
-  const article = (value) => (value === undefined ? 'nothing' : value === null ? 'null' : typeof value === 'object' ? 'an object' : 'a ' + typeof value)
+  const article = (value) => (value === undefined ? 'nothing' : value === null ? 'null' : isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : 'a ' + typeof value)
+  // Rewards of single tokens or turns; the sum is the host's affair.
+  const places = ['perToken', 'perTurn']
+  const placed = (value) => {
+    const names = isArray(value) ? [] : ownKeys(value)
+    const name = names[0]
+    if (names.length !== 1 || (name !== places[0] && name !== places[1])) {
+      const forms = 'For a reward of each token or turn, write: return { perToken: […] } or { perTurn: […] }'
+      return wrong('wrong-type', 'Expected a number or null, got ' + article(value) + '. ' + forms)
+    }
+    const list = value[name]
+    if (!isArray(list)) return wrong('wrong-type', '"' + name + '" must be a list of numbers, got ' + article(list) + '.')
+    let json = ''
+    const { length } = list
+    for (let i = 0; i < length; i++) {
+      const reward = list[i]
+      const what = 'Number ' + (i + 1) + ' of "' + name + '" must be '
+      if (typeof reward !== 'number') return wrong('wrong-type', what + 'a number, got ' + article(reward) + '.')
+      if (!isFinite(reward)) return wrong('not-a-number', what + 'finite, got ' + text(reward) + '.')
+      json += (i === 0 ? '' : ',') + text(reward)
+    }
+    return answer('"' + name + '":[' + json + ']')
+  }
   const scored = (value) => {
     if (value === null) return answer('"value":null')
+    if (typeof value === 'object') return placed(value)
     if (typeof value !== 'number') {
       return wrong('wrong-type', 'Expected a number or null, got ' + article(value) + '.')
     }
@@ -296,7 +319,10 @@ export const harnessSource = `(() => {
     const group = module.rewards
     if (typeof group === 'object' && group !== noObject) list(group, group)
     if (names.length === 0) throw new KindOfError('The code exports no reward function and no environment.')
-    return stringify({ kind: 'reward', functions: names, settings: module.settings ?? {} })
+    const needs = module.needs ?? []
+    if (!isArray(needs) || needs.length > 1 || (needs.length === 1 && needs[0] !== 'tokens'))
+      throw new KindOfError("There is one thing rewards may need: export const needs = ['tokens']")
+    return stringify({ kind: 'reward', functions: names, settings: module.settings ?? {}, needs })
   }
 
   let late
@@ -308,6 +334,7 @@ export const harnessSource = `(() => {
       const sample = parse(input)
       sample.log = log
       sample.random = random
+      if (finish === scored && sample.tokens === undefined) sample.tokens = null
       const result = apply(action, holder, [sample])
       if (typeof result !== 'object' || result === noObject || typeof result.then !== 'function')
         return finish(result, sample)

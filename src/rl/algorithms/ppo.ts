@@ -14,7 +14,12 @@ import {
 import { clipBounds, clipConflicts, clipSettings, klEstimatorSettings } from './terms/groupSettings.ts'
 import { type Tokens, unitsAt } from './terms/loss.ts'
 import { entropyBonus } from './terms/policyTerms.ts'
-import { type RewardPlacement, rewardPlacementSetting, rewardTokens } from './terms/rewards.ts'
+import {
+  type RewardPlacement,
+  rewardPlacementSetting,
+  rewardTokens,
+  turnRewardTokens,
+} from './terms/rewards.ts'
 import { whitened } from './terms/groups.ts'
 import { tally } from './terms/tally.ts'
 import {
@@ -233,7 +238,7 @@ export function generalizedAdvantages(
 
 function turnCells(row: Experience, turnIds: Int32Array, settings: GeneralizedAdvantageSettings): Cells {
   const turns = turnCount(turnIds)
-  const rewards = poolByTurns(rewardTokens(row, 'every-token'), turnIds, turns, 'mean')
+  const rewards = poolByTurns(turnRewardTokens(row), turnIds, turns, 'mean')
   const values = poolByTurns(valuesOf(row), turnIds, turns, settings.turnValueReduction)
   const left: Next = { value: row.lastStateValue ?? 0, advantage: 0 }
   const advantages = new Float64Array(turns)

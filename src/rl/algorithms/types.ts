@@ -28,8 +28,10 @@ export interface Experience {
   readonly actionMask: Uint8Array
   /** Turn of each action token, −1 elsewhere; null = all in turn 0. */
   readonly turnIds: Int32Array | null
-  /** Reward of each turn. */
+  /** Reward of each turn, what stands on single tokens included. */
   readonly turnRewards: readonly number[]
+  /** [T] the part of it that single tokens earned; null where none did. */
+  readonly tokenRewards: Float64Array | null
   /** Under the parameters that generated the trajectory, as the learner computes it; null until scored. */
   readonly behaviorLogprobs: Float64Array | null
   /** Under the reference policy; null unless `needs.reference`. */

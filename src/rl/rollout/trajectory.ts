@@ -34,6 +34,16 @@ export interface RewardFailure {
   readonly message: string
 }
 
+/** Weighted sums of what reward functions say of single tokens and turns. */
+export interface PlacedReward {
+  /** What the functions with one number for all earned, which counts for the last turn; null where there is none. */
+  readonly last: number | null
+  /** One per turn of the policy. */
+  readonly perTurn: readonly number[] | null
+  /** One per generated token. */
+  readonly perToken: readonly number[] | null
+}
+
 export interface Reward {
   /** Unweighted answer of each function, by name. */
   readonly parts: Readonly<Record<string, number | null>>
@@ -44,6 +54,8 @@ export interface Reward {
   readonly logged?: Readonly<Record<string, unknown>>
   /** Numbers the functions logged; absent where none did. */
   readonly metrics?: Readonly<Record<string, number>>
+  /** Absent where all of it counts for the last turn. */
+  readonly placed?: PlacedReward
 }
 
 export type EpisodeEnd = 'terminated' | EpisodeCut
@@ -77,7 +89,7 @@ export interface EpisodeOutcome {
 }
 
 /** What is known of a trajectory before it is scored. */
-export type UnscoredTrajectory = Omit<Trajectory, 'reward' | 'turnRewards'>
+export type UnscoredTrajectory = Omit<Trajectory, 'reward' | 'turnRewards' | 'tokenRewards'>
 
 /** As every trajectory begins: nothing was computed of it, nothing compared with it. */
 export const unscored = {

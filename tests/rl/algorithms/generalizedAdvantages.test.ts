@@ -73,6 +73,16 @@ describe('tokens', () => {
     expect([...terminal.tokens[0]!]).toEqual([0, 0.9 * 4 - 2 + 0.45 * -3, -3])
   })
 
+  test('the reward of a token is part of its own step', () => {
+    const row = { ...oneTurn, turnRewards: [3], tokenRewards: Float64Array.of(0, 2, 1) }
+    const { tokens } = generalizedAdvantages([row], settings)
+    // A_2 = 1 − 4; A_1 = 2 + 0.9·4 − 2 + 0.45·A_2
+    expect([...tokens[0]!]).toEqual([0, 2 + 0.9 * 4 - 2 + 0.45 * -3, -3])
+    const perTurn = { ...settings, granularity: 'turn' } as const
+    const same = generalizedAdvantages([{ ...row, tokenRewards: null }], perTurn)
+    expect(generalizedAdvantages([row], perTurn)).toEqual(same)
+  })
+
   test('a turn is over with its last token, however the episode ended', () => {
     const left = { ...oneTurn, truncated: true, lastStateValue: 5 }
     expect(generalizedAdvantages([left], settings)).toEqual(generalizedAdvantages([oneTurn], settings))

@@ -7,7 +7,8 @@ import {
   playEpisodes,
 } from '#rl/rollout/episodes.ts'
 import { createTurnText } from '#rl/rollout/turnText.ts'
-import { eachSample, rewardTrajectories } from '#rl/rewards.ts'
+import { eachSample } from '#rl/rewards.ts'
+import { rewardTrajectories } from '#rl/trajectoryRewards.ts'
 import { randomStream } from '#shared/random.ts'
 import { fakePolicy, fakeTokenizer, stopId } from '../fakePolicy.ts'
 
@@ -273,7 +274,9 @@ describe('rewards of episodes', () => {
     function: { id: 'length', description: '', score: eachSample(({ completion }) => completion.length) },
   }
   const rewarded = async (onFailure: 'null' | 'zero' | 'fail', rewards = [judge]) =>
-    rewardTrajectories(await playEpisodes(request(rows), optionsOf()), { rewards, onFailure, step: 1 })
+    rewardTrajectories(await playEpisodes(request(rows), optionsOf()), {
+      ...{ rewards, onFailure, step: 1, tokenizer: fakeTokenizer },
+    })
 
   test('functions judge the last turn and count for it', async () => {
     for (const { episode, reward, turnRewards } of await rewarded('null')) {

@@ -32,6 +32,7 @@ const trajectory = ({
   episode: null,
   reward: { parts: { right: part }, total: reward, failures: [] },
   turnRewards: reward === null ? [] : [reward],
+  tokenRewards: null,
 })
 
 const step = [

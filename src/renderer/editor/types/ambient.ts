@@ -43,10 +43,29 @@ interface RewardInput<Settings = SettingValues> extends CallInput<Settings> {
   readonly completion: string
   /** Step of the run; 0 in a dry run. */
   readonly step: number
+  /**
+   * All that the policy generated, over all turns: only where the code says \`export const needs = ['tokens']\`. null where the
+   * text was not generated here, as in test cases.
+   */
+  readonly tokens: readonly Token[] | null
 }
 
-/** Higher is better; null: the function does not apply to this sample. */
-type Score = number | null
+/** A token that the policy generated. */
+interface Token {
+  readonly id: number
+  /** Its text; all of them joined are what was written, special tokens included. */
+  readonly text: string
+  /** Log-probability as the sampler recorded it, nats. */
+  readonly logprob: number | null
+  /** Turn of the policy, from 0. */
+  readonly turn: number
+}
+
+/**
+ * Higher is better; null: the function does not apply to this sample. One number counts for the last turn; \`perToken\` holds one
+ * for each of \`tokens\`, \`perTurn\` one for each turn of the policy.
+ */
+type Score = number | null | { perToken: readonly number[] } | { perTurn: readonly number[] }
 type RewardFunction<Settings = SettingValues> = (input: RewardInput<Settings>) => Score | Promise<Score>
 
 /** What an environment is asked when an episode begins. */
