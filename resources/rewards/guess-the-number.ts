@@ -11,10 +11,10 @@ export default {
     const guess = /^\s*(\d+)\s*$/.exec(action)
     log.metric('turns', turns)
     const next = { ...state, turns }
-    if (guess === null) return { state: next, observation: 'That is not a number.', reward: -0.1, done: turns >= 10 }
+    if (guess === null) return { state: next, observation: 'That is not a number.', reward: -0.1, terminated: turns >= 10 }
     const number = Number(guess[1])
-    if (number === state.target) return { state: next, reward: 1, done: true }
+    if (number === state.target) return { state: next, reward: 1, terminated: true }
     const hint = number < state.target ? 'Higher.' : 'Lower.'
-    return { state: next, observation: hint, reward: 0, done: turns >= 10 }
+    return { state: next, observation: hint, reward: 0, terminated: turns >= 10 }
   },
 }

@@ -27,7 +27,7 @@ export interface EpisodeAction extends EpisodeStart {
   readonly action: string
 }
 
-/** What an environment says after reset (no reward, not done) or step. */
+/** What an environment says after reset (no reward, not over) or step. */
 export interface EnvironmentTurn {
   /** Any JSON. */
   readonly state: unknown
@@ -39,8 +39,9 @@ export interface EnvironmentTurn {
   readonly suffix?: string
   /** Reward of the turn; null = this turn is worth nothing either way. */
   readonly reward: number | null
-  readonly done: boolean
-  /** The episode was cut off rather than brought to its end. */
+  /** The task itself is over: nothing more can be earned. */
+  readonly terminated: boolean
+  /** The episode is broken off although more could be earned. Beside `terminated` it says nothing. */
   readonly truncated?: boolean
   /** What it logged to look at. */
   readonly columns?: Readonly<Record<string, unknown>>
@@ -49,6 +50,11 @@ export interface EnvironmentTurn {
 }
 
 export type EnvironmentAnswer = EnvironmentTurn | RewardFault
+
+export const isOver = ({
+  terminated,
+  truncated,
+}: Pick<EnvironmentTurn, 'terminated' | 'truncated'>): boolean => terminated || truncated === true
 
 /** Answers many episodes together, in order. What goes wrong with one of them is its answer. */
 export interface Environment {
@@ -71,13 +77,13 @@ export function framedObservation({
 }
 
 /**
- * Adds a bonus where an episode ends with an answer in <answer> tags that is not right, so that the form is learned
+ * Adds a bonus where an episode terminates with an answer in <answer> tags that is not right, so that the form is learned
  * before the content. Right is what the environment's metric `correct` says, else a reward above 0.
  */
 export function withFormatBonus(environment: Environment, bonus: number): Environment {
   const earns = (answer: EnvironmentTurn, action: string): boolean => {
     const correct = answer.metrics?.['correct'] ?? answer.reward ?? 0
-    return answer.done && answer.truncated !== true && action.includes('<answer>') && !(correct > 0)
+    return answer.terminated && action.includes('<answer>') && !(correct > 0)
   }
   return {
     ...environment,

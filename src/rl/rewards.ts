@@ -4,15 +4,22 @@
  *
  * A function answers `null` where it does not apply: that part is left out of the sum. A completion no function
  * applies to has no reward at all (total `null`) and takes no part in learning (the contract of TRL's reward functions).
+ *
+ * One number counts for the last turn. A function may instead say what each token or each turn earned; its part is the sum.
  */
 import { AppError } from '#shared/errors.ts'
-import type {
-  EpisodeOutcome,
-  Reward,
-  RewardFailure,
-  Trajectory,
-  UnscoredTrajectory,
-} from './rollout/trajectory.ts'
+import type { PlacedReward, Reward, RewardFailure } from './rollout/trajectory.ts'
+
+/** A token that the policy generated. */
+export interface GeneratedToken {
+  readonly id: number
+  /** Joined they are the text, special tokens included. */
+  readonly text: string
+  /** As the sampler recorded it, nats; null where it recorded none. */
+  readonly logprob: number | null
+  /** Turn of the policy, from 0. */
+  readonly turn: number
+}
 
 /** What a reward function may look at. `row` is the data set row of the prompt, every column of it. */
 export interface RewardInput {
@@ -21,18 +28,27 @@ export interface RewardInput {
   readonly row: Readonly<Record<string, unknown>>
   /** Step of the run the completion was generated in; 0 where there is none. */
   readonly step: number
+  /** Of all turns, in order. null: the text was not generated here; absent: nobody asked. */
+  readonly tokens?: readonly GeneratedToken[] | null
+  /** Tokens of each turn of the policy; absent where the text was not generated here. */
+  readonly turnLengths?: readonly number[]
 }
 
 /** What a function says about one completion: higher is better, `null` = does not apply; or why it can say nothing. */
-export type RewardAnswer =
-  | {
-      readonly value: number | null
-      /** What it logged to look at. */
-      readonly columns?: Readonly<Record<string, unknown>>
-      /** What it logged to chart. */
-      readonly metrics?: Readonly<Record<string, number>>
-    }
-  | RewardFault
+export type RewardAnswer = Valued | RewardFault
+
+interface Valued {
+  /** Where tokens or turns have rewards of their own, their sum. */
+  readonly value: number | null
+  /** One per generated token of all turns. */
+  readonly perToken?: readonly number[] | undefined
+  /** One per turn of the policy. */
+  readonly perTurn?: readonly number[] | undefined
+  /** What it logged to look at. */
+  readonly columns?: Readonly<Record<string, unknown>>
+  /** What it logged to chart. */
+  readonly metrics?: Readonly<Record<string, number>>
+}
 
 export interface RewardFault {
   readonly failure: {
@@ -47,6 +63,8 @@ export interface RewardFault {
 export interface RewardFunction {
   readonly id: string
   readonly description: string
+  /** Whether it wants `tokens`, which take time to prepare. */
+  readonly needsTokens?: boolean
   score(inputs: readonly RewardInput[]): readonly RewardAnswer[] | Promise<readonly RewardAnswer[]>
 }
 
@@ -89,6 +107,7 @@ export async function scoreRewards(
     combinedReward(
       specs.map((spec, k) => ({ spec, answer: answers[k]?.[i] })),
       onFailure,
+      inputs[i]!.turnLengths,
     ),
   )
 }
@@ -99,21 +118,28 @@ export interface Answered {
 }
 
 /** One completion's reward from the answers of all functions. Errors as scoreRewards. */
-export function combinedReward(answers: readonly Answered[], onFailure: RewardFailurePolicy): Reward {
+export function combinedReward(
+  answers: readonly Answered[],
+  onFailure: RewardFailurePolicy,
+  turnLengths?: readonly number[],
+): Reward {
   const parts: Record<string, number | null> = {}
   const failures: RewardFailure[] = []
   const [logged, metrics]: [Record<string, unknown>, Record<string, number>] = [{}, {}]
   let total: number | null = null
+  let placed = nowhere
   for (const { spec, answer: given } of answers) {
-    const answer = checked(given, spec.weight)
+    const answer = checked(given, spec.weight, turnLengths)
     let part: number | null
     if ('failure' in answer) {
-      const message = placed(answer)
+      const message = sentenceOf(answer)
       if (onFailure === 'fail') throw rewardFailed(spec.name, message)
       failures.push({ name: spec.name, message })
       part = onFailure === 'zero' ? 0 : null
+      placed = withAnswer(placed, spec.weight, { value: part })
     } else {
       part = answer.value
+      placed = withAnswer(placed, spec.weight, answer)
       Object.assign(logged, ownNames(spec.name, answer.columns, logged))
       Object.assign(metrics, ownNames(spec.name, answer.metrics, metrics))
     }
@@ -126,7 +152,32 @@ export function combinedReward(answers: readonly Answered[], onFailure: RewardFa
     failures,
     ...(Object.keys(logged).length === 0 ? {} : { logged }),
     ...(Object.keys(metrics).length === 0 ? {} : { metrics }),
+    ...withPlaces(placed),
   }
+}
+
+const nowhere: PlacedReward = { last: null, perTurn: null, perToken: null }
+
+const withPlaces = (placed: PlacedReward): Pick<Reward, 'placed'> =>
+  placed.perTurn === null && placed.perToken === null ? {} : { placed }
+
+/** With what another function says of the same completion. */
+function withAnswer({ last, perTurn, perToken }: PlacedReward, weight: number, answer: Valued): PlacedReward {
+  const { value } = answer
+  const isWhole = answer.perToken === undefined && answer.perTurn === undefined
+  return {
+    last: isWhole && value !== null ? (last ?? 0) + weight * value : last,
+    perTurn: added(perTurn, answer.perTurn, weight),
+    perToken: added(perToken, answer.perToken, weight),
+  }
+}
+
+function added(
+  sums: readonly number[] | null,
+  values: readonly number[] | undefined,
+  weight: number,
+): readonly number[] | null {
+  return values?.map((value, i) => (sums?.[i] ?? 0) + weight * value) ?? sums
 }
 
 /** Where two functions log under one name, the second's gets its function's name in front. */
@@ -168,19 +219,41 @@ export function rewardFault(value: number, weight = 1): string | null {
   return `A reward of ${value}${times} is too large to take the mean of; ${largestReward} is the limit.`
 }
 
-function checked(answer: RewardAnswer | undefined, weight: number): RewardAnswer {
+function checked(
+  answer: RewardAnswer | undefined,
+  weight: number,
+  turnLengths: readonly number[] | undefined,
+): RewardAnswer {
   if (answer === undefined)
     return { failure: { message: 'The function returned nothing for this completion.' } }
   if ('failure' in answer || answer.value === null) return answer
-  const message = rewardFault(answer.value, weight)
+  const { value, perToken = [], perTurn = [] } = answer
+  const faults = [value, ...perToken, ...perTurn].map((each) => rewardFault(each, weight))
+  const message = faults.find((fault) => fault !== null) ?? lengthFault(answer, turnLengths)
   return message === null ? answer : { failure: { message } }
+}
+
+/** Rewards of tokens or turns that are not there, as a sentence. */
+function lengthFault(
+  { perToken, perTurn }: Valued,
+  turnLengths: readonly number[] | undefined,
+): string | null {
+  if (turnLengths === undefined) return null
+  const tokens = turnLengths.reduce((sum, length) => sum + length, 0)
+  const expected = (what: string, needed: number, got: number) =>
+    needed === got ? null : `Expected ${needed} rewards, one per ${what}, got ${got}.`
+  return (
+    (perToken && expected('token', tokens, perToken.length)) ??
+    (perTurn && expected('turn', turnLengths.length, perTurn.length)) ??
+    null
+  )
 }
 
 export const faultOf = (error: unknown): RewardFault => ({
   failure: { message: error instanceof Error ? error.message : String(error) },
 })
 
-const placed = ({ failure: { message, line = null, column = null } }: RewardFault): string =>
+const sentenceOf = ({ failure: { message, line = null, column = null } }: RewardFault): string =>
   line === null ? message : `${message} (line ${line}${column === null ? '' : `, column ${column}`})`
 
 function rewardFailed(name: string, message: string): AppError {
@@ -190,82 +263,3 @@ function rewardFailed(name: string, message: string): AppError {
     'Correct the function, or let failures count as “null” or “zero” in the reward settings.',
   )
 }
-
-export interface RewardOptions {
-  readonly rewards: readonly RewardSpec[]
-  readonly onFailure: RewardFailurePolicy
-  readonly step: number
-}
-
-/**
- * Adds the rewards: those of the environment turn by turn, and those of the reward functions, which judge the last thing
- * the policy said and count for its last turn. A trajectory without any reward teaches nothing.
- */
-export async function rewardTrajectories(
-  trajectories: readonly UnscoredTrajectory[],
-  { rewards, onFailure, step }: RewardOptions,
-): Promise<Trajectory[]> {
-  const inputs = trajectories.map(({ prompt, completion, episode }) => ({
-    prompt: prompt.text,
-    completion: episode?.lastAction ?? completion,
-    row: prompt.columns,
-    step,
-  }))
-  const scored = await scoreRewards(rewards, inputs, onFailure)
-  return trajectories.map((trajectory, i) => {
-    const judged = scored[i]!
-    if (trajectory.episode !== null) {
-      return { ...trajectory, ...episodeRewards(trajectory.episode, judged, onFailure) }
-    }
-    return { ...trajectory, reward: judged, turnRewards: judged.total === null ? [] : [judged.total] }
-  })
-}
-
-/** Name under which an environment's own reward is charted. */
-const environmentPart = 'environment'
-
-function episodeRewards(
-  episode: EpisodeOutcome,
-  judged: Reward,
-  onFailure: RewardFailurePolicy,
-): Pick<Trajectory, 'reward' | 'turnRewards'> {
-  const own = environmentReward(episode, onFailure)
-  const isLeftOut = episode.turns === 0 || (episode.failure !== null && own === null)
-  const total = isLeftOut ? null : sumOf([own, judged.total])
-  const failures = episode.failure === null ? [] : [{ name: environmentPart, message: episode.failure }]
-  const reward: Reward = {
-    parts: { [environmentPart]: own, ...judged.parts },
-    total,
-    failures: [...failures, ...judged.failures],
-    logged: { ...episode.columns, ...judged.logged },
-    metrics: { ...episode.metrics, ...judged.metrics },
-  }
-  const last = episode.turns - 1
-  const turnRewards = episode.turnRewards.map(
-    (value, k) => sumOf([value, k === last ? judged.total : null]) ?? 0,
-  )
-  return { reward, turnRewards: total === null ? [] : turnRewards }
-}
-
-/** null where the environment gave none, or failed and failures count for nothing. Errors: `environment/failed`. */
-function environmentReward(
-  { failure, total }: EpisodeOutcome,
-  onFailure: RewardFailurePolicy,
-): number | null {
-  if (failure === null) return total
-  if (onFailure === 'fail') throw environmentFailed(failure)
-  return onFailure === 'zero' ? (total ?? 0) : null
-}
-
-/** null where nothing is there to add. */
-function sumOf(values: readonly (number | null)[]): number | null {
-  const given = values.filter((value) => value !== null)
-  return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0)
-}
-
-const environmentFailed = (failure: string): AppError =>
-  new AppError(
-    'environment/failed',
-    `The environment failed: ${failure}`,
-    'Correct the environment, or let rewardFailures leave such episodes out.',
-  )

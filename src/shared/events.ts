@@ -60,6 +60,9 @@ export interface TokenArrays {
   readonly advantages: string | null
 }
 
+/** What ended an episode before its task was over: the environment, a limit of the run, or a fault. */
+export type EpisodeCut = 'truncated' | 'turn-limit' | 'context-limit' | 'failed'
+
 /** One trajectory to look at. */
 export interface TrajectorySample {
   /** Row of the data set. */
@@ -73,7 +76,8 @@ export interface TrajectorySample {
   /** Mean over its tokens; null outside training. */
   readonly advantage: number | null
   readonly tokens: number
-  readonly stopReason: 'stop-id' | 'stop-string' | 'length'
+  /** How the policy's last turn stopped, or what broke its episode off. */
+  readonly stopReason: 'stop-id' | 'stop-string' | 'length' | EpisodeCut
   /** Columns that reward functions logged for this completion. */
   readonly logged?: Readonly<Record<string, unknown>>
   /** What went wrong in reward functions, one sentence each. */

@@ -261,10 +261,17 @@ const table = {
     { panel: 'overview', line: 'turns', include: [0] },
   ],
   'environment/done_ratio': [
-    'Episodes done',
+    'Episodes terminated',
     'share',
     'higher',
-    'Share of episodes that the environment ended; the others were truncated or failed.',
+    'Share of episodes whose task was over; the others were truncated or failed.',
+    { panel: 'overview', line: 'share', include: [0, 1] },
+  ],
+  'environment/truncated_ratio': [
+    'Episodes truncated',
+    'share',
+    'lower',
+    'Share of episodes that the environment, the turn limit or the context limit broke off.',
     { panel: 'overview', line: 'share', include: [0, 1] },
   ],
   'environment/context_limit_ratio': [

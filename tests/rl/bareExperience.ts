@@ -2,6 +2,8 @@
 export const bareExperience = {
   behaviorEntropies: null,
   truncated: false,
+  lastStateValue: null,
+  tokenRewards: null,
   tokenLimit: null,
   baselineReward: null,
 } as const

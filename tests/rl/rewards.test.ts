@@ -124,3 +124,52 @@ describe('rewards', () => {
     })
   })
 })
+
+describe('rewards per token or turn', () => {
+  const placing = (name: string, weight: number, places: { perToken?: number[]; perTurn?: number[] }) =>
+    batch(name, weight, (inputs) => {
+      const value = [...(places.perToken ?? []), ...(places.perTurn ?? [])].reduce(
+        (sum, each) => sum + each,
+        0,
+      )
+      return inputs.map(() => ({ value, ...places }))
+    })
+  const generated = { ...input('x'), turnLengths: [2, 1] }
+
+  test('are weighed and added where they stand; one number counts for the end', async () => {
+    const specs = [
+      placing('tokens', 2, { perToken: [1, 0, 4] }),
+      placing('turns', -1, { perTurn: [1, 3] }),
+      placing('more', 1, { perToken: [0, 5, 0] }),
+      reward('whole', 10, () => 0.5),
+      reward('none', 1, () => null),
+    ]
+    const [answer] = await scoreRewards(specs, [generated], 'fail')
+    expect(answer).toMatchObject({
+      parts: { tokens: 5, turns: 4, more: 5, whole: 0.5, none: null },
+      total: 10 - 4 + 5 + 5,
+      placed: { last: 5, perTurn: [-1, -3], perToken: [2, 5, 8] },
+    })
+  })
+
+  test('as many as there are tokens or turns, and all finite', async () => {
+    const sentences = async (places: { perToken?: number[]; perTurn?: number[] }) => {
+      const [answer] = await scoreRewards([placing('a', 1, places)], [generated], 'null')
+      return answer!.failures.map(({ message }) => message)
+    }
+    expect(await sentences({ perToken: [1, 2, 3] })).toEqual([])
+    expect(await sentences({ perToken: [1, 2] })).toEqual(['Expected 3 rewards, one per token, got 2.'])
+    expect(await sentences({ perTurn: [1, 2, 3] })).toEqual(['Expected 2 rewards, one per turn, got 3.'])
+    expect((await sentences({ perTurn: [1e101, -1e101] }))[0]).toMatch(/too large/)
+    const [unknown] = await scoreRewards([placing('a', 1, { perToken: [1, 2] })], [input('x')], 'null')
+    expect(unknown).toMatchObject({ total: 3, failures: [] })
+  })
+
+  test('that failed count as nothing or as 0 at the end', async () => {
+    const specs = [placing('tokens', 1, { perToken: [1, 1, 1] }), placing('bad', 1, { perToken: [] })]
+    const [zero] = await scoreRewards(specs, [generated], 'zero')
+    expect(zero).toMatchObject({ total: 3, placed: { last: 0, perTurn: null, perToken: [1, 1, 1] } })
+    const [left] = await scoreRewards(specs, [generated], 'null')
+    expect(left).toMatchObject({ total: 3, placed: { last: null, perToken: [1, 1, 1] } })
+  })
+})

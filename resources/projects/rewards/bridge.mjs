@@ -34,12 +34,12 @@ async function openCode(file, source) {
     return module.namespace
   }
   let current = await evaluate()
-  const { settings } = JSON.parse(inside.describe(standIn(current, () => current)))
+  const { settings, needs } = JSON.parse(inside.describe(standIn(current, () => current)))
   context.call = inside.call
   const renew = async () => {
     current = await evaluate()
   }
-  return { context, inside, settings, renew }
+  return { context, inside, settings, needs, renew }
 }
 
 /** What the module exports, each function asking for the one of now. */
@@ -52,6 +52,7 @@ function standIn(namespace, now) {
   const hasGroup = typeof group === 'object' && group !== null
   return {
     settings: namespace.settings,
+    needs: namespace.needs,
     ...Object.fromEntries(delegates(namespace, now)),
     ...(hasGroup ? { rewards: Object.fromEntries(delegates(group, () => now().rewards)) } : {}),
   }
@@ -64,16 +65,19 @@ function codeFunction({ code, function: target, settings }) {
   // What went wrong is told where it is called.
   opening.catch(() => undefined)
   return async (sample) => {
-    const { context, inside, settings: usual, renew } = await opening
+    const { context, inside, settings: usual, needs, renew } = await opening
     await renew()
-    const input = JSON.stringify({ ...sample, settings: { ...usual, ...settings } })
+    // Whoever asks knows texts alone.
+    const tokens = needs?.includes('tokens') ? { tokens: null } : {}
+    const input = JSON.stringify({ ...sample, settings: { ...usual, ...settings }, ...tokens })
     Object.assign(context, { target, input, seed: crc32(input, crc32(target)) | 0 })
     let text = callScript.runInContext(context, { timeout: callMs })
     // A promise: what can be settled at all is settled before the next turn.
     if (text === undefined) text = await new Promise((resolve) => setImmediate(() => resolve(inside.take())))
     const answer = JSON.parse(text)
     if (answer.failure !== undefined) throw new Error(answer.failure.message)
-    return answer.value
+    const { value, perToken, perTurn } = answer
+    return value === undefined ? (perToken ?? perTurn).reduce((sum, each) => sum + each, 0) : value
   }
 }
 

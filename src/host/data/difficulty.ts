@@ -49,6 +49,7 @@ export async function* measureDifficulty(
     return
   }
   const chosen = chooseRows(version, request)
+  await using scorer = await openScorer({ rewards })
   const answers = host.ask(
     {
       ...{ type: 'complete-rows', contender, cacheDirectory },
@@ -56,12 +57,12 @@ export async function* measureDifficulty(
       form: parsePromptForm(request.prompt),
       samplesPerRow: request.samplesPerRow,
       ...samplingOf(request),
+      withTokens: scorer.specs.some((spec) => spec.function.needsTokens === true),
     },
     signal,
   )
   const results: RowResult[] = []
   const failures: string[] = []
-  await using scorer = await openScorer({ rewards })
   for await (const row of gathered(answers, chosen, request.samplesPerRow)) {
     const result = 'problem' in row ? row : await scoredRow(row, scorer.specs, failures)
     results.push(result)
@@ -102,9 +103,11 @@ function chooseRows(version: DataSetVersion, { rows, sampling }: Request): Chose
   return drawn.sort((a, b) => a - b).map((row) => ({ row, columns: version.rows(row, 1)[0] ?? {} }))
 }
 
+type Completed = Pick<Extract<RowCompletion, { completion: string }>, 'completion' | 'tokens'>
+
 interface AnsweredRow extends ChosenRow {
   readonly prompt: string
-  readonly completions: readonly string[]
+  readonly completions: readonly Completed[]
 }
 
 /** Rows whose samples are all there. */
@@ -113,7 +116,7 @@ async function* gathered(
   chosen: readonly ChosenRow[],
   samples: number,
 ): AsyncGenerator<AnsweredRow | Difficulty['problems'][number]> {
-  const begun = new Map<number, string[]>()
+  const begun = new Map<number, Completed[]>()
   for await (const answer of answers) {
     const place = chosen[answer.row]
     if (place === undefined) throw new Error(`Expected a row below ${chosen.length}, got ${answer.row}.`)
@@ -121,9 +124,9 @@ async function* gathered(
       yield { row: place.row, problem: answer.problem }
       continue
     }
-    const completions = begun.get(answer.row) ?? new Array<string>(samples)
+    const completions = begun.get(answer.row) ?? new Array<Completed>(samples)
     begun.set(answer.row, completions)
-    completions[answer.sample] = answer.completion
+    completions[answer.sample] = answer
     // Holes are not counted.
     if (Object.keys(completions).length < samples) continue
     begun.delete(answer.row)
@@ -162,7 +165,10 @@ async function scoredRow(
   specs: readonly RewardSpec[],
   failures: string[],
 ): Promise<Difficulty['rows'][number]> {
-  const inputs = completions.map((completion) => ({ prompt, completion, row: columns, step: 0 }))
+  const inputs = completions.map(({ completion, tokens }) => ({
+    ...{ prompt, completion, row: columns, step: 0 },
+    ...(tokens === null ? {} : { tokens, turnLengths: [tokens.length] }),
+  }))
   const rewards = await scoreRewards(specs, inputs, 'null')
   for (const failure of rewards.flatMap((reward) => reward.failures)) {
     failures.push(`${failure.name}: ${failure.message}`)

@@ -3,7 +3,7 @@
  * from the start: the same row, seed and actions always lead to the same turns.
  */
 import { randomStream } from '#shared/random.ts'
-import { framedObservation, type Environment, type Observation } from '#rl/environment.ts'
+import { framedObservation, isOver, type Environment, type Observation } from '#rl/environment.ts'
 import type { EnvironmentAnswer, SandboxFailure } from '#host/sandbox/answers.ts'
 import { openSandbox, type CodeSource, type Sandbox } from '#host/sandbox/sandbox.ts'
 import { builtInOf, sandboxedEnvironment } from './resolveEnvironment.ts'
@@ -28,7 +28,8 @@ export interface PlayedTurn {
   /** null where there is nothing more to read. */
   readonly observation: Observation | null
   readonly reward: number | null
-  readonly done: boolean
+  readonly terminated: boolean
+  readonly truncated: boolean
   readonly state: unknown
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
@@ -64,7 +65,7 @@ async function playWith(world: World, { seed, actions }: Play): Promise<PlayedEp
   let last: PlayedTurn = { action: null, ...(await world.reset(seedAt(0))) }
   const turns = [last]
   for (const [k, action] of actions.entries()) {
-    if (last.done || last.failure !== null) break
+    if (isOver(last) || last.failure !== null) break
     last = { action, ...(await world.step(last.state, action, seedAt(k + 1))) }
     turns.push(last)
   }
@@ -77,8 +78,11 @@ function sandboxWorld(sandbox: Sandbox, { row, settings }: Play): World {
   const turnOf = ([answer]: readonly EnvironmentAnswer[]): Omit<PlayedTurn, 'action'> => {
     if (answer === undefined) throw new Error('Expected an answer, got none.')
     if ('failure' in answer) return { ...nothing, lines: answer.lines, failure: answer.failure }
-    const { state, observation, reward, done, columns, metrics, lines } = answer
-    return { ...{ state, observation, reward, done }, ...{ columns, metrics, lines }, failure: null }
+    const { state, observation, reward, terminated, truncated = false, columns, metrics, lines } = answer
+    return {
+      ...{ state, observation, reward, terminated, truncated },
+      ...{ columns, metrics, lines, failure: null },
+    }
   }
   return {
     maxTurns,
@@ -95,9 +99,12 @@ function builtInWorld(id: string, { row, settings, onRequest }: Play): World {
       const { message, line = null, column = null } = answer.failure
       return { ...nothing, failure: { kind: 'exception', message, line, column } }
     }
-    const { state, reward, done, columns = {}, metrics = {} } = answer
+    const { state, reward, terminated, truncated = false, columns = {}, metrics = {} } = answer
     const observation = answer.observation === null ? null : framedObservation(answer)
-    return { ...{ state, observation, reward, done, columns, metrics }, lines: [], failure: null }
+    return {
+      ...{ state, observation, reward, terminated, truncated, columns, metrics },
+      ...{ lines: [], failure: null },
+    }
   }
   return {
     maxTurns: environment.maxTurns,
@@ -107,6 +114,6 @@ function builtInWorld(id: string, { row, settings, onRequest }: Play): World {
 }
 
 const nothing = {
-  ...{ observation: null, reward: null, done: false, state: null },
+  ...{ observation: null, reward: null, terminated: false, truncated: false, state: null },
   ...{ columns: {}, metrics: {}, lines: [], failure: null },
 } as const satisfies Omit<PlayedTurn, 'action'>

@@ -10,7 +10,7 @@ import type { PhaseProgress } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
-import type { RewardInput } from '#rl/rewards.ts'
+import type { GeneratedToken, RewardInput } from '#rl/rewards.ts'
 import type { Reward } from '#rl/rollout/trajectory.ts'
 import type { PromptForm, PromptRow } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
@@ -55,6 +55,8 @@ export type Question =
       readonly rows: readonly DataRow[]
       readonly form: PromptForm
       readonly samplesPerRow: number
+      /** Also tells the tokens of each completion. */
+      readonly withTokens?: boolean
       readonly seed: number
       readonly sampling: Sampling
       readonly cacheDirectory: string
@@ -115,6 +117,8 @@ export type RowCompletion =
       readonly sample: number
       readonly prompt: string
       readonly completion: string
+      /** null where nobody asked. */
+      readonly tokens: readonly GeneratedToken[] | null
     }
   | { readonly row: number; readonly problem: string }
 

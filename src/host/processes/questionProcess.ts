@@ -6,6 +6,7 @@ import type { FromQuestion, Question, Answers, Contender } from './question.ts'
 import { AppError } from '#shared/errors.ts'
 import { availableDevices, defaultDevice, defaultThreads, physicalCores } from '#engine/runtime/device.ts'
 import { scoreRewards } from '#rl/rewards.ts'
+import { generatedTokens } from '#rl/trajectoryRewards.ts'
 import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
 import { writeProject } from '#host/exchange/project/project.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -130,7 +131,7 @@ async function completeOne(
 }
 
 async function completeRows(question: Asked<'complete-rows'>, say: Say<'complete-rows'>): Promise<void> {
-  const { contender, rows, form, samplesPerRow: samples, seed, sampling } = question
+  const { contender, rows, form, samplesPerRow: samples, seed, sampling, withTokens = false } = question
   const device = { kind: null, threads: null }
   using model = await open(contender, { ...question, device, rows: rows.length * samples })
   const text = openText(model.folder)
@@ -148,7 +149,8 @@ async function completeRows(question: Asked<'complete-rows'>, say: Say<'complete
     const prompt = prompts[completion.prompt]
     if (prompt === undefined) continue
     const { sample, text: said } = completion
-    await say({ row: prompt.row, sample, prompt: prompt.text, completion: said })
+    const tokens = withTokens ? generatedTokens({ ...completion, turns: null }, text.tokenizer) : null
+    await say({ row: prompt.row, sample, prompt: prompt.text, completion: said, tokens })
   }
 }
 

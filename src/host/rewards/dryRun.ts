@@ -1,5 +1,5 @@
 /** Dry runs: reward code on rows and completions before training, with each score, the reason and the time it takes. */
-import { combinedReward } from '#rl/rewards.ts'
+import { combinedReward, type GeneratedToken } from '#rl/rewards.ts'
 import type { SandboxFailure, ScoreAnswer } from '../sandbox/answers.ts'
 import {
   chosenFunctions,
@@ -14,6 +14,8 @@ export interface DrySample {
   readonly prompt: string
   readonly completion: string
   readonly row: Readonly<Record<string, unknown>>
+  /** null or absent: the completion was not generated here. */
+  readonly tokens?: readonly GeneratedToken[] | null
 }
 
 export interface DryRunOptions {
@@ -53,6 +55,7 @@ export async function dryRun(
 /** Code that is opened once for samples that come one after the other. */
 export interface OpenDryRun extends AsyncDisposable {
   readonly functions: readonly string[]
+  readonly needsTokens: boolean
   /** In the order of the samples. */
   score(samples: readonly DrySample[]): Promise<DryRunRow[]>
 }
@@ -64,7 +67,7 @@ export async function openDryRun(source: CodeSource, options: DryRunOptions = {}
   try {
     const functions = chosenFunctions(sandbox, options.function ?? null)
     const score = (samples: readonly DrySample[]) => scoreSamples(sandbox, functions, { samples, options })
-    return { functions, score, [Symbol.asyncDispose]: close }
+    return { functions, needsTokens: sandbox.needsTokens, score, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw error
@@ -80,7 +83,10 @@ async function scoreSamples(
   const answers: Timed<ScoreAnswer>[][] = []
   for (const name of functions) answers.push(await sandbox.score(inputs, name))
   return samples.map((_, i) =>
-    dryRow(functions.flatMap((name, k) => (answers[k]?.[i] ? [{ name, answer: answers[k][i] }] : []))),
+    dryRow(
+      functions.flatMap((name, k) => (answers[k]?.[i] ? [{ name, answer: answers[k][i] }] : [])),
+      samples[i]?.tokens ?? null,
+    ),
   )
 }
 
@@ -90,10 +96,11 @@ interface Named {
 }
 
 /** As a run adds them up, every function with a weight of 1. */
-function dryRow(answers: readonly Named[]): DryRunRow {
+function dryRow(answers: readonly Named[], tokens: readonly GeneratedToken[] | null): DryRunRow {
   const reward = combinedReward(
     answers.map(({ name, answer }) => ({ spec: { name, weight: 1 }, answer })),
     'null',
+    ...(tokens === null ? [] : [[tokens.length]]),
   )
   const failed = reward.failures.map(
     ({ name, message }) => [name, failureOf(answers, name, message)] as const,

@@ -21,7 +21,10 @@ export interface Trial {
 
 type DryRunRequest = Parameters<Handlers<typeof rewardsApi>['dryRun']>[0]
 type Rows = Exclude<DryRunRequest['on'], readonly unknown[]>
-type FreshRows = Rows & { readonly completions: Exclude<Rows['completions'], { column: string }> }
+type FreshRows = Rows & {
+  readonly completions: Exclude<Rows['completions'], { column: string }>
+  readonly withTokens: boolean
+}
 type DryRunItem = OutputOf<Api, 'rewards.dryRun'>
 
 /** What a row came to: something to score, or why not. */
@@ -36,7 +39,9 @@ export async function* dryRunOf(trial: Trial, request: DryRunRequest): AsyncGene
   const total = isGiven ? on.length : rowsOf(trial, on).length
   await using opened = await openDryRun(sourceOf(trial.host.store, code), { settings })
   let done = 0
-  const batches = isGiven ? [on.map((input, index) => ({ index, input }))] : prepare(trial, on)
+  const batches = isGiven
+    ? [on.map((input, index) => ({ index, input }))]
+    : prepare(trial, on, opened.needsTokens)
   for await (const batch of batches) {
     for (let from = 0; from < batch.length && !trial.signal.aborted; from += scoredAtOnce) {
       for (const item of await scored(opened, batch.slice(from, from + scoredAtOnce))) {
@@ -52,7 +57,9 @@ async function scored(opened: OpenDryRun, batch: readonly Prepared[]) {
   const scores = await opened.score(samples.map(({ input }) => input))
   const problems = batch.flatMap((each) => ('problem' in each ? [each] : []))
   return [
-    ...samples.flatMap((sample, at) => (scores[at] === undefined ? [] : [{ ...sample, score: scores[at] }])),
+    ...samples.flatMap(({ index, input: { prompt, completion, row } }, at) =>
+      scores[at] === undefined ? [] : [{ index, input: { prompt, completion, row }, score: scores[at] }],
+    ),
     ...problems,
   ]
 }
@@ -60,10 +67,10 @@ async function scored(opened: OpenDryRun, batch: readonly Prepared[]) {
 const rowsOf = ({ host }: Trial, { versionId, from, count }: Pick<Rows, 'versionId' | 'from' | 'count'>) =>
   openVersion(host, versionId).rows(from, count)
 
-async function* prepare(trial: Trial, on: Rows): AsyncGenerator<Prepared[]> {
+async function* prepare(trial: Trial, on: Rows, withTokens: boolean): AsyncGenerator<Prepared[]> {
   const { completions } = on
   const rows = rowsOf(trial, on)
-  if (!('column' in completions)) yield* freshlyCompleted(trial, { ...on, completions }, rows)
+  if (!('column' in completions)) yield* freshlyCompleted(trial, { ...on, completions, withTokens }, rows)
   else {
     const texts = await promptsOf(trial, on, rows)
     yield rows.map((row, index) => withCompletion({ row, index, prompt: texts[index] }, completions.column))
@@ -85,7 +92,7 @@ function withCompletion({ row, index, prompt }: Placed, column: string): Prepare
 
 async function* freshlyCompleted(
   { host, signal }: Trial,
-  { model, prompt, completions }: FreshRows,
+  { model, prompt, completions, withTokens }: FreshRows,
   rows: readonly DataRow[],
 ): AsyncGenerator<Prepared[]> {
   if (model === undefined)
@@ -100,6 +107,7 @@ async function* freshlyCompleted(
       rows: rows.map((row) => ({ ...row })),
       form: parsePromptForm(prompt),
       samplesPerRow: 1,
+      withTokens,
       seed,
       sampling,
       cacheDirectory: dataFolders(dataDirectory).cache,
@@ -110,7 +118,10 @@ async function* freshlyCompleted(
     const { row: index } = answer
     const row = rows[index] ?? {}
     if ('problem' in answer) yield [{ index, problem: answer.problem }]
-    else yield [{ index, input: { prompt: answer.prompt, completion: answer.completion, row } }]
+    else {
+      const { prompt: text, completion, tokens } = answer
+      yield [{ index, input: { prompt: text, completion, row, tokens } }]
+    }
   }
 }
 

@@ -131,6 +131,10 @@ function stageWarnings({ samples, tooLong }: CalibratedStage, where: string): st
       'Every completion was truncated at the length limit: raise rollout.maxNewTokens, or ask for shorter answers.',
     ),
     ...when(
+      samples.length > 0 && samples.every(({ stopReason }) => stopReason === 'turn-limit'),
+      'Every episode reached the turn limit: raise environment.maxTurns, or end episodes in the environment with terminated.',
+    ),
+    ...when(
       failures.length > 0,
       `A reward failed on ${failures.length} of ${plural(samples.length, 'completion')}. ${failures[0] ?? ''}`,
     ),

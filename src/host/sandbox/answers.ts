@@ -37,7 +37,14 @@ export interface Logged {
 }
 
 /** A RewardAnswer, as learning takes it, with what the code printed. */
-export type ScoreAnswer = ({ readonly value: number | null } & Logged) | Failed
+export type ScoreAnswer =
+  | ({
+      /** Of rewards per token or turn, the sum. */
+      readonly value: number | null
+      readonly perToken?: readonly number[] | undefined
+      readonly perTurn?: readonly number[] | undefined
+    } & Logged)
+  | Failed
 
 export interface Failed {
   readonly failure: SandboxFailure
@@ -53,6 +60,8 @@ const descriptionSchema = z.object({
   settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   /** What code of a loss says of itself. */
   loss: lossDescriptionSchema.optional(),
+  /** What its functions want to be given besides texts and rows. */
+  needs: z.array(z.literal('tokens')).default([]),
 })
 export type CodeDescription = z.output<typeof descriptionSchema>
 
@@ -64,7 +73,17 @@ const failureSchema = z.object({
   failure: z.object({ kind: z.enum(failureKinds), message: z.string(), stack: z.string() }),
   lines: lines.default([]),
 })
-const scoreSchema = z.object({ value: z.number().nullable(), ...logged })
+const rewards = z.array(z.number())
+const scoreSchema = z.union([
+  z.object({ value: z.number().nullable(), ...logged }),
+  z
+    .object({ perToken: rewards, ...logged })
+    .transform((answer) => ({ ...answer, value: sumOf(answer.perToken) })),
+  z
+    .object({ perTurn: rewards, ...logged })
+    .transform((answer) => ({ ...answer, value: sumOf(answer.perTurn) })),
+])
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
 const message = z.object({ role: z.string(), content: z.string() })
 const turnSchema = z.object({
   state: z.unknown(),
@@ -72,8 +91,8 @@ const turnSchema = z.object({
     .union([z.string(), z.array(message)], { error: 'must be text or a list of {role, content} messages' })
     .nullish(),
   reward: z.number({ error: 'must be a finite number' }).nullish(),
-  done: z.boolean({ error: 'must be true or false' }).nullish(),
-  truncated: z.boolean({ error: 'must be true or false' }).optional(),
+  terminated: z.boolean({ error: 'must be true or false' }),
+  truncated: z.boolean({ error: 'must be true or false' }),
   ...logged,
 })
 
@@ -91,13 +110,11 @@ export function readTurn(text: string): EnvironmentAnswer {
     const other = failureSchema.safeParse(json)
     return other.success ? readFailure(json) : misshapen(result.error)
   }
-  const { state, observation, reward, done, truncated, ...rest } = result.data
+  const { state, observation, reward, ...rest } = result.data
   return {
     state: state ?? null,
     observation: observation ?? null,
     reward: reward ?? null,
-    done: done ?? false,
-    truncated: truncated ?? false,
     ...rest,
   }
 }

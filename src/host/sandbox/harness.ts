@@ -151,9 +151,32 @@ export const harnessSource = `(() => {
   const answer = (fields) =>
     '{' + fields + ',"columns":{' + columns + '},"metrics":{' + metrics + '},"lines":[' + lines + ']}'
 
-  const article = (value) => (value === undefined ? 'nothing' : value === null ? 'null' : typeof value === 'object' ? 'an object' : 'a ' + typeof value)
+  const article = (value) => (value === undefined ? 'nothing' : value === null ? 'null' : isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : 'a ' + typeof value)
+  // Rewards of single tokens or turns; the sum is the host's affair.
+  const places = ['perToken', 'perTurn']
+  const placed = (value) => {
+    const names = isArray(value) ? [] : ownKeys(value)
+    const name = names[0]
+    if (names.length !== 1 || (name !== places[0] && name !== places[1])) {
+      const forms = 'For a reward of each token or turn, write: return { perToken: […] } or { perTurn: […] }'
+      return wrong('wrong-type', 'Expected a number or null, got ' + article(value) + '. ' + forms)
+    }
+    const list = value[name]
+    if (!isArray(list)) return wrong('wrong-type', '"' + name + '" must be a list of numbers, got ' + article(list) + '.')
+    let json = ''
+    const { length } = list
+    for (let i = 0; i < length; i++) {
+      const reward = list[i]
+      const what = 'Number ' + (i + 1) + ' of "' + name + '" must be '
+      if (typeof reward !== 'number') return wrong('wrong-type', what + 'a number, got ' + article(reward) + '.')
+      if (!isFinite(reward)) return wrong('not-a-number', what + 'finite, got ' + text(reward) + '.')
+      json += (i === 0 ? '' : ',') + text(reward)
+    }
+    return answer('"' + name + '":[' + json + ']')
+  }
   const scored = (value) => {
     if (value === null) return answer('"value":null')
+    if (typeof value === 'object') return placed(value)
     if (typeof value !== 'number') {
       return wrong('wrong-type', 'Expected a number or null, got ' + article(value) + '.')
     }
@@ -180,18 +203,47 @@ export const harnessSource = `(() => {
       if (typeof value !== 'number') return 'must be a number or null, got ' + article(value)
       return isFinite(value) ? undefined : 'must be a finite number, got ' + text(value)
     },
-    done: boolean,
+    terminated: boolean,
     truncated: boolean,
+    done: boolean,
+    info: (value) =>
+      isMissing(value) || (typeof value === 'object' && !isArray(value))
+        ? undefined
+        : 'must be an object, got ' + article(value),
   }
-  const parts = ['state', 'observation', 'reward', 'done', 'truncated']
+  const parts = ['state', 'observation', 'reward', 'terminated', 'truncated', 'done', 'info']
+  // Shown beside the sample; what can be charted is charted too.
+  const noteInfo = (info) => {
+    const names = ownKeys(info)
+    for (let i = 0; i < names.length; i++) {
+      if (typeof names[i] !== 'string' || names[i] === '') continue
+      const value = info[names[i]]
+      log.column(names[i], value)
+      if (typeof value === 'number') log.metric(names[i], value)
+      if (typeof value === 'boolean') log.metric(names[i], value ? 1 : 0)
+    }
+  }
+  // How an episode goes on, as JSON fields, or a sentence on what is wrong with it. 'done' is an older word for both ends.
+  const ended = ({ terminated, truncated, done }, isStep) => {
+    if (terminated !== undefined && done !== undefined)
+      return { fault: 'The answer says "done" beside "terminated": write "terminated" alone.' }
+    if (done === false && truncated === true)
+      return { fault: '"truncated" is true and "done" false: an episode that is broken off is over.' }
+    if (isStep && terminated === undefined && done === undefined && truncated !== true)
+      return { fault: '"terminated" must be true or false, got nothing: it says whether the task is over.' }
+    const isCut = truncated === true
+    return { fields: ',"terminated":' + (terminated ?? (done === true && !isCut)) + ',"truncated":' + isCut }
+  }
   const finiteOnly = (name, value) => {
     if (typeof value === 'number' && !isFinite(value))
       throw new KindOfError('The state holds ' + text(value) + ' (as "' + name + '"), which JSON cannot represent.')
     return value
   }
-  const told = (isStep) => (result) => {
+  const told = (isStep) => (result, sample) => {
     if (typeof result !== 'object' || result === noObject || isArray(result)) {
-      return wrong('wrong-type', 'Expected an object with state, got ' + article(result) + '.')
+      const form = isStep ? '{ state, observation, reward, terminated, truncated, info }' : '{ state, observation }'
+      const got = isArray(result) ? 'a list of ' + result.length + ', as Gymnasium has it' : article(result)
+      return wrong('wrong-type', 'Expected an object, got ' + got + '. Write: return ' + form)
     }
     const names = ownKeys(result)
     for (let i = 0; i < names.length; i++) {
@@ -201,33 +253,42 @@ export const harnessSource = `(() => {
       const name = cut(text(names[i]), limits.nameCharacters)
       return wrong(
         'wrong-type',
-        'The answer has "' + name + '", which is not a field of one. The fields are state, observation, reward, done and truncated; numbers to chart go to log.metric.',
+        'The answer has "' + name + '", which is not a field of one. The fields are state, observation, reward, terminated, truncated and info; numbers to chart go to info or log.metric.',
       )
     }
     let fields = ''
-    let [isDone, isCut] = [false, false]
+    const end = { __proto__: null }
+    let hasState = false
     for (let i = 0; i < parts.length; i++) {
       const name = parts[i]
-      const value = result[name]
-      const isLeftOut = value === undefined && !(isStep && name === 'done')
-      if (isLeftOut) continue
+      // A step that says nothing of the state leaves it as it is.
+      const given = result[name]
+      const value = isStep && name === 'state' && given === undefined ? sample.state : given
+      if (value === undefined) continue
       const fault = faults[name](value)
       if (fault !== undefined) {
         const kind = typeof value === 'number' && name === 'reward' ? 'not-a-number' : 'wrong-type'
         return wrong(kind, '"' + name + '" ' + fault + '.')
       }
-      if (name === 'done') isDone = value
-      if (name === 'truncated') isCut = value
+      if (name === 'terminated' || name === 'truncated' || name === 'done') {
+        end[name] = value
+        continue
+      }
+      if (name === 'info') {
+        if (value !== noObject) noteInfo(value)
+        continue
+      }
       const json = name === 'state' ? stringify(value, finiteOnly) : stringify(value)
       if (json === undefined) continue
       if (json.length > limits.stateCharacters) {
         return wrong('too-large', 'The ' + name + ' is longer than ' + limits.stateCharacters + ' characters as JSON.')
       }
+      if (name === 'state') hasState = true
       fields += (fields === '' ? '' : ',') + '"' + name + '":' + json
     }
-    if (isCut && !isDone)
-      return wrong('wrong-type', '"truncated" says how an episode ended: it needs done to be true as well.')
-    return answer(fields === '' ? '"state":null' : fields)
+    const going = ended(end, isStep)
+    if (going.fault !== undefined) return wrong('wrong-type', going.fault)
+    return answer((hasState ? '' : '"state":null' + (fields === '' ? '' : ',')) + fields + going.fields)
   }
 
   const targets = { __proto__: null }
@@ -274,7 +335,10 @@ export const harnessSource = `(() => {
     const group = module.rewards
     if (typeof group === 'object' && group !== noObject) list(group, group)
     if (names.length === 0) throw new KindOfError('The code exports no reward function, no environment and no loss.')
-    return stringify({ kind: 'reward', functions: names, settings: module.settings ?? {} })
+    const needs = module.needs ?? []
+    if (!isArray(needs) || needs.length > 1 || (needs.length === 1 && needs[0] !== 'tokens'))
+      throw new KindOfError("There is one thing rewards may need: export const needs = ['tokens']")
+    return stringify({ kind: 'reward', functions: names, settings: module.settings ?? {}, needs })
   }
 
   let late
@@ -286,13 +350,14 @@ export const harnessSource = `(() => {
       const sample = parse(input)
       sample.log = log
       sample.random = random
+      if (finish === scored && sample.tokens === undefined) sample.tokens = null
       const result = apply(action, holder, [sample])
       if (typeof result !== 'object' || result === noObject || typeof result.then !== 'function')
-        return finish(result)
+        return finish(result, sample)
       late = wrong('exception', 'The promise was never settled: nothing can be waited for in here.')
       const settle = (value) => {
         try {
-          late = finish(value)
+          late = finish(value, sample)
         } catch (error) {
           late = failed(error)
         }

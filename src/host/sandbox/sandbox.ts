@@ -11,11 +11,12 @@
  *   answers.ts         reading what came out, trusting nothing
  *
  * A module exports a reward function as default, several by name or in an object called `rewards`, or an environment
- * `{ reset, step }` as default, or a loss; `export const settings = {…}` names what a run may set. What goes wrong with a
- * sample is its answer; it never reaches the others.
+ * `{ reset, step }` as default, or a loss; `export const settings = {…}` names what a run may set, and `export const needs =
+ * ['tokens']` asks for the tokens, log-probabilities and turns of what is scored. What goes wrong with a sample is
+ * its answer; it never reaches the others.
  */
 import { AppError } from '#shared/errors.ts'
-import type { RewardFunction } from '#rl/rewards.ts'
+import type { GeneratedToken, RewardFunction } from '#rl/rewards.ts'
 import {
   parsed,
   readDescription,
@@ -61,6 +62,8 @@ export interface ScoreInput {
   readonly completion: string
   readonly row: Readonly<Record<string, unknown>>
   readonly step: number
+  /** Sent to code that needs them; null: the text was not generated here. */
+  readonly tokens?: readonly GeneratedToken[] | null | undefined
   readonly settings?: Readonly<Record<string, unknown>>
 }
 
@@ -101,7 +104,7 @@ export class Sandbox implements AsyncDisposable {
   readonly #source: CodeSource
   readonly #limits: SandboxLimits
   #link: SandboxLink | null = null
-  #description: CodeDescription = { kind: 'reward', functions: [], settings: {} }
+  #description: CodeDescription = { kind: 'reward', functions: [], settings: {}, needs: [] }
   /** One batch at a time. */
   #queue: Promise<unknown> = Promise.resolve()
   #isClosed = false
@@ -125,6 +128,10 @@ export class Sandbox implements AsyncDisposable {
     return this.#description.settings
   }
 
+  get needsTokens(): boolean {
+    return this.#description.needs.includes('tokens')
+  }
+
   /** Answers of one function, in order. */
   async score(inputs: readonly ScoreInput[], name: string): Promise<Timed<ScoreAnswer>[]> {
     if (!this.functions.includes(name)) {
@@ -134,7 +141,9 @@ export class Sandbox implements AsyncDisposable {
         `It has: ${this.functions.join(', ') || 'none'}.`,
       )
     }
-    const texts = inputs.map((input) => this.#text(input))
+    const texts = inputs.map(({ tokens = null, ...input }) =>
+      this.#text(this.needsTokens ? { ...input, tokens } : input),
+    )
     return this.#call(name, texts, readScore)
   }
 
@@ -282,9 +291,12 @@ export function sandboxedReward(sandbox: Sandbox, name: string, settings: Reward
   return {
     id: name,
     description: `${name} in reward code.`,
+    needsTokens: sandbox.needsTokens,
     score: (inputs) =>
       sandbox.score(
-        inputs.map((input) => ({ ...input, settings })),
+        inputs.map(({ prompt, completion, row, step, tokens }) => ({
+          ...{ prompt, completion, row, step, tokens, settings },
+        })),
         name,
       ),
   }

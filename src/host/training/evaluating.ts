@@ -43,7 +43,7 @@ export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Prom
     samples,
     isGreedy: greedy,
     promptsAtOnce: world.environment === null ? prompts.length : Math.ceil(episodesAtOnce / samples),
-    judging: { rewards: rewards.specs, onFailure: config.rewardFailures },
+    judging: { rewards: rewards.specs, onFailure: config.rewardFailures, tokenizer: text.tokenizer },
     onProgress: (progress) => void say({ progress }),
     onGroup: (group) => say(answeredRow(group, asked.places)),
   })

@@ -14,7 +14,12 @@ import {
 import { clipBounds, clipConflicts, clipSettings, klEstimatorSettings } from './terms/groupSettings.ts'
 import { type Tokens, unitsAt } from './terms/loss.ts'
 import { entropyBonus } from './terms/policyTerms.ts'
-import { type RewardPlacement, rewardPlacementSetting, rewardTokens } from './terms/rewards.ts'
+import {
+  type RewardPlacement,
+  rewardPlacementSetting,
+  rewardTokens,
+  turnRewardTokens,
+} from './terms/rewards.ts'
 import { whitened } from './terms/groups.ts'
 import { tally } from './terms/tally.ts'
 import {
@@ -205,8 +210,9 @@ interface Cells {
 
 /**
  * Generalised advantage estimation against a critic, over turns or over tokens. Schulman et al. 2016, arXiv:1506.02438,
- * eq. 16: δ_j = r_j + γ·V_{j+1} − V_j, A_j = δ_j + γλ·A_{j+1}. Nothing follows the last turn, also where the trajectory
- * was cut off; over tokens nothing follows the last token of a turn. Targets of the critic are A + V before whitening.
+ * eq. 16: δ_j = r_j + γ·V_{j+1} − V_j, A_j = δ_j + γλ·A_{j+1}. Over turns, what follows the last one of a truncated episode is
+ * worth the value of the state it was left in; a terminated one has nothing more to earn. Over tokens nothing follows the last
+ * token of a turn. Targets of the critic are A + V before whitening.
  */
 export function generalizedAdvantages(
   batch: readonly Experience[],
@@ -232,11 +238,12 @@ export function generalizedAdvantages(
 
 function turnCells(row: Experience, turnIds: Int32Array, settings: GeneralizedAdvantageSettings): Cells {
   const turns = turnCount(turnIds)
-  const rewards = poolByTurns(rewardTokens(row, 'every-token'), turnIds, turns, 'mean')
+  const rewards = poolByTurns(turnRewardTokens(row), turnIds, turns, 'mean')
   const values = poolByTurns(valuesOf(row), turnIds, turns, settings.turnValueReduction)
+  const left: Next = { value: row.lastStateValue ?? 0, advantage: 0 }
   const advantages = new Float64Array(turns)
   for (let turn = turns - 1; turn >= 0; turn--) {
-    const next = turn + 1 < turns ? { value: values[turn + 1]!, advantage: advantages[turn + 1]! } : nothing
+    const next = turn + 1 < turns ? { value: values[turn + 1]!, advantage: advantages[turn + 1]! } : left
     advantages[turn] = advantageOf(rewards[turn]!, values[turn]!, next, settings)
   }
   const returns = advantages.map((advantage, turn) => advantage + values[turn]!)

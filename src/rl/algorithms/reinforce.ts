@@ -1,7 +1,13 @@
 import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
 import { clipBounds, ratioLevelSetting } from './terms/groupSettings.ts'
-import { klInReward, type RewardPlacement, rewardPlacementSetting, rewardTokens } from './terms/rewards.ts'
+import {
+  klInReward,
+  type RewardPlacement,
+  rewardPlacementSetting,
+  rewardTokens,
+  turnRewardTokens,
+} from './terms/rewards.ts'
 import { standardized } from './terms/groups.ts'
 import {
   poolByTurns,
@@ -110,7 +116,7 @@ export function returnAdvantages(
 
 /** [turns]: mean penalised reward of each turn plus the discounted return of the next one. */
 function turnReturns(row: Experience, turnIds: Int32Array, settings: ReturnAdvantageSettings): Float64Array {
-  const penalized = penalizedRewards(row, turnIds, { ...settings, rewardPlacement: 'every-token' })
+  const penalized = lessDivergence(turnRewardTokens(row), row, turnIds, settings)
   const returns = poolByTurns(penalized, turnIds, turnCount(turnIds), 'mean')
   for (let turn = returns.length - 2; turn >= 0; turn--)
     returns[turn]! += settings.discount * returns[turn + 1]!
@@ -119,20 +125,20 @@ function turnReturns(row: Experience, turnIds: Int32Array, settings: ReturnAdvan
 
 /** [T]: returns do not cross tokens the policy did not choose, so they end with the turn. */
 function tokenReturns(row: Experience, turnIds: Int32Array, settings: ReturnAdvantageSettings): Float64Array {
-  const returns = penalizedRewards(row, turnIds, settings)
+  const returns = lessDivergence(rewardTokens(row, settings.rewardPlacement), row, turnIds, settings)
   for (let t = returns.length - 2; t >= 0; t--) {
     if (turnIds[t]! >= 0 && turnIds[t + 1]! >= 0) returns[t]! += settings.discount * returns[t + 1]!
   }
   return returns
 }
 
-function penalizedRewards(
-  row: Experience,
+/** rewards: [T]. */
+function lessDivergence(
+  rewards: Float64Array,
+  { behaviorLogprobs, referenceLogprobs }: Experience,
   turnIds: Int32Array,
-  { rewardPlacement, klCoefficient }: ReturnAdvantageSettings,
+  { klCoefficient }: Pick<ReturnAdvantageSettings, 'klCoefficient'>,
 ): Float64Array {
-  const rewards = rewardTokens(row, rewardPlacement)
-  const { behaviorLogprobs, referenceLogprobs } = row
   if (klCoefficient === 0 || behaviorLogprobs === null || referenceLogprobs === null) return rewards
   return rewards.map((reward, t) =>
     turnIds[t]! < 0 ? 0 : reward - klCoefficient * (behaviorLogprobs[t]! - referenceLogprobs[t]!),

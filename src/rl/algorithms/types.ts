@@ -29,17 +29,21 @@ export interface Experience {
   readonly actionMask: Uint8Array
   /** Turn of each action token, −1 elsewhere; null = all in turn 0. */
   readonly turnIds: Int32Array | null
-  /** Reward of each turn. */
+  /** Reward of each turn, what stands on single tokens included. */
   readonly turnRewards: readonly number[]
+  /** [T] the part of it that single tokens earned; null where none did. */
+  readonly tokenRewards: Float64Array | null
   /** Under the parameters that generated the trajectory, as the learner computes it; null until scored. */
   readonly behaviorLogprobs: Float64Array | null
   /** Under the reference policy; null unless `needs.reference`. */
   readonly referenceLogprobs: Float64Array | null
   /** The critic's values before the first update; null unless `needs.values`. */
   readonly behaviorValues: Float64Array | null
+  /** The critic's value of the state in which a truncated episode was left; null where nothing more was to be earned. */
+  readonly lastStateValue: number | null
   /** Entropy of the behaviour policy at each token, nats; null unless `needs.behaviorEntropies`. */
   readonly behaviorEntropies: Float64Array | null
-  /** The trajectory was cut off by a limit instead of ending by itself. */
+  /** A limit, or the environment, ended the trajectory before it ended by itself. */
   readonly truncated: boolean
   /** The most tokens the policy could have chosen; null = no limit. */
   readonly tokenLimit: number | null

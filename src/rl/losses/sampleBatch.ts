@@ -47,6 +47,8 @@ function sampleRow(row: number, prompt: number, turns: readonly number[]): LossR
     behaviorValues: draw(-0.5, 1),
     returns: draw(-0.5, 1),
     advantages: draw(0.5, 1.5).map((x, t) => (turnIds[t]! < 0 ? 0 : advantage * x)),
+    tokenRewards: null,
+    lastStateValue: null,
     correction: null,
   }
 }

@@ -39,6 +39,8 @@ export interface AdvantageRow {
   /** Of the whole trajectory, and of each turn. */
   readonly reward: number
   readonly rewards: readonly number[]
+  /** What single tokens earned, as part of that; null where none did. */
+  readonly tokenRewards: readonly number[] | null
   readonly tokens: number
   readonly turns: readonly number[]
   readonly truncated: boolean
@@ -48,6 +50,8 @@ export interface AdvantageRow {
   readonly refLogp: readonly number[] | null
   readonly oldEntropy: readonly number[] | null
   readonly oldValues: readonly number[] | null
+  /** Of the state in which a truncated episode was left; null where nothing more was to be earned. */
+  readonly lastStateValue: number | null
 }
 
 export interface WrittenLoss {
@@ -172,6 +176,7 @@ function advantageRow(row: Experience): AdvantageRow {
     group: row.group,
     reward: turnRewards.reduce((sum, reward) => sum + reward, 0),
     rewards: turnRewards,
+    tokenRewards: atActions(row.tokenRewards),
     tokens: turns.length,
     turns,
     truncated: row.truncated,
@@ -181,6 +186,7 @@ function advantageRow(row: Experience): AdvantageRow {
     refLogp: atActions(referenceLogprobs),
     oldEntropy: atActions(behaviorEntropies),
     oldValues: atActions(row.behaviorValues),
+    lastStateValue: row.lastStateValue,
   }
 }
 

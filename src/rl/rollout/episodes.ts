@@ -54,6 +54,8 @@ export interface EpisodeLimits {
 }
 
 export interface EpisodeOptions {
+  /** Most tokens of a truncated episode's last state that a critic can read; null: there is no critic. */
+  readonly criticTokens: number | null
   readonly environment: Environment
   readonly policy: Pick<Policy, 'generate'>
   readonly generate: GenerateOptions
@@ -79,6 +81,8 @@ interface Episode {
   readonly stopReason: Completion['stopReason']
   /** null while it goes on. */
   readonly end: EpisodeEnd | null
+  /** With what the environment said last; null where nothing follows. */
+  readonly left: Transcript | null
   readonly overflow: ContextOverflow | null
   readonly failure: string | null
   readonly columns: Readonly<Record<string, unknown>>
@@ -167,6 +171,7 @@ function unopened(row: PromptRow): Opened {
     lastAction: '',
     stopReason: 'length',
     end: null,
+    left: null,
     overflow: null,
     failure: null,
     columns: {},
@@ -276,11 +281,26 @@ function advance(
     rewards: [...episode.rewards, turn.reward],
     ...loggedAfter(episode, turn),
   }
-  if (turn.done) return { ...told, end: turn.truncated === true ? 'cut-off' : 'done' }
-  if (told.rewards.length === options.limits.maxTurns) return { ...told, end: 'turn-limit' }
+  if (turn.terminated) return { ...told, end: 'terminated' }
+  if (turn.truncated === true) return leave(told, 'truncated', turn, options)
+  if (told.rewards.length === options.limits.maxTurns) return leave(told, 'turn-limit', turn, options)
   const transcript = answered(told.transcript, turn, options.text)
   const overflow = overflowOf(transcript, options.limits)
-  return { ...told, transcript, ...(overflow === null ? {} : { overflow, end: 'context-limit' as const }) }
+  if (overflow === null) return { ...told, transcript }
+  return { ...leave(told, 'context-limit', turn, options), transcript, overflow }
+}
+
+/** A critic values what the policy would have read next; where that is too long, or nothing, what it wrote last. */
+function leave(
+  episode: Episode,
+  end: EpisodeEnd,
+  turn: EnvironmentTurn,
+  { criticTokens, text }: EpisodeOptions,
+): Episode {
+  if (criticTokens === null) return { ...episode, end }
+  const isSilent = turn.observation === null
+  const next = isSilent ? episode.transcript : answered(episode.transcript, turn, text)
+  return { ...episode, end, left: next.ids.length <= criticTokens ? next : episode.transcript }
 }
 
 /** The transcript with what the environment said after the policy's last token. */
@@ -293,7 +313,7 @@ export function answered(
 }
 
 function trajectoryOf(episode: Episode, { decode, limits }: EpisodeOptions): UnscoredTrajectory {
-  const { prompt, group, transcript, rewards, end, stopReason, lastAction } = episode
+  const { prompt, group, transcript, rewards, end, left, stopReason, lastAction } = episode
   const { actionMask, turnIds } = masksOf(transcript)
   const completionTokens = episode.logprobs.length
   return {
@@ -307,8 +327,9 @@ function trajectoryOf(episode: Episode, { decode, limits }: EpisodeOptions): Uns
     completion: rewards.length > 1 ? decode(transcript.ids.subarray(transcript.openingLength)) : lastAction,
     completionTokens,
     stopReason,
-    truncated: end !== 'done',
+    truncated: end !== 'terminated',
     episode: outcomeOf(episode, limits),
+    lastState: left?.ids ?? null,
   }
 }
 

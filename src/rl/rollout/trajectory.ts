@@ -5,6 +5,7 @@
  * token included (or stopping would never be learned), also where a model pads with that same id.
  */
 import type { Completion, StopReason } from '#engine/policy.ts'
+import type { EpisodeCut } from '#shared/events.ts'
 import type { Experience } from '../algorithms/types.ts'
 import type { Prompt } from './prompts.ts'
 
@@ -19,6 +20,11 @@ export interface Trajectory extends Experience {
   readonly stopReason: StopReason
   /** What an environment made of it; null where there was none. */
   readonly episode: EpisodeOutcome | null
+  /**
+   * [S] everything up to where a truncated episode would have gone on, the environment's last words included, for a critic
+   * to value. null where it terminated or failed, for single completions, and without a critic.
+   */
+  readonly lastState: Int32Array | null
   readonly reward: Reward
 }
 
@@ -26,6 +32,16 @@ export interface RewardFailure {
   /** Name of the part. */
   readonly name: string
   readonly message: string
+}
+
+/** Weighted sums of what reward functions say of single tokens and turns. */
+export interface PlacedReward {
+  /** What the functions with one number for all earned, which counts for the last turn; null where there is none. */
+  readonly last: number | null
+  /** One per turn of the policy. */
+  readonly perTurn: readonly number[] | null
+  /** One per generated token. */
+  readonly perToken: readonly number[] | null
 }
 
 export interface Reward {
@@ -38,10 +54,11 @@ export interface Reward {
   readonly logged?: Readonly<Record<string, unknown>>
   /** Numbers the functions logged; absent where none did. */
   readonly metrics?: Readonly<Record<string, number>>
+  /** Absent where all of it counts for the last turn. */
+  readonly placed?: PlacedReward
 }
 
-/** `done`: the environment said so; `cut-off`: it said that too; the others are limits of the run, or a fault. */
-export type EpisodeEnd = 'done' | 'cut-off' | 'turn-limit' | 'context-limit' | 'failed'
+export type EpisodeEnd = 'terminated' | EpisodeCut
 
 /** The transcript had grown too long to go on. */
 export interface ContextOverflow {
@@ -72,7 +89,7 @@ export interface EpisodeOutcome {
 }
 
 /** What is known of a trajectory before it is scored. */
-export type UnscoredTrajectory = Omit<Trajectory, 'reward' | 'turnRewards'>
+export type UnscoredTrajectory = Omit<Trajectory, 'reward' | 'turnRewards' | 'tokenRewards'>
 
 /** As every trajectory begins: nothing was computed of it, nothing compared with it. */
 export const unscored = {
@@ -80,6 +97,7 @@ export const unscored = {
   behaviorEntropies: null,
   referenceLogprobs: null,
   behaviorValues: null,
+  lastStateValue: null,
   tokenLimit: null,
   baselineReward: null,
 } as const satisfies Partial<Experience>
@@ -107,6 +125,7 @@ export function singleTurnTrajectory(
     stopReason: generated.stopReason,
     truncated: generated.stopReason === 'length',
     episode: null,
+    lastState: null,
   }
 }
 

@@ -279,6 +279,7 @@ function differentlyRewarded(trajectory: Trajectory, i: number): Trajectory {
     baselineReward: trajectory.baselineReward === null ? null : 0.5,
     reward: { ...trajectory.reward, total },
     turnRewards,
+    tokenRewards: null,
   }
 }
 

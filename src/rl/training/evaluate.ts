@@ -2,7 +2,7 @@
 import type { EvaluationEvent, PhaseProgress, SamplesEvent } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { Prompt } from '../rollout/prompts.ts'
-import { rewardTrajectories } from '../rewards.ts'
+import { rewardTrajectories } from '../trajectoryRewards.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import type { RollOut } from './rollOut.ts'
@@ -30,13 +30,13 @@ export async function* evaluateRollouts(
 
 /** Greedy answers to the held-out prompts, and what they earn. */
 export async function greedyRollouts(
-  { config, rewards, onPhase }: TrainDependencies,
+  { config, rewards, tokenizer, onPhase }: TrainDependencies,
   { heldOut, rollOut }: EvaluationPlan,
   step: number,
 ): Promise<{ readonly trajectories: readonly Trajectory[]; readonly metrics: Metrics }> {
   const onProgress = (done: PhaseProgress) => onPhase?.('evaluating', done)
   const answers = await rollOut(heldOut, { groupSize: 1, step, source: 'evaluation', onProgress })
-  const options = { rewards, onFailure: config.rewardFailures, step }
+  const options = { rewards, onFailure: config.rewardFailures, step, tokenizer }
   const trajectories = await rewardTrajectories(answers, options)
   return { trajectories, metrics: evaluationMetrics(trajectories) }
 }

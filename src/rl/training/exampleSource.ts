@@ -93,6 +93,7 @@ function givenTrajectory({ prompt }: Example, { ids, text }: Example['answers'][
     samplerLogprobs: null,
     reward: { parts: {}, total: null, failures: [] },
     turnRewards: [],
+    tokenRewards: null,
   }
   return trajectory
 }

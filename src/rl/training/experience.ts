@@ -1,5 +1,5 @@
 /** From trajectories to what algorithms learn from: forward passes where log-probabilities or values are needed. */
-import type { Heads, Policy, PolicyRole } from '#engine/policy.ts'
+import type { Heads, Policy, PolicyRole, TokenSequence } from '#engine/policy.ts'
 import type { Advantages, ConfiguredAlgorithm, Experience, LearningRow, Needs } from '../algorithms/types.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
@@ -63,11 +63,11 @@ async function scored(
   needs: Needs,
   options: ScoringOptions,
 ): Promise<Experience[]> {
-  const pass = (isWanted: boolean, role: PolicyRole) =>
-    isWanted ? score(trajectories, role, options) : Promise.resolve(null)
+  const pass = (isWanted: boolean, role: PolicyRole, sequences: readonly TokenSequence[] = trajectories) =>
+    isWanted ? score(sequences, role, options) : Promise.resolve(null)
   const behavior = await pass(needs.behavior, 'actor')
   const reference = await pass(needs.reference, options.referenceRole)
-  const critic = await pass(needs.values, 'critic')
+  const critic = await pass(needs.values, 'critic', trajectories.map(throughLastState))
   const entropies = needs.behaviorEntropies ? behavior : null
   const headOf = (heads: readonly Heads[] | null, i: number, name: keyof Heads) => heads?.[i]?.[name] ?? null
   return rows.map((row, i) => ({
@@ -75,21 +75,40 @@ async function scored(
     behaviorLogprobs: headOf(behavior, i, 'logprobs'),
     behaviorEntropies: headOf(entropies, i, 'entropies'),
     referenceLogprobs: headOf(reference, i, 'logprobs'),
-    behaviorValues: headOf(critic, i, 'values'),
+    ...valuesOf(trajectories[i]!, headOf(critic, i, 'values')),
   }))
 }
 
-/** Heads of every trajectory, in order. */
+/** With one more prediction where a truncated episode was left: of a token that never came, whose id is never read. */
+function throughLastState({ ids, actionMask, lastState }: Trajectory): TokenSequence {
+  if (lastState === null) return { ids, actionMask }
+  const longer = new Int32Array(lastState.length + 1)
+  longer.set(lastState)
+  const mask = new Uint8Array(lastState.length).fill(1, -1)
+  mask.set(actionMask.subarray(0, lastState.length - 1))
+  return { ids: longer, actionMask: mask }
+}
+
+function valuesOf(
+  { actionMask, lastState }: Trajectory,
+  values: Float64Array | null,
+): Pick<Experience, 'behaviorValues' | 'lastStateValue'> {
+  if (values === null || lastState === null) return { behaviorValues: values, lastStateValue: null }
+  const behaviorValues = Float64Array.from(actionMask, (isAction, t) => (isAction === 1 ? values[t]! : 0))
+  return { behaviorValues, lastStateValue: values[lastState.length - 1]! }
+}
+
+/** Heads of every sequence, in order. */
 export async function score(
-  trajectories: readonly Trajectory[],
+  sequences: readonly TokenSequence[],
   role: PolicyRole,
   { policy, temperature, load }: Omit<ScoringOptions, 'referenceRole'>,
 ): Promise<Heads[]> {
-  const heads = new Array<Heads>(trajectories.length)
-  const lengths = trajectories.map(({ ids }) => ids.length)
+  const heads = new Array<Heads>(sequences.length)
+  const lengths = sequences.map(({ ids }) => ids.length)
   await forMicroBatches(microBatches(lengths, load, 1), async (rows) => {
     const answers = await policy.score(
-      rows.map((i) => trajectories[i]!),
+      rows.map((i) => sequences[i]!),
       { role, temperature },
     )
     rows.forEach((i, position) => (heads[i] = answers[position]!))

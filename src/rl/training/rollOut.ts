@@ -39,7 +39,8 @@ export type RollOut = (prompts: readonly Prompt[], request: RollOutRequest) => P
 export type ActingParts = Pick<
   TrainDependencies,
   'config' | 'policy' | 'environment' | 'tokenizer' | 'chatTemplate'
->
+> &
+  Partial<Pick<TrainDependencies, 'algorithm'>>
 
 export function planRollOut(dependencies: ActingParts, options: RolloutOptions): RollOut {
   const { seed } = dependencies.config
@@ -82,7 +83,7 @@ export const placesOf = (
 
 /** null without an environment. */
 function episodeOptions(dependencies: ActingParts, options: RolloutOptions): EpisodeOptions | null {
-  const { config, environment, tokenizer } = dependencies
+  const { config, environment, tokenizer, algorithm, policy } = dependencies
   if (!environment || config.environment === null) return null
   const { formatBonus, applyChatTemplate, strictBoundary } = config.environment
   const chatTemplate = withSwitches(dependencies.chatTemplate, config.data.templateVariables)
@@ -91,6 +92,7 @@ function episodeOptions(dependencies: ActingParts, options: RolloutOptions): Epi
     environment: formatBonus === 0 ? environment : withFormatBonus(environment, formatBonus),
     text: createTurnText({ tokenizer, chatTemplate, applyChatTemplate, strictBoundary }),
     limits: episodeLimits(dependencies, config.environment, environment.maxTurns),
+    criticTokens: algorithm?.needs.values === true ? policy.contextLength : null,
   }
 }
 

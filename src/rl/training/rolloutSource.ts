@@ -2,7 +2,7 @@
 import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'
-import { rewardTrajectories } from '../rewards.ts'
+import { rewardTrajectories } from '../trajectoryRewards.ts'
 import { drawNext, type Prompt } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { evaluateRollouts } from './evaluate.ts'
@@ -119,8 +119,8 @@ async function playRound(
   { prompts, request, firstGroup }: Drawn,
   times: { rollout: number; reward: number },
 ): Promise<Round> {
-  const { config, rewards, algorithm, onPhase } = dependencies
-  const options = { rewards, onFailure: config.rewardFailures, step: request.step }
+  const { config, rewards, algorithm, tokenizer, onPhase } = dependencies
+  const options = { rewards, onFailure: config.rewardFailures, step: request.step, tokenizer }
   const watch = stopwatch()
   const onProgress = (done: PhaseProgress) => onPhase?.('generating', done)
   const answers = await rollOut(prompts, { ...request, onProgress })

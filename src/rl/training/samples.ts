@@ -24,12 +24,16 @@ export function shownSamples(
       parts: trajectory.reward.parts,
       advantage: row ? meanAdvantage(row) : null,
       tokens: trajectory.completionTokens,
-      stopReason: trajectory.stopReason,
+      stopReason: stopReasonOf(trajectory),
       ...loggedBy(trajectory.reward),
       arrays: tokenArrays(trajectory, row, heads.get(trajectory)),
     }
   })
 }
+
+/** How the last turn stopped says nothing of an episode that was broken off. */
+const stopReasonOf = ({ episode, stopReason }: Trajectory): TrajectorySample['stopReason'] =>
+  episode === null || episode.end === 'terminated' ? stopReason : episode.end
 
 /** What reward functions had to say besides a number. */
 const loggedBy = ({ logged, failures }: Reward): Pick<TrajectorySample, 'logged' | 'failures'> => ({

@@ -73,10 +73,12 @@ function partMetrics(trajectories: readonly Trajectory[]): Metrics {
 function episodeMetrics(trajectories: readonly Trajectory[]): Metrics {
   const episodes = trajectories.map(({ episode }) => episode).filter((episode) => episode !== null)
   if (episodes.length === 0) return {}
-  const shareOf = (wanted: EpisodeEnd) => mean(episodes.map(({ end }) => Number(end === wanted)))
+  const shareOf = (...wanted: readonly EpisodeEnd[]) =>
+    mean(episodes.map(({ end }) => Number(wanted.includes(end))))
   return {
     'environment/turns': mean(episodes.map(({ turns }) => turns)),
-    'environment/done_ratio': shareOf('done'),
+    'environment/done_ratio': shareOf('terminated'),
+    'environment/truncated_ratio': shareOf('truncated', 'turn-limit', 'context-limit'),
     'environment/context_limit_ratio': shareOf('context-limit'),
   }
 }

@@ -73,7 +73,8 @@ const playedTurn = z.object({
   /** What the policy would read: the text of a user message, or messages; null where there is nothing more. */
   observation: z.union([z.string(), chat.readonly()]).nullable(),
   reward: z.number().nullable(),
-  done: z.boolean(),
+  terminated: z.boolean(),
+  truncated: z.boolean(),
   state: z.unknown(),
   /** What it logged: to look at, to chart, and as lines. */
   columns: z.record(z.string(), z.unknown()),

@@ -150,7 +150,7 @@ async function played({ id, settings, row, seed, actions }: Play) {
     const turn = turnOf(answer)
     state = turn.state
     const obs = textOf(turn)
-    const { reward, done: terminated } = turn
+    const { reward, terminated } = turn
     steps.push(Object.assign({ reward }, { action, obs, observation: obs, terminated, truncated: false }))
   }
   return { observation: textOf(opening), steps }

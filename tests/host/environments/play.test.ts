@@ -32,7 +32,7 @@ test('an environment is played by hand, always from its first moment and always 
   const opening = await client.call('rewards.play', { code })
   expect(opening.maxTurns).toBe(5)
   expect(opening.turns).toMatchObject([
-    { action: null, observation: 'Go on.', reward: null, done: false, lines: ['begin'], failure: null },
+    { action: null, observation: 'Go on.', reward: null, terminated: false, lines: ['begin'], failure: null },
   ])
   const played = await client.call('rewards.play', { code, actions: ['one', 'two', 'three'] })
   expect(played.turns[0]).toEqual(opening.turns[0])
@@ -41,21 +41,21 @@ test('an environment is played by hand, always from its first moment and always 
       action: 'one',
       observation: [{ role: 'user', content: 'More.' }],
       reward: null,
-      done: false,
+      terminated: false,
       state: { left: 1 },
       columns: { length: 3 },
       lines: ['heard one'],
     },
     // What comes after the end is not played.
-    { action: 'two', observation: null, reward: 1, done: true },
+    { action: 'two', observation: null, reward: 1, terminated: true },
   ])
   expect(await client.call('rewards.play', { code, actions: ['one', 'two', 'three'] })).toEqual(played)
   const other = await client.call('rewards.play', { code, actions: ['one'], seed: 7 })
   expect(other.turns[1]?.metrics).not.toEqual(played.turns[1]?.metrics)
   const one = await client.call('rewards.play', { code, actions: ['one'], settings: { goal: 1 } })
-  expect(one.turns.at(-1)).toMatchObject({ done: true, reward: 1 })
+  expect(one.turns.at(-1)).toMatchObject({ terminated: true, reward: 1 })
   const long = await client.call('rewards.play', { code, actions: ['one', 'two'], row: { left: 3 } })
-  expect(long.turns.at(-1)).toMatchObject({ done: false })
+  expect(long.turns.at(-1)).toMatchObject({ terminated: false })
 })
 
 test('what goes wrong is told with its line and ends the episode; other code is refused', async () => {
@@ -87,8 +87,8 @@ test('built-in environments are played alike, and a saved version too', async ()
   expect(maxTurns).toBe(8)
   expect(turns).toMatchObject([
     { observation: expect.stringContaining('from 1 to 100') as string },
-    { observation: 'Lower.', reward: 0, done: false },
-    { observation: null, reward: 1, done: true, metrics: { correct: 1 } },
+    { observation: 'Lower.', reward: 0, terminated: false },
+    { observation: null, reward: 1, terminated: true, metrics: { correct: 1 } },
   ])
   await expect(client.call('rewards.play', { code: { builtIn: 'no-such' } })).rejects.toMatchObject({
     code: 'config/invalid',

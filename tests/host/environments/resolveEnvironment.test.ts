@@ -49,7 +49,7 @@ describe('environment code', () => {
     const played = await play(environment, { actions: ['6', '12', '13'] })
     expect(played).toMatchObject({
       observations: ['double 3', 'double 6', 'double 12', 'double 13'],
-      done: true,
+      terminated: true,
     })
     expect(played.rewards).toEqual([1, 1, -1])
     expect(played.last.metrics).toEqual({ correct: 0 })

@@ -140,6 +140,7 @@ describe('the demo', () => {
 describe('reward code of one’s own', () => {
   const code = `
 export const settings = { bonus: 1 }
+export const needs = ['tokens']
 let calls: number = 0
 interface Sample { completion: string; prompt: string; settings: { bonus: number }; row: { answer: string }; random(): number; step: number }
 export default ({ completion, row, settings }: Sample): number | null =>
@@ -149,6 +150,7 @@ export const chance = ({ random }: Sample) => random() + Math.random()
 export async function late({ completion }: Sample) { await null; return completion.length / 3 }
 export const clock = () => Date.now() + typeof process.length
 export const thrown = ({ completion }: Sample) => { if (completion === '') throw new Error('nothing there'); return 1 }
+export const placed = ({ tokens, completion }: any) => ({ perTurn: [tokens === null ? completion.length : -1] })
 `
   const reward = (name: string, more = {}) => ({
     function: path.join(folder, 'mine.ts') + name,
@@ -165,6 +167,7 @@ export const thrown = ({ completion }: Sample) => { if (completion === '') throw
       reward('#late'),
       reward('#clock', { weight: 1e-12 }),
       reward('#thrown'),
+      reward('#placed'),
       { function: 'contains', weight: -1 },
     ]
     await write({ ...demo(), rewards })
@@ -177,6 +180,7 @@ export const thrown = ({ completion }: Sample) => { if (completion === '') throw
     })
     expect(new Set(recorded.map(({ parts }) => parts['mine']))).toEqual(new Set([null, 0, 2.5]))
     expect(recorded.every(({ parts }) => parts['counted'] === 1)).toBe(true)
+    for (const { parts, sample } of recorded) expect(parts['placed']).toBe(sample.completion.length)
     const empty = recorded.findIndex(({ sample }) => sample.completion === '')
     expect(recorded[empty]?.parts['thrown']).toBeNull()
     expect(answers[empty]?.failures).toEqual([{ name: 'thrown', message: 'Error: nothing there' }])

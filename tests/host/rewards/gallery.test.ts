@@ -21,16 +21,16 @@ describe('the gallery of rewards', () => {
     await using sandbox = await openSandbox(entry.source)
     const [first] = await sandbox.reset([{ row: {}, seed: 7 }])
     if (first === undefined || 'failure' in first) throw new Error('Expected a beginning.')
-    let [low, high, state, done] = [1, 100, first.state, false]
-    for (let turn = 0; turn < 8 && !done; turn++) {
+    let [low, high, state, isOver] = [1, 100, first.state, false]
+    for (let turn = 0; turn < 8 && !isOver; turn++) {
       const guess = Math.floor((low + high) / 2)
       const [answer] = await sandbox.step([{ row: {}, seed: 7, state, action: String(guess) }])
       if (answer === undefined || 'failure' in answer) throw new Error('Expected an answer.')
       if (answer.observation === 'Higher.') low = guess + 1
       else high = guess - 1
-      ;[state, done] = [answer.state, answer.done]
-      if (done) expect(answer.reward).toBe(1)
+      ;[state, isOver] = [answer.state, answer.terminated]
+      if (isOver) expect(answer.reward).toBe(1)
     }
-    expect(done).toBe(true)
+    expect(isOver).toBe(true)
   })
 })

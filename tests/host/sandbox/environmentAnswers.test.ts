@@ -12,31 +12,33 @@ const values = {
   '-1 / 0': [],
   '0.5': ['state', 'reward'],
   '1e308': ['state', 'reward'],
-  true: ['state', 'done', 'truncated'],
-  false: ['state', 'done', 'truncated'],
-  null: ['state', 'observation', 'reward'],
+  true: ['state', 'terminated', 'truncated', 'done'],
+  false: ['state', 'terminated', 'truncated', 'done'],
+  null: ['state', 'observation', 'reward', 'info'],
   '"7"': ['state', 'observation'],
   '""': ['state', 'observation'],
   '[]': ['state', 'observation'],
   '[{ role: "user", content: "x" }]': ['state', 'observation'],
   '[{ role: "user" }]': ['state'],
   '[7]': ['state'],
-  '{}': ['state'],
-  '{ toJSON() { return 7 } }': ['state'],
-  '{ toJSON() { return true } }': ['state'],
-  '{ toJSON() { return "text" } }': ['state'],
-  '{ valueOf() { return 1 } }': ['state'],
-  'new Number(7)': ['state'],
-  'new Boolean(false)': ['state'],
-  '{ deep: [1, { sum: NaN }] }': [],
+  '{}': ['state', 'info'],
+  '{ toJSON() { return 7 } }': ['state', 'info'],
+  '{ toJSON() { return true } }': ['state', 'info'],
+  '{ toJSON() { return "text" } }': ['state', 'info'],
+  '{ valueOf() { return 1 } }': ['state', 'info'],
+  'new Number(7)': ['state', 'info'],
+  'new Boolean(false)': ['state', 'info'],
+  '{ deep: [1, { sum: NaN }] }': ['info'],
   '10n': [],
   'Symbol("s")': [],
   '() => 1': [],
-  'Promise.resolve(1)': ['state'],
+  'Promise.resolve(1)': ['state', 'info'],
 } as const satisfies Record<string, readonly Part[]>
 
-type Part = 'state' | 'observation' | 'reward' | 'done' | 'truncated'
-const sound = { state: '{ n: 1 }', observation: '"next"', reward: '0.25', done: 'true' }
+const parts = ['state', 'observation', 'reward', 'terminated', 'truncated', 'done', 'info'] as const
+type Part = (typeof parts)[number]
+const going = { state: '{ n: 1 }', observation: '"next"', reward: '0.25' }
+const sound = { ...going, terminated: 'true' }
 
 let sandbox: Sandbox
 
@@ -62,13 +64,13 @@ const sentenceOf = (answer: EnvironmentAnswer): string | null =>
 
 describe('an answer of an environment', () => {
   const cases = Object.entries(values).flatMap(([code, fitting]) =>
-    (['state', 'observation', 'reward', 'done', 'truncated'] as const).map((part) => ({
+    parts.map((part) => ({
       ...{ part, code, fits: (fitting as readonly Part[]).includes(part) },
     })),
   )
 
   test.each(cases)('with $code as $part is as it should be ($fits)', async ({ part, code, fits }) => {
-    const given = { ...sound, [part]: code }
+    const given = { ...(part === 'done' ? going : sound), [part]: code }
     const answer = await stepped(spelled(given))
     if (fits) {
       expect(sentenceOf(answer)).toBeNull()
@@ -77,29 +79,71 @@ describe('an answer of an environment', () => {
     } else expect(sentenceOf(answer)).toContain(part)
   })
 
-  test('without done, with parts of another library, or cut off and not over, says so', async () => {
-    const { done: _, ...open } = sound
-    expect(sentenceOf(await stepped(spelled(open)))).toBe('"done" must be true or false, got nothing.')
-    expect(sentenceOf(await stepped(spelled({ ...sound, terminated: 'true' })))).toMatch(
-      /^The answer has "terminated", which is not a field of one\./,
+  test('ends as Gymnasium has it; done is an older word for both ends', async () => {
+    const endOf = async (code: Readonly<Record<string, string>>) => {
+      const answer = await stepped(spelled({ ...going, ...code }))
+      return 'failure' in answer ? answer.failure.message : [answer.terminated, answer.truncated]
+    }
+    expect(await endOf({ terminated: 'false' })).toEqual([false, false])
+    expect(await endOf({ terminated: 'true', truncated: 'false' })).toEqual([true, false])
+    expect(await endOf({ terminated: 'false', truncated: 'true' })).toEqual([false, true])
+    expect(await endOf({ terminated: 'true', truncated: 'true' })).toEqual([true, true])
+    expect(await endOf({ truncated: 'true' })).toEqual([false, true])
+    expect(await endOf({ done: 'true' })).toEqual([true, false])
+    expect(await endOf({ done: 'false' })).toEqual([false, false])
+    expect(await endOf({ done: 'true', truncated: 'true' })).toEqual([false, true])
+    expect(await endOf({ done: 'false', truncated: 'true' })).toMatch(/an episode that is broken off is over/)
+    expect(await endOf({ done: 'true', terminated: 'true' })).toMatch(/write "terminated" alone/)
+    expect(await endOf({})).toMatch(/^"terminated" must be true or false, got nothing/)
+    expect(await endOf({ truncated: 'false' })).toMatch(/^"terminated" must be true or false, got nothing/)
+  })
+
+  test('as a list, or nothing, is told the form to write', async () => {
+    const form = 'Write: return { state, observation, reward, terminated, truncated, info }'
+    const tuple = (length: number) =>
+      `Expected an object, got a list of ${length}, as Gymnasium has it. ${form}`
+    expect(sentenceOf(await stepped('["next", 1, true, false, {}]'))).toBe(tuple(5))
+    expect(sentenceOf(await stepped('["next", 1, true, {}]'))).toBe(tuple(4))
+    expect(sentenceOf(await stepped('undefined'))).toBe(`Expected an object, got nothing. ${form}`)
+    const [begun] = await sandbox.reset([{ row: { answer: '["hello", {}]' }, seed: 1 }])
+    expect(sentenceOf(begun!)).toMatch(/got a list of 2, .* Write: return \{ state, observation \}$/)
+  })
+
+  test('without a state keeps the one it was given, as it is now', async () => {
+    const step = (state: unknown, action: string) => sandbox.step([{ row: {}, seed: 1, state, action }])
+    expect(await step({ n: 1 }, '({ terminated: false })')).toMatchObject([{ state: { n: 1 } }])
+    expect(await step([7], '({ state: null, terminated: false })')).toMatchObject([{ state: null }])
+    const changing = await openJs(
+      'export default { reset: () => ({}), step: ({ state }) => { state.n += 1; return { terminated: false } } }',
     )
-    expect(sentenceOf(await stepped(spelled({ ...sound, metrics: '{ a: 1 }' })))).toMatch(/log\.metric/)
-    expect(sentenceOf(await stepped(spelled({ ...sound, done: 'false', truncated: 'true' })))).toMatch(
-      /"truncated" says how an episode ended/,
+    expect(await changing.reset([{ row: {}, seed: 1 }])).toMatchObject([{ state: null }])
+    expect(await changing.step([{ row: {}, seed: 1, state: { n: 1 }, action: '' }])).toMatchObject([
+      { state: { n: 2 }, terminated: false },
+    ])
+    await changing[Symbol.asyncDispose]()
+  })
+
+  test('with parts of another library says which there are; info is shown and charted', async () => {
+    expect(sentenceOf(await stepped(spelled({ ...sound, obs: '"next"' })))).toMatch(
+      /^The answer has "obs", which is not a field of one\. The fields are state, observation, reward, terminated/,
     )
-    expect(sentenceOf(await stepped('[1, 2]'))).toMatch(/^Expected an object/)
+    const info = '{ correct: true, tries: 3, word: "cat", nothing: undefined, never: NaN }'
+    expect(await stepped(spelled({ ...sound, info }))).toMatchObject({
+      columns: { correct: true, tries: 3, word: 'cat', nothing: '(undefined)', never: null },
+      metrics: { correct: 1, tries: 3 },
+    })
+    expect(sentenceOf(await stepped(spelled({ ...sound, info: '[1]' })))).toMatch(/"info" must be an object/)
   })
 
   test('at the beginning of an episode need not say that it is not over', async () => {
     const begin = (answer: string) => sandbox.reset([{ row: { answer }, seed: 1 }])
-    expect(only(await begin('({ state: 1 })'))).toMatchObject({ state: 1, done: false, reward: null })
+    expect(only(await begin('({ state: 1 })'))).toMatchObject({ state: 1, terminated: false, reward: null })
     expect(sentenceOf(only(await begin('({ state: 1, done: 0 })')))).toMatch(/"done" must be true or false/)
   })
 
   test('put together by chance is never taken for another one', async () => {
     const random = new SequentialRandom(randomStream(5))
     const pool = Object.entries(values)
-    const parts = ['state', 'observation', 'reward', 'done', 'truncated', 'info'] as const
     for (let k = 0; k < 400; k++) {
       const chosen = parts
         .filter(() => random.integer(3) > 0)
@@ -107,8 +151,11 @@ describe('an answer of an environment', () => {
       const answer = await stepped(spelled(Object.fromEntries(chosen.map(([part, [code]]) => [part, code]))))
       const codeOf = (part: string) => chosen.find(([name]) => name === part)?.[1][0]
       const areFit = chosen.every(([part, [, fitting]]) => (fitting as readonly string[]).includes(part))
-      const isCutButOpen = codeOf('truncated') === 'true' && codeOf('done') !== 'true'
-      const isSound = areFit && codeOf('done') !== undefined && !isCutButOpen
+      const [isCut, done, terminated] = [codeOf('truncated') === 'true', codeOf('done'), codeOf('terminated')]
+      const isOneEnd =
+        (done === undefined) !== (terminated === undefined) || (done ?? terminated ?? '') === ''
+      const saysHow = isCut ? done !== 'false' : done !== undefined || terminated !== undefined
+      const isSound = areFit && isOneEnd && saysHow
       expect([chosen, sentenceOf(answer) === null]).toEqual([chosen, isSound])
     }
   })

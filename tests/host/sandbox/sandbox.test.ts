@@ -105,6 +105,74 @@ export default (s: Sample): number => inner(s.completion)`)
   })
 })
 
+describe('rewards per token and turn', () => {
+  const tokens = [
+    { id: 7, text: 'a', logprob: -0.5, turn: 0 },
+    { id: 8, text: ' b', logprob: null, turn: 1 },
+  ]
+
+  test('code that needs tokens sees them, and null where there are none', async () => {
+    await using sandbox = await openTs(`
+      export const needs = ['tokens']
+      export const perToken = ({ tokens }: any) => ({ perToken: (tokens ?? []).map(({ id, text, logprob, turn }: any) =>
+        id + text.length / 10 + (logprob ?? 0) / 100 + turn) })
+      export const isNull = ({ tokens }: any) => Number(tokens === null)`)
+    expect(sandbox.needsTokens).toBe(true)
+    expect(only(await sandbox.score([{ ...sample, tokens }], 'perToken'))).toMatchObject({
+      perToken: [7.095, 9.2],
+      value: 7.095 + 9.2,
+    })
+    expect(kindOf(only(await sandbox.score([sample], 'isNull')))).toBe('value 1')
+    expect(only(await sandbox.score([sample], 'perToken'))).toMatchObject({ perToken: [], value: 0 })
+  })
+
+  test('other code is not sent them, and draws the same random numbers', async () => {
+    await using sandbox = await openJs(
+      'export default ({ tokens, random }) => tokens === null ? random() : -1',
+    )
+    expect(sandbox.needsTokens).toBe(false)
+    const [with_, without] = await sandbox.score([{ ...sample, tokens }, sample], 'default')
+    expect(kindOf(with_)).toBe(kindOf(without))
+    expect(kindOf(with_)).not.toBe('value -1')
+  })
+
+  test('an answer of another shape is told the forms to write', async () => {
+    const forms = 'For a reward of each token or turn, write: return { perToken: […] } or { perTurn: […] }'
+    const messageOf = async (value: string) => {
+      const answer = await answerOf(`return ${value}`)
+      return 'failure' in answer ? `${answer.failure.kind}: ${answer.failure.message}` : answer
+    }
+    expect(await messageOf('{ perTurn: [1, -0.5] }')).toMatchObject({ perTurn: [1, -0.5], value: 0.5 })
+    expect(await messageOf('[1, 2]')).toBe(`wrong-type: Expected a number or null, got a list. ${forms}`)
+    expect(await messageOf('{ value: 1 }')).toBe(
+      `wrong-type: Expected a number or null, got an object. ${forms}`,
+    )
+    expect(await messageOf('{ perToken: [1], perTurn: [1] }')).toMatch(/^wrong-type/)
+    expect(await messageOf('{ perToken: 1 }')).toBe(
+      'wrong-type: "perToken" must be a list of numbers, got a number.',
+    )
+    expect(await messageOf('{ perToken: [1, "2"] }')).toBe(
+      'wrong-type: Number 2 of "perToken" must be a number, got a string.',
+    )
+    expect(await messageOf('{ perTurn: [1, , 2] }')).toMatch(
+      /Number 2 of "perTurn" must be a number, got nothing/,
+    )
+    expect(await messageOf('{ perTurn: [NaN] }')).toBe(
+      'not-a-number: Number 1 of "perTurn" must be finite, got NaN.',
+    )
+    expect(await messageOf('{ perToken: new Array(4e9) }')).toMatch(/^wrong-type|^exception/)
+    expect(await messageOf('{ perToken: new Array(1e6).fill(1.23456789) }')).toMatch(
+      /^too-large|^timeout|^memory/,
+    )
+  })
+
+  test('code that needs what there is not does not load', async () => {
+    await expect(openJs("export const needs = ['logits']; export default () => 1")).rejects.toThrow(
+      "There is one thing rewards may need: export const needs = ['tokens']",
+    )
+  })
+})
+
 describe('an environment', () => {
   const counting = `export default {
     reset: ({ row, random, log }) => ({ state: { left: row.turns, luck: random() }, observation: 'go' }),
@@ -124,14 +192,14 @@ describe('an environment', () => {
     await using sandbox = await openJs(counting)
     expect(sandbox.kind).toBe('environment')
     const begun = only(await sandbox.reset([{ row: { turns: 2 }, seed: 1 }]))
-    expect(begun).toMatchObject({ state: { left: 2 }, observation: 'go', reward: null, done: false })
+    expect(begun).toMatchObject({ state: { left: 2 }, observation: 'go', reward: null, terminated: false })
     if ('failure' in begun) throw new Error(begun.failure.message)
     const turn = (state: unknown, action: string) => ({ row: { turns: 2 }, seed: 1, state, action })
     const first = only(await sandbox.step([turn(begun.state, 'a')]))
-    expect(first).toMatchObject({ reward: 0.5, done: false, metrics: { left: 2 } })
+    expect(first).toMatchObject({ reward: 0.5, terminated: false, metrics: { left: 2 } })
     if ('failure' in first) throw new Error(first.failure.message)
     const last = only(await sandbox.step([turn(first.state, 'b')]))
-    expect(last).toMatchObject({ observation: [{ role: 'user', content: 'b' }], done: true })
+    expect(last).toMatchObject({ observation: [{ role: 'user', content: 'b' }], terminated: true })
     // The same seed, the same beginning; another, another.
     const again = await sandbox.reset([
       { row: { turns: 2 }, seed: 1 },

@@ -51,6 +51,35 @@ describe('completion', () => {
     )
   })
 
+  test('knows tokens, and the forms of rewards per token and turn', () => {
+    expect(offered('export default ({ tokens }) => tokens?.at(0)?.|')).toEqual(
+      expect.arrayContaining(['id', 'text', 'logprob', 'turn']),
+    )
+    const fine =
+      "export const needs = ['tokens']\n" +
+      'export default ({ tokens, completion }) => completion === "" ? { perTurn: [1] } : { perToken: (tokens ?? []).map(({ turn }) => turn) }'
+    for (const language of ['ts', 'js'] as const) expect(problems(fine, language)).toEqual([])
+    expect(problems('export default ({ tokens }) => tokens.length')).not.toEqual([])
+  })
+
+  test('knows how a step may end, and that it must say so', () => {
+    const step = (answer: string) =>
+      `export default { reset: () => ({ state: { n: 1 }, observation: 'go' }), step: ({ state }) => (${answer}) }`
+    for (const language of ['ts', 'js'] as const) {
+      expect(
+        problems(
+          step('{ state, reward: 1, terminated: state.n > 1, truncated: false, info: { correct: true } }'),
+          language,
+        ),
+      ).toEqual([])
+      expect(problems(step('{ reward: 1, terminated: false }'), language)).toEqual([])
+      expect(problems(step('{ state, done: true }'), language)).toEqual([])
+      expect(problems(step('{ state, truncated: true }'), language)).toEqual([])
+      expect(problems(step('{ state, reward: 1 }'), language)).not.toEqual([])
+      expect(problems(step("['next', 1, true, false, {}]"), language)).not.toEqual([])
+    }
+  })
+
   test('offers the settings of the module', () => {
     const code = 'export const settings = { tolerance: 0.1 }\nexport default ({ settings }) => settings.|'
     expect(offered(code)).toEqual(['tolerance'])

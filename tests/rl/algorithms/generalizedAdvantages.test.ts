@@ -42,6 +42,18 @@ describe('turns', () => {
     expect([...returns![0]!]).toEqual([first + 2, first + 2, 0, 3])
   })
 
+  test('a truncated episode goes on to the value of the state it was left in', () => {
+    const left = { ...twoTurns, truncated: true, lastStateValue: 5 }
+    const { tokens, returns } = generalizedAdvantages([left, twoTurns], settings)
+    // δ_1 = 3 + 0.9·5 − 4 = 3.5 = A_1; δ_0 = 1 + 0.9·4 − 2 = 2.6; A_0 = 2.6 + 0.45·3.5 = 4.175
+    expect([...tokens[0]!].map((value) => Number(value.toFixed(12)))).toEqual([4.175, 4.175, 0, 3.5])
+    expect([...returns![0]!].map((value) => Number(value.toFixed(12)))).toEqual([6.175, 6.175, 0, 7.5])
+    expect(tokens[1]).toEqual(generalizedAdvantages([twoTurns], settings).tokens[0])
+    const patient = { ...settings, discount: 1, gaeLambda: 1 }
+    const { returns: whole } = generalizedAdvantages([left], patient)
+    expect([...whole![0]!]).toEqual([1 + 3 + 5, 1 + 3 + 5, 0, 3 + 5]) // as if the rest were worth 5
+  })
+
   test('whitening leaves the targets of the critic alone, and one lone turn as it is', () => {
     const whitened = generalizedAdvantages([twoTurns], { ...settings, whitenAdvantages: true })
     const plain = generalizedAdvantages([twoTurns], settings)
@@ -59,6 +71,21 @@ describe('tokens', () => {
     expect([...everyToken.tokens[0]!]).toEqual([0, 1 + 0.9 * 4 - 2 + 0.45 * -3, -3])
     const terminal = generalizedAdvantages([oneTurn], { ...settings, rewardPlacement: 'terminal' })
     expect([...terminal.tokens[0]!]).toEqual([0, 0.9 * 4 - 2 + 0.45 * -3, -3])
+  })
+
+  test('the reward of a token is part of its own step', () => {
+    const row = { ...oneTurn, turnRewards: [3], tokenRewards: Float64Array.of(0, 2, 1) }
+    const { tokens } = generalizedAdvantages([row], settings)
+    // A_2 = 1 − 4; A_1 = 2 + 0.9·4 − 2 + 0.45·A_2
+    expect([...tokens[0]!]).toEqual([0, 2 + 0.9 * 4 - 2 + 0.45 * -3, -3])
+    const perTurn = { ...settings, granularity: 'turn' } as const
+    const same = generalizedAdvantages([{ ...row, tokenRewards: null }], perTurn)
+    expect(generalizedAdvantages([row], perTurn)).toEqual(same)
+  })
+
+  test('a turn is over with its last token, however the episode ended', () => {
+    const left = { ...oneTurn, truncated: true, lastStateValue: 5 }
+    expect(generalizedAdvantages([left], settings)).toEqual(generalizedAdvantages([oneTurn], settings))
   })
 
   test('a value outside the action mask is never looked at', () => {

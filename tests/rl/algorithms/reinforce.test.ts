@@ -21,6 +21,34 @@ describe('reward placement', () => {
     expect([...rewardTokens(twoTurns, 'terminal')]).toEqual([0, 0, 2, 0, 0, 0, 5])
   })
 
+  test('what single tokens earned stands on them, the rest of the turn as it is placed', () => {
+    const tokenRewards = Float64Array.of(0, 0.5, 0, 0, 0, 3, 0)
+    const row = { ...twoTurns, tokenRewards } // 1.5 of 2 and 2 of 5 are left
+    expect([...rewardTokens(row, 'every-token')]).toEqual([0, 2, 1.5, 0, 2, 5, 2])
+    expect([...rewardTokens(row, 'terminal')]).toEqual([0, 0.5, 1.5, 0, 0, 3, 2])
+  })
+
+  test('returns per token follow them; returns per turn take their sum', () => {
+    const one = { ...twoTurns, actionMask: new Uint8Array(3).fill(1), turnIds: null, turnRewards: [6] }
+    const early = { ...one, tokenRewards: Float64Array.of(6, 0, 0) }
+    const late = { ...one, tokenRewards: Float64Array.of(0, 0, 6) }
+    const tokensOf = (granularity: string, row: Experience) =>
+      reinforce
+        .configure({ klCoefficient: 0, discount: 0.5, advantageGranularity: granularity })
+        .advantages([row, { ...row, turnRewards: [0], tokenRewards: null }]).tokens[0]!
+    // Returns 6, 0, 0 and 1.5, 3, 6 before they are standardised with three zeros.
+    const [a, b] = [tokensOf('token', early), tokensOf('token', late)]
+    const standard = (returns: number[]) => {
+      const all = [...returns, 0, 0, 0]
+      const mean = all.reduce((x, y) => x + y, 0) / 6
+      const spread = Math.sqrt(all.reduce((x, y) => x + (y - mean) ** 2, 0) / 5)
+      return returns.map((value) => (value - mean) / (spread + 1e-8))
+    }
+    standard([6, 0, 0]).forEach((value, t) => expect(a[t]).toBeCloseTo(value, 12))
+    standard([1.5, 3, 6]).forEach((value, t) => expect(b[t]).toBeCloseTo(value, 12))
+    expect(tokensOf('turn', early)).toEqual(tokensOf('turn', one))
+  })
+
   test('with terminal rewards the length of a completion does not change what it returns', () => {
     const row = (length: number, reward: number): Experience => ({
       ...twoTurns,

@@ -4,7 +4,7 @@ import type { Environment, EnvironmentAnswer, EnvironmentTurn } from '#rl/enviro
 export interface Played {
   readonly observations: readonly string[]
   readonly rewards: readonly (number | null)[]
-  readonly done: boolean
+  readonly terminated: boolean
   readonly last: EnvironmentTurn
 }
 
@@ -28,7 +28,7 @@ export async function play(
     rewards.push(turn.reward)
     if (turn.observation !== null) observations.push(textOf(turn))
   }
-  return { observations, rewards, done: turn.done, last: turn }
+  return { observations, rewards, terminated: turn.terminated, last: turn }
 }
 
 const textOf = ({ observation }: EnvironmentTurn): string =>

@@ -7,7 +7,8 @@ import {
   playEpisodes,
 } from '#rl/rollout/episodes.ts'
 import { createTurnText } from '#rl/rollout/turnText.ts'
-import { eachSample, rewardTrajectories } from '#rl/rewards.ts'
+import { eachSample } from '#rl/rewards.ts'
+import { rewardTrajectories } from '#rl/trajectoryRewards.ts'
 import { randomStream } from '#shared/random.ts'
 import { fakePolicy, fakeTokenizer, stopId } from '../fakePolicy.ts'
 
@@ -40,7 +41,7 @@ const letters: Environment = {
         state: { word: String(row['word']), turn: 0 } satisfies Counting,
         observation: String(row['word']) + chance(seed),
         reward: null,
-        done: false,
+        terminated: false,
       })),
     ),
   step: (actions) =>
@@ -57,7 +58,7 @@ function stepped({ word, turn }: Counting, action: string, seed: number): Enviro
     state,
     observation: chance(seed),
     reward,
-    done: action.includes('h'),
+    terminated: action.includes('h'),
     metrics: { turn },
     columns: { word },
   }
@@ -86,6 +87,7 @@ const optionsOf = (limits: Partial<EpisodeLimits> = {}, environment = letters): 
   decode: fakeTokenizer.decode,
   text,
   limits: { ...unlimited, ...limits },
+  criticTokens: null,
 })
 
 const rowsOf = (...words: string[]) => words.map((word, row) => ({ row, columns: { word } }))
@@ -119,8 +121,8 @@ describe('episodes', () => {
       const list = await playEpisodes(request(rows), optionsOf({ maxTurns }))
       return new Set(list.map(({ episode }) => episode!.end))
     }
-    expect(await ends(2)).toEqual(new Set(['done', 'turn-limit', 'failed']))
-    expect(await ends(30)).toEqual(new Set(['done', 'failed']))
+    expect(await ends(2)).toEqual(new Set(['terminated', 'turn-limit', 'failed']))
+    expect(await ends(30)).toEqual(new Set(['terminated', 'failed']))
   })
 
   test('every turn reads the whole transcript before it', async () => {
@@ -217,6 +219,54 @@ describe('episodes', () => {
   })
 })
 
+describe('what a critic is to value', () => {
+  /** Two letters are left out of the state: whoever says `g` is broken off, with or without a last word. */
+  const cutting: Environment = {
+    ...letters,
+    step: async (actions) =>
+      (await letters.step(actions)).map((answer, i) =>
+        'failure' in answer || !actions[i]!.action.includes('g')
+          ? answer
+          : {
+              ...answer,
+              truncated: true,
+              ...(actions[i]!.action.endsWith('g') ? {} : { observation: null }),
+            },
+      ),
+  }
+  const playedWith = (limits: Partial<EpisodeLimits>, criticTokens: number | null) =>
+    playEpisodes(request(rows), { ...optionsOf(limits, cutting), criticTokens })
+  const actionsEnd = ({ actionMask }: { readonly actionMask: Uint8Array }) => actionMask.lastIndexOf(1) + 2
+
+  test('is where truncated episodes were left, and nothing where they terminated or failed', async () => {
+    const played = await playedWith({ maxTurns: 2 }, 1000)
+    const byEnd = Map.groupBy(played, ({ episode }) => episode!.end)
+    expect(new Set(byEnd.keys())).toEqual(new Set(['terminated', 'failed', 'truncated', 'turn-limit']))
+    for (const end of ['terminated', 'failed'] as const)
+      expect(byEnd.get(end)!.map(({ lastState }) => lastState)).toEqual(byEnd.get(end)!.map(() => null))
+    for (const { ids, lastState } of byEnd.get('turn-limit')!) {
+      // The environment's answer is one letter, which the policy never gets to see.
+      expect([...lastState!.subarray(0, ids.length)]).toEqual([...ids])
+      expect(lastState!.length).toBe(ids.length + 1)
+    }
+    const longer = byEnd.get('truncated')!.map(({ ids, lastState }) => lastState!.length - ids.length)
+    expect(new Set(longer)).toEqual(new Set([0, 1]))
+    expect(byEnd.get('truncated')!.every(({ truncated }) => truncated)).toBe(true)
+  })
+
+  test('is the last turn of the policy where what came after is too long to read', async () => {
+    const limits = { maxPromptTokens: 6 }
+    const over = (await playedWith(limits, 1000)).filter(({ episode }) => episode!.end === 'context-limit')
+    expect(over.length).toBeGreaterThan(0)
+    for (const { ids, lastState } of over) expect([...lastState!]).toEqual([...ids])
+    const read = (await playedWith(limits, 6)).filter(({ episode }) => episode!.end === 'context-limit')
+    for (const trajectory of read) {
+      expect([...trajectory.lastState!]).toEqual([...trajectory.ids.slice(0, actionsEnd(trajectory))])
+    }
+    expect((await playedWith(limits, null)).every(({ lastState }) => lastState === null)).toBe(true)
+  })
+})
+
 describe('rewards of episodes', () => {
   const judge = {
     name: 'length',
@@ -224,7 +274,9 @@ describe('rewards of episodes', () => {
     function: { id: 'length', description: '', score: eachSample(({ completion }) => completion.length) },
   }
   const rewarded = async (onFailure: 'null' | 'zero' | 'fail', rewards = [judge]) =>
-    rewardTrajectories(await playEpisodes(request(rows), optionsOf()), { rewards, onFailure, step: 1 })
+    rewardTrajectories(await playEpisodes(request(rows), optionsOf()), {
+      ...{ rewards, onFailure, step: 1, tokenizer: fakeTokenizer },
+    })
 
   test('functions judge the last turn and count for it', async () => {
     for (const { episode, reward, turnRewards } of await rewarded('null')) {

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest'
+import { ppo } from '#rl/algorithms/ppo.ts'
 import { reinforce } from '#rl/algorithms/reinforce.ts'
 import type { Environment } from '#rl/environment.ts'
-import { collect, dependenciesOf, evaluations, type RunOptions, steps, withoutTimings } from './run.ts'
+import { fakePolicy } from '../fakePolicy.ts'
+import {
+  collect,
+  dependenciesOf,
+  evaluations,
+  type RunOptions,
+  steps,
+  watched,
+  withoutTimings,
+} from './run.ts'
 
 /** Three turns; a letter c in a turn is worth 1. */
 const wantsC: Environment = {
@@ -9,14 +19,14 @@ const wantsC: Environment = {
   description: 'For tests.',
   maxTurns: 3,
   reset: (starts) =>
-    Promise.resolve(starts.map(() => ({ state: 0, observation: 'a', reward: null, done: false }))),
+    Promise.resolve(starts.map(() => ({ state: 0, observation: 'a', reward: null, terminated: false }))),
   step: (actions) =>
     Promise.resolve(
       actions.map(({ state, action }) => ({
         state: Number(state) + 1,
         observation: 'b',
         reward: action.includes('c') ? 1 : 0,
-        done: state === 2,
+        terminated: state === 2,
       })),
     ),
 }
@@ -54,6 +64,7 @@ describe('training in an environment', () => {
     expect(steps(events)[0]!.metrics).toMatchObject({
       'environment/turns': 3,
       'environment/done_ratio': 1,
+      'environment/truncated_ratio': 0,
       'environment/context_limit_ratio': 0,
       'completions/mean_length': 3,
       'completions/clipped_ratio': 0,
@@ -73,7 +84,33 @@ describe('training in an environment', () => {
   test('turns may be fewer than the environment suggests', async () => {
     const environment = { function: 'wants-c', applyChatTemplate: false, maxTurns: 2 }
     const events = await collect(runOf({ config: { environment, steps: 1 } }))
-    expect(steps(events)[0]!.metrics).toMatchObject({ 'environment/turns': 2, 'environment/done_ratio': 0 })
+    expect(steps(events)[0]!.metrics).toMatchObject({
+      'environment/turns': 2,
+      'environment/done_ratio': 0,
+      'environment/truncated_ratio': 1,
+    })
+  })
+
+  test('PPO takes the critic’s value of the state in which a truncated episode was left', async () => {
+    const settings = { klCoefficient: 0, whitenAdvantages: false, discount: 0.5 }
+    const { algorithm, batches, minibatches } = watched(ppo.configure(settings))
+    const critic = Float64Array.from({ length: 9 }, (_, id) => 0.1 * id)
+    const environment = { function: 'wants-c', applyChatTemplate: false, maxTurns: 2 }
+    const policy = fakePolicy({ critic })
+    await collect(runOf({ algorithm, policy, config: { environment, steps: 1 } }))
+    expect(batches[0]!.length).toBeGreaterThan(0)
+    for (const { lastStateValue, behaviorValues, actionMask } of batches[0]!) {
+      expect(lastStateValue).toBe(0.2) // of the letter b, which the environment said last
+      actionMask.forEach((isAction, t) => expect(behaviorValues![t]! > 0).toBe(isAction === 1))
+    }
+    // The last turn's target: its reward, and half of what the rest is thought to be worth.
+    for (const { returns, turnIds, turnRewards } of minibatches.flat())
+      expect(returns![turnIds!.indexOf(1)]).toBeCloseTo(turnRewards[1]! + 0.5 * 0.2, 12)
+    const whole = watched(ppo.configure(settings))
+    await collect(runOf({ algorithm: whole.algorithm, policy: fakePolicy({ critic }), config: { steps: 1 } }))
+    expect(whole.batches[0]!.map(({ lastStateValue }) => lastStateValue)).toEqual(
+      whole.batches[0]!.map(() => null),
+    )
   })
 
   test('a context without room for a prompt is refused', async () => {

@@ -140,7 +140,7 @@ describe('settings of built-in environments', () => {
       const [start] = await world.reset([{ row, seed: 1 }])
       if (start === undefined || 'failure' in start) throw new Error('Expected an episode.')
       const [turn] = await world.step([{ row, seed: 1, state: start.state, action: '<answer>1</answer>' }])
-      expect(turn).toHaveProperty('done')
+      expect(turn).toHaveProperty('terminated')
       expect(JSON.stringify(turn)).not.toMatch(/NaN|Infinity|e\+/)
     }
   })

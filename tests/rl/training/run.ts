@@ -1,5 +1,6 @@
 /** A small training run on the fake policy, and its events without timings. */
 import { grpo } from '#rl/algorithms/grpo.ts'
+import type { ConfiguredAlgorithm, Experience, LearningRow } from '#rl/algorithms/types.ts'
 import { eachSample, type RewardSpec } from '#rl/rewards.ts'
 import type { TrainDependencies } from '#rl/training/dependencies.ts'
 import { train } from '#rl/training/train.ts'
@@ -87,3 +88,20 @@ export const withoutTimings = (events: readonly RunEvent[]): unknown[] =>
 export const steps = (events: readonly RunEvent[]) => events.filter((event) => event.type === 'step')
 export const evaluations = (events: readonly RunEvent[]) =>
   events.filter((event) => event.type === 'evaluation')
+
+/** The algorithm, and all it was ever shown. */
+export function watched(algorithm: ConfiguredAlgorithm) {
+  const [batches, minibatches]: [(readonly Experience[])[], (readonly LearningRow[])[]] = [[], []]
+  const watching: ConfiguredAlgorithm = {
+    ...algorithm,
+    advantages(batch) {
+      batches.push(batch)
+      return algorithm.advantages(batch)
+    },
+    minibatchLoss(minibatch) {
+      minibatches.push(minibatch)
+      return algorithm.minibatchLoss(minibatch)
+    },
+  }
+  return { algorithm: watching, batches, minibatches }
+}

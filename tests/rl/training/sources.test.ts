@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { dpo } from '#rl/algorithms/dpo.ts'
 import { grpo } from '#rl/algorithms/grpo.ts'
 import { ppo } from '#rl/algorithms/ppo.ts'
+import { reinforce } from '#rl/algorithms/reinforce.ts'
+import { reinforcePlusPlus } from '#rl/algorithms/reinforcePlusPlus.ts'
 import { remax } from '#rl/algorithms/remax.ts'
 import { sft } from '#rl/algorithms/sft.ts'
-import type { ConfiguredAlgorithm, Experience, LearningRow } from '#rl/algorithms/types.ts'
 import { eachSample, type RewardSpec } from '#rl/rewards.ts'
 import type { TrainerState } from '#shared/events.ts'
 import { declarationOf, type MetricName } from '#shared/metrics.ts'
@@ -17,25 +18,9 @@ import {
   likesC,
   type RunOptions,
   steps,
+  watched,
   withoutTimings,
 } from './run.ts'
-
-/** The algorithm, and all it was ever shown. */
-function watched(algorithm: ConfiguredAlgorithm) {
-  const [batches, minibatches]: [(readonly Experience[])[], (readonly LearningRow[])[]] = [[], []]
-  const watching: ConfiguredAlgorithm = {
-    ...algorithm,
-    advantages(batch) {
-      batches.push(batch)
-      return algorithm.advantages(batch)
-    },
-    minibatchLoss(minibatch) {
-      minibatches.push(minibatch)
-      return algorithm.minibatchLoss(minibatch)
-    },
-  }
-  return { algorithm: watching, batches, minibatches }
-}
 
 const rewardOf = (score: (prompt: string, completion: string) => number): RewardSpec[] => [
   {
@@ -105,6 +90,45 @@ describe('what the algorithm is told of a rollout', () => {
       expect(row.behaviorValues).not.toBeNull()
       expect(row.returns).not.toBeNull()
     }
+  })
+})
+
+describe('rewards per token', () => {
+  /** Pays each letter c where it stands. */
+  const paysC: RewardSpec = {
+    ...likesC,
+    function: {
+      ...likesC.function,
+      needsTokens: true,
+      score: (inputs) =>
+        inputs.map(({ tokens }) => {
+          const perToken = tokens!.map(({ text }) => Number(text === 'c'))
+          return { value: perToken.reduce((sum, each) => sum + each, 0), perToken }
+        }),
+    },
+  }
+
+  test.each([
+    ['PPO', ppo.configure({ klCoefficient: 0, gaeLambda: 0, discount: 0 })],
+    ['REINFORCE', reinforce.configure({ klCoefficient: 0, discount: 0 })],
+    ['REINFORCE++', reinforcePlusPlus.configure({ klCoefficient: 0 })],
+  ])('%s learns from them', async (_, configured) => {
+    const { algorithm, batches, minibatches } = watched(configured)
+    const rollout = { groupSize: 4 }
+    const events = await collect(
+      dependenciesOf({ algorithm, rewards: [paysC], rollout, config: { steps: 30 } }),
+    )
+    const rewards = steps(events).map(({ metrics }) => metrics.reward ?? 0)
+    expect(rewards[0]).toBeLessThan(1.5)
+    expect(rewards.at(-1)).toBeGreaterThan(4)
+    for (const { tokenRewards, turnRewards } of batches.flat())
+      expect(tokenRewards!.reduce((sum, each) => sum + each, 0)).toBe(turnRewards[0])
+    if (configured.id === 'reinforce-plus-plus') return
+    // Looking no further than the next token, an action is worth what it earned itself: every c the same, more than any other.
+    const row = minibatches[0]!.find(({ tokenRewards }) => new Set(tokenRewards).size > 1)!
+    const worthOf = (paid: boolean) =>
+      [...row.advantages].filter((_, t) => row.actionMask[t] === 1 && row.tokenRewards![t] === Number(paid))
+    expect(Math.min(...worthOf(true))).toBeGreaterThan(Math.max(...worthOf(false)))
   })
 })
 

@@ -28,9 +28,11 @@ const trajectory = ({
   completionTokens: length,
   stopReason,
   truncated: stopReason === 'length',
+  lastState: null,
   episode: null,
   reward: { parts: { right: part }, total: reward, failures: [] },
   turnRewards: reward === null ? [] : [reward],
+  tokenRewards: null,
 })
 
 const step = [

@@ -214,9 +214,11 @@ describe('NaN in a reward', () => {
       description: 'For tests.',
       maxTurns: 2,
       reset: (starts) =>
-        Promise.resolve(starts.map(() => ({ state: 0, observation: 'a', reward: null, done: false }))),
+        Promise.resolve(starts.map(() => ({ state: 0, observation: 'a', reward: null, terminated: false }))),
       step: (actions) =>
-        Promise.resolve(actions.map(({ state }) => ({ state, observation: 'b', reward: NaN, done: false }))),
+        Promise.resolve(
+          actions.map(({ state }) => ({ state, observation: 'b', reward: NaN, terminated: false })),
+        ),
     }
     const policy = fakePolicy()
     const { error, warnings } = await outcomeOf(policy, {

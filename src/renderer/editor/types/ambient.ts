@@ -43,10 +43,29 @@ interface RewardInput<Settings = SettingValues> extends CallInput<Settings> {
   readonly completion: string
   /** Step of the run; 0 in a dry run. */
   readonly step: number
+  /**
+   * All that the policy generated, over all turns: only where the code says \`export const needs = ['tokens']\`. null where the
+   * text was not generated here, as in test cases.
+   */
+  readonly tokens: readonly Token[] | null
 }
 
-/** Higher is better; null: the function does not apply to this sample. */
-type Score = number | null
+/** A token that the policy generated. */
+interface Token {
+  readonly id: number
+  /** Its text; all of them joined are what was written, special tokens included. */
+  readonly text: string
+  /** Log-probability as the sampler recorded it, nats. */
+  readonly logprob: number | null
+  /** Turn of the policy, from 0. */
+  readonly turn: number
+}
+
+/**
+ * Higher is better; null: the function does not apply to this sample. One number counts for the last turn; \`perToken\` holds one
+ * for each of \`tokens\`, \`perTurn\` one for each turn of the policy.
+ */
+type Score = number | null | { perToken: readonly number[] } | { perTurn: readonly number[] }
 type RewardFunction<Settings = SettingValues> = (input: RewardInput<Settings>) => Score | Promise<Score>
 
 /** What an environment is asked when an episode begins. */
@@ -71,16 +90,18 @@ interface Turn<State = any> {
   observation?: string | readonly Message[] | null
   /** Reward of this turn; none: it is worth nothing either way. */
   reward?: number | null
-  /** The episode is over. */
-  done?: boolean
-  /** It was cut off rather than brought to its end. */
+  /** The task is over: nothing more can be earned. */
+  terminated?: boolean
+  /** The episode is broken off although more could be earned, as at a time limit. */
   truncated?: boolean
+  /** Shown beside the sample; its numbers and booleans are charted. \`correct\` says whether the task was solved. */
+  info?: Readonly<Record<string, unknown>> | null
+  /** An older word for \`terminated\`. */
+  done?: boolean
 }
 
-/** What it answers to an action. */
-interface Step extends Turn {
-  done: boolean
-}
+/** What it answers to an action: it says whether the task is over. */
+type Step = Partial<Turn> & ({ terminated: boolean; done?: never } | { done: boolean; terminated?: never } | { truncated: true })
 
 /** A state as later turns may find it: an empty list or null says nothing of what will stand there. */
 type Remembered<T> = T extends readonly never[] ? any[] : T extends null | undefined ? any

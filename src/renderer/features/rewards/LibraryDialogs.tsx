@@ -274,8 +274,8 @@ export default {
     const turns = state.turns + 1
     const isRight = Number(action.trim()) === state.target
     log.metric('turns', turns)
-    if (isRight) return { state: { ...state, turns }, reward: 1, done: true }
-    return { state: { ...state, turns }, observation: 'No. Guess again.', reward: 0, done: turns >= 5 }
+    if (isRight) return { state: { ...state, turns }, reward: 1, terminated: true }
+    return { state: { ...state, turns }, observation: 'No. Guess again.', reward: 0, terminated: turns >= 5 }
   },
 }
 `

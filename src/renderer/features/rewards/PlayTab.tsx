@@ -83,7 +83,7 @@ export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
       <div className={besideClasses}>
         <div className="flex min-h-0 min-w-0 grow flex-col">
           <Transcript turns={turns} />
-          <ActionForm isOver={last?.done === true || (last?.failure ?? null) !== null} onAct={episode.act} />
+          <ActionForm isOver={last !== undefined && isOver(last)} onAct={episode.act} />
         </div>
         {last !== undefined && <StatePane turn={last} />}
       </div>
@@ -113,7 +113,11 @@ function Transcript({ turns }: { turns: readonly PlayedTurn[] }) {
   )
 }
 
-function TurnItem({ turn: { action, observation, reward, done, failure } }: { turn: PlayedTurn }) {
+function TurnItem({
+  turn: { action, observation, reward, terminated, truncated, failure },
+}: {
+  turn: PlayedTurn
+}) {
   return (
     <li className="flex flex-col gap-1 text-sm">
       {action !== null && (
@@ -138,10 +142,17 @@ function TurnItem({ turn: { action, observation, reward, done, failure } }: { tu
           {observationText(observation)}
         </pre>
       )}
-      {done && <p className="text-center text-faint">The episode is over.</p>}
+      {(terminated || truncated) && (
+        <p className="text-center text-faint">
+          {terminated ? 'The episode is over.' : 'The episode was truncated.'}
+        </p>
+      )}
     </li>
   )
 }
+
+const isOver = ({ terminated, truncated, failure }: PlayedTurn): boolean =>
+  terminated || truncated || failure !== null
 
 const observationText = (observation: NonNullable<PlayedTurn['observation']>): string =>
   typeof observation === 'string'

@@ -6,7 +6,7 @@ import { formatDelta, formatNumber, plural } from '#renderer/client/format.ts'
 import { classes } from '#renderer/kit/classes.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import type { SampleAddress } from './address.ts'
-import { isScored, rewardText, stopWords, type Sample, type SampleGroup } from './groups.ts'
+import { isScored, isTruncated, rewardText, stopWords, type Sample, type SampleGroup } from './groups.ts'
 import { VirtualList } from './VirtualList.tsx'
 
 interface Props {
@@ -127,7 +127,7 @@ export function SampleCard({ sample, isChosen, place }: CardProps) {
           </span>
         )}
         <span className="text-faint">{plural(tokens, 'token')}</span>
-        {stopReason === 'length' && (
+        {isTruncated(sample) && (
           <span className="truncate text-caution" title={stopWords(stopReason)}>
             truncated
           </span>

@@ -158,7 +158,7 @@ function FilterMenu({ address: { filter } }: { address: SampleAddress }) {
         <Checkbox
           checked={filter.isCutOff}
           onChange={(on) => setQuery({ cut: on ? '1' : null, sample: null })}
-          label="Truncated at the length limit"
+          label="Truncated"
         />
         <Button disabled={count === 0} onClick={() => setQuery(noFilter)}>
           Clear filter

@@ -13,7 +13,15 @@ import { useSamplePages, useSampleSteps, useSeenUntil, type SampleRequest } from
 import { isFiltered, noFilter, readAddress, requestOf, type SampleAddress } from './address.ts'
 import { CompletionPane } from './CompletionPane.tsx'
 import { GroupPane, cardHeight, GroupHeader, SampleCard } from './GroupPane.tsx'
-import { groupsOf, neighbour, rewardRange, stepShown, type Sample, type SampleGroup } from './groups.ts'
+import {
+  groupsOf,
+  isTruncated,
+  neighbour,
+  rewardRange,
+  stepShown,
+  type Sample,
+  type SampleGroup,
+} from './groups.ts'
 import { PromptList } from './PromptList.tsx'
 import { SampleToolbar } from './SampleToolbar.tsx'
 import { VirtualList } from './VirtualList.tsx'
@@ -118,7 +126,7 @@ function useGroups(runId: string, { address, steps, step, revision }: Place) {
   const { samples } = pages
   const { isCutOff } = address.filter
   const groups = useMemo(
-    () => groupsOf(isCutOff ? samples.filter(({ stopReason }) => stopReason === 'length') : samples),
+    () => groupsOf(isCutOff ? samples.filter(isTruncated) : samples),
     [samples, isCutOff],
   )
   const range = useMemo(() => rewardRange(groups), [groups])

@@ -115,7 +115,15 @@ const stops: Readonly<Record<Sample['stopReason'], string>> = {
   'stop-id': 'stopped (EOS)',
   'stop-string': 'stop string',
   length: 'length limit',
+  truncated: 'truncated by the environment',
+  'turn-limit': 'turn limit',
+  'context-limit': 'context limit',
+  failed: 'the environment failed',
 }
+
+/** A limit, or the environment, ended it. */
+export const isTruncated = ({ stopReason }: Pick<Sample, 'stopReason'>): boolean =>
+  !['stop-id', 'stop-string', 'failed'].includes(stopReason)
 
 export const stopWords = (reason: Sample['stopReason']): string => stops[reason]
 

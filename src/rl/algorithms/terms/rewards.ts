@@ -2,7 +2,7 @@
 import { choiceSetting, numberSetting, optionalNumberSetting } from '#shared/config/settings.ts'
 import type { Advantages, Experience } from '../types.ts'
 import { type LengthSettings, lengthSettings } from './groupSettings.ts'
-import { actionCount, spreadOverTurns, turnOfTokens } from './turns.ts'
+import { actionCount, poolByTurns, spreadOverTurns, turnOfTokens } from './turns.ts'
 
 /**
  * What the length of a trajectory costs: 0 up to `limit` − `buffer` tokens, then rising to `penalty` at the limit. Yu et
@@ -115,13 +115,24 @@ export const rewardPlacementSetting = choiceSetting(
   'With returns per token: whether a turn’s reward counts on each of its tokens or only on the last.',
 )
 
-/** [T]; 0 outside the action mask. */
-export function rewardTokens(row: Experience, placement: RewardPlacement): Float64Array {
-  const turnIds = turnOfTokens(row)
-  const spread = spreadOverTurns(
-    Float64Array.from(turnIds, (_, turn) => row.turnRewards[turn] ?? 0),
+/** [T] the reward of each token's whole turn; 0 outside the action mask. */
+export const turnRewardTokens = (row: Experience): Float64Array =>
+  spreadRewards(row.turnRewards, turnOfTokens(row))
+
+const spreadRewards = (rewards: readonly number[], turnIds: Int32Array): Float64Array =>
+  spreadOverTurns(
+    Float64Array.from(turnIds, (_, turn) => rewards[turn] ?? 0),
     turnIds,
   )
-  if (placement === 'every-token') return spread
-  return spread.map((reward, t) => (turnIds.indexOf(turnIds[t]!, t + 1) === -1 ? reward : 0))
+
+/** [T]; 0 outside the action mask. What single tokens earned stands on them, the rest of a turn's reward as `placement` says. */
+export function rewardTokens(row: Experience, placement: RewardPlacement): Float64Array {
+  const { turnRewards, tokenRewards } = row
+  const turnIds = turnOfTokens(row)
+  const onTokens = tokenRewards && poolByTurns(tokenRewards, turnIds, turnRewards.length, 'sum')
+  const rest = onTokens === null ? turnRewards : turnRewards.map((reward, turn) => reward - onTokens[turn]!)
+  const isLast = (t: number) => turnIds.indexOf(turnIds[t]!, t + 1) === -1
+  return spreadRewards(rest, turnIds).map(
+    (reward, t) => (placement === 'every-token' || isLast(t) ? reward : 0) + (tokenRewards?.[t] ?? 0),
+  )
 }

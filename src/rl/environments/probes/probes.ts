@@ -100,7 +100,7 @@ export const constantTarget = defineTask({
     reset: () => ({ state: null, observation: prompt }),
     step({ action }) {
       const isRight = action.includes(target)
-      return { reward: isRight ? 1 : -1, done: true, metrics: { correct: Number(isRight) } }
+      return { reward: isRight ? 1 : -1, terminated: true, metrics: { correct: Number(isRight) } }
     },
   }),
 })
@@ -119,7 +119,7 @@ export const conditionalTarget = defineTask({
     },
     step({ state, action }) {
       const isRight = action.includes(state)
-      return { reward: isRight ? 1 : -1, done: true, metrics: { correct: Number(isRight) } }
+      return { reward: isRight ? 1 : -1, terminated: true, metrics: { correct: Number(isRight) } }
     },
   }),
 })
@@ -141,7 +141,7 @@ export const multiInput = defineTask({
     },
     step({ state, action }) {
       const isRight = action.includes(state)
-      return { reward: isRight ? 1 : -1, done: true, metrics: { correct: Number(isRight) } }
+      return { reward: isRight ? 1 : -1, terminated: true, metrics: { correct: Number(isRight) } }
     },
   }),
 })
@@ -154,7 +154,7 @@ export const constantReward = defineTask({
   create: ({ prompt }) => ({
     maxTurns: 1,
     reset: () => ({ state: null, observation: prompt }),
-    step: () => ({ reward: 1, done: true, metrics: { correct: 1 } }),
+    step: () => ({ reward: 1, terminated: true, metrics: { correct: 1 } }),
   }),
 })
 
@@ -198,8 +198,9 @@ export const gridNavigation = defineTask({
         const position = Math.min(Math.max(state.position + move, 0), size - 1)
         const next = { ...state, position, turn: state.turn + 1 }
         const told = { state: next, observation: String(position) }
-        if (position === state.target) return { ...told, reward: 1, done: true, metrics: { correct: 1 } }
-        if (next.turn >= turns) return { ...told, reward: -1, done: true, metrics: { correct: 0 } }
+        if (position === state.target)
+          return { ...told, reward: 1, terminated: true, metrics: { correct: 1 } }
+        if (next.turn >= turns) return { ...told, reward: -1, terminated: true, metrics: { correct: 0 } }
         return { ...told, reward: stepCost }
       },
     }

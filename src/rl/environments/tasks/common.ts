@@ -31,7 +31,7 @@ export interface TaskOpening<State> {
   readonly observation: Observation
 }
 
-/** What a step leaves out is: the same state, nothing to read, no reward, not done. */
+/** What a step leaves out is: the same state, nothing to read, no reward, not over. */
 export type TaskTurn<State> = Partial<Omit<EnvironmentTurn, 'state'>> & { readonly state?: State }
 
 /** The world with its settings applied. */
@@ -73,6 +73,6 @@ export const isTurns = (turns: number): boolean => Number.isInteger(turns) && tu
 /** Ends an episode with 1 or 0. */
 export const judged = (isRight: boolean) => ({
   reward: isRight ? 1 : 0,
-  done: true,
+  terminated: true,
   metrics: { correct: isRight ? 1 : 0 },
 })

@@ -139,7 +139,7 @@ export const formatFollowing = defineTask({
       const isFollowed = instructions[state.kind]!.isFollowed(action.trim(), state.count)
       return {
         reward: Number(isFollowed),
-        done: true,
+        terminated: true,
         metrics: { correct: Number(isFollowed), [`followed ${state.kind}`]: Number(isFollowed) },
       }
     },

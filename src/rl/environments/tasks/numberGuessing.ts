@@ -36,10 +36,10 @@ export const numberGuessing = defineTask({
       },
       step({ state, action }) {
         const guess = lastInteger(action)
-        if (guess === state.secret) return { reward: 1, done: true, metrics: { correct: 1 } }
+        if (guess === state.secret) return { reward: 1, terminated: true, metrics: { correct: 1 } }
         const next = { ...state, guesses: state.guesses + 1 }
         const reward = isGuess(guess) ? 0 : -invalidPenalty
-        if (next.guesses >= guesses) return { state: next, reward, done: true, metrics: { correct: 0 } }
+        if (next.guesses >= guesses) return { state: next, reward, terminated: true, metrics: { correct: 0 } }
         return { state: next, reward, observation: hint(guess, state.secret, isGuess(guess)) }
       },
     }

@@ -80,7 +80,7 @@ export const countdown = defineTask({
         const value = equation === null ? null : evaluated(equation, state.numbers)
         const isRight = value !== null && Math.abs(value - state.target) < 1e-9
         const reward = isRight ? 1 : value === null ? 0 : formReward
-        return { reward, done: true, metrics: { correct: Number(isRight) } }
+        return { reward, terminated: true, metrics: { correct: Number(isRight) } }
       },
     }
   },

@@ -103,7 +103,7 @@ function environmentOf<State>(
   }
 }
 
-const nothingYet = { observation: null, reward: null, done: false } as const
+const nothingYet = { observation: null, reward: null, terminated: false } as const
 
 const withRandom = ({ row, seed }: EpisodeStart): TaskStart => ({
   row,

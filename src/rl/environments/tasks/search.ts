@@ -48,7 +48,7 @@ export const search = defineTask({
         const answer = taggedAnswer(action)
         if (answer === null) return { observation: '', metrics: { 'invalid turns': 1 } }
         const isRight = acceptedAnswers(row, answerColumn).includes(tidy(answer))
-        return { reward: Number(isRight), done: true, metrics: { correct: Number(isRight) } }
+        return { reward: Number(isRight), terminated: true, metrics: { correct: Number(isRight) } }
       },
     }
   },

@@ -29,7 +29,11 @@ export const ticTacToe = defineTask({
     if (begins !== 'policy' && begins !== 'opponent') {
       throw new AppError('config/invalid', 'The setting “begins” of tic-tac-toe is policy or opponent.')
     }
-    const over = (reward: number, won: boolean) => ({ reward, done: true, metrics: { correct: Number(won) } })
+    const over = (reward: number, won: boolean) => ({
+      reward,
+      terminated: true,
+      metrics: { correct: Number(won) },
+    })
     return {
       maxTurns: 5,
       reset({ random }) {

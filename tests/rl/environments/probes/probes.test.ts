@@ -51,10 +51,10 @@ describe('probes', () => {
     expect(reached).toMatchObject({
       observations: ['02', '0', '1', '2'],
       rewards: [-0.1, -0.1, 1],
-      done: true,
+      terminated: true,
     })
     const missed = await play(grid, { row: { position: 3, target: 1 }, actions: ['3', '', '2', '4', '3'] })
-    expect(missed).toMatchObject({ rewards: [-0.1, -0.1, -0.1, -0.1, -1], done: true })
+    expect(missed).toMatchObject({ rewards: [-0.1, -0.1, -0.1, -0.1, -1], terminated: true })
   })
 
   test('list every episode there is', () => {

@@ -47,7 +47,7 @@ describe('every built-in environment', () => {
       { row: { numbers: [1, 2], target: 3 }, seed: 1 },
     ])
     expect(answers[0]).toEqual({ failure: { message: expect.stringContaining('numbers') as string } })
-    expect(answers[1]).toMatchObject({ done: false })
+    expect(answers[1]).toMatchObject({ terminated: false })
   })
 })
 
@@ -56,7 +56,7 @@ describe('tasks of one turn', () => {
     const environment = builtInEnvironment('arithmetic')
     const row = { a: 17, b: 25, operation: '-' }
     const played = await play(environment, { row, actions: ['17 minus 25 is -8'] })
-    expect(played).toMatchObject({ rewards: [1], done: true })
+    expect(played).toMatchObject({ rewards: [1], terminated: true })
     expect(played.observations[0]).toContain('17 - 25')
     expect((await play(environment, { row, actions: ['8'] })).rewards).toEqual([0])
     expect((await play(environment, { row, actions: ['no idea'] })).rewards).toEqual([0])
@@ -128,7 +128,7 @@ describe('tasks of one turn', () => {
     const answers = await environment.step(
       [right, wrong].map((action) => ({ row: {}, seed: 1, state: { kind, count }, action })),
     )
-    expect(answers).toMatchObject([{ reward: 1, done: true }, { reward: 0 }])
+    expect(answers).toMatchObject([{ reward: 1, terminated: true }, { reward: 0 }])
   })
 })
 
@@ -139,12 +139,12 @@ describe('number guessing', () => {
   test('halving finds the number', async () => {
     const played = await play(environment, { row, actions: ['8', 'I say 12', '10', '11'] })
     expect(played.observations.slice(1)).toEqual(['Higher.', 'Lower.', 'Higher.'])
-    expect(played).toMatchObject({ rewards: [0, 0, 0, 1], done: true })
+    expect(played).toMatchObject({ rewards: [0, 0, 0, 1], terminated: true })
   })
 
   test('an invalid guess costs, and guesses run out', async () => {
     const played = await play(environment, { row, actions: ['hm', '99', '1', '2'] })
-    expect(played).toMatchObject({ rewards: [-0.1, -0.1, 0, 0], done: true })
+    expect(played).toMatchObject({ rewards: [-0.1, -0.1, 0, 0], terminated: true })
     expect(environment.maxTurns).toBe(4)
   })
 })
@@ -153,18 +153,18 @@ describe('tic-tac-toe', () => {
   test('a careful opponent takes what it can win and blocks what it must', async () => {
     const environment = builtInEnvironment('tic-tac-toe')
     const step = (state: string, action: string) => environment.step([{ row: {}, seed: 3, state, action }])
-    expect(await step('OO.XX....', '9')).toMatchObject([{ reward: 0, done: true }])
-    expect(await step('.........', '7')).toMatchObject([{ reward: 0, done: false }])
-    expect(await step('X...O....', '2')).toMatchObject([{ state: 'XXO.O....', done: false }])
+    expect(await step('OO.XX....', '9')).toMatchObject([{ reward: 0, terminated: true }])
+    expect(await step('.........', '7')).toMatchObject([{ reward: 0, terminated: false }])
+    expect(await step('X...O....', '2')).toMatchObject([{ state: 'XXO.O....', terminated: false }])
   })
 
   test('win, draw and a move that cannot be made', async () => {
     const environment = builtInEnvironment('tic-tac-toe')
     const step = (state: string, action: string) => environment.step([{ row: {}, seed: 3, state, action }])
-    expect(await step('XX.OO....', 'cell 3')).toMatchObject([{ reward: 1, done: true }])
-    expect(await step('XOXXOOOX.', '9')).toMatchObject([{ reward: 0.5, done: true }])
-    expect(await step('XX.OO....', '1')).toMatchObject([{ reward: -0.5, done: true }])
-    expect(await step('XX.OO....', '10')).toMatchObject([{ reward: -0.5, done: true }])
+    expect(await step('XX.OO....', 'cell 3')).toMatchObject([{ reward: 1, terminated: true }])
+    expect(await step('XOXXOOOX.', '9')).toMatchObject([{ reward: 0.5, terminated: true }])
+    expect(await step('XX.OO....', '1')).toMatchObject([{ reward: -0.5, terminated: true }])
+    expect(await step('XX.OO....', '10')).toMatchObject([{ reward: -0.5, terminated: true }])
   })
 
   test('nobody beats the careful opponent by taking the first free cell against its blocks', async () => {
@@ -173,7 +173,7 @@ describe('tic-tac-toe', () => {
     const results = await Promise.all(
       Array.from({ length: 30 }, async (_, seed) => {
         let played = await play(environment, { seed, actions: [firstFree] })
-        for (let turns = 2; !played.done; turns++) {
+        for (let turns = 2; !played.terminated; turns++) {
           played = await play(environment, {
             seed,
             actions: new Array(turns).fill(firstFree) as (typeof firstFree)[],
@@ -210,12 +210,16 @@ describe('search', () => {
     expect(played.observations[1]).toBe(
       '\n\n<information>  Paris is the capital of France.\n  Second\n  Third\n</information>\n\n',
     )
-    expect(played).toMatchObject({ rewards: [null, 1], done: true })
+    expect(played).toMatchObject({ rewards: [null, 1], terminated: true })
   })
 
   test('neither search nor answer leads nowhere; a wrong answer ends with nothing', async () => {
     const played = await play(environment, { row, actions: ['Paris', '<answer>Lyon</answer>'] })
-    expect(played).toMatchObject({ observations: [expect.anything(), ''], rewards: [null, 0], done: true })
+    expect(played).toMatchObject({
+      observations: [expect.anything(), ''],
+      rewards: [null, 0],
+      terminated: true,
+    })
   })
 
   test('a search engine that fails is an observation', async () => {
@@ -240,4 +244,21 @@ test('the bonus for the form goes to answers that are wrong, at the end of an ep
   expect(await rewards('<answer>no</answer>')).toEqual([0.1])
   expect(await rewards('<answer>yes</answer>')).toEqual([1])
   expect(await rewards('<answer>')).toEqual([null])
+})
+
+test('the bonus for the form goes to no answer whose episode was truncated', async () => {
+  const turn = { state: 0, observation: 'q', reward: null, terminated: false }
+  const over = (end: { terminated: boolean; truncated: boolean }) =>
+    withFormatBonus(
+      {
+        ...{ id: 'over', description: '', maxTurns: 1 },
+        reset: (starts) => Promise.resolve(starts.map(() => turn)),
+        step: (actions) => Promise.resolve(actions.map(() => ({ ...turn, ...end }))),
+      },
+      0.1,
+    )
+  const rewards = async (end: { terminated: boolean; truncated: boolean }) =>
+    (await play(over(end), { actions: ['<answer>no</answer>'] })).rewards
+  expect(await rewards({ terminated: false, truncated: true })).toEqual([null])
+  expect(await rewards({ terminated: true, truncated: true })).toEqual([0.1])
 })
