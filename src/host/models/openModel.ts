@@ -91,7 +91,7 @@ export interface DeviceRequest {
   readonly deviceId?: number
 }
 
-/** The wished-for device, tried for real; unsaid parts are the default's. */
+/** Opens the requested device; unset parts take the defaults. */
 export async function chooseDevice(wish: DeviceRequest): Promise<Device> {
   const usual = defaultDevice()
   const device: Device = {

@@ -1,4 +1,4 @@
-/** The figures behind the rules, so that "nothing looks wrong" can be seen for oneself. */
+/** The figures behind the rules, so that users can verify a clean diagnosis. */
 import type { Check } from '#shared/diagnosis.ts'
 import type { MetricName } from '#shared/metrics.ts'
 import { exactGapLimit } from '../training/updateGuard.ts'

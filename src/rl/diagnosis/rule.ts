@@ -1,4 +1,4 @@
-/** What a rule is, and how it proposes something. */
+/** What a rule is, and helpers for proposing changes. */
 import type { Finding, LookAt, Proposal } from '#shared/diagnosis.ts'
 import type { Measured, DiagnosedRun } from './diagnosedRun.ts'
 

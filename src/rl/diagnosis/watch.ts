@@ -1,4 +1,4 @@
-/** Diagnosis while a run goes on: remembers what rules look at, and says when what they find has changed. */
+/** Diagnoses a run in progress: keeps what the rules read, and reports when their findings change. */
 import { AppError } from '#shared/errors.ts'
 import type { Diagnosis, FindingId } from '#shared/diagnosis.ts'
 import type { DiagnosisEvent, RunEvent } from '#shared/events.ts'

@@ -1,4 +1,4 @@
-/** Settings that are each in range but do not fit each other. */
+/** Errors about settings that are each in range but conflict with each other. */
 import { conflict, refuse } from '#shared/config/problems.ts'
 import { computesIn, devicesFor } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'

@@ -1,4 +1,4 @@
-/** What a whole step takes, from what one group of it took (calibrate.ts). */
+/** Estimates the time of a whole step from that of one group (calibrate.ts). */
 import type { RunConfig } from '#shared/runConfig.ts'
 
 /** Tokens are means over trajectories or prompts. */

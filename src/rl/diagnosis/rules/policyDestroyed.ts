@@ -23,7 +23,7 @@ const lossRise = 1
 /** Scales that adapters are used with are 1 to 4; from here on one update changes the model as many do otherwise. */
 const largeScale = 16
 
-/** Updates took away what the model could do. That the reward fell is not needed where it was nothing to begin with. */
+/** Updates destroyed what the model could do. A fall of the reward is not required if it was zero to begin with. */
 export function policyDestroyed(run: DiagnosedRun): Finding[] {
   if (seriesOf(run, 'reward').length === 0) return examplesUnlearned(run)
   const fall = fallOf(run)
