@@ -32,7 +32,7 @@ export interface FuzzResult {
   readonly problems: readonly FuzzProblem[]
 }
 
-const usualSilenceMs = 30_000
+const defaultSilenceMs = 30_000
 /** For files of up to a mebibyte: a reader that fills it with objects dies, which is a problem found. */
 const heapMegabytes = 256
 
@@ -71,7 +71,7 @@ async function followProbe(request: FuzzRequest, folder: string): Promise<FuzzRe
     child.once('close', (code, signal) => resolve(signal ?? String(code)))
   })
   const stop = (): unknown => child.kill('SIGKILL')
-  const silenceMs = request.silenceMs ?? usualSilenceMs
+  const silenceMs = request.silenceMs ?? defaultSilenceMs
   let silence = setTimeout(stop, silenceMs)
   let latest: FuzzCase | null = null
   let report: FuzzReport | null = null

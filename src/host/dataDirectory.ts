@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs'
 
 /** Where runs, models and caches are kept: the given directory, else TURNWISE_HOME, else the system's usual place. */
 export function resolveDataDirectory(given: string | undefined): string {
-  return path.resolve(given ?? (process.env['TURNWISE_HOME'] || usualDirectory()))
+  return path.resolve(given ?? (process.env['TURNWISE_HOME'] || defaultDirectory()))
 }
 
-function usualDirectory(): string {
+function defaultDirectory(): string {
   const { APPDATA, XDG_DATA_HOME } = process.env
   switch (process.platform) {
     case 'win32':

@@ -6,9 +6,9 @@ export const deviceKinds = ['cpu', 'cuda', 'dml', 'webgpu', 'coreml'] as const
 export type DeviceKind = (typeof deviceKinds)[number]
 
 /** What can be asked for; `auto`: whichever is fastest here of those that passed their check. */
-export const deviceWishes = ['auto', ...deviceKinds] as const
+export const deviceOptions = ['auto', ...deviceKinds] as const
 
-export type DeviceWishKind = (typeof deviceWishes)[number]
+export type DeviceOption = (typeof deviceOptions)[number]
 
 export interface Device {
   readonly kind: DeviceKind
@@ -97,4 +97,4 @@ export const cudaFolderVariable = 'TURNWISE_CUDA_FOLDER'
 export const oldestCudaDriver = '580.65.06'
 
 /** Where the CUDA library comes from unless a person says otherwise. */
-export const usualPackageIndex = 'https://pypi.org/simple'
+export const defaultPackageIndex = 'https://pypi.org/simple'

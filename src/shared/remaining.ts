@@ -47,7 +47,7 @@ export function remainingOf(timings: RunTimings): Remaining | null {
   let [expected, variance] = [0, 0]
   for (const [i, { count }] of parts.entries()) {
     const pace = paces[i] ?? nothing
-    const drift = pace.expected * Math.min(mostDrift, normal * driftPerStep * Math.sqrt(count / 3))
+    const drift = pace.expected * Math.min(maxDrift, normal * driftPerStep * Math.sqrt(count / 3))
     expected += count * pace.expected
     variance += count * pace.each ** 2 + count ** 2 * (pace.mean ** 2 + drift ** 2)
   }
@@ -137,11 +137,11 @@ interface Pace {
 const nothing: Pace = { expected: 0, each: 0, mean: 0 }
 
 /** How much steps of one run usually differ, and as how many samples that counts. */
-const usualSpread = 0.35
+const defaultSpread = 0.35
 const spreadWeight = 3
 /** A run's pace wanders by about this share of itself from step to step: completions grow and shrink. */
 const driftPerStep = 0.01
-const mostDrift = 0.4
+const maxDrift = 0.4
 
 /** Of nine in ten, two-sided: the normal distribution's quantile, and Student's within 0.5 % from 3 degrees of freedom on. */
 const normal = 1.645
@@ -164,7 +164,7 @@ function paceOf({ kind, stage }: Part, timings: RunTimings): Pace | null {
   if (expected === null) return kind === 'checkpoint' ? nothing : null
   const freedom = spreadWeight + samples.length - 1
   const deviations = samples.reduce((sum, value) => sum + (value - expected) ** 2, 0)
-  const spread = Math.sqrt((spreadWeight * (usualSpread * expected) ** 2 + deviations) / freedom)
+  const spread = Math.sqrt((spreadWeight * (defaultSpread * expected) ** 2 + deviations) / freedom)
   const each = quantile(freedom) * spread
   const own = prior === null ? 0 : (prior.high - prior.expected) ** 2
   return { expected, each, mean: Math.sqrt(own + seconds.length * each ** 2) / samples.length }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { conflict, schemaProblems } from './config/problems.ts'
-import { path, wholeNumber, mostSteps, mostTokens } from './config/settings.ts'
+import { path, wholeNumber, maxStepCount, maxTokenCount } from './config/settings.ts'
 import { environmentSection, rewardLimitsSection, rewardSection } from './config/rewards.ts'
 import { rolloutSection } from './config/rollout.ts'
 import {
@@ -47,7 +47,7 @@ const stageSchema = z.strictObject({
   reference: asChanges(referenceSection).optional().describe('The reference policy.'),
   optimization: asChanges(optimizationSection).optional().describe('How parameters are updated.'),
   evaluation: asChanges(evaluationSection).optional().describe('Evaluation on the validation split.'),
-  steps: wholeNumber(1, mostSteps)
+  steps: wholeNumber(1, maxStepCount)
     .nullable()
     .optional()
     .meta({ description: 'Length of the stage in steps.', empty: 'as many as `passes` need' }),
@@ -64,7 +64,7 @@ type StageChanges = z.output<typeof stageSchema>
 export const runConfigSchema = z.strictObject({
   name: z.string().min(1).optional().describe('Shown in lists.'),
   model: path.describe('Folder of a Hugging Face model.'),
-  contextLength: wholeNumber(2, mostTokens).nullable().default(null).meta({
+  contextLength: wholeNumber(2, maxTokenCount).nullable().default(null).meta({
     description: 'Maximum length of prompt plus completion. Dynamic and LongRoPE scaling depend on it.',
     empty: 'the model’s own limit',
   }),
@@ -105,7 +105,7 @@ export const runConfigSchema = z.strictObject({
   optimization: optimizationSection
     .prefault({})
     .meta({ label: 'Optimization', description: 'How parameters are updated.' }),
-  steps: wholeNumber(1, mostSteps)
+  steps: wholeNumber(1, maxStepCount)
     .nullable()
     .default(null)
     .meta({ description: 'Length of the run in steps.', empty: 'as many as `passes` need' }),

@@ -4430,8 +4430,8 @@ function superRefine(fn, params) {
 number().min(0).max(1);
 string().min(1);
 /** What no other number is beyond, either way, where its setting does not say less. */
-var mostOfASetting = 1e6;
-function numberWithin({ minimum = -1e6, maximum = mostOfASetting, integer }) {
+var maxSetting = 1e6;
+function numberWithin({ minimum = -1e6, maximum = maxSetting, integer }) {
 	const number$2 = integer === true ? int() : number();
 	return (minimum === Number.MIN_VALUE ? number$2.gt(0) : number$2.min(minimum)).max(maximum);
 }
@@ -4449,7 +4449,7 @@ function requireSettings(what, defaults, changed) {
 		const expected = Object.hasOwn(defaults, name) ? typeof defaults[name] : null;
 		if (expected === typeof value && (typeof value !== "number" || Math.abs(value) <= 1e6)) continue;
 		const names = Object.keys(defaults).join(", ") || "none";
-		const limits = expected === typeof value ? ` from ${-mostOfASetting} to ${mostOfASetting}` : "";
+		const limits = expected === typeof value ? ` from ${-maxSetting} to ${maxSetting}` : "";
 		throw new AppError("config/invalid", `The ${what} ${expected === null ? `has no setting “${name}”` : `needs a ${expected}${limits} for “${name}”, got ${JSON.stringify(value)}`}.`, `Its settings: ${names}.`);
 	}
 }

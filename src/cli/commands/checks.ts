@@ -114,14 +114,14 @@ async function runOne(run: ProbeRun, output: Output): Promise<void> {
   if (!report.passed) throw notLearned(report)
 }
 
-interface MatrixWish {
+interface MatrixRequest {
   readonly name: string
   readonly algorithm: string
   readonly seeds: readonly number[]
   readonly device: Device
 }
 
-async function runMatrix({ name, algorithm, seeds, device }: MatrixWish, output: Output): Promise<void> {
+async function runMatrix({ name, algorithm, seeds, device }: MatrixRequest, output: Output): Promise<void> {
   const { probeAlgorithms, probeMatrix, probeNames } = await import('#host/checks/probe.ts')
   const wish = {
     probes: name === 'all' ? probeNames : [name],

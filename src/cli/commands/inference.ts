@@ -1,6 +1,6 @@
 /** Commands that run a model: generate, score and grad. */
 import { Command, Option } from '@commander-js/extra-typings'
-import { deviceWishes } from '#shared/device.ts'
+import { deviceOptions } from '#shared/device.ts'
 import { basePrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
@@ -25,7 +25,7 @@ const modelCommand = (name: string) =>
       new Option(
         '--device <KIND>',
         'device to compute on; auto: the fastest that passed its check (default cpu)',
-      ).choices(deviceWishes),
+      ).choices(deviceOptions),
     )
     .option(
       '--context <N>',
@@ -133,8 +133,8 @@ export const score = (context: Context) =>
     })
 
 /** Checked before weights are touched. */
-function limitsOf({ directory, contextLength: wished = null }: OpenModelRequest) {
-  const { vocabSize, contextLength } = openModelFolder(directory, { contextLength: wished }).config
+function limitsOf({ directory, contextLength: requested = null }: OpenModelRequest) {
+  const { vocabSize, contextLength } = openModelFolder(directory, { contextLength: requested }).config
   return { vocabSize, contextLength }
 }
 

@@ -90,7 +90,7 @@ function proposalText({ words, changes, from, lookAt }: Proposal): string {
 const stepsText = (from: number, to: number): string =>
   from === to ? `step ${from}` : `steps ${from} to ${to}`
 
-const usualMetrics = ['reward', 'eval_reward', 'kl', 'entropy', 'completions/mean_length', 'step_time']
+const defaultMetrics = ['reward', 'eval_reward', 'kl', 'entropy', 'completions/mean_length', 'step_time']
 
 interface Compared {
   readonly id: string
@@ -118,7 +118,7 @@ export const compare = (context: Context) =>
       const { dataDirectory, output } = context()
       const ids = [first, second, ...options.with].map((name) => openRunFolder(dataDirectory, name).id)
       await using host = createHost({ dataDirectory, servesQueue: false })
-      const metrics = options.metric.length > 0 ? options.metric : usualMetrics
+      const metrics = options.metric.length > 0 ? options.metric : defaultMetrics
       requireMetrics(host.store, ids, options.metric)
       const runs = comparisonOf(host.store, ids, metrics)
       output.json({ runs })

@@ -73,18 +73,18 @@ function readShare(fields: Fields, rope: Fields, defaultShare: number | null): n
 }
 
 /**
- * How long sequences may get: `wished`, or without a wish as long as the positions reach without being stretched anew.
+ * How long sequences may get: `requested`, or else as long as the positions reach without being stretched anew.
  * Errors: AppError 'config/invalid' where the wish is too long.
  */
-export function contextLimits(fields: Fields, maxPositions: number, wished: number | null): ContextLimits {
+export function contextLimits(fields: Fields, maxPositions: number, requested: number | null): ContextLimits {
   const rope = ropeFields(fields, 'full_attention')
   const type = ropeType(rope)
   const longest =
     type === 'dynamic' ? maxPositions * rope.number('factor', { min: 1, max: 1e6 }) : maxPositions
-  if (wished !== null && wished > longest) {
+  if (requested !== null && requested > longest) {
     throw new AppError(
       'config/invalid',
-      `A context of ${wished} tokens exceeds the ${longest} that ${fields.where} allows.`,
+      `A context of ${requested} tokens exceeds the ${longest} that ${fields.where} allows.`,
       'Choose a shorter context length, or none.',
     )
   }
@@ -92,7 +92,7 @@ export function contextLimits(fields: Fields, maxPositions: number, wished: numb
     originalLength(fields) ??
     rope.integer('original_max_position_embeddings', { ...positionLimits, fallback: maxPositions })
   const usual = type === 'longrope' ? Math.min(original, maxPositions) : maxPositions
-  return { maxPositions, contextLength: wished ?? usual }
+  return { maxPositions, contextLength: requested ?? usual }
 }
 
 /** What one layer sees and how it rotates. */

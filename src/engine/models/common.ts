@@ -110,7 +110,7 @@ export const plainFactors = {
 export function readDecoderConfig(
   fields: Fields,
   traits: ArchitectureTraits,
-  wishedContext: number | null,
+  wantedContext: number | null,
 ): ModelConfig {
   refuseUnsupported(fields)
   requireActivation(fields, traits)
@@ -119,7 +119,7 @@ export function readDecoderConfig(
   const headDim = readHeadDim(fields, traits, hiddenSize / heads)
   const layers = fields.integer('num_hidden_layers', { min: 1, max: 1_024 })
   const positions = { min: 1, max: maxPositionsLimit, fallback: traits.defaultMaxPositions }
-  const limits = contextLimits(fields, fields.integer('max_position_embeddings', positions), wishedContext)
+  const limits = contextLimits(fields, fields.integer('max_position_embeddings', positions), wantedContext)
   const rope = readRope(fields, ropeTraits(traits, headDim), limits)
   const epsilon = { min: 1e-12, max: 0.1, fallback: traits.defaultNormEpsilon ?? 1e-6 }
   return {

@@ -59,7 +59,7 @@ export function decodeLoop(
   config: ModelConfig,
   lora: LoraConfig | null,
   weights: GenerationWeights,
-  mostTurns: number,
+  maxTurns: number,
 ): LoopProgram | null {
   const width = choiceWidth(config.vocabSize)
   if (width === null) return null
@@ -69,8 +69,8 @@ export function decodeLoop(
   const turn = input('turn', 'int64', [1])
   const open = row('turn open')
   const uniforms = reshape(gather(input(loopNames.uniforms, 'float32', ['T', 'B', 1]), turn), ['B', 1])
-  const latest = latestSlots(config, mostTurns)
-  const flags = latestFlags(turn, mostTurns)
+  const latest = latestSlots(config, maxTurns)
+  const flags = latestFlags(turn, maxTurns)
   const grown: KeyValue[] = []
   const scores = decoderScores(config, lora, weights, {
     hidden: embeddedIds(config, weights, { ids, positions }),
@@ -129,8 +129,8 @@ function slotsCarried(latest: LatestSlots, grown: readonly KeyValue[]): Record<s
 }
 
 /** Each layer's latest slots, which start as zeros: what is not filled is hidden, and must be finite. */
-function latestSlots({ layers, kvHeads, headDim }: ModelConfig, mostTurns: number) {
-  const shape: readonly Dim[] = ['B', kvHeads, mostTurns, headDim]
+function latestSlots({ layers, kvHeads, headDim }: ModelConfig, maxTurns: number) {
+  const shape: readonly Dim[] = ['B', kvHeads, maxTurns, headDim]
   const initial = zeros(input(loopNames.latest, 'int64', [4]), shape)
   return Array.from({ length: layers }, (_, layer) => {
     const of = (name: string) => input(`turn latest ${name} ${String(layer)}`, 'float32', shape)
@@ -139,10 +139,10 @@ function latestSlots({ layers, kvHeads, headDim }: ModelConfig, mostTurns: numbe
 }
 
 /** A turn fills the slot of its own number. */
-function latestFlags(turn: Value, mostTurns: number) {
+function latestFlags(turn: Value, maxTurns: number) {
   const slots = constant(
-    Array.from({ length: mostTurns }, (_, slot) => slot),
-    [1, 1, mostTurns, 1],
+    Array.from({ length: maxTurns }, (_, slot) => slot),
+    [1, 1, maxTurns, 1],
   )
   const at = reshape(cast(turn, 'float32'), [1, 1, 1, 1])
   const fresh = sub(atMost(slots, at), atMost(slots, sub(at, constant([1], [1]))))

@@ -240,11 +240,11 @@ export function decoderScores(
   // Only one position of each row is scored: the vocabulary product is the largest of all.
   const last = gather(hidden, input('last', 'int64', ['B'])) // [B, D]
   const inverseTemperature = input('inverseTemperature', 'float32', [1])
-  const { hidden: scored, bend } = headInput(config, { hidden: last, inverseTemperature }, (name) =>
+  const { hidden: scored, logitCap } = headInput(config, { hidden: last, inverseTemperature }, (name) =>
     weights.vector(name),
   )
   const plain = weights.product(scored, headWeightName(config))
-  const logits = bend ? mul(softcap(plain, bend.cap), bend.factor) : plain
+  const logits = logitCap ? mul(softcap(plain, logitCap.cap), logitCap.factor) : plain
   const probabilities = softmax(logits)
   const width = choiceWidth(config.vocabSize)
   const choice = width === null ? {} : { choice: drawnBlock(probabilities, width, uniforms) }

@@ -30,7 +30,7 @@ export const gpt2 = {
       layer_norm_epsilon: sizes.normEpsilon,
     }),
   },
-  read(fields, wishedContext) {
+  read(fields, wantedContext) {
     refuseUnsupported(fields)
     requirePlain(fields)
     const heads = fields.integer('n_head', { min: 1, max: 1_024, fallback: 12 })
@@ -46,7 +46,7 @@ export const gpt2 = {
       kvHeads: heads,
       headDim,
       intermediateSize: fields.integer('n_inner', { min: 1, max: 1 << 20, fallback: 4 * hiddenSize }),
-      ...lengths(fields, wishedContext),
+      ...lengths(fields, wantedContext),
       linears,
       biases: Object.fromEntries(linears.map((name) => [name, true])),
       transposedLinears: true,
@@ -73,16 +73,16 @@ export const gpt2 = {
   },
 } as const satisfies Architecture
 
-function lengths(fields: Fields, wished: number | null): Pick<ModelConfig, 'maxPositions' | 'contextLength'> {
+function lengths(fields: Fields, wanted: number | null): Pick<ModelConfig, 'maxPositions' | 'contextLength'> {
   const maxPositions = fields.integer('n_positions', { min: 1, max: 1 << 24, fallback: 1_024 })
-  if (wished !== null && wished > maxPositions) {
+  if (wanted !== null && wanted > maxPositions) {
     throw new AppError(
       'config/invalid',
-      `A context of ${wished} tokens exceeds the ${maxPositions} positions of ${fields.where}.`,
+      `A context of ${wanted} tokens exceeds the ${maxPositions} positions of ${fields.where}.`,
       'Choose a shorter context length, or none.',
     )
   }
-  return { maxPositions, contextLength: wished ?? maxPositions }
+  return { maxPositions, contextLength: wanted ?? maxPositions }
 }
 
 function requirePlain(fields: Fields): void {

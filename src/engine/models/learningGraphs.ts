@@ -13,7 +13,7 @@ import { type RowMap, packRows, unpackRows } from '../ops/gather.ts'
 import { frozenMatmul } from '../ops/frozenMatmul.ts'
 import { reshape } from '../ops/layout.ts'
 import { expandLike } from '../ops/reduce.ts'
-import { slicedHead, type LogitBend, vocabularyHead } from '../ops/vocabularyHead.ts'
+import { slicedHead, type LogitCap, vocabularyHead } from '../ops/vocabularyHead.ts'
 import { matmul } from '../ops/matmul.ts'
 import {
   type LayerAttention,
@@ -245,8 +245,8 @@ function vocabularyInputs(
   parameters: HeadParameters,
   inputs: ReturnType<typeof headInputs>,
 ) {
-  const { hidden, bend } = headInput(config, inputs, (name) => parameters.vector(name))
-  return { hidden, table: parameters.table, targets: inputs.targets, ...(bend ? { bend } : {}) }
+  const { hidden, logitCap } = headInput(config, inputs, (name) => parameters.vector(name))
+  return { hidden, table: parameters.table, targets: inputs.targets, ...(logitCap ? { logitCap } : {}) }
 }
 
 /** What is multiplied with the vocabulary, and what happens to the product; without a soft cap the factors come first. */
@@ -254,12 +254,12 @@ export function headInput(
   config: ModelConfig,
   { hidden, inverseTemperature }: { readonly hidden: Value; readonly inverseTemperature: Value },
   vector: (name: string) => Value,
-): { readonly hidden: Value; readonly bend: LogitBend | null } {
+): { readonly hidden: Value; readonly logitCap: LogitCap | null } {
   const { logitScale, finalSoftcap, names } = config
   const normed = modelNorm(config, hidden, names.finalNorm, vector)
   const scaled = logitScale === 1 ? normed : scale(normed, logitScale)
-  if (finalSoftcap === null) return { hidden: mul(scaled, inverseTemperature), bend: null }
-  return { hidden: scaled, bend: { cap: finalSoftcap, factor: inverseTemperature } }
+  if (finalSoftcap === null) return { hidden: mul(scaled, inverseTemperature), logitCap: null }
+  return { hidden: scaled, logitCap: { cap: finalSoftcap, factor: inverseTemperature } }
 }
 
 /**

@@ -160,12 +160,12 @@ function chosenRows(hidden: Value): Value {
 
 function policyHead(config: ModelConfig, hidden: Value, weight: (name: string) => Value) {
   const inverseTemperature = input('inverseTemperature', 'float32', [1])
-  const { hidden: scored, bend } = headInput(config, { hidden, inverseTemperature }, weight)
+  const { hidden: scored, logitCap } = headInput(config, { hidden, inverseTemperature }, weight)
   return vocabularyHead({
     hidden: scored,
     table: weight(headWeightName(config)),
     targets: input('targets', 'int64', ['A']),
-    ...(bend ? { bend } : {}),
+    ...(logitCap ? { logitCap } : {}),
   })
 }
 

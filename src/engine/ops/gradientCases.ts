@@ -324,8 +324,8 @@ const headCases = [
     dtype: 'float32',
     inputs: [...headInputs, constant([1], [1.25])],
     build([hidden, table, ids, factor]) {
-      const bend = { cap: 1.5, factor }
-      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, bend })
+      const logitCap = { cap: 1.5, factor }
+      const { logprob, entropy } = vocabularyHead({ hidden, table, targets: ids, logitCap })
       return [logprob, entropy]
     },
   }),
@@ -345,8 +345,9 @@ const headCases = [
     dtype: 'float32',
     inputs: [real('N', 6), constant([vocabulary, 6], frozenTable), targets, constant([1], [1.25])],
     build([hidden, table, ids, factor]) {
-      const bend = { cap: 1.5, factor }
-      return slicedHead({ hidden, table, slices: splitSizes(table, 0, [5, 4]), targets: ids, bend }).logprob
+      const logitCap = { cap: 1.5, factor }
+      return slicedHead({ hidden, table, slices: splitSizes(table, 0, [5, 4]), targets: ids, logitCap })
+        .logprob
     },
   }),
   gradientCase('VocabularyHead', 'both', {

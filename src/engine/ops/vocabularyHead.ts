@@ -24,11 +24,11 @@ export interface VocabularyHeadInputs {
   /** [N] i64 */
   readonly targets: Value
   /** What happens to the product before the softmax; nothing if absent. */
-  readonly bend?: LogitBend
+  readonly logitCap?: LogitCap
 }
 
 /** z = cap·tanh(h Eᵀ / cap) · factor. Gemma Team 2024, arXiv:2408.00118, §2. */
-export interface LogitBend {
+export interface LogitCap {
   readonly cap: number
   /** [1] */
   readonly factor: Value
@@ -46,9 +46,9 @@ interface VocabularyHead {
  * log-probabilities of the whole vocabulary nor their cotangent: ∂logprob/∂h = E[target] − p E and
  * ∂entropy/∂h = −(p·(log p + entropy)) E.
  */
-export function vocabularyHead({ hidden, table, targets, bend }: VocabularyHeadInputs): VocabularyHead {
+export function vocabularyHead({ hidden, table, targets, logitCap }: VocabularyHeadInputs): VocabularyHead {
   const [rows, size] = [hidden.shape[0] as Dim, table.shape[0] as number]
-  const { logits, back } = vocabularyLogits(hidden, table, bend)
+  const { logits, back } = vocabularyLogits(hidden, table, logitCap)
   const probabilities = softmax(logits)
   const column = reshape(targets, [rows, 1])
   // log p = (z − z_max) + log p_max. Sums over the vocabulary are of differences from the largest logit: of the logits
@@ -64,8 +64,8 @@ export function vocabularyHead({ hidden, table, targets, bend }: VocabularyHeadI
       : null
     const logitsByLogprob =
       dLogprob && mul(dLogprob, sub(oneHot(targets, size, probabilities), probabilities))
-    // E[target] − p E is there already, unless the bend weighs each entry by itself.
-    const hiddenByLogprob = bend
+    // E[target] − p E is there already, unless the soft cap weighs each entry by itself.
+    const hiddenByLogprob = logitCap
       ? timesTable(logitsByLogprob)
       : dLogprob && mul(dLogprob, sub(gather(table, targets), matmul(probabilities, table)))
     const hiddenParts = [hiddenByLogprob, timesTable(logitsByEntropy)]
@@ -85,25 +85,27 @@ export function vocabularyHead({ hidden, table, targets, bend }: VocabularyHeadI
 
 export interface BentLogits {
   readonly logits: Value
-  /** From a cotangent of the logits to one of the plain products: factor·(1 − tanh²), without a bend nothing. */
+  /** From a cotangent of the logits to one of the plain products: factor·(1 − tanh²), unchanged without a soft cap. */
   readonly back: (dLogits: Value) => Value
 }
 
 /** The logits [N, V] of hidden states [N, D] and rows of the vocabulary [V, D]. */
-function vocabularyLogits(hidden: Value, table: Value, bend: LogitBend | undefined): BentLogits {
-  const product = matmul(hidden, table, { transB: true, ...(bend ? { alpha: 1 / bend.cap } : {}) })
-  return bend ? bent(product, bend) : { logits: product, back: (dLogits) => dLogits }
+function vocabularyLogits(hidden: Value, table: Value, logitCap: LogitCap | undefined): BentLogits {
+  const product = matmul(hidden, table, { transB: true, ...(logitCap ? { alpha: 1 / logitCap.cap } : {}) })
+  return logitCap ? bent(product, logitCap) : { logits: product, back: (dLogits) => dLogits }
 }
 
 /** The logits that products of hidden states and rows of the vocabulary become. */
-const bendLogits = (products: Value, bend: LogitBend | undefined): BentLogits =>
-  bend ? bent(scale(products, 1 / bend.cap), bend) : { logits: products, back: (dLogits) => dLogits }
+const capLogits = (products: Value, logitCap: LogitCap | undefined): BentLogits =>
+  logitCap
+    ? bent(scale(products, 1 / logitCap.cap), logitCap)
+    : { logits: products, back: (dLogits) => dLogits }
 
 /** capped: h Eᵀ / cap */
-function bent(capped: Value, bend: LogitBend): BentLogits {
+function bent(capped: Value, logitCap: LogitCap): BentLogits {
   const bounded = tanh(capped)
-  const back = (dLogits: Value) => mul(sub(dLogits, mul(dLogits, mul(bounded, bounded))), bend.factor)
-  return { logits: mul(bounded, scale(bend.factor, bend.cap)), back }
+  const back = (dLogits: Value) => mul(sub(dLogits, mul(dLogits, mul(bounded, bounded))), logitCap.factor)
+  return { logits: mul(bounded, scale(logitCap.factor, logitCap.cap)), back }
 }
 
 const addAll = (parts: readonly (Value | null)[]): Value | null =>
@@ -118,7 +120,7 @@ export interface SlicedHeadInputs {
   readonly slices: readonly Value[]
   /** [N] i64 */
   readonly targets: Value
-  readonly bend?: LogitBend
+  readonly logitCap?: LogitCap
 }
 
 /**
@@ -127,20 +129,20 @@ export interface SlicedHeadInputs {
  * target: o = exp(z − z_target), log p_target = −log Σ o, p E = (Σ o E) / Σ o. So nothing is finite where log p_target is
  * below about −88. Only the log-probability has a gradient, and only with respect to h.
  */
-export function slicedHead({ hidden, table, slices, targets, bend }: SlicedHeadInputs): VocabularyHead {
+export function slicedHead({ hidden, table, slices, targets, logitCap }: SlicedHeadInputs): VocabularyHead {
   const targetRow = gather(table, targets)
-  const target = bendLogits(dotLastAxis(hidden, targetRow), bend)
+  const target = capLogits(dotLastAxis(hidden, targetRow), logitCap)
   const sums = slices.map((slice) => {
-    const { logits, back } = vocabularyLogits(hidden, slice, bend)
+    const { logits, back } = vocabularyLogits(hidden, slice, logitCap)
     const odds = exp(sub(logits, target.logits))
-    // Without a bend Σ o z is h · Σ o E, which is there anyway.
+    // Without a soft cap Σ o z is h · Σ o E, which is there anyway.
     return concat(
-      [matmul(back(odds), slice), reduceSum(odds, [-1]), ...(bend ? [dotLastAxis(odds, logits)] : [])],
+      [matmul(back(odds), slice), reduceSum(odds, [-1]), ...(logitCap ? [dotLastAxis(odds, logits)] : [])],
       -1,
     )
   })
   const width = hidden.shape.at(-1) as number
-  const [row, total, logit] = splitSizes(sliceBySlice(sums), -1, [width, 1, ...(bend ? [1] : [])]) as [
+  const [row, total, logit] = splitSizes(sliceBySlice(sums), -1, [width, 1, ...(logitCap ? [1] : [])]) as [
     Value,
     Value,
     Value?,

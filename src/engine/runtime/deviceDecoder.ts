@@ -85,7 +85,7 @@ function scoresOf({ logits, probabilities, best, choice, ...caches }: Program, w
 export class DeviceDecoder implements Decoder {
   readonly vocabSize: number
   readonly choiceWidth: number | null
-  readonly mostTurns = 1
+  readonly maxTurns = 1
   readonly options: DeviceDecoderOptions
   readonly rotary: readonly RotaryTables[]
 

@@ -1,4 +1,4 @@
-/** Compares gradient rules with differences of the function itself. */
+/** Compares gradient rules with finite differences. */
 import type { Device } from '#shared/device.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import { gradients } from '../graph/gradient.ts'

@@ -1,6 +1,6 @@
 /**
- * Which micro-batch is worked on by whom. Those that are waiting together are shared out to replicas, each with a part of
- * the threads (data parallelism): a thread that has a micro-batch to itself waits for nobody, where the threads of one
+ * Assigns micro-batches to replicas. Those that are waiting together are shared out to replicas, each with a part of the
+ * threads (data parallelism): a thread that has a micro-batch to itself waits for nobody, where the threads of one
  * product wait for each other after each of them. What cannot be shared out evenly is done one after the other with all
  * threads. The plan depends on the micro-batches alone and gradients are added in a fixed order, so a run is repeatable.
  */

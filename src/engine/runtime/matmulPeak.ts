@@ -32,7 +32,7 @@ async function hostPeak(device: Device, rounds: number): Promise<number> {
 }
 
 /** Products of a device's chain, and its least and largest side. A run shorter than this measures how it is started. */
-const [CHAIN, LEAST_SIDE, MOST_SIDE, LEAST_MS] = [8, 256, 4096, 50]
+const [CHAIN, LEAST_SIDE, MAX_SIDE, LEAST_MS] = [8, 256, 4096, 50]
 
 /**
  * The same of a device: square products, made there of a column and a row and reduced to one number there, so that nothing
@@ -56,6 +56,6 @@ async function devicePeak(device: Device, rounds: number): Promise<number> {
     return (performance.now() - startedAt) / times
   }
   let side = LEAST_SIDE
-  while (side < MOST_SIDE && (await milliseconds(side, 1)) < LEAST_MS) side *= 2
+  while (side < MAX_SIDE && (await milliseconds(side, 1)) < LEAST_MS) side *= 2
   return (2 * CHAIN * side ** 3) / (await milliseconds(side, rounds)) / 1e6
 }

@@ -253,12 +253,12 @@ const [LEAST, MOST] = [512, 2048]
 /** Numbers of a layer's widest activation that stay near one core: 4 MB. */
 const NEAR_CORE = 1 << 20
 /** More would cost more memory than their speed is worth. */
-const MOST_REPLICAS = 4
+const MAX_REPLICAS = 4
 
 /** Micro-batches that are learned from at once, each by an equal part of the threads: a divisor of their number. */
 export function replicasOf({ kind, threads }: Pick<Device, 'kind' | 'threads'>): number {
   if (kind !== 'cpu') return 1
-  return [MOST_REPLICAS, 3, 2].find((count) => threads % count === 0) ?? 1
+  return [MAX_REPLICAS, 3, 2].find((count) => threads % count === 0) ?? 1
 }
 
 /**
@@ -270,7 +270,7 @@ export function learningTokens(
   { threads }: Pick<Device, 'threads'>,
 ): number {
   const fitting = Math.floor(NEAR_CORE / intermediateSize / LEAST) * LEAST
-  return Math.min(MOST, Math.max(LEAST, fitting)) * Math.min(threads, MOST_REPLICAS)
+  return Math.min(MOST, Math.max(LEAST, fitting)) * Math.min(threads, MAX_REPLICAS)
 }
 
 /** Whether any coefficient is not 0; one that is not a number counts. */

@@ -1,4 +1,4 @@
-/** What programs of generation read of new positions. */
+/** What generation programs read about new positions. */
 import type { ModelConfig, RopeConfig } from '../models/config.ts'
 import { windowMaskName } from '../models/generationGraph.ts'
 import { rotaryNames } from '../models/learningGraphs.ts'

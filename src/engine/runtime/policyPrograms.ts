@@ -1,4 +1,4 @@
-/** Who computes for a policy: layer by layer, or in whole programs. */
+/** Chooses how a policy computes: layer by layer, or in whole programs. */
 import { computesIn, devicesFor, deviceTitles, holdsTensors, type DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { halfPrecisionOf } from '../models/blocks.ts'

@@ -1,4 +1,4 @@
-/** The other side of replica.ts: a thread that scores and learns with a learner of its own. */
+/** The worker side of replica.ts: a thread that scores and learns with its own learner. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '#shared/errors.ts'
 import type { Heads, LossCoefficients } from '../policy.ts'

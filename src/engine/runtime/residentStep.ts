@@ -19,9 +19,9 @@ import { floats, int64s, type Feed, numbers } from './session.ts'
 const names = { prompt: 'prompt', behind: 'behind a cache', turns: 'decoding' } as const
 
 /** W, the most tokens of a run; written out one after the other, they take their place in the graph each. */
-const mostTurns = { loop: 64, unrolled: 8 } as const
+const maxTurns = { loop: 64, unrolled: 8 } as const
 
-export type Repetition = keyof typeof mostTurns
+export type Repetition = keyof typeof maxTurns
 
 /** Prompts, what comes behind a cache, and the loop where the graph can choose. */
 export function residentDefinitions(
@@ -31,7 +31,7 @@ export function residentDefinitions(
   repetition: Repetition,
 ): Record<string, ProgramDefinition<Program | LoopProgram>> {
   const { prompt, behind } = deviceGenerationPrograms(config, lora, weights)
-  const turns = mostTurns[repetition]
+  const turns = maxTurns[repetition]
   const loop = decodeLoop(config, lora, weights, turns)
   return {
     [names.prompt]: { program: () => prompt },
@@ -62,7 +62,7 @@ export class ResidentStep implements DecodeStep {
   readonly headDim: number
   readonly vocabSize: number
   readonly choiceWidth: number | null
-  readonly mostTurns: number
+  readonly maxTurns: number
   readonly #options: ResidentStepOptions
   readonly #rotary: readonly RotaryTables[]
 
@@ -73,7 +73,7 @@ export class ResidentStep implements DecodeStep {
     this.headDim = headDim
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
-    this.mostTurns = this.choiceWidth === null ? 1 : mostTurns[options.repetition]
+    this.maxTurns = this.choiceWidth === null ? 1 : maxTurns[options.repetition]
     this.#options = options
     this.#rotary = ropes.map((rope) => new RotaryTables(rope))
   }
@@ -110,7 +110,7 @@ export class ResidentStep implements DecodeStep {
       names.turns,
       {
         ...this.#loopFeeds(pass),
-        ...rotaryFeeds(this.#rotary, Math.max(...pass.positions) + this.mostTurns),
+        ...rotaryFeeds(this.#rotary, Math.max(...pass.positions) + this.maxTurns),
         ...this.#cacheFeeds(cache, rows),
         ...adapter.feeds,
       },
@@ -121,7 +121,7 @@ export class ResidentStep implements DecodeStep {
     const scores = numbers(results[want])
     return {
       turns: done,
-      length: this.mostTurns,
+      length: this.maxTurns,
       scores: scores.subarray(0, (scores.length / results[want]!.dims[0]!) * done),
       ids: Int32Array.from(numbers(results['ids']).subarray(0, done * rows)),
       keys: keys.map((key) => numbers(results[key])),
@@ -130,17 +130,17 @@ export class ResidentStep implements DecodeStep {
   }
 
   #loopFeeds({ cache, rows, turns, ids, positions, uniforms, room, want, ...pass }: LoopPass): Feeds {
-    const drawn = new Float32Array(this.mostTurns * rows)
+    const drawn = new Float32Array(this.maxTurns * rows)
     drawn.set(boundedUniforms(uniforms))
     const stops = pass.stopIds.length > 0 ? pass.stopIds : [-1]
     return {
       [loopNames.turns]: int64s(Int32Array.of(turns), [1]),
       [loopNames.ids]: int64s(ids, [rows]),
       [loopNames.positions]: int64s(positions, [rows, 1]),
-      [loopNames.uniforms]: floats(drawn, [this.mostTurns, rows, 1]),
+      [loopNames.uniforms]: floats(drawn, [this.maxTurns, rows, 1]),
       [loopNames.greedy]: floats(Float32Array.of(Number(want === 'best')), [1]),
-      [loopNames.places]: slotPlaces(cache, rows, this.mostTurns),
-      [loopNames.latest]: int64s(Int32Array.of(rows, this.kvHeads, this.mostTurns, this.headDim), [4]),
+      [loopNames.places]: slotPlaces(cache, rows, this.maxTurns),
+      [loopNames.latest]: int64s(Int32Array.of(rows, this.kvHeads, this.maxTurns, this.headDim), [4]),
       [loopNames.open]: floats(new Float32Array(rows).fill(1), [rows, 1]),
       [loopNames.room]: floats(Float32Array.from(room), [rows, 1]),
       [loopNames.stops]: floats(Float32Array.from(stops), [1, stops.length]),

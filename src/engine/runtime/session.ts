@@ -1,5 +1,5 @@
 /**
- * The door to ONNX Runtime: a written graph becomes a session, typed arrays go in and come out.
+ * The interface to ONNX Runtime: creates a session from a written graph; typed arrays go in and come out.
  *
  * What was measured on onnxruntime-node 1.30 and decides how the rest is built: CPU inputs are passed without a copy;
  * every fetched output is copied into a fresh array (about 2 GB/s), even when one is provided; `run` blocks its thread.

@@ -1,6 +1,6 @@
 /**
- * Tokenizer files carry programs: regular expressions and chains of text rewrites. JavaScript cannot stop a regular
- * expression once it runs, so what could run for ever is turned away before it starts.
+ * Tokenizer files contain programs: regular expressions and chains of text rewrites. JavaScript cannot stop a running
+ * regular expression, so patterns that could run forever are refused beforehand.
  */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -12,14 +12,14 @@ import {
   chooseDevice,
   noAdapter,
   openAdapter,
-  type DeviceWish,
+  type DeviceRequest,
   type OpenedModel,
 } from '#host/models/openModel.ts'
 import type { Contender } from '#host/processes/question.ts'
 
 export interface SideBySideRequest {
   readonly contenders: readonly Contender[]
-  readonly device: DeviceWish
+  readonly device: DeviceRequest
   /** Rows generated together. */
   readonly maxRows: number
   readonly cacheDirectory: string

@@ -4,7 +4,7 @@ import { parquetMetadata, parquetScan, parquetSchema, type FileMetaData, type Pa
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import type { DataFile, DataRow, ReadItem } from './dataFile.ts'
-import { mostBytes } from './parquetCodecs.ts'
+import { maxOutputBytes } from './parquetCodecs.ts'
 import { guardTable, readFooter, type GuardedTable, type Source } from './parquetGuard.ts'
 
 /** So much of a row group, uncompressed, is decoded at once where the file has an index of its pages. */
@@ -85,7 +85,7 @@ function windowsOf(group: RowGroup, first: number, end: number): RowRange[] {
 /** A size that lies would make many windows, each of which decodes the same pages. */
 const mostGroupBytes = ({ columns }: RowGroup): number =>
   columns.reduce(
-    (sum, { meta_data }) => sum + mostBytes('ZSTD', Number(meta_data?.total_compressed_size ?? 0)),
+    (sum, { meta_data }) => sum + maxOutputBytes('ZSTD', Number(meta_data?.total_compressed_size ?? 0)),
     0,
   )
 

@@ -65,11 +65,11 @@ function codecOf(name: string): Codec {
 }
 
 /** Most bytes that can lie in `length` compressed ones. */
-export function mostBytes(codec: string, length: number): number {
+export function maxOutputBytes(codec: string, length: number): number {
   const { maxRatio, free } = codecOf(codec)
   return maxRatio * length + free
 }
 
-/** `length` is what the page says it is, at most `mostBytes`. */
+/** `length` is what the page says it is, at most `maxOutputBytes`. */
 export const decompressPage = (codec: string, input: Uint8Array, length: number): Uint8Array =>
   length === 0 ? new Uint8Array(0) : codecOf(codec).decompress(input, length)

@@ -1,6 +1,6 @@
 /** The pages of a column: checks their headers against the data, and walks levels and values before they are decoded. */
 import { ByteReader, walkStruct } from './parquetThrift.ts'
-import { mostBytes } from './parquetCodecs.ts'
+import { maxOutputBytes } from './parquetCodecs.ts'
 import type { ColumnChunk } from './parquetColumns.ts'
 
 export interface Page {
@@ -80,7 +80,7 @@ function requirePlausible(page: Page, chunk: ColumnChunk, size: number): void {
   const { values, levels, uncompressedBytes } = page
   const bytes = page.end - page.start
   if (page.end > size) throw new Error('it ends early')
-  if (uncompressedBytes > Math.min(maxPageBytes, mostBytes(chunk.codec, bytes))) {
+  if (uncompressedBytes > Math.min(maxPageBytes, maxOutputBytes(chunk.codec, bytes))) {
     throw new Error(`it has a page that claims to be ${uncompressedBytes} bytes`)
   }
   // Eight values a byte are the most where each is written out.

@@ -97,11 +97,11 @@ interface Ending {
 }
 
 async function* asked<Asked extends Question>(
-  { ask, signal, silentMs: wished }: CheckRequest,
+  { ask, signal, silentMs: requested }: CheckRequest,
   question: Asked,
   { ending, silentMs: usual }: { readonly ending: Ending; readonly silentMs: number },
 ): AsyncGenerator<Answers[Asked['type']]> {
-  const silentMs = wished ?? usual
+  const silentMs = requested ?? usual
   const silence = new AbortController()
   const wait = () => setTimeout(() => silence.abort(), silentMs)
   let timer = wait()

@@ -21,7 +21,7 @@ export interface DeviceChoice {
   readonly reason: string
 }
 
-export interface AutoWish {
+export interface AutoRequest {
   readonly model: ModelConfig
   /** What the base is held in. */
   readonly base: BasePrecision
@@ -40,7 +40,7 @@ export function plannedDevice(
 }
 
 /** The fastest device that passed its check, for models as large as this; the CPU where none is known to be faster. */
-export function autoDevice({ model, base, deviceId, cacheDirectory }: AutoWish): DeviceChoice {
+export function autoDevice({ model, base, deviceId, cacheDirectory }: AutoRequest): DeviceChoice {
   const parameters = parameterCount(model)
   const [best] = deviceKinds
     .filter((kind) => keepsBase(kind, base))

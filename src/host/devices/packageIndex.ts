@@ -1,6 +1,6 @@
 /** The part of a Python package index (PEP 503 and 691) needed to download ranges of wheels. */
 import { z } from 'zod'
-import { usualPackageIndex } from '#shared/device.ts'
+import { defaultPackageIndex } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { webAddress } from '#host/outboundRequests.ts'
 import type { Wheel } from './cudaManifest.ts'
@@ -15,7 +15,7 @@ export interface IndexAccess {
 
 /** Errors: AppError 'usage/invalid' for an address that cannot be used. */
 export function readIndex(given: unknown): string {
-  if (given === null || given === undefined || given === '') return usualPackageIndex
+  if (given === null || given === undefined || given === '') return defaultPackageIndex
   const address = typeof given === 'string' ? webAddress(given) : null
   if (address !== null && !new URL(address).username) return address
   throw new AppError(

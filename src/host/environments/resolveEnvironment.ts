@@ -107,7 +107,7 @@ async function boundedText({ body }: Response): Promise<string> {
 type EnvironmentSettings = Readonly<Record<string, string | number | boolean>>
 
 /** Where neither the code's `maxTurns` setting nor the run says how many turns an episode may have. */
-const usualTurns = 8
+const defaultTurns = 8
 
 /**
  * An environment of user code as the environment that learning knows. A setting `maxTurns` of the code is its suggestion.
@@ -129,7 +129,7 @@ export function sandboxedEnvironment(
   return {
     id,
     description: 'Environment code.',
-    maxTurns: typeof suggested === 'number' && suggested >= 1 ? Math.floor(suggested) : usualTurns,
+    maxTurns: typeof suggested === 'number' && suggested >= 1 ? Math.floor(suggested) : defaultTurns,
     reset: (starts) => sandbox.reset(starts.map((start) => ({ ...start, settings }))),
     step: (actions) => sandbox.step(actions.map((action) => ({ ...action, settings }))),
   }

@@ -110,7 +110,7 @@ function lost(row: SettingRow, value: unknown, config: RunConfig, tool: ProjectT
 const isOff = (value: unknown): boolean => value === 0 || value === false || value === null
 
 /** Larger numbers of sequences at once would seldom fit beside a model worth handing over. */
-const mostPerDevice = 16
+const maxPerDevice = 16
 
 function quantitiesOf(run: RunConfig, { rows, contextLength, modules }: RunSize): Quantities {
   const algorithm = algorithmById(run.algorithm.id).configure(run.algorithm.settings)
@@ -126,7 +126,7 @@ function quantitiesOf(run: RunConfig, { rows, contextLength, modules }: RunSize)
     perUpdate,
     updatesPerStep: updatesOf(run, perStep * unit, unit),
     steps: run.steps ?? Math.ceil((run.passes * rows) / run.rollout.promptsPerStep),
-    perDevice: largestDivisor(perUpdate, mostPerDevice),
+    perDevice: largestDivisor(perUpdate, maxPerDevice),
     contextLength,
     modules,
     warmup: run.optimization.warmupProportion,

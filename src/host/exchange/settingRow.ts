@@ -32,7 +32,7 @@ export const rollout = (name: string) => `actor_rollout_ref.rollout.${name}`
 export const model = (name: string) => `actor_rollout_ref.model.${name}`
 
 /** Completions per prompt where a file says nothing. */
-export interface UsualSizes {
+export interface DefaultSizes {
   readonly trl: number
   readonly agilerl: number
 }
@@ -40,7 +40,7 @@ export interface UsualSizes {
 /** A row for every algorithm that generates. */
 export const perTrainer = (
   ours: string,
-  links: (usual: UsualSizes) => Omit<SettingRow, 'ours' | 'for'>,
+  links: (usual: DefaultSizes) => Omit<SettingRow, 'ours' | 'for'>,
 ): SettingRow[] => [
   { ours, for: groups, ...links({ trl: 8, agilerl: 8 }) },
   { ours, for: others, ...links({ trl: 2, agilerl: 1 }) },

@@ -51,7 +51,7 @@ export const sizeAt = async (file: string): Promise<number> => (await stat(file)
 /** Left free on the disk for everything else. */
 const reservedBytes = 1024 ** 3
 
-export interface SpaceWish {
+export interface SpaceRequest {
   readonly bytes: number
   /** Begins the sentence: “The model”. */
   readonly what: string
@@ -60,7 +60,7 @@ export interface SpaceWish {
 }
 
 /** Errors: AppError 'file/unwritable' where the folder's disk has not so much to give. */
-export async function requireSpace(folder: string, { bytes, what, advice }: SpaceWish): Promise<void> {
+export async function requireSpace(folder: string, { bytes, what, advice }: SpaceRequest): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize - reservedBytes
   if (bytes <= free) return

@@ -136,7 +136,7 @@ export interface HubPlace {
 export const kindWords: Readonly<Record<HubKind, string>> = { model: 'model', dataset: 'data set' }
 
 const repoPattern = /^[\w.-]{1,96}\/[\w.-]{1,96}$/
-const usualRevision = 'main'
+const defaultRevision = 'main'
 
 /**
  * `owner/name`, `owner/name@revision`, or an address of its page or of one of its revisions; of a data set also with
@@ -155,7 +155,7 @@ export function readHubAddress(text: string, endpoint: string, kind: HubKind): H
 
 function readPlace(given: string, endpoint: string, kind: HubKind): Omit<HubPlace, 'kind'> | null {
   const path = given.startsWith(`${endpoint}/`) ? given.slice(endpoint.length + 1) : given
-  const [, place = '', tag = usualRevision] = /^([^@]*)(?:@(.+))?$/.exec(path) ?? []
+  const [, place = '', tag = defaultRevision] = /^([^@]*)(?:@(.+))?$/.exec(path) ?? []
   const [owner, name, ...page] = withoutKind(place, kind).split('/')
   const repo = [owner, name].join('/')
   const revision = page.length === 0 ? tag : revisionOf(page, kind)
@@ -170,6 +170,6 @@ const withoutKind = (place: string, kind: HubKind): string =>
 /** What an address says behind the name; null where it is none of the whole thing. */
 function revisionOf([page, ...rest]: readonly string[], kind: HubKind): string | null {
   // The page that shows the rows; which of them are meant is asked for later.
-  if (page === 'viewer' && kind === 'dataset') return usualRevision
+  if (page === 'viewer' && kind === 'dataset') return defaultRevision
   return page === 'tree' && rest.length > 0 ? rest.join('/') : null
 }

@@ -20,8 +20,8 @@ export interface DataConfig {
   readonly splits: readonly DataSplit[]
 }
 
-const usualConfig = 'default'
-const usualSplit = 'train'
+const defaultConfig = 'default'
+const defaultSplit = 'train'
 
 /** Files that say something about a data set and are no rows of it. */
 const descriptions = /^(?:config|dataset_infos?|dataset_dict|state|package)\.json$/i
@@ -36,7 +36,7 @@ export const isDataFile = (file: string): boolean =>
 /** Configs with at least one split; the first is the usual one. `paths`: all of the repository. */
 export function dataConfigs(paths: readonly string[], readme: string): DataConfig[] {
   const files = paths.filter(isDataFile).sort(inOrder)
-  const told = frontMatterConfigs(readme).flatMap((entry) => toldConfig(entry, files))
+  const told = frontMatterConfigs(readme).flatMap((entry) => declaredConfig(entry, files))
   return told.length > 0 ? told : namedConfigs(files)
 }
 
@@ -64,16 +64,16 @@ function parsed(yaml: string): unknown {
   }
 }
 
-function toldConfig(entry: JsonObject, files: readonly string[]): DataConfig[] {
+function declaredConfig(entry: JsonObject, files: readonly string[]): DataConfig[] {
   const { config_name: given, data_files: patterns, data_dir: folder } = entry
-  const name = typeof given === 'string' && given !== '' ? given : usualConfig
+  const name = typeof given === 'string' && given !== '' ? given : defaultConfig
   const inside =
     typeof folder === 'string' ? files.filter((file) => fitsGlob(file, `${clean(folder)}/**`)) : files
   const base = typeof folder === 'string' ? `${clean(folder)}/` : ''
   const splits =
     patterns === undefined || patterns === null
       ? splitsByName(inside)
-      : toldSplits(patterns).map(({ split, globs }) => ({
+      : declaredSplits(patterns).map(({ split, globs }) => ({
           name: split,
           files: matching(inside, globs, base),
         }))
@@ -84,20 +84,20 @@ function toldConfig(entry: JsonObject, files: readonly string[]): DataConfig[] {
 
 const clean = (folder: string): string => folder.replace(/^\.?\/+|\/+$/g, '')
 
-interface ToldSplit {
+interface DeclaredSplit {
   readonly split: string
   readonly globs: readonly string[]
 }
 
 /** A text or a list of texts is all of the training rows; else each entry names its split. */
-function toldSplits(patterns: unknown): ToldSplit[] {
+function declaredSplits(patterns: unknown): DeclaredSplit[] {
   const list: readonly unknown[] = Array.isArray(patterns) ? patterns : [patterns]
   const plain = list.filter((item) => typeof item === 'string')
   const named = list.filter(isJsonObject).map(({ split, path: globs }) => ({
-    split: typeof split === 'string' ? split : usualSplit,
+    split: typeof split === 'string' ? split : defaultSplit,
     globs: (Array.isArray(globs) ? globs : [globs]).filter((glob) => typeof glob === 'string'),
   }))
-  return plain.length > 0 ? [{ split: usualSplit, globs: plain }, ...named] : named
+  return plain.length > 0 ? [{ split: defaultSplit, globs: plain }, ...named] : named
 }
 
 /** In the order of the patterns, each file once. */
@@ -118,7 +118,7 @@ function configOf(file: string): string {
   const isTable = (part: string) => part !== '.' && part !== 'data' && splitOfName(part) === null
   // In converted repositories a folder of numbered files is a split, whatever it is called.
   const own = isNumbered(file) ? folders.slice(0, -1) : folders
-  return own.filter(isTable).join('/') || usualConfig
+  return own.filter(isTable).join('/') || defaultConfig
 }
 
 const isNumbered = (file: string): boolean => /\/\d{4,6}\.\w+$/.test(file)
@@ -151,9 +151,9 @@ function splitOf(file: string): string {
   const [, sharded] = /^(\w+(?:\.\w+)*)-\d{5}-of-\d{5}/.exec(name) ?? []
   if (sharded !== undefined) return sharded
   const folders = dir.split('/').toReversed()
-  if (isNumbered(file)) return folders[0] ?? usualSplit
+  if (isNumbered(file)) return folders[0] ?? defaultSplit
   const said = [name, ...folders].map(splitOfName).find((split) => split !== null)
-  return said ?? usualSplit
+  return said ?? defaultSplit
 }
 
 /** The same rows are often there in several formats: those of most files, of equally many the first in the list. */

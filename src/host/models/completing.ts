@@ -83,10 +83,10 @@ function textListener(tokenizer: Tokenizer, onText: (sample: number, text: strin
 export async function* completeEach(
   { policy, role, folder }: OpenedModel,
   text: LoadedTokenizer,
-  { promptIds, samples, seed, sampling: wished }: EachRequest,
+  { promptIds, samples, seed, sampling: given }: EachRequest,
 ): AsyncGenerator<AnsweredCompletion & { readonly prompt: number }> {
   const longest = Math.max(...promptIds.map(({ length }) => length))
-  const sampling = samplingFor({ sampling: wished }, longest, policy.contextLength, stopIdsOf(folder, text))
+  const sampling = samplingFor({ sampling: given }, longest, policy.contextLength, stopIdsOf(folder, text))
   const decode = (ids: readonly number[]) => text.tokenizer.decode(ids, { skipSpecialTokens: true })
   const requests = promptIds.map((ids, prompt) => ({
     promptIds: ids,

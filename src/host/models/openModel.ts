@@ -1,5 +1,5 @@
 /** A model opened to be asked: scored, differentiated or let speak. Training is opened in entry.ts. */
-import { computesIn, type Device, type DeviceKind, type DeviceWishKind } from '#shared/device.ts'
+import { computesIn, type Device, type DeviceKind, type DeviceOption } from '#shared/device.ts'
 import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
@@ -17,7 +17,7 @@ export interface OpenModelRequest {
   readonly adapter: string | null
   /** Longest prompt plus completion; null: as the model's own positions reach. */
   readonly contextLength?: number | null
-  readonly device: Omit<DeviceWish, 'kind'> & { readonly kind: DeviceWishKind | null }
+  readonly device: Omit<DeviceRequest, 'kind'> & { readonly kind: DeviceOption | null }
   /** What generating reads of a base in f32. */
   readonly precision: RolloutPrecision
   /** What the base is held in; null: as the adapter was trained on it. */
@@ -43,9 +43,9 @@ export const noAdapter: LoraConfig = { rank: 1, alpha: 1, rsLora: false, targets
 export async function openModel(request: OpenModelRequest): Promise<OpenedModel> {
   const folder = openModelFolder(request.directory, request)
   const adapter = request.adapter === null ? null : openAdapter(request.adapter, folder)
-  const wished = request.base ?? adapter?.base ?? 'f32'
-  const device = await chooseDevice(wishFor(folder, wished, request))
-  const base = request.base ?? baseOn(device, wished)
+  const requested = request.base ?? adapter?.base ?? 'f32'
+  const device = await chooseDevice(requestFor(folder, requested, request))
+  const base = request.base ?? baseOn(device, requested)
   const precisions = { base, rollout: request.precision, int8Form: int8Form(device) }
   const source = await asPolicySource(folder, precisions, request.cacheDirectory)
   const policy = await createOrtPolicy({
@@ -71,11 +71,11 @@ const baseOn = ({ kind }: Device, trainedOn: BasePrecision): BasePrecision =>
   computesIn(kind, trainedOn) ? trainedOn : 'f32'
 
 /** `auto` is answered for this model. */
-function wishFor(
+function requestFor(
   { config: model }: ModelFolder,
   base: BasePrecision,
   { device, cacheDirectory }: OpenModelRequest,
-): DeviceWish {
+): DeviceRequest {
   const { kind, deviceId = 0 } = device
   if (kind !== 'auto') return { ...device, kind }
   return { ...device, kind: autoDevice({ model, base, deviceId, cacheDirectory }).kind }
@@ -85,14 +85,14 @@ function wishFor(
 export const openAdapter = (directory: string, { config }: ModelFolder): Adapter =>
   adapterForModel(readAdapter(directory), config, directory)
 
-export interface DeviceWish {
+export interface DeviceRequest {
   readonly kind: DeviceKind | null
   readonly threads: number | null
   readonly deviceId?: number
 }
 
-/** The wished-for device, tried for real; unsaid parts are the default's. */
-export async function chooseDevice(wish: DeviceWish): Promise<Device> {
+/** Opens the requested device; unset parts take the defaults. */
+export async function chooseDevice(wish: DeviceRequest): Promise<Device> {
   const usual = defaultDevice()
   const device: Device = {
     kind: wish.kind ?? usual.kind,

@@ -16,7 +16,7 @@ import { evaluate } from '#host/training/evaluating.ts'
 import { complete, completeEach, openText } from '#host/models/completing.ts'
 import { exportCheckpoint } from '#host/export/exporting.ts'
 import { measureSpeed } from '#host/checks/deviceSpeed.ts'
-import { chooseDevice, openModel, type DeviceWish, type OpenedModel } from '#host/models/openModel.ts'
+import { chooseDevice, openModel, type DeviceRequest, type OpenedModel } from '#host/models/openModel.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
 import { runSelftest } from '#host/checks/selftest.ts'
 import { openGroups } from '#host/checks/sideBySide.ts'
@@ -97,7 +97,7 @@ async function exportAndTell({ request }: Asked<'export'>, say: Say<'export'>): 
 }
 
 async function completeSideBySide(question: Asked<'complete'>, say: Say<'complete'>): Promise<void> {
-  const device: DeviceWish = question.device ?? { kind: null, threads: null }
+  const device: DeviceRequest = question.device ?? { kind: null, threads: null }
   const request = { ...question, device, maxRows: Math.min(question.samples, maxRows) }
   for await (const opened of openGroups(request)) {
     using group = opened
@@ -176,7 +176,7 @@ function promptOrProblem(encode: () => Prompt): Prompt | string {
 }
 
 interface Opening {
-  readonly device: DeviceWish
+  readonly device: DeviceRequest
   readonly rows: number
   readonly cacheDirectory: string
 }

@@ -71,7 +71,7 @@ export interface TextLimits {
   readonly idleMs: number
 }
 
-const usualLimits: TextLimits = { answerMs: 15_000, idleMs: 300_000 }
+const defaultLimits: TextLimits = { answerMs: 15_000, idleMs: 300_000 }
 const startMs = 30_000
 
 /** So many models are ready at a time. */
@@ -86,7 +86,7 @@ export class TextProcesses implements Disposable {
 
   constructor(start: StartText = textStarter, limits: Partial<TextLimits> = {}) {
     this.#start = start
-    this.#limits = { ...usualLimits, ...limits }
+    this.#limits = { ...defaultLimits, ...limits }
   }
 
   readonly ask: AskText = (question) => this.#deskFor(question.directory).ask(question)

@@ -143,8 +143,8 @@ const isFinal = ({ status }: Answer, { finalStatuses = [] }: AskOptions): boolea
 
 /** Milliseconds; the server's own wish where it has one. */
 function waitBefore(attempt: number, tried: Tried): number {
-  const wished = 'answer' in tried && tried.retryAfter > 0 ? 1000 * tried.retryAfter : 0
-  return Math.min(longestWaitMs, Math.max(wished, firstWaitMs * 2 ** attempt))
+  const requested = 'answer' in tried && tried.retryAfter > 0 ? 1000 * tried.retryAfter : 0
+  return Math.min(longestWaitMs, Math.max(requested, firstWaitMs * 2 ** attempt))
 }
 
 async function readText(incoming: IncomingMessage): Promise<string> {

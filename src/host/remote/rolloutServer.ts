@@ -54,8 +54,8 @@ export class RolloutServer implements Disposable {
     this.#retries = settings.retries
     this.#model = settings.model ?? ''
     const { hostname, port, protocol } = new URL(settings.url)
-    const usualPort = protocol === 'https:' ? '443' : '80'
-    this.#launch = { ...launch, host: hostname, port: port === '' ? usualPort : port }
+    const defaultPort = protocol === 'https:' ? '443' : '80'
+    this.#launch = { ...launch, host: hostname, port: port === '' ? defaultPort : port }
   }
 
   /** Requests that were made again. */

@@ -26,12 +26,12 @@ export interface Retention extends Pick<
 }
 
 /** Eval reward with greedy decoding. */
-export const usualRanking = 'eval_reward'
+export const defaultRanking = 'eval_reward'
 
 /** Those with a value of the metric, best first; of equal ones the newest first. */
 export function rankCheckpoints(
   entries: readonly CheckpointEntry[],
-  metric: string = usualRanking,
+  metric: string = defaultRanking,
 ): CheckpointEntry[] {
   const sign = findDeclaration(metric)?.better === 'lower' ? 1 : -1
   const valueOf = ({ metrics }: CheckpointEntry) => metrics[metric]
@@ -43,7 +43,7 @@ export function rankCheckpoints(
 /** null where no checkpoint has a value of the metric. */
 export const bestCheckpoint = (
   entries: readonly CheckpointEntry[],
-  metric: string = usualRanking,
+  metric: string = defaultRanking,
 ): CheckpointEntry | null => rankCheckpoints(entries, metric)[0] ?? null
 
 export interface PruneReport {

@@ -6,7 +6,7 @@ import { runHolder } from './runFolder.ts'
 import type { Store } from '#host/store/store.ts'
 
 /** Setting: true = go on by itself. */
-const wishKey = 'runs.resumeLeft'
+const resumeKey = 'runs.resumeLeft'
 /** Kept as they start and end: what it names when a host opens was left by one that died. */
 const trainedKey = 'host.training'
 
@@ -17,7 +17,7 @@ export class LeftRuns {
 
   constructor(store: Store) {
     this.#store = store
-    this.#waiting = store.settings.get(wishKey) === true ? idsOf(store.settings.get(trainedKey)) : []
+    this.#waiting = store.settings.get(resumeKey) === true ? idsOf(store.settings.get(trainedKey)) : []
   }
 
   /** To be told whenever that changes. */

@@ -145,13 +145,13 @@ interface Naming {
 }
 
 const separator = ' · '
-const mostTold = 2
+const maxListed = 2
 
 export function forkName({ base, step, changes, taken }: Naming): string {
   // A longer run alone tells nothing: where it began does.
   const told = Object.entries(changes).filter(([key]) => key !== 'steps')
-  const words = told.slice(0, mostTold).map(([key, value]) => `${settingWords(key)} ${valueWords(value)}`)
-  const more = told.length > mostTold ? [`${told.length - mostTold} more`] : []
+  const words = told.slice(0, maxListed).map(([key, value]) => `${settingWords(key)} ${valueWords(value)}`)
+  const more = told.length > maxListed ? [`${told.length - maxListed} more`] : []
   const own = told.length === 0 ? [`from step ${step}`] : [...words, ...more]
   const name = [
     stem(

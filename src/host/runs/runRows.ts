@@ -43,12 +43,12 @@ export function rowPlaces(host: Host): (run: RunRecord) => Promise<SamplePlaces>
       (places) => places === unknownPlaces && found.delete(run.id),
       () => found.delete(run.id),
     )
-    for (const old of [...found.keys()].slice(0, -mostKept)) found.delete(old)
+    for (const old of [...found.keys()].slice(0, -maxKept)) found.delete(old)
     return asked
   }
 }
 
-const mostKept = 8
+const maxKept = 8
 
 const asTheyCome: SamplePlaces = {
   placeOf: ({ row }) => row,

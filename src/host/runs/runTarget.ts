@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
-import { bestCheckpoint, repairCheckpoints, usualRanking } from './checkpointRetention.ts'
+import { bestCheckpoint, repairCheckpoints, defaultRanking } from './checkpointRetention.ts'
 import {
   checkpointProblem,
   loadCheckpoint,
@@ -157,7 +157,7 @@ function chooseBest(run: RunFolder): ChosenCheckpoint {
     throw new AppError('run/not-found', `The run ${run.id} has no checkpoint.`)
   throw new AppError(
     'run/not-found',
-    metric === usualRanking
+    metric === defaultRanking
       ? `No checkpoint of the run ${run.id} has an eval reward.`
       : `No checkpoint of the run ${run.id} has a value of ${metric}, which its config ranks them by.`,
     'Use the last one with --checkpoint last.',
@@ -169,9 +169,9 @@ const rankingConfig = z.object({ checkpoints: z.object({ bestBy: z.string() }) }
 /** The metric the run's own config ranks its checkpoints by. */
 export function rankingOf(runDirectory: string): string {
   const { config } = runPaths(runDirectory)
-  if (!existsSync(config)) return usualRanking
+  if (!existsSync(config)) return defaultRanking
   const parsed = rankingConfig.safeParse(readJsonObject(config, 'config/invalid'))
-  return parsed.success ? parsed.data.checkpoints.bestBy : usualRanking
+  return parsed.success ? parsed.data.checkpoints.bestBy : defaultRanking
 }
 
 /** Folder of the checkpoint of a step. Errors: AppError 'run/not-found'. */

@@ -20,7 +20,7 @@ import type {
 } from '#host/processes/messages.ts'
 import { runHolder, runPaths } from './runFolder.ts'
 
-const usualSilenceMs = 30_000
+const defaultSilenceMs = 30_000
 
 export interface SupervisorOptions {
   readonly cacheDirectory: string
@@ -101,7 +101,7 @@ export class Supervisor {
     this.#options = options
     this.#onFault = options.onFault ?? faultToStderr
     this.#startWorker = options.startWorker ?? childProcessStarter()
-    const { silentAfterMs = usualSilenceMs } = options
+    const { silentAfterMs = defaultSilenceMs } = options
     this.#watch = setInterval(() => this.#markSilent(silentAfterMs), silentAfterMs / 4)
     this.#watch.unref()
   }

@@ -61,7 +61,7 @@ interface Position {
   readonly rewinds: number
 }
 
-const usualMaxPoints = 500
+const defaultMaxPoints = 500
 
 export class MetricsTable {
   readonly #db: Connection
@@ -170,7 +170,7 @@ export class MetricsTable {
     const from = Math.max(fromStep ?? 0, bounds[0])
     const to = Math.min(toStep ?? Infinity, bounds[1])
     const lane = { run, metric, isCut: to < bounds[1] }
-    return { runId, ...drawn(this.#reduced(lane, from, to, Math.max(1, maxPoints ?? usualMaxPoints))) }
+    return { runId, ...drawn(this.#reduced(lane, from, to, Math.max(1, maxPoints ?? defaultMaxPoints))) }
   }
 
   /** At most `maxPoints` buckets over the range. */

@@ -35,7 +35,7 @@ import type { TrainingRequest } from '#host/processes/messages.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
 import { adapterOf, openTraining } from './openTraining.ts'
 import { Recorder } from './recording.ts'
-import { chooseRunDevice, type RunDeviceWish } from './runDevice.ts'
+import { chooseRunDevice, type RunDeviceRequest } from './runDevice.ts'
 import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
 
 /** Commands accepted by a running training process. */
@@ -81,7 +81,7 @@ export async function* runTraining(request: TrainingRequest, control: RunControl
 async function* placeRun(
   recorder: Recorder,
   step: number,
-  wish: Omit<RunDeviceWish, 'before'>,
+  wish: Omit<RunDeviceRequest, 'before'>,
 ): AsyncGenerator<RunEvent, Device> {
   const before = recorder.deviceBefore()
   const { device, reason } = await chooseRunDevice({ ...wish, before })

@@ -22,7 +22,7 @@ export interface RunDevice {
   readonly reason: string
 }
 
-export interface RunDeviceWish {
+export interface RunDeviceRequest {
   readonly config: Pick<RunConfig, 'device' | 'base'>
   readonly model: ModelFolder
   readonly cacheDirectory: string
@@ -31,7 +31,7 @@ export interface RunDeviceWish {
 }
 
 /** Errors: AppError 'device/unavailable', 'device/unsound'; none for `auto` in a run that begins, which then takes the CPU. */
-export async function chooseRunDevice(wish: RunDeviceWish): Promise<RunDevice> {
+export async function chooseRunDevice(wish: RunDeviceRequest): Promise<RunDevice> {
   const { config, model, cacheDirectory, before } = wish
   const isAuto = config.device.kind === 'auto'
   if (isAuto && before !== null) return { device: await goOn(wish, before), reason: 'The run started on it.' }
@@ -44,14 +44,14 @@ export async function chooseRunDevice(wish: RunDeviceWish): Promise<RunDevice> {
   }
 }
 
-async function sound({ config, cacheDirectory }: RunDeviceWish, kind: DeviceKind): Promise<Device> {
+async function sound({ config, cacheDirectory }: RunDeviceRequest, kind: DeviceKind): Promise<Device> {
   const device = await chooseDevice({ ...config.device, kind })
   await requireProof(device, cacheDirectory)
   return device
 }
 
 /** On another device the rest of the run would not be what it would have been. */
-async function goOn(wish: RunDeviceWish, kind: DeviceKind): Promise<Device> {
+async function goOn(wish: RunDeviceRequest, kind: DeviceKind): Promise<Device> {
   try {
     return await sound(wish, kind)
   } catch (error) {

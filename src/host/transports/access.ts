@@ -31,7 +31,7 @@ export const isOwnOrigin = (origin: string | undefined, host: string): boolean =
 
 /* Connections that have not shown the token yet. However many come, there is room for one more. */
 
-export class Strangers {
+export class PendingClients {
   readonly #most: number
   /** In the order in which they came. */
   readonly #sockets = new Set<Socket>()

@@ -22,7 +22,7 @@ import {
 } from '#shared/api/webSocketPort.ts'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
 import { systemCode } from '#host/files/fileErrors.ts'
-import { bearerToken, createToken, isLoopbackHost, isOwnOrigin, isToken, Strangers } from './access.ts'
+import { bearerToken, createToken, isLoopbackHost, isOwnOrigin, isToken, PendingClients } from './access.ts'
 import {
   contentSecurityPolicy,
   createNonce,
@@ -63,7 +63,7 @@ const tokenRoutes: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 const loopback = '127.0.0.1'
-const maxStrangers = 128
+const maxPendingClients = 128
 /** How often connections are looked for that have taken too long. */
 const checkEveryMs = 2000
 const maxWebSockets = 32
@@ -80,7 +80,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   })
   const open = new Set<Socket>()
   server.on('connection', (socket) => {
-    front.strangers.add(socket)
+    front.pendingClients.add(socket)
     open.add(socket)
     socket.once('close', () => open.delete(socket))
     // One that was on its way when the server closed would keep it waiting for ever.
@@ -133,7 +133,7 @@ function listenError(port: number, error: unknown): Error {
 
 class Front {
   readonly token: string
-  readonly strangers = new Strangers(maxStrangers)
+  readonly pendingClients = new PendingClients(maxPendingClients)
   readonly #options: HttpServerOptions
   readonly #sockets: WebSocketServer
   #uploads = 0
@@ -175,7 +175,7 @@ class Front {
     const methods = tokenRoutes.get(path)
     if (methods !== undefined) {
       if (!isToken(bearerToken(authorization), this.token)) return 401
-      this.strangers.trust(request.socket)
+      this.pendingClients.trust(request.socket)
     }
     return (methods ?? ['GET', 'HEAD']).includes(request.method ?? '') ? null : 405
   }
@@ -235,7 +235,7 @@ class Front {
       refuseSocket(socket, refusal)
       return
     }
-    this.strangers.trust(request.socket)
+    this.pendingClients.trust(request.socket)
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket))
   }
 

@@ -30,7 +30,7 @@ const preferenceLossNames = [
 ] as const
 export type PreferenceLossName = (typeof preferenceLossNames)[number]
 
-/** Those that know labels to be wrong at times. */
+/** Losses that assume label noise. */
 export const smoothedLosses: readonly PreferenceLossName[] = ['robust', 'conservative', 'exo']
 
 interface PreferenceSettings {
@@ -42,7 +42,8 @@ interface PreferenceSettings {
 
 /**
  * Direct Preference Optimization: the chosen answer gains on the rejected one, measured against the reference policy.
- * Rafailov et al. 2023, arXiv:2305.18290; its other losses stand below; the likelihood term: Pang et al. 2024, arXiv:2404.19733, here per token of the minibatch.
+ * Rafailov et al. 2023, arXiv:2305.18290; its other losses are below; the likelihood term: Pang et al. 2024,
+ * arXiv:2404.19733, here per token of the minibatch.
  */
 export const dpo = defineAlgorithm({
   id: 'dpo',

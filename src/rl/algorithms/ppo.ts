@@ -43,8 +43,8 @@ import { defineAlgorithm } from './define.ts'
 import type { Advantages, Experience, LearningRow } from './types.ts'
 
 /**
- * Proximal Policy Optimization: a critic tells what was to be expected. Schulman et al. 2017, arXiv:1707.06347, with
- * advantages of Schulman et al. 2016, arXiv:1506.02438. Turns or tokens are the steps of the episode.
+ * Proximal Policy Optimization: a critic predicts the returns. Schulman et al. 2017, arXiv:1707.06347, with advantages
+ * of Schulman et al. 2016, arXiv:1506.02438. Turns or tokens are the steps of the episode.
  */
 export const ppo = defineAlgorithm({
   id: 'ppo',

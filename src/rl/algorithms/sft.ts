@@ -4,7 +4,7 @@ import { normalizer } from './terms/policyTerms.ts'
 import { tally } from './terms/tally.ts'
 import { defineAlgorithm } from './define.ts'
 
-/** Supervised finetuning: maximum likelihood of the answers shown. The mask marks the answer's tokens, its end included. */
+/** Supervised finetuning: maximum likelihood of given answers. The mask marks their tokens, including the end token. */
 export const sft = defineAlgorithm({
   id: 'sft',
   title: 'SFT',

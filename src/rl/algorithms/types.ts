@@ -122,7 +122,7 @@ export interface Needs {
   readonly unit: number
 }
 
-/** Which groups are worth learning from; the others are replaced by groups of further prompts. */
+/** Decides which groups are kept; the others are replaced by groups of further prompts. */
 export interface GroupAcceptance {
   /** Whether the finished group of one prompt teaches anything. */
   accepts(group: Group<Pick<Experience, 'turnRewards'>>): boolean

@@ -1,4 +1,4 @@
-/** The figures behind the rules, so that "nothing looks wrong" can be seen for oneself. */
+/** The figures behind the rules, so that users can verify a clean diagnosis. */
 import type { Check } from '#shared/diagnosis.ts'
 import type { MetricName } from '#shared/metrics.ts'
 import { exactGapLimit } from '../training/updateGuard.ts'
@@ -6,7 +6,7 @@ import { exploded, fallOf, klBound, lastKl, peakOf, uncertaintyOf } from './coll
 import { type DiagnosedRun, type Measured, seriesOf, averageOf, medianOf, totalOf } from './diagnosedRun.ts'
 import { short } from './rule.ts'
 import { tooManyTruncated } from './rules/sampling.ts'
-import { tooManyClipped, gradientSpikes, spike, usualNorm } from './rules/updates.ts'
+import { tooManyClipped, gradientSpikes, spike, medianNorm } from './rules/updates.ts'
 import { tooManyAlike } from './rules/groupCollapse.ts'
 
 const [window, early] = [10, 5]
@@ -80,7 +80,7 @@ function kl(run: DiagnosedRun): Check[] {
 
 function gradient(run: DiagnosedRun): Check[] {
   const norms = seriesOf(run, 'grad_norm')
-  const [peak, usual] = [peakOf(norms.slice(-2 * window)), usualNorm(norms)]
+  const [peak, usual] = [peakOf(norms.slice(-2 * window)), medianNorm(norms)]
   if (peak === null || !(usual > 0)) return []
   const value = peak.value / usual
   const limit = `above ${short(spike)} times, ${run.facts.maxGradNorm === null ? 'once' : 'again and again'}`

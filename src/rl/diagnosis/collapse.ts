@@ -1,4 +1,4 @@
-/** Whether and where the reward of a run broke down, and what else changed there: shared by the rules that speak of it. */
+/** Whether and where a run's reward broke down, and what else changed there; shared by several rules. */
 import { errorBetween, levelOf, surely, rewardScaleOf, spanOf } from './rewardScale.ts'
 import { type DiagnosedRun, type Measured, seriesOf, averageOf, totalOf } from './diagnosedRun.ts'
 
@@ -15,7 +15,7 @@ export interface Fall {
   readonly after: readonly Measured[]
 }
 
-/** Where the reward broke down for good; null where it did not. */
+/** Where the reward broke down permanently; null if it did not. */
 export const fallOf = (run: DiagnosedRun): Fall | null => deepFallOf(run) ?? breakOf(run)
 
 /** The greatest fall of the reward that lasted to the end; null where it kept at least half of its best level. */
@@ -83,7 +83,7 @@ export interface Uncertainty {
   readonly end: readonly Measured[]
 }
 
-/** Its entropy, or where that was not measured its estimate from the tokens that were drawn. */
+/** The policy's entropy, or its estimate from the sampled tokens if it was not measured. */
 export function uncertaintiesOf(run: DiagnosedRun): {
   readonly name: Uncertainty['name']
   readonly series: readonly Measured[]
@@ -94,7 +94,7 @@ export function uncertaintiesOf(run: DiagnosedRun): {
     : { name: 'surprisal', series: seriesOf(run, 'surprisal') }
 }
 
-/** How unsure the policy was in the first steps and in the last; null where there are too few. */
+/** The policy's uncertainty in the first and the last steps; null if there are too few. */
 export function uncertaintyOf(run: DiagnosedRun, before: number | null = null): Uncertainty | null {
   const { name, series } = uncertaintiesOf(run)
   const early = before === null ? series.slice(0, -lasting) : series.filter(({ step }) => step <= before)
@@ -120,7 +120,7 @@ export const riseOf = ({ start, end }: Uncertainty): number => averageOf(end) - 
 /** A tenth of the uncertainty at the start: the policy says one thing only. */
 const certain = 0.1
 
-/** Far more or far less sure than at the start. */
+/** Far more or far less certain than at the start. */
 export const hasTurned = (uncertainty: Uncertainty): boolean =>
   riseOf(uncertainty) > exploded || averageOf(uncertainty.end) < certain * averageOf(uncertainty.start)
 
@@ -139,6 +139,6 @@ export const isKlHopeless = (run: DiagnosedRun): boolean => isKlAbove(run, hopel
 export const peakOf = (series: readonly Measured[]): Measured | null =>
   series.reduce<Measured | null>((top, each) => (top === null || each.value > top.value ? each : top), null)
 
-/** Nothing flows any more: every gradient of the stretch is 0. */
+/** Learning has stopped: every gradient in the interval is 0. */
 export const isStill = (series: readonly Measured[]): boolean =>
   series.length >= lasting && totalOf(series) === 0

@@ -1,4 +1,4 @@
-/** The few facts of a config that rules ask for. */
+/** The few facts of a config that the rules use. */
 import type { RunConfig } from '#shared/runConfig.ts'
 import { rewardName } from '#shared/runConfig.ts'
 import { parseSettings, takesPair } from '#shared/config/settings.ts'

@@ -1,4 +1,4 @@
-/** How good a reward is on the scale of its run. */
+/** Places a reward on the scale of its run. */
 import { type DiagnosedRun, seriesOf, type Measured, valuesOf, averageOf } from './diagnosedRun.ts'
 import type { RewardFact } from './facts.ts'
 

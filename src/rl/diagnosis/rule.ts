@@ -1,4 +1,4 @@
-/** What a rule is, and how it proposes something. */
+/** What a rule is, and helpers for proposing changes. */
 import type { Finding, LookAt, Proposal } from '#shared/diagnosis.ts'
 import type { Measured, DiagnosedRun } from './diagnosedRun.ts'
 
@@ -28,11 +28,11 @@ export const lowerLearningRate = ({ facts }: DiagnosedRun, divisor: number): Pro
   learningRate('Lower', facts.learningRate / divisor)
 
 /** What adapters are usually trained with, whatever the model; AdamW moves every number by about as much in an update. */
-export const usualRates = { lowest: 1e-5, highest: 1e-3 } as const
+export const rateRange = { lowest: 1e-5, highest: 1e-3 } as const
 
 /** From a checkpoint that is sound yet, where numbers went astray after `step`. */
 export function restartSlower(run: DiagnosedRun, step: number, divisor = 10): Proposal {
-  const rate = Number(Math.min(run.facts.learningRate / divisor, usualRates.highest).toPrecision(2))
+  const rate = Number(Math.min(run.facts.learningRate / divisor, rateRange.highest).toPrecision(2))
   return restart(run, step, `a learning rate of ${rate}`, { 'optimization.learningRate': rate })
 }
 

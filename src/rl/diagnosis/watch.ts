@@ -1,4 +1,4 @@
-/** Diagnosis while a run goes on: remembers what rules look at, and says when what they find has changed. */
+/** Diagnoses a run in progress: keeps what the rules read, and reports when their findings change. */
 import { AppError } from '#shared/errors.ts'
 import type { Diagnosis, FindingId } from '#shared/diagnosis.ts'
 import type { DiagnosisEvent, RunEvent } from '#shared/events.ts'
@@ -7,10 +7,10 @@ import { diagnose } from './diagnose.ts'
 import { type DiagnosedSample, isRead, type Point } from './diagnosedRun.ts'
 
 /** Samples of the last steps; rules ask for no older ones. */
-const mostSamples = 200
-const mostHeldOut = 48
+const maxSamples = 200
+const maxHeldOut = 48
 /** Of a longer series every second point goes, but for its beginning and its end. */
-const [mostPoints, firstPoints, lastPoints] = [4096, 64, 1024]
+const [maxPoints, firstPoints, lastPoints] = [4096, 64, 1024]
 /** Steps after which a checkpoint counts as sound: a fall shows by then. */
 const probation = 10
 
@@ -130,14 +130,14 @@ export class RunWatch {
       const points = this.#metrics.get(name) ?? []
       // In the log a value that was no number is null.
       points.push({ step, value: isNumber(value) ? value : null })
-      this.#metrics.set(name, points.length > mostPoints ? thinned(points) : points)
+      this.#metrics.set(name, points.length > maxPoints ? thinned(points) : points)
     }
   }
 
   #look({ step, source, samples }: Extract<RunEvent, { type: 'samples' }>): void {
     if (source === 'evaluation') {
       this.#heldOutPrompts = [...this.#heldOutPrompts, ...samples.map(({ prompt }) => prompt)].slice(
-        -mostHeldOut,
+        -maxHeldOut,
       )
       return
     }
@@ -146,7 +146,7 @@ export class RunWatch {
       ...(logged === undefined ? {} : { logged }),
       ...(failures === undefined ? {} : { failures }),
     }))
-    this.#samples = [...this.#samples, ...seen].slice(-mostSamples)
+    this.#samples = [...this.#samples, ...seen].slice(-maxSamples)
   }
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import { mostOfASetting } from '#shared/config/settings.ts'
+import { maxSetting } from '#shared/config/settings.ts'
 import type { SampleScore } from '../rewards.ts'
 
 /** A setting of a built-in reward function: flat, so that a form and a config file can hold it. */
@@ -30,10 +30,10 @@ export const defineReward = <Settings extends RewardSettings>(reward: BuiltInRew
 export function requireSettings(what: string, defaults: RewardSettings, changed: RewardSettings): void {
   for (const [name, value] of Object.entries(changed)) {
     const expected = Object.hasOwn(defaults, name) ? typeof defaults[name] : null
-    const isWithin = typeof value !== 'number' || Math.abs(value) <= mostOfASetting
+    const isWithin = typeof value !== 'number' || Math.abs(value) <= maxSetting
     if (expected === typeof value && isWithin) continue
     const names = Object.keys(defaults).join(', ') || 'none'
-    const limits = expected === typeof value ? ` from ${-mostOfASetting} to ${mostOfASetting}` : ''
+    const limits = expected === typeof value ? ` from ${-maxSetting} to ${maxSetting}` : ''
     const fault =
       expected === null
         ? `has no setting “${name}”`

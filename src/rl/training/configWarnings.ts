@@ -1,4 +1,4 @@
-/** Settings that can be trained with, but hardly as they are meant. */
+/** Warnings about settings that work but are probably not intended. */
 import { unwise } from '#shared/config/problems.ts'
 import { deviceTitles, holdsTensors } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'

@@ -1,4 +1,4 @@
-/** Settings that are each in range but do not fit each other. */
+/** Errors about settings that are each in range but conflict with each other. */
 import { conflict, refuse } from '#shared/config/problems.ts'
 import { computesIn, devicesFor } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
@@ -134,15 +134,15 @@ const exampleConflicts = ({ data }: RunConfig, { id }: Parts): Problem[] =>
   )
 
 /** So many trajectories are held in memory at once. */
-const mostTrajectories = 1_000_000
+const maxTrajectories = 1_000_000
 
 function batchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   const { promptsPerStep } = config.rollout
   const size = groupSizeOf(config, algorithm)
   return when(
-    promptsPerStep * size > mostTrajectories,
+    promptsPerStep * size > maxTrajectories,
     'rollout.promptsPerStep',
-    `${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: the maximum is ${mostTrajectories}.`,
+    `${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: the maximum is ${maxTrajectories}.`,
   )
 }
 

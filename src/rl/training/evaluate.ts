@@ -1,4 +1,4 @@
-/** Evaluation: the most probable completion of every held-out prompt, judged by the same reward functions. */
+/** Evaluation: greedy completions of every validation prompt, scored by the same reward functions. */
 import type { EvaluationEvent, PhaseProgress, SamplesEvent } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { Prompt } from '../rollout/prompts.ts'

@@ -1,4 +1,4 @@
-/** Settings of algorithms, rewards and environments that are in range, but hardly meant. */
+/** Warnings about settings of algorithms, rewards and environments that are in range but probably not intended. */
 import { unwise } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'

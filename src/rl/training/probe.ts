@@ -1,4 +1,4 @@
-/** Running a probe: a tiny policy learns a tiny world, and is asked before and after how often it is right. */
+/** Runs a probe: a tiny policy learns a tiny task, and its accuracy is measured before and after. */
 import type { Policy } from '#engine/policy.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'

@@ -1,4 +1,4 @@
-/** Trajectories of a step by letting the policy act: drawn prompts, rewards, greedy baselines, replaced groups. */
+/** Generates the trajectories of a step: drawn prompts, rewards, greedy baselines, replaced groups. */
 import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'

@@ -1,4 +1,4 @@
-/** Trajectories as a person looks at them: texts, rewards, and per-token arrays packed for a log. */
+/** Trajectories for inspection: texts, rewards, and per-token arrays packed for the log. */
 import type { TokenArrays, TrajectorySample } from '#shared/events.ts'
 import { packArray } from '#shared/packedArray.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'

@@ -1,4 +1,4 @@
-/** What a whole step takes, from what one group of it took (calibrate.ts). */
+/** Estimates the time of a whole step from that of one group (calibrate.ts). */
 import type { RunConfig } from '#shared/runConfig.ts'
 
 /** Tokens are means over trajectories or prompts. */
@@ -49,7 +49,7 @@ export function estimateStep({ rollout, optimization }: RunConfig, measures: Ste
     learnedTokens === 0 ? 0 : (seconds.forward + optimization.epochs * seconds.update) / learnedTokens
   const learning = (tokens: number) => rows * tokens * perToken
   const scoring = promptsPerStep * seconds.scoring
-  const expected = generating(rows, measures) + scoring + learning(usualTokens(measures))
+  const expected = generating(rows, measures) + scoring + learning(expectedTokens(measures))
   const longest = promptsPerStep * seconds.generating + scoring + learning(measures.rowTokens)
   return { expected, low: quicker * expected, high: Math.max(slower * expected, longest) }
 }
@@ -59,7 +59,7 @@ export function estimateEvaluation(rows: number, measures: StepMeasures): number
   const { isActing, seconds, groupSize, learnedTokens } = measures
   if (isActing) return generating(rows, measures) + (rows * seconds.scoring) / Math.max(groupSize, 1)
   // A forward pass is a third of learning.
-  return learnedTokens === 0 ? 0 : (rows * usualTokens(measures) * seconds.update) / learnedTokens / 3
+  return learnedTokens === 0 ? 0 : (rows * expectedTokens(measures) * seconds.update) / learnedTokens / 3
 }
 
 /** Prompts one after the other, tokens of many completions together. */
@@ -72,7 +72,7 @@ function generating(rows: number, { seconds, decoding, groupSize, ...tokens }: S
   return groups * prompt * (tokens.meanPrompt / Math.max(tokens.longestPrompt, 1)) + rounds * decode
 }
 
-const usualTokens = ({ rowTokens, longestPrompt, meanPrompt }: StepMeasures): number =>
+const expectedTokens = ({ rowTokens, longestPrompt, meanPrompt }: StepMeasures): number =>
   Math.max(1, rowTokens - longestPrompt + meanPrompt)
 
 /** How often a run of so many steps is evaluated: before it, every so many steps, and at its end. */

@@ -1,4 +1,4 @@
-/** What a step reports of its trajectories. */
+/** The metrics that a step reports about its trajectories. */
 import type { Metrics } from '#shared/metrics.ts'
 import { groupsOf, hasNoSpread, mean, sampleVariance } from '../algorithms/terms/groups.ts'
 import { type MismatchSummary, summarizeMismatch, type WeightLimit } from './samplingMismatch.ts'

@@ -14,7 +14,7 @@ export interface ReconnectingOptions {
   readonly onState?: (state: ConnectionState, error: Error | null) => void
 }
 
-const usualDelaysMs = [0, 250, 500, 1000, 2000, 5000]
+const defaultDelaysMs = [0, 250, 500, 1000, 2000, 5000]
 
 /**
  * Feeds go on behind their last item as soon as there is a connection again. Calls and streams that were under way end
@@ -56,7 +56,7 @@ class Link<C extends Contract> {
   #port: Port | null = null
   readonly #closed = new AbortController()
 
-  constructor(openPort: () => Promise<Port>, { delaysMs = usualDelaysMs, onState }: ReconnectingOptions) {
+  constructor(openPort: () => Promise<Port>, { delaysMs = defaultDelaysMs, onState }: ReconnectingOptions) {
     this.#openPort = openPort
     this.#delaysMs = delaysMs
     this.#onState = onState ?? (() => undefined)

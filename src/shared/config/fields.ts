@@ -168,7 +168,7 @@ export const fieldsOf = (settings: SettingsTable, prefix: string): SettingField[
 
 function fieldOf(key: string, schema: z.ZodType): SettingField {
   const { inner, isNullable, default: initial } = bare(schema)
-  const { label = usualLabel(key), description = '', empty, options } = schema.meta() ?? {}
+  const { label = defaultLabel(key), description = '', empty, options } = schema.meta() ?? {}
   return {
     ...{ key, label, help: helpWords(description, empty), default: initial, isNullable },
     control: controlOf(inner, options),
@@ -286,7 +286,7 @@ const algorithmLabels: Readonly<Record<string, string>> = {
   nllAlpha: 'NLL weight (α)',
 }
 
-function usualLabel(key: string): string {
+function defaultLabel(key: string): string {
   const name = key.slice(key.lastIndexOf('.') + 1)
   return (key.startsWith('algorithm.settings.') ? algorithmLabels[name] : undefined) ?? sentenceCase(name)
 }
@@ -301,7 +301,7 @@ function sentenceCase(name: string): string {
 export function labelOf(key: string): string {
   const [, owner, index, name = '', inner = ''] =
     /^(stages|rewards)(?:\[(\d+)\]|\.([^.]+))\.(.+)$/.exec(key) ?? []
-  if (owner === undefined) return fieldAt(key)?.label ?? usualLabel(key)
+  if (owner === undefined) return fieldAt(key)?.label ?? defaultLabel(key)
   const which = index === undefined ? name : String(Number(index) + 1)
   return `${owner === 'stages' ? 'Stage' : 'Reward'} ${which}: ${labelOf(inner)}`
 }

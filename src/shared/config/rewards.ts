@@ -1,6 +1,6 @@
 /** What gives rewards: functions of completions, or an environment. */
 import { z } from 'zod'
-import { mostOfASetting } from './settings.ts'
+import { maxSetting } from './settings.ts'
 
 export const rewardSection = z.strictObject({
   function: z
@@ -9,7 +9,7 @@ export const rewardSection = z.strictObject({
     .describe(
       'Id of a built-in reward function, or the path of a .ts or .js file; file.ts#name picks one of several.',
     ),
-  weight: z.number().min(-mostOfASetting).max(mostOfASetting).default(1).describe('Factor in the sum.'),
+  weight: z.number().min(-maxSetting).max(maxSetting).default(1).describe('Factor in the sum.'),
   name: z
     .string()
     .regex(/^[^/]+$/, 'must not contain a slash')

@@ -1,7 +1,7 @@
 /** How completions are generated, and by whom: this machine, or a server that is waited for. */
 import { z } from 'zod'
 import { rolloutPrecisions } from '../precision.ts'
-import { usualNewTokens, share, wholeNumber, mostOfASetting, mostTokens } from './settings.ts'
+import { defaultNewTokens, share, wholeNumber, maxSetting, maxTokenCount } from './settings.ts'
 
 const absoluteFolder = z.string().regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)/, 'an absolute path')
 
@@ -99,7 +99,7 @@ export const rolloutSection = z.strictObject({
     .max(100)
     .default(1)
     .describe('Above 1 is more varied, below 1 more certain.'),
-  topK: wholeNumber(0, mostTokens)
+  topK: wholeNumber(0, maxTokenCount)
     .default(0)
     .meta({ label: 'Top-k', description: 'Only the k likeliest tokens; 0 is off.' }),
   topP: z.number().gt(0).max(1).default(1).meta({
@@ -116,11 +116,11 @@ export const rolloutSection = z.strictObject({
     .max(100)
     .default(1)
     .describe('Makes repeated tokens less likely; 1 is off.'),
-  minNewTokens: wholeNumber(0, mostTokens)
+  minNewTokens: wholeNumber(0, maxTokenCount)
     .default(0)
     .meta({ label: 'Min new tokens', description: 'A completion cannot end before this length.' }),
-  maxNewTokens: wholeNumber(1, mostTokens)
-    .default(usualNewTokens)
+  maxNewTokens: wholeNumber(1, maxTokenCount)
+    .default(defaultNewTokens)
     .meta({ label: 'Max new tokens', description: 'A completion is truncated at this length.' }),
   stopStrings: z.array(z.string().min(1)).default([]).describe('A completion ends at any of these.'),
   mismatchCorrection: z
@@ -129,7 +129,7 @@ export const rolloutSection = z.strictObject({
     .describe(
       'Weighs tokens by learner over sampler probability; auto: on if rollouts or the base are quantised, or rollouts come from a server.',
     ),
-  mismatchCap: z.number().positive().max(mostOfASetting).default(2).describe('Upper limit of that weight.'),
+  mismatchCap: z.number().positive().max(maxSetting).default(2).describe('Upper limit of that weight.'),
   mismatchMode: z
     .enum(['truncate', 'mask'])
     .default('truncate')

@@ -1,9 +1,9 @@
 /** The sections of the run config: each setting with its range, its default and a sentence that says what it does. */
 import { z } from 'zod'
-import { deviceTitles, deviceWishes } from '../device.ts'
+import { deviceTitles, deviceOptions } from '../device.ts'
 import { findDeclaration } from '../metrics.ts'
 import { basePrecisions } from '../precision.ts'
-import { path, share, wholeNumber, mostOfASetting, mostRows, mostSteps, mostTokens } from './settings.ts'
+import { path, share, wholeNumber, maxSetting, maxRows, maxStepCount, maxTokenCount } from './settings.ts'
 
 /** AdamW divides by 1 − β. */
 const decay = z.number().min(0).lt(1)
@@ -14,7 +14,7 @@ export const adapterSection = z.strictObject({
   rank: wholeNumber(1, 65_536)
     .default(16)
     .meta({ label: 'LoRA rank', description: 'Rank of the low-rank matrices.' }),
-  alpha: z.number().positive().max(mostOfASetting).default(32).meta({
+  alpha: z.number().positive().max(maxSetting).default(32).meta({
     label: 'LoRA alpha',
     description: 'Scale of the adapter: alpha / rank (rsLoRA: alpha / √rank).',
   }),
@@ -88,7 +88,7 @@ const splitRule = z.union([
     share: z.number().gt(0).lt(1).describe('Share of the rows; adding rows later moves no existing ones.'),
     seed: splitSeed,
   }),
-  z.strictObject({ rows: wholeNumber(1, mostRows).describe('Number of rows.'), seed: splitSeed }),
+  z.strictObject({ rows: wholeNumber(1, maxRows).describe('Number of rows.'), seed: splitSeed }),
 ])
 
 const answerColumn = z.string().min(1).nullable().default(null)
@@ -98,7 +98,7 @@ export const dataSection = z.strictObject({
     .union([
       path,
       z.strictObject({
-        episodes: wholeNumber(1, mostRows).describe('Episodes that an environment generates per pass.'),
+        episodes: wholeNumber(1, maxRows).describe('Episodes that an environment generates per pass.'),
       }),
     ])
     .meta({
@@ -133,7 +133,7 @@ export const dataSection = z.strictObject({
     description: 'For preferences: the column of the worse answer, as text or as messages.',
     empty: 'rejected',
   }),
-  maxPromptTokens: wholeNumber(1, mostTokens)
+  maxPromptTokens: wholeNumber(1, maxTokenCount)
     .nullable()
     .default(null)
     .meta({ description: 'Rows with longer prompts are left out.', empty: 'what fits' }),
@@ -165,7 +165,7 @@ export const optimizationSection = z.strictObject({
   beta2: decay.default(0.999).meta({ label: 'AdamW β₂', description: 'Decay of AdamW’s second moment.' }),
   epsilon: z.number().positive().max(1).default(1e-8).meta({ label: 'AdamW ε', description: 'AdamW’s ε.' }),
   weightDecay: z.number().min(0).max(10).default(0.01).describe('AdamW’s decoupled weight decay.'),
-  maxGradNorm: z.number().positive().max(mostOfASetting).nullable().default(1).meta({
+  maxGradNorm: z.number().positive().max(maxSetting).nullable().default(1).meta({
     label: 'Max gradient norm',
     description: 'Gradient clipping: the maximum global norm.',
     empty: 'off',
@@ -178,11 +178,11 @@ export const optimizationSection = z.strictObject({
   epochs: wholeNumber(1, 1000)
     .default(1)
     .meta({ label: 'Update epochs', description: 'Passes over the trajectories of one step.' }),
-  minibatchSize: wholeNumber(1, mostOfASetting)
+  minibatchSize: wholeNumber(1, maxSetting)
     .nullable()
     .default(null)
     .meta({ description: 'Trajectories per update.', empty: 'all of the step' }),
-  tokenBudget: wholeNumber(1, 100 * mostTokens)
+  tokenBudget: wholeNumber(1, 100 * maxTokenCount)
     .nullable()
     .default(null)
     .meta({
@@ -210,11 +210,11 @@ export const referenceSection = z.strictObject({
         'The reference policy: the policy at the start of this training, kept in its own adapter, or the base model without an adapter.',
       options: { start: 'the policy at the start', base: 'the base model' },
     }),
-  refreshSteps: wholeNumber(1, mostSteps).nullable().default(null).meta({
+  refreshSteps: wholeNumber(1, maxStepCount).nullable().default(null).meta({
     description: 'Moves the reference towards the policy after every this many steps.',
     empty: 'never',
   }),
-  refreshPasses: wholeNumber(1, mostSteps).nullable().default(null).meta({
+  refreshPasses: wholeNumber(1, maxStepCount).nullable().default(null).meta({
     description: 'Moves the reference after every this many passes over the training rows.',
     empty: 'never',
   }),
@@ -233,11 +233,11 @@ export const referenceSection = z.strictObject({
 })
 
 export const evaluationSection = z.strictObject({
-  every: wholeNumber(0, mostSteps).default(10).meta({
+  every: wholeNumber(0, maxStepCount).default(10).meta({
     label: 'Evaluate every',
     description: 'Steps between evaluations; 0: only before and after training.',
   }),
-  rows: wholeNumber(1, mostRows)
+  rows: wholeNumber(1, maxRows)
     .nullable()
     .default(null)
     .meta({ label: 'Validation rows', description: 'Maximum number of validation rows.', empty: 'all' }),
@@ -258,18 +258,18 @@ export const diagnosisSection = z.strictObject({
 })
 
 export const checkpointsSection = z.strictObject({
-  every: wholeNumber(0, mostSteps).default(10).meta({
+  every: wholeNumber(0, maxStepCount).default(10).meta({
     label: 'Save every',
     description: 'Steps between checkpoints; 0: only at the end and when stopped.',
   }),
-  keepLast: wholeNumber(1, mostSteps).default(3).describe('Number of newest checkpoints to keep.'),
-  keepBest: wholeNumber(0, mostSteps).default(1).describe('Number of best checkpoints to keep as well.'),
+  keepLast: wholeNumber(1, maxStepCount).default(3).describe('Number of newest checkpoints to keep.'),
+  keepBest: wholeNumber(0, maxStepCount).default(1).describe('Number of best checkpoints to keep as well.'),
   bestBy: z
     .string()
     .refine((name) => findDeclaration(name) !== undefined, 'the name of a metric')
     .default('eval_reward')
     .meta({ label: 'Best by metric', description: 'Metric that decides which checkpoints are best.' }),
-  keepEvery: wholeNumber(0, mostSteps).default(0).meta({
+  keepEvery: wholeNumber(0, maxStepCount).default(0).meta({
     label: 'Keep every',
     description: 'Keeps the checkpoints of every this many steps for good; 0: none.',
   }),
@@ -306,7 +306,7 @@ export const checkpointsSection = z.strictObject({
 
 export const deviceSection = z.strictObject({
   kind: z
-    .enum(deviceWishes)
+    .enum(deviceOptions)
     .default('auto')
     .meta({
       label: 'Device',

@@ -12,11 +12,11 @@ export const share = z.number().min(0).max(1)
 export const path = z.string().min(1)
 
 /** Limits are what could still be meant by anybody; what is unwise within them is said by rl/training/configWarnings.ts. */
-export const mostSteps = 10_000_000
-export const mostTokens = 10_000_000
-export const mostRows = 1_000_000_000
+export const maxStepCount = 10_000_000
+export const maxTokenCount = 10_000_000
+export const maxRows = 1_000_000_000
 /** What no other number is beyond, either way, where its setting does not say less. */
-export const mostOfASetting = 1_000_000
+export const maxSetting = 1_000_000
 
 declare module 'zod' {
   interface GlobalMeta {
@@ -44,8 +44,8 @@ interface NumberOptions {
 }
 
 function numberWithin({
-  minimum = -mostOfASetting,
-  maximum = mostOfASetting,
+  minimum = -maxSetting,
+  maximum = maxSetting,
   integer,
 }: Omit<NumberOptions, 'description'>) {
   const number = integer === true ? z.int() : z.number()
@@ -125,8 +125,8 @@ export function parseSettings<Table extends SettingsTable>(
 }
 
 /** Tokens that a completion may have where nobody says otherwise. */
-export const usualNewTokens = 256
+export const defaultNewTokens = 256
 
 /** At most a quarter of the model’s context at once: the prompt needs room as well. */
-export const fittingNewTokens = (contextLength: number, wanted: number = usualNewTokens): number =>
+export const fittingNewTokens = (contextLength: number, wanted: number = defaultNewTokens): number =>
   Math.max(1, Math.min(wanted, Math.floor(contextLength / 4)))

@@ -53,6 +53,6 @@ describe('rotary frequencies', () => {
   })
 
   test('heads that are rotated in part are refused', () => {
-    expect(() => readModelConfig({ ...base, partial_rotary_factor: 0.5 }, 'config.json')).toThrow('in part')
+    expect(() => readModelConfig({ ...base, partial_rotary_factor: 0.5 }, 'config.json')).toThrow('partly rotated heads')
   })
 })

@@ -149,12 +149,12 @@ describe('numbers', () => {
     const numbers = (count: number, factor: number) =>
       Array.from({ length: count }, (_, i) => factor * Math.sin(i * i + 1))
     const table = constant(numbers(9 * 4, 3), [9, 4])
-    const bend = cap === null ? {} : { bend: { cap, factor: constant([1.25], [1]) } }
+    const logitCap = cap === null ? {} : { logitCap: { cap, factor: constant([1.25], [1]) } }
     const head = {
       hidden: input('hidden', 'float32', ['N', 4]),
       table,
       targets: input('targets', 'int64', ['N']),
-      ...bend,
+      ...logitCap,
     }
     const whole = vocabularyHead(head)
     const sliced = slicedHead({ ...head, slices: splitSizes(table, 0, [4, 4, 1]) })

@@ -47,7 +47,7 @@ function straying(step: ResidentStep, strays: (place: number) => boolean) {
     headDim: step.headDim,
     vocabSize: step.vocabSize,
     choiceWidth: step.choiceWidth,
-    mostTurns: step.mostTurns,
+    maxTurns: step.maxTurns,
     run: (pass) => step.run(pass),
     async loop(pass) {
       const result = await step.loop(pass)

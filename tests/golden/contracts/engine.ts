@@ -67,7 +67,7 @@ async function loraLinear(inputs: JsonObject): Promise<unknown> {
   }
 }
 
-export interface HeadGradients {
+export interface HeadSlopes {
   /** [B][L−1] */
   readonly logprobs: readonly (readonly number[])[]
   /** [B][L][D] */
@@ -87,7 +87,7 @@ export async function headGradients(
   inputs: JsonObject,
   temperature: number,
   cotangents: Rows,
-): Promise<HeadGradients> {
+): Promise<HeadSlopes> {
   const hidden = asList(inputs.hidden).map(asFloatRows) // [B][L][D]
   const ids = asList(inputs.input_ids).map(asNumbers)
   const weight = asFloatRows(inputs.lm_head_weight)

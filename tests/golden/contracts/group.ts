@@ -96,7 +96,7 @@ function learn(inputs: JsonObject): unknown {
       ...replay.metrics,
       ...(inputs.sampling_logps === undefined ? {} : mismatchMetrics(inputs)),
     },
-    grad_lp: replay.logprobGradients,
+    grad_lp: replay.logprobSlopes,
   }
 }
 
@@ -142,11 +142,11 @@ function plainPolicyGradient(inputs: JsonObject): unknown {
   }))
   const minibatches = [batch.map((_, i) => i)]
   const whole = { tokens: asFloatRows(inputs.rewards), returns: null, kept: minibatches[0]! }
-  const { losses, logprobGradients } = replayUpdates(remax.configure({}), batch, whole, {
+  const { losses, logprobSlopes } = replayUpdates(remax.configure({}), batch, whole, {
     ...inputs,
     minibatches,
   })
-  return { loss: losses[0], grad_lp: logprobGradients }
+  return { loss: losses[0], grad_lp: logprobSlopes }
 }
 
 export const groupContracts = {

@@ -10,7 +10,7 @@ const PART_SIZE = 3
 export interface Replay {
   readonly losses: readonly number[]
   readonly metrics: Readonly<Record<string, number>>
-  readonly logprobGradients: readonly Float64Array[]
+  readonly logprobSlopes: readonly Float64Array[]
   readonly valueGradients: readonly Float64Array[]
 }
 
@@ -45,7 +45,7 @@ export function replayUpdates(
   inputs: JsonObject,
 ): Replay {
   const rows = lossRows(batch, advantages, inputs)
-  const logprobGradients = rows.map(({ logprobs }) => new Float64Array(logprobs.length))
+  const logprobSlopes = rows.map(({ logprobs }) => new Float64Array(logprobs.length))
   const valueGradients = rows.map(({ logprobs }) => new Float64Array(logprobs.length))
   const updates = asList(inputs.minibatches).map((entry) => {
     const indices = asNumbers(entry)
@@ -53,7 +53,7 @@ export function replayUpdates(
     const parts = partsOf(indices).map((part) => {
       const answer = lossOf(part.map((i) => rows[i]!))
       answer.coefficients.forEach(({ logprobs, values }, position) => {
-        add(logprobGradients[part[position]!]!, logprobs)
+        add(logprobSlopes[part[position]!]!, logprobs)
         if (values) add(valueGradients[part[position]!]!, values)
       })
       return answer
@@ -64,7 +64,7 @@ export function replayUpdates(
   return {
     losses: updates.map(({ loss }) => loss),
     metrics: meanOfEach(updates.map(({ means }) => means)),
-    logprobGradients,
+    logprobSlopes,
     valueGradients,
   }
 }

@@ -42,7 +42,7 @@ function learn(inputs: JsonObject): unknown {
       clipfrac: replay.metrics['clip_ratio/region_mean'],
       ...(inputs.sampling_logps === undefined ? {} : mismatchMetrics(inputs)),
     },
-    grad_lp: replay.logprobGradients,
+    grad_lp: replay.logprobSlopes,
     grad_values: replay.valueGradients,
   }
 }

@@ -20,7 +20,7 @@ function learn(inputs: JsonObject): unknown {
     turnRatioPooling: config.turn_ratio_pooling,
   })
   const advantages = algorithm.advantages(batch)
-  const { losses, metrics, logprobGradients } = replayUpdates(algorithm, batch, advantages, inputs)
+  const { losses, metrics, logprobSlopes } = replayUpdates(algorithm, batch, advantages, inputs)
   return {
     granularity: resolveAdvantageGranularity(
       config.advantage_granularity as Granularity,
@@ -34,7 +34,7 @@ function learn(inputs: JsonObject): unknown {
       entropy: metrics.surprisal,
       ...(inputs.sampling_logps === undefined ? {} : mismatchMetrics(inputs)),
     },
-    grad_lp: logprobGradients,
+    grad_lp: logprobSlopes,
   }
 }
 

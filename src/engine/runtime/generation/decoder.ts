@@ -28,7 +28,7 @@ export interface PrefilledPrompt {
 export interface RowStep {
   /** [B] the latest id of each row. */
   readonly ids: Int32Array
-  /** The most tokens of a row: 1, or up to `Decoder.mostTurns` for a `choice` or the `best`. */
+  /** The most tokens of a row: 1, or up to `Decoder.maxTurns` for a `choice` or the `best`. */
   readonly turns: number
   /** [turns, B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
   readonly uniforms: Float64Array
@@ -86,7 +86,7 @@ export interface KeptRow {
 export interface Decoder {
   readonly vocabSize: number
   /** The most tokens of a row in one step. */
-  readonly mostTurns: number
+  readonly maxTurns: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null
   open(options: DecodingOptions): Promise<Decoding>
@@ -174,6 +174,6 @@ export interface DecodeStep {
   readonly choiceWidth: number | null
   run(pass: DecodePass): Promise<PassResult>
   /** The most tokens of a row that `loop` computes in one run; 1 or absent where there is none. */
-  readonly mostTurns?: number
+  readonly maxTurns?: number
   loop?(pass: LoopPass): Promise<LoopResult>
 }

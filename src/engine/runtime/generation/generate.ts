@@ -67,7 +67,7 @@ export async function* generateCompletions(
       },
     })
     const graphChooses = decoder.choiceWidth !== null
-    const parts = { decoding, sampler, stats, graphChooses, mostTurns: decoder.mostTurns }
+    const parts = { decoding, sampler, stats, graphChooses, maxTurns: decoder.maxTurns }
     const generation = new Generation(requests, options, parts)
     while (generation.isUnfinished) {
       for (const completion of await generation.advance()) yield completion.finish()
@@ -102,7 +102,7 @@ interface GenerationParts {
   readonly stats: GenerationStats
   /** The decoder can answer with a `choice` or the `best`. */
   readonly graphChooses: boolean
-  readonly mostTurns: number
+  readonly maxTurns: number
 }
 
 class Generation {
@@ -209,8 +209,7 @@ class Generation {
     if (completions.length === 0) return []
     const want = this.#wanted(completions.map(({ length }) => length))
     const room = completions.map((completion) => completion.room)
-    const turns =
-      want === 'choice' || want === 'best' ? Math.min(this.#parts.mostTurns, Math.max(...room)) : 1
+    const turns = want === 'choice' || want === 'best' ? Math.min(this.#parts.maxTurns, Math.max(...room)) : 1
     const step = {
       ids: Int32Array.from(completions, ({ lastId }) => lastId),
       turns,

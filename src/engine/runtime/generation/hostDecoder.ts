@@ -26,12 +26,12 @@ const roundUp = (slots: number): number => Math.ceil(slots / CAPACITY_UNIT) * CA
 export class HostDecoder implements Decoder {
   readonly vocabSize: number
   readonly choiceWidth: number | null
-  readonly mostTurns: number
+  readonly maxTurns: number
   readonly #step: DecodeStep
 
   constructor(step: DecodeStep) {
     this.vocabSize = step.vocabSize
-    this.mostTurns = step.mostTurns ?? 1
+    this.maxTurns = step.maxTurns ?? 1
     this.choiceWidth = step.choiceWidth
     this.#step = step
   }

@@ -1,4 +1,4 @@
-/** Finds the tokens that stand in a text as they are, such as <|im_start|>, before anything else reads it. */
+/** Finds added tokens such as <|im_start|> that appear literally in a text, before the rest of the pipeline runs. */
 
 export interface AddedToken {
   readonly id: number

@@ -1,4 +1,4 @@
-/** Longest word that is merged by looking at every pair again and again; beyond, a queue is quicker. */
+/** Longest word merged by rescanning all pairs; for longer ones a queue is faster. */
 const shortWord = 48
 
 /**

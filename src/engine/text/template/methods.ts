@@ -1,4 +1,4 @@
-/** Methods of texts, dicts and lists: those of Python's that change nothing. */
+/** Python's non-mutating methods of strings, dicts and lists. */
 import {
   boundedText,
   boundLength,

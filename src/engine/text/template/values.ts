@@ -1,4 +1,4 @@
-/** What templates compute with: Python's values, as far as chat templates meet them. */
+/** The values of templates: Python's, as far as chat templates use them. */
 import { charge, chargeText, joinedText, lettersOf, replacedText } from './limits.ts'
 
 /** A floating-point number; whole ones are written with a decimal point, unlike integers. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { fittingNewTokens, usualNewTokens } from '#shared/config/settings.ts'
+import { fittingNewTokens, defaultNewTokens } from '#shared/config/settings.ts'
 import { useAnswer, useTask, type Answer } from '#renderer/client/api.tsx'
 import { useCompletionLength } from '#renderer/features/newRun/useNewRun.ts'
 import { formatCount, formatNumber, formatPercent, plural } from '#renderer/client/format.ts'
@@ -63,7 +63,7 @@ function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
   const { data: info } = useAnswer('models.info', { model })
   const context = info?.contextLength ?? null
   const chosen = useCompletionLength()
-  const completion = chosen ?? (context === null ? usualNewTokens : fittingNewTokens(context))
+  const completion = chosen ?? (context === null ? defaultNewTokens : fittingNewTokens(context))
   if (error !== null) return <ErrorNote error={error} />
   if (last === undefined) return <Loading label="Measuring" />
   const { histogram, progress } = last

@@ -11,7 +11,7 @@ export type SplitRule =
   { readonly share: number; readonly seed: number } | { readonly rows: number; readonly seed: number }
 
 /** The validation split where nobody decided otherwise: enough to tell learning from remembering. */
-export const usualSplit: SplitRule = { share: 0.1, seed: 42 }
+export const defaultSplit: SplitRule = { share: 0.1, seed: 42 }
 
 /** null: nothing was decided, what is detected holds. */
 export interface Preparation {

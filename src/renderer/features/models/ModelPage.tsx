@@ -225,7 +225,7 @@ interface Trained {
 }
 
 const rowHeight = 32
-const mostRows = 12
+const maxRows = 12
 
 /** Adapters that runs made of a base model, the newest first. */
 function TrainedHere({ directory }: { directory: string }) {
@@ -244,7 +244,7 @@ function TrainedHere({ directory }: { directory: string }) {
       {rows.length === 0 ? (
         <p className="p-3 text-muted">No run on this model has a checkpoint yet.</p>
       ) : (
-        <div className="flex flex-col" style={{ height: 33 + Math.min(rows.length, mostRows) * rowHeight }}>
+        <div className="flex flex-col" style={{ height: 33 + Math.min(rows.length, maxRows) * rowHeight }}>
           <Table
             label="Adapters trained on this model"
             rows={rows}

@@ -6,7 +6,7 @@ import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
 import { DataPicker } from '#renderer/features/data/DataPicker.tsx'
-import { usualSplit } from '#renderer/features/data/preparation.ts'
+import { defaultSplit } from '#renderer/features/data/preparation.ts'
 import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { withRows, withTypedRows } from './chosenRows.ts'
 import { problemsAt, wrongWords } from './problems.ts'
@@ -211,12 +211,12 @@ function HeldOut({ config, known, problems, version, onSet }: HeldOutProps) {
 
 const seedOf = (heldOut: unknown): number => {
   const seed = valueAt(heldOut, 'seed')
-  return typeof seed === 'number' ? seed : usualSplit.seed
+  return typeof seed === 'number' ? seed : defaultSplit.seed
 }
 
 function heldOutOf(kind: 'part' | 'set' | 'none'): unknown {
   if (kind === 'none') return undefined
-  return kind === 'set' ? '' : usualSplit
+  return kind === 'set' ? '' : defaultSplit
 }
 
 const directoryOf = (versionId: string, dataSets: readonly DataSetOf[]): string | undefined =>

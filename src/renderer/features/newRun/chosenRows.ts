@@ -1,7 +1,7 @@
 /** What goes along when a run is given other rows: held-out rows, prompt and columns of another task would measure that. */
-import { usualSplit } from '#renderer/features/data/preparation.ts'
+import { defaultSplit } from '#renderer/features/data/preparation.ts'
 import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
-import { usualNewTokens, fittingNewTokens } from '#shared/config/settings.ts'
+import { defaultNewTokens, fittingNewTokens } from '#shared/config/settings.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { followed, presetsFor, type ModelFacts } from './presets.ts'
 import { algorithmOf } from './stages.ts'
@@ -26,7 +26,7 @@ export function withRows(
   train: string | { readonly episodes: number } | undefined,
 ): JsonObject {
   if (train === undefined) return withValue(config, 'data', undefined)
-  return { ...config, data: typeof train === 'string' ? { train, heldOut: usualSplit } : { train } }
+  return { ...config, data: typeof train === 'string' ? { train, heldOut: defaultSplit } : { train } }
 }
 
 /**
@@ -36,7 +36,7 @@ export function withRows(
 export function withTypedRows(config: JsonObject, train: string): JsonObject {
   const next = withValue(config, 'data.train', train)
   const isFile = typeof valueAt(config, 'data.heldOut') === 'string'
-  return isFile ? withValue(next, 'data.heldOut', usualSplit) : next
+  return isFile ? withValue(next, 'data.heldOut', defaultSplit) : next
 }
 
 // What goes along when another model is chosen for a run.
@@ -71,8 +71,8 @@ export function withModel(config: JsonObject, model: string, { models, algorithm
 /** The usual length of a completion is set only where this model could not read that much besides a prompt. */
 export function withRoom(config: JsonObject, facts: ModelFacts | null): JsonObject {
   const chosen = valueAt(config, 'rollout.maxNewTokens')
-  const fitting = facts === null ? usualNewTokens : fittingNewTokens(facts.contextLength)
-  return chosen === undefined && fitting < usualNewTokens
+  const fitting = facts === null ? defaultNewTokens : fittingNewTokens(facts.contextLength)
+  return chosen === undefined && fitting < defaultNewTokens
     ? withValue(config, 'rollout.maxNewTokens', fitting)
     : config
 }

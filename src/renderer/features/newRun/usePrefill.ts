@@ -1,6 +1,6 @@
 /** Where a run being set up gets its parts from: an address that asks for them, a version of a data set, another run. */
 import { useCallback, useEffect, useMemo } from 'react'
-import { parsePreparation, usualSplit } from '#renderer/features/data/preparation.ts'
+import { parsePreparation, defaultSplit } from '#renderer/features/data/preparation.ts'
 import { detectedPrompt } from '#renderer/features/data/promptForms.ts'
 import { bestOf } from '#renderer/client/modelChoice.ts'
 import { withModel, withRoom, modelFactsOf, withData, startingFrom } from './chosenRows.ts'
@@ -22,7 +22,7 @@ export async function dataOf(client: ApiClient, versionId: string): Promise<Json
   const chosen = prompt ?? detectedPrompt(shape.prompt, version.columns)
   return {
     train: version.directory,
-    heldOut: heldOut ?? usualSplit,
+    heldOut: heldOut ?? defaultSplit,
     ...(chosen === null ? {} : { prompt: chosen }),
     ...(maxPromptTokens === null ? {} : { maxPromptTokens }),
   }
@@ -152,7 +152,7 @@ async function forkOf(client: ApiClient, runId: string, step: string | undefined
 
 /** A version, or whatever names rows in a config. */
 const rowsAt = (client: ApiClient, data: string): Promise<JsonObject> =>
-  /^[0-9a-f]{64}$/.test(data) ? dataOf(client, data) : Promise.resolve({ train: data, heldOut: usualSplit })
+  /^[0-9a-f]{64}$/.test(data) ? dataOf(client, data) : Promise.resolve({ train: data, heldOut: defaultSplit })
 
 /** The newest version of one of the library, or a built-in by its id. */
 async function rewardOf(client: ApiClient, reward: string): Promise<JsonObject> {

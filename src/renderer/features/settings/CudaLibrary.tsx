@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState, useCallback } from 'react'
 import { create } from 'zustand'
-import { oldestCudaDriver, usualPackageIndex } from '#shared/device.ts'
+import { oldestCudaDriver, defaultPackageIndex } from '#shared/device.ts'
 import { formatBytes, formatDuration } from '#renderer/client/format.ts'
 import { invalidate, useAnswer, useCommand, type Answer, useApi } from '#renderer/client/api.tsx'
 import { useSetting } from '#renderer/client/settings.ts'
@@ -73,21 +73,21 @@ function Plan({ library, isFixed }: { library: Library; isFixed: boolean }) {
   return (
     <div className="grid max-w-150 gap-3">
       <p className="text-pretty">
-        Installing fetches {formatBytes(downloadBytes)} from {address || usualPackageIndex} and takes{' '}
+        Installing fetches {formatBytes(downloadBytes)} from {address || defaultPackageIndex} and takes{' '}
         {formatBytes(installedBytes)} on the disk. Every file is compared with a digest that came with
         Turnwise.
       </p>
       <p className="text-sm text-muted text-pretty">
         Parts of {packages.join(', ')}. NVIDIA’s packages come under NVIDIA’s licence.
       </p>
-      <Field label="Package index" note={`Empty: ${usualPackageIndex}.`}>
+      <Field label="Package index" note={`Empty: ${defaultPackageIndex}.`}>
         {(ids) => (
           <TextInput
             {...ids}
             mono
             value={address}
             disabled={isFixed}
-            placeholder={usualPackageIndex}
+            placeholder={defaultPackageIndex}
             onChange={setAddress}
           />
         )}

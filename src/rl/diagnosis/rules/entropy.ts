@@ -28,7 +28,7 @@ const manyAlike = 0.5
 /** A policy that is nearly always right has reason to be sure. */
 const solved = 0.9
 
-/** The policy says the same again and again before it is good: it has stopped exploring. */
+/** The policy repeats itself before it is good: it has stopped exploring. */
 export function entropyCollapse(run: DiagnosedRun): Finding[] {
   const exact = seriesOf(run, 'entropy')
   const [name, series] =
@@ -99,7 +99,7 @@ export const largeBonus = 0.1
 /** Nats that count beside none; a policy that learns becomes surer. */
 const noticeable = 0.1
 
-/** The policy knows less and less what to say, though there was no reward to lose. */
+/** The policy becomes more and more random, although there was no reward to lose. */
 export function entropyExplosion(run: DiagnosedRun): Finding[] {
   const uncertainty = uncertaintyOf(run)
   if (uncertainty === null) return []

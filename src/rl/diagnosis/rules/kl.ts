@@ -13,7 +13,7 @@ const harmless = 0.5
 /** Share of the reward scale that counts as a fall. */
 const fallen = 0.1
 
-/** The policy leaves the reference much faster than before. */
+/** The policy moves away from the reference much faster than before. */
 export function klRunaway(run: DiagnosedRun): Finding[] {
   const series = seriesOf(run, 'kl')
   const now = series.slice(-latest)
@@ -59,7 +59,7 @@ const good = 0.9
 /** Nats per token, median: a policy that learns is tens of times as far from the reference by then. */
 const still = 0.02
 
-/** The policy is held so near to the reference that it cannot learn. */
+/** The policy is held so close to the reference that it cannot learn. */
 export function klTooHeavy(run: DiagnosedRun): Finding[] {
   const weight = numberSettingOf(run, 'klCoefficient') ?? 0
   const rewards = seriesOf(run, 'reward')

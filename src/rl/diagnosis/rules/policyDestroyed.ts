@@ -14,7 +14,7 @@ import {
 } from '../collapse.ts'
 import { type DiagnosedRun, seriesOf, averageOf, evidence, medianOf, valuesOf } from '../diagnosedRun.ts'
 import { rewardScaleOf, spanOf } from '../rewardScale.ts'
-import { change, changeSetting, numberSettingOf, restart, restartSlower, short, usualRates } from '../rule.ts'
+import { change, changeSetting, numberSettingOf, restart, restartSlower, short, rateRange } from '../rule.ts'
 import { largeBonus } from './entropy.ts'
 import { spike } from './updates.ts'
 
@@ -23,7 +23,7 @@ const lossRise = 1
 /** Scales that adapters are used with are 1 to 4; from here on one update changes the model as many do otherwise. */
 const largeScale = 16
 
-/** Updates took away what the model could do. That the reward fell is not needed where it was nothing to begin with. */
+/** Updates destroyed what the model could do. A fall of the reward is not required if it was zero to begin with. */
 export function policyDestroyed(run: DiagnosedRun): Finding[] {
   if (seriesOf(run, 'reward').length === 0) return examplesUnlearned(run)
   const fall = fallOf(run)
@@ -96,7 +96,7 @@ function signsOf(run: DiagnosedRun, fall: Fall | null): Evidence[] {
  */
 function overshot(run: DiagnosedRun): Finding[] {
   const rewards = seriesOf(run, 'reward')
-  if (run.facts.learningRate <= 10 * usualRates.highest || rewards.length < 8) return []
+  if (run.facts.learningRate <= 10 * rateRange.highest || rewards.length < 8) return []
   const [first, last] = [rewards.slice(0, 2), rewards.slice(-5)]
   const gained = averageOf(last) - averageOf(first)
   if (gained > spanOf(rewardScaleOf(run)) / 10) return []
@@ -156,7 +156,7 @@ function causeOf(run: DiagnosedRun): string {
   const words: Readonly<Record<Cause, string>> = {
     adapter: `The adapter’s scale α / rank is ${short(adapterScale)} (1 to 4 is usual), which makes every update that much larger.`,
     bonus: `The entropy bonus of ${short(numberSettingOf(run, 'entropyCoefficient') ?? 0)} outweighs the reward.`,
-    rate: `The learning rate of ${short(learningRate)} is the most likely cause${learningRate > usualRates.highest ? `; adapters are usually trained with ${usualRates.lowest} to ${usualRates.highest}` : ''}.`,
+    rate: `The learning rate of ${short(learningRate)} is the most likely cause${learningRate > rateRange.highest ? `; adapters are usually trained with ${rateRange.lowest} to ${rateRange.highest}` : ''}.`,
   }
   return words[causeIn(run)]
 }

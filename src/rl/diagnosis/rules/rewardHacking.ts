@@ -30,7 +30,7 @@ const dominant = 0.8
 /** Of its ceiling: a term that stands higher or gained more has had its part. */
 const [full, gained] = [0.8, 0.05]
 
-/** The reward rises and the policy gets no better at what is meant. */
+/** The reward rises, but the policy gets no better at the intended task. */
 export const rewardHacking = (run: DiagnosedRun): Finding[] => [
   ...oneTermDominates(run),
   ...longerNotBetter(run),

@@ -21,7 +21,7 @@ const window = 10
 const grave = 0.1
 const tooManyUnscored = 0.5
 
-/** Reward functions that break, and completions that no function says anything of. */
+/** Reward functions that fail, and completions to which none applies. */
 export function rewardFailures(run: DiagnosedRun): Finding[] {
   const failures = seriesOf(run, 'reward/failures').slice(-window)
   if (run.failure?.code === 'reward/failed') return [ended(run, run.failure.message)]
@@ -88,7 +88,7 @@ const enough = 3
  */
 const absurd = 1e4
 
-/** Rewards so large that everything else in the loss is lost beside them. */
+/** Rewards so large that they swamp everything else in the loss. */
 export function rewardSize(run: DiagnosedRun): Finding[] {
   const sizes = (name: MetricName) =>
     seriesOf(run, name)
@@ -125,7 +125,7 @@ export function rewardSize(run: DiagnosedRun): Finding[] {
 /** Of what the parts vary by: less is left of them when they are added up only where one takes what the other gives. */
 const remainder = 0.05
 
-/** Parts that each tell completions apart, but whose weighted sum does not. */
+/** Components that each distinguish completions, but whose weighted sum does not. */
 export function rewardsCancel(run: DiagnosedRun): Finding[] {
   const rewards = seriesOf(run, 'reward').slice(-window)
   const spreads = seriesOf(run, 'reward_std').slice(-window)

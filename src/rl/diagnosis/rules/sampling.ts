@@ -83,7 +83,7 @@ function tooWide(run: DiagnosedRun): Finding[] {
 const gapWindow = 10
 const gapSteps = 3
 
-/** Generating and learning disagree on how likely a token was, though both mean the same policy. */
+/** Sampler and learner disagree on token probabilities, although both represent the same policy. */
 export function samplerGap(run: DiagnosedRun): Finding[] {
   const gap = seriesOf(run, 'sampling/sampling_logp_difference/mean').slice(-gapWindow)
   if (gap.length < gapSteps || averageOf(gap) <= exactGapLimit) return []
@@ -144,7 +144,7 @@ const capWindow = 10
 export const tooManyTruncated = 0.5
 const nearlyAll = 0.9
 
-/** Completions that end because they may not be longer. */
+/** Truncated completions. */
 export function capHits(run: DiagnosedRun): Finding[] {
   const cut = seriesOf(run, 'completions/clipped_ratio').slice(-capWindow)
   if (

@@ -108,14 +108,14 @@ export const spike = 1000
 const rounding = 1e-8
 
 /** Of the steps that had a gradient; NaN where none had. */
-export const usualNorm = (norms: readonly Measured[]): number =>
+export const medianNorm = (norms: readonly Measured[]): number =>
   medianOf(norms.filter(({ value }) => value > rounding))
 
 /** Gradients that dwarf all others. */
 export function gradientSpikes(run: DiagnosedRun): Finding[] {
   const norms = seriesOf(run, 'grad_norm')
   const peak = peakOf(norms.slice(-recent))
-  const usual = usualNorm(norms)
+  const usual = medianNorm(norms)
   if (norms.length < stepsForMedian || peak === null || !(usual > 0)) return []
   const { maxGradNorm } = run.facts
   const spikes = norms.slice(-recent).filter(({ value }) => value > spike * usual)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { algorithmEntries } from '../../algorithmEntries.ts'
 import { withModel, withRoom } from '#renderer/features/newRun/chosenRows.ts'
 import { valueAt, withValue } from '#shared/config/paths.ts'
-import { fittingNewTokens, usualNewTokens } from '#shared/config/settings.ts'
+import { fittingNewTokens, defaultNewTokens } from '#shared/config/settings.ts'
 
 const models = [
   { name: 'little', directory: '/models/little', parameters: 2e6, contextLength: 128 },
@@ -33,6 +33,6 @@ describe('a chosen model', () => {
 
 test('of a model that nothing is known of the usual length stays', () => {
   expect(withRoom({}, null)).toEqual({})
-  expect(fittingNewTokens(100_000)).toBe(usualNewTokens)
+  expect(fittingNewTokens(100_000)).toBe(defaultNewTokens)
   expect(fittingNewTokens(2)).toBe(1)
 })

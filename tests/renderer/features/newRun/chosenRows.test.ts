@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { usualSplit } from '#renderer/features/data/preparation.ts'
+import { defaultSplit } from '#renderer/features/data/preparation.ts'
 import { withData, withRows, withTypedRows } from '#renderer/features/newRun/chosenRows.ts'
 
 const sums = {
@@ -14,14 +14,14 @@ const sums = {
 
 describe('another source of rows', () => {
   test('leaves nothing of the rows before', () => {
-    expect(withRows(sums, '')).toEqual({ model: 'm', data: { train: '', heldOut: usualSplit } })
+    expect(withRows(sums, '')).toEqual({ model: 'm', data: { train: '', heldOut: defaultSplit } })
     expect(withRows(sums, { episodes: 4 })).toEqual({ model: 'm', data: { train: { episodes: 4 } } })
     expect(withRows(sums, undefined)).toEqual({ model: 'm' })
   })
 
   test('typed as a path is never measured on held-out rows of the file before', () => {
     const typed = withTypedRows(sums, '/poems.jsonl')
-    expect(typed['data']).toEqual({ ...sums.data, train: '/poems.jsonl', heldOut: usualSplit })
+    expect(typed['data']).toEqual({ ...sums.data, train: '/poems.jsonl', heldOut: defaultSplit })
   })
 
   test('keeps a part that was held out of the rows themselves, and that nothing is', () => {
@@ -38,7 +38,7 @@ test('held-out rows of their own stay between versions of one data set alone', (
     { versions: [{ directory: '/other' }] },
   ]
   const config = { data: { train: '/v1', heldOut: '/measured' } }
-  const after = (train: string) => withData(config, { train, heldOut: usualSplit }, sets)['data']
+  const after = (train: string) => withData(config, { train, heldOut: defaultSplit }, sets)['data']
   expect(after('/v2')).toEqual({ train: '/v2', heldOut: '/measured' })
-  expect(after('/other')).toEqual({ train: '/other', heldOut: usualSplit })
+  expect(after('/other')).toEqual({ train: '/other', heldOut: defaultSplit })
 })
