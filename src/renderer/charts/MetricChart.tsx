@@ -188,19 +188,19 @@ const EmptyPlot = ({ text, height }: { text: string; height: number }) => (
 )
 
 /** More names would take more room than the plot. */
-const mostNamed = 8
+const maxNamed = 8
 
 const Legend = ({ plot }: { plot: Plot }) => (
   <ul className="flex flex-wrap gap-x-3 px-3 pb-2 text-sm text-muted">
     {inReadingOrder(plot.lines)
-      .slice(0, mostNamed)
+      .slice(0, maxNamed)
       .map(({ id, label, color, dash, isBaseline }) => (
         <li key={id} className="flex min-w-0 items-center gap-1.5">
           <LineMark color={color} dash={dash} isThick={isBaseline} />
           <span className="max-w-56 truncate">{label}</span>
         </li>
       ))}
-    {plot.lines.length > mostNamed && <li>and {plot.lines.length - mostNamed} more</li>}
+    {plot.lines.length > maxNamed && <li>and {plot.lines.length - maxNamed} more</li>}
   </ul>
 )
 

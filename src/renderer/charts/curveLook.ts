@@ -11,7 +11,7 @@ export interface CurveLook {
   readonly scale: ScaleKind
 }
 
-export const usualLook: CurveLook = { x: 'step', smoothing: 'auto', scale: 'linear' }
+export const defaultLook: CurveLook = { x: 'step', smoothing: 'auto', scale: 'linear' }
 
 /** What does not belong into an address is passed over. */
 export const parseLook = (query: URLSearchParams): CurveLook => ({
@@ -41,7 +41,7 @@ export function useCurveLook(
   names: readonly string[],
 ): readonly [CurveLook, (changes: Partial<CurveLook>) => void] {
   const { query } = useRoute()
-  const [kept, keep] = useSetting<CurveLook>('charts.look', usualLook)
+  const [kept, keep] = useSetting<CurveLook>('charts.look', defaultLook)
   const wanted = useMemo(() => (hasLook(query) ? parseLook(query) : kept), [query, kept])
   const change = useCallback(
     (changes: Partial<CurveLook>) => {

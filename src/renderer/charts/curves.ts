@@ -7,10 +7,10 @@ export const maxSmoothing = 0.99
 
 /** Below so many points a line is shown as it is, unless someone asks. */
 const fewPoints = 200
-const usualSmoothing = 0.6
+const defaultSmoothing = 0.6
 
 /** What a chart smooths by where nobody has chosen. */
-export const automaticSmoothing = (longest: number): number => (longest < fewPoints ? 0 : usualSmoothing)
+export const automaticSmoothing = (longest: number): number => (longest < fewPoints ? 0 : defaultSmoothing)
 
 /**
  * The x distance over which the average forgets once: that of a step, so the weight means what it does for a plain moving
@@ -135,7 +135,7 @@ function between(before: Dot, after: Dot, x: number, scale: ScaleKind): number {
 
 export type BandKind = 'range' | 'deviation'
 
-const mostPlaces = 300
+const maxPlaces = 300
 
 /**
  * Several lines as one: their mean on a common x, of those that reach so far, with a band of how far they lie apart.
@@ -145,7 +145,7 @@ const mostPlaces = 300
 export function bandOf(lines: readonly (readonly Dot[])[], kind: BandKind) {
   const places = placesOf(
     lines.flatMap((line) => line.map(({ x }) => x)),
-    mostPlaces,
+    maxPlaces,
   )
   const read = lines.map((line) => valuesAt(places, line))
   const points: ChartPoint[] = []

@@ -17,7 +17,7 @@ const plotSize = { width: 720, height: 320 } as const
 const titleHeight = 26
 const rowHeight = 16
 const pngScale = 2
-const mostFrames = 60
+const maxFrames = 60
 const namespace = 'http://www.w3.org/2000/svg'
 
 /** A panel with its title above and its names below, in the colours of the theme. */
@@ -48,7 +48,7 @@ async function drawnSvg(plot: Plot): Promise<SVGSVGElement> {
   try {
     flushSync(() => root.render(<LineDrawing plot={plot} {...plotSize} />))
     // What is in a chart makes itself known in effects, the numbers along x last.
-    for (let i = 0; i < mostFrames && !host.querySelector('.recharts-xAxis-tick-labels text'); i++)
+    for (let i = 0; i < maxFrames && !host.querySelector('.recharts-xAxis-tick-labels text'); i++)
       await new Promise(requestAnimationFrame)
     const svg = host.querySelector<SVGSVGElement>('svg.recharts-surface')?.cloneNode(true)
     if (!(svg instanceof SVGSVGElement)) throw new Error('Expected a chart that is drawn.')

@@ -81,11 +81,11 @@ export interface Plot {
 }
 
 /** Values of a panel and places of it along x, at most: paths that are drawn within a few frames. */
-const most = { values: 6000, places: 1500 } as const
+const limits = { values: 6000, places: 1500 } as const
 /** Those of a panel that is drawn again every second, for a tenth of a core; docs/performance.md has the figures. */
-const mostLive = { values: 3000, places: 300 } as const
+const liveLimits = { values: 3000, places: 300 } as const
 /** Above this number of living lines only the smoothed curves are drawn: raw ones behind them would be unreadable. */
-const mostLiveWithRaw = 10
+const maxLiveWithRaw = 10
 
 /** null: there is nothing to draw. */
 export function plotOf(lines: readonly ChartLine[], options: PlotOptions): Plot | null {
@@ -95,8 +95,8 @@ export function plotOf(lines: readonly ChartLine[], options: PlotOptions): Plot 
   const x: Range = [from, to > from ? to : from + 1]
   const smoothing = chosenSmoothing(lines, options.smoothing)
   const unit = forgettingUnit(lines.map(({ points }) => points))
-  const { values, places } = options.isLive === true ? mostLive : most
-  const hasRaw = smoothing > 0 && !(options.isLive === true && lines.length > mostLiveWithRaw)
+  const { values, places } = options.isLive === true ? liveLimits : limits
+  const hasRaw = smoothing > 0 && !(options.isLive === true && lines.length > maxLiveWithRaw)
   const share = Math.floor(values / (lines.length * (hasRaw ? 2 : 1)))
   const limit = Math.max(3, Math.min(places, share))
   const shapes = inOrder(lines).map((line) => shapeOf(line, { x, smoothing, unit, limit }))
@@ -210,7 +210,7 @@ function withoutSpikes(values: readonly number[]): readonly number[] {
   return sorted.filter((value) => value >= low - room && value <= high + room)
 }
 
-const mostMarks = 200
+const maxMarks = 200
 
 interface Columns {
   readonly key: string
@@ -252,8 +252,8 @@ function placedOn(
       ),
       clampedAt: (isSmooth ? drawn : dots)
         .flatMap(({ x, y }) => (isClamped(y, axis) ? [x] : []))
-        .slice(0, mostMarks),
-      gaps: gaps.slice(0, mostMarks),
+        .slice(0, maxMarks),
+      gaps: gaps.slice(0, maxMarks),
       points: line.points,
       ...{ drawn, band },
     },

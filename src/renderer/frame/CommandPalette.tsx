@@ -12,7 +12,7 @@ import { runTitle } from '#renderer/client/words.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { screens } from './screens.ts'
 
-const mostRuns = 50
+const maxRuns = 50
 
 /** Everything by name: places, actions, runs, data sets, rewards, models. */
 export function CommandPalette() {
@@ -95,7 +95,7 @@ function Runs({ then }: { then: Then }) {
   const { runs } = useRuns()
   return (
     <Command.Group heading="Runs">
-      {runs.slice(0, mostRuns).map((run) => (
+      {runs.slice(0, maxRuns).map((run) => (
         <Entry
           key={run.id}
           value={`${runTitle(run)} ${run.tags.join(' ')} ${run.id}`}

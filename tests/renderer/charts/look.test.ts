@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { axesOf, readNumber, valueAxis, withEnd } from '#renderer/charts/axes.ts'
-import { hasLook, lookQuery, parseLook, usualLook } from '#renderer/charts/curveLook.ts'
+import { hasLook, lookQuery, parseLook, defaultLook } from '#renderer/charts/curveLook.ts'
 import { pointAt, seriesLine, withBand, type ChartLine } from '#renderer/charts/lines.ts'
 import { plotOf } from '#renderer/charts/plot.ts'
 import { nearestOf, placeText, readingOf } from '#renderer/charts/reading.ts'
@@ -22,8 +22,8 @@ describe('the look of curves in an address', () => {
     expect(lookQuery(parseLook(new URLSearchParams(text)))).toEqual(
       Object.fromEntries(new URLSearchParams(text)),
     )
-    expect(lookQuery(usualLook)).toEqual({ x: null, smoothing: null, scale: null })
-    expect(parseLook(new URLSearchParams('x=moon&smoothing=7&scale=odd'))).toEqual(usualLook)
+    expect(lookQuery(defaultLook)).toEqual({ x: null, smoothing: null, scale: null })
+    expect(parseLook(new URLSearchParams('x=moon&smoothing=7&scale=odd'))).toEqual(defaultLook)
   })
 
   test('an address without it leaves it to what was chosen last', () => {

@@ -165,7 +165,7 @@ function columnType({ kinds, examples = [] }: RowColumn): string {
 }
 
 const deepest = 4
-const mostKeys = 50
+const maxKeys = 50
 
 /** The type of values seen; what was not seen may still come, so parts that differ become optional or any. */
 function typeOfValues(values: readonly unknown[], depth = 0): string {
@@ -185,7 +185,7 @@ function listEntries(lists: readonly unknown[], depth: number): string {
 
 function objectType(objects: readonly Record<string, unknown>[], depth: number): string {
   const keys = [...new Set(objects.flatMap((object) => Object.keys(object)))]
-  if (depth >= deepest || keys.length === 0 || keys.length > mostKeys) return 'any'
+  if (depth >= deepest || keys.length === 0 || keys.length > maxKeys) return 'any'
   const members = keys.map((key) => {
     const holders = objects.filter((object) => Object.hasOwn(object, key))
     const mark = holders.length < objects.length ? '?' : ''

@@ -14,7 +14,7 @@ import { useRuns } from '#renderer/client/runs.ts'
 import {
   columnAtWork,
   type Completion,
-  mostColumns,
+  maxColumns,
   readPrompts,
   writeChoice,
   readChoice,
@@ -141,7 +141,7 @@ function Columns({ contenders, onContenders, round, voted, onVote }: ColumnsProp
         ))}
       </div>
       <div className="flex items-center gap-2">
-        {contenders.length < mostColumns && !isHidden && (
+        {contenders.length < maxColumns && !isHidden && (
           <Button icon={<Plus size={14} aria-hidden />} onClick={() => onContenders([...contenders, null])}>
             Add a column
           </Button>

@@ -3,7 +3,7 @@ import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import type { Answer } from '#renderer/client/api.tsx'
 
 /** At most so many side by side. */
-export const mostColumns = 4
+export const maxColumns = 4
 export const columnKeys = ['a', 'b', 'c', 'd'] as const
 
 /** A model's name or path, or `run_…@step` with the run's model in front: `starter~run_…@30`. */

@@ -103,7 +103,7 @@ export function useRound(): RoundView {
   }
 }
 
-const mostVotes = 2000
+const maxVotes = 2000
 const votesKey = 'arena.votes'
 
 const votesOf = (kept: unknown): readonly Vote[] => (Array.isArray(kept) ? (kept as readonly Vote[]) : [])
@@ -115,7 +115,7 @@ export function useVotes() {
     (vote: Omit<Vote, 'at'>) => {
       // Another tab may have voted a moment ago.
       client.call('settings.get', { key: votesKey }).then(
-        (kept) => setVotes([...votesOf(kept), { ...vote, at: Date.now() }].slice(-mostVotes)),
+        (kept) => setVotes([...votesOf(kept), { ...vote, at: Date.now() }].slice(-maxVotes)),
         (thrown: unknown) => toastError(asError(thrown)),
       )
     },

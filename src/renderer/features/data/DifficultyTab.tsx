@@ -171,14 +171,14 @@ interface DifficultyFormProps {
   readonly onCancel: () => void
 }
 
-const usualRewards: readonly RewardChoice[] = [{ function: 'exact-match' }]
+const defaultRewards: readonly RewardChoice[] = [{ function: 'exact-match' }]
 
 /** Who answers, what judges, and how much of it. */
 function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: DifficultyFormProps) {
-  const [usualModel] = usePreviewModel()
+  const [defaultModel] = usePreviewModel()
   const [chosen, choose] = useState<ModelChoice | null>(null)
-  const choice = chosen ?? (usualModel === null ? null : { model: usualModel })
-  const [rewards, setRewards] = useSetting<readonly RewardChoice[]>('data.difficulty.rewards', usualRewards)
+  const choice = chosen ?? (defaultModel === null ? null : { model: defaultModel })
+  const [rewards, setRewards] = useSetting<readonly RewardChoice[]>('data.difficulty.rewards', defaultRewards)
   const [samplesPerRow, setSamples] = useState<number | null>(4)
   const [most, setMost] = useState<number | null>(Math.min(rows, 100))
   const [maxNewTokens, setMaxNewTokens] = useState<number | null>(64)

@@ -25,7 +25,7 @@ interface PassRatesProps {
   readonly samplesPerRow: number
 }
 
-const usualPassMark = 0.5
+const defaultPassMark = 0.5
 
 const bandLooks: Readonly<
   Record<Band, { readonly fill: string; readonly color: string; readonly words: string }>
@@ -37,9 +37,9 @@ const bandLooks: Readonly<
 
 /** What share of the completions of each row passes: how many rows a run can learn from, and which. */
 export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
-  const [passMark, setPassMark] = useState<number | null>(usualPassMark)
+  const [passMark, setPassMark] = useState<number | null>(defaultPassMark)
   const [band, setBand] = useState<Band | 'all'>('all')
-  const all = useMemo(() => rated(rows, passMark ?? usualPassMark), [rows, passMark])
+  const all = useMemo(() => rated(rows, passMark ?? defaultPassMark), [rows, passMark])
   const shown = useMemo(
     () => (band === 'all' ? all : all.filter(({ rate }) => bandOf(rate) === band)),
     [all, band],

@@ -284,13 +284,13 @@ function MatchList({ label, pairs, places: [first, second] }: MatchListProps) {
 
 type SplitKind = 'share' | 'rows' | 'none'
 
-const usualShare = 0.1
+const defaultShare = 0.1
 
 /** A usual amount in the terms of that kind; null: none. */
 export function withKind(kind: SplitKind, seed: number, rows: number): SplitRule | null {
   if (kind === 'none') return null
-  if (kind === 'share') return { share: usualShare, seed }
-  return { rows: Math.max(1, Math.min(rows - 1, Math.round(rows * usualShare))), seed }
+  if (kind === 'share') return { share: defaultShare, seed }
+  return { rows: Math.max(1, Math.min(rows - 1, Math.round(rows * defaultShare))), seed }
 }
 
 /** A share is typed in percent. null: no number to work with. */

@@ -240,7 +240,7 @@ function RenameDataSet({ dataSet: { id, name }, onClose }: { dataSet: DataSet; o
   )
 }
 
-const mostShown = 8
+const maxShown = 8
 
 /** Says which runs read the data set before it is gone. */
 function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => void }) {
@@ -276,7 +276,7 @@ function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => 
               : 'These finished runs used it. They and their checkpoints stay, but they cannot be forked or trained further:'}
           </p>
           <ul className="mt-1 flex flex-col gap-1">
-            {(unfinished.length > 0 ? unfinished : runs).slice(0, mostShown).map((run) => (
+            {(unfinished.length > 0 ? unfinished : runs).slice(0, maxShown).map((run) => (
               <li key={run.id} className="flex items-center gap-2 text-text">
                 <span className="truncate">{runTitle(run)}</span>
                 <StatusBadge status={run.status} />

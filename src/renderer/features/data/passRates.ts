@@ -39,12 +39,12 @@ export interface RateBin {
   readonly count: number
 }
 
-const mostBetween = 8
+const maxBetween = 8
 
 /** Never, always, and the rates in between: each possible one for itself while they are few. */
 export function rateBins(rows: readonly RatedRow[], samplesPerRow: number): readonly RateBin[] {
   const rates = rows.flatMap(({ rate }) => (rate === null ? [] : [rate]))
-  const between = Math.max(1, Math.min(mostBetween, samplesPerRow - 1))
+  const between = Math.max(1, Math.min(maxBetween, samplesPerRow - 1))
   const inside = rates.filter((rate) => rate > 0 && rate < 1)
   const edges = Array.from({ length: between }, (_, at) => [at / between, (at + 1) / between] as const)
   const binOf = (rate: number) => Math.min(between - 1, Math.max(0, Math.ceil(rate * between - 1e-9) - 1))
@@ -61,7 +61,7 @@ export function rateBins(rows: readonly RatedRow[], samplesPerRow: number): read
 export function binLabel({ from, to, band }: RateBin, samplesPerRow: number): string {
   if (band === 'hard') return 'never'
   if (band === 'easy') return 'always'
-  if (samplesPerRow - 1 > mostBetween) return `to ${String(Math.round(to * 100))} %`
+  if (samplesPerRow - 1 > maxBetween) return `to ${String(Math.round(to * 100))} %`
   const passed = Math.round(from * (samplesPerRow - 1)) + 1
   return `${String(passed)} of ${String(samplesPerRow)}`
 }

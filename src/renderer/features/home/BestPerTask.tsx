@@ -11,7 +11,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import { dataName, rewardWords } from '#renderer/features/run/runFacts.ts'
 
 /** Settings are read of so many runs at most, the newest. */
-const mostRuns = 60
+const maxRuns = 60
 
 /** For each task the best eval reward, among all that reached one. */
 export function BestPerTask({ runs }: { runs: readonly RunEntry[] }) {
@@ -30,7 +30,7 @@ export function BestPerTask({ runs }: { runs: readonly RunEntry[] }) {
 
 function useTasks(runs: readonly RunEntry[]): readonly Task<RunEntry>[] {
   const measured = useMemo(
-    () => runs.filter(({ rewardAfter }) => rewardAfter !== null).slice(0, mostRuns),
+    () => runs.filter(({ rewardAfter }) => rewardAfter !== null).slice(0, maxRuns),
     [runs],
   )
   const key = measured.map(({ id }) => id).join()

@@ -14,7 +14,7 @@ import {
   formatWords,
   freeName,
   joinPath,
-  usualChoice,
+  defaultChoice,
   type ExportFormat,
   dtypesOf,
   type ExportChoice,
@@ -39,7 +39,7 @@ export function ExportTarget(props: ExportTargetProps) {
   const { data: formats, error } = useAnswer('checkpoints.formats', { runId, step })
   const { data: system } = useAnswer('system.info', undefined)
   const [format, setFormat] = useState<ExportFormat>('peft')
-  const [choice, setChoice] = useState(usualChoice)
+  const [choice, setChoice] = useState(defaultChoice)
   const [folder, setFolder] = useState<string | null>(null)
   const choose = useFileDialog((state) => state.choose)
   const exports = system === undefined ? '' : joinPath(system.dataDirectory, 'exports')

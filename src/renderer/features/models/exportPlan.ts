@@ -24,7 +24,7 @@ export interface ExportChoice {
   readonly adapterInputs: boolean
 }
 
-export const usualChoice: ExportChoice = { dtype: 'usual', adapterInputs: false }
+export const defaultChoice: ExportChoice = { dtype: 'usual', adapterInputs: false }
 
 interface NumbersOffer {
   readonly value: ExportNumbers

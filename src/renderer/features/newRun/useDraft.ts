@@ -37,7 +37,7 @@ export const useNewRunStore = create<NewRunState>(() => ({
 
 const keptAt = 'newRun.draft' as const
 const asideKeptAt = 'newRun.aside' as const
-const mostAside = 5
+const maxAside = 5
 const keepAfterMs = 400
 
 function parseDraft(stored: unknown): Draft {
@@ -62,10 +62,10 @@ let keepTimer: ReturnType<typeof setTimeout> | undefined
 
 /** What this window kept or took, as text: when the host tells of it, it is no news. */
 const known = { [keptAt]: new Set<string>(), [asideKeptAt]: new Set<string>() }
-const mostKnown = 200
+const maxKnown = 200
 
 function remember(key: keyof typeof known, value: unknown): void {
-  if (known[key].size >= mostKnown) known[key].clear()
+  if (known[key].size >= maxKnown) known[key].clear()
   known[key].add(JSON.stringify(value))
 }
 
@@ -103,7 +103,7 @@ export function exchange(client: ApiClient, next: Draft): boolean {
   const nextPart = checkedPart(next)
   if (isEmptyDraft(before) || part === nextPart || part === started) return false
   const others = aside.filter((other) => ![part, nextPart].includes(checkedPart(other)))
-  setAside(client, [before, ...others].slice(0, mostAside))
+  setAside(client, [before, ...others].slice(0, maxAside))
   return true
 }
 

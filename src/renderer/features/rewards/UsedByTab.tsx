@@ -142,7 +142,7 @@ interface RescorePaneProps {
   readonly onClose: () => void
 }
 
-const mostShown = 50
+const maxShown = 50
 
 /** What another version would have paid for the samples a run has kept. */
 function RescorePane({ rewardId, run, used, versions, onClose }: RescorePaneProps) {
@@ -207,7 +207,7 @@ function RescorePane({ rewardId, run, used, versions, onClose }: RescorePaneProp
               ]}
             />
             <ol className="flex flex-col" aria-label="Samples that changed most">
-              {comparison.changes.slice(0, mostShown).map((change) => (
+              {comparison.changes.slice(0, maxShown).map((change) => (
                 <ChangeItem key={change.sample.id} change={change} runId={run.id} />
               ))}
             </ol>

@@ -22,7 +22,7 @@ export interface Bench {
   readonly seed: number
 }
 
-export const usualBench: Bench = {
+export const defaultBench: Bench = {
   ...{ versionId: null, from: 0, count: 20, prompt: null, completions: 'column', column: null },
   ...{ model: null, temperature: 1, maxNewTokens: 256, seed: 42 },
 }
@@ -54,14 +54,14 @@ const completionNames = [
 ]
 
 /** The column a completion is taken from where nobody chose one. */
-export function usualColumn(columns: readonly DataColumn[], answer: string | null): string | null {
+export function defaultColumn(columns: readonly DataColumn[], answer: string | null): string | null {
   const texts = textColumns(columns)
   const named = [answer, ...completionNames].find((name) => name !== null && texts.includes(name))
   return named ?? texts.at(-1) ?? null
 }
 
 /** How rows become prompts where nobody said so. */
-export function usualPrompt(columns: readonly DataColumn[], own: PromptForm | null): PromptForm {
+export function defaultPrompt(columns: readonly DataColumn[], own: PromptForm | null): PromptForm {
   if (own !== null) return own
   const texts = textColumns(columns)
   const named = ['prompt', 'question', 'input', 'instruction'].find((name) => texts.includes(name))

@@ -5,9 +5,9 @@ import { useCallback, useMemo } from 'react'
 import { create } from 'zustand'
 import {
   emptyHandSample,
-  usualBench,
-  usualColumn,
-  usualPrompt,
+  defaultBench,
+  defaultColumn,
+  defaultPrompt,
   type Bench,
   type HandSample,
   type PromptForm,
@@ -222,7 +222,7 @@ export interface RewardBench {
 export function useRewardBench(): RewardBench {
   const [stored, setStored] = useSetting<Partial<Bench>>('rewards.bench', {})
   const { data: dataSets, isPending } = useAnswer('datasets.list', undefined)
-  const wanted = useMemo(() => ({ ...usualBench, ...stored }), [stored])
+  const wanted = useMemo(() => ({ ...defaultBench, ...stored }), [stored])
   const [lastUsed] = useLastDataSet()
   const { dataSet, version } = chosenVersion(
     dataSets ?? [],
@@ -242,8 +242,8 @@ export function useRewardBench(): RewardBench {
     return {
       ...wanted,
       versionId,
-      column: column ?? usualColumn(columns, shape?.answer ?? null),
-      prompt: wanted.prompt ?? usualPrompt(columns, ofRuns),
+      column: column ?? defaultColumn(columns, shape?.answer ?? null),
+      prompt: wanted.prompt ?? defaultPrompt(columns, ofRuns),
     }
   }, [wanted, version, versionId, shape, saved])
   const { shown, problems, isShownLoaded } = useShownRows(bench, versionId === null || shape !== undefined)

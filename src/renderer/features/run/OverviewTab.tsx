@@ -301,7 +301,7 @@ function PlannedPanel(props: PlannedPanelProps) {
   )
 }
 
-const mostBeside = 5
+const maxBeside = 5
 /** So that a title can be read. */
 const narrowest = 196
 const gap = 12
@@ -311,7 +311,7 @@ function SmallCharts({ children }: { children: readonly ReactNode[] }) {
   const { size, setElement } = useSize()
   if (children.length === 0) return null
   const fitting = Math.floor(((size?.width ?? 0) + gap) / (narrowest + gap))
-  const most = Math.max(1, Math.min(mostBeside, fitting))
+  const most = Math.max(1, Math.min(maxBeside, fitting))
   const beside = Math.ceil(children.length / Math.ceil(children.length / most))
   return (
     <div ref={setElement} className="flex flex-wrap gap-3">

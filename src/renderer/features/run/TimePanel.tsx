@@ -89,7 +89,7 @@ function serverFacts(adapters: number | null, retries: number | null): string[] 
 
 /* The time of steps, stretch by stretch, as columns. */
 
-const mostColumns = 60
+const maxColumns = 60
 const parts = ['time/rollout', 'time/reward', 'time/score', 'time/update'] as const
 
 /** `pointsOf`: the series of a part. */
@@ -97,7 +97,7 @@ export function timeShares(
   whole: readonly SeriesPoint[],
   pointsOf: (metric: string) => readonly SeriesPoint[],
 ): readonly TimeColumn[] {
-  const size = Math.max(1, Math.ceil(whole.length / mostColumns))
+  const size = Math.max(1, Math.ceil(whole.length / maxColumns))
   const columns: TimeColumn[] = []
   for (let at = 0; at < whole.length; at += size) {
     const stretch = whole.slice(at, at + size)

@@ -30,7 +30,7 @@ type MemorySettings = {
 }
 
 /** Tokens learned from at once: the least that the engine takes by itself, and where proposals end. */
-const [usualTokens, leastTokens] = [512, 64]
+const [defaultTokens, minTokens] = [512, 64]
 
 /** What makes a run fit into less memory, that which costs least first. */
 export function memoryProposals({ optimization, rollout }: MemorySettings): readonly MemoryProposal[] {
@@ -45,12 +45,12 @@ export function memoryProposals({ optimization, rollout }: MemorySettings): read
           price: 'Learning takes about a third longer; the result is the same.',
           changes: { 'optimization.memory': 'recompute' },
         },
-    tokenBudget !== null && tokenBudget <= leastTokens
+    tokenBudget !== null && tokenBudget <= minTokens
       ? null
       : {
-          words: `Learn from ${String(half(tokenBudget ?? usualTokens))} tokens at once instead of ${tokenBudget === null ? 'as many as are fastest' : String(tokenBudget)}.`,
+          words: `Learn from ${String(half(tokenBudget ?? defaultTokens))} tokens at once instead of ${tokenBudget === null ? 'as many as are fastest' : String(tokenBudget)}.`,
           price: 'Slightly slower; the result is the same.',
-          changes: { 'optimization.tokenBudget': half(tokenBudget ?? usualTokens) },
+          changes: { 'optimization.tokenBudget': half(tokenBudget ?? defaultTokens) },
         },
     maxNewTokens <= 1
       ? null

@@ -94,7 +94,7 @@ export function useSlowPace(run: RunEntry): Pace | null {
     maxPoints: 200,
   })
   const durations = byMetric.get('step_time')?.get(run.id)?.points.slice(-watchedSteps) ?? []
-  const usual = usualOf(durations.map(({ mean }) => mean * 1000))
+  const usual = typicalOf(durations.map(({ mean }) => mean * 1000))
   if (!isWatched) return null
   // A worker that was just started reads its model first.
   return slowPace(now - Math.max(run.updatedAt, worker?.startedAt ?? 0), usual)
@@ -122,14 +122,14 @@ const slowTimes = 3
 const leastMs = 10_000
 
 /** null: as usual, or nobody knows what is usual. */
-export function slowPace(sinceMs: number, usualMs: number | null): Pace | null {
-  if (usualMs === null || usualMs <= 0) return null
-  const times = sinceMs / usualMs
+export function slowPace(sinceMs: number, typicalMs: number | null): Pace | null {
+  if (typicalMs === null || typicalMs <= 0) return null
+  const times = sinceMs / typicalMs
   return times >= slowTimes && sinceMs >= leastMs ? { sinceMs, times } : null
 }
 
 /** The middle of the last durations; null of none. */
-export function usualOf(durations: readonly number[]): number | null {
+export function typicalOf(durations: readonly number[]): number | null {
   const sorted = durations.filter((value) => Number.isFinite(value)).sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? null
 }

@@ -62,7 +62,7 @@ export const optionalColumns = [
 
 export type ColumnId = (typeof optionalColumns)[number][0]
 
-export const usualColumns: readonly ColumnId[] = [
+export const defaultColumns: readonly ColumnId[] = [
   'status',
   'algorithm',
   'model',

@@ -9,7 +9,7 @@ import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { useSetting } from '#renderer/client/settings.ts'
-import { usualColumns, type ColumnId } from './columns.tsx'
+import { defaultColumns, type ColumnId } from './columns.tsx'
 import { familyRows, flatRows } from './families.ts'
 import { between, filterRuns, noFilter } from './filter.ts'
 
@@ -44,7 +44,7 @@ export function useShownRuns(runs: readonly RunEntry[]) {
 
 /** Which columns there are and what they are sorted by; remembered. */
 export function useColumns() {
-  const [columns, setColumns] = useSetting<readonly ColumnId[]>('runs.columns', usualColumns)
+  const [columns, setColumns] = useSetting<readonly ColumnId[]>('runs.columns', defaultColumns)
   const [sorting, setSorting] = useSetting<Sorting | null>('runs.sorting', null)
   return { columns, setColumns, sorting, setSorting }
 }

@@ -24,7 +24,7 @@ interface Props {
 
 const rowHeight = 52
 /** More bars than this would be thinner than a pixel. */
-const mostBars = 32
+const maxBars = 32
 
 /** The prompts, each with the rewards of its group as bars. */
 export function PromptList(props: Props) {
@@ -65,12 +65,12 @@ export function PromptList(props: Props) {
               {group.samples.some(isScored) && (
                 <>
                   <SparkBars
-                    values={group.samples.slice(0, mostBars).map(({ reward }) => reward)}
+                    values={group.samples.slice(0, maxBars).map(({ reward }) => reward)}
                     range={range}
                     width={Math.min(96, group.samples.length * 10)}
                     height={16}
                     label={`Rewards ${group.samples
-                      .slice(0, mostBars)
+                      .slice(0, maxBars)
                       .map(({ reward }) => rewardText(reward))
                       .join(', ')}`}
                   />

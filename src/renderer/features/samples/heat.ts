@@ -80,7 +80,7 @@ export interface HeatLook {
 }
 
 /** Colours end where text on them would be hard to read. */
-const mostAlpha = 0.5
+const maxAlpha = 0.5
 const noticeable = 0.04
 
 /** null: nothing to see. */
@@ -88,7 +88,7 @@ export function heatLook(scale: HeatScale, value: number | null): HeatLook | nul
   if (value === null) return null
   const strength = scale.strength(value)
   if (Math.abs(strength) < noticeable) return null
-  const alpha = (Math.abs(strength) * mostAlpha).toFixed(3)
+  const alpha = (Math.abs(strength) * maxAlpha).toFixed(3)
   if (!scale.isSigned) return { backgroundColor: `rgb(var(--heat-one) / ${alpha})`, underline: 'none' }
   const name = strength > 0 ? 'positive' : 'negative'
   return { backgroundColor: `rgb(var(--heat-${name}) / ${alpha})`, underline: name }

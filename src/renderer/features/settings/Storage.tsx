@@ -125,13 +125,13 @@ function Clear({ command, onDone }: { command: keyof typeof clearing; onDone: ()
   )
 }
 
-const mostRuns = 100
+const maxRuns = 100
 
 /** The newest runs by what they take up. */
 function RunSizes({ onDeleted }: { onDeleted: () => void }) {
   const { runs } = useRuns()
-  const [newest] = useState(() => runs.slice(0, mostRuns).map(({ id }) => id))
-  const shown = newest.length === 0 ? runs.slice(0, mostRuns).map(({ id }) => id) : newest
+  const [newest] = useState(() => runs.slice(0, maxRuns).map(({ id }) => id))
+  const shown = newest.length === 0 ? runs.slice(0, maxRuns).map(({ id }) => id) : newest
   const found = useRunFiles(shown)
   const [deleting, setDeleting] = useState<RunEntry | null>(null)
   if (runs.length === 0) return null
@@ -147,9 +147,7 @@ function RunSizes({ onDeleted }: { onDeleted: () => void }) {
     <Section
       title="Runs"
       about={
-        runs.length > mostRuns
-          ? `The newest ${plural(mostRuns, 'run')}, largest first.`
-          : 'The largest first.'
+        runs.length > maxRuns ? `The newest ${plural(maxRuns, 'run')}, largest first.` : 'The largest first.'
       }
     >
       {found === null && <Loading label="Measuring" />}

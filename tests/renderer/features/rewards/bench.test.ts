@@ -5,9 +5,9 @@ import {
   emptyHandSample,
   parseRow,
   promptWords,
-  usualBench,
-  usualColumn,
-  usualPrompt,
+  defaultBench,
+  defaultColumn,
+  defaultPrompt,
 } from '#renderer/features/rewards/bench.ts'
 import type { DataColumn } from '#renderer/features/rewards/types.ts'
 
@@ -22,7 +22,7 @@ const columns = [
 
 const versionId = 'f'.repeat(64)
 const bench = {
-  ...usualBench,
+  ...defaultBench,
   versionId,
   prompt: { column: 'question' },
   column: 'solution',
@@ -83,15 +83,15 @@ describe('what a dry run is asked about', () => {
 
 describe('what stands there where nobody chose', () => {
   test('the data set’s own answer, else a column of that name, else the last text', () => {
-    expect(usualColumn(columns, 'question')).toBe('question')
-    expect(usualColumn(columns, 'level')).toBe('solution')
-    expect(usualColumn([column('a', { text: 1 }), column('b', { text: 1 })], null)).toBe('b')
-    expect(usualColumn([column('n', { number: 1 })], null)).toBeNull()
+    expect(defaultColumn(columns, 'question')).toBe('question')
+    expect(defaultColumn(columns, 'level')).toBe('solution')
+    expect(defaultColumn([column('a', { text: 1 }), column('b', { text: 1 })], null)).toBe('b')
+    expect(defaultColumn([column('n', { number: 1 })], null)).toBeNull()
   })
 
   test('the data set’s own prompt, else a column of that name', () => {
-    expect(usualPrompt(columns, { template: '{question}' })).toEqual({ template: '{question}' })
-    expect(usualPrompt(columns, null)).toEqual({ column: 'question' })
+    expect(defaultPrompt(columns, { template: '{question}' })).toEqual({ template: '{question}' })
+    expect(defaultPrompt(columns, null)).toEqual({ column: 'question' })
     expect(promptWords({ messages: [] })).toBe('Messages')
   })
 })

@@ -4,7 +4,7 @@ import { rewardName as nameInRuns } from '#shared/runConfig.ts'
 import { chartEvents } from '#renderer/features/run/chartEvents.ts'
 import { healthyWords } from '#renderer/features/run/DiagnosisTab.tsx'
 import { treeOf } from '#renderer/features/run/FamilyTree.tsx'
-import { slowPace, usualOf } from '#renderer/features/run/useRun.ts'
+import { slowPace, typicalOf } from '#renderer/features/run/useRun.ts'
 import {
   dataName,
   experiencesOf,
@@ -53,8 +53,8 @@ test('slow is three times the usual and long enough to be noticed', () => {
   expect(slowPace(20_000, 8_000)).toBeNull()
   expect(slowPace(4_000, 300)).toBeNull()
   expect(slowPace(60_000, null)).toBeNull()
-  expect(usualOf([1, 9, 2])).toBe(2)
-  expect(usualOf([])).toBeNull()
+  expect(typicalOf([1, 9, 2])).toBe(2)
+  expect(typicalOf([])).toBeNull()
 })
 
 test('what happened to a run is marked on its charts', () => {
