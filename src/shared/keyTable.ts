@@ -23,6 +23,7 @@ const table = {
   compare: { group: 'Places', label: 'Compare', keys: ['Digit5', 'Mod+Digit5'] },
   arena: { group: 'Places', label: 'Arena', keys: ['Digit6', 'Mod+Digit6'] },
   models: { group: 'Places', label: 'Models', keys: ['Digit7', 'Mod+Digit7'] },
+  evaluations: { group: 'Places', label: 'Evaluate', keys: ['Digit8', 'Mod+Digit8'] },
   settings: { group: 'Places', label: 'Settings', keys: ['Mod+Comma'] },
   filter: { group: 'Lists', label: 'Filter', keys: ['Slash'] },
   nextRow: { group: 'Lists', label: 'Next row', keys: ['KeyJ'] },

@@ -27,6 +27,12 @@ async function furnish(client: Client<Api>): Promise<readonly string[]> {
     return id
   }
   const [reward, environment] = [await create('reward'), await create('environment')]
+  for (const step of [null, 3]) await client.call('evaluations.start', { subject: { runId: run, step } })
+  await expect
+    .poll(async () => (await client.call('evaluations.list', {})).map(({ status }) => status), {
+      timeout: 60_000,
+    })
+    .toEqual(['finished', 'finished'])
   const tabs = (route: string, names: readonly string[]) => names.map((name) => route.replace('*', name))
   return [
     ...places.map(({ route }) => route),
@@ -38,6 +44,7 @@ async function furnish(client: Client<Api>): Promise<readonly string[]> {
     `/new-run?data=${versionId}&model=${encodeURIComponent(starter)}`,
     ...tabs(`/runs/${run}/*`, ['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log']),
     `/compare?runs=${run},${other}`,
+    '/evaluations?new=any',
     '/models/starter',
     `/models/export?run=${run}&step=3`,
     ...tabs('/settings/*', ['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about']),

@@ -154,19 +154,20 @@ async function dataSection(
   }
   if (environment !== undefined)
     return { ...asked, train: { episodes: limit ?? usualEpisodes }, heldOut: null }
-  if (run === null) throw nothingToAnswer()
-  if (run.data.heldOut === null) throw noValidationRows()
+  requireOwnRows(run)
   return asked
 }
 
-const nothingToAnswer = (): AppError =>
-  usageError('Give --data DATA, or --environment ID.', 'See turnwise evaluate --help.')
-
-const noValidationRows = (): AppError =>
-  usageError(
+/** Of a run rows that it was not trained on, or episodes, which are drawn anew. */
+function requireOwnRows(run: RunSections | null): void {
+  if (run === null)
+    throw usageError('Give --data DATA, or --environment ID.', 'See turnwise evaluate --help.')
+  if (run.data.heldOut !== null || typeof run.data.train !== 'string') return
+  throw usageError(
     'The run has no validation rows, so it does not say what to evaluate on.',
     'Give --data DATA; the data it was trained on would flatter it.',
   )
+}
 
 function promptForm(given: string): unknown {
   if (given.trimStart().startsWith('{"')) return parsedJson(given)

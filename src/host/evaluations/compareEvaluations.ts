@@ -77,11 +77,13 @@ function words(
   if (verdict !== 'alike') {
     return `B is ${verdict} by ${figure(Math.abs(difference))} on ${counts}${range}; the difference is larger than chance would give, ${chance}.`
   }
-  const few = interval === null ? ', and so few prompts cannot tell' : ''
-  return `They cannot be told apart on ${counts}: the mean reward of B is ${signed(difference)} beside that of A${range}, ${chance}${few}.`
+  const few = interval === null ? ' Fewer than six prompts can never tell.' : ''
+  return `They cannot be told apart on ${counts}: B − A is ${signed(difference)}${range}, ${chance}.${few}`
 }
 
-const figure = (value: number): string => String(Number(value.toPrecision(3)))
+/** Three decimals, as rewards have them everywhere; fewer where these would only be a long row of digits. */
+const figure = (value: number): string =>
+  value < 1000 ? value.toFixed(3) : String(Number(value.toPrecision(3)))
 const signed = (value: number): string => `${value < 0 ? '−' : '+'}${figure(Math.abs(value))}`
 
 const refused = (sentence: string): Comparison => ({

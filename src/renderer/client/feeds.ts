@@ -60,6 +60,7 @@ export function useNews(): void {
   const queries = useQueryClient()
   useFeed('datasets.watch', undefined, () => invalidate(queries, ['datasets']))
   useFeed('rewards.watch', undefined, () => invalidate(queries, ['rewards']))
+  useFeed('evaluations.watch', undefined, () => invalidate(queries, ['evaluations']))
   useFeed('models.watch', undefined, () => invalidate(queries, ['models']))
   useFeed('settings.watch', undefined, () => invalidate(queries, ['settings']))
   useFeed('queue.watch', undefined, () => invalidate(queries, ['queue']))

@@ -1,8 +1,9 @@
+import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { useEta, useConnection, useLoad, type Connection, type Load } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry, type WorkerView } from '#renderer/client/runs.ts'
 import { useTaskWords } from '#renderer/client/tasks.ts'
-import { formatBytes, formatNumber, formatShare, plural } from '#renderer/client/format.ts'
+import { formatBytes, formatDuration, formatNumber, formatShare, plural } from '#renderer/client/format.ts'
 import {
   deviceLoadWords,
   networkWords,
@@ -26,6 +27,8 @@ export function StatusStrip() {
     return run === undefined ? [] : [{ run, worker }]
   })
   const tasks = useTaskWords()
+  const { data: evaluations } = useAnswer('evaluations.list', {})
+  const evaluating = evaluations?.find(({ status }) => status === 'running')
   const queued = runs.filter(({ status }) => status === 'queued').length
   const [first] = atWork
   return (
@@ -34,10 +37,11 @@ export function StatusStrip() {
       {/* What was known when the connection ended may be so no longer. */}
       {isConnected && (
         <>
-          {isLoaded && first === undefined && tasks === '' && (
+          {isLoaded && first === undefined && tasks === '' && evaluating === undefined && (
             <span className="phone:hidden">Nothing is training</span>
           )}
           {first !== undefined && <AtWork {...first} others={atWork.length - 1} />}
+          {evaluating !== undefined && <Evaluating {...evaluating} />}
           {tasks !== '' && <span className="min-w-0 truncate">{tasks}</span>}
           {queued > 0 && <a href={link('/')}>{plural(queued, 'run')} waiting</a>}
           <span className="grow" />
@@ -91,6 +95,18 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
       )}
       {device !== '' && <span className="min-w-0 truncate narrow:hidden">{device}</span>}
       {others > 0 && <span>and {plural(others, 'run')} more</span>}
+    </span>
+  )
+}
+
+function Evaluating({ id, title, done, total, secondsLeft }: Answer<'evaluations.get'>) {
+  return (
+    <span className="inline-flex min-w-0 items-center gap-2">
+      <a href={link(`/evaluations/${id}`)} className="min-w-12 truncate hover:underline">
+        Evaluating {title}
+      </a>
+      <Progress label="Prompts evaluated" value={done / total} className="w-16" />
+      {secondsLeft !== null && <span>{formatDuration(1000 * Math.ceil(secondsLeft))} left</span>}
     </span>
   )
 }

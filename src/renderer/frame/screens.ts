@@ -3,6 +3,7 @@ import {
   Award,
   Box,
   ChartNoAxesCombined,
+  Gauge,
   GitCompareArrows,
   House,
   Settings,
@@ -56,6 +57,11 @@ const shownAt: Readonly<Record<PlaceId, Page & { readonly icon: LucideIcon }>> =
   models: {
     icon: Box,
     load: async () => (await import('#renderer/features/models/ModelsScreen.tsx')).ModelsScreen,
+  },
+  evaluations: {
+    icon: Gauge,
+    load: async () =>
+      (await import('#renderer/features/evaluations/EvaluationsScreen.tsx')).EvaluationsScreen,
   },
   settings: {
     icon: Settings,

@@ -131,7 +131,7 @@ describe('comparing', () => {
       notes: [],
     })
     expect(found.words).toMatch(
-      /^B is better by 0\.5 on 40 prompts \(95 % CI \+0\.\d+ to \+0\.\d+\); the difference is larger than chance would give, p < 0\.001\.$/,
+      /^B is better by 0\.500 on 40 prompts \(95 % CI \+0\.\d+ to \+0\.\d+\); the difference is larger than chance would give, p < 0\.001\.$/,
     )
     expect(compareEvaluations(compared(half), compared(zeros))).toMatchObject({ verdict: 'worse' })
   })

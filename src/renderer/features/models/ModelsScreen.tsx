@@ -2,6 +2,7 @@ import {
   Box,
   CloudDownload,
   FolderOpen,
+  Gauge,
   PackageOpen,
   Plus,
   Ellipsis,
@@ -340,6 +341,16 @@ function Uses({ adapter }: { adapter: ListedAdapter }) {
           }
         >
           Compare in the Arena
+        </Button>
+      )}
+      {model !== undefined && (
+        <Button
+          icon={<Gauge size={14} aria-hidden />}
+          onClick={() =>
+            navigate('/evaluations', { new: writeChoice({ model, adapter: { path: adapter.directory } }) })
+          }
+        >
+          Evaluate…
         </Button>
       )}
       <Button

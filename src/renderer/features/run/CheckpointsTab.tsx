@@ -3,6 +3,7 @@ import {
   CirclePlus,
   Ellipsis,
   FileOutput,
+  Gauge,
   GitFork,
   Play,
   Send,
@@ -182,7 +183,7 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
       id: 'actions',
       title: '',
       label: 'Actions',
-      width: '372px',
+      width: '464px',
       cell: (item) => (
         <Actions
           run={run}
@@ -307,6 +308,16 @@ function Actions(props: ActionsProps) {
         aria-label={`Open step ${step} in the Arena`}
       >
         Arena
+      </Button>
+      <Button
+        small
+        variant="quiet"
+        icon={<Gauge size={13} aria-hidden />}
+        disabled={!isWhole}
+        onClick={() => navigate('/evaluations', { new: trained(run, item.step) })}
+        aria-label={`Evaluate step ${step}`}
+      >
+        Evaluate…
       </Button>
       <Button
         small

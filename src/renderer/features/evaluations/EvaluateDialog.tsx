@@ -1,0 +1,197 @@
+import { Gauge } from 'lucide-react'
+import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+import { formatCount } from '#renderer/client/format.ts'
+import { DataPicker } from '#renderer/features/data/DataPicker.tsx'
+import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { EnvironmentPicker, RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
+import { choiceName } from '#renderer/features/rewards/rewardChoice.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Checkbox, Segmented, type Option } from '#renderer/kit/choices.tsx'
+import { Dialog } from '#renderer/kit/Dialog.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { NumberInput } from '#renderer/kit/inputs.tsx'
+import { ErrorNote } from '#renderer/kit/states.tsx'
+import {
+  hasOwnRows,
+  isWhole,
+  rewardsOf,
+  useEvaluateForm,
+  type Evaluation,
+  type RowSource,
+} from './useEvaluateForm.ts'
+
+interface EvaluateDialogProps {
+  /** What was chosen elsewhere. */
+  readonly first: ModelChoice | null
+  readonly evaluations: readonly Evaluation[]
+  readonly onClose: () => void
+  readonly onStarted: (id: string) => void
+}
+
+type Form = ReturnType<typeof useEvaluateForm>
+
+/** What is evaluated, on what, judged by what, and how it answers. */
+export function EvaluateDialog({ first, evaluations, onClose, onStarted }: EvaluateDialogProps) {
+  const form = useEvaluateForm(first, evaluations)
+  const { draft, set, error, problem } = form
+  const start = () =>
+    void form.start().then((id) => {
+      if (id !== undefined) onStarted(id)
+    })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Evaluate"
+      description="It goes on when this window is closed, and is kept with every answer."
+      width={640}
+      actions={
+        <>
+          <span className="mr-auto self-center text-sm text-faint">{problem}</span>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            icon={<Gauge size={14} aria-hidden />}
+            disabled={problem !== null || form.isStarting}
+            onClick={start}
+          >
+            Evaluate
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        {error !== null && <ErrorNote error={error} />}
+        <Field label="Model" help="A checkpoint of a run, an imported adapter, or a base model alone.">
+          {(ids) => (
+            <ModelPicker
+              {...ids}
+              withCheckpoints
+              value={draft.choice}
+              onChange={(choice) => set({ choice })}
+            />
+          )}
+        </Field>
+        <Rows form={form} />
+        <Answering form={form} />
+        {form.runId !== null && (
+          <Checkbox
+            checked={form.withBase}
+            onChange={(withBase) => set({ withBase })}
+            label="Evaluate its base model too, to tell whether it got better"
+          />
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+function Rows({ form }: { form: Form }) {
+  const { draft, set, own } = form
+  const { source, rewards } = draft
+  const sources: readonly Option<RowSource>[] = [
+    ...(hasOwnRows(own) ? [{ value: 'run' as const, label: 'Its validation rows' }] : []),
+    { value: 'data', label: 'A data set' },
+    { value: 'environment', label: 'An environment' },
+  ]
+  return (
+    <div className="flex flex-col gap-3">
+      <div>
+        <p className="flex min-h-7 items-center text-sm font-medium text-muted">Rows</p>
+        <Segmented label="Rows" value={source} options={sources} onChange={(next) => set({ source: next })} />
+      </div>
+      {source === 'run' && own !== undefined && (
+        <p className="text-muted text-pretty">
+          {own.environment === null
+            ? `Rows the run was not trained on, with its prompts, judged by ${rewardsOf(own).map(choiceName).join(', ')}.`
+            : `Episodes of its environment, ${own.environment.function}, that it was not trained on.`}
+        </p>
+      )}
+      {source === 'data' && (
+        <>
+          <DataPicker value={draft.versionId} onChange={(versionId) => set({ versionId })} />
+          <RewardPicker value={rewards} onChange={(next) => set({ rewards: next })} />
+        </>
+      )}
+      {source === 'environment' && (
+        <>
+          <EnvironmentPicker value={draft.environment} onChange={(environment) => set({ environment })} />
+          <Field label="Episodes" error={isWhole(draft.episodes, 1, 1e6) ? null : 'At least 1'}>
+            {(ids) => (
+              <NumberInput {...ids} value={draft.episodes} onChange={(episodes) => set({ episodes })} />
+            )}
+          </Field>
+        </>
+      )}
+    </div>
+  )
+}
+
+function Answering({ form }: { form: Form }) {
+  const { draft, set } = form
+  return (
+    <div className="flex flex-col gap-3">
+      <div>
+        <p className="flex min-h-7 items-center text-sm font-medium text-muted">Decoding</p>
+        <Segmented
+          label="Decoding"
+          value={draft.isGreedy ? 'greedy' : 'sampled'}
+          options={[
+            { value: 'greedy', label: 'Greedy: the likeliest answer' },
+            { value: 'sampled', label: 'Sampled: several answers, pass@k' },
+          ]}
+          onChange={(decoding) => set({ isGreedy: decoding === 'greedy' })}
+        />
+      </div>
+      <div className="grid grid-cols-2 gap-3">
+        {!draft.isGreedy && (
+          <>
+            <Field
+              label="Samples per prompt"
+              help="pass@k can be told up to as many."
+              error={isWhole(draft.samples, 1, 1024) ? null : '1 to 1024'}
+            >
+              {(ids) => (
+                <NumberInput {...ids} value={draft.samples} onChange={(samples) => set({ samples })} />
+              )}
+            </Field>
+            <Field label="Temperature" error={(draft.temperature ?? 0) > 0 ? null : 'Above 0'}>
+              {(ids) => (
+                <NumberInput
+                  {...ids}
+                  value={draft.temperature}
+                  onChange={(temperature) => set({ temperature })}
+                />
+              )}
+            </Field>
+          </>
+        )}
+        <Field label="Max new tokens" help="Longer answers are truncated.">
+          {(ids) => (
+            <NumberInput
+              {...ids}
+              value={draft.maxNewTokens}
+              onChange={(maxNewTokens) => set({ maxNewTokens })}
+            />
+          )}
+        </Field>
+        {draft.source !== 'environment' && (
+          <Field
+            label="Number of rows"
+            help="Empty: all. Fewer are drawn at random, the same ones every time."
+            error={draft.limit === null || isWhole(draft.limit, 1, 1e9) ? null : 'At least 1'}
+          >
+            {(ids) => (
+              <NumberInput
+                {...ids}
+                placeholder={`all${form.rowCount === null ? '' : ` ${formatCount(form.rowCount)}`}`}
+                value={draft.limit}
+                onChange={(limit) => set({ limit })}
+              />
+            )}
+          </Field>
+        )}
+      </div>
+    </div>
+  )
+}

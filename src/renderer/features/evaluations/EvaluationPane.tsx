@@ -1,0 +1,322 @@
+import {
+  CircleStop,
+  Ellipsis,
+  Play,
+  Trash2,
+  TrendingDown,
+  TrendingUp,
+  TriangleAlert,
+  Equal,
+} from 'lucide-react'
+import { useState, type ReactNode } from 'react'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import {
+  formatDate,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatReward,
+  formatTime,
+  plural,
+} from '#renderer/client/format.ts'
+import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
+import { StatusBadge } from '#renderer/kit/Badge.tsx'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
+import { Menu } from '#renderer/kit/Menu.tsx'
+import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
+import { ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
+import { AnswersList } from './AnswersList.tsx'
+import { GroupsPanel } from './GroupsPanel.tsx'
+import { IntervalBar, intervalWords, scaleOf } from './IntervalBar.tsx'
+import type { Evaluation } from './useEvaluateForm.ts'
+
+interface PaneProps {
+  readonly evaluation: Evaluation
+  /** To compare with. */
+  readonly evaluations: readonly Evaluation[]
+}
+
+/** One evaluation: what it came to, beside another, by a column, and what was answered. */
+export function EvaluationPane({ evaluation, evaluations }: PaneProps) {
+  const { id, error, summary } = evaluation
+  return (
+    <div className="flex min-h-0 min-w-0 grow flex-col gap-4 overflow-auto px-6 py-4">
+      <Header evaluation={evaluation} />
+      {error !== null && <ErrorNote error={error} />}
+      <UnderWay evaluation={evaluation} />
+      {summary !== null && (
+        <>
+          <Comparing evaluation={evaluation} evaluations={evaluations} />
+          <Results evaluation={evaluation} summary={summary} />
+          <GroupsPanel key={id} id={id} />
+          <AnswersList key={`${id} ${String(evaluation.done)}`} id={id} />
+        </>
+      )}
+    </div>
+  )
+}
+
+function Header({ evaluation }: { evaluation: Evaluation }) {
+  const { id, title, status, runId, createdAt } = evaluation
+  const [isDeleting, setDeleting] = useState(false)
+  const stop = useCommand('evaluations.stop')
+  const resume = useCommand('evaluations.resume')
+  const remove = useCommand('evaluations.delete', { onDone: () => navigate('/evaluations') })
+  const isOpen = status === 'running' || status === 'waiting'
+  const canGoOn = status === 'stopped' || status === 'interrupted' || status === 'failed'
+  return (
+    <header className="flex min-h-7 flex-wrap items-center gap-2">
+      <h2 className="min-w-0 truncate text-xl font-semibold">{title}</h2>
+      {status === 'waiting' ? <StatusBadge status="queued" /> : <StatusBadge status={status} />}
+      <time className="text-sm text-faint" title={formatTime(createdAt)}>
+        {formatDate(createdAt)}
+      </time>
+      <span className="ml-auto flex items-center gap-2">
+        {runId !== null && (
+          <a className="text-sm text-accent-ink underline" href={link(`/runs/${runId}/checkpoints`)}>
+            Its run
+          </a>
+        )}
+        {isOpen && (
+          <Button icon={<CircleStop size={14} aria-hidden />} onClick={() => void stop.run({ id })}>
+            Stop
+          </Button>
+        )}
+        {canGoOn && (
+          <Button icon={<Play size={14} aria-hidden />} onClick={() => void resume.run({ id })}>
+            Go on
+          </Button>
+        )}
+        <Menu
+          groups={[
+            [
+              {
+                label: 'Delete',
+                icon: <Trash2 size={13} aria-hidden />,
+                isDangerous: true,
+                disabled: isOpen,
+                onSelect: () => setDeleting(true),
+              },
+            ],
+          ]}
+        >
+          <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
+        </Menu>
+      </span>
+      <ConfirmDialog
+        isOpen={isDeleting}
+        onClose={() => setDeleting(false)}
+        title={`Delete the evaluation of ${title}?`}
+        action="Delete evaluation"
+        onConfirm={() => void remove.run({ id })}
+      >
+        Its result and its answers are removed and cannot be restored. The model and the data stay.
+      </ConfirmDialog>
+    </header>
+  )
+}
+
+/** How far it is, or where it ended early. */
+function UnderWay({ evaluation: { status, done, total, secondsLeft } }: { evaluation: Evaluation }) {
+  if (status === 'finished') return null
+  const left = secondsLeft === null ? '' : ` · ${formatDuration(1000 * Math.ceil(secondsLeft))} left`
+  const words = {
+    waiting: 'It starts when the one before it is over.',
+    running: done === 0 ? 'Opening the model' : `${String(done)} of ${plural(total, 'prompt')}${left}`,
+    stopped: `Stopped after ${String(done)} of ${plural(total, 'prompt')}: what follows is of those.`,
+    interrupted: `Its process ended after ${String(done)} of ${plural(total, 'prompt')}. What was answered is kept.`,
+    failed: `It failed after ${String(done)} of ${plural(total, 'prompt')}. What was answered is kept.`,
+  }[status]
+  return (
+    <div role="status" className="flex flex-col gap-2 text-muted">
+      {words}
+      {status === 'running' && <Progress label="Prompts" value={done === 0 ? null : done / total} />}
+    </div>
+  )
+}
+
+interface ResultsProps {
+  readonly evaluation: Evaluation
+  readonly summary: NonNullable<Evaluation['summary']>
+}
+
+function Results({ evaluation, summary }: ResultsProps) {
+  const { reward, prompts, pass, passRule, truncated, tokens, turns, parts } = summary
+  const scale = scaleOf([reward, ...pass])
+  const passWords =
+    passRule === 'correct' ? 'the metric correct' : `a reward of at least ${formatNumber(passRule)}`
+  return (
+    <Panel title={`Result on ${plural(prompts, 'prompt')}`}>
+      <div className="grid grid-cols-[max-content_max-content_minmax(80px,1fr)_max-content] items-center gap-x-4 gap-y-1.5">
+        {reward !== null && <EstimateRow name="Mean reward" estimate={reward} scale={scale} isMain />}
+        {pass.map(({ k, ...estimate }) => (
+          <EstimateRow key={k} name={`pass@${String(k)}`} estimate={estimate} scale={scale} />
+        ))}
+      </div>
+      <p className="mt-2 mb-3 text-xs text-faint text-pretty">
+        Intervals of 95 % over prompts (Student’s t); samples of one prompt count together. A pass is{' '}
+        {passWords}.
+      </p>
+      <KeyValue
+        entries={[
+          ['Decoding', decodingWords(evaluation)],
+          ['Truncated', formatPercent(truncated)],
+          [
+            'Mean length',
+            `${formatNumber(tokens)} tokens${turns === null ? '' : `, ${formatNumber(turns)} turns`}`,
+          ],
+          ...Object.entries(parts).map(
+            ([name, mean]) => [`Reward “${name}”`, formatReward(mean)] as readonly [string, ReactNode],
+          ),
+        ]}
+      />
+      <Problems summary={summary} />
+    </Panel>
+  )
+}
+
+function decodingWords({ greedy, samples, config: { rollout } }: Evaluation): string {
+  const limit = `at most ${plural(rollout.maxNewTokens, 'new token')}`
+  if (greedy) return `greedy, ${limit}`
+  return `${plural(samples, 'sample')} of each prompt at temperature ${formatNumber(rollout.temperature)}, ${limit}`
+}
+
+interface EstimateRowProps {
+  readonly name: string
+  readonly estimate: {
+    readonly value: number
+    readonly interval: { readonly low: number; readonly high: number } | null
+  }
+  readonly scale: ReturnType<typeof scaleOf>
+  readonly isMain?: boolean
+}
+
+function EstimateRow({ name, estimate, scale, isMain = false }: EstimateRowProps) {
+  return (
+    <>
+      <span className={isMain ? 'font-medium' : 'text-muted'}>{name}</span>
+      <span className={isMain ? 'font-mono font-semibold tabular-nums' : 'font-mono tabular-nums'}>
+        {formatReward(estimate.value)}
+      </span>
+      <IntervalBar estimate={estimate} scale={scale} />
+      <span className="font-mono text-sm text-muted tabular-nums">{intervalWords(estimate)}</span>
+    </>
+  )
+}
+
+function Problems({ summary }: Pick<ResultsProps, 'summary'>) {
+  const { unscored, failures, failure, leftOut, problem } = summary
+  const words = [
+    ...(unscored === 0
+      ? []
+      : [`${plural(unscored, 'sample has', 'samples have')} no reward and are left out.`]),
+    ...(failures === 0 ? [] : [`A reward failed ${plural(failures, 'time')}. ${failure ?? ''}`]),
+    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row makes', 'rows make')} no prompt. ${problem ?? ''}`]),
+  ]
+  if (words.length === 0) return null
+  return (
+    <ul className="mt-3 flex flex-col gap-1 rounded bg-caution-soft px-3 py-2">
+      {words.map((sentence) => (
+        <li key={sentence}>{sentence}</li>
+      ))}
+    </ul>
+  )
+}
+
+/** Beside another one: that of the base model of its run, unless a person says which. */
+function Comparing({ evaluation, evaluations }: PaneProps) {
+  const { query } = useRoute()
+  const others = evaluations.filter(({ id, summary }) => id !== evaluation.id && summary !== null)
+  const bases = others.filter(
+    ({ runId, step, judge }) => runId === evaluation.runId && step === null && judge === evaluation.judge,
+  )
+  const usual = bases.find(({ greedy }) => greedy === evaluation.greedy) ?? bases[0]
+  const wanted = query.get('against')
+  const isOwnBase = evaluation.step === null
+  const against = others.find(({ id }) => id === wanted) ?? (isOwnBase ? undefined : usual)
+  if (others.length === 0) return null
+  return (
+    <Panel
+      title="Is it better?"
+      actions={
+        <Select
+          small
+          aria-label="Compare with"
+          value={against?.id ?? ''}
+          options={[
+            ...(against === undefined ? [{ value: '', label: 'Compare with…' }] : []),
+            ...others.map(({ id, title, summary }) => ({
+              value: id,
+              label: `than ${title} (${formatReward(summary?.reward?.value)})`,
+            })),
+          ]}
+          onChange={(id) => setQuery({ against: id })}
+        />
+      }
+    >
+      {against === undefined ? (
+        <p className="text-muted">
+          Choose the evaluation to compare this one with, such as that of the base model.
+        </p>
+      ) : (
+        <Verdict a={against} b={evaluation} />
+      )}
+    </Panel>
+  )
+}
+
+const looks = {
+  better: { Icon: TrendingUp, tone: 'text-good' },
+  worse: { Icon: TrendingDown, tone: 'text-bad' },
+  alike: { Icon: Equal, tone: 'text-muted' },
+  refused: { Icon: TriangleAlert, tone: 'text-caution' },
+} as const
+
+function Verdict({ a, b }: { a: Evaluation; b: Evaluation }) {
+  const { data, error } = useAnswer('evaluations.compare', { a: a.id, b: b.id }, { keep: true })
+  if (error !== null) return <ErrorNote error={error} />
+  if (data === undefined) return <Loading label="Comparing" />
+  const { Icon, tone } = looks[data.verdict]
+  const scale = scaleOf([a.summary?.reward, b.summary?.reward])
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="grid grid-cols-[max-content_max-content_minmax(80px,1fr)_max-content] items-center gap-x-4 gap-y-1.5">
+        {(
+          [
+            ['A', a],
+            ['B', b],
+          ] as const
+        ).map(
+          ([letter, { title, summary }]) =>
+            summary !== null &&
+            summary.reward !== null && (
+              <EstimateRow
+                key={letter}
+                name={`${letter}  ${title}`}
+                estimate={summary.reward}
+                scale={scale}
+                isMain={letter === 'B'}
+              />
+            ),
+        )}
+      </div>
+      <p className="flex items-start gap-2 text-pretty" role="status">
+        <Icon size={16} aria-hidden className={`mt-0.5 shrink-0 ${tone}`} />
+        <span className="font-medium">{data.words}</span>
+      </p>
+      {data.notes.map((note) => (
+        <p key={note} className="text-sm text-muted text-pretty">
+          {note}
+        </p>
+      ))}
+      {data.method === 'paired' && (
+        <p className="text-xs text-faint text-pretty">
+          Prompt by prompt, by a sign-flip permutation test: had neither been better, each difference could as
+          well have come with the other sign.
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,170 @@
+import { Gauge } from 'lucide-react'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { formatDuration, formatPercent, formatReward, plural } from '#renderer/client/format.ts'
+import { navigate, setQuery, useRoute } from '#renderer/client/route.ts'
+import { readChoice } from '#renderer/features/arena/contenders.ts'
+import { StatusBadge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Page } from '#renderer/kit/Page.tsx'
+import { SplitPane } from '#renderer/kit/SplitPane.tsx'
+import { EmptyState, ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { EvaluateDialog } from './EvaluateDialog.tsx'
+import { EvaluationPane } from './EvaluationPane.tsx'
+import { IntervalBar, intervalWords, scaleOf } from './IntervalBar.tsx'
+import type { Evaluation } from './useEvaluateForm.ts'
+
+/** `/evaluations/:id?against=`: what was measured, one of it in full; `?new=` what the form begins with. */
+export function EvaluationsScreen() {
+  const { path, query } = useRoute()
+  const { data: evaluations, error, refetch } = useAnswer('evaluations.list', {}, { keep: true })
+  const wanted = query.get('new')
+  return (
+    <Page
+      isFull
+      title="Evaluations"
+      about={evaluations === undefined ? undefined : aboutWords(evaluations)}
+      main={
+        <Button
+          variant="primary"
+          icon={<Gauge size={14} aria-hidden />}
+          onClick={() => setQuery({ new: 'any' })}
+        >
+          Evaluate…
+        </Button>
+      }
+    >
+      {error !== null && (
+        <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
+      )}
+      {evaluations === undefined && error === null && <Loading />}
+      {evaluations !== undefined && <Evaluations evaluations={evaluations} id={path[1] ?? null} />}
+      {wanted !== null && (
+        <EvaluateDialog
+          first={wanted === 'any' ? null : readChoice(wanted)}
+          evaluations={evaluations ?? []}
+          onClose={() => setQuery({ new: null })}
+          onStarted={(id) => navigate(`/evaluations/${id}`, {}, { replace: true })}
+        />
+      )}
+    </Page>
+  )
+}
+
+function aboutWords(evaluations: readonly Evaluation[]): string {
+  const open = evaluations.filter(({ status }) => status === 'running' || status === 'waiting').length
+  return open === 0 ? '' : `${String(open)} not finished yet`
+}
+
+/** The list beside the one that is chosen, the newest where none is. */
+function Evaluations({ evaluations, id }: { evaluations: readonly Evaluation[]; id: string | null }) {
+  const chosen = id === null ? evaluations[0] : evaluations.find((each) => each.id === id)
+  if (evaluations.length === 0) {
+    return (
+      <EmptyState
+        icon={<Gauge size={28} strokeWidth={1.5} aria-hidden />}
+        title="Did it get better?"
+        action={<Button onClick={() => setQuery({ new: 'any' })}>Evaluate a model…</Button>}
+      >
+        A checkpoint answers rows it was not trained on, and rewards score its answers. Evaluate the base
+        model too: the difference is told with how sure it is.
+      </EmptyState>
+    )
+  }
+  return (
+    <SplitPane id="evaluations" sizes={[46, 54]} minimums={[360, 420]}>
+      <EvaluationTable evaluations={evaluations} chosen={chosen?.id ?? null} />
+      {chosen === undefined ? (
+        <p className="p-8 text-muted">There is no such evaluation. It may have been deleted.</p>
+      ) : (
+        <EvaluationPane key={chosen.id} evaluation={chosen} evaluations={evaluations} />
+      )}
+    </SplitPane>
+  )
+}
+
+interface EvaluationTableProps {
+  readonly evaluations: readonly Evaluation[]
+  readonly chosen: string | null
+}
+
+function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
+  const scale = scaleOf(evaluations.map(({ summary }) => summary?.reward))
+  const columns: readonly Column<Evaluation>[] = [
+    {
+      id: 'title',
+      title: 'Evaluated',
+      width: 'minmax(190px, 1.4fr)',
+      sortBy: ({ title }) => title,
+      cell: ({ title, greedy }) => (
+        <span title={title}>
+          {title}
+          {!greedy && <span className="ml-1.5 text-sm text-faint">sampled</span>}
+        </span>
+      ),
+    },
+    {
+      id: 'reward',
+      title: 'Reward',
+      width: '76px',
+      isNumber: true,
+      sortBy: ({ summary }) => summary?.reward?.value ?? null,
+      cell: ({ summary }) => formatReward(summary?.reward?.value),
+    },
+    {
+      id: 'interval',
+      title: '95 % interval',
+      width: 'minmax(96px, 1fr)',
+      cell: (evaluation) => <IntervalCell evaluation={evaluation} scale={scale} />,
+    },
+    {
+      id: 'pass',
+      title: 'pass@1',
+      width: '76px',
+      isNumber: true,
+      sortBy: ({ summary }) => summary?.pass[0]?.value ?? null,
+      cell: ({ summary }) => formatPercent(summary?.pass[0]?.value),
+    },
+    {
+      id: 'prompts',
+      title: 'Prompts',
+      width: '92px',
+      isNumber: true,
+      sortBy: ({ total }) => total,
+      cell: ({ total, samples }) => (samples === 1 ? total : `${String(total)} × ${String(samples)}`),
+    },
+  ]
+  return (
+    <Table
+      label="Evaluations"
+      rows={evaluations}
+      columns={columns}
+      rowKey={({ id }) => id}
+      rowHeight={36}
+      isSelected={({ id }) => id === chosen}
+      onOpen={({ id }) => navigate(`/evaluations/${id}`)}
+    />
+  )
+}
+
+/** Where there is no result yet, how far it is. */
+function IntervalCell({ evaluation, scale }: { evaluation: Evaluation; scale: ReturnType<typeof scaleOf> }) {
+  const { summary, status, done, total, secondsLeft } = evaluation
+  if (status === 'running') {
+    const left = secondsLeft === null ? 'starting' : formatDuration(1000 * Math.ceil(secondsLeft))
+    return (
+      <span className="flex items-center gap-2" title={`${String(done)} of ${plural(total, 'prompt')}`}>
+        <Progress label={`Evaluating ${evaluation.title}`} value={done / total} className="grow" />
+        <span className="shrink-0 text-xs text-faint">{left}</span>
+      </span>
+    )
+  }
+  if (status === 'waiting') return <span className="text-faint">Waiting</span>
+  const reward = summary?.reward ?? null
+  if (reward === null || status === 'failed') return <StatusBadge status={status} />
+  return (
+    <span title={intervalWords(reward)}>
+      <IntervalBar estimate={reward} scale={scale} />
+    </span>
+  )
+}

@@ -1,0 +1,105 @@
+import { useState } from 'react'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { formatPercent, formatReward } from '#renderer/client/format.ts'
+import { Select } from '#renderer/kit/choices.tsx'
+import { Panel } from '#renderer/kit/Page.tsx'
+import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import type { EvaluationGroup } from '#shared/api/evaluations.ts'
+import { IntervalBar, intervalWords, scaleOf } from './IntervalBar.tsx'
+
+/** Means by the values of a column: where it is good, and where not. */
+export function GroupsPanel({ id }: { id: string }) {
+  const [column, setColumn] = useState<string | null>(null)
+  const { data, error } = useAnswer('evaluations.groups', { id, column }, { keep: true })
+  const columns = data?.columns ?? []
+  return (
+    <Panel
+      isFlush
+      title="By column"
+      actions={
+        <Select
+          small
+          aria-label="Column"
+          value={column ?? ''}
+          options={[
+            { value: '', label: 'Choose a column' },
+            ...columns.map((name) => ({ value: name, label: name })),
+          ]}
+          onChange={(name) => setColumn(name === '' ? null : name)}
+        />
+      }
+    >
+      {error !== null && <ErrorNote error={error} className="m-3" />}
+      {error === null && data === undefined && <Loading />}
+      {error === null && data !== undefined && column === null && (
+        <p className="p-3 text-muted">The mean of each value of a column, such as a task or a level.</p>
+      )}
+      {error === null && column !== null && data !== undefined && (
+        <GroupTable column={column} groups={data.groups} />
+      )}
+    </Panel>
+  )
+}
+
+interface GroupTableProps {
+  readonly column: string
+  readonly groups: readonly EvaluationGroup[]
+}
+
+function GroupTable({ column, groups }: GroupTableProps) {
+  const scale = scaleOf(groups.map(({ reward }) => reward))
+  const columns: readonly Column<EvaluationGroup>[] = [
+    {
+      id: 'value',
+      title: column,
+      width: 'minmax(100px, 1fr)',
+      sortBy: ({ value }) => value,
+      cell: ({ value }) => <span title={value}>{value}</span>,
+    },
+    {
+      id: 'prompts',
+      title: 'Prompts',
+      width: '80px',
+      isNumber: true,
+      sortBy: (row) => row.prompts,
+      cell: (row) => row.prompts,
+    },
+    {
+      id: 'reward',
+      title: 'Reward',
+      width: '76px',
+      isNumber: true,
+      sortBy: ({ reward }) => reward?.value ?? null,
+      cell: ({ reward }) => formatReward(reward?.value),
+    },
+    {
+      id: 'interval',
+      title: '95 % interval',
+      width: 'minmax(120px, 1.2fr)',
+      cell: ({ reward }) =>
+        reward !== null && (
+          <span title={intervalWords(reward)}>
+            <IntervalBar estimate={reward} scale={scale} />
+          </span>
+        ),
+    },
+    {
+      id: 'pass',
+      title: 'pass@1',
+      width: '76px',
+      isNumber: true,
+      sortBy: ({ pass }) => pass,
+      cell: ({ pass }) => formatPercent(pass),
+    },
+  ]
+  return (
+    <Table
+      label={`Means by ${column}`}
+      rows={groups}
+      columns={columns}
+      rowKey={({ value }) => value}
+      className="max-h-80"
+    />
+  )
+}

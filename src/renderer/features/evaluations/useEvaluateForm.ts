@@ -1,0 +1,158 @@
+import { useState } from 'react'
+import type { InputOf } from '#shared/api/contract.ts'
+import type { Api } from '#shared/api/api.ts'
+import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
+import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+import type { EnvironmentChoice, RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
+
+export type Evaluation = Answer<'evaluations.get'>
+type Request = InputOf<Api, 'evaluations.start'>
+type Sections = Answer<'evaluations.sectionsOf'>
+
+/** Rows of the run itself, of a data set, or episodes. */
+export type RowSource = 'run' | 'data' | 'environment'
+
+export interface EvaluateDraft {
+  readonly choice: ModelChoice | null
+  /** null: as is usual for what was chosen. */
+  readonly source: RowSource | null
+  readonly versionId: string | null
+  /** null: those of the run. */
+  readonly rewards: readonly RewardChoice[] | null
+  readonly environment: EnvironmentChoice | null
+  readonly episodes: number | null
+  readonly isGreedy: boolean
+  readonly samples: number | null
+  readonly temperature: number | null
+  /** null: that of the run. */
+  readonly maxNewTokens: number | null
+  /** null: all. */
+  readonly limit: number | null
+  /** Evaluates the base model of the run too; null: where that was not done yet. */
+  readonly withBase: boolean | null
+}
+
+const usualNewTokens = 64
+
+/** What the form is made of, before anybody has changed it: what was chosen, and the settings of its run. */
+export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly Evaluation[]) {
+  const [draft, setDraft] = useState<EvaluateDraft>({
+    ...{ choice: first, source: null, versionId: null, rewards: null, environment: null, episodes: 100 },
+    ...{ isGreedy: true, samples: 8, temperature: 1, maxNewTokens: null, limit: null, withBase: null },
+  })
+  const runId = runOf(draft.choice)
+  const own = useAnswer('evaluations.sectionsOf', { runId: runId ?? '' }, { enabled: runId !== null }).data
+  const versionId = draft.versionId ?? ''
+  const version = useAnswer('datasets.version', { versionId }, { enabled: versionId !== '' }).data
+  const filled = { ...draft, ...usualOf(draft, own) }
+  const isBaseKnown = evaluations.some(
+    ({ runId: of, step, greedy }) => of === runId && step === null && greedy === draft.isGreedy,
+  )
+  const withBase = runId !== null && (draft.withBase ?? !isBaseKnown)
+  const start = useCommand('evaluations.start', { quiet: true })
+  return {
+    draft: filled,
+    set: (changes: Partial<EvaluateDraft>) => setDraft((before) => ({ ...before, ...changes })),
+    ...{ runId, own, withBase },
+    error: start.error,
+    isStarting: start.isRunning,
+    /** Of the data set; null where that is not known. */
+    rowCount: filled.source === 'data' ? (version?.version.rows ?? null) : null,
+    /** null: nothing is missing. */
+    problem: problemOf(filled),
+    /** Resolves with the id of the evaluation; undefined where it was refused. */
+    async start(): Promise<string | undefined> {
+      const config = configOf(filled, own, version)
+      if (draft.choice === null || config === null) return undefined
+      const asked = { config, ...answering(filled) }
+      const made = await start.run({ subject: subjectOf(draft.choice), ...asked })
+      if (made !== undefined && withBase) await start.run({ subject: { runId, step: null }, ...asked })
+      return made?.id
+    },
+  }
+}
+
+/** The run whose checkpoint was chosen. */
+function runOf(choice: ModelChoice | null): string | null {
+  const adapter = choice?.adapter
+  return adapter !== undefined && 'runId' in adapter ? adapter.runId : null
+}
+
+interface Filled extends EvaluateDraft {
+  readonly source: RowSource
+  readonly rewards: readonly RewardChoice[]
+  readonly maxNewTokens: number
+}
+
+/** What nobody changed is as in the run. */
+function usualOf(
+  draft: EvaluateDraft,
+  own: Sections | undefined,
+): Pick<Filled, 'source' | 'rewards' | 'maxNewTokens'> {
+  const usual = hasOwnRows(own) ? 'run' : 'data'
+  return {
+    source: draft.source === 'run' ? usual : (draft.source ?? usual),
+    rewards: draft.rewards ?? rewardsOf(own),
+    maxNewTokens: draft.maxNewTokens ?? own?.rollout.maxNewTokens ?? usualNewTokens,
+  }
+}
+
+/** Rows that it was not trained on, or episodes, which are drawn anew. */
+export const hasOwnRows = (own: Sections | undefined): boolean =>
+  own !== undefined && (own.data.heldOut !== null || typeof own.data.train !== 'string')
+
+export const rewardsOf = (own: Sections | undefined): readonly RewardChoice[] =>
+  (own?.rewards ?? []) as readonly RewardChoice[]
+
+const answering = ({ isGreedy, samples, source, limit }: Filled) => ({
+  samples: isGreedy ? 1 : (samples ?? 1),
+  greedy: isGreedy,
+  limit: source === 'environment' ? null : limit,
+})
+
+function subjectOf({ model, adapter }: ModelChoice): Request['subject'] {
+  if (adapter === undefined) return { model, adapter: null }
+  return 'path' in adapter ? { model, adapter: adapter.path } : adapter
+}
+
+function problemOf(draft: Filled): string | null {
+  const { choice, isGreedy, samples, temperature, limit } = draft
+  if (choice === null) return 'Choose a model.'
+  if (!isGreedy && !isWhole(samples, 1, 1024)) return 'Ask for 1 to 1024 samples.'
+  if (!isGreedy && (temperature ?? 0) <= 0) return 'The temperature must be above 0.'
+  if (limit !== null && !isWhole(limit, 1, 1e9)) return 'Ask for at least one row.'
+  return rowProblem(draft)
+}
+
+function rowProblem({ source, versionId, rewards, environment, episodes }: Filled): string | null {
+  if (source === 'data' && versionId === null) return 'Choose a data set.'
+  if (source === 'data' && rewards.length === 0) return 'Add a reward.'
+  if (source === 'environment' && environment === null) return 'Choose an environment.'
+  return source === 'environment' && !isWhole(episodes, 1, 1e6) ? 'Ask for at least one episode.' : null
+}
+
+export const isWhole = (value: number | null, min: number, max: number): value is number =>
+  value !== null && Number.isInteger(value) && value >= min && value <= max
+
+/** Sections of a run config that differ from those of the run; null while they are not known. */
+function configOf(
+  { source, rewards, environment, episodes, temperature, isGreedy, maxNewTokens }: Filled,
+  own: Sections | undefined,
+  version: Answer<'datasets.version'> | undefined,
+): Record<string, unknown> | null {
+  const sampled = isGreedy || temperature === null ? {} : { temperature }
+  const rollout = { ...own?.rollout, maxNewTokens, ...sampled }
+  if (source === 'run') return { rollout }
+  if (source === 'environment') {
+    const data = { ...own?.data, train: { episodes: episodes ?? 1 }, heldOut: null }
+    return { rollout, data, environment, rewards: [] }
+  }
+  if (version === undefined) return null
+  const prompt = version.shape.prompt ?? own?.data.prompt
+  const data = {
+    ...own?.data,
+    ...(prompt === undefined ? {} : { prompt }),
+    ...{ train: version.version.directory, heldOut: null },
+  }
+  return { rollout, data, rewards: [...rewards], environment: null }
+}

@@ -1,0 +1,72 @@
+import type { Api } from '#shared/api/api.ts'
+import type { Client } from '#shared/api/client.ts'
+import { demoFile, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
+
+const over = (client: Client<Api>) =>
+  expect
+    .poll(async () => (await client.call('evaluations.list', {})).map(({ status }) => status), {
+      timeout: 60_000,
+    })
+    .not.toEqual(expect.arrayContaining([expect.stringMatching(/waiting|running/)]))
+
+test('a checkpoint is evaluated beside its base model, whether anybody looks or not', async ({ app }) => {
+  const { page, client } = app
+  const runId = await trainDemo(client, { steps: 6, name: 'six steps' })
+  await app.open(`/runs/${runId}/checkpoints`)
+  await page.getByRole('button', { name: 'Evaluate step 6' }).click()
+  const form = page.getByRole('dialog', { name: 'Evaluate' })
+  await expect(form).toContainText(
+    'Rows the run was not trained on, with its prompts, judged by correct, format.',
+  )
+  await expect(form.getByRole('checkbox', { name: 'Evaluate its base model too' })).toBeChecked()
+  expect(await seriousProblems(page)).toEqual([])
+  await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
+  await expect(page.getByRole('heading', { name: 'six steps, step 6' })).toBeVisible()
+  await page.goto('about:blank')
+  await over(client)
+
+  await app.open('/evaluations')
+  const table = page.getByRole('table', { name: 'Evaluations' })
+  await expect(table.getByRole('row')).toHaveCount(3)
+  await table.getByRole('row', { name: /six steps, step 6/ }).click()
+  const all = await client.call('evaluations.list', { runId })
+  const [base, trained] = [null, 6].map((step) => all.find((each) => each.step === step)!)
+  const verdict = await client.call('evaluations.compare', { a: base!.id, b: trained!.id })
+  await expect(page.getByText(verdict.words)).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Result on 150 prompts' })).toBeVisible()
+
+  await page.getByLabel('Column', { exact: true }).selectOption('task')
+  const groups = page.getByRole('table', { name: 'Means by task' })
+  await expect(groups.getByRole('row')).toHaveCount(6)
+  await expect(page.getByText('Please add 42 and 45')).toBeVisible()
+  await page.getByRole('button', { name: 'Next' }).click()
+  await expect(page.getByText('21–40 of 150 prompts')).toBeVisible()
+  expect(await seriousProblems(page)).toEqual([])
+})
+
+test('a model on a data set, sampled: stopped, gone on with, deleted', async ({ app }) => {
+  const { page, client } = app
+  const source = { path: demoFile('heldout.jsonl') }
+  for await (const _ of client.stream('datasets.import', { source, name: 'tasks' }));
+  await app.open(`/evaluations?new=${encodeURIComponent(starter)}`)
+  const form = page.getByRole('dialog', { name: 'Evaluate' })
+  await expect(form.getByRole('button', { name: 'Evaluate', exact: true })).toBeDisabled()
+  await form.getByRole('button', { name: 'Data set' }).click()
+  await page.getByRole('option', { name: /tasks/ }).click()
+  await form.getByRole('button', { name: 'Add reward' }).click()
+  await page.getByRole('menuitem', { name: 'exact-match (built-in)' }).click()
+  await form.getByText('Sampled: several answers').click()
+  await form.getByRole('textbox', { name: 'Samples per prompt' }).fill('256')
+  await form.getByRole('textbox', { name: 'Number of rows' }).fill('6')
+  await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await expect(page.getByText(/^Stopped after \d of 6 prompts/)).toBeVisible()
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await expect(page.getByRole('heading', { name: 'Result on 6 prompts' })).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByText('pass@256')).toBeVisible()
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page.getByRole('button', { name: 'Delete evaluation' }).click()
+  await expect(page.getByText('Did it get better?')).toBeVisible()
+  expect(await client.call('evaluations.list', {})).toEqual([])
+})
