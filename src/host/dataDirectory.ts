@@ -36,7 +36,7 @@ export const dataFolders = (dataDirectory: string) => ({
   evaluations: path.join(dataDirectory, 'evaluations'),
   /** Files handed over by a browser, until they are imported. */
   uploads: path.join(dataDirectory, 'uploads'),
-  /** Converted and quantised weights, keyed by content; safe to delete. */
+  /** Converted and quantised weights and indexes of documents, keyed by content; safe to delete. */
   cache: path.join(dataDirectory, 'cache'),
   /** Libraries that devices need and the program does not bring, a folder each. */
   libraries: path.join(dataDirectory, 'libraries'),

@@ -6,7 +6,8 @@ import { randomStream } from '#shared/random.ts'
 import { framedObservation, isOver, type Environment, type Observation } from '#rl/environment.ts'
 import type { EnvironmentAnswer, SandboxFailure } from '#host/sandbox/answers.ts'
 import { openSandbox, type CodeSource, type Sandbox } from '#host/sandbox/sandbox.ts'
-import { builtInOf, sandboxedEnvironment } from './resolveEnvironment.ts'
+import { openBuiltIn, sandboxedEnvironment } from './resolveEnvironment.ts'
+import type { RetrieverPlace } from './retrievers.ts'
 
 type Settings = Readonly<Record<string, string | number | boolean>>
 type Row = Readonly<Record<string, unknown>>
@@ -18,8 +19,8 @@ export interface Play {
   readonly seed: number
   /** What comes after the end of the episode is not played. */
   readonly actions: readonly string[]
-  /** Before a built-in environment asks another machine, at an address of its settings. */
-  readonly onRequest: () => void
+  /** Where a built-in environment that searches keeps its index, and who is told of requests. */
+  readonly place: RetrieverPlace
 }
 
 export interface PlayedTurn {
@@ -47,7 +48,11 @@ export interface PlayedEpisode {
 
 /** Errors: AppError 'sandbox/failed' for code that does not load, 'config/invalid' for other code, settings or ids. */
 export async function playEpisode(play: Play): Promise<PlayedEpisode> {
-  if ('builtIn' in play.environment) return playWith(builtInWorld(play.environment.builtIn, play), play)
+  if ('builtIn' in play.environment) {
+    const { settings, place } = play
+    await using opened = await openBuiltIn({ function: play.environment.builtIn, settings }, place)
+    return await playWith(builtInWorld(opened.environment, play), play)
+  }
   await using sandbox = await openSandbox(play.environment)
   return await playWith(sandboxWorld(sandbox, play), play)
 }
@@ -91,8 +96,7 @@ function sandboxWorld(sandbox: Sandbox, { row, settings }: Play): World {
   }
 }
 
-function builtInWorld(id: string, { row, settings, onRequest }: Play): World {
-  const environment = builtInOf({ function: id, settings }, onRequest)
+function builtInWorld(environment: Environment, { row }: Play): World {
   const turnOf = ([answer]: Awaited<ReturnType<Environment['step']>>): Omit<PlayedTurn, 'action'> => {
     if (answer === undefined) throw new Error('Expected an answer, got none.')
     if ('failure' in answer) {

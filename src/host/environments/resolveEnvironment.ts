@@ -1,11 +1,19 @@
-/** From a run's config to its environment: built in, or code of the user in a sandbox. */
+/**
+ * From a run's config to its environment: built in, or code of the user in a sandbox. Reading guide of this folder:
+ *
+ *   resolveEnvironment.ts  (here) what a run plays
+ *   retrievers.ts          what the search environment searches in; corpus.ts: documents of a person's own
+ *   playEpisode.ts         an episode played by hand
+ */
+import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import type { FetchJson, TaskServices } from '#rl/environments/tasks/common.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import type { Environment } from '#rl/environment.ts'
 import { openSandbox, requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
 import { codeReference, readRewardCode, runEnvironmentCode } from '#host/rewards/rewardCode.ts'
+import { requireCorpus } from './corpus.ts'
+import { openRetriever, type RetrieverPlace, searches, soughtIn } from './retrievers.ts'
 
 type EnvironmentEntry = NonNullable<RunConfig['environment']>
 
@@ -15,20 +23,18 @@ export interface ResolvedEnvironment extends AsyncDisposable {
 }
 
 /**
- * `onRequest`: told before another machine is asked. Errors: AppError 'config/invalid' for what is not there,
- * 'sandbox/failed' for code that does not load, 'file/…'.
+ * Errors: AppError 'config/invalid' for what is not there, 'sandbox/failed' for code that does not load, 'data/invalid' for
+ * documents that are none, 'file/…'.
  */
 export async function resolveEnvironment(
   config: Pick<RunConfig, 'environment' | 'rewardLimits'>,
   runDirectory: string,
-  onRequest: () => void,
+  place: RetrieverPlace,
 ): Promise<ResolvedEnvironment> {
   const entry = config.environment
   if (entry === null) return { environment: null, [Symbol.asyncDispose]: async () => {} }
   const code = runEnvironmentCode(entry, runDirectory)
-  if (code === null) {
-    return { environment: builtInOf(entry, onRequest), [Symbol.asyncDispose]: async () => {} }
-  }
+  if (code === null) return openBuiltIn(entry, place)
   const sandbox = await openSandbox(code, config.rewardLimits)
   try {
     return {
@@ -42,66 +48,55 @@ export async function resolveEnvironment(
 }
 
 /** A built-in is there and takes its settings; code is looked at when the run begins. Errors: AppError 'config/invalid'. */
-export function requireKnownEnvironment(entry: EnvironmentEntry): void {
-  if (codeReference(entry.function) === null) builtInOf(entry, () => {})
+export function requireKnownEnvironment({ function: id, settings }: EnvironmentEntry): void {
+  if (codeReference(id) !== null) return
+  if (isSearch(id)) soughtIn(settings)
+  builtInEnvironment(id, settings, isSearch(id) ? { retrieve: () => Promise.resolve([]) } : {})
 }
 
-/** Code loads and is an environment: asked before a run is made. Errors as resolveEnvironment. */
+/** Code loads and is an environment, documents are there: asked before a run is made. Errors as resolveEnvironment. */
 export async function requireWorkingEnvironment(
   config: Pick<RunConfig, 'environment' | 'rewardLimits'>,
 ): Promise<void> {
   const entry = config.environment
-  const reference = entry === null ? null : codeReference(entry.function)
-  if (entry === null || reference === null) return
-  await using sandbox = await openSandbox(readRewardCode(reference), config.rewardLimits)
-  sandboxedEnvironment(sandbox, entry)
+  if (entry === null) return
+  const reference = codeReference(entry.function)
+  if (reference !== null) {
+    await using sandbox = await openSandbox(readRewardCode(reference), config.rewardLimits)
+    sandboxedEnvironment(sandbox, entry)
+  }
+  const corpus = corpusOf(entry)
+  if (corpus !== null) requireCorpus(corpus)
 }
 
-/** Errors: AppError 'config/invalid'. */
-export const builtInOf = (
-  { function: id, settings }: Pick<EnvironmentEntry, 'function' | 'settings'>,
-  onRequest: () => void,
-): Environment => builtInEnvironment(id, settings, servicesOf(id, settings, onRequest))
+/** A relative path of documents is meant from `base`. */
+export function withAbsoluteCorpus(entry: EnvironmentEntry, base: string): EnvironmentEntry {
+  const corpus = corpusOf(entry)
+  if (corpus === null) return entry
+  return { ...entry, settings: { ...entry.settings, corpus: path.resolve(base, corpus) } }
+}
 
-/** The network, for an environment with an address that the person wrote into its settings, and for no other. */
-function servicesOf(id: string, settings: EnvironmentEntry['settings'], onRequest: () => void): TaskServices {
+/** The file of documents that an environment searches in; null for all others. */
+export function corpusOf(entry: EnvironmentEntry | null): string | null {
+  const corpus = entry?.settings['corpus']
+  return entry !== null && isSearch(entry.function) && typeof corpus === 'string' && corpus !== ''
+    ? corpus
+    : null
+}
+
+const isSearch = (id: string): boolean => {
   const known = builtInEnvironments.find((each) => each.id === id)
-  const hasAddress = known !== undefined && Object.hasOwn(known.settings, 'url')
-  const { url } = settings
-  return hasAddress && typeof url === 'string' ? { fetchJson: fetchJsonAt(url, onRequest) } : {}
+  return known !== undefined && searches(known.settings)
 }
 
-/** Pages of results are some kilobytes; more than this is none. */
-const maxBytes = 2 << 20
-
-/** Asks at that very origin, follows no redirects, reads no more than `maxBytes`. */
-function fetchJsonAt(allowed: string, onRequest: () => void): FetchJson {
-  return async (url, signal) => {
-    if (new URL(url).origin !== new URL(allowed).origin) {
-      throw new AppError('config/invalid', `The environment may not send requests to ${new URL(url).origin}.`)
-    }
-    if (!isThisMachine(new URL(url).hostname)) onRequest()
-    const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } })
-    if (!response.ok) throw new Error(`the search engine responded with status ${response.status}`)
-    return JSON.parse(await boundedText(response)) as unknown
-  }
-}
-
-const isThisMachine = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
-
-async function boundedText({ body }: Response): Promise<string> {
-  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = body?.getReader()
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
-    size += part.value.byteLength
-    if (size > maxBytes) {
-      await reader?.cancel()
-      throw new Error('the answer is too large')
-    }
-    chunks.push(part.value)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+/** Errors: AppError 'config/invalid', and those of reading documents. */
+export async function openBuiltIn(
+  { function: id, settings }: Pick<EnvironmentEntry, 'function' | 'settings'>,
+  place: RetrieverPlace,
+): Promise<ResolvedEnvironment & { readonly environment: Environment }> {
+  const retriever = isSearch(id) ? await openRetriever(settings, place) : null
+  const environment = builtInEnvironment(id, settings, retriever ?? {})
+  return { environment, [Symbol.asyncDispose]: () => Promise.resolve(retriever?.[Symbol.dispose]()) }
 }
 
 type EnvironmentSettings = Readonly<Record<string, string | number | boolean>>

@@ -16,7 +16,7 @@ import type { RewardRecord } from '#host/store/rewards.ts'
 import { changesOf, stampOf } from '#host/api/feeds.ts'
 import type { Store } from '#host/store/store.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
-import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { runTestCases, testCaseSchema, type TestCase } from './testCases.ts'
 import { dryRunOf, tryBattery } from './rewardTrials.ts'
 import { findReward, removeReward, sourceOf, testCasesOf, withFile } from './rewardVersions.ts'
@@ -121,8 +121,11 @@ type PlayRequest = Parameters<Handlers<typeof rewardsApi>['play']>[0]
 
 async function play({ store, dataDirectory }: Host, { code, ...episode }: PlayRequest) {
   const environment = 'builtIn' in code ? code : sourceOf(store, code)
-  const onRequest = () => countOutboundRequest(dataDirectory)
-  const { maxTurns, turns } = await playEpisode({ ...episode, environment, onRequest })
+  const place = {
+    cacheDirectory: dataFolders(dataDirectory).cache,
+    onRequest: () => countOutboundRequest(dataDirectory),
+  }
+  const { maxTurns, turns } = await playEpisode({ ...episode, environment, place })
   return { maxTurns, turns: turns.map((turn) => ({ ...turn, lines: [...turn.lines] })) }
 }
 

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import type { RunManifest } from '#shared/events.ts'
+import { corpusOf } from '#host/environments/resolveEnvironment.ts'
 import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { versionFiles } from '#host/data/dataSetVersion.ts'
@@ -68,10 +69,11 @@ function modelFiles(model: ModelFolder): string[] {
   return [...texts.filter((file) => file !== null), ...model.weightFiles]
 }
 
-/** The config's data paths, each with the file that holds the rows. */
+/** The config's data paths, documents to search in included, each with the file that holds the rows. */
 function dataFiles(config: RunConfig): { readonly name: string; readonly file: string }[] {
   const given = stagesOf(config)
     .flatMap(({ data }) => [data.train, data.heldOut])
+    .concat(corpusOf(config.environment))
     .filter((entry) => typeof entry === 'string')
   return [...new Set(given)].map((name) => {
     const isVersion = existsSync(name) && statSync(name).isDirectory()

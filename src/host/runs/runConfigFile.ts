@@ -10,7 +10,11 @@ import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { namedDataSet } from '#host/data/dataSetLibrary.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { absoluteReward, codeReference } from '#host/rewards/rewardCode.ts'
-import { requireKnownEnvironment, requireWorkingEnvironment } from '#host/environments/resolveEnvironment.ts'
+import {
+  requireKnownEnvironment,
+  requireWorkingEnvironment,
+  withAbsoluteCorpus,
+} from '#host/environments/resolveEnvironment.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
@@ -57,7 +61,9 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     adapter: { ...adapter, initial: orNull(adapter.initial) },
     reference: { ...reference, adapter: orNull(reference.adapter) },
     rewards: rewards.map((reward) => ({ ...reward, function: absoluteReward(reward.function, base) })),
-    environment: environment && { ...environment, function: absoluteReward(environment.function, base) },
+    environment:
+      environment &&
+      withAbsoluteCorpus({ ...environment, function: absoluteReward(environment.function, base) }, base),
     data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
     stages: stages.map((stage) => ({
       ...stage,

@@ -45,7 +45,10 @@ export async function calibrate(
   try {
     await using _losses = await resolveAlgorithms(config, directory)
     await using rewards = await resolveRewards(config, directory)
-    await using world = await resolveEnvironment(config, directory, () => countBeside(cacheDirectory))
+    await using world = await resolveEnvironment(config, directory, {
+      cacheDirectory,
+      onRequest: () => countBeside(cacheDirectory),
+    })
     const model = openModelFolder(config.model, config)
     const judging = { rewards: rewards.specs, environment: world.environment }
     const stages = await readStages(config, model, judging)

@@ -60,7 +60,10 @@ export async function* runTraining(request: TrainingRequest, control: RunControl
     yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
     const model = openModelFolder(checkpoint?.model ?? config.model, config)
     await using rewards = await resolveRewards(config, runDirectory)
-    await using world = await resolveEnvironment(config, runDirectory, () => countBeside(cacheDirectory))
+    await using world = await resolveEnvironment(config, runDirectory, {
+      cacheDirectory,
+      onRequest: () => countBeside(cacheDirectory),
+    })
     const judging = { rewards: rewards.specs, environment: world.environment }
     const stages = await readStages(config, model, judging)
     yield* recorder.say(scheduleOf(stages, start, request.expected))

@@ -1,6 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -13,8 +11,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-const quiet = () => {
-  throw new Error('No other machine may be asked.')
+const quiet = {
+  cacheDirectory: path.join(folder, 'cache'),
+  onRequest() {
+    throw new Error('No other machine may be asked.')
+  },
 }
 
 const configOf = (environment: object) =>
@@ -80,45 +81,6 @@ describe('environment code', () => {
       'not an environment',
     )
   })
-})
-
-test('search asks at the configured address and nowhere else', async () => {
-  const asked: (string | undefined)[] = []
-  const server = createServer((request, response) => {
-    asked.push(request.url)
-    if (request.url?.includes('moved') === true) {
-      response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()
-      return
-    }
-    const content = request.url?.includes('huge') === true ? 'x'.repeat(3 << 20) : 'It is blue.'
-    response.end(JSON.stringify({ results: [{ content }] }))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  try {
-    const { port } = server.address() as AddressInfo
-    const settings = { url: `http://127.0.0.1:${port}/search` }
-    await using world = await resolveEnvironment(configOf({ function: 'search', settings }), folder, quiet)
-    const row = { question: 'What is the sky?', answer: 'blue' }
-    const actions = ['sky', 'moved', 'huge'].map((word) => `<search>${word}</search>`)
-    const { observations } = await play(world.environment!, { row, actions })
-    expect(asked).toEqual(['sky', 'moved', 'huge'].map((word) => `/search?q=${word}&format=json`))
-    expect(observations[1]).toContain('  It is blue.\n')
-    expect(observations[2]).toContain('[SearchTool Error:')
-    expect(observations[3]).toContain('[SearchTool Error: the answer is too large]')
-  } finally {
-    server.close()
-  }
-})
-
-test('a request to another machine is told of before it is made', async () => {
-  let told = 0
-  const settings = { url: 'http://search.invalid/' }
-  const config = configOf({ function: 'search', settings })
-  await using world = await resolveEnvironment(config, folder, () => told++)
-  const row = { question: 'What is the sky?', answer: 'blue' }
-  const { observations } = await play(world.environment!, { row, actions: ['<search>sky</search>'] })
-  expect(observations[1]).toContain('[SearchTool Error:')
-  expect(told).toBe(1)
 })
 
 test('a run without an environment has none', async () => {

@@ -122,7 +122,7 @@ describe('settings of built-in rewards', () => {
 const ofEnvironments = builtInEnvironments.flatMap(({ id, settings }) =>
   numbersOf(settings).map((name) => [id, name] as const),
 )
-const services = { fetchJson: () => Promise.resolve({ results: [] }) }
+const services = { retrieve: () => Promise.resolve([]) }
 
 describe('settings of built-in environments', () => {
   test.each(ofEnvironments)('%s %s', async (id, name) => {

@@ -6,12 +6,12 @@ import type { DataRow } from '#rl/rollout/prompts.ts'
 /** A setting of a built-in environment: flat, so that a form and a config file can hold it. */
 export type TaskSettings = Readonly<Record<string, string | number | boolean>>
 
-/** What a web search needs; an environment has it only where the host gives it. */
-export type FetchJson = (url: string, signal: AbortSignal) => Promise<unknown>
+/** Texts that have to do with a query, at most `count`, best first. Errors: a sentence on why there are none. */
+export type Retrieve = (query: string, count: number, signal: AbortSignal) => Promise<readonly string[]>
 
-/** What the world outside lends to an environment. */
+/** What the world outside lends to an environment that its settings ask for. */
 export interface TaskServices {
-  readonly fetchJson?: FetchJson
+  readonly retrieve?: Retrieve
 }
 
 export interface TaskStart {

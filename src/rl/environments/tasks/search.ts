@@ -1,31 +1,40 @@
 import { AppError } from '#shared/errors.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
-import { defineTask, type FetchJson, isTurns, taggedAnswer } from './common.ts'
+import { defineTask, isTurns, type Retrieve, taggedAnswer } from './common.ts'
 
 /**
- * Questions that are answered with the help of a search engine: `<search>words</search>` is answered with what it finds,
- * `<answer>words</answer>` ends the episode. Rows bring the question and what counts as its answer.
+ * Questions that are answered with the help of a search: `<search>words</search>` is answered with what it finds,
+ * `<answer>words</answer>` ends the episode. Rows bring the question and what counts as its answer. Where is searched,
+ * `corpus` or `url` with `api`, is the affair of whoever lends the retriever.
  */
 export const search = defineTask({
   id: 'search',
   description:
-    'Several turns: questions of a data set, with a search engine at an address of your own. 1 for the right answer in <answer> tags, else 0.',
+    'Several turns: questions of a data set, with a search in documents of your own or at the address of a search engine. 1 for the right answer in <answer> tags, else 0.',
   settings: {
+    corpus: '',
     url: '',
+    api: 'searxng',
     results: 3,
     timeoutSeconds: 5,
     turns: 4,
     questionColumn: 'question',
     answerColumn: 'answer',
   },
-  create({ url, results, timeoutSeconds, turns, questionColumn, answerColumn }, { fetchJson }) {
+  create({ results, timeoutSeconds, turns, questionColumn, answerColumn }, { retrieve }) {
     if (!isTurns(turns) || !(results >= 1) || !(timeoutSeconds > 0 && timeoutSeconds <= 3600)) {
       throw new AppError(
         'config/invalid',
         'The search environment needs 1 to 1000 turns, at least one result and a timeout of at most 3600 seconds.',
       )
     }
-    const engine = openEngine(url, fetchJson, { results, timeoutMs: 1000 * timeoutSeconds })
+    if (retrieve === undefined) {
+      throw new AppError(
+        'config/invalid',
+        'There is nothing that the search environment could search in here.',
+      )
+    }
+    const engine = engineOf(retrieve, { results: Math.floor(results), timeoutMs: 1000 * timeoutSeconds })
     return {
       maxTurns: turns,
       reset({ row }) {
@@ -41,8 +50,8 @@ export const search = defineTask({
           return {
             state: { searches: state.searches + 1 },
             observation: `\n\n<information>${found.text}</information>\n\n`,
-            columns: { search: query },
-            metrics: { searches: state.searches + 1, 'search errors': Number(found.hasFailed) },
+            columns: { search: query, ...(found.fault === null ? {} : { 'search error': found.fault }) },
+            metrics: { searches: state.searches + 1, 'search errors': Number(found.fault !== null) },
           }
         }
         const answer = taggedAnswer(action)
@@ -86,52 +95,30 @@ const tidy = (text: string): string =>
 
 interface Found {
   readonly text: string
-  readonly hasFailed: boolean
+  /** What went wrong. */
+  readonly fault: string | null
 }
 
 /** A text of one result is cut here: a page must not fill the context. */
 const maxCharacters = 2000
 
-function openEngine(
-  url: string,
-  fetchJson: FetchJson | undefined,
-  { results, timeoutMs }: { readonly results: number; readonly timeoutMs: number },
-): (query: string) => Promise<Found> {
-  const address = URL.canParse(url) ? new URL(url) : null
-  if (address === null || !['http:', 'https:'].includes(address.protocol)) {
-    throw new AppError(
-      'config/invalid',
-      url === '' ? 'The search environment has no address to search at.' : `“${url}” is no http address.`,
-      'Set environment.settings.url to that of a search engine that answers ?q=…&format=json, such as a SearXNG of your own.',
-    )
-  }
-  if (fetchJson === undefined) {
-    throw new AppError('config/invalid', 'The search environment may not use the network here.')
-  }
-  return async (query) => {
-    const asked = new URL(address)
-    asked.searchParams.set('q', query)
-    asked.searchParams.set('format', 'json')
+const engineOf =
+  (retrieve: Retrieve, { results, timeoutMs }: { readonly results: number; readonly timeoutMs: number }) =>
+  async (query: string): Promise<Found> => {
     try {
-      const answer = await fetchJson(asked.href, AbortSignal.timeout(timeoutMs))
-      return { text: textsOf(answer).slice(0, results).map(asLine).join(''), hasFailed: false }
+      const texts = await retrieve(query, results, AbortSignal.timeout(timeoutMs))
+      return { text: texts.slice(0, results).map(asLine).join(''), fault: null }
     } catch (error) {
-      return { text: `[SearchTool Error: ${sentenceOf(error)}]`, hasFailed: true }
+      const fault = sentenceOf(error)
+      return { text: `[SearchTool Error: ${fault}]`, fault }
     }
   }
-}
 
 const asLine = (text: string): string => `  ${text.slice(0, maxCharacters)}\n`
 
-const sentenceOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, 200)
-
-/** The `content` of each of the `results`. */
-function textsOf(answer: unknown): string[] {
-  const list = typeof answer === 'object' && answer !== null && 'results' in answer ? answer.results : null
-  if (!Array.isArray(list)) throw new Error('the answer has no list of results')
-  return list.map((entry: unknown) => {
-    const content = typeof entry === 'object' && entry !== null && 'content' in entry ? entry.content : ''
-    return typeof content === 'string' ? content : ''
-  })
+/** “fetch failed” says less than its cause. */
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error).slice(0, 200)
+  const { message, cause } = error
+  return (cause instanceof Error ? `${message}: ${cause.message}` : message).slice(0, 200)
 }

@@ -3,12 +3,11 @@ import { withFormatBonus } from '#rl/environment.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import { play } from '../play.ts'
 
-const noNetwork = { fetchJson: () => Promise.resolve({ results: [] }) }
+const findsNothing = { retrieve: () => Promise.resolve([]) }
 
 describe('every built-in environment', () => {
   const names = builtInEnvironments.map(({ id }) => id)
-  const create = (id: string) =>
-    builtInEnvironment(id, id === 'search' ? { url: 'http://127.0.0.1:1' } : {}, noNetwork)
+  const create = (id: string) => builtInEnvironment(id, {}, id === 'search' ? findsNothing : {})
   const row = { question: 'Who?', answer: 'me' }
 
   test.each(names)('%s begins alike for the same row and seed, in whatever company', async (id) => {
@@ -187,16 +186,15 @@ describe('tic-tac-toe', () => {
 })
 
 describe('search', () => {
-  const asked: string[] = []
+  const asked: unknown[] = []
   const engine = {
-    fetchJson: (url: string) => {
-      asked.push(url)
-      if (url.includes('down')) return Promise.reject(new Error('connection refused'))
-      const results = ['Paris is the capital of France.', 'Second', 'Third', 'Fourth']
-      return Promise.resolve({ results: results.map((content) => ({ content })) })
+    retrieve: (query: string, count: number) => {
+      asked.push([query, count])
+      if (query === 'down') return Promise.reject(new Error('fetch failed', { cause: new Error('refused') }))
+      return Promise.resolve(['Paris is the capital of France.', 'Second', 'Third', 'Fourth'])
     },
   }
-  const environment = builtInEnvironment('search', { url: 'http://127.0.0.1:8888/search' }, engine)
+  const environment = builtInEnvironment('search', {}, engine)
   const row = { question: 'What is the capital of France?', answer: ['Paris', 'City of Paris'] }
 
   test('a search is answered with the first results, an answer ends the episode', async () => {
@@ -205,7 +203,7 @@ describe('search', () => {
       '<answer>The city of Paris.</answer>',
     ]
     const played = await play(environment, { row, actions })
-    expect(asked).toEqual(['http://127.0.0.1:8888/search?q=capital+%26+France&format=json'])
+    expect(asked).toEqual([['capital & France', 3]])
     expect(played.observations[0]).toContain(row.question)
     expect(played.observations[1]).toBe(
       '\n\n<information>  Paris is the capital of France.\n  Second\n  Third\n</information>\n\n',
@@ -224,21 +222,20 @@ describe('search', () => {
 
   test('a search engine that fails is an observation', async () => {
     const { last } = await play(environment, { row, actions: ['<search>down</search>'] })
-    expect(last.observation).toContain('[SearchTool Error: connection refused]')
+    expect(last.observation).toContain('[SearchTool Error: fetch failed: refused]')
     expect(last.metrics).toMatchObject({ 'search errors': 1 })
+    expect(last.columns).toMatchObject({ search: 'down', 'search error': 'fetch failed: refused' })
   })
 
-  test('it needs an address and the network', () => {
-    expect(() => builtInEnvironment('search', {}, engine)).toThrow('no address')
-    expect(() => builtInEnvironment('search', { url: 'file:///etc/passwd' }, engine)).toThrow(
-      'no http address',
+  test('it needs something to search in', () => {
+    expect(() => builtInEnvironment('search', {})).toThrow(
+      'nothing that the search environment could search in',
     )
-    expect(() => builtInEnvironment('search', { url: 'http://a' })).toThrow('may not use the network')
   })
 })
 
 test('the bonus for the form goes to answers that are wrong, at the end of an episode only', async () => {
-  const environment = withFormatBonus(builtInEnvironment('search', { url: 'http://a' }, noNetwork), 0.1)
+  const environment = withFormatBonus(builtInEnvironment('search', {}, findsNothing), 0.1)
   const row = { question: 'q', answer: 'yes' }
   const rewards = async (action: string) => (await play(environment, { row, actions: [action] })).rewards
   expect(await rewards('<answer>no</answer>')).toEqual([0.1])

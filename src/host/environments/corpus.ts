@@ -1,0 +1,110 @@
+/** Documents of a file that a person gives, indexed once: what the search environment finds without any network. */
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { type DataRow, isProblem, lineBlocks, openDataFile, problemText } from '#host/data/dataFile.ts'
+import { dataFormats, formatOf } from '#host/data/table.ts'
+import { makeFolder } from '#host/files/atomic.ts'
+import { hashFiles } from '#host/files/contentHash.ts'
+import type { CorpusDocument, CorpusIndex } from '#host/store/corpusIndex.ts'
+
+/** Changes with how documents are read and indexed. */
+const indexVersion = 1
+
+/** Columns that may hold the text of a document, the first that is there; retrieval data sets have one of these. */
+const textColumns = ['text', 'contents', 'content', 'body', 'passage', 'document']
+const titleColumns = ['title', 'name']
+
+const textExtensions = ['.txt', '.md']
+
+/** Errors: AppError 'config/invalid'. */
+export function requireCorpus(file: string): void {
+  const extensions = [...textExtensions, ...dataFormats.flatMap((format) => format.extensions)]
+  if (!extensions.includes(path.extname(file).toLowerCase())) {
+    throw new AppError(
+      'config/invalid',
+      `${file} is not a file of documents.`,
+      `Documents are rows of ${extensions.slice(2).join(', ')}, or the paragraphs of ${textExtensions.join(', ')}.`,
+    )
+  }
+  if (!existsSync(file)) {
+    throw new AppError(
+      'config/invalid',
+      `There is no file ${file}.`,
+      'Set environment.settings.corpus to a file of documents.',
+    )
+  }
+}
+
+/**
+ * The index of the file's documents, made in the cache unless it is there already for these very bytes. Errors: AppError
+ * 'config/invalid' where the file is not there or holds no documents, 'data/invalid' for a row that is none, 'file/…'.
+ */
+export async function openCorpus(file: string, cacheDirectory: string): Promise<CorpusIndex> {
+  requireCorpus(file)
+  // Loaded where a corpus is asked for: other runs have no use for a database.
+  const { CorpusIndex: Index, writeCorpusIndex } = await import('#host/store/corpusIndex.ts')
+  const [digest] = await hashFiles([file], cacheDirectory, () => {})
+  const folder = path.join(cacheDirectory, 'corpora')
+  // How documents are read depends on the kind of file.
+  const kind = path.extname(file).toLowerCase().slice(1)
+  const index = path.join(folder, `${digest ?? ''}-${kind}-${indexVersion}.sqlite`)
+  if (!existsSync(index)) {
+    makeFolder(folder)
+    await writeCorpusIndex(index, documentsOf(file))
+  }
+  return new Index(index)
+}
+
+async function* documentsOf(file: string): AsyncGenerator<CorpusDocument> {
+  let count = 0
+  const isText = textExtensions.includes(path.extname(file).toLowerCase())
+  for await (const document of isText ? paragraphs(file) : rows(file)) {
+    count++
+    yield document
+  }
+  if (count === 0) throw new AppError('config/invalid', `${file} holds no documents.`)
+}
+
+async function* rows(file: string): AsyncGenerator<CorpusDocument> {
+  await using source = await openDataFile(file)
+  for await (const items of formatOf(file).read(source)) {
+    for (const item of items) {
+      if (isProblem(item)) throw new AppError('data/invalid', `${file}, ${problemText(item)}.`)
+      const text = firstText(item.row, textColumns)
+      if (text === null) {
+        throw new AppError(
+          'data/invalid',
+          `${file}, row ${item.number}: it has no text.`,
+          `The text of a document stands in a column called ${textColumns.join(', ')}; its title, if any, in ${titleColumns.join(' or ')}.`,
+        )
+      }
+      yield { title: firstText(item.row, titleColumns) ?? '', text }
+    }
+  }
+}
+
+function firstText(row: DataRow, columns: readonly string[]): string | null {
+  const found = columns
+    .map((column) => row[column])
+    .find((value) => typeof value === 'string' && value !== '')
+  return typeof found === 'string' ? found : null
+}
+
+/** What stands between empty lines. */
+async function* paragraphs(file: string): AsyncGenerator<CorpusDocument> {
+  await using source = await openDataFile(file)
+  let rest = ''
+  for await (const block of lineBlocks(source)) {
+    if (block === null) throw new AppError('data/invalid', `${file} has a line longer than 64 MiB.`)
+    const parts = (rest + block.toString('utf8')).split(/\r?\n[^\S\n]*\r?\n/)
+    rest = parts.pop() ?? ''
+    yield* parts.flatMap(paragraph)
+  }
+  yield* paragraph(rest)
+}
+
+const paragraph = (given: string): CorpusDocument[] => {
+  const text = given.trim()
+  return text === '' ? [] : [{ title: '', text }]
+}
