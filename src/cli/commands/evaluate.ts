@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { Command, Option } from '@commander-js/extra-typings'
 import type { EvaluationRequest } from '#shared/api/evaluations.ts'
-import { deviceWishes } from '#shared/device.ts'
+import { deviceOptions } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
@@ -57,7 +57,7 @@ export const evaluate = (context: Context) =>
     )
     .option('--by <COLUMN>', 'also by the values of a column')
     .option('--seed <S>', 'of samples, episodes and the choice of rows', whole(0))
-    .addOption(new Option('--device <KIND>', 'where to compute (default auto)').choices(deviceWishes))
+    .addOption(new Option('--device <KIND>', 'device to compute on (default auto)').choices(deviceOptions))
     .option(...threads, whole(1, maxThreads))
     .action(async (options) => {
       const here = context()
