@@ -96,7 +96,7 @@ export async function prepareEvaluation(
         passAt: request.passAt,
       },
       ...{ createdAt: Date.now(), endedAt: null, done: 0, total: rows.length, summary: null, error: null },
-      judge: await judgeOf(config, directory),
+      judge: await judgeOf(config, directory, dataFolders(parts.dataDirectory).cache),
     }
   } catch (error) {
     rmSync(directory, { recursive: true, force: true })
@@ -197,9 +197,9 @@ function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void
 }
 
 /** Digest of what judges; it is opened for it, so that what cannot work is told now. */
-async function judgeOf(config: RunConfig, directory: string): Promise<string> {
+async function judgeOf(config: RunConfig, directory: string, cacheDirectory: string): Promise<string> {
   await using rewards = await resolveRewards(config, directory)
-  await using world = await resolveEnvironment(config, directory, () => undefined)
+  await using world = await resolveEnvironment(config, directory, { cacheDirectory, onRequest: () => {} })
   const { function: _, ...play } = config.environment ?? { function: null }
   const parts = [
     judgeDigests(config, directory),

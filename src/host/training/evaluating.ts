@@ -26,7 +26,10 @@ const episodesAtOnce = 256
 export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Promise<void>): Promise<void> {
   const { config, directory, cacheDirectory, contender, rows, samples, greedy } = asked
   await using rewards = await resolveRewards(config, directory)
-  await using world = await resolveEnvironment(config, directory, () => countBeside(cacheDirectory))
+  await using world = await resolveEnvironment(config, directory, {
+    cacheDirectory,
+    onRequest: () => countBeside(cacheDirectory),
+  })
   using model = await openModel({
     ...contender,
     device: config.device,
